@@ -1,0 +1,1 @@
+"""The cost models: one file per target."""

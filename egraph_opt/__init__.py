@@ -1,0 +1,1 @@
+"""An optimizer for ONNX models by equality saturation."""

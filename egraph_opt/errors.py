@@ -1,0 +1,90 @@
+"""Everything that egraph_opt raises on purpose.
+
+Every message says what is wrong, where (file, node or value), and what to do about it, in one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class EgraphOptError(Exception):
+    """The base of all errors of this library."""
+
+
+class ModelReadError(EgraphOptError):
+    """The model could not be read: not a file, not a protobuf, truncated."""
+
+
+class InvalidModelError(EgraphOptError, ValueError):
+    """The model was read, but is not valid ONNX: a cycle, duplicate names, types that do not check, ..."""
+
+
+class ExternalDataError(EgraphOptError):
+    """Weights outside the model's file are missing, too short, or outside the model's folder."""
+
+
+class LimitsError(EgraphOptError, ValueError):
+    """A limit that is not positive, or not a number."""
+
+
+class UnsoundLawError(EgraphOptError):
+    """A law made two values equal whose types or constants contradict each other."""
+
+
+class ExtractionError(EgraphOptError):
+    """A choice of nodes that is no graph: incomplete, cyclic, or of infinite cost."""
+
+
+class VerificationError(EgraphOptError):
+    """The optimized model does not compute what the original computes (raised in strict mode only)."""
+
+
+class OutputError(EgraphOptError):
+    """The result could not be written where it was asked for."""
+
+
+class _UnknownNameError(EgraphOptError, LookupError):
+    """A name that nobody registered; the message suggests the nearest that somebody did.
+
+    Attributes:
+        name: what was asked for.
+        known: what there is, sorted.
+        nearest: the most similar known name, or None if none is similar.
+    """
+
+    kind = "name"
+    listing = ""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        self.name = name
+        self.known = tuple(sorted(known))
+        self.nearest = nearest(name, self.known)
+        hint = f"did you mean {self.nearest!r}? " if self.nearest else ""
+        there = ", ".join(self.known) or "none"
+        super().__init__(f"unknown {self.kind} {name!r}: {hint}known are {there}{self.listing}")
+
+    def __reduce__(self) -> tuple[type[_UnknownNameError], tuple[str, tuple[str, ...]]]:
+        return type(self), (self.name, self.known)
+
+
+class UnknownCostModelError(_UnknownNameError):
+    """No cost model of that name is registered."""
+
+    kind = "cost model"
+    listing = " (see `egraph-opt costs`)"
+
+
+class UnknownRulesetError(_UnknownNameError):
+    """No ruleset of that name is registered."""
+
+    kind = "ruleset"
+    listing = " (see `egraph-opt rules`)"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The most similar of `known` to a mistyped `name`, letter case aside; None if nothing is similar."""
+    by_folded = {candidate.casefold(): candidate for candidate in known}
+    found = get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.5)
+    return by_folded[found[0]] if found else None

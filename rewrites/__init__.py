@@ -1,0 +1,1 @@
+"""The laws: one file per family."""

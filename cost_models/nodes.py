@@ -1,0 +1,17 @@
+"""Nodes: 1 for every node that runs, views included; a Constant is data and counts 0."""
+
+from __future__ import annotations
+
+from egraph_opt.cost import CostModel, NodeView
+from egraph_opt.cost_models import counting
+
+
+class Nodes(CostModel):
+    """Counts nodes; those of the bodies of If, Loop and Scan are added to the node that has them."""
+
+    name = "nodes"
+    unit = "nodes"
+
+    def cost(self, node: NodeView) -> float:
+        own = 0.0 if node.op_type in counting.LEAVES and not node.domain else 1.0
+        return own + node.body_cost

@@ -1,0 +1,97 @@
+"""What makes a choice a solution, and what a choice costs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from egraph_opt.errors import ExtractionError
+from egraph_opt.extraction.problem import Problem
+from egraph_opt.extraction.structure import Ints, cycle_in, entries, reached, topological
+
+
+def check(problem: Problem, choice: Ints) -> None:
+    """Raise unless ``choice`` (per class a node or -1) is a solution.
+
+    It must provide the roots, hold every child of what it chooses, choose nodes of the right class and of
+    finite cost, use each chosen class, and be acyclic.
+
+    Raises:
+        ExtractionError: naming the class that is wrong.
+    """
+    _check_entries(problem, choice)
+    missing = problem.roots[choice[problem.roots] < 0]
+    if len(missing):
+        raise ExtractionError(f"root class {missing[0]} has no chosen node")
+    classes = np.flatnonzero(choice >= 0).astype(np.int32)
+    nodes = choice[classes]
+    at, owner = entries(problem.child_ptr, nodes)
+    below = problem.child[at]
+    lost = np.flatnonzero(choice[below] < 0)
+    if len(lost):
+        raise ExtractionError(
+            f"class {below[lost[0]]} has no chosen node, but the choice of class {classes[owner[lost[0]]]} uses it"
+        )
+    endless = np.flatnonzero(~np.isfinite(problem.cost[nodes]))
+    if len(endless):
+        raise ExtractionError(f"class {classes[endless[0]]} has a chosen node of infinite cost")
+    unused = np.flatnonzero((choice >= 0) & (used_part(problem, choice) < 0))
+    if len(unused):
+        raise ExtractionError(f"class {unused[0]} has a chosen node, but no root needs it")
+    children = _chosen_children(problem, choice)
+    if topological(children) is None:
+        loop = [int(classes[i]) for i in cycle_in(children)]
+        raise ExtractionError(f"the choice is cyclic: class {' needs class '.join(map(str, [*loop, loop[0]]))}")
+
+
+def used_part(problem: Problem, choice: Ints) -> Ints:
+    """The part of a choice that the roots use, the rest set to -1."""
+    chosen = np.flatnonzero(choice >= 0).astype(np.int32)
+    at, owner = entries(problem.child_ptr, choice[chosen])
+    ptr = np.zeros(problem.n_classes + 1, np.int32)
+    np.cumsum(np.bincount(chosen[owner], minlength=problem.n_classes), out=ptr[1:])
+    return np.where(reached(problem.roots, ptr, problem.child[at]), choice, -1).astype(np.int32)
+
+
+def measure(problem: Problem, choice: Ints) -> tuple[float, float]:
+    """Cost and tie of a choice, each chosen node once; sums are rounded once, so order does not matter."""
+    nodes = choice[choice >= 0]
+    return math.fsum(problem.cost[nodes].tolist()), math.fsum(problem.tie[nodes].tolist())
+
+
+def better(new: tuple[float, float], old: tuple[float, float]) -> bool:
+    """Whether a (cost, tie) is a reason to change: never for a higher cost, never for rounding noise."""
+    if new[0] > old[0]:
+        return False
+    if old[0] - new[0] > 1e-9 * old[0]:
+        return True
+    return new[1] < old[1] - 1e-9 * abs(old[1])
+
+
+def _check_entries(problem: Problem, choice: Ints) -> None:
+    if choice.shape != (problem.n_classes,) or choice.dtype.kind not in "iu":
+        raise ExtractionError(
+            f"a choice holds one integer for each of {problem.n_classes} classes, not {choice.dtype} {choice.shape}"
+        )
+    chosen = np.flatnonzero(choice >= 0)
+    outside = chosen[choice[chosen] >= problem.n_nodes]
+    if len(outside):
+        raise ExtractionError(f"class {outside[0]} chooses node {choice[outside[0]]}, which does not exist")
+    foreign = chosen[problem.node_class[choice[chosen]] != chosen]
+    if len(foreign):
+        node = choice[foreign[0]]
+        raise ExtractionError(
+            f"class {foreign[0]} chooses node {node}, which belongs to class {problem.node_class[node]}"
+        )
+
+
+def _chosen_children(problem: Problem, choice: Ints) -> list[list[int]]:
+    classes = np.flatnonzero(choice >= 0)
+    local = np.full(problem.n_classes, -1, np.int32)
+    local[classes] = np.arange(len(classes), dtype=np.int32)
+    nodes = choice[classes]
+    at, _ = entries(problem.child_ptr, nodes)
+    below = local[problem.child[at]].tolist()
+    bounds = [0, *np.cumsum(np.diff(problem.child_ptr)[nodes]).tolist()]
+    return [below[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]

@@ -1,0 +1,102 @@
+"""A part of a problem that can be solved by itself, small enough in its terms for plain Python lists."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from egraph_opt.extraction.structure import Ints, pointers, strong_components, topological
+
+Choice = list[int]
+"""Per class of a piece the chosen node, or -1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A self-contained problem; its classes and nodes are numbered from 0.
+
+    Attributes:
+        classes: of each class, its id in the whole problem.
+        nodes: of each node, its id in the whole problem.
+        owner: the class of each node.
+        options: the nodes of each class.
+        children: the child classes of each node, each once, sorted.
+        cost: of each node, finite.
+        tie: of each node.
+        kept: whether the node is the incumbent's, which breaks the last ties.
+        roots: the classes that must be provided.
+        incumbent: a solution to start from, if there is one.
+    """
+
+    classes: list[int]
+    nodes: list[int]
+    owner: list[int]
+    options: list[list[int]]
+    children: list[tuple[int, ...]]
+    cost: list[float]
+    tie: list[float]
+    kept: list[bool]
+    roots: list[int]
+    incumbent: Choice | None
+
+    @cached_property
+    def price(self) -> list[int]:
+        """`cost` as integers, the largest about 2**40, so that sums do not depend on the order of adding."""
+        largest = max(self.cost, default=0.0)
+        scale = 2.0**40 / largest if largest > 0 else 0.0
+        if not math.isfinite(scale):
+            return [0 if cost == 0 else round(cost / largest * 2.0**40) for cost in self.cost]
+        return [round(cost * scale) for cost in self.cost]
+
+    @cached_property
+    def owners(self) -> Ints:
+        """`owner` as an array."""
+        return np.array(self.owner, np.int32)
+
+    @cached_property
+    def pairs(self) -> tuple[Ints, Ints]:
+        """All (node, child class) pairs, sorted by node."""
+        node = np.repeat(np.arange(len(self.children), dtype=np.int32), [len(c) for c in self.children])
+        child = np.array([child for below in self.children for child in below], np.int32)
+        return node, child
+
+    @cached_property
+    def component(self) -> Ints:
+        """The strongly connected component of each class; children are in smaller or equal ones."""
+        node, child = self.pairs
+        n = len(self.classes)
+        edges = np.unique(self.owners[node].astype(np.int64) * n + child)
+        return strong_components(pointers(edges // n, n), (edges % n).astype(np.int32))
+
+    @cached_property
+    def cyclic_pairs(self) -> tuple[Ints, Ints]:
+        """The (node, child class) pairs that can be part of a cycle."""
+        node, child = self.pairs
+        inside = self.component[self.owners[node]] == self.component[child]
+        return node[inside], child[inside]
+
+    def used(self, choice: Sequence[int]) -> Choice:
+        """The part of a choice that the roots use; every class they need must have a node."""
+        part = [-1] * len(self.classes)
+        stack = list(self.roots)
+        while stack:
+            here = stack.pop()
+            if part[here] < 0:
+                part[here] = choice[here]
+                stack.extend(self.children[choice[here]])
+        return part
+
+    def value(self, choice: Sequence[int]) -> tuple[float, float]:
+        """Cost and tie of a choice."""
+        chosen = [node for node in choice if node >= 0]
+        return math.fsum(self.cost[k] for k in chosen), math.fsum(self.tie[k] for k in chosen)
+
+    def order(self, choice: Sequence[int]) -> list[int] | None:
+        """The classes of a choice with children first, or None if it is cyclic."""
+        below = [self.children[node] if node >= 0 else () for node in choice]
+        order = topological(below)
+        return None if order is None else [here for here in order if choice[here] >= 0]

@@ -1,0 +1,157 @@
+"""The extractors by name, and `extract`, which runs one of them and vouches for the result."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal
+
+import numpy as np
+
+from egraph_opt.errors import ExtractionError
+from egraph_opt.extraction.checking import better, check, measure, used_part
+from egraph_opt.extraction.exact import Found
+from egraph_opt.extraction.piece import Piece
+from egraph_opt.extraction.problem import Problem
+from egraph_opt.extraction.search import Search, exact_piece, greedy_piece, ilp_piece, quick_piece
+from egraph_opt.extraction.simplify import simplify, whole_choice
+from egraph_opt.extraction.structure import Ints
+from egraph_opt.extraction.tree import tree
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What was extracted.
+
+    Attributes:
+        choice: per class the chosen node, or -1 if the class is not used.
+        cost: the sum over the chosen nodes.
+        lower_bound: no solution costs less.
+        gap: (cost - lower_bound) / cost; 0 where the cost is 0.
+        proved: the cost is optimal, up to a relative 1e-9.
+        extractor: the name of the extractor.
+    """
+
+    choice: Ints
+    cost: float
+    lower_bound: float
+    gap: float
+    proved: bool
+    extractor: str
+
+
+Run = Callable[[Problem, "Ints | None", Search], tuple[Ints, float]]
+
+
+@dataclass(frozen=True)
+class Extractor:
+    """How to choose.
+
+    Attributes:
+        name: what `extract` is asked for.
+        exact_for: what its result is optimal for when it is given the time.
+        anytime: whether it can be stopped early with the best so far.
+        run: (problem, incumbent or None, search limits) -> (choice, lower bound).
+    """
+
+    name: str
+    exact_for: Literal["tree", "dag", "nothing"]
+    anytime: bool
+    run: Run
+
+
+def _by_pieces(solve_piece: Callable[[Piece, Search], Found]) -> Run:
+    def run(problem: Problem, incumbent: Ints | None, search: Search) -> tuple[Ints, float]:
+        simplified = simplify(problem, incumbent)
+        search = search.for_size(sum(len(piece.nodes) for piece in simplified.pieces))
+        found = [solve_piece(piece, search) for piece in simplified.pieces]
+        choice = whole_choice(problem, simplified, [piece.choice for piece in found])
+        settled = simplified.fixed[simplified.fixed >= 0]
+        bound = math.fsum([*problem.cost[settled].tolist(), *(piece.bound for piece in found)])
+        return choice, max(bound, simplified.floor)
+
+    return run
+
+
+def _tree(problem: Problem, incumbent: Ints | None, search: Search) -> tuple[Ints, float]:
+    floor = simplify(problem, None).floor
+    return used_part(problem, tree(problem)), floor
+
+
+EXTRACTORS: dict[str, Extractor] = {
+    extractor.name: extractor
+    for extractor in (
+        Extractor("auto", "nothing", True, _by_pieces(quick_piece)),
+        Extractor("greedy-dag", "nothing", False, _by_pieces(greedy_piece)),
+        Extractor("tree", "tree", False, _tree),
+        Extractor("ilp", "nothing", True, _by_pieces(ilp_piece)),
+        Extractor("exact", "dag", True, _by_pieces(exact_piece)),
+    )
+}
+"""All extractors by name."""
+
+
+def extract(
+    problem: Problem,
+    extractor: str = "auto",
+    *,
+    incumbent: Ints | None = None,
+    iterations: int = 200,
+    seconds: float | None = None,
+    seed: int = 0,
+) -> Solution:
+    """Choose a node for every class that the roots need.
+
+    The same arguments give the same solution, unless ``seconds`` cut the search short.
+
+    Args:
+        problem: what to choose from.
+        extractor: a name in `EXTRACTORS`.
+        incumbent: a known solution (per class a node or -1), such as the original graph.  The result is never
+            worse, and where nothing is better it is the incumbent itself.  It may cost infinity, or hold
+            classes that no root needs, but must be complete and acyclic; `selection` makes one from nodes.
+        iterations: the most programs that are solved for any one piece.
+        seconds: an emergency stop for the search.
+        seed: of the random orders.
+
+    Raises:
+        ExtractionError: no solution of finite cost, a malformed incumbent, an unknown extractor.
+    """
+    if extractor not in EXTRACTORS:
+        near = get_close_matches(extractor, EXTRACTORS, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ExtractionError(f"no extractor {extractor!r} (there are {', '.join(EXTRACTORS)}){hint}")
+    deadline = None if seconds is None else time.monotonic() + seconds
+    known = None if incumbent is None else _usable_incumbent(problem, incumbent)
+    choice, bound = EXTRACTORS[extractor].run(problem, known, Search(iterations, deadline, seed))
+    if known is not None and not better(measure(problem, choice), measure(problem, known)):
+        choice = known
+    check(problem, choice)
+    cost = measure(problem, choice)[0]
+    proved = bound >= cost * (1 - 1e-9)
+    lower = cost if proved else bound
+    gap = (cost - lower) / cost if cost > 0 else 0.0
+    return Solution(choice, cost, lower, gap, proved, extractor)
+
+
+def _usable_incumbent(problem: Problem, incumbent: Ints) -> Ints | None:
+    """The used part of an incumbent, None if it costs infinity."""
+    choice = np.asarray(incumbent)
+    finite = Problem(
+        problem.node_class,
+        problem.child_ptr,
+        problem.child,
+        np.where(np.isfinite(problem.cost), problem.cost, 0.0),
+        problem.roots,
+        problem.tie,
+        problem.n_classes,
+    )
+    try:
+        choice = used_part(finite, choice.astype(np.int32)) if choice.shape == (problem.n_classes,) else choice
+        check(finite, choice)
+    except (ExtractionError, IndexError) as error:
+        raise ExtractionError(f"the incumbent is no solution: {error}") from error
+    return choice if np.isfinite(problem.cost[choice[choice >= 0]]).all() else None

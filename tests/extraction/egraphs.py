@@ -1,0 +1,93 @@
+"""E-graphs for the extraction tests, and the optimum by brute force."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import numpy as np
+
+from egraph_opt.errors import ExtractionError
+from egraph_opt.extraction import Problem, check
+from egraph_opt.extraction.checking import used_part
+
+Node = tuple[int, tuple[int, ...], float, float]
+"""Class, child classes, cost, tie."""
+
+
+def problem_of(nodes: list[Node], roots: list[int]) -> Problem:
+    """A problem from a list of nodes."""
+    return Problem(
+        node_class=np.array([node[0] for node in nodes], np.int32),
+        child_ptr=np.cumsum([0, *(len(node[1]) for node in nodes)]).astype(np.int32),
+        child=np.array([child for node in nodes for child in node[1]], np.int32),
+        cost=np.array([node[2] for node in nodes]),
+        roots=np.array(roots, np.int32),
+        tie=np.array([node[3] for node in nodes]),
+    )
+
+
+def random_problem(seed: int, cyclic: bool, max_classes: int = 8) -> Problem:
+    """A small random e-graph; costs repeat and are often 0, so that ties and free cycles occur."""
+    rng = random.Random(seed)
+    n = rng.randint(1, max_classes)
+    nodes: list[Node] = []
+    for here in range(n):
+        for _ in range(rng.choice((1, 1, 2, 2, 3))):
+            below = range(n) if cyclic and rng.random() < 0.7 else range(here)
+            children = tuple(rng.choice(below) for _ in range(rng.randint(0, 3))) if len(below) else ()
+            cost = rng.choice((0.0, 0.0, 1.0, 1.0, 2.0, 0.1, 0.3, 7.5, math.inf))
+            nodes.append((here, children, cost, float(rng.choice((0, 0, 1, 5)))))
+    rng.shuffle(nodes)
+    return problem_of(nodes, sorted(rng.sample(range(n), rng.randint(1, min(n, 2)))))
+
+
+def optimum(problem: Problem) -> tuple[float, float] | None:
+    """The smallest (cost, tie) of any solution, by trying all choices; None if there is no solution."""
+    options = [
+        [node for node in range(problem.n_nodes) if problem.node_class[node] == here] or [-1]
+        for here in range(problem.n_classes)
+    ]
+    best = None
+    seen = set()
+    for picked in itertools.product(*options):
+        choice = used_part(problem, np.array(picked, np.int32))
+        key = choice.tobytes()
+        if key in seen:
+            continue
+        seen.add(key)
+        try:
+            check(problem, choice)
+        except ExtractionError:
+            continue
+        nodes = choice[choice >= 0]
+        value = round(float(problem.cost[nodes].sum()), 9), float(problem.tie[nodes].sum())
+        best = value if best is None else min(best, value)
+    return best
+
+
+def chain(length: int) -> Problem:
+    """Each value computed from the one before, in a cheap and a dear way."""
+    nodes: list[Node] = [(0, (), 0.0, 0.0)]
+    for here in range(1, length + 1):
+        nodes += [(here, (here - 1,), 1.0, 0.0), (here, (here - 1, here - 1), 2.0, 0.0)]
+    return problem_of(nodes, [length])
+
+
+def residual(layers: int) -> tuple[Problem, float]:
+    """A residual network whose tensors exist in two layouts with conversions both ways, and its optimum.
+
+    Every layer is an element-wise operator (either layout, cost 1), and a sum with the tensor two layers
+    before; each third one is cheap in the second layout only (1 instead of 10).  A conversion costs 0.5.  The
+    input and the output are in the first layout.
+    """
+    nodes: list[Node] = [(0, (), 0.0, 0.0), (1, (0,), 0.5, 0.0), (0, (1,), 0.5, 0.0)]
+    for layer in range(1, layers + 1):
+        for layout in (0, 1):
+            here = 2 * layer + layout
+            dear = layer % 3 == 0 and layout == 0
+            below = [2 * (layer - 1) + layout] + ([2 * (layer - 2) + layout] if layer % 2 == 0 else [])
+            nodes.append((here, tuple(below), 10.0 if dear else 1.0, 0.0))
+            nodes.append((here, (2 * layer + 1 - layout,), 0.5, 0.0))
+    return problem_of(nodes, [2 * layers]), layers + (1.0 if layers >= 3 else 0.0)

@@ -1,0 +1,116 @@
+"""Files of models: their bytes on the way in, and replacing them in one step on the way out."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from google.protobuf.message import DecodeError
+from onnx import ModelProto
+
+from egraph_opt.errors import InvalidModelError, ModelReadError
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a model's file; raises ModelReadError where there is no such thing."""
+    if path.is_dir():
+        raise ModelReadError(f"{path}: is a directory; give the .onnx file in it")
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise ModelReadError(f"{path}: there is no such file") from None
+    except OSError as error:
+        raise ModelReadError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if not data:
+        raise ModelReadError(f"{path}: the file is empty")
+    return data
+
+
+def parse_model(data: bytes, source: str) -> ModelProto:
+    """A ModelProto from its bytes; raises ModelReadError, which says whether they are cut off."""
+    proto = ModelProto()
+    try:
+        proto.ParseFromString(data)
+    except DecodeError:
+        kept = _whole_fields(data)
+        if kept:
+            raise ModelReadError(
+                f"{source}: the file is truncated or damaged: its {len(data)} bytes end inside a field"
+                f" that starts at byte {kept}"
+            ) from None
+        raise ModelReadError(f"{source}: is no ONNX model: the file is not a protobuf") from None
+    if not proto.HasField("graph"):
+        if not proto.ir_version and not proto.opset_import:
+            raise ModelReadError(f"{source}: is no ONNX model: it has neither a version nor a graph")
+        raise InvalidModelError(f"{source}: the model has no graph")
+    return proto
+
+
+def _whole_fields(data: bytes) -> int:
+    """How many bytes of `data` are whole fields of a ModelProto; 0 if it does not begin as one."""
+    known = {descriptor.number for descriptor in ModelProto.DESCRIPTOR.fields}
+    position = 0
+    while position < len(data):
+        tag, after = _varint(data, position)
+        if tag is None or tag >> 3 not in known:
+            return position
+        if tag & 7 == 0:
+            value, after = _varint(data, after)
+            if value is None:
+                return position
+        elif tag & 7 == 2:
+            length, after = _varint(data, after)
+            if length is None or after + length > len(data):
+                return max(position, 1)
+            after += length
+        else:
+            return position
+        position = after
+    return position
+
+
+def _varint(data: bytes, position: int) -> tuple[int | None, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        if position >= len(data):
+            return None, position
+        byte = data[position]
+        position += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, position
+    return None, position
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A new file that takes the place of `path` when the block ends well, and vanishes when it does not.
+
+    It is written in the same folder, flushed to the disk, and renamed; whoever has the old file open keeps
+    it.
+    """
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "w+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, _mode(path))
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _mode(path: Path) -> int:
+    """The permissions of the file that is replaced, or those of any new file."""
+    if path.exists():
+        return path.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

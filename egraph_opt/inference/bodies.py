@@ -1,0 +1,109 @@
+"""Nodes with bodies (If, Loop, Scan): the types of their outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import onnx
+import onnx_ir as ir
+
+from .. import symbolic
+from ..types import UNKNOWN, Dim, Fact
+from .onnx_inference import schema, tensor_type_fact
+
+Look = Callable[[ir.Value | None], Fact | None]
+
+
+def infer_with_bodies(
+    node: ir.Node,
+    inputs: tuple[Fact | None, ...],
+    opset: Mapping[str, int],
+    look: Look,
+    branch: Callable[[ir.Graph], list[Fact]],
+) -> tuple[Fact, ...]:
+    """Facts of the outputs of a node that has graphs among its attributes.
+
+    If: what both branches agree on.  Others: numbers that ONNX's inference finds; names of dims inside a body
+    mean nothing outside of it.
+    """
+    if node.op_type == "If" and node.domain in ("", "ai.onnx"):
+        ways = [branch(node.attributes[name].as_graph()) for name in ("then_branch", "else_branch")]
+        if all(len(facts) == len(node.outputs) for facts in ways):
+            return tuple(agreed(a, b) for a, b in zip(*ways, strict=True))
+        return (UNKNOWN,) * len(node.outputs)
+    return _by_onnx(node, inputs, opset, look)
+
+
+def agreed(a: Fact, b: Fact) -> Fact:
+    """What is true of a value that is one of the two."""
+    shape = None
+    if a.shape is not None and b.shape is not None and len(a.shape) == len(b.shape):
+        shape = tuple(x if symbolic.known_equal(x, y) else None for x, y in zip(a.shape, b.shape, strict=True))
+    value = a.value if a.value == b.value else None
+    floats = a.floats if a.floats == b.floats else None
+    splat = a.splat if a.splat == b.splat and a.dtype == b.dtype else None
+    return Fact(a.dtype if a.dtype == b.dtype else 0, shape, False, value, splat, floats)
+
+
+def _by_onnx(
+    node: ir.Node, inputs: tuple[Fact | None, ...], opset: Mapping[str, int], look: Look
+) -> tuple[Fact, ...]:
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    unknown = (UNKNOWN,) * len(node.outputs)
+    found = schema(node.op_type, domain, opset.get(domain, 0))
+    if found is None or any(fact is None or not fact.dtype for fact in inputs):
+        return unknown
+    types = {
+        value.name: _type_bytes(fact)
+        for value, fact in zip(node.inputs, inputs, strict=True)
+        if value is not None and value.name and fact is not None
+    }
+    for value in captured(node):
+        fact = look(value)
+        if fact is not None and fact.dtype and value.name:
+            types[value.name] = _type_bytes(fact)
+    proto = ir.to_proto(node).SerializeToString()
+    try:
+        outputs = found._infer_node_outputs(proto, types, {}, {}, dict(opset), onnx.IR_VERSION)  # type: ignore[call-arg]
+    except onnx.shape_inference.InferenceError:
+        return unknown
+    facts = []
+    for value in node.outputs:
+        data = outputs.get(value.name or "")
+        facts.append(UNKNOWN if data is None else tensor_type_fact(onnx.TypeProto.FromString(data), set()))
+    return tuple(facts)
+
+
+def captured(node: ir.Node) -> list[ir.Value]:
+    """The values from outside that bodies of the node use, nested ones included, once each, in order."""
+    inside: set[ir.Value] = set()
+    used: dict[ir.Value, None] = {}
+    stack = [attribute_graph for attribute_graph in _graphs(node)]
+    while stack:
+        graph = stack.pop()
+        inside.update(graph.inputs)
+        inside.update(graph.initializers.values())
+        for inner in graph:
+            used.update((value, None) for value in inner.inputs if value is not None)
+            inside.update(inner.outputs)
+            stack.extend(_graphs(inner))
+        used.update((value, None) for value in graph.outputs)
+    return [value for value in used if value not in inside]
+
+
+def _graphs(node: ir.Node) -> list[ir.Graph]:
+    graphs: list[ir.Graph] = []
+    for attribute in node.attributes.values():
+        if attribute.type == ir.AttributeType.GRAPH:
+            graphs.append(attribute.as_graph())
+        elif attribute.type == ir.AttributeType.GRAPHS:
+            graphs.extend(attribute.as_graphs())
+    return graphs
+
+
+def _type_bytes(fact: Fact) -> bytes:
+    """The type with its numbers alone."""
+    shape: tuple[Dim, ...] | None = None
+    if fact.shape is not None:
+        shape = tuple(d if isinstance(d, int) else None for d in fact.shape)
+    return onnx.helper.make_tensor_type_proto(fact.dtype, shape).SerializeToString()

@@ -1,0 +1,55 @@
+"""Facts of constant tensors: initializers and the outputs of Constant nodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import onnx_ir as ir
+
+from ..types import SMALL, Fact
+from .numbers import BOOL, FLOATS, INTEGERS, completed, with_data
+
+MAX_SCANNED = 2**28
+"""Tensors of more bytes are not read to find a splat."""
+
+_CHUNK = 1 << 20
+
+
+def tensor_fact(tensor: ir.TensorProtocol) -> Fact:
+    """Type, elements where there are few, and splat of a constant tensor; reads it chunk by chunk."""
+    dtype = int(tensor.dtype)
+    shape = tuple(int(d) for d in tensor.shape.numpy())
+    fact = Fact(dtype, shape, const=True)
+    if not (dtype in FLOATS or dtype in INTEGERS or dtype == BOOL):
+        return fact
+    if tensor.nbytes > MAX_SCANNED or math.prod(shape) == 0:
+        return with_data(fact, () if len(shape) == 1 else None)
+    flat = tensor.numpy().reshape(-1)
+    items = tuple(flat.tolist()) if len(shape) <= 1 and flat.size <= SMALL else None
+    return completed(with_data(fact, items, flat[0].item() if _is_uniform(flat) else None))
+
+
+def _is_uniform(flat: np.ndarray[tuple[int], np.dtype[np.generic]]) -> bool:
+    """All elements have the same bits (0.0 and -0.0 differ, two equal NaNs do not)."""
+    bits = flat.view(f"V{flat.dtype.itemsize}") if flat.dtype.itemsize > 8 else flat.view(f"u{flat.dtype.itemsize}")
+    if bits[0] != bits[-1]:
+        return False
+    return all(bool((bits[k : k + _CHUNK] == bits[0]).all()) for k in range(0, bits.size, _CHUNK))
+
+
+def constants_of(ir_version: int, assume_defaults: bool = False) -> Callable[[ir.Value], Fact | None]:
+    """The default answer to "what constant is this value", for ``infer_graph``.
+
+    From IR version 4 on an initializer that is also a graph input is a default that a caller may override, so
+    it is a constant only if ``assume_defaults``; before, every initializer had to be listed as an input.
+    """
+
+    def constant(value: ir.Value) -> Fact | None:
+        if value.is_graph_input() and ir_version >= 4 and not assume_defaults:
+            return None
+        tensor = ir.convenience.get_const_tensor(value)
+        return None if tensor is None else tensor_fact(tensor)
+
+    return constant

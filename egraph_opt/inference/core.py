@@ -1,0 +1,75 @@
+"""Facts of the outputs of one node: ONNX's inference met with the operator's formula."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ..types import CLASH, UNKNOWN, Fact, meet
+from . import convolution, elementwise, generators, reductions, slicing, views
+from .call import FORMULAS, Attribute, Call, Contradiction
+from .numbers import completed
+from .onnx_inference import infer_by_onnx, schema
+
+FAMILIES = (convolution, elementwise, generators, reductions, slicing, views)
+"""The modules whose import fills the table of formulas."""
+
+RANDOM = frozenset(
+    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
+)
+
+
+@lru_cache(maxsize=1 << 16)
+def infer_node(
+    op_type: str,
+    domain: str,
+    attributes: tuple[tuple[str, Attribute], ...],
+    inputs: tuple[Fact | None, ...],
+    n_outputs: int,
+    opset: int,
+) -> tuple[Fact, ...]:
+    """Facts of the outputs of one node.
+
+    Args:
+        attributes: (name, value) pairs sorted by name; tensors and graphs are left out, but for the value of
+            ConstantOfShape, which is ``("value", (dtype, number))``.
+        inputs: facts of the operands; None for an absent optional one.
+        opset: version of ``domain``.
+
+    Returns:
+        One fact per output: ``CLASH`` for all of them where the node cannot be right, ``UNKNOWN`` for an
+        operator that ONNX does not know.
+    """
+    domain = "" if domain == "ai.onnx" else domain
+    if any(fact is not None and fact.dtype < 0 for fact in inputs):
+        return (CLASH,) * n_outputs
+    if schema(op_type, domain, opset) is None:
+        return (UNKNOWN,) * n_outputs
+    facts = infer_by_onnx(op_type, domain, attributes, inputs, n_outputs, opset)
+    rule = FORMULAS.get(op_type) if domain == "" else None
+    if rule is not None:
+        try:
+            known = rule(Call(op_type, dict(attributes), inputs, n_outputs, opset))
+        except Contradiction:
+            return (CLASH,) * n_outputs
+        for k, fact in enumerate(known[:n_outputs]):
+            facts[k] = meet(fact, facts[k])
+    if any(fact.dtype < 0 or _has_negative_dim(fact) for fact in facts):
+        return (CLASH,) * n_outputs
+    const = _is_const(op_type, inputs)
+    return tuple(completed(_as_const(fact, const)) for fact in facts)
+
+
+def _has_negative_dim(fact: Fact) -> bool:
+    return any(isinstance(d, int) and d < 0 for d in fact.shape or ())
+
+
+def _as_const(fact: Fact, const: bool) -> Fact:
+    return Fact(fact.dtype, fact.shape, const, fact.value, fact.splat, fact.floats)
+
+
+def _is_const(op_type: str, inputs: tuple[Fact | None, ...]) -> bool:
+    """The node computes the same from constants at every run."""
+    if op_type in RANDOM or not all(fact is None or fact.const for fact in inputs):
+        return False
+    # Dropout in training mode is random.
+    return op_type != "Dropout" or len(inputs) < 3 or inputs[2] is None or inputs[2].splat == 0

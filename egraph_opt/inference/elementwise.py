@@ -1,0 +1,274 @@
+"""Element-wise operators: broadcast shapes, and the arithmetic of known elements and splats.
+
+``out[i] = op(a[i], b[i], ...)``, the operands broadcast to one shape.  A splat of the result is computed in the
+element type itself; operators whose rounding is not fixed by IEEE 754 (Exp, Tanh, Pow ...) give none.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from itertools import cycle, islice, repeat
+
+import numpy as np
+
+from .. import symbolic
+from ..types import UNKNOWN, Dim, Element, Fact, Shape
+from .call import Call, Contradiction, formula
+from .numbers import BOOL, FLOATS, cast, compare, divide, elements, modulo, numpy_type, with_data
+
+Scalar = Element | float
+Operation = Callable[..., Scalar]
+"""Of the type of the operands and the elements."""
+
+
+def broadcast_dims(dims: Sequence[Dim]) -> Dim:
+    """The dim that these broadcast to; None if that is not known; Contradiction if they cannot."""
+    wide = [d for d in dims if d != 1]
+    if not wide:
+        return 1
+    numbers = {d for d in wide if isinstance(d, int)}
+    if len(numbers) > 1:
+        raise Contradiction(f"dims {dims} do not broadcast")
+    if numbers:
+        return numbers.pop()
+    return wide[0] if all(symbolic.known_equal(wide[0], d) for d in wide) else None
+
+
+def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
+    """The shape that all of these broadcast to (numpy's rule)."""
+    known = [s for s in shapes if s is not None]
+    if len(known) < len(shapes) or not known:
+        return None
+    first = known[0]
+    if all(s == first and None not in s for s in known):
+        return first
+    rank = max(len(s) for s in known)
+    padded = [(1,) * (rank - len(s)) + s for s in known]
+    return tuple(broadcast_dims(dims) for dims in zip(*padded, strict=True))
+
+
+def zipped(operands: Sequence[Fact], operation: Callable[..., Scalar]) -> tuple[Scalar, ...] | None:
+    """The elements of an element-wise result, where those of all operands are known."""
+    columns = [elements(fact) for fact in operands]
+    if any(c is None for c in columns):
+        return None
+    lengths = {len(c) for c in columns if c is not None and len(c) != 1}
+    if len(lengths) > 1:
+        raise Contradiction("lengths do not broadcast")
+    length = lengths.pop() if lengths else 1
+    return tuple(islice(map(operation, *(cycle(c) if c else repeat(None) for c in columns)), length))  # type: ignore[arg-type]
+
+
+def elementwise(call: Call, operation: Operation | None, dtype: int | None = None) -> list[Fact]:
+    """The result of an element-wise operator; its type is that of the last operand unless given."""
+    operands = call.present
+    source = operands[-1].dtype if operands else 0
+    fact = Fact(source if dtype is None else dtype, broadcast([f.shape for f in operands]))
+    if operation is None or not source:
+        return [fact]
+
+    def apply(*items: Scalar) -> Scalar:
+        return operation(source, *items)
+
+    splats = [f.splat for f in operands]
+    one = None if None in splats else apply(*splats)
+    return [with_data(fact, zipped(operands, apply), one)]
+
+
+def _float(dtype: int, function: Callable[..., np.generic], *items: Scalar) -> Scalar:
+    """A numpy function in the element type; None unless the type is a float."""
+    if dtype not in FLOATS or any(isinstance(item, str) for item in items):
+        return None
+    kind = numpy_type(dtype).type
+    with np.errstate(all="ignore"):
+        return float(function(*(kind(item) for item in items)))  # type: ignore[call-arg]
+
+
+def _arithmetic(on_integers: Callable[..., Element], on_floats: Callable[..., np.generic]) -> Operation:
+    def operation(dtype: int, *items: Scalar) -> Scalar:
+        if dtype in FLOATS:
+            return _float(dtype, on_floats, *items)
+        return None if None in items else on_integers(*items)
+
+    return operation
+
+
+def _abs(a: Element) -> Element:
+    return symbolic.maximum(a, symbolic.negative(a))
+
+
+def _sign(a: Element) -> Element:
+    return (a > 0) - (a < 0) if isinstance(a, int) else None
+
+
+def _fold(function: Operation) -> Operation:
+    """An n-ary operation from a binary one, from the left."""
+
+    def operation(dtype: int, first: Scalar, *others: Scalar) -> Scalar:
+        for item in others:
+            first = None if first is None else function(dtype, first, item)
+        return first
+
+    return operation
+
+
+_ADD = _arithmetic(symbolic.add, np.add)
+_SUB = _arithmetic(symbolic.sub, np.subtract)
+_MUL = _arithmetic(symbolic.mul, np.multiply)
+_DIV = _arithmetic(divide, np.divide)
+_MAX = _arithmetic(symbolic.maximum, np.maximum)
+_MIN = _arithmetic(symbolic.minimum, np.minimum)
+
+SAME_TYPE: dict[str, Operation | None] = {
+    "Add": _ADD,
+    "Sub": _SUB,
+    "Mul": _MUL,
+    "Div": _DIV,
+    "Sum": _fold(_ADD),
+    "Max": _fold(_MAX),
+    "Min": _fold(_MIN),
+    "Neg": _arithmetic(symbolic.negative, np.negative),
+    "Abs": _arithmetic(_abs, np.abs),
+    "Sign": _arithmetic(_sign, np.sign),
+    "Relu": _arithmetic(lambda a: symbolic.maximum(a, 0), lambda a: np.maximum(a, a.dtype.type(0))),
+    "Floor": _arithmetic(lambda a: None, np.floor),
+    "Ceil": _arithmetic(lambda a: None, np.ceil),
+    "Round": _arithmetic(lambda a: None, np.rint),
+    "Sqrt": _arithmetic(lambda a: None, np.sqrt),
+    "Reciprocal": _arithmetic(lambda a: None, lambda a: a.dtype.type(1) / a),
+    "Pow": None,
+    "PRelu": None,
+    "Mean": None,
+    "BitShift": None,
+    "BitwiseAnd": None,
+    "BitwiseOr": None,
+    "BitwiseXor": None,
+}
+
+COMPARISONS: dict[str, Callable[[Scalar, Scalar], bool]] = {
+    "Equal": operator.eq,
+    "Less": operator.lt,
+    "Greater": operator.gt,
+    "LessOrEqual": operator.le,
+    "GreaterOrEqual": operator.ge,
+}
+
+LOGIC: dict[str, Callable[..., bool]] = {
+    "And": lambda a, b: bool(a and b),
+    "Or": lambda a, b: bool(a or b),
+    "Xor": lambda a, b: bool(a) != bool(b),
+    "Not": lambda a: not a,
+}
+
+
+@formula(*(op for op in SAME_TYPE if op not in ("Pow", "PRelu")))
+def _same_type(call: Call) -> list[Fact]:
+    # Before opset 7 broadcasting was an attribute with an axis.
+    return elementwise(call, SAME_TYPE[call.op_type]) if call.opset >= 7 else []
+
+
+@formula("Pow")
+def _pow(call: Call) -> list[Fact]:
+    return elementwise(call, None, call.fact(0).dtype) if call.opset >= 7 else []
+
+
+@formula("PRelu")
+def _prelu(call: Call) -> list[Fact]:
+    return [Fact(call.fact(0).dtype, call.shape(0))]
+
+
+@formula("Mod")
+def _mod(call: Call) -> list[Fact]:
+    c_like = call.integer("fmod", 0) == 1
+    return elementwise(call, _arithmetic(lambda a, b: modulo(a, b, c_like), lambda a, b: a.dtype.type("nan")))
+
+
+@formula(*COMPARISONS)
+def _comparison(call: Call) -> list[Fact]:
+    holds = COMPARISONS[call.op_type]
+
+    def operation(dtype: int, a: Scalar, b: Scalar) -> Scalar:
+        if isinstance(a, str) or isinstance(b, str):
+            return compare(a, b, holds)  # type: ignore[arg-type]
+        return int(holds(a, b))
+
+    return elementwise(call, operation, BOOL) if call.opset >= 7 else []
+
+
+@formula(*LOGIC)
+def _logic(call: Call) -> list[Fact]:
+    holds = LOGIC[call.op_type]
+    return elementwise(call, lambda dtype, *items: int(holds(*items)), BOOL) if call.opset >= 7 else []
+
+
+@formula("Where")
+def _where(call: Call) -> list[Fact]:
+    condition, yes, no = call.fact(0), call.fact(1), call.fact(2)
+    shape = broadcast([condition.shape, yes.shape, no.shape])
+    items = zipped([condition, yes, no], lambda c, a, b: a if c else b)
+    if condition.splat is not None:
+        splat = (yes if condition.splat else no).splat
+    else:
+        splat = yes.splat if yes.splat == no.splat else None
+    return [with_data(Fact(yes.dtype or no.dtype, shape), items, splat)]
+
+
+@formula("Clip")
+def _clip(call: Call) -> list[Fact]:
+    fact = Fact(call.fact(0).dtype, call.shape(0))
+    if call.opset < 11:
+        low: Scalar = call.number("min", -np.inf)
+        high: Scalar = call.number("max", np.inf)
+    else:
+        low = call.fact(1).splat if call.has(1) else -np.inf
+        high = call.fact(2).splat if call.has(2) else np.inf
+    if low is None or high is None or isinstance(low, str) or isinstance(high, str):
+        return [fact]
+
+    def operation(item: Scalar) -> Scalar:
+        if item is None or isinstance(item, str):
+            return None
+        clipped = min(max(item, low), high)
+        # A limit is rounded to the element type, which only a cast does.
+        return item if clipped == item else cast(fact.dtype, fact.dtype, clipped)
+
+    return [with_data(fact, zipped([call.fact(0)], operation), operation(call.fact(0).splat))]
+
+
+@formula("Cast")
+def _cast(call: Call) -> list[Fact]:
+    return _cast_to(call, call.integer("to", 0))
+
+
+@formula("CastLike")
+def _cast_like(call: Call) -> list[Fact]:
+    return _cast_to(call, call.fact(1).dtype)
+
+
+def _cast_to(call: Call, target: int) -> list[Fact]:
+    x = call.fact(0)
+
+    def operation(item: Scalar) -> Scalar:
+        return cast(x.dtype, target, item)
+
+    return [with_data(Fact(target, x.shape), zipped([x], operation), operation(x.splat))]
+
+
+SHAPE_KEEPING = (
+    "Acos Acosh Asin Asinh Atan Atanh BitwiseNot Celu Cos Cosh Elu Erf Exp Gelu HardSigmoid HardSwish LeakyRelu "
+    "Log LogSoftmax Hardmax Mish Selu Shrink Sigmoid Sin Sinh Softmax Softplus Softsign Swish Tan Tanh "
+    "ThresholdedRelu LRN LpNormalization MeanVarianceNormalization InstanceNormalization GroupNormalization "
+    "RMSNormalization CumSum CumProd ReverseSequence ScatterElements Scatter ScatterND"
+).split()
+
+
+@formula(*SHAPE_KEEPING)
+def _shape_keeping(call: Call) -> list[Fact]:
+    """The first output is typed as the first input."""
+    return [Fact(call.fact(0).dtype, call.shape(0))]
+
+
+@formula("IsNaN", "IsInf")
+def _predicate(call: Call) -> list[Fact]:
+    return [Fact(BOOL, call.shape(0))] if call.inputs else [UNKNOWN]

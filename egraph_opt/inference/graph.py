@@ -1,0 +1,203 @@
+"""Facts of every value of one graph, in topological order."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import onnx_ir as ir
+
+from .. import symbolic
+from ..types import CLASH, UNKNOWN, Dim, Fact, meet
+from .bodies import infer_with_bodies
+from .call import Attribute
+from .core import infer_node
+from .functions import infer_function
+
+Constants = Callable[[ir.Value], Fact | None]
+Functions = Mapping[ir.OperatorIdentifier, ir.Function]
+Facts = dict[ir.Value, Fact]
+
+
+def infer_graph(
+    graph: ir.Graph,
+    opset: Mapping[str, int],
+    outer: Mapping[ir.Value, Fact],
+    constants: Constants,
+    warn: Callable[[str], None],
+    *,
+    functions: Functions | None = None,
+    is_body: bool | None = None,
+) -> Facts:
+    """Facts of every value of a graph whose nodes are sorted; values of bodies are not among them.
+
+    Args:
+        opset: version by domain.
+        outer: facts of values that a body captures; a fact given for an input of ``graph`` is taken for it.
+        constants: the fact of a value that is a constant, None for any other; see ``constants_of``.
+        warn: told of declared types that contradict inference, and of nodes that inference finds wrong.
+        functions: the functions of the model.
+        is_body: ``graph`` belongs to an If, Loop or Scan: the declared shapes of its inputs are not trusted,
+            since carried values may change theirs.  By default, whether ``outer`` has anything.
+    """
+    run = _Run(graph, opset, outer, constants, warn, functions or {})
+    run.is_body = bool(outer) if is_body is None else is_body
+    return run.facts_of_all()
+
+
+class _Run:
+    """One pass over one graph."""
+
+    is_body = False
+    names_unknown = True
+    """Give each unknown dim a symbol of its own; not inside a branch, whose names mean nothing outside."""
+
+    def __init__(
+        self,
+        graph: ir.Graph,
+        opset: Mapping[str, int],
+        outer: Mapping[ir.Value, Fact],
+        constants: Constants,
+        warn: Callable[[str], None],
+        functions: Functions,
+    ) -> None:
+        self._graph = graph
+        self._opset = {("" if domain == "ai.onnx" else domain): version for domain, version in opset.items()}
+        self._outer = outer
+        self._constants = constants
+        self._warn = warn
+        self._functions = functions
+        self._facts: Facts = {}
+        self._taken = {d for value in graph.inputs for d in _declared_names(value)}
+        for fact in outer.values():
+            for dim in fact.shape or ():
+                self._taken |= symbolic.symbols(dim)
+
+    def facts_of_all(self) -> Facts:
+        for value in self._graph.inputs:
+            self._facts[value] = self._input(value)
+        for value in self._graph.initializers.values():
+            if value not in self._facts or not value.is_graph_input():
+                self._facts[value] = self._constants(value) or self._declared(value)
+        for node in self._graph:
+            self._visit(node)
+        return self._facts
+
+    def _input(self, value: ir.Value) -> Fact:
+        if value in self._outer:
+            return self._outer[value]
+        if value.is_initializer():
+            fact = self._constants(value)
+            if fact is not None:
+                return fact
+        fact = self._declared(value)
+        if fact.shape is None:
+            return fact
+        if self.is_body:
+            return Fact(fact.dtype)
+        dims: list[Dim] = list(fact.shape)
+        for k, declared in enumerate(value.shape or ()):
+            name = declared.value if isinstance(declared, ir.SymbolicDim) else None
+            if dims[k] is None:
+                dims[k] = symbolic.symbol(name) if name else self._fresh(f"{value.name}.{k}")
+        return replace(fact, shape=tuple(dims))
+
+    def _declared(self, value: ir.Value) -> Fact:
+        """The declared type, with numbers only: names are trusted of inputs alone."""
+        if not isinstance(value.type, ir.TensorType):
+            return UNKNOWN
+        shape = None
+        if value.shape is not None:
+            shape = tuple(d if isinstance(d, int) and d >= 0 else None for d in value.shape)
+        return Fact(int(value.type.dtype), shape)
+
+    def _fresh(self, name: str) -> str:
+        while name in self._taken:
+            name += "'"
+        self._taken.add(name)
+        return symbolic.symbol(name)
+
+    def fact(self, value: ir.Value | None) -> Fact | None:
+        """Fact of an operand; None for an absent one."""
+        if value is None:
+            return None
+        known = self._facts.get(value)
+        return known if known is not None else self._outer.get(value, UNKNOWN)
+
+    def _visit(self, node: ir.Node) -> None:
+        for value, fact in zip(node.outputs, self._infer(node), strict=True):
+            if fact.dtype < 0:
+                self._warn(f"node {node.name!r} ({node.op_type}): inference finds its operands in contradiction")
+                fact = UNKNOWN
+            self._facts[value] = self._settled(value, fact)
+
+    def _infer(self, node: ir.Node) -> tuple[Fact, ...]:
+        if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
+            return (self._constants(node.outputs[0]) or UNKNOWN,)
+        inputs = tuple(self.fact(value) for value in node.inputs)
+        function = self._functions.get(node.op_identifier())
+        if function is not None:
+            return infer_function(function, node, inputs)
+        if any(a.type in (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS) for a in node.attributes.values()):
+            return infer_with_bodies(node, inputs, self._opset, self.fact, self._branch)
+        version = self._opset.get("" if node.domain == "ai.onnx" else node.domain, 0)
+        return infer_node(node.op_type, node.domain, attributes_of(node), inputs, len(node.outputs), version)
+
+    def _branch(self, body: ir.Graph) -> list[Fact]:
+        """Facts of the outputs of a body that has no inputs, inferred here and now."""
+        run = _Run(body, self._opset, ChainMap(self._facts, self._outer), self._constants, _ignore, self._functions)
+        run.is_body, run.names_unknown = True, False
+        facts = run.facts_of_all()
+        return [facts.get(v) or self.fact(v) or UNKNOWN for v in body.outputs]
+
+    def _settled(self, value: ir.Value, fact: Fact) -> Fact:
+        """The inferred fact, filled up with what is declared and with symbols for dims that stay unknown."""
+        declared = self._declared(value)
+        if declared.dtype or declared.shape is not None:
+            both = meet(fact, declared)
+            if both is CLASH or both.dtype < 0:
+                self._warn(
+                    f"value {value.name!r}: declared as {_shown(declared)}, but it is {_shown(fact)}; "
+                    "the declaration is not trusted"
+                )
+            elif fact.shape is None:
+                fact = both
+            else:
+                # A number declared where a symbol was inferred is stale more often than it is right.
+                filled = zip(fact.shape, both.shape or fact.shape, strict=True)
+                fact = replace(both, shape=tuple(b if a is None else a for a, b in filled))
+        if fact.shape is None or None not in fact.shape or not self.names_unknown:
+            return fact
+        dims = [self._fresh(f"?{value.name}.{k}") if d is None else d for k, d in enumerate(fact.shape)]
+        return replace(fact, shape=tuple(dims))
+
+
+def _ignore(message: str) -> None:
+    """Warnings about a branch come when the branch itself is inferred."""
+
+
+def _declared_names(value: ir.Value) -> list[str]:
+    return [d.value for d in value.shape or () if isinstance(d, ir.SymbolicDim) and d.value]
+
+
+def _shown(fact: Fact) -> str:
+    dtype = ir.DataType(fact.dtype).name if fact.dtype else "?"
+    dims = "..." if fact.shape is None else ",".join("?" if d is None else str(d) for d in fact.shape)
+    return f"{dtype}[{dims}]"
+
+
+def attributes_of(node: ir.Node) -> tuple[tuple[str, Attribute], ...]:
+    """The attributes of a node as ``infer_node`` takes them."""
+    pairs: list[tuple[str, Attribute]] = []
+    for name, attribute in sorted(node.attributes.items()):
+        if attribute.type in _PLAIN_TYPES:
+            value = attribute.value
+            pairs.append((name, tuple(value) if attribute.type in _LISTS else value))
+        elif attribute.type == ir.AttributeType.TENSOR and node.op_type == "ConstantOfShape":
+            pairs.append((name, (int(attribute.value.dtype), attribute.value.numpy().reshape(-1)[0].item())))
+    return tuple(pairs)
+
+
+_LISTS = (ir.AttributeType.INTS, ir.AttributeType.FLOATS, ir.AttributeType.STRINGS)
+_PLAIN_TYPES = (ir.AttributeType.INT, ir.AttributeType.FLOAT, ir.AttributeType.STRING, *_LISTS)

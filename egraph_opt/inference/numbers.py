@@ -1,0 +1,181 @@
+"""Arithmetic on elements, exactly as the element type does it.
+
+An element is a number or, in an integer tensor, the text of a symbolic expression.  An operation answers None
+where its result is not known or not representable: integer overflow, NaN, and negative zero, which compares
+equal to zero and would be mistaken for it.  Symbolic shape arithmetic is assumed not to overflow 32 bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import ml_dtypes
+import numpy as np
+from onnx import TensorProto, helper
+
+from .. import symbolic
+from ..types import SMALL, Element, Fact
+
+Number = int | float
+
+BOOL = TensorProto.BOOL
+FLOATS = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16})
+INTEGERS = frozenset(
+    getattr(TensorProto, f"{sign}INT{bits}") for sign in ("", "U") for bits in (2, 4, 8, 16, 32, 64)
+)
+WIDE = frozenset({TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64})
+"""Integer types that symbolic elements are assumed to fit into."""
+
+
+@lru_cache(64)
+def numpy_type(dtype: int) -> np.dtype[np.generic]:
+    return helper.tensor_dtype_to_np_dtype(dtype)
+
+
+@lru_cache(64)
+def integer_range(dtype: int) -> tuple[int, int]:
+    """Least and greatest number of an integer type (or bool)."""
+    if dtype == BOOL:
+        return 0, 1
+    info = ml_dtypes.iinfo(numpy_type(dtype))
+    return int(info.min), int(info.max)
+
+
+def settle(dtype: int, element: Element | float) -> Element | float:
+    """The element as one of type ``dtype``, or None where that type cannot have it or it is better not kept."""
+    if element is None:
+        return None
+    if isinstance(element, str):
+        if dtype not in WIDE:
+            return None
+        low = symbolic.lower_bound(element)
+        return element if dtype in _SIGNED or (low is not None and low >= 0) else None
+    if dtype in FLOATS:
+        element = float(element)
+        if math.isnan(element) or (element == 0 and math.copysign(1, element) < 0):
+            return None
+        return element
+    if dtype not in INTEGERS and dtype != BOOL:
+        return None
+    if isinstance(element, float) and not element.is_integer():
+        return None
+    low_end, high_end = integer_range(dtype)
+    return int(element) if low_end <= element <= high_end else None
+
+
+_SIGNED = frozenset({TensorProto.INT32, TensorProto.INT64})
+
+
+def elements(fact: Fact) -> tuple[int | str, ...] | tuple[float, ...] | None:
+    """The elements of a small tensor of rank 0 or 1, where they are known."""
+    return fact.value if fact.value is not None else fact.floats
+
+
+def with_data(
+    fact: Fact, items: tuple[Element | float, ...] | None = None, splat: Element | float = None
+) -> Fact:
+    """The type ``fact`` with these elements and this splat, as far as they can be kept."""
+    value: tuple[int | str, ...] | None = None
+    floats: tuple[float, ...] | None = None
+    if items is not None and len(items) <= SMALL:
+        settled = [settle(fact.dtype, item) for item in items]
+        if None not in settled and fact.dtype:
+            if fact.dtype in FLOATS:
+                floats = tuple(settled)  # type: ignore[arg-type]
+            else:
+                value = tuple(settled)  # type: ignore[arg-type]
+    one = settle(fact.dtype, splat)
+    return Fact(fact.dtype, fact.shape, fact.const, value, None if isinstance(one, str) else one, floats)
+
+
+def completed(fact: Fact) -> Fact:
+    """The fact with what its elements say of its splat and its splat of its elements; rank and length agree."""
+    items = elements(fact)
+    splat = fact.splat
+    if items is not None:
+        if fact.shape is None or len(fact.shape) > 1:
+            items = None
+        elif splat is None and items and isinstance(items[0], int | float) and items.count(items[0]) == len(items):
+            splat = items[0]
+    elif splat is not None and fact.is_static and len(fact.shape or ()) <= 1:
+        length = fact.shape[0] if fact.shape else 1
+        if isinstance(length, int) and length <= SMALL:
+            items = (splat,) * length
+    is_float = fact.dtype in FLOATS
+    value = None if is_float else items
+    floats = items if is_float else None
+    if value == fact.value and floats == fact.floats and splat == fact.splat:
+        return fact
+    return Fact(fact.dtype, fact.shape, fact.const, value, splat, floats)  # type: ignore[arg-type]
+
+
+def cast(source: int, target: int, element: Element | float) -> Element | float:
+    """Cast as ONNX defines it, where it defines it: floats truncate towards zero, what is out of range is not known."""
+    if element is None or not source or not target:
+        return None
+    if isinstance(element, str):
+        if target == BOOL:
+            return _is_nonzero(element)
+        return settle(target, element)
+    if target == BOOL:
+        return int(element != 0)
+    if target in FLOATS:
+        with np.errstate(all="ignore"):
+            exact = np.asarray(element, dtype=numpy_type(source) if source in FLOATS else np.int64)
+            return settle(target, float(exact.astype(numpy_type(target))))
+    if isinstance(element, float):
+        if not math.isfinite(element):
+            return None
+        element = math.trunc(element)
+    return settle(target, element)
+
+
+def _is_nonzero(element: str) -> Element:
+    low, high = symbolic.lower_bound(element), symbolic.upper_bound(element)
+    if (low is not None and low > 0) or (high is not None and high < 0):
+        return 1
+    return None
+
+
+def divide(a: Element, b: Element) -> Element:
+    """Integer division, which truncates towards zero."""
+    if b == 0 or a is None or b is None:
+        return None
+    if isinstance(a, int) and isinstance(b, int):
+        return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    exact = symbolic.exact_div(a, b)
+    if exact is not None:
+        return exact
+    if symbolic.is_at_least(a, 0) and symbolic.is_at_least(b, 0):
+        return symbolic.floordiv(a, b)
+    return None
+
+
+def modulo(a: Element, b: Element, c_like: bool) -> Element:
+    """The remainder, with the sign of the divisor, or of the dividend if ``c_like`` (fmod)."""
+    if b == 0 or a is None or b is None:
+        return None
+    if isinstance(a, int) and isinstance(b, int):
+        return a - b * divide(a, b) if c_like else a % b  # type: ignore[operator]
+    if symbolic.is_at_least(b, 0) and (symbolic.is_at_least(a, 0) or not c_like):
+        return symbolic.sub(a, symbolic.mul(b, symbolic.floordiv(a, b)))
+    return None
+
+
+def compare(a: Element, b: Element, holds: Callable[[int, int], bool]) -> Element:
+    """1 or 0 as the sign of ``a - b`` satisfies the comparison with 0, where all signs it may have agree."""
+    difference = symbolic.sub(a, b)
+    low, high = symbolic.lower_bound(difference), symbolic.upper_bound(difference)
+    if difference is None:
+        return None
+    signs = []
+    if low is None or low < 0:
+        signs.append(-1)
+    if (low is None or low <= 0) and (high is None or high >= 0):
+        signs.append(0)
+    if high is None or high > 0:
+        signs.append(1)
+    answers = {holds(sign, 0) for sign in signs}
+    return int(answers.pop()) if len(answers) == 1 else None

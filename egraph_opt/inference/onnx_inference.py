@@ -1,0 +1,129 @@
+"""ONNX's own shape inference for one node, as facts.
+
+The messages are built once per distinct part (node, type, value): building them costs more than the inference.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import onnx
+from onnx import defs, helper, numpy_helper
+
+from ..types import CLASH, UNKNOWN, Dim, Fact, Shape
+from .call import Attribute
+
+_MEMO = 1 << 14
+_Attributes = tuple[tuple[str, Attribute], ...]
+
+
+@lru_cache(_MEMO)
+def schema(op_type: str, domain: str, opset: int) -> defs.OpSchema | None:
+    """The operator's schema in this opset, or None if ONNX does not know it."""
+    try:
+        return defs.get_schema(op_type, opset, domain)
+    except defs.SchemaError:
+        return None
+
+
+def infer_by_onnx(
+    op_type: str,
+    domain: str,
+    attributes: _Attributes,
+    inputs: tuple[Fact | None, ...],
+    n_outputs: int,
+    opset: int,
+) -> list[Fact]:
+    """Types of the outputs by ONNX alone; ``CLASH`` where it finds an error."""
+    found = schema(op_type, domain, opset)
+    if found is None:
+        return [UNKNOWN] * n_outputs
+    present = tuple(fact is not None for fact in inputs)
+    types: dict[str, bytes] = {}
+    data: dict[str, bytes] = {}
+    known: set[str] = set()
+    for k, fact in enumerate(inputs):
+        if fact is None or not fact.dtype:
+            continue
+        types[f"i{k}"] = _type_bytes(fact.dtype, fact.shape)
+        known.update(d for d in fact.shape or () if isinstance(d, str))
+        elements = fact.floats if fact.floats is not None else fact.ints
+        if elements is not None and fact.is_static:
+            data[f"i{k}"] = _tensor_bytes(fact.dtype, fact.shape, elements)  # type: ignore[arg-type]
+    node = _node_bytes(op_type, domain, attributes, present, n_outputs, opset)
+    try:
+        outputs = found._infer_node_outputs(node, types, data, {}, {domain: opset}, onnx.IR_VERSION)  # type: ignore[call-arg]
+    except onnx.shape_inference.InferenceError:
+        # An operand without a type makes ONNX complain too: that is no contradiction.
+        complete = all(fact is None or fact.dtype for fact in inputs)
+        return [CLASH if complete else UNKNOWN] * n_outputs
+    return [_fact(outputs.get(f"o{k}"), known) for k in range(n_outputs)]
+
+
+def _fact(data: bytes | None, known: set[str]) -> Fact:
+    if data is None:
+        return UNKNOWN
+    return tensor_type_fact(onnx.TypeProto.FromString(data), known)
+
+
+def tensor_type_fact(proto: onnx.TypeProto, known: set[str]) -> Fact:
+    """Type and shape of a dense tensor type; of named dims only those in ``known`` (canonical texts) are kept."""
+    if not proto.HasField("tensor_type"):
+        return UNKNOWN
+    tensor = proto.tensor_type
+    if not tensor.HasField("shape"):
+        return Fact(tensor.elem_type)
+    dims: list[Dim] = []
+    for dim in tensor.shape.dim:
+        if dim.HasField("dim_value"):
+            dims.append(dim.dim_value if dim.dim_value >= 0 else None)
+        else:
+            dims.append(dim.dim_param if dim.dim_param in known else None)
+    return Fact(tensor.elem_type, tuple(dims))
+
+
+@lru_cache(_MEMO)
+def _type_bytes(dtype: int, shape: Shape | None) -> bytes:
+    return helper.make_tensor_type_proto(dtype, shape).SerializeToString()
+
+
+@lru_cache(_MEMO)
+def _tensor_bytes(dtype: int, shape: tuple[int, ...], elements: tuple[int | float, ...]) -> bytes:
+    array = np.array(elements).astype(helper.tensor_dtype_to_np_dtype(dtype)).reshape(shape)
+    return numpy_helper.from_array(array).SerializeToString()
+
+
+def _one_element(dtype: int, number: int | float) -> onnx.TensorProto:
+    return numpy_helper.from_array(np.array([number]).astype(helper.tensor_dtype_to_np_dtype(dtype)))
+
+
+@lru_cache(_MEMO)
+def _node_bytes(
+    op_type: str, domain: str, attributes: _Attributes, present: tuple[bool, ...], n_outputs: int, opset: int
+) -> bytes:
+    node = onnx.NodeProto(op_type=op_type, domain=domain)
+    node.input.extend(f"i{k}" if there else "" for k, there in enumerate(present))
+    node.output.extend(f"o{k}" for k in range(n_outputs))
+    found = schema(op_type, domain, opset)
+    declared = {} if found is None else found.attributes
+    for name, value in attributes:
+        kind = declared[name].type.value if name in declared else None
+        node.attribute.append(_attribute(name, value, kind))
+    return node.SerializeToString()
+
+
+def _attribute(name: str, value: Attribute, kind: int | None) -> onnx.AttributeProto:
+    """The attribute with the type that the schema gives it: 1 and 1.0 are one key of a memo."""
+    if kind == onnx.AttributeProto.TENSOR and isinstance(value, tuple):
+        dtype, number = value
+        return helper.make_attribute(name, _one_element(dtype, number))
+    if kind == onnx.AttributeProto.FLOAT and isinstance(value, int | float):
+        value = float(value)
+    elif kind == onnx.AttributeProto.FLOATS and isinstance(value, tuple):
+        value = tuple(float(v) for v in value)
+    elif kind == onnx.AttributeProto.INT and isinstance(value, float):
+        value = int(value)
+    elif kind == onnx.AttributeProto.INTS and isinstance(value, tuple):
+        value = tuple(int(v) for v in value)
+    return helper.make_attribute(name, value, attr_type=kind if value == () else None)

@@ -1,0 +1,293 @@
+"""Operators that pick or join ranges: Slice, Split, Concat, Gather, Pad, Tile, Expand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import symbolic
+from ..types import UNKNOWN, Dim, Element, Fact, Shape
+from .call import Call, Contradiction, formula, normal_axes, normal_axis
+from .elementwise import broadcast
+from .numbers import elements, with_data
+from .views import axis_of, moved
+
+
+def clamped(bound: Dim, dim: Dim, low: Dim, high: Dim) -> Dim:
+    """A start or end of Slice: counted from the end if negative, then put between ``low`` and ``high``."""
+    if bound is None or dim is None:
+        return None
+    if symbolic.is_at_least(-1, bound):
+        bound = symbolic.add(bound, dim)
+    elif not symbolic.is_at_least(bound, 0):
+        return None
+    return symbolic.maximum(symbolic.minimum(bound, high), low)
+
+
+def slice_length(dim: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
+    """How many elements ``start:end:step`` takes of ``dim`` (ONNX's rule, with its clamping)."""
+    if not isinstance(step, int):
+        return None
+    if step == 0:
+        raise Contradiction("a Slice with step 0")
+    if step > 0:
+        first, last = clamped(start, dim, 0, dim), clamped(end, dim, 0, dim)
+        length = symbolic.sub(last, first)
+    else:
+        below = symbolic.sub(dim, 1)
+        first, last = clamped(start, dim, 0, below), clamped(end, dim, -1, below)
+        length = symbolic.sub(first, last)
+    return symbolic.maximum(symbolic.ceildiv(length, abs(step)), 0)
+
+
+@formula("Slice")
+def _slice(call: Call) -> list[Fact]:
+    x = call.fact(0)
+    starts: Sequence[Dim] | None
+    ends: Sequence[Dim] | None
+    axes: Sequence[int] | None
+    steps: Sequence[Dim] | None = None
+    if call.opset < 10:
+        starts, ends, axes = call.integers("starts"), call.integers("ends"), call.integers("axes")
+    else:
+        starts, ends, axes = call.fact(1).value, call.fact(2).value, call.fact(3).ints
+        steps = call.fact(4).value
+        if call.has(4) and steps is None:
+            starts = None
+        if call.has(3) and axes is None:
+            # Which axes are cut is not known, so no dim is.
+            return [moved(x, None if x.shape is None else (None,) * len(x.shape), keeps_order=False)]
+    if x.shape is None:
+        return [moved(x, None, keeps_order=False)]
+    rank = len(x.shape)
+    count = _count(call, starts, ends, axes)
+    if count is None:
+        return [moved(x, (None,) * rank, keeps_order=False)]
+    cut = normal_axes(axes if axes is not None else range(count), rank)
+    starts = starts if starts is not None else [None] * count
+    ends = ends if ends is not None else [None] * count
+    steps = steps if steps is not None else [1] * count
+    if not len(cut) == len(starts) == len(ends) == len(steps):
+        raise Contradiction("starts, ends, axes and steps of different lengths")
+    dims = list(x.shape)
+    for axis, start, end, step in zip(cut, starts, ends, steps, strict=True):
+        dims[axis] = slice_length(dims[axis], start, end, step)
+    items: tuple[Element | float, ...] | None = elements(x)
+    if items is not None and rank == 1 and cut:
+        items = _part(items, starts[0], ends[0], steps[0])
+    return [with_data(Fact(x.dtype, tuple(dims)), items, x.splat)]
+
+
+def _count(
+    call: Call, starts: Sequence[Dim] | None, ends: Sequence[Dim] | None, axes: Sequence[int] | None
+) -> int | None:
+    """The number of axes that a Slice cuts."""
+    for given in (axes, starts, ends):
+        if given is not None:
+            return len(given)
+    for k in (1, 2):
+        shape = call.shape(k)
+        if shape is not None and len(shape) == 1 and isinstance(shape[0], int):
+            return shape[0]
+    return None
+
+
+def _part(
+    items: tuple[Element | float, ...], start: Dim, end: Dim, step: Dim
+) -> tuple[Element | float, ...] | None:
+    if not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
+        return None
+    if step < 0 and end < -len(items):
+        return items[start::step]
+    return items[start:end:step]
+
+
+@formula("Concat")
+def _concat(call: Call) -> list[Fact]:
+    operands = call.present
+    dtype = next((f.dtype for f in operands if f.dtype), 0)
+    shapes = [f.shape for f in operands if f.shape is not None]
+    if not shapes:
+        return [Fact(dtype)]
+    rank = len(shapes[0])
+    if any(len(s) != rank for s in shapes):
+        raise Contradiction("Concat of different ranks")
+    axis = axis_of(call, 1, rank)
+    complete = len(shapes) == len(operands)
+    dims: list[Dim] = []
+    for k in range(rank):
+        column = [s[k] for s in shapes]
+        dims.append(_total(column) if k == axis and complete else None if k == axis else _agreed(column))
+    splats = {f.splat for f in operands}
+    items: list[Element | float] | None = []
+    for fact in operands:
+        part = elements(fact)
+        items = None if part is None or items is None else items + list(part)
+    data = None if items is None or not complete else tuple(items)
+    return [with_data(Fact(dtype, tuple(dims)), data, splats.pop() if len(splats) == 1 else None)]
+
+
+def _total(dims: Sequence[Dim]) -> Dim:
+    total: Dim = 0
+    for dim in dims:
+        total = symbolic.add(total, dim)
+    return total
+
+
+def _agreed(dims: Sequence[Dim]) -> Dim:
+    """The one dim that all of these are: a number if one is known."""
+    numbers = {d for d in dims if isinstance(d, int)}
+    if len(numbers) > 1:
+        raise Contradiction(f"dims {tuple(dims)} should be equal")
+    if numbers:
+        return numbers.pop()
+    return next((d for d in dims if d is not None), None)
+
+
+@formula("Split")
+def _split(call: Call) -> list[Fact]:
+    x = call.fact(0)
+    if x.shape is None:
+        return [moved(x, None, keeps_order=False)] * call.n_outputs
+    axis = axis_of(call, 0, len(x.shape))
+    dim = x.shape[axis]
+    given = call.fact(1).value if call.opset >= 13 else call.integers("split")
+    if given is not None:
+        parts: list[Dim] = list(given)
+        if len(parts) != call.n_outputs or any(isinstance(p, int) and p < 0 for p in parts):
+            raise Contradiction(f"Split into {call.n_outputs} outputs of lengths {tuple(parts)}")
+        total = _total(parts)
+        if isinstance(dim, int) and isinstance(total, int) and dim != total:
+            raise Contradiction(f"Split of {dim} into {tuple(parts)}")
+    elif call.has(1):
+        parts = [None] * call.n_outputs
+    else:
+        parts = _even_parts(dim, call.n_outputs, call.opset)
+    facts = []
+    items, at = elements(x), 0
+    for part in parts:
+        piece = None
+        if items is not None and isinstance(part, int):
+            piece, at = items[at : at + part], at + part
+        else:
+            items = None
+        shape = (*x.shape[:axis], part, *x.shape[axis + 1 :])
+        facts.append(with_data(Fact(x.dtype, shape), piece, x.splat))
+    return facts
+
+
+def _even_parts(dim: Dim, count: int, opset: int) -> list[Dim]:
+    """Equal lengths; from opset 18 on the last one may be shorter."""
+    if opset < 18:
+        if isinstance(dim, int) and dim % count:
+            raise Contradiction(f"Split of {dim} into {count} equal parts")
+        return [symbolic.floordiv(dim, count)] * count
+    if not isinstance(dim, int):
+        exact = symbolic.exact_div(dim, count)
+        return [exact] * count
+    each = -(-dim // count)
+    last = dim - each * (count - 1)
+    return [each] * (count - 1) + [last if last >= 0 else None]
+
+
+@formula("Gather")
+def _gather(call: Call) -> list[Fact]:
+    x, indices = call.fact(0), call.fact(1)
+    if x.shape is None or indices.shape is None:
+        return [moved(x, None, keeps_order=False)]
+    axis = axis_of(call, 0, len(x.shape))
+    shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+    items, at = elements(x), indices.ints
+    picked: tuple[Element | float, ...] | None = None
+    if items is not None and at is not None and len(x.shape) == 1:
+        if any(not -len(items) <= k < len(items) for k in at):
+            raise Contradiction(f"Gather of {at} from {len(items)} elements")
+        picked = tuple(items[k] for k in at)
+    return [with_data(Fact(x.dtype, shape), picked, x.splat)]
+
+
+@formula("GatherElements")
+def _gather_elements(call: Call) -> list[Fact]:
+    return [moved(call.fact(0), call.shape(1), keeps_order=False)]
+
+
+@formula("GatherND")
+def _gather_nd(call: Call) -> list[Fact]:
+    x, indices = call.fact(0), call.fact(1)
+    batch = call.integer("batch_dims", 0)
+    if x.shape is None or indices.shape is None or not indices.shape or not isinstance(indices.shape[-1], int):
+        return [moved(x, None, keeps_order=False)]
+    if batch + indices.shape[-1] > len(x.shape):
+        raise Contradiction("GatherND indices are longer than the rank of the data")
+    return [moved(x, indices.shape[:-1] + x.shape[batch + indices.shape[-1] :], keeps_order=False)]
+
+
+@formula("Pad")
+def _pad(call: Call) -> list[Fact]:
+    x = call.fact(0)
+    pads: Sequence[Dim] | None
+    if call.opset < 11:
+        pads = call.integers("pads") if call.opset >= 2 else call.integers("paddings")
+        filler: Element | float = call.number("value", 0.0)
+    else:
+        pads = call.fact(1).value
+        filler = call.fact(2).splat if call.has(2) else 0
+    if x.shape is None:
+        return [moved(x, None, keeps_order=False)]
+    rank = len(x.shape)
+    axes: Sequence[int] | None = range(rank)
+    if call.has(3):
+        given = call.fact(3).ints
+        axes = None if given is None else normal_axes(given, rank)
+    if pads is None or axes is None:
+        return [moved(x, (None,) * rank, keeps_order=False)]
+    if len(pads) != 2 * len(axes):
+        raise Contradiction(f"{len(pads)} pads of {len(axes)} axes")
+    dims = list(x.shape)
+    for k, axis in enumerate(axes):
+        dims[axis] = symbolic.add(symbolic.add(dims[axis], pads[k]), pads[k + len(axes)])
+        if isinstance(dims[axis], int) and dims[axis] < 0:  # type: ignore[operator]
+            raise Contradiction(f"Pad to a dim of {dims[axis]}")
+    keeps = call.text("mode", "constant") != "constant" or (x.splat is not None and filler == x.splat)
+    return [with_data(Fact(x.dtype, tuple(dims)), None, x.splat if keeps else None)]
+
+
+@formula("Expand")
+def _expand(call: Call) -> list[Fact]:
+    x, target = call.fact(0), call.fact(1).value
+    if target is None:
+        length = call.shape(1)
+        if x.shape is None or length is None or len(length) != 1 or not isinstance(length[0], int):
+            return [moved(x, None, keeps_order=False)]
+        return [moved(x, broadcast([x.shape, (None,) * length[0]]), keeps_order=False)]
+    shape = broadcast([x.shape, tuple(d if symbolic.is_at_least(d, 0) else None for d in target)])
+    items: tuple[Element | float, ...] | None = elements(x)
+    if items is not None and shape is not None and len(shape) == 1 and isinstance(shape[0], int):
+        items = items * shape[0] if len(items) == 1 else items
+    return [with_data(Fact(x.dtype, shape), items, x.splat)]
+
+
+@formula("Tile")
+def _tile(call: Call) -> list[Fact]:
+    x, repeats = call.fact(0), call.fact(1).value
+    if x.shape is None or call.opset < 6:
+        return [moved(x, None, keeps_order=False)]
+    if repeats is None:
+        return [moved(x, (None,) * len(x.shape), keeps_order=False)]
+    if len(repeats) != len(x.shape) or any(isinstance(r, int) and r < 0 for r in repeats):
+        raise Contradiction(f"Tile of {x.shape} by {repeats}")
+    shape: Shape = tuple(symbolic.mul(d, r) for d, r in zip(x.shape, repeats, strict=True))
+    items: tuple[Element | float, ...] | None = elements(x)
+    if items is not None and repeats:
+        items = items * repeats[0] if isinstance(repeats[0], int) else None
+    return [with_data(Fact(x.dtype, shape), items, x.splat)]
+
+
+@formula("Compress")
+def _compress(call: Call) -> list[Fact]:
+    x = call.fact(0)
+    if "axis" not in call.attributes:
+        return [moved(x, (None,), keeps_order=False)]
+    if x.shape is None:
+        return [UNKNOWN]
+    axis = normal_axis(call.integer("axis", 0), len(x.shape))
+    return [moved(x, (*x.shape[:axis], None, *x.shape[axis + 1 :]), keeps_order=False)]

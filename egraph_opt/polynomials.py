@@ -1,0 +1,294 @@
+"""Integer polynomials over symbols, floor divisions, maxima and minima, in one normal form.
+
+This is the engine of :mod:`egraph_opt.symbolic`, which is the module to use.  A polynomial is a sorted tuple
+of terms ``(monomial, coefficient)``; a monomial is a sorted tuple of ``(atom, power)``; an atom is a symbol,
+``floor(p / q)``, ``max(...)`` or ``min(...)`` of polynomials.  Everything is a nested tuple, so it hashes,
+and equal expressions in the sense of the rules below are equal tuples.
+
+Rules that make the form normal: integer multiples leave a floor division, common factors are cancelled,
+nested floor divisions by integers merge, arguments of max and min that another one dominates are dropped,
+and an integer constant is moved out of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+Atom = tuple[Any, ...]
+"""``("name", str)``, ``("floor", Poly, Poly)``, ``("max", Poly, ...)`` or ``("min", Poly, ...)``."""
+
+Monomial = tuple[tuple[Atom, int], ...]
+Poly = tuple[tuple[Monomial, int], ...]
+
+ZERO: Poly = ()
+_MEMO = 1 << 14
+_MAX_TERMS = 40
+
+
+class TooLarge(ArithmeticError):
+    """The expression has too many terms to be worth keeping."""
+
+
+def from_int(number: int) -> Poly:
+    return (((), number),) if number else ZERO
+
+
+def from_name(name: str) -> Poly:
+    return _of_atom(("name", name))
+
+
+def as_int(p: Poly) -> int | None:
+    """The number that ``p`` is, or None if it is none."""
+    if not p:
+        return 0
+    return p[0][1] if len(p) == 1 and not p[0][0] else None
+
+
+def constant(p: Poly) -> int:
+    """The term without symbols."""
+    return next((c for m, c in p if not m), 0)
+
+
+def _of_atom(atom: Atom) -> Poly:
+    return ((((atom, 1),), 1),)
+
+
+def _sealed(terms: Mapping[Monomial, int]) -> Poly:
+    if len(terms) > _MAX_TERMS:
+        raise TooLarge
+    return tuple(sorted((m, c) for m, c in terms.items() if c))
+
+
+@lru_cache(_MEMO)
+def add(p: Poly, q: Poly) -> Poly:
+    terms = dict(p)
+    for m, c in q:
+        terms[m] = terms.get(m, 0) + c
+    return _sealed(terms)
+
+
+def scale(p: Poly, factor: int) -> Poly:
+    return tuple((m, c * factor) for m, c in p) if factor else ZERO
+
+
+def subtract(p: Poly, q: Poly) -> Poly:
+    return add(p, scale(q, -1))
+
+
+def _times(a: Monomial, b: Monomial) -> Monomial:
+    powers = dict(a)
+    for atom, power in b:
+        powers[atom] = powers.get(atom, 0) + power
+    return tuple(sorted(powers.items()))
+
+
+@lru_cache(_MEMO)
+def multiply(p: Poly, q: Poly) -> Poly:
+    if len(p) * len(q) > _MAX_TERMS**2:
+        raise TooLarge
+    terms: dict[Monomial, int] = {}
+    for m, c in p:
+        for n, d in q:
+            product = _times(m, n)
+            terms[product] = terms.get(product, 0) + c * d
+    return _sealed(terms)
+
+
+def _over(a: Monomial, b: Monomial) -> Monomial | None:
+    """The monomial ``a / b``, or None if ``b`` does not divide ``a``."""
+    powers = dict(a)
+    for atom, power in b:
+        left = powers.get(atom, 0) - power
+        if left < 0:
+            return None
+        powers[atom] = left
+        if not left:
+            del powers[atom]
+    return tuple(sorted(powers.items()))
+
+
+def _leading(p: Poly) -> tuple[Monomial, int]:
+    """The highest term in graded order, which products respect."""
+
+    def rank(term: tuple[Monomial, int]) -> tuple[int, list[tuple[Atom, int]]]:
+        return sum(power for _, power in term[0]), [(atom, power) for atom, power in term[0]]
+
+    return max(p, key=rank)
+
+
+@lru_cache(_MEMO)
+def exact_quotient(p: Poly, q: Poly) -> Poly | None:
+    """``p / q`` where it is a polynomial with integer coefficients, else None.  ``q`` is taken to be not zero."""
+    if not q:
+        return None
+    lead, factor = _leading(q)
+    quotient, rest = ZERO, p
+    for _ in range(2 * _MAX_TERMS):
+        if not rest:
+            return quotient
+        monomial, c = _leading(rest)
+        left = _over(monomial, lead)
+        if left is None or c % factor:
+            return None
+        step: Poly = ((left, c // factor),)
+        quotient = add(quotient, step)
+        rest = subtract(rest, multiply(step, q))
+    return None
+
+
+@lru_cache(_MEMO)
+def floor_quotient(p: Poly, q: Poly) -> Poly:
+    """``floor(p / q)``; ZeroDivisionError if ``q`` is the number zero."""
+    divisor = as_int(q)
+    if divisor is None:
+        exact = exact_quotient(p, q)
+        return exact if exact is not None else _of_atom(("floor", p, q))
+    if divisor == 0:
+        raise ZeroDivisionError
+    return _floor_by_int(p, divisor) if divisor > 0 else _floor_by_int(scale(p, -1), -divisor)
+
+
+def _floor_by_int(p: Poly, divisor: int) -> Poly:
+    whole: Poly = ZERO
+    while True:
+        whole = add(whole, _sealed({m: c // divisor for m, c in p}))
+        p = tuple((m, c % divisor) for m, c in p if c % divisor)
+        if as_int(p) is not None:
+            return whole
+        common = math.gcd(divisor, *(c for m, c in p if m))
+        if common > 1:
+            p = tuple((m, c // common) for m, c in p if c // common)
+            divisor //= common
+            continue
+        nested = next((t for t in p if _is_floor_by_int(t)), None)
+        if nested is None:
+            return add(whole, _of_atom(("floor", p, from_int(divisor))))
+        # floor((floor(x / c) + y) / d) = floor((x + c * y) / (c * d))
+        _, x, c = nested[0][0][0]
+        others = tuple(t for t in p if t is not nested)
+        p, divisor = add(x, multiply(c, others)), divisor * (as_int(c) or 1)
+
+
+def _is_floor_by_int(term: tuple[Monomial, int]) -> bool:
+    monomial, c = term
+    if c != 1 or len(monomial) != 1 or monomial[0][1] != 1:
+        return False
+    atom = monomial[0][0]
+    return atom[0] == "floor" and as_int(atom[2]) is not None
+
+
+def extremum(kind: str, arguments: Iterable[Poly]) -> Poly:
+    """The largest (kind "max") or smallest ("min") of the arguments."""
+    return _extremum(kind, tuple(arguments))
+
+
+@lru_cache(_MEMO)
+def _extremum(kind: str, arguments: tuple[Poly, ...]) -> Poly:
+    flat: list[Poly] = []
+    for p in arguments:
+        flat.extend(_opened(kind, p))
+    sign = 1 if kind == "max" else -1
+    kept: list[Poly] = []
+    for p in flat:
+        if any(_at_least(scale(k, sign), scale(p, sign)) for k in kept):
+            continue
+        kept = [k for k in kept if not _at_least(scale(p, sign), scale(k, sign))]
+        kept.append(p)
+    if len(kept) == 1:
+        return kept[0]
+    shift = min(constant(p) for p in kept)
+    moved = sorted(add(p, from_int(-shift)) for p in kept)
+    return add(_of_atom((kind, *moved)), from_int(shift))
+
+
+def _opened(kind: str, p: Poly) -> list[Poly]:
+    """The arguments of ``p`` where it is an extremum of the same kind plus a number, else ``p`` itself."""
+    symbolic = [t for t in p if t[0]]
+    if len(symbolic) == 1 and symbolic[0][1] == 1:
+        monomial = symbolic[0][0]
+        if len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0][0] == kind:
+            shift = from_int(constant(p))
+            return [add(argument, shift) for argument in monomial[0][0][1:]]
+    return [p]
+
+
+def _at_least(p: Poly, q: Poly) -> bool:
+    return interval(subtract(p, q))[0] >= 0
+
+
+Interval = tuple[float, float]
+
+
+@lru_cache(_MEMO)
+def interval(p: Poly) -> Interval:
+    """Bounds of ``p`` where every symbol is an integer >= 0; infinite ends where nothing is known."""
+    low = high = 0.0
+    for monomial, c in p:
+        ends: Interval = (c, c)
+        for atom, power in monomial:
+            for _ in range(power):
+                ends = _multiply_intervals(ends, _atom_interval(atom))
+        low, high = low + ends[0], high + ends[1]
+    # Beyond 2**53 float sums are not exact; such bounds are not worth having.
+    return (low if low > -(2.0**53) else -math.inf, high if high < 2.0**53 else math.inf)
+
+
+def _multiply_intervals(a: Interval, b: Interval) -> Interval:
+    ends = [0.0 if 0 in (x, y) else x * y for x in a for y in b]
+    return min(ends), max(ends)
+
+
+def _atom_interval(atom: Atom) -> Interval:
+    if atom[0] == "name":
+        return 0.0, math.inf
+    if atom[0] == "floor":
+        low, high = interval(atom[1])
+        divisor = as_int(atom[2])
+        if divisor is not None:
+            return _floor_end(low, divisor), _floor_end(high, divisor)
+        # A divisor of zero is no value at all, so one that is >= 0 is >= 1.
+        if interval(atom[2])[0] >= 0 and low >= 0:
+            return 0.0, high
+        return -math.inf, math.inf
+    choose = max if atom[0] == "max" else min
+    ends = [interval(p) for p in atom[1:]]
+    return choose(low for low, _ in ends), choose(high for _, high in ends)
+
+
+def _floor_end(end: float, divisor: int) -> float:
+    return end if math.isinf(end) else float(int(end) // divisor)
+
+
+def evaluate(p: Poly, bindings: Mapping[str, int]) -> int:
+    """The number that ``p`` is under the bindings; KeyError for a symbol that has none."""
+    total = 0
+    for monomial, c in p:
+        for atom, power in monomial:
+            c *= _evaluate_atom(atom, bindings) ** power
+        total += c
+    return total
+
+
+def _evaluate_atom(atom: Atom, bindings: Mapping[str, int]) -> int:
+    if atom[0] == "name":
+        return bindings[atom[1]]
+    numbers = [evaluate(p, bindings) for p in atom[1:]]
+    if atom[0] == "floor":
+        return numbers[0] // numbers[1]
+    return max(numbers) if atom[0] == "max" else min(numbers)
+
+
+def names(p: Poly) -> frozenset[str]:
+    """The symbols in ``p``, as they were declared."""
+    found: set[str] = set()
+    for monomial, _ in p:
+        for atom, _ in monomial:
+            if atom[0] == "name":
+                found.add(atom[1])
+            else:
+                for argument in atom[1:]:
+                    found |= names(argument)
+    return frozenset(found)

@@ -1,0 +1,314 @@
+"""Symbolic dimensions: arithmetic on canonical text.
+
+A dim is an int, None (unknown) or the text of an expression in symbols, such as ``(L + 1)//2``.  Equal texts
+mean equal numbers, and expressions that are equal by the rules of :mod:`egraph_opt.polynomials` have equal
+texts.  The text follows Python's grammar and precedence (``+ - * // **``, ``max``, ``min``); ``//`` rounds
+down.  A declared name that is no plain identifier is one symbol in backticks: ```2*L+1```.
+
+Assumed is that every symbol is an integer >= 0 (a dim may be 0: empty tensors exist), and that a divisor is
+not zero where the model runs at all.  An expression that grows too long becomes None.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+
+from . import polynomials as poly
+from .polynomials import Poly
+from .types import Dim
+
+_MEMO = 1 << 15
+_MAX_TEXT = 240
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_][A-Za-z0-9_]*)|`((?:[^`]|``)*)`|(\*\*|//|[-+*(),]))")
+
+
+def symbol(name: str) -> str:
+    """The canonical text of one symbol with this name, whatever characters it has."""
+    if _PLAIN.match(name) and name not in ("max", "min"):
+        return name
+    return "`" + name.replace("`", "``") + "`"
+
+
+def add(a: Dim, b: Dim) -> Dim:
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    return _binary(poly.add, a, b)
+
+
+def sub(a: Dim, b: Dim) -> Dim:
+    if isinstance(a, int) and isinstance(b, int):
+        return a - b
+    return _binary(poly.subtract, a, b)
+
+
+def mul(a: Dim, b: Dim) -> Dim:
+    if isinstance(a, int) and isinstance(b, int):
+        return a * b
+    return _binary(poly.multiply, a, b)
+
+
+def negative(a: Dim) -> Dim:
+    """``-a``."""
+    return sub(0, a)
+
+
+def floordiv(a: Dim, b: Dim) -> Dim:
+    """``a / b`` rounded down; None for a division by the number zero."""
+    if b == 0:
+        return None
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    return _binary(poly.floor_quotient, a, b)
+
+
+def ceildiv(a: Dim, b: Dim) -> Dim:
+    """``a / b`` rounded up, for ``b > 0``; None for a division by the number zero."""
+    if isinstance(a, int) and isinstance(b, int):
+        return -(-a // b) if b else None
+    return floordiv(add(a, sub(b, 1)), b)
+
+
+def exact_div(a: Dim, b: Dim) -> Dim:
+    """``a / b``, or None unless ``b`` provably divides ``a``."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b if b and a % b == 0 else None
+    return _binary(poly.exact_quotient, a, b)
+
+
+def maximum(a: Dim, b: Dim) -> Dim:
+    if isinstance(a, int) and isinstance(b, int):
+        return max(a, b)
+    return _binary(_max, a, b)
+
+
+def minimum(a: Dim, b: Dim) -> Dim:
+    if isinstance(a, int) and isinstance(b, int):
+        return min(a, b)
+    return _binary(_min, a, b)
+
+
+def product(dims: Iterable[Dim]) -> Dim:
+    """The product of the dims: the number of elements of a shape.  Zero if one of them is."""
+    factors = list(dims)
+    if 0 in factors:
+        return 0
+    result: Dim = 1
+    for factor in factors:
+        result = mul(result, factor)
+    return result
+
+
+def known_equal(a: Dim, b: Dim) -> bool:
+    """Provably the same number.  None equals nothing, itself included."""
+    return a is not None and a == b
+
+
+def lower_bound(a: Dim) -> int | None:
+    """A number that ``a`` is never below, or None if none is known."""
+    return None if a is None else _bounds(a)[0]
+
+
+def upper_bound(a: Dim) -> int | None:
+    """A number that ``a`` is never above, or None if none is known."""
+    return None if a is None else _bounds(a)[1]
+
+
+def is_at_least(a: Dim, b: Dim) -> bool:
+    """Provably ``a >= b``."""
+    low = lower_bound(sub(a, b))
+    return low is not None and low >= 0
+
+
+def evaluate(dim: Dim, bindings: Mapping[str, int]) -> int:
+    """The number that ``dim`` is when symbols have these values.
+
+    Raises:
+        KeyError: a symbol has no value.
+        ValueError: the dim is unknown.
+        ZeroDivisionError: a divisor is zero under these values.
+    """
+    if isinstance(dim, int):
+        return dim
+    if dim is None:
+        raise ValueError("an unknown dim has no value")
+    return poly.evaluate(_parse(dim), bindings)
+
+
+def symbols(dim: Dim) -> frozenset[str]:
+    """The names of the symbols in ``dim``, as they were declared."""
+    return poly.names(_parse(dim)) if isinstance(dim, str) else frozenset()
+
+
+def canonical(text: str) -> Dim:
+    """The dim that an expression in this module's grammar means; ValueError if it is not in the grammar."""
+    return _text(_parse(text))
+
+
+def _max(p: Poly, q: Poly) -> Poly:
+    return poly.extremum("max", (p, q))
+
+
+def _min(p: Poly, q: Poly) -> Poly:
+    return poly.extremum("min", (p, q))
+
+
+@lru_cache(_MEMO)
+def _binary(function: Callable[[Poly, Poly], Poly | None], a: Dim, b: Dim) -> Dim:
+    if a is None or b is None:
+        return None
+    try:
+        result = function(_parsed(a), _parsed(b))
+    except poly.TooLarge:
+        return None
+    return None if result is None else _text(result)
+
+
+@lru_cache(_MEMO)
+def _bounds(a: int | str) -> tuple[int | None, int | None]:
+    low, high = poly.interval(_parsed(a))
+    return None if math.isinf(low) else int(low), None if math.isinf(high) else int(high)
+
+
+def _parsed(a: int | str) -> Poly:
+    return poly.from_int(a) if isinstance(a, int) else _parse(a)
+
+
+@lru_cache(_MEMO)
+def _text(p: Poly) -> Dim:
+    number = poly.as_int(p)
+    if number is not None:
+        return number
+    terms = [(-sum(power for _, power in m), _term(m, abs(c)), c < 0) for m, c in p]
+    text = ""
+    for _, term, minus in sorted(terms, key=lambda t: (t[0], t[2], t[1])):
+        if text:
+            text += (" - " if minus else " + ") + term
+        else:
+            text = f"-{_grouped(term)}" if minus else term
+    return text if len(text) <= _MAX_TEXT else None
+
+
+def _grouped(term: str) -> str:
+    return f"({term})" if "//" in term else term
+
+
+def _term(monomial: poly.Monomial, coefficient: int) -> str:
+    factors = sorted((_atom(a), power) for a, power in monomial)
+    if coefficient == 1 and len(factors) == 1 and factors[0][1] == 1:
+        return factors[0][0]
+    parts = [str(coefficient)] if coefficient != 1 or not factors else []
+    for text, power in factors:
+        base = _grouped(text) if text[-1] != ")" or "//" in text else text
+        parts.append(base if power == 1 else f"{base}**{power}")
+    return "*".join(parts)
+
+
+def _atom(atom: poly.Atom) -> str:
+    if atom[0] == "name":
+        return symbol(atom[1])
+    arguments = [str(_long_text(p)) for p in atom[1:]]
+    if atom[0] == "floor":
+        return "//".join(a if _PLAIN.match(a) or a.isdigit() else f"({a})" for a in arguments)
+    return f"{atom[0]}({', '.join(arguments)})"
+
+
+def _long_text(p: Poly) -> Dim:
+    text = _text(p)
+    if text is None:
+        raise poly.TooLarge
+    return text
+
+
+@lru_cache(_MEMO)
+def _parse(text: str) -> Poly:
+    return _Parser(text).whole()
+
+
+class _Parser:
+    """Recursive descent over one text; as deep as the text nests, which its length bounds."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens: list[tuple[str, str]] = []
+        position = 0
+        end = len(text.rstrip())
+        while position < end:
+            match = _TOKEN.match(text, position)
+            if match is None:
+                raise ValueError(f"not a dimension: {text!r}")
+            number, name, quoted, sign = match.groups()
+            if quoted is not None:
+                self._tokens.append(("quoted", quoted.replace("``", "`")))
+            elif number is not None:
+                self._tokens.append(("number", number))
+            else:
+                self._tokens.append(("name", name) if name is not None else ("sign", sign))
+            position = match.end()
+        self._next = 0
+
+    def whole(self) -> Poly:
+        result = self._sum()
+        if self._next != len(self._tokens):
+            raise ValueError(f"not a dimension: {self._text!r}")
+        return result
+
+    def _take(self, *signs: str) -> str | None:
+        if self._next < len(self._tokens):
+            kind, text = self._tokens[self._next]
+            if kind == "sign" and text in signs:
+                self._next += 1
+                return text
+        return None
+
+    def _sum(self) -> Poly:
+        result = self._product()
+        while sign := self._take("+", "-"):
+            right = self._product()
+            result = poly.add(result, right) if sign == "+" else poly.subtract(result, right)
+        return result
+
+    def _product(self) -> Poly:
+        result = self._power()
+        while sign := self._take("*", "//"):
+            right = self._power()
+            result = poly.multiply(result, right) if sign == "*" else poly.floor_quotient(result, right)
+        return result
+
+    def _power(self) -> Poly:
+        if self._take("-"):
+            return poly.scale(self._power(), -1)
+        base = self._operand()
+        if not self._take("**"):
+            return base
+        result = poly.from_int(1)
+        for _ in range(int(self._pop()[1])):
+            result = poly.multiply(result, base)
+        return result
+
+    def _pop(self) -> tuple[str, str]:
+        if self._next >= len(self._tokens):
+            raise ValueError(f"not a dimension: {self._text!r}")
+        self._next += 1
+        return self._tokens[self._next - 1]
+
+    def _operand(self) -> Poly:
+        kind, text = self._pop()
+        if kind == "number":
+            return poly.from_int(int(text))
+        if kind == "quoted" or (kind == "name" and text not in ("max", "min")):
+            return poly.from_name(text)
+        arguments: list[Poly] = []
+        if kind == "name" and self._take("(") is None:
+            raise ValueError(f"not a dimension: {self._text!r}")
+        if kind == "sign" and text != "(":
+            raise ValueError(f"not a dimension: {self._text!r}")
+        arguments.append(self._sum())
+        while kind == "name" and self._take(","):
+            arguments.append(self._sum())
+        if self._take(")") is None:
+            raise ValueError(f"not a dimension: {self._text!r}")
+        return poly.extremum(text, arguments) if kind == "name" else arguments[0]

@@ -1,0 +1,127 @@
+"""What is known of a value: its type, and what its elements are where that is known.
+
+A :class:`Fact` is the data of the e-class analysis.  Facts form a lattice: :func:`meet` joins what two
+sources know of one value, and answers :data:`CLASH` where they contradict each other, which means that
+something unsound was claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+Dim = int | str | None
+"""A dimension: a number, the canonical text of a symbolic expression (see `symbolic`), or unknown."""
+
+Shape = tuple[Dim, ...]
+Element = int | str | None
+
+SMALL = 256
+"""Integer tensors of at most this many elements have their elements tracked in ``Fact.value``."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What is known of one value.
+
+    Attributes:
+        dtype: ``onnx.TensorProto.DataType``; 0 if unknown or if the value is no tensor; -1 in ``CLASH``.
+        shape: dimensions, or None if even the rank is unknown.
+        const: the value depends on constants only.
+        value: the elements of an integer (or boolean, as 0 and 1) tensor of rank 0 or 1, where all of them
+            are known as numbers or symbolic expressions.
+        splat: the one value that every element has (never NaN or -0.0, which compare badly), where there is one.
+        floats: the elements of a float tensor of rank 0 or 1, where all are known (scales of Resize, say).
+    """
+
+    dtype: int = 0
+    shape: Shape | None = None
+    const: bool = False
+    value: tuple[int | str, ...] | None = None
+    splat: float | int | None = None
+    floats: tuple[float, ...] | None = None
+
+    @property
+    def rank(self) -> int | None:
+        return None if self.shape is None else len(self.shape)
+
+    @property
+    def is_static(self) -> bool:
+        """All dims are numbers."""
+        return self.shape is not None and all(isinstance(d, int) for d in self.shape)
+
+    @property
+    def is_symbolic(self) -> bool:
+        """All dims are known, as numbers or as expressions."""
+        return self.shape is not None and None not in self.shape
+
+    @property
+    def ints(self) -> tuple[int, ...] | None:
+        """The elements where all of them are numbers."""
+        if self.value is None or not all(isinstance(v, int) for v in self.value):
+            return None
+        return self.value  # type: ignore[return-value]
+
+    def without_data(self) -> Fact:
+        """The type alone."""
+        return Fact(self.dtype, self.shape)
+
+
+UNKNOWN = Fact()
+CLASH = Fact(dtype=-1)
+
+
+def _meet_dims(a: Dim, b: Dim) -> Dim:
+    """The more precise of two compatible dims; raises ValueError where they contradict."""
+    if a == b or b is None:
+        return a
+    if a is None:
+        return b
+    if isinstance(a, int) and isinstance(b, int):
+        raise ValueError(f"{a} is not {b}")
+    if isinstance(a, int):
+        return a
+    if isinstance(b, int):
+        return b
+    return min(a, b, key=lambda text: (len(text), text))
+
+
+def _meet_all(a: Sequence[Dim] | None, b: Sequence[Dim] | None) -> tuple[Dim, ...] | None:
+    if a is None:
+        return None if b is None else tuple(b)
+    if b is None:
+        return tuple(a)
+    if len(a) != len(b):
+        raise ValueError("lengths differ")
+    return tuple(_meet_dims(x, y) for x, y in zip(a, b, strict=True))
+
+
+@lru_cache(maxsize=65536)
+def meet(a: Fact, b: Fact) -> Fact:
+    """What both facts together know; ``CLASH`` if they contradict (dtype, rank, two known numbers)."""
+    if a == b:
+        return a
+    if a is CLASH or b is CLASH or a.dtype < 0 or b.dtype < 0:
+        return CLASH
+    if a.dtype and b.dtype and a.dtype != b.dtype:
+        return CLASH
+    try:
+        shape = _meet_all(a.shape, b.shape)
+        value = _meet_all(a.value, b.value)
+    except ValueError:
+        return CLASH
+    # A splat is a claim about float arithmetic as well, where two roundings may differ: the first stays.
+    splat = a.splat if a.splat is not None else b.splat
+    return replace(
+        a,
+        dtype=a.dtype or b.dtype,
+        shape=shape,
+        const=a.const or b.const,
+        value=value,  # type: ignore[arg-type]
+        splat=splat,
+        floats=a.floats if a.floats is not None else b.floats,
+    )
+
+ABSENT = Fact(dtype=-2, const=True)
+"""The fact of an optional operand that is not there."""

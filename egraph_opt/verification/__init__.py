@@ -1,0 +1,29 @@
+"""Is an optimized model still the original?
+
+`verify` compares interface, validity and outputs; `random_inputs` makes up inputs for any model.
+
+- `interface`: names and types of inputs and outputs.
+- `checking`: ONNX's checker.
+- `sizes`, `inputs`, `planning`, `overriding`: what to run a model on.
+- `execution`: ONNX Runtime with its graph optimisations off.
+- `comparison`: tolerances.
+- `stability`, `determinism`: where the original itself does not settle what the outputs are.
+- `verifier`: all of it in order.
+"""
+
+from egraph_opt.verification.execution import ExecutionError, Session, load
+from egraph_opt.verification.inputs import UnsupportedInputError, random_inputs
+from egraph_opt.verification.interface import interface
+from egraph_opt.verification.verifier import SKIPPED, Verification, verify
+
+__all__ = [
+    "SKIPPED",
+    "ExecutionError",
+    "Session",
+    "UnsupportedInputError",
+    "Verification",
+    "interface",
+    "load",
+    "random_inputs",
+    "verify",
+]

@@ -1,0 +1,161 @@
+"""Random inputs in ranges that make sense for their types."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import onnx
+from onnx import TensorProto
+
+from egraph_opt.verification.interface import ValueSpec, interface
+from egraph_opt.verification.sizes import Ranges, candidates, shape_of
+
+Distribution = Literal["normal", "uniform", "ones"]
+Integers = tuple[int, int]
+Value = Any
+
+INTEGERS: Integers = (0, 7)
+"""Integer inputs are small and not negative unless told otherwise: most are indices."""
+WORDS = ("", "a", "b", "onnx", "Graph", "x y", "0", "1.5", "-3", "été", "long words as well")
+BYTES = frozenset({TensorProto.INT8, TensorProto.UINT8})
+FLOATS = frozenset(
+    {
+        TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16,
+        TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ,
+        TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ,
+    }
+)  # fmt: skip
+SEQUENCE_LENGTH = 3
+
+
+class UnsupportedInputError(Exception):
+    """No value can be made up for an input of this type; the message names the input and its type."""
+
+
+def random_inputs(
+    model: onnx.ModelProto | Sequence[ValueSpec],
+    *,
+    seed: int = 0,
+    sizes: Mapping[str, int] | None = None,
+    distribution: Distribution = "normal",
+    integers: Integers | Mapping[str, Integers] = INTEGERS,
+    assume: Ranges | None = None,
+    rank: int = 1,
+) -> dict[str, Value]:
+    """One value for every input that a caller has to give.
+
+    The value of an input depends on its name, the seed, its type and its shape only, so that two models with
+    equal inputs get equal values.
+
+    Args:
+        model: a model, or the specifications of inputs (`interface(model).required`).
+        seed: another seed, other values.
+        sizes: numbers for symbolic dims, by name (``<input>.<axis>`` for a dim without a name); those left
+            out get 2 if they lead an input, else 32 or a multiple of it.
+        distribution: of floats: "normal" (mean 0, variance 1), "uniform" ([0, 1)) or "ones".
+        integers: least and largest value of integer inputs, for all or by name; 8-bit integers take their
+            whole range unless they are named.
+        assume: least and largest value by name of input; floats are uniform in it.
+        rank: of inputs whose rank is not declared.
+
+    Returns:
+        Arrays by name; lists of arrays for sequences.
+
+    Raises:
+        UnsupportedInputError: an input is a map, a sparse tensor, a sequence of sequences, or of a dtype that
+            NumPy and ONNX Runtime do not exchange.
+    """
+    specs = interface(model).required if isinstance(model, onnx.ModelProto) else tuple(model)
+    filled = {**next(candidates(specs), {}), **(sizes or {})}
+    values: dict[str, Value] = {}
+    for spec in specs:
+        shape = shape_of(spec, filled, rank)
+        bounds = (assume or {}).get(spec.name)
+        own = integers.get(spec.name, INTEGERS) if isinstance(integers, Mapping) else integers
+        if spec.dtype in BYTES and not (isinstance(integers, Mapping) and spec.name in integers):
+            own = _whole_range(spec.dtype)
+        generator = np.random.default_rng([seed, _number(spec.name)])
+        if spec.kind == "tensor":
+            values[spec.name] = random_tensor(generator, spec, shape, distribution, own, bounds)
+        elif spec.kind == "sequence":
+            values[spec.name] = [
+                random_tensor(generator, spec, shape, distribution, own, bounds)
+                for _ in range(SEQUENCE_LENGTH)
+            ]
+        else:
+            raise UnsupportedInputError(f"input {spec.name!r}: no values are made up for {spec.type}")
+    return values
+
+
+def random_tensor(
+    generator: np.random.Generator,
+    spec: ValueSpec,
+    shape: Sequence[int],
+    distribution: Distribution = "normal",
+    integers: Integers = INTEGERS,
+    bounds: tuple[float, float] | None = None,
+) -> np.ndarray[Any, np.dtype[Any]]:
+    """One tensor of a specification's dtype; see `random_inputs` for the arguments."""
+    if spec.dtype == TensorProto.STRING:
+        words = np.array(WORDS, dtype=object)
+        return words[generator.integers(0, len(WORDS), tuple(shape))].reshape(shape)
+    if spec.dtype == TensorProto.BOOL:
+        low, high = (int(bool(bounds[0])), int(bool(bounds[1]))) if bounds else (0, 1)
+        return generator.integers(low, high, tuple(shape), endpoint=True).astype(np.bool_).reshape(shape)
+    if spec.dtype in FLOATS:
+        dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(spec.dtype))
+        return np.asarray(_floats(generator, shape, distribution, bounds)).astype(dtype).reshape(shape)
+    if spec.dtype in (TensorProto.COMPLEX64, TensorProto.COMPLEX128):
+        dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(spec.dtype))
+        parts = [np.asarray(_floats(generator, shape, distribution, bounds)) for _ in range(2)]
+        return (parts[0] + 1j * parts[1]).astype(dtype).reshape(shape)
+    if spec.dtype in _INTEGER_TYPES:
+        integer = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(spec.dtype))
+        limits = np.iinfo(integer)
+        low, high = (int(bounds[0]), int(bounds[1])) if bounds else integers
+        low, high = max(low, int(limits.min)), min(high, int(limits.max))
+        drawn = generator.integers(low, max(low, high), tuple(shape), endpoint=True, dtype=integer.type)
+        return np.asarray(drawn, dtype=integer).reshape(shape)
+    raise UnsupportedInputError(f"input {spec.name!r}: no values are made up for {spec.type}")
+
+
+_INTEGER_TYPES = frozenset(
+    {
+        TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64,
+        TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64,
+    }
+)  # fmt: skip
+
+
+def is_integer(spec: ValueSpec) -> bool:
+    """Whether values of this input are drawn from a range of integers."""
+    return spec.dtype in _INTEGER_TYPES
+
+
+def _floats(
+    generator: np.random.Generator,
+    shape: Sequence[int],
+    distribution: Distribution,
+    bounds: tuple[float, float] | None,
+) -> Any:
+    if bounds is not None:
+        return generator.uniform(bounds[0], bounds[1], tuple(shape))
+    match distribution:
+        case "normal":
+            return generator.standard_normal(tuple(shape))
+        case "uniform":
+            return generator.random(tuple(shape))
+        case "ones":
+            return np.ones(tuple(shape))
+
+
+def _whole_range(dtype: int) -> Integers:
+    return (0, 255) if dtype == TensorProto.UINT8 else (-128, 127)
+
+
+def _number(name: str) -> int:
+    """A number that depends on the text alone (`hash` differs between processes)."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")

@@ -1,0 +1,121 @@
+"""What to run a model on: sizes, ranges of integers and distributions that the original accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from egraph_opt.verification.execution import ExecutionError, Value
+from egraph_opt.verification.inputs import Distribution, Integers, is_integer, random_inputs
+from egraph_opt.verification.interface import ValueSpec
+from egraph_opt.verification.sizes import Ranges, Sizes, candidates, variations
+
+Run = Callable[[Mapping[str, Value]], list[Value]]
+
+FIRST_RANGES: tuple[Integers, ...] = ((0, 7), (0, 1), (1, 1), (0, 0))
+WIDER_RANGES: tuple[Integers, ...] = ((0, 255), (0, 63), (0, 7), (0, 1))
+RANKS = (2, 3, 4, 1, 0)
+ATTEMPTS: Mapping[Distribution, int] = {"normal": 240, "uniform": 40, "ones": 40}
+"""Attempts to find inputs that run at all, by the distribution of floats."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the original runs on.
+
+    Attributes:
+        sizes: one or two assignments of the symbolic dims, as different as the model allows.
+        integers: the range of every integer input (8-bit ones that take any value are left out).
+        fallback: a range and a distribution that ran at first.
+        rank: of inputs without a declared rank.
+    """
+
+    sizes: tuple[Sizes, ...]
+    integers: Mapping[str, Integers]
+    fallback: tuple[Mapping[str, Integers], Distribution]
+    rank: int = 1
+
+
+@dataclass
+class Search:
+    """Looks for inputs that a model accepts, in a fixed order and number of attempts."""
+
+    specs: Sequence[ValueSpec]
+    run: Run
+    seed: int = 0
+    assume: Ranges | None = None
+    error: str = field(default="", init=False)
+
+    def plan(self) -> Plan:
+        """Finds sizes first, with small integers, then wider ranges, then a second assignment of sizes.
+
+        Raises:
+            ExecutionError: nothing that was tried runs; the message is of the first attempt.
+            UnsupportedInputError: an input of a type that has no random values.
+        """
+        for distribution, attempts in ATTEMPTS.items():
+            for sizes, rank, integers in islice(self._attempts(), attempts):
+                if self._runs(sizes, integers, distribution, rank):
+                    wide = self._widen(sizes, integers, distribution, rank)
+                    return Plan(
+                        self._sizes(sizes, wide, distribution, rank), wide, (integers, distribution), rank
+                    )
+        raise ExecutionError(self.error)
+
+    def _attempts(self) -> Iterator[tuple[Sizes, int, dict[str, Integers]]]:
+        ranks = RANKS if any(spec.shape is None for spec in self.specs) else (1,)
+        names = [spec.name for spec in self.specs if is_integer(spec)]
+        for sizes in candidates(self.specs, self.assume):
+            for rank in ranks:
+                if names:
+                    for integers in FIRST_RANGES:
+                        yield sizes, rank, dict.fromkeys(names, integers)
+                else:
+                    yield sizes, rank, {}
+
+    def _runs(
+        self, sizes: Sizes, integers: Mapping[str, Integers], distribution: Distribution, rank: int
+    ) -> bool:
+        feeds = random_inputs(
+            self.specs,
+            seed=self.seed,
+            sizes=sizes,
+            distribution=distribution,
+            integers=integers,
+            assume=self.assume,
+            rank=rank,
+        )
+        try:
+            self.run(feeds)
+        except ExecutionError as error:
+            self.error = self.error or str(error)
+            return False
+        return True
+
+    def _widen(
+        self, sizes: Sizes, integers: Mapping[str, Integers], distribution: Distribution, rank: int
+    ) -> dict[str, Integers]:
+        """The widest ranges that still run: small indices would not see most of a table."""
+        current = dict(integers)
+        together = dict.fromkeys(current, WIDER_RANGES[0])
+        if not current or self._runs(sizes, together, distribution, rank):
+            return together
+        for name in integers:
+            for wider in WIDER_RANGES:
+                if wider[1] <= current[name][1]:
+                    break
+                if self._runs(sizes, {**current, name: wider}, distribution, rank):
+                    current[name] = wider
+                    break
+        return current
+
+    def _sizes(
+        self, base: Sizes, integers: Mapping[str, Integers], distribution: Distribution, rank: int
+    ) -> tuple[Sizes, ...]:
+        if not base:
+            return (base,)
+        other = variations(
+            self.specs, base, lambda sizes: self._runs(sizes, integers, distribution, rank), self.assume
+        )
+        return (base,) if other is None else (base, other)

@@ -1,0 +1,207 @@
+"""Numbers for the symbolic dimensions of a model's inputs.
+
+What sizes a model accepts is found by trying: exporters leave demands such as "a multiple of 32" or "48 rows"
+undeclared.  The candidates, their order and their number are fixed.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from egraph_opt.verification.interface import ValueSpec
+
+Sizes = dict[str, int]
+Ranges = Mapping[str, tuple[float, float]]
+
+SCALES = (32, 16, 8, 64, 48, 7, 5, 4, 3, 2, 1, 128, 96, 224, 256, 320, 512, 576, 640, 1024, 2048, 4096, 16000)
+"""Sizes to try first for all dims but the leading ones, the likeliest first."""
+ALTERNATIVES = (7, 48, 64, 96, 33, 16, 128, 40, 512, 256, 1, 2, 3)
+"""Sizes to try for a dim that ran with one size already: an odd one first, which finds most mistakes."""
+BATCHES = (2, 1)
+OTHER_BATCHES = (1, 3, 2, 4)
+ANONYMOUS = frozenset({"", "?", "-1", "None", "none", "unk", "unknown"})
+"""Names that exporters give to several dims at once though they may differ."""
+MAX_ELEMENTS = 2**22
+"""Assignments that make an input larger than this are left out."""
+MAX_CANDIDATES = 120
+
+
+def dim_name(spec: ValueSpec, axis: int) -> str | None:
+    """The symbol of one dim: its name, or ``<input>.<axis>`` if it has none; None if it is a number."""
+    assert spec.shape is not None
+    dim = spec.shape[axis]
+    if isinstance(dim, int):
+        return None
+    return f"{spec.name}.{axis}" if dim is None or dim.strip() in ANONYMOUS else dim
+
+
+def symbols(specs: Sequence[ValueSpec]) -> dict[str, bool]:
+    """Every symbol of these inputs in order of appearance; True for those that lead some input."""
+    found: dict[str, bool] = {}
+    for spec in specs:
+        for axis in range(len(spec.shape or ())):
+            name = dim_name(spec, axis)
+            if name is not None:
+                found[name] = found.get(name, False) or axis == 0
+    return found
+
+
+def shape_of(spec: ValueSpec, sizes: Mapping[str, int], rank: int = 1) -> tuple[int, ...]:
+    """The shape of one input under an assignment; an input of open rank gets `rank` dims of 2, 3, 4, ...
+
+    Raises:
+        KeyError: a symbol that the assignment lacks.
+    """
+    if spec.shape is None:
+        return tuple(range(2, 2 + rank))
+    dims = []
+    for axis, dim in enumerate(spec.shape):
+        name = dim_name(spec, axis)
+        dims.append(sizes[name] if name is not None else int(dim))  # type: ignore[arg-type]
+    return tuple(dims)
+
+
+def candidates(specs: Sequence[ValueSpec], bounds: Ranges | None = None) -> Iterator[Sizes]:
+    """Assignments to try until the model runs: different sizes for different symbols first, then equal ones.
+
+    Args:
+        specs: the inputs.
+        bounds: what the user said about symbols; sizes stay within.
+    """
+    leads = symbols(specs)
+    if not leads:
+        yield {}
+        return
+    seen: set[tuple[int, ...]] = set()
+    for scale in SCALES:
+        for batch, distinct in ((2, True), (2, False), (1, True), (1, False), (scale, False)):
+            sizes = _fill(leads, scale, batch, distinct)
+            for with_expressions in (True, False):
+                chosen = _bounded(_derive(sizes) if with_expressions else sizes, bounds)
+                key = tuple(chosen.values())
+                if key in seen or not _affordable(specs, chosen):
+                    continue
+                seen.add(key)
+                yield chosen
+                if len(seen) >= MAX_CANDIDATES:
+                    return
+
+
+def variations(
+    specs: Sequence[ValueSpec], base: Sizes, runs: Callable[[Sizes], bool], bounds: Ranges | None = None
+) -> Sizes | None:
+    """A second assignment that runs and differs from `base` in as many symbols as can be; None if none does.
+
+    All symbols are changed at once first; where that does not run, one after the other.
+    """
+    leads = symbols(specs)
+
+    def attempt(sizes: Sizes) -> Sizes | None:
+        for chosen in (_bounded(_derive(sizes), bounds), _bounded(sizes, bounds)):
+            if chosen != base and _affordable(specs, chosen) and runs(chosen):
+                return chosen
+        return None
+
+    for scale in ALTERNATIVES[:6]:
+        for batch in OTHER_BATCHES[:2]:
+            for distinct in (True, False):
+                sizes = _fill(leads, scale, batch, distinct)
+                if all(sizes[name] != base[name] for name in leads):
+                    found = attempt(sizes)
+                    if found is not None and all(found[name] != base[name] for name in leads):
+                        return found
+    current = dict(base)
+    for name, leading in leads.items():
+        # A leading dim is not always a batch (samples of audio, tokens), so larger sizes are tried too.
+        for size in (*OTHER_BATCHES, *ALTERNATIVES[:4]) if leading else ALTERNATIVES:
+            found = attempt({**current, name: size}) if size != base[name] else None
+            if found is not None:
+                current = found
+                break
+    return current if current != base else None
+
+
+def _fill(leads: Mapping[str, bool], scale: int, batch: int, distinct: bool) -> Sizes:
+    sizes: Sizes = {}
+    counts = {True: 0, False: 0}
+    for name, leading in leads.items():
+        k = counts[leading] if distinct else 0
+        counts[leading] += 1
+        sizes[name] = batch + k if leading else scale * (1 + k % 3)
+    return sizes
+
+
+def _bounded(sizes: Sizes, bounds: Ranges | None) -> Sizes:
+    if not bounds:
+        return sizes
+    return {
+        name: int(min(max(size, bounds[name][0]), bounds[name][1])) if name in bounds else size
+        for name, size in sizes.items()
+    }
+
+
+def _affordable(specs: Sequence[ValueSpec], sizes: Sizes) -> bool:
+    for spec in specs:
+        count = 1
+        dynamic = False
+        for axis, dim in enumerate(spec.shape or ()):
+            name = dim_name(spec, axis)
+            dynamic = dynamic or name is not None
+            count *= int(dim) if name is None else sizes[name]  # type: ignore[arg-type]
+        if dynamic and count > MAX_ELEMENTS:
+            return False
+    return True
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Div: operator.floordiv,
+}
+_MAX_EXPRESSION = 200
+
+
+def _derive(sizes: Sizes) -> Sizes:
+    """Symbols whose name is arithmetic on other symbols (``past + 1``) get the number it gives."""
+    derived = dict(sizes)
+    for name in sizes:
+        value = _evaluate(name, sizes)
+        if value is not None and value >= 0:
+            derived[name] = value
+    return derived
+
+
+def _evaluate(text: str, sizes: Mapping[str, int]) -> int | None:
+    """The value of an arithmetic expression on at least one *other* known symbol, else None."""
+    if text.isidentifier() or len(text) > _MAX_EXPRESSION:
+        return None
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    stack: list[int] = []
+    named = False
+    # Postfix order without recursion: a node is met a second time once its operands are on the stack.
+    todo: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while todo:
+        node, ready = todo.pop()
+        if isinstance(node, ast.Name) and node.id in sizes:
+            stack.append(sizes[node.id])
+            named = True
+        elif isinstance(node, ast.Constant) and type(node.value) is int:
+            stack.append(node.value)
+        elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+            if not ready:
+                todo += [(node, True), (node.right, False), (node.left, False)]
+                continue
+            right, left = stack.pop(), stack.pop()
+            if isinstance(node.op, ast.FloorDiv | ast.Div) and right == 0:
+                return None
+            stack.append(_OPERATORS[type(node.op)](left, right))
+        else:
+            return None
+    return stack[0] if named else None

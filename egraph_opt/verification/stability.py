@@ -1,0 +1,252 @@
+"""Outputs that the original itself does not determine: judged by how far it moves.
+
+Rounding differs between equal graphs, and some models magnify it: an ill-conditioned one, or one that rounds,
+compares or sorts.  Where the plain comparison fails, the original is run again with its float inputs, and
+then its float weights as well, moved by one unit in the last place.  What that does to an output is what the
+output means:
+
+- the tolerance grows to `FACTOR` times the movement, as long as that stays below `CAP` of the scale;
+- elements that move further, or that are no floats and change, are not compared;
+- an output of which more than `UNSTABLE` of the elements is not compared has not been verified.
+
+For an ordinary model the movement is of the order of the rounding error, so nothing is excused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from egraph_opt.verification.comparison import (
+    TOLERANCES,
+    Array,
+    Difference,
+    Mask,
+    Value,
+    allowed_error,
+    compare,
+    compare_floats,
+    describe,
+    leaves,
+    widened,
+)
+from egraph_opt.verification.execution import ExecutionError, LoadedModel, Session, load
+
+FACTOR = 4.0
+"""An optimized graph rounds at every operator, the perturbation at the inputs and weights only."""
+CAP = 0.02
+"""Movements above this part of the scale are not a tolerance any more, but make an element unstable."""
+UNSTABLE = 0.5
+INPUT_SAMPLES = 4
+WEIGHT_SAMPLES = 3
+MAX_WEIGHT_BYTES = 2**28
+
+
+@dataclass
+class Perturbed:
+    """The original under perturbation; sessions with other weights are made once, when asked for."""
+
+    model: LoadedModel
+    run: Callable[[Mapping[str, Value]], list[Value]]
+    seed: int
+    _sessions: list[Session] | None = field(default=None, repr=False)
+
+    def outputs(self, feeds: Mapping[str, Value]) -> tuple[list[list[Value]], list[list[Value]]]:
+        """Outputs under moved inputs, and outputs under moved inputs and weights."""
+        by_inputs = []
+        movable = any(_moves(value) for value in feeds.values())
+        for k in range(INPUT_SAMPLES if movable else 0):
+            generator = np.random.default_rng([self.seed, k])
+            try:
+                by_inputs.append(self.run(_move_inputs(feeds, generator)))
+            except ExecutionError:
+                # An input at the border of what the model accepts: the other samples have to do.
+                continue
+        by_weights = []
+        for k, session in enumerate(self._weight_sessions()):
+            generator = np.random.default_rng([self.seed, INPUT_SAMPLES + k])
+            try:
+                by_weights.append(session.run(_move_inputs(feeds, generator)))
+            except ExecutionError:
+                # The weights moved were sizes or scales that must not move: nothing is learned from them.
+                continue
+        return by_inputs, by_weights
+
+    def _weight_sessions(self) -> list[Session]:
+        if self._sessions is None:
+            self._sessions = []
+            if self.model.size <= MAX_WEIGHT_BYTES:
+                for k in range(WEIGHT_SAMPLES):
+                    moved = _move_weights(self.model.proto, np.random.default_rng([self.seed, 1000 + k]))
+                    try:
+                        self._sessions.append(Session(load(moved, folder=self.model.folder)))
+                    except ExecutionError:
+                        break
+        return self._sessions
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is left of a difference once the original's own movement is taken off.
+
+    Attributes:
+        message: what differs beyond it; empty if nothing does.
+        unstable: number of elements that could not be compared.
+    """
+
+    message: str
+    unstable: int
+
+
+def judge(
+    a: Array | str | None,
+    b: Array | str | None,
+    by_inputs: Sequence[Array | str | None],
+    by_weights: Sequence[Array | str | None],
+) -> Judgement:
+    """Judges a difference between `a` and `b` by the samples of the same output of the perturbed original."""
+    plain = compare(a, b)
+    if plain.agrees:
+        return Judgement("", 0)
+    if not isinstance(a, np.ndarray) or any(_signature(s) != _signature(a) for s in by_inputs):
+        # The number of elements itself (NonZero, NonMaxSuppression, the length of a sequence) is unstable.
+        changes = any(not _equal(a, s) for s in by_inputs)
+        return Judgement("", plain.elements) if changes else Judgement(plain.message, 0)
+    if _signature(a) != _signature(b):
+        return Judgement(plain.message, 0)
+    assert isinstance(b, np.ndarray)
+    arrays = [
+        s for s in [*by_inputs, *by_weights] if isinstance(s, np.ndarray) and _signature(s) == _signature(a)
+    ]
+    if a.dtype not in TOLERANCES:
+        unstable = np.zeros(a.shape, np.bool_)
+        for sample in arrays:
+            unstable |= np.asarray(a != sample, np.bool_)
+        bad = np.asarray(a != b, np.bool_) & ~unstable
+        message = describe(a, b, bad) if bad.any() else ""
+        return Judgement(message, int(np.count_nonzero(unstable)))
+    return _judge_floats(a, b, arrays)
+
+
+def _judge_floats(a: Array, b: Array, samples: Sequence[Array]) -> Judgement:
+    tolerance = TOLERANCES[a.dtype]
+    allowed = allowed_error(a)
+    # What a relative error of one amounts to, with the absolute tolerance as its floor.
+    unit = allowed / tolerance.rtol
+    moved = np.zeros(a.shape)
+    for sample in samples:
+        moved = np.maximum(moved, _movement(a, sample) / unit)
+    unstable: Mask = np.asarray(moved > max(CAP, tolerance.rtol), np.bool_)
+    steady = moved[~unstable]
+    movement = float(steady.max()) if steady.size else 0.0
+    difference = compare_floats(a, b, np.maximum(allowed, FACTOR * movement * unit))
+    if difference.bad is None:
+        return Judgement("", int(np.count_nonzero(unstable)))
+    bad = difference.bad & ~unstable
+    if not bad.any():
+        return Judgement("", int(np.count_nonzero(unstable)))
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = np.abs(widened(a) - widened(b))
+    return Judgement(describe(a, b, bad, error), int(np.count_nonzero(unstable)))
+
+
+def _movement(a: Array, sample: Array) -> Array:
+    """How far each element moved; infinite where it became or stopped being NaN or infinite."""
+    x, y = widened(a), widened(sample)
+    with np.errstate(invalid="ignore", over="ignore"):
+        moved = np.abs(x - y)
+        same = (x == y) | (np.isnan(x) & np.isnan(y))
+    return np.asarray(np.where(same, 0.0, np.nan_to_num(moved, nan=np.inf, posinf=np.inf)), np.float64)
+
+
+def _signature(value: Array | str | None) -> object:
+    return (value.dtype, value.shape) if isinstance(value, np.ndarray) else type(value)
+
+
+def _equal(a: Array | str | None, b: Array | str | None) -> bool:
+    if _signature(a) != _signature(b):
+        return False
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return bool(np.array_equal(a, b))
+    return a == b
+
+
+def reproduces(first: Sequence[Value], second: Sequence[Value], names: Sequence[str]) -> str:
+    """Why two runs of one model on equal inputs are not the same run; empty if they are."""
+    for name, a, b in zip(names, first, second, strict=True):
+        one, other = leaves(name, a), leaves(name, b)
+        for path in one.keys() | other.keys():
+            difference: Difference = compare(one.get(path), other.get(path))
+            if not difference.agrees:
+                return f"{path}: {difference.message}"
+    return ""
+
+
+def _moves(value: Value) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype in TOLERANCES
+
+
+def _move_inputs(feeds: Mapping[str, Value], generator: np.random.Generator) -> dict[str, Value]:
+    moved: dict[str, Value] = {}
+    for name in sorted(feeds):
+        value = feeds[name]
+        if isinstance(value, list):
+            moved[name] = [_moved(v, generator) if _moves(v) else v for v in value]
+        else:
+            moved[name] = _moved(value, generator) if _moves(value) else value
+    return moved
+
+
+def _moved(value: Array, generator: np.random.Generator) -> Array:
+    """Every element up or down by one unit in the last place; zeros stay (padding, masks, sparsity)."""
+    if value.dtype.kind == "c":
+        real, imaginary = _moved(value.real, generator), _moved(value.imag, generator)
+        return np.asarray(real + 1j * imaginary, value.dtype)
+    up = generator.integers(0, 2, value.shape).astype(np.bool_)
+    # The largest finite number, because some 8-bit floats have no infinity.
+    top = np.full(value.shape, _largest(value.dtype), value.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        step = np.where(up, np.nextafter(value, top), np.nextafter(value, -top))
+    keep = (widened(value) == 0) | ~np.isfinite(widened(value)) | ~np.isfinite(widened(step))
+    return np.asarray(np.where(keep, value, step), value.dtype).reshape(value.shape)
+
+
+def _largest(dtype: np.dtype[Any]) -> float:
+    return float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
+
+
+def _move_weights(model: onnx.ModelProto, generator: np.random.Generator) -> onnx.ModelProto:
+    """A copy of the model whose float initializers and constants are moved, whole numbers excepted.
+
+    Whole numbers are exponents, scales of a resize, bounds and masks, which mean exactly what they say.
+    """
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    tensors = list(copy.graph.initializer)
+    for node in copy.graph.node:
+        if node.op_type == "Constant":
+            tensors += [attribute.t for attribute in node.attribute if attribute.HasField("t")]
+    for tensor in tensors:
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            continue
+        if tensor.data_type not in _MOVABLE_WEIGHTS:
+            continue
+        array: Array = numpy_helper.to_array(tensor)
+        wide = widened(array)
+        moved = np.where(np.isfinite(wide) & (wide != np.round(wide)), _moved(array, generator), array)
+        name = tensor.name
+        tensor.CopyFrom(numpy_helper.from_array(np.asarray(moved, array.dtype).reshape(array.shape), name))
+    return copy
+
+
+_MOVABLE_WEIGHTS = frozenset(
+    {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE, onnx.TensorProto.BFLOAT16}
+)
+
+__all__ = ["Judgement", "Perturbed", "judge", "reproduces"]

@@ -215,6 +215,12 @@ def _opened(kind: str, p: Poly) -> list[Poly]:
     return [p]
 
 
+def is_limited(p: Poly, q: Poly, least: int) -> bool:
+    """``p`` is ``min(q, c, ...)`` where every other argument is at least ``least``."""
+    arguments = _opened("min", p)
+    return q in arguments and all(a == q or interval(a)[0] >= least for a in arguments)
+
+
 def _at_least(p: Poly, q: Poly) -> bool:
     return interval(subtract(p, q))[0] >= 0
 

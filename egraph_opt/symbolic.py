@@ -123,6 +123,12 @@ def is_at_least(a: Dim, b: Dim) -> bool:
     return low is not None and low >= 0
 
 
+@lru_cache(_MEMO)
+def is_limited(a: Dim, b: Dim, least: int) -> bool:
+    """Provably ``a`` is ``b``, or one of some numbers that are at least ``least`` where ``b`` is above them."""
+    return a is not None and b is not None and poly.is_limited(_parsed(a), _parsed(b), least)
+
+
 def evaluate(dim: Dim, bindings: Mapping[str, int]) -> int:
     """The number that ``dim`` is when symbols have these values.
 

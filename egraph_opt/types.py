@@ -32,7 +32,8 @@ class Fact:
         value: the elements of an integer (or boolean, as 0 and 1) tensor of rank 0 or 1, where all of them
             are known as numbers or symbolic expressions.
         splat: the one value that every element has (never NaN or -0.0, which compare badly), where there is one.
-        floats: the elements of a float tensor of rank 0 or 1, where all are known (scales of Resize, say).
+        data: the elements of a small tensor of any rank and number type, row by row, where all are known:
+            a float one (scales of Resize, say) as floats, else as ``value``, which it repeats.
     """
 
     dtype: int = 0
@@ -40,7 +41,7 @@ class Fact:
     const: bool = False
     value: tuple[int | str, ...] | None = None
     splat: float | int | None = None
-    floats: tuple[float, ...] | None = None
+    data: tuple[int | float | str, ...] | None = None
 
     @property
     def rank(self) -> int | None:
@@ -120,7 +121,7 @@ def meet(a: Fact, b: Fact) -> Fact:
         const=a.const or b.const,
         value=value,  # type: ignore[arg-type]
         splat=splat,
-        floats=a.floats if a.floats is not None else b.floats,
+        data=a.data if a.data is not None else b.data,
     )
 
 ABSENT = Fact(dtype=-2, const=True)

@@ -40,9 +40,9 @@ def agreed(a: Fact, b: Fact) -> Fact:
     if a.shape is not None and b.shape is not None and len(a.shape) == len(b.shape):
         shape = tuple(x if symbolic.known_equal(x, y) else None for x, y in zip(a.shape, b.shape, strict=True))
     value = a.value if a.value == b.value else None
-    floats = a.floats if a.floats == b.floats else None
+    data = a.data if a.data == b.data else None
     splat = a.splat if a.splat == b.splat and a.dtype == b.dtype else None
-    return Fact(a.dtype if a.dtype == b.dtype else 0, shape, False, value, splat, floats)
+    return Fact(a.dtype if a.dtype == b.dtype else 0, shape, False, value, splat, data)
 
 
 def _by_onnx(

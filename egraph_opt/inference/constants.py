@@ -25,9 +25,10 @@ def tensor_fact(tensor: ir.TensorProtocol) -> Fact:
     if not (dtype in FLOATS or dtype in INTEGERS or dtype == BOOL):
         return fact
     if tensor.nbytes > MAX_SCANNED or math.prod(shape) == 0:
-        return with_data(fact, () if len(shape) == 1 else None)
-    flat = tensor.numpy().reshape(-1)
-    items = tuple(flat.tolist()) if len(shape) <= 1 and flat.size <= SMALL else None
+        return completed(with_data(fact, np.empty(shape, dtype=np.object_) if math.prod(shape) == 0 else None))
+    whole = tensor.numpy()
+    flat = whole.reshape(-1)
+    items = whole.astype(np.object_) if flat.size <= SMALL else None
     return completed(with_data(fact, items, flat[0].item() if _is_uniform(flat) else None))
 
 

@@ -64,7 +64,7 @@ def _has_negative_dim(fact: Fact) -> bool:
 
 
 def _as_const(fact: Fact, const: bool) -> Fact:
-    return Fact(fact.dtype, fact.shape, const, fact.value, fact.splat, fact.floats)
+    return Fact(fact.dtype, fact.shape, const, fact.value, fact.splat, fact.data)
 
 
 def _is_const(op_type: str, inputs: tuple[Fact | None, ...]) -> bool:

@@ -6,16 +6,16 @@ element type itself; operators whose rounding is not fixed by IEEE 754 (Exp, Tan
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
-from itertools import cycle, islice, repeat
 
 import numpy as np
 
 from .. import symbolic
-from ..types import UNKNOWN, Dim, Element, Fact, Shape
+from ..types import SMALL, UNKNOWN, Dim, Element, Fact, Shape
 from .call import Call, Contradiction, formula
-from .numbers import BOOL, FLOATS, cast, compare, divide, elements, modulo, numpy_type, with_data
+from .numbers import BOOL, FLOATS, Array, array, cast, compare, divide, modulo, numpy_type, with_data
 
 Scalar = Element | float
 Operation = Callable[..., Scalar]
@@ -32,7 +32,8 @@ def broadcast_dims(dims: Sequence[Dim]) -> Dim:
         raise Contradiction(f"dims {dims} do not broadcast")
     if numbers:
         return numbers.pop()
-    return wide[0] if all(symbolic.known_equal(wide[0], d) for d in wide) else None
+    # min(L, 512) broadcasts to L: above 512, the two would not broadcast at all.
+    return next((w for w in wide if all(symbolic.is_limited(d, w, least=2) for d in wide)), None)
 
 
 def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
@@ -48,16 +49,17 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
     return tuple(broadcast_dims(dims) for dims in zip(*padded, strict=True))
 
 
-def zipped(operands: Sequence[Fact], operation: Callable[..., Scalar]) -> tuple[Scalar, ...] | None:
+def zipped(operands: Sequence[Fact], operation: Callable[..., Scalar]) -> Array | None:
     """The elements of an element-wise result, where those of all operands are known."""
-    columns = [elements(fact) for fact in operands]
-    if any(c is None for c in columns):
+    columns = [array(fact) for fact in operands]
+    known = [c for c in columns if c is not None]
+    if len(known) < len(columns):
         return None
-    lengths = {len(c) for c in columns if c is not None and len(c) != 1}
-    if len(lengths) > 1:
-        raise Contradiction("lengths do not broadcast")
-    length = lengths.pop() if lengths else 1
-    return tuple(islice(map(operation, *(cycle(c) if c else repeat(None) for c in columns)), length))  # type: ignore[arg-type]
+    # A result of many elements is not kept, so it is not computed.
+    if math.prod(np.broadcast_shapes(*(c.shape for c in known))) > SMALL:
+        return None
+    result = np.frompyfunc(operation, len(known), 1)(*known)
+    return np.asarray(result, dtype=np.object_)
 
 
 def elementwise(call: Call, operation: Operation | None, dtype: int | None = None) -> list[Fact]:

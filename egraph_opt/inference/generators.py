@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+
+import numpy as np
 
 from .. import symbolic
 from ..types import SMALL, Dim, Element, Fact
 from .call import Call, Contradiction, formula
-from .numbers import FLOATS, elements, with_data
+from .numbers import FLOATS, Array, array, with_data
 
 _INT64 = 7
 _FLOAT = 1
@@ -21,7 +24,13 @@ def _shape(call: Call) -> list[Fact]:
     rank = len(shape)
     start, end = (_position(call.integer(n, d), rank) for n, d in (("start", 0), ("end", rank)))
     part = shape[start:end] if start < end else ()
-    return [with_data(Fact(_INT64, (len(part),)), part)]
+    return [with_data(Fact(_INT64, (len(part),)), _array(part))]
+
+
+def _array(items: Sequence[Element]) -> Array:
+    result: Array = np.empty(len(items), dtype=np.object_)
+    result[:] = items
+    return result
 
 
 def _position(index: int, rank: int) -> int:
@@ -32,16 +41,16 @@ def _position(index: int, rank: int) -> int:
 def _size(call: Call) -> list[Fact]:
     shape = call.shape(0)
     size = None if shape is None else symbolic.product(shape)
-    return [with_data(Fact(_INT64, ()), (size,))]
+    return [with_data(Fact(_INT64, ()), _array((size,)).reshape(()))]
 
 
 @formula("Range")
 def _range(call: Call) -> list[Fact]:
     dtype = call.fact(0).dtype
-    ends = [elements(call.fact(k)) for k in range(3)]
-    if any(e is None or len(e) != 1 for e in ends):
+    ends = [array(call.fact(k)) for k in range(3)]
+    if any(e is None or e.size != 1 for e in ends):
         return [Fact(dtype, (None,))]
-    start, limit, delta = (e[0] for e in ends if e is not None)
+    start, limit, delta = (e.flat[0] for e in ends if e is not None)
     if delta == 0:
         raise Contradiction("Range with a step of 0")
     if isinstance(start, float) or isinstance(limit, float) or isinstance(delta, float):
@@ -50,9 +59,9 @@ def _range(call: Call) -> list[Fact]:
         return [Fact(dtype, (None,))]
     room = symbolic.sub(limit, start) if delta > 0 else symbolic.sub(start, limit)
     length = symbolic.maximum(symbolic.ceildiv(room, abs(delta)), 0)
-    items: tuple[Element, ...] | None = None
+    items = None
     if isinstance(length, int) and length <= SMALL:
-        items = tuple(symbolic.add(start, k * delta) for k in range(length))
+        items = _array([symbolic.add(start, k * delta) for k in range(length)])
     return [with_data(Fact(dtype, (length,)), items)]
 
 
@@ -93,7 +102,7 @@ def _resize(call: Call) -> list[Fact]:
     rank = len(x.shape)
     unknown = Fact(x.dtype, (None,) * rank)
     first = 2 if call.op_type == "Resize" and call.opset >= 11 else 1
-    scales = call.fact(first).floats
+    scales: tuple[float, ...] | None = call.fact(first).data  # type: ignore[assignment]
     if call.op_type == "Upsample" and call.opset < 9:
         given = call.attributes.get("scales")
         scales = tuple(float(s) for s in given) if isinstance(given, tuple) else None

@@ -68,47 +68,49 @@ def settle(dtype: int, element: Element | float) -> Element | float:
 _SIGNED = frozenset({TensorProto.INT32, TensorProto.INT64})
 
 
-def elements(fact: Fact) -> tuple[int | str, ...] | tuple[float, ...] | None:
-    """The elements of a small tensor of rank 0 or 1, where they are known."""
-    return fact.value if fact.value is not None else fact.floats
+Array = np.ndarray[tuple[int, ...], np.dtype[np.object_]]
 
 
-def with_data(
-    fact: Fact, items: tuple[Element | float, ...] | None = None, splat: Element | float = None
-) -> Fact:
+def array(fact: Fact) -> Array | None:
+    """The elements as an array of numbers and texts, where they are known."""
+    items = fact.data if fact.data is not None else fact.value
+    if items is None or fact.shape is None:
+        return None
+    shape = tuple(d for d in fact.shape if isinstance(d, int))
+    if len(shape) < len(fact.shape) or math.prod(shape) != len(items):
+        return None
+    result: Array = np.empty(len(items), dtype=np.object_)
+    result[:] = items
+    return result.reshape(shape)
+
+
+def with_data(fact: Fact, items: Array | None = None, splat: Element | float = None) -> Fact:
     """The type ``fact`` with these elements and this splat, as far as they can be kept."""
-    value: tuple[int | str, ...] | None = None
-    floats: tuple[float, ...] | None = None
-    if items is not None and len(items) <= SMALL:
-        settled = [settle(fact.dtype, item) for item in items]
-        if None not in settled and fact.dtype:
-            if fact.dtype in FLOATS:
-                floats = tuple(settled)  # type: ignore[arg-type]
-            else:
-                value = tuple(settled)  # type: ignore[arg-type]
+    data: tuple[int | float | str, ...] | None = None
+    if items is not None and items.size <= SMALL and fact.dtype:
+        settled = [settle(fact.dtype, item) for item in items.ravel()]
+        if None not in settled and len(fact.shape or ()) == items.ndim:
+            data = tuple(settled)  # type: ignore[arg-type]
     one = settle(fact.dtype, splat)
-    return Fact(fact.dtype, fact.shape, fact.const, value, None if isinstance(one, str) else one, floats)
+    value = data if items is not None and items.ndim <= 1 and fact.dtype not in FLOATS else None
+    return Fact(fact.dtype, fact.shape, fact.const, value, None if isinstance(one, str) else one, data)  # type: ignore[arg-type]
 
 
 def completed(fact: Fact) -> Fact:
-    """The fact with what its elements say of its splat and its splat of its elements; rank and length agree."""
-    items = elements(fact)
+    """The fact with what its elements say of its splat, and its splat of its elements."""
+    data = fact.data if fact.data is not None else fact.value
     splat = fact.splat
-    if items is not None:
-        if fact.shape is None or len(fact.shape) > 1:
-            items = None
-        elif splat is None and items and isinstance(items[0], int | float) and items.count(items[0]) == len(items):
-            splat = items[0]
-    elif splat is not None and fact.is_static and len(fact.shape or ()) <= 1:
-        length = fact.shape[0] if fact.shape else 1
-        if isinstance(length, int) and length <= SMALL:
-            items = (splat,) * length
-    is_float = fact.dtype in FLOATS
-    value = None if is_float else items
-    floats = items if is_float else None
-    if value == fact.value and floats == fact.floats and splat == fact.splat:
+    if data is not None:
+        if splat is None and data and isinstance(data[0], int | float) and data.count(data[0]) == len(data):
+            splat = data[0]
+    elif splat is not None and fact.is_static:
+        size = math.prod(d for d in fact.shape or () if isinstance(d, int))
+        data = (splat,) * size if size <= SMALL else None
+    is_value = fact.shape is not None and len(fact.shape) <= 1 and fact.dtype not in FLOATS
+    value = data if is_value else None
+    if value == fact.value and data == fact.data and splat == fact.splat:
         return fact
-    return Fact(fact.dtype, fact.shape, fact.const, value, splat, floats)  # type: ignore[arg-type]
+    return Fact(fact.dtype, fact.shape, fact.const, value, splat, data)  # type: ignore[arg-type]
 
 
 def cast(source: int, target: int, element: Element | float) -> Element | float:

@@ -48,8 +48,8 @@ def infer_by_onnx(
             continue
         types[f"i{k}"] = _type_bytes(fact.dtype, fact.shape)
         known.update(d for d in fact.shape or () if isinstance(d, str))
-        elements = fact.floats if fact.floats is not None else fact.ints
-        if elements is not None and fact.is_static:
+        elements = fact.data if fact.data is not None else fact.value
+        if elements is not None and fact.is_static and not any(isinstance(e, str) for e in elements):
             data[f"i{k}"] = _tensor_bytes(fact.dtype, fact.shape, elements)  # type: ignore[arg-type]
     node = _node_bytes(op_type, domain, attributes, present, n_outputs, opset)
     try:

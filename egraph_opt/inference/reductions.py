@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from .. import symbolic
 from ..types import Dim, Element, Fact, Shape
 from .call import Call, Contradiction, formula, normal_axes, normal_axis
 from .elementwise import broadcast
-from .numbers import FLOATS, elements, with_data
+from .numbers import FLOATS, array, with_data
 from .views import axis_of
 
 _INT64 = 7
@@ -40,14 +42,15 @@ def _reduce(call: Call) -> list[Fact]:
     rank = len(x.shape)
     over = frozenset(normal_axes(axes, rank) if axes else range(rank))
     fact = Fact(x.dtype, reduced_shape(x.shape, over, keeps))
-    items = elements(x)
-    one: Element | float = None
-    if items is not None and rank == 1 and x.dtype not in FLOATS:
-        one = _total(call.op_type, items)  # type: ignore[arg-type]
-        return [with_data(fact, (one,), one)]
-    if call.op_type in ("ReduceMax", "ReduceMin") and all(symbolic.is_at_least(x.shape[k], 1) for k in over):
-        one = x.splat
-    return [with_data(fact, None, one)]
+    items = array(x)
+    if items is not None and x.dtype not in FLOATS and 1 <= rank and len(over) == rank:
+        total = np.empty((1,) * rank if keeps else (), dtype=np.object_)
+        total[...] = _total(call.op_type, tuple(items.ravel()))
+        return [with_data(fact, total)]
+    keeps_splat = call.op_type in ("ReduceMax", "ReduceMin") and all(
+        symbolic.is_at_least(x.shape[k], 1) for k in over
+    )
+    return [with_data(fact, None, x.splat if keeps_splat else None)]
 
 
 def _total(op_type: str, items: tuple[int | str, ...]) -> Element:
@@ -136,8 +139,8 @@ def _one_hot(call: Call) -> list[Fact]:
         return [Fact(dtype)]
     rank = len(indices) + 1
     axis = normal_axis(call.integer("axis", -1), rank)
-    items = elements(depth)
-    size = items[0] if items is not None and len(items) == 1 else None
+    items = array(depth)
+    size = items.flat[0] if items is not None and items.size == 1 else None
     if isinstance(size, float):
         size = math.trunc(size) if math.isfinite(size) else None
     return [Fact(dtype, (*indices[:axis], size, *indices[axis:]))]

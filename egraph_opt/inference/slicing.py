@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from .. import symbolic
-from ..types import UNKNOWN, Dim, Element, Fact, Shape
+from ..types import SMALL, UNKNOWN, Dim, Element, Fact, Shape
 from .call import Call, Contradiction, formula, normal_axes, normal_axis
 from .elementwise import broadcast
-from .numbers import elements, with_data
+from .numbers import Array, array, with_data
 from .views import axis_of, moved
 
 
@@ -55,13 +58,13 @@ def _slice(call: Call) -> list[Fact]:
             starts = None
         if call.has(3) and axes is None:
             # Which axes are cut is not known, so no dim is.
-            return [moved(x, None if x.shape is None else (None,) * len(x.shape), keeps_order=False)]
+            return [moved(x, None if x.shape is None else (None,) * len(x.shape))]
     if x.shape is None:
-        return [moved(x, None, keeps_order=False)]
+        return [moved(x, None)]
     rank = len(x.shape)
     count = _count(call, starts, ends, axes)
     if count is None:
-        return [moved(x, (None,) * rank, keeps_order=False)]
+        return [moved(x, (None,) * rank)]
     cut = normal_axes(axes if axes is not None else range(count), rank)
     starts = starts if starts is not None else [None] * count
     ends = ends if ends is not None else [None] * count
@@ -71,10 +74,7 @@ def _slice(call: Call) -> list[Fact]:
     dims = list(x.shape)
     for axis, start, end, step in zip(cut, starts, ends, steps, strict=True):
         dims[axis] = slice_length(dims[axis], start, end, step)
-    items: tuple[Element | float, ...] | None = elements(x)
-    if items is not None and rank == 1 and cut:
-        items = _part(items, starts[0], ends[0], steps[0])
-    return [with_data(Fact(x.dtype, tuple(dims)), items, x.splat)]
+    return [moved(x, tuple(dims), _part(array(x), cut, starts, ends, steps))]
 
 
 def _count(
@@ -92,13 +92,15 @@ def _count(
 
 
 def _part(
-    items: tuple[Element | float, ...], start: Dim, end: Dim, step: Dim
-) -> tuple[Element | float, ...] | None:
-    if not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
-        return None
-    if step < 0 and end < -len(items):
-        return items[start::step]
-    return items[start:end:step]
+    items: Array | None, axes: Sequence[int], starts: Sequence[Dim], ends: Sequence[Dim], steps: Sequence[Dim]
+) -> Array | None:
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        if items is None or not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
+            return None
+        # Python counts an end of -1 from the back, where a step down to before the first element is meant.
+        last = None if step < 0 and end < -items.shape[axis] else end
+        items = items[(slice(None),) * axis + (slice(start, last, step),)]
+    return items
 
 
 @formula("Concat")
@@ -118,12 +120,11 @@ def _concat(call: Call) -> list[Fact]:
         column = [s[k] for s in shapes]
         dims.append(_total(column) if k == axis and complete else None if k == axis else _agreed(column))
     splats = {f.splat for f in operands}
-    items: list[Element | float] | None = []
-    for fact in operands:
-        part = elements(fact)
-        items = None if part is None or items is None else items + list(part)
-    data = None if items is None or not complete else tuple(items)
-    return [with_data(Fact(dtype, tuple(dims)), data, splats.pop() if len(splats) == 1 else None)]
+    arrays = [array(f) for f in operands]
+    known = [a for a in arrays if a is not None]
+    joins = len(known) == len(arrays) and sum(a.size for a in known) <= SMALL
+    items = np.concatenate(known, axis) if joins else None
+    return [with_data(Fact(dtype, tuple(dims)), items, splats.pop() if len(splats) == 1 else None)]
 
 
 def _total(dims: Sequence[Dim]) -> Dim:
@@ -147,7 +148,7 @@ def _agreed(dims: Sequence[Dim]) -> Dim:
 def _split(call: Call) -> list[Fact]:
     x = call.fact(0)
     if x.shape is None:
-        return [moved(x, None, keeps_order=False)] * call.n_outputs
+        return [moved(x, None)] * call.n_outputs
     axis = axis_of(call, 0, len(x.shape))
     dim = x.shape[axis]
     given = call.fact(1).value if call.opset >= 13 else call.integers("split")
@@ -163,15 +164,14 @@ def _split(call: Call) -> list[Fact]:
     else:
         parts = _even_parts(dim, call.n_outputs, call.opset)
     facts = []
-    items, at = elements(x), 0
+    items, at = array(x), 0
     for part in parts:
         piece = None
         if items is not None and isinstance(part, int):
-            piece, at = items[at : at + part], at + part
+            piece, at = items[(slice(None),) * axis + (slice(at, at + part),)], at + part
         else:
             items = None
-        shape = (*x.shape[:axis], part, *x.shape[axis + 1 :])
-        facts.append(with_data(Fact(x.dtype, shape), piece, x.splat))
+        facts.append(moved(x, (*x.shape[:axis], part, *x.shape[axis + 1 :]), piece))
     return facts
 
 
@@ -193,21 +193,22 @@ def _even_parts(dim: Dim, count: int, opset: int) -> list[Dim]:
 def _gather(call: Call) -> list[Fact]:
     x, indices = call.fact(0), call.fact(1)
     if x.shape is None or indices.shape is None:
-        return [moved(x, None, keeps_order=False)]
+        return [moved(x, None)]
     axis = axis_of(call, 0, len(x.shape))
     shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
-    items, at = elements(x), indices.ints
-    picked: tuple[Element | float, ...] | None = None
-    if items is not None and at is not None and len(x.shape) == 1:
-        if any(not -len(items) <= k < len(items) for k in at):
-            raise Contradiction(f"Gather of {at} from {len(items)} elements")
-        picked = tuple(items[k] for k in at)
-    return [with_data(Fact(x.dtype, shape), picked, x.splat)]
+    items, at = array(x), array(indices)
+    if items is None or at is None or not all(isinstance(k, int) for k in at.flat):
+        return [moved(x, shape)]
+    if any(not -items.shape[axis] <= k < items.shape[axis] for k in at.flat):
+        raise Contradiction(f"Gather of {at.tolist()} from {items.shape[axis]} elements")
+    if at.size * items.size > SMALL**2:
+        return [moved(x, shape)]
+    return [moved(x, shape, np.asarray(items.take(at.astype(np.int64), axis), dtype=np.object_))]
 
 
 @formula("GatherElements")
 def _gather_elements(call: Call) -> list[Fact]:
-    return [moved(call.fact(0), call.shape(1), keeps_order=False)]
+    return [moved(call.fact(0), call.shape(1))]
 
 
 @formula("GatherND")
@@ -215,10 +216,10 @@ def _gather_nd(call: Call) -> list[Fact]:
     x, indices = call.fact(0), call.fact(1)
     batch = call.integer("batch_dims", 0)
     if x.shape is None or indices.shape is None or not indices.shape or not isinstance(indices.shape[-1], int):
-        return [moved(x, None, keeps_order=False)]
+        return [moved(x, None)]
     if batch + indices.shape[-1] > len(x.shape):
         raise Contradiction("GatherND indices are longer than the rank of the data")
-    return [moved(x, indices.shape[:-1] + x.shape[batch + indices.shape[-1] :], keeps_order=False)]
+    return [moved(x, indices.shape[:-1] + x.shape[batch + indices.shape[-1] :])]
 
 
 @formula("Pad")
@@ -232,14 +233,14 @@ def _pad(call: Call) -> list[Fact]:
         pads = call.fact(1).value
         filler = call.fact(2).splat if call.has(2) else 0
     if x.shape is None:
-        return [moved(x, None, keeps_order=False)]
+        return [moved(x, None)]
     rank = len(x.shape)
     axes: Sequence[int] | None = range(rank)
     if call.has(3):
         given = call.fact(3).ints
         axes = None if given is None else normal_axes(given, rank)
     if pads is None or axes is None:
-        return [moved(x, (None,) * rank, keeps_order=False)]
+        return [moved(x, (None,) * rank)]
     if len(pads) != 2 * len(axes):
         raise Contradiction(f"{len(pads)} pads of {len(axes)} axes")
     dims = list(x.shape)
@@ -257,37 +258,37 @@ def _expand(call: Call) -> list[Fact]:
     if target is None:
         length = call.shape(1)
         if x.shape is None or length is None or len(length) != 1 or not isinstance(length[0], int):
-            return [moved(x, None, keeps_order=False)]
-        return [moved(x, broadcast([x.shape, (None,) * length[0]]), keeps_order=False)]
+            return [moved(x, None)]
+        return [moved(x, broadcast([x.shape, (None,) * length[0]]))]
     shape = broadcast([x.shape, tuple(d if symbolic.is_at_least(d, 0) else None for d in target)])
-    items: tuple[Element | float, ...] | None = elements(x)
-    if items is not None and shape is not None and len(shape) == 1 and isinstance(shape[0], int):
-        items = items * shape[0] if len(items) == 1 else items
-    return [with_data(Fact(x.dtype, shape), items, x.splat)]
+    items = array(x)
+    if items is not None and shape is not None and all(isinstance(d, int) for d in shape):
+        items = np.broadcast_to(items, shape) if math.prod(shape) <= SMALL else None  # type: ignore[arg-type]
+    return [moved(x, shape, items)]
 
 
 @formula("Tile")
 def _tile(call: Call) -> list[Fact]:
     x, repeats = call.fact(0), call.fact(1).value
     if x.shape is None or call.opset < 6:
-        return [moved(x, None, keeps_order=False)]
+        return [moved(x, None)]
     if repeats is None:
-        return [moved(x, (None,) * len(x.shape), keeps_order=False)]
+        return [moved(x, (None,) * len(x.shape))]
     if len(repeats) != len(x.shape) or any(isinstance(r, int) and r < 0 for r in repeats):
         raise Contradiction(f"Tile of {x.shape} by {repeats}")
     shape: Shape = tuple(symbolic.mul(d, r) for d, r in zip(x.shape, repeats, strict=True))
-    items: tuple[Element | float, ...] | None = elements(x)
-    if items is not None and repeats:
-        items = items * repeats[0] if isinstance(repeats[0], int) else None
-    return [with_data(Fact(x.dtype, shape), items, x.splat)]
+    items = array(x)
+    if items is not None and all(isinstance(d, int) for d in shape) and math.prod(shape) <= SMALL:  # type: ignore[arg-type]
+        return [moved(x, shape, np.tile(items, repeats))]  # type: ignore[arg-type]
+    return [moved(x, shape)]
 
 
 @formula("Compress")
 def _compress(call: Call) -> list[Fact]:
     x = call.fact(0)
     if "axis" not in call.attributes:
-        return [moved(x, (None,), keeps_order=False)]
+        return [moved(x, (None,))]
     if x.shape is None:
         return [UNKNOWN]
     axis = normal_axis(call.integer("axis", 0), len(x.shape))
-    return [moved(x, (*x.shape[:axis], None, *x.shape[axis + 1 :]), keeps_order=False)]
+    return [moved(x, (*x.shape[:axis], None, *x.shape[axis + 1 :]))]

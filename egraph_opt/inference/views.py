@@ -5,17 +5,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from .. import symbolic
 from ..types import Dim, Fact, Shape
 from .call import Call, Contradiction, formula, normal_axes, normal_axis
-from .numbers import elements, with_data
+from .numbers import Array, array, with_data
 
 
-def moved(x: Fact, shape: Shape | None, keeps_order: bool = True) -> Fact:
-    """A fact of the elements of ``x`` in another shape; elements stay known if they keep their order."""
-    return with_data(Fact(x.dtype, shape), elements(x) if keeps_order else None, x.splat)
+def moved(x: Fact, shape: Shape | None, items: Array | None = None) -> Fact:
+    """A fact of elements of ``x`` in another shape; ``items`` are they, where known."""
+    return with_data(Fact(x.dtype, shape), items, x.splat)
+
+
+def viewed(x: Fact, shape: Shape | None) -> Fact:
+    """All elements of ``x`` in their order, in another shape."""
+    items = array(x)
+    if items is not None and shape is not None and all(isinstance(d, int) for d in shape):
+        if math.prod(shape) == items.size:  # type: ignore[arg-type]
+            return moved(x, shape, items.reshape(shape))  # type: ignore[arg-type]
+    return moved(x, shape)
 
 
 @formula("Identity", "Dropout")
@@ -24,7 +34,7 @@ def _identity(call: Call) -> list[Fact]:
     if call.op_type == "Dropout" and (call.opset < 7 or call.has(2)):
         # It may be in training mode.
         return [Fact(x.dtype, x.shape)]
-    return [moved(x, x.shape)]
+    return [viewed(x, x.shape)]
 
 
 @formula("Reshape")
@@ -36,10 +46,10 @@ def _reshape(call: Call) -> list[Fact]:
         target = call.fact(1).value
         length = call.shape(1)
         if target is None and length is not None and len(length) == 1 and isinstance(length[0], int):
-            return [moved(x, (None,) * length[0])]
+            return [viewed(x, (None,) * length[0])]
     if target is None:
-        return [moved(x, None)]
-    return [moved(x, reshaped(x.shape, target, copies_zero=not call.integer("allowzero", 0)))]
+        return [viewed(x, None)]
+    return [viewed(x, reshaped(x.shape, target, copies_zero=not call.integer("allowzero", 0)))]
 
 
 def reshaped(shape: Shape | None, target: Sequence[Dim], copies_zero: bool) -> Shape:
@@ -95,62 +105,63 @@ def _rest(shape: Shape, dims: Sequence[Dim], rest: int, copied: frozenset[int]) 
 def _flatten(call: Call) -> list[Fact]:
     x = call.fact(0)
     if x.shape is None:
-        return [moved(x, (None, None))]
+        return [viewed(x, (None, None))]
     axis = call.integer("axis", 1)
     if axis < 0:
         axis += len(x.shape)
     if not 0 <= axis <= len(x.shape):
         raise Contradiction(f"axis {axis} of a tensor of rank {len(x.shape)}")
-    return [moved(x, (symbolic.product(x.shape[:axis]), symbolic.product(x.shape[axis:])))]
+    return [viewed(x, (symbolic.product(x.shape[:axis]), symbolic.product(x.shape[axis:])))]
 
 
 @formula("Squeeze")
 def _squeeze(call: Call) -> list[Fact]:
     x = call.fact(0)
     if x.shape is None:
-        return [moved(x, None)]
+        return [viewed(x, None)]
     if not call.gives_axes(1):
         if not all(isinstance(d, int) for d in x.shape):
-            return [moved(x, None)]
-        return [moved(x, tuple(d for d in x.shape if d != 1))]
+            return [viewed(x, None)]
+        return [viewed(x, tuple(d for d in x.shape if d != 1))]
     axes = call.axes(1)
     if axes is None:
-        return [moved(x, None)]
+        return [viewed(x, None)]
     gone = set(normal_axes(axes, len(x.shape)))
     if any(isinstance(x.shape[k], int) and x.shape[k] != 1 for k in gone):
         raise Contradiction(f"Squeeze of {x.shape} at {tuple(sorted(gone))}")
-    return [moved(x, tuple(d for k, d in enumerate(x.shape) if k not in gone))]
+    return [viewed(x, tuple(d for k, d in enumerate(x.shape) if k not in gone))]
 
 
 @formula("Unsqueeze")
 def _unsqueeze(call: Call) -> list[Fact]:
     x, axes = call.fact(0), call.axes(1)
     if x.shape is None or axes is None:
-        return [moved(x, None)]
+        return [viewed(x, None)]
     rank = len(x.shape) + len(axes)
     new = set(normal_axes(axes, rank))
     old = iter(x.shape)
-    return [moved(x, tuple(1 if k in new else next(old) for k in range(rank)))]
+    return [viewed(x, tuple(1 if k in new else next(old) for k in range(rank)))]
 
 
 @formula("Transpose")
 def _transpose(call: Call) -> list[Fact]:
     x, perm = call.fact(0), call.integers("perm")
     if x.shape is None:
-        return [moved(x, None if perm is None else (None,) * len(perm), keeps_order=False)]
+        return [moved(x, None if perm is None else (None,) * len(perm))]
     rank = len(x.shape)
     if perm is None:
         perm = tuple(reversed(range(rank)))
     if sorted(perm) != list(range(rank)):
         raise Contradiction(f"perm {perm} of a tensor of rank {rank}")
-    return [moved(x, tuple(x.shape[k] for k in perm), keeps_order=rank <= 1)]
+    items = array(x)
+    return [moved(x, tuple(x.shape[k] for k in perm), None if items is None else items.transpose(perm))]
 
 
 @formula("DepthToSpace", "SpaceToDepth")
 def _depth_to_space(call: Call) -> list[Fact]:
     x, block = call.fact(0), call.integer("blocksize", 0)
     if x.shape is None or block <= 0:
-        return [moved(x, None, keeps_order=False)]
+        return [moved(x, None)]
     if len(x.shape) != 4:
         raise Contradiction(f"{call.op_type} of rank {len(x.shape)}")
     n, c, h, w = x.shape
@@ -158,7 +169,7 @@ def _depth_to_space(call: Call) -> list[Fact]:
         shape = (n, _quotient(c, block * block), symbolic.mul(h, block), symbolic.mul(w, block))
     else:
         shape = (n, symbolic.mul(c, block * block), _quotient(h, block), _quotient(w, block))
-    return [moved(x, shape, keeps_order=False)]
+    return [moved(x, shape)]
 
 
 def _quotient(dim: Dim, divisor: int) -> Dim:

@@ -19,7 +19,9 @@ CARRIER_DOMAIN = "egraph_opt.carried"
 """The domain of nodes that stand for what onnx_ir cannot hold; never in a written model."""
 
 _PAYLOAD = "node"
-_SPARSE = "SparseInitializer"
+SPARSE_INITIALIZER = "SparseInitializer"
+"""The operator of the node that stands for a sparse initializer; it makes a constant."""
+
 _UNHELD_ATTRIBUTES = (AttributeProto.SPARSE_TENSOR, AttributeProto.SPARSE_TENSORS)
 
 
@@ -137,7 +139,7 @@ def _carry_sparse_initializers(graph: GraphProto) -> None:
     declared = {info.name for info in graph.value_info}
     for sparse in graph.sparse_initializer:
         name = sparse.values.name
-        constant = NodeProto(op_type=_SPARSE, output=[name])
+        constant = NodeProto(op_type=SPARSE_INITIALIZER, output=[name])
         constant.attribute.add(name="sparse_value", type=AttributeProto.SPARSE_TENSOR, sparse_tensor=sparse)
         _carry_node(constant)
         carriers.append(constant)
@@ -185,7 +187,7 @@ def _restore_nodes(nodes: list[NodeProto]) -> None:
 def _restore_sparse_initializers(graph: GraphProto) -> None:
     kept = []
     for node in graph.node:
-        if node.op_type == _SPARSE and node.domain == "" and len(node.attribute) == 1:
+        if node.op_type == SPARSE_INITIALIZER and node.domain == "" and len(node.attribute) == 1:
             sparse = graph.sparse_initializer.add()
             sparse.CopyFrom(node.attribute[0].sparse_tensor)
             sparse.values.name = node.output[0]

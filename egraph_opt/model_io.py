@@ -95,8 +95,8 @@ def read_model(source: ModelSource) -> LoadedModel:
     if isinstance(source, ModelProto):
         if stray := external_data.external_tensors(source):
             raise ExternalDataError(
-                f"<ModelProto>: the data of tensor {stray[0].name!r} is in another file, but a ModelProto does not"
-                " say in which folder: give the path of the model, or load the data first"
+                f"<ModelProto>: the data of tensor {stray[0].name!r} is in another file, in a folder that a"
+                " ModelProto does not name: give the path of the model, or load the data first"
             )
         proto = ModelProto()
         proto.CopyFrom(source)
@@ -319,12 +319,17 @@ def _same_file(a: Path, b: Path) -> bool:
         return False
 
 
-def _check_target(target: Path, like: LoadedModel, in_place: bool) -> None:
+def check_target(target: Path, source: Path | None, *, in_place: bool = False) -> None:
+    """Raise OutputError where a model made from `source` cannot, or may not, be written to `target`."""
     if target.is_dir():
         raise OutputError(f"{target}: is a directory; give the name of a file in it")
     if not target.parent.is_dir():
         raise OutputError(f"{target}: there is no folder {str(target.parent)!r}")
-    if not in_place and like.path is not None and _same_file(target, like.path):
-        raise OutputError(f"{target}: is the input itself; name another file, or allow it with --in-place")
+    if not in_place and source is not None and _same_file(target, source):
+        raise OutputError(f"{target}: is the input itself; name another file, or ask for --in-place")
+
+
+def _check_target(target: Path, like: LoadedModel, in_place: bool) -> None:
+    check_target(target, like.path, in_place=in_place)
     if any(_same_file(target, file) for file in like.data_files):
         raise OutputError(f"{target}: holds the weights of the input; name another file")

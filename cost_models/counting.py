@@ -17,7 +17,7 @@ A dim or a type that is not known counts as 1 element of 4 bytes: nothing here e
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from egraph_opt.cost import NodeView
 from egraph_opt.types import Fact
@@ -51,11 +51,12 @@ SELECTIONS = frozenset({"Slice", "Gather", "GatherElements", "GatherND", "Sequen
 """Operators that read of their first operand only what they write."""
 
 MOVES = SELECTIONS | frozenset(
-    """Cast CastLike Col2Im Compress Concat ConcatFromSequence ConstantOfShape DepthToSpace Expand EyeLike
-    MaxUnpool NonZero OneHot Pad ReverseSequence Scatter ScatterElements ScatterND SequenceConstruct
-    SequenceEmpty SequenceErase SequenceInsert SpaceToDepth Split SplitToSequence TensorScatter Tile
-    Transpose Trilu Unique Where""".split()
-)
+    ["Cast", "CastLike", "Col2Im", "Compress", "Concat", "ConcatFromSequence", "ConstantOfShape",
+     "DepthToSpace", "Expand", "EyeLike", "MaxUnpool", "NonZero", "OneHot", "Pad", "ReverseSequence",
+     "Scatter", "ScatterElements", "ScatterND", "SequenceConstruct", "SequenceEmpty", "SequenceErase",
+     "SequenceInsert", "SpaceToDepth", "Split", "SplitToSequence", "TensorScatter", "Tile", "Transpose",
+     "Trilu", "Unique", "Where"]
+)  # fmt: skip
 
 POOLS = frozenset({"AveragePool", "MaxPool", "LpPool"})
 
@@ -81,6 +82,11 @@ COMPOSITES = {
 VARIADIC = frozenset({"Sum", "Max", "Min", "Mean"})
 
 
+def product(values: Iterable[int]) -> int:
+    """The product, saturated, so that no shape is too large to be priced."""
+    return min(math.prod(values), LARGEST)
+
+
 def dims(fact: Fact | None) -> tuple[int, ...]:
     """The dimensions as numbers; an unknown one is 1, an unknown rank is 0."""
     if fact is None or fact.shape is None:
@@ -90,7 +96,7 @@ def dims(fact: Fact | None) -> tuple[int, ...]:
 
 def elements(fact: Fact | None) -> int:
     """The number of elements; 0 for an absent operand."""
-    return 0 if fact is None else min(math.prod(dims(fact)), LARGEST)
+    return 0 if fact is None else product(dims(fact))
 
 
 def size(fact: Fact | None) -> float:
@@ -147,7 +153,7 @@ def _convolution(weight: int, bias: int) -> Callable[[NodeView], float]:
     def count(node: NodeView) -> float:
         shape = dims(node.input(weight))
         channels = shape[1] if len(shape) > 1 else 1
-        window = math.prod(kernel(node, weight))
+        window = product(kernel(node, weight))
         out = elements(node.output())
         return 2 * out * channels * window + (out if node.input(bias) is not None else 0)
 
@@ -158,7 +164,7 @@ def _transposed_convolution(node: NodeView) -> float:
     shape = dims(node.input(1))
     channels = shape[1] if len(shape) > 1 else 1
     out = elements(node.output()) if node.input(2) is not None else 0
-    return 2 * elements(node.input(0)) * channels * math.prod(kernel(node)) + out
+    return 2 * elements(node.input(0)) * channels * product(kernel(node)) + out
 
 
 def _matmul(node: NodeView) -> float:
@@ -176,11 +182,11 @@ def _gemm(node: NodeView) -> float:
 
 
 def _pool(node: NodeView) -> float:
-    return elements(node.output()) * math.prod(kernel(node, 0)) * (2 if node.op_type == "LpPool" else 1)
+    return elements(node.output()) * product(kernel(node, 0)) * (2 if node.op_type == "LpPool" else 1)
 
 
 def _recurrent(node: NodeView) -> float:
-    steps_and_batch = math.prod(dims(node.input(0))[:2])
+    steps_and_batch = product(dims(node.input(0))[:2])
     return 2 * steps_and_batch * (elements(node.input(1)) + elements(node.input(2)))
 
 
@@ -205,10 +211,10 @@ def _einsum(node: NodeView) -> float:
         extents.update(zip(head, shape, strict=False))
         extents.update(zip(reversed(tail), reversed(shape), strict=False))
         if ellipsis:
-            inner = math.prod(shape[len(head) : max(len(shape) - len(tail), len(head))])
+            inner = product(shape[len(head) : max(len(shape) - len(tail), len(head))])
             extents["..."] = max(extents.get("...", 1), inner)
     operands = len(node.inputs)
-    return math.prod(extents.values()) * (2 * (operands - 1) if operands > 1 else 1)
+    return product(extents.values()) * (2 * (operands - 1) if operands > 1 else 1)
 
 
 def _resize(node: NodeView) -> float:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from egraph_opt.cost import CostModel, NodeView
 from egraph_opt.cost_models import counting
+
+from egraph_opt.cost import CostModel, NodeView
 
 
 class Flops(CostModel):

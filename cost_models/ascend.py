@@ -1,0 +1,234 @@
+"""Huawei Ascend NPUs: microseconds of an offline model, operator by operator.
+
+``t = fixed(kind) + max(cube, vector, memory)``; the parameters, each with its unit and source, stand in
+``ascend.toml`` and in one file per chip.  Nothing was run on an NPU for it: it ranks graphs, it does not
+predict milliseconds.
+
+What a price per node cannot know, and how it is approximated:
+
+- Element-wise operators on floats mostly join the kernel of the convolution or matrix product before
+  them: they cost ``fused_share`` of what they would cost alone.
+- 4-D values around convolutions live in NC1HWC0, values of lower rank in ND.  A reshape that only changes
+  the view is nearly free (``view_us``), but one that makes a 4-D value with a unit H or W out of a value of
+  rank 3 or less, or undoes that, is where the formats meet and pays one conversion.  A Conv1d, and a 1-D
+  pool, pays two: so a chain of them is cheaper in 4-D, and a single one is not worth lifting.
+- A Transpose or a MatMul has no format of its own; unaligned MatMuls pay for theirs.
+- Alignment makes prices fall at multiples of 16, everything else grows with the shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from egraph_opt.cost_models import ascend_cube, ascend_soc, counting
+from egraph_opt.cost_models.ascend_device import Device
+
+from egraph_opt.cost import CostModel, NodeView
+from egraph_opt.types import Fact
+
+DEFAULT_SOC = "310p3"
+
+_FUSABLE = frozenset(
+    ["Abs", "Add", "BatchNormalization", "Cast", "Ceil", "Clip", "Div", "Elu", "Exp", "Gelu", "HardSigmoid",
+     "HardSwish", "LeakyRelu", "Log", "Max", "Min", "Mish", "Mul", "Neg", "PRelu", "Pow", "Reciprocal",
+     "Relu", "Sigmoid", "Softplus", "Sqrt", "Sub", "Sum", "Swish", "Tanh"]
+)  # fmt: skip
+"""Element-wise operators that the compiler merges into a producer (Ascend/mstt op_fusion_pass.yaml)."""
+
+_FLOATS = frozenset({0, 1, 10, 16})
+
+
+class Ascend(CostModel):
+    """Microseconds on an Ascend chip.
+
+    Args:
+        soc: the chip, such as ``310p3``, ``910b4`` or ``Ascend310P3``; ``variants()`` lists them.
+        overrides: parameters of :class:`egraph_opt.cost_models.ascend_soc.Soc` that replace the chip's,
+            after a calibration for instance.
+
+    Raises:
+        UnknownCostModelError: no such chip.
+        TypeError: no such parameter.
+    """
+
+    name = "ascend"
+    unit = "us"
+
+    def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:
+        unknown = sorted(set(overrides) - set(ascend_soc.parameters()))
+        if unknown:
+            raise TypeError(f"no parameter {unknown[0]!r}; there are {', '.join(ascend_soc.parameters())}")
+        self.soc = replace(ascend_soc.load(soc), **overrides)
+        self._device = Device(self.soc)
+        self.limits: Mapping[str, int] = MappingProxyType(
+            {
+                name: getattr(self.soc, name)
+                for name in ("conv_dilation", "conv_kernel", "conv_pad", "conv_stride", "pool_kernel",
+                             "pool_stride", "pool_window", "row_width")
+            }
+        )  # fmt: skip
+
+    @classmethod
+    def variants(cls) -> tuple[str, ...]:
+        return ascend_soc.socs()
+
+    def cost(self, node: NodeView) -> float:
+        return self._own(node) + node.body_cost
+
+    def _own(self, node: NodeView) -> float:
+        op = node.op_type
+        if node.domain not in ("", "ai.onnx"):
+            return self._vector(node)
+        if op in counting.LEAVES:
+            return 0.0
+        if op in counting.CONTROL:
+            return self.soc.fixed_control_us
+        if counting.is_view(node):
+            return self._view(node)
+        if op in counting.QUERIES:
+            return self.soc.fixed_vector_us
+        if op in counting.POOLS:
+            return self._pool(node)
+        if self._on_ai_cpu(node):
+            return self._ai_cpu(counting.flops(node), node)
+        if op == "Transpose":
+            return self._transpose(node)
+        if op in counting.MOVES and op not in self.soc.vector_steps:
+            return self._move(node)
+        time = None
+        if op in ascend_cube.CONVOLUTIONS:
+            time = ascend_cube.convolution(self._device, node)
+        elif op in ascend_cube.PRODUCTS:
+            time = ascend_cube.product(self._device, node)
+        elif op in ("LSTM", "GRU", "RNN"):
+            time = ascend_cube.recurrent(self._device, node)
+        elif op in ("Attention", "Einsum", "DeformConv"):
+            time = self._other_product(node)
+        return self._vector(node) if time is None else time
+
+    def _on_ai_cpu(self, node: NodeView) -> bool:
+        """Whether no AI core runs this operator on these types."""
+        facts = (*node.inputs[:1], *node.outputs[:1])
+        dtypes = {fact.dtype for fact in facts if fact is not None}
+        return any(
+            (node.op_type in ops or "*" in ops) and (not types or not dtypes.isdisjoint(types))
+            for ops, types in self.soc.aicpu_rules
+        )
+
+    def _ai_cpu(self, operations: float, node: NodeView) -> float:
+        amount = operations + counting.elements(node.output())
+        moving = self._device.operands((*node.inputs, *node.outputs))
+        return self.soc.fixed_aicpu_us + max(amount / (self.soc.aicpu_gops * 1e3), moving)
+
+    def _view(self, node: NodeView) -> float:
+        """Nearly nothing, and a format conversion between 4-D with a unit H or W and ranks below 4."""
+        x, y = node.input(0), node.output()
+        if x is None or y is None or x.shape is None or y.shape is None or x.dtype not in _FLOATS:
+            return self.soc.view_us
+        image, other = (x, y) if len(x.shape) == 4 else (y, x)
+        if len(image.shape or ()) != 4 or len(other.shape or ()) > 3 or 1 not in (image.shape or ())[2:]:
+            return self.soc.view_us
+        return self.soc.view_us + self._device.to_blocks(counting.dims(image), self._device.width(image))
+
+    def _steps(self, node: NodeView) -> float:
+        """Cycles an element on the vector unit."""
+        steps = self.soc.vector_steps.get(node.op_type)
+        if steps is not None:
+            repeated = max(len(node.inputs) - 1, 1) if node.op_type in counting.VARIADIC else 1
+            return repeated * sum(self._device.cycles(step) for step in steps)
+        subject = node.input(0) if node.op_type in counting.REDUCTIONS else node.output()
+        operations = counting.flops(node) / max(counting.elements(subject), 1)
+        return max(operations, 1.0) * self._device.cycles("Add")
+
+    def _vector(self, node: NodeView) -> float:
+        """Element-wise operators, reductions, normalisations, and whatever else is not known here."""
+        reduces = node.op_type in counting.REDUCTIONS
+        subject = node.input(0) if reduces else node.output()
+        computing = self._device.vector(
+            counting.elements(subject), self._steps(node), self._device.width(subject)
+        )
+        moving = self._device.operands((*node.inputs, *node.outputs))
+        alone = self.soc.fixed_vector_us + max(computing, moving)
+        fuses = node.op_type in _FUSABLE and node.domain in ("", "ai.onnx")
+        dtype = 0 if subject is None else subject.dtype
+        return alone * self.soc.fused_share if fuses and dtype in _FLOATS else alone
+
+    def _other_product(self, node: NodeView) -> float:
+        """Products whose tiles are not looked at: their arithmetic at the cube's efficiency."""
+        soc = self.soc
+        tile = 2 * soc.cube_side**2 * self._device.channel_block(self._device.width(node.input(0)))
+        peak = soc.cores * soc.clock_ghz * 1e3 * tile * soc.cube_efficiency
+        moving = self._device.operands((*node.inputs, *node.outputs))
+        return soc.fixed_cube_us + max(counting.flops(node) / peak, moving)
+
+    def _pool(self, node: NodeView) -> float:
+        """Pools on the vector unit within the limits of the instruction set, on the AI CPU beyond them."""
+        soc, x, y = self.soc, node.input(0), node.output()
+        shape, kernel = counting.dims(x), counting.kernel(node, 0)
+        strides = node.integers("strides") or (1,)
+        dilated = max(node.integers("dilations") or (1,)) > 1
+        beyond = (
+            max(kernel, default=1) > soc.pool_kernel
+            or counting.product(kernel) > soc.pool_window
+            or max(strides) > soc.pool_stride
+            or dilated
+        )
+        if beyond or self._on_ai_cpu(node):
+            time = self._ai_cpu(counting.flops(node), node)
+        else:
+            width = self._device.width(x)
+            cycles = self._device.cycles("Add") / soc.pool_efficiency
+            computing = self._device.vector(counting.elements(y) * counting.product(kernel), cycles, width)
+            images = (self._device.blocked(counting.dims(fact), width) for fact in (x, y))
+            row = min(max(1.0, (shape[-1] if shape else 1) / soc.row_width), soc.wide_row_cap)
+            time = soc.fixed_vector_us + max(computing, self._device.stream(sum(images))) * row
+        if len(shape) == 3:
+            width = self._device.width(x)
+            time += self._device.to_blocks(shape, width)
+            time += self._device.to_blocks(counting.dims(y), width)
+        return time
+
+    def _transpose(self, node: NodeView) -> float:
+        """Awkward where the innermost axis changes place, else blocks that stay in one piece."""
+        shape = counting.dims(node.input(0))
+        perm = node.integers("perm") or tuple(reversed(range(len(shape))))
+        moving = [axis for axis in perm if axis < len(shape) and shape[axis] != 1]
+        blocks = not moving or moving[-1] == max(moving)
+        efficiency = self.soc.block_move_efficiency if blocks else self.soc.transpose_efficiency
+        bytes_ = self._device.bytes_of(node.input(0)) + self._device.bytes_of(node.output())
+        return self.soc.fixed_transpose_us + self._device.rearrange(bytes_, efficiency)
+
+    def _move(self, node: NodeView) -> float:
+        """Slice, Concat, Split, Gather, Pad, Expand ...: bytes in and out, slower where rows are short."""
+        device, out = self._device, node.output()
+        inputs: tuple[Fact | None, ...] = node.inputs
+        if node.op_type in counting.SELECTIONS:
+            inputs = (out, *inputs[1:])
+        moving = device.operands((*inputs, *node.outputs))
+        if _strided(node):
+            moving = max(moving, device.rearrange(2 * device.bytes_of(out), self.soc.transpose_efficiency))
+        computing = 0.0
+        if node.op_type.startswith("Gather") and self._row_bytes(node) < self.soc.block_bytes:
+            computing = device.vector(counting.elements(out), device.cycles("Gather"), device.width(out))
+        return self.soc.fixed_vector_us + max(moving, computing)
+
+    def _row_bytes(self, node: NodeView) -> float:
+        """Contiguous bytes that one index of a Gather picks."""
+        shape, width = counting.dims(node.input(0)), self._device.width(node.input(0))
+        if node.op_type != "Gather" or not shape:
+            return width
+        axis = node.integer("axis", 0) % len(shape)
+        return counting.product(shape[axis + 1 :]) * width
+
+
+def _strided(node: NodeView) -> bool:
+    """Whether a Slice takes every n-th element of the innermost axis."""
+    x, axes, steps = node.input(0), node.input(3), node.input(4)
+    if node.op_type != "Slice" or x is None or steps is None or steps.ints is None or not x.shape:
+        return False
+    along = axes.ints if axes is not None and axes.ints is not None else range(len(steps.ints))
+    last = len(x.shape) - 1
+    return any(step != 1 and axis in (last, -1) for axis, step in zip(along, steps.ints, strict=False))

@@ -1,0 +1,170 @@
+"""What the operators of the cube unit cost on Ascend: convolutions and matrix products, in microseconds.
+
+- A convolution is a matrix product [N*Ho*Wo, kh*kw*Cin] x [kh*kw*Cin, Cout] on NC1HWC0 operands.
+- A 1-D convolution is the 2-D one between two format conversions (hicann/ops-nn conv_onnx_plugin.cpp;
+  Ascend/msadvisor knowledge_optimizer_rules.md 378-384), H being 1 and W its length.
+- The rows of the input stay in L1 at full width, only a few at a time: a wide image does not fit where a
+  tall one does (hicann/ops-nn convolution_util.cpp, load3d).
+"""
+
+from __future__ import annotations
+
+import math
+
+from egraph_opt.cost_models import counting
+from egraph_opt.cost_models.ascend_device import Device
+
+from egraph_opt.cost import NodeView
+from egraph_opt.types import Fact
+
+Shape = tuple[int, ...]
+
+_WEIGHTS = {"Conv": 1, "ConvTranspose": 1, "ConvInteger": 1, "QLinearConv": 3}
+
+CONVOLUTIONS = frozenset(_WEIGHTS)
+
+PRODUCTS = {"MatMul": (0, 1), "Gemm": (0, 1), "MatMulInteger": (0, 1), "QLinearMatMul": (0, 3)}
+"""Which operands are multiplied."""
+
+
+def convolution(device: Device, node: NodeView) -> float | None:
+    """The time of a convolution; None where its shapes are not known well enough."""
+    x, y, w = node.input(0), node.output(), node.input(_WEIGHTS[node.op_type])
+    x_shape, y_shape, w_shape = counting.dims(x), counting.dims(y), counting.dims(w)
+    rank = len(x_shape)
+    if x is None or y is None or w is None or rank < 3 or not rank == len(y_shape) == len(w_shape):
+        return None
+    soc, width = device.soc, device.width(x)
+    transposed = node.op_type == "ConvTranspose"
+    group = max(node.integer("group", 1), 1)
+    window = counting.product(w_shape[2:])
+    c_in, c_out = max(x_shape[1] // group, 1), max(y_shape[1] // group, 1)
+    packed, c_in, c_out = _pack_groups(device, group, c_in, c_out, width)
+
+    pixels = y_shape[0] * counting.product(y_shape[2:])
+    computing = device.cube(pixels, c_out, window * c_in, packed, width)
+    weights = packed * window * c_in * c_out * width
+    images = device.blocked(x_shape, width) + device.blocked(y_shape, width)
+    moving = device.stream(weights, resident=not w.const) + device.stream(images)
+
+    geometry = _Geometry(node, x_shape, y_shape, w_shape)
+    slow = geometry.row_factor(device, transposed)
+    if geometry.beyond_limits(device):
+        slow *= soc.slow_conv_factor
+    total = soc.fixed_cube_us + max(computing, moving) * slow
+    if not w.const:
+        total += device.transdata(device.bytes_of(w), weights)
+    if rank == 3:
+        total += device.to_blocks(x_shape, width) + device.to_blocks(y_shape, width)
+    return total
+
+
+def _pack_groups(device: Device, group: int, c_in: int, c_out: int, width: float) -> tuple[int, int, int]:
+    """Small groups share a block-diagonal tile: (tiles along the groups, channels in, channels out)."""
+    block = device.channel_block(width)
+    together = max(1, min(group, block // max(c_in, c_out)))
+    padded = (math.ceil(c * together / block) * block for c in (c_in, c_out))
+    return (math.ceil(group / together), *padded)  # type: ignore[return-value]
+
+
+class _Geometry:
+    """Extents of a convolution's last two axes; H is 1 where there is only one."""
+
+    def __init__(self, node: NodeView, x: Shape, y: Shape, w: Shape) -> None:
+        axes = len(x) - 2
+        ones = (1,) * axes
+        self.kernel = w[2:]
+        self.strides = _fitting(node.integers("strides"), ones)
+        self.dilations = _fitting(node.integers("dilations"), ones)
+        self.pads = node.integers("pads") or (0,)
+        self.height = x[-2] if axes > 1 else 1
+        self.width = x[-1]
+        self.out_height = y[-2] if axes > 1 else 1
+        self.out_width = y[-1]
+
+    def row_factor(self, device: Device, transposed: bool) -> float:
+        """How much rows that are too wide for L1 or for the instruction set slow the operator; 1: not."""
+        side = device.soc.cube_side
+        kernel_h, stride_h, dilation_h = (
+            values[-2] if len(values) > 1 else 1 for values in (self.kernel, self.strides, self.dilations)
+        )
+        if transposed:
+            # The zeros between the pixels are written into L1: rows as wide as the output.
+            rows, row_width = min(kernel_h + 1, self.out_height), self.width * self.strides[-1]
+        else:
+            window_rows = (kernel_h - 1) * dilation_h + 1
+            rows = min((side // max(self.out_width, 1) + 1) * stride_h + window_rows, self.height)
+            row_width = self.width
+        needed = max(rows, 1) * row_width * device.soc.block_bytes
+        excess = max(needed / device.soc.l1_bytes, row_width / device.soc.row_width)
+        return min(max(1.0, excess), device.soc.wide_row_cap)
+
+    def beyond_limits(self, device: Device) -> bool:
+        """Whether the instruction set cannot express the convolution."""
+        soc = device.soc
+        return (
+            max(self.kernel) > soc.conv_kernel
+            or max(self.strides) > soc.conv_stride
+            or max(self.pads) > soc.conv_pad
+            or max(self.dilations) > soc.conv_dilation
+        )
+
+
+def _fitting(values: tuple[int, ...] | None, default: tuple[int, ...]) -> tuple[int, ...]:
+    return values if values is not None and len(values) == len(default) else default
+
+
+def product(device: Device, node: NodeView) -> float | None:
+    """The time of a matrix product; None where its shapes are not known well enough.
+
+    Operands that the chip does not take in ND are converted to FRACTAL_NZ, constants excepted (they are
+    converted offline), and so is the result.
+    """
+    a, b = (node.input(i) for i in PRODUCTS[node.op_type])
+    y = node.output()
+    if a is None or b is None or y is None or not a.shape or not b.shape or y.shape is None:
+        return None
+    a_shape, b_shape = _matrix(a, node.integer("transA", 0), 0), _matrix(b, node.integer("transB", 0), 1)
+    (m, k), n = a_shape[-2:], b_shape[-1]
+    batch = counting.product(counting.dims(y)) // max(m * n, 1)
+    if counting.product(b_shape[:-2]) == 1:
+        m, batch = m * batch, 1
+    width = device.width(a)
+    computing = device.cube(m, n, k, batch, width)
+    total = device.soc.fixed_cube_us + max(computing, device.operands((*node.inputs, *node.outputs)))
+    if _takes_plain(device, a, b):
+        return total
+    y_shape = (*a_shape[:-2], a_shape[-2], n)
+    for fact, shape in ((a, a_shape), (b, b_shape), (y, y_shape)):
+        plain_result = fact is y and n % device.soc.cube_side == 0
+        if not fact.const and not plain_result:
+            total += device.transdata(device.bytes_of(fact), device.fractal(shape, width))
+    return total
+
+
+def _matrix(fact: Fact, transposed: int, side: int) -> Shape:
+    """The operand as [..., rows, columns]: a vector gets the axis that MatMul gives it."""
+    shape = counting.dims(fact)
+    if len(shape) == 1:
+        return (1, *shape) if side == 0 else (*shape, 1)
+    return (*shape[:-2], shape[-1], shape[-2]) if transposed else shape
+
+
+def _takes_plain(device: Device, a: Fact, b: Fact) -> bool:
+    """Whether the product runs on ND operands (hicann/ops-nn matmul_util.cpp, IsFormatSupportNd)."""
+    side = device.soc.cube_side
+    matrices = [counting.dims(fact)[-2:] for fact in (a, b)]
+    if device.soc.matmul_nd == "aligned":
+        return all(dim % side == 0 for matrix in matrices for dim in matrix)
+    affine = all(128 <= m[-1] <= 65535 or (m[-1] < 128 and m[-1] % side == 0) for m in matrices)
+    return affine or all(counting.product(m) <= 65535 for m in matrices)
+
+
+def recurrent(device: Device, node: NodeView) -> float | None:
+    """LSTM, GRU and RNN: in each step [batch, input + hidden] x [input + hidden, gates * hidden]."""
+    x, w, r = (counting.dims(node.input(i)) for i in range(3))
+    if not len(x) == len(w) == len(r) == 3:
+        return None
+    steps, batch = (x[1], x[0]) if node.integer("layout", 0) else (x[0], x[1])
+    step = device.cube(batch, w[1], w[2] + r[2], w[0], device.width(node.input(0)))
+    return device.soc.fixed_cube_us + max(steps * step, device.operands((*node.inputs, *node.outputs)))

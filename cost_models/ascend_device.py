@@ -1,0 +1,108 @@
+"""How long the units of a Da Vinci chip take for a given amount of work, in microseconds.
+
+Three components as in the component roofline of Zhou et al. (ASPLOS 2025, doi 10.1145/3676641.3716243):
+the cube unit, the vector unit, and memory.  Every function is monotone in each of its amounts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from egraph_opt.cost_models import counting
+from egraph_opt.cost_models.ascend_soc import Soc
+
+from egraph_opt.types import Fact
+
+_FLOATS = frozenset({0, 1, 10, 16})
+"""Types that are computed in the chip's float type: unknown, float32, float16, bfloat16."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """The units of one chip."""
+
+    soc: Soc
+
+    def width(self, fact: Fact | None) -> float:
+        """Bytes of one element on the chip."""
+        dtype = 0 if fact is None else fact.dtype
+        return self.soc.float_bytes if dtype in _FLOATS else counting.BITS.get(dtype, 32) / 8
+
+    def bytes_of(self, fact: Fact | None) -> float:
+        """Bytes of a value in the plain format ND; 0 for an absent operand."""
+        return counting.elements(fact) * self.width(fact)
+
+    def stream(self, bytes_: float, resident: bool = True) -> float:
+        """Reading or writing at stream bandwidth.
+
+        What fits in a share of L2 goes at the speed of L2, the rest at that of memory; weights
+        (``resident=False``) always come from memory.  `bytes_` is a total over the operands.
+        """
+        speed = self.soc.memory_gbs * self.soc.memory_efficiency * 1e3
+        near = min(bytes_, self.soc.l2_bytes * self.soc.l2_share) if resident else 0.0
+        return (bytes_ - near + near / self.soc.l2_speedup) / speed
+
+    def operands(self, facts: Iterable[Fact | None]) -> float:
+        """Streaming the operands of a node: constants from memory, the rest maybe from L2."""
+        weights = activations = 0.0
+        for fact in facts:
+            if fact is not None and fact.const:
+                weights += self.bytes_of(fact)
+            else:
+                activations += self.bytes_of(fact)
+        return self.stream(weights, resident=False) + self.stream(activations)
+
+    def rearrange(self, bytes_: float, efficiency: float) -> float:
+        """Moving bytes in an awkward order, which reaches only a part of the bandwidth of L2."""
+        l2_speed = self.soc.memory_gbs * self.soc.memory_efficiency * self.soc.l2_speedup * 1e3
+        return max(self.stream(bytes_), bytes_ / (l2_speed * efficiency))
+
+    def vector(self, elements: float, cycles: float, width: float = 2.0) -> float:
+        """`cycles` a float16 element on the vector units; wider elements take more, in proportion."""
+        factor = max(1.0, width / 2.0)
+        return elements * cycles * factor / (self.soc.vector_cores * self.soc.clock_ghz * 1e3)
+
+    def cycles(self, step: str) -> float:
+        """Cycles an element of one instruction of the vector unit."""
+        return self.soc.vector_cycles[step]
+
+    def cube(self, m: int, n: int, k: int, batch: int = 1, width: float = 2.0) -> float:
+        """`batch` products of [m, k] by [k, n], all rounded up to the cube's tiles.
+
+        A core computes one tile of the result at a time, so that fewer tiles than cores leave cores idle.
+        """
+        side = self.soc.cube_side
+        tiles = batch * math.ceil(m / side) * math.ceil(n / side)
+        depth = math.ceil(k / self.channel_block(width))
+        rounds = math.ceil(tiles / self.soc.cores)
+        return rounds * depth / (self.soc.clock_ghz * 1e3 * self.soc.cube_efficiency)
+
+    def channel_block(self, width: float) -> int:
+        """C0: how many channels one block of NC1HWC0 holds."""
+        return max(1, int(self.soc.block_bytes / max(width, 1.0)))
+
+    def blocked(self, shape: tuple[int, ...], width: float) -> float:
+        """Bytes of an [N, C, ...] value in NC1HWC0, whose channels fill whole blocks."""
+        block = self.channel_block(width)
+        channels = shape[1] if len(shape) > 1 else 1
+        rest = counting.product(shape[:1]) * counting.product(shape[2:])
+        return rest * math.ceil(channels / block) * block * width
+
+    def fractal(self, shape: tuple[int, ...], width: float) -> float:
+        """Bytes of a [..., M, N] value in FRACTAL_NZ, whose last two dims fill whole tiles."""
+        side = self.soc.cube_side
+        rows = shape[-2] if len(shape) > 1 else 1
+        columns = shape[-1] if shape else 1
+        padded = math.ceil(rows / side) * math.ceil(columns / side) * side * side
+        return counting.product(shape[:-2]) * padded * width
+
+    def transdata(self, plain: float, padded: float) -> float:
+        """Converting between ND (`plain` bytes) and a blocked format (`padded` bytes), as a kernel."""
+        moving = self.stream(plain + padded) / self.soc.transdata_efficiency
+        return self.soc.fixed_transdata_us + moving
+
+    def to_blocks(self, shape: tuple[int, ...], width: float) -> float:
+        """Converting an [N, C, ...] value between ND and NC1HWC0."""
+        return self.transdata(counting.product(shape) * width, self.blocked(shape, width))

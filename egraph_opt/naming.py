@@ -1,0 +1,39 @@
+"""Names of a rebuilt model: those of the original where the value or node survives, new ones otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import onnx_ir as ir
+
+from egraph_opt.graphs import bodies, nodes_within
+
+
+def names_in(graph: ir.Graph) -> Iterable[str]:
+    """Every name of a value or node, those of bodies included."""
+    for value in (*graph.inputs, *graph.initializers.values()):
+        yield value.name or ""
+    for node in graph:
+        for inner in (node, *nodes_within(node)):
+            yield inner.name or ""
+            yield from (v.name or "" for v in inner.outputs)
+            for body in bodies(inner):
+                yield from (v.name or "" for v in (*body.inputs, *body.initializers.values()))
+
+
+class Namer:
+    """Hands out names that no value or node of the model has, deterministically."""
+
+    def __init__(self, graph: ir.Graph) -> None:
+        self._taken = set(names_in(graph))
+        self._next: dict[str, int] = {}
+
+    def fresh(self, stem: str) -> str:
+        """A new name that begins with `stem`."""
+        while True:
+            number = self._next.get(stem, 0)
+            self._next[stem] = number + 1
+            name = f"{stem}_{number}"
+            if name not in self._taken:
+                self._taken.add(name)
+                return name

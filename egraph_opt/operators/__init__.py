@@ -1,0 +1,73 @@
+"""The operators of the term language, one file per family; importing this package declares them all."""
+
+from egraph_opt.operators.constants import leaf, literal, literal_fact, none, opaque, output
+from egraph_opt.operators.declaration import (
+    Literal,
+    OnnxForm,
+    Operator,
+    TermSpec,
+    lowering_of,
+    operator,
+    operator_named,
+    operators,
+)
+from egraph_opt.operators.elementwise import binary, cast, unary, variadic, where
+from egraph_opt.operators.linear import ConvWindow, GemmSettings, conv, conv_transpose, gemm, matmul
+from egraph_opt.operators.reductions import batchnorm, reduce, softmax
+from egraph_opt.operators.views import (
+    concat,
+    expand,
+    gather,
+    pad,
+    reshape,
+    reshape_to,
+    shape_of,
+    slice_,
+    split,
+    transpose,
+)
+from egraph_opt.operators.windows import PoolWindow, global_pool, pool
+
+__all__ = [
+    "ConvWindow",
+    "GemmSettings",
+    "Literal",
+    "OnnxForm",
+    "Operator",
+    "PoolWindow",
+    "TermSpec",
+    "batchnorm",
+    "binary",
+    "cast",
+    "concat",
+    "conv",
+    "conv_transpose",
+    "expand",
+    "gather",
+    "gemm",
+    "global_pool",
+    "leaf",
+    "literal",
+    "literal_fact",
+    "lowering_of",
+    "matmul",
+    "none",
+    "opaque",
+    "operator",
+    "operator_named",
+    "operators",
+    "output",
+    "pad",
+    "pool",
+    "reduce",
+    "reshape",
+    "reshape_to",
+    "shape_of",
+    "slice_",
+    "softmax",
+    "split",
+    "transpose",
+    "unary",
+    "variadic",
+    "where",
+]

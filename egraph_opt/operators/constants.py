@@ -1,0 +1,64 @@
+"""Leaves: values that no node computes, and constants that laws write."""
+
+from __future__ import annotations
+
+import math
+
+from egglog import PyObject, i64
+from onnx import TensorProto
+
+from egraph_opt.operators.declaration import Literal, operator
+from egraph_opt.terms import Bundle, Tensor, Tensors
+from egraph_opt.types import ABSENT, SMALL, Fact
+
+_INTEGERS = frozenset(
+    getattr(TensorProto, name) for name in "INT8 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64 BOOL".split()
+)
+
+
+@operator()
+def leaf(index: i64) -> Tensor:
+    """A graph input, an initializer or a value of an outer scope: the `index`-th of the lowered graph."""
+
+
+def _infer_none(opset: int, attributes: tuple[()], facts: tuple[()]) -> Fact:
+    return ABSENT
+
+
+@operator(infer=_infer_none)
+def none() -> Tensor:
+    """An optional operand that is not there."""
+
+
+def literal_fact(literal: Literal) -> Fact:
+    """What is known of a literal: everything."""
+    count = math.prod(literal.dims)
+    values = literal.values * count if len(literal.values) == 1 else literal.values
+    tracked = literal.dtype in _INTEGERS and len(literal.dims) <= 1 and count <= SMALL
+    same = count > 0 and all(v == values[0] for v in values) and values[0] == values[0]
+    return Fact(
+        literal.dtype,
+        literal.dims,
+        const=True,
+        value=tuple(int(v) for v in values[:count]) if tracked else None,
+        splat=values[0] if same else None,
+    )
+
+
+def _infer_literal(opset: int, attributes: tuple[Literal], facts: tuple[()]) -> Fact:
+    return literal_fact(attributes[0])
+
+
+@operator(infer=_infer_literal)
+def literal(value: PyObject) -> Tensor:
+    """A `Literal`."""
+
+
+@operator()
+def opaque(key: i64, xs: Tensors) -> Bundle:
+    """An ONNX node that no law looks into: the `key`-th kept node of the lowered graph on other operands."""
+
+
+@operator()
+def output(b: Bundle, index: i64) -> Tensor:
+    """Output `index` of a bundle."""

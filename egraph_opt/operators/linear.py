@@ -1,0 +1,130 @@
+"""Conv, ConvTranspose, MatMul and Gemm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from egglog import PyObject
+
+from egraph_opt.operators.declaration import OnnxForm, TermSpec, lowers, operator
+from egraph_opt.operators.windows import explicit_pads
+from egraph_opt.terms import Tensor
+from egraph_opt.types import ABSENT, Fact
+
+if TYPE_CHECKING:
+    from egraph_opt.lowering import NodeReader
+
+
+@dataclass(frozen=True)
+class ConvWindow:
+    """How a convolution walks: per spatial axis, pads as all begins, then all ends."""
+
+    strides: tuple[int, ...]
+    pads: tuple[int, ...]
+    dilations: tuple[int, ...]
+    group: int = 1
+    output_padding: tuple[int, ...] = ()
+
+
+def _conv_form(op_type: str) -> Any:
+    def form(opset: int, attributes: tuple[ConvWindow], facts: tuple[Fact, ...]) -> OnnxForm | None:
+        window = attributes[0]
+        settings: dict[str, Any] = {
+            "dilations": window.dilations,
+            "group": window.group,
+            "pads": window.pads,
+            "strides": window.strides,
+        }
+        weight = facts[1].shape
+        if weight is not None and all(isinstance(d, int) for d in weight[2:]):
+            settings["kernel_shape"] = weight[2:]
+        if any(window.output_padding):
+            settings["output_padding"] = window.output_padding
+        inputs = (0, 1) if facts[2] == ABSENT else (0, 1, 2)
+        return OnnxForm(op_type, inputs, tuple(sorted(settings.items())))
+
+    return form
+
+
+@operator(form=_conv_form("Conv"))
+def conv(x: Tensor, w: Tensor, b: Tensor, window: PyObject) -> Tensor:
+    """x: [N, C, *spatial], w: [M, C/group, *kernel], b: [M] or none; `window` is a `ConvWindow`."""
+
+
+@operator(form=_conv_form("ConvTranspose"))
+def conv_transpose(x: Tensor, w: Tensor, b: Tensor, window: PyObject) -> Tensor:
+    """x: [N, C, *spatial], w: [C, M/group, *kernel], b: [M] or none; `window` is a `ConvWindow`."""
+
+
+@lowers("Conv", "ConvTranspose")
+def _lower_conv(node: NodeReader) -> TermSpec | None:
+    x, w = node.fact(0), node.fact(1)
+    if x.rank is None or w.shape is None or x.rank < 3:
+        return None
+    axes = x.rank - 2
+    kernel = w.shape[2:]
+    strides = node.attribute("strides") or (1,) * axes
+    dilations = node.attribute("dilations") or (1,) * axes
+    pads: tuple[int, ...] | None
+    if node.op_type == "Conv":
+        if not all(isinstance(k, int) for k in kernel):
+            return None
+        pads = explicit_pads(node, kernel, strides, dilations)  # type: ignore[arg-type]
+        padding: tuple[int, ...] = ()
+    else:
+        if node.attribute("output_shape") or node.attribute("auto_pad") not in (None, "NOTSET", "VALID"):
+            return None
+        pads = node.attribute("pads") or (0,) * (2 * axes)
+        padding = tuple(node.attribute("output_padding") or ())
+    if pads is None:
+        return None
+    window = ConvWindow(tuple(strides), pads, tuple(dilations), node.attribute("group") or 1, padding)
+    operator_name = "conv" if node.op_type == "Conv" else "conv_transpose"
+    return TermSpec(operator_name, (window,), (0, 1, 2 if node.has(2) else None))
+
+
+def _matmul_form(opset: int, attributes: tuple[()], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    return OnnxForm("MatMul", (0, 1))
+
+
+@operator(form=_matmul_form)
+def matmul(x: Tensor, y: Tensor) -> Tensor:
+    """The matrix product of numpy's matmul, leading dims broadcast."""
+
+
+@lowers("MatMul")
+def _lower_matmul(node: NodeReader) -> TermSpec | None:
+    return TermSpec("matmul", (), (0, 1))
+
+
+@dataclass(frozen=True)
+class GemmSettings:
+    """alpha * A' B' + beta * C, with A' and B' transposed where said."""
+
+    alpha: float = 1.0
+    beta: float = 1.0
+    trans_a: int = 0
+    trans_b: int = 0
+
+
+def _gemm_form(opset: int, attributes: tuple[GemmSettings], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    s = attributes[0]
+    absent = facts[2] == ABSENT
+    if absent and opset < 11:
+        return None
+    settings = (("alpha", s.alpha), ("beta", s.beta), ("transA", s.trans_a), ("transB", s.trans_b))
+    return OnnxForm("Gemm", (0, 1) if absent else (0, 1, 2), settings)
+
+
+@operator(form=_gemm_form)
+def gemm(a: Tensor, b: Tensor, c: Tensor, settings: PyObject) -> Tensor:
+    """Gemm of two matrices; c broadcasts to the result or is none; `settings` is a `GemmSettings`."""
+
+
+@lowers("Gemm")
+def _lower_gemm(node: NodeReader) -> TermSpec | None:
+    settings = GemmSettings(
+        node.attribute("alpha"), node.attribute("beta"), node.attribute("transA"), node.attribute("transB")
+    )
+    return TermSpec("gemm", (settings,), (0, 1, 2 if node.has(2) else None))

@@ -1,0 +1,93 @@
+"""Reductions, softmax and batch normalization."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from egglog import PyObject, String
+
+from egraph_opt.operators.declaration import OnnxForm, TermSpec, lowers, operator
+from egraph_opt.operators.views import ints
+from egraph_opt.terms import Tensor
+from egraph_opt.types import Fact
+
+if TYPE_CHECKING:
+    from egraph_opt.lowering import NodeReader
+
+REDUCTIONS = (
+    "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare"
+).split()
+
+
+def _axes_are_input(kind: str, opset: int) -> bool:
+    return opset >= (13 if kind == "ReduceSum" else 18)
+
+
+def _reduce_form(opset: int, attributes: tuple[Any, ...], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    kind, axes, keepdims = attributes
+    if _axes_are_input(kind, opset):
+        return OnnxForm(kind, (0, ints(axes)), (("keepdims", keepdims),))
+    return OnnxForm(kind, (0,), (("axes", axes), ("keepdims", keepdims)))
+
+
+@operator(form=_reduce_form)
+def reduce(kind: String, x: Tensor, axes: PyObject, keepdims: PyObject) -> Tensor:
+    """An ONNX reduction over `axes` (sorted, 0 or more, at least one)."""
+
+
+@lowers(*REDUCTIONS)
+def _lower_reduce(node: NodeReader) -> TermSpec | None:
+    rank = node.fact(0).rank
+    if rank is None or rank == 0:
+        return None
+    read: tuple[int, ...] = ()
+    if _axes_are_input(node.op_type, node.opset):
+        axes = ()
+        if node.has(1):
+            read = (1,)
+            axes = node.ints(1)
+    else:
+        axes = node.attribute("axes") or ()
+    if axes is None or (not axes and node.attribute("noop_with_empty_axes")):
+        return None
+    axes = tuple(sorted({a % rank for a in axes})) or tuple(range(rank))
+    return TermSpec("reduce", (node.op_type, axes, node.attribute("keepdims")), (0,), read)
+
+
+def _softmax_form(opset: int, attributes: tuple[str, int], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    return OnnxForm(attributes[0], (0,), (("axis", attributes[1]),))
+
+
+@operator(form=_softmax_form)
+def softmax(kind: String, x: Tensor, axis: PyObject) -> Tensor:
+    """Softmax, LogSoftmax or Hardmax along one axis (0 or more)."""
+
+
+@lowers("Softmax", "LogSoftmax", "Hardmax")
+def _lower_softmax(node: NodeReader) -> TermSpec | None:
+    rank = node.fact(0).rank
+    if not rank:
+        return None
+    axis = node.attribute("axis") % rank
+    # Before opset 13 all axes from `axis` on were flattened into one.
+    if node.opset < 13 and axis != rank - 1:
+        return None
+    return TermSpec("softmax", (node.op_type, axis), (0,))
+
+
+def _batchnorm_form(opset: int, attributes: tuple[float], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    return OnnxForm("BatchNormalization", (0, 1, 2, 3, 4), (("epsilon", attributes[0]),))
+
+
+@operator(form=_batchnorm_form)
+def batchnorm(x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, epsilon: PyObject) -> Tensor:
+    """(x - mean) / sqrt(var + epsilon) * scale + bias per channel (axis 1), as in inference."""
+
+
+@lowers("BatchNormalization")
+def _lower_batchnorm(node: NodeReader) -> TermSpec | None:
+    if node.attribute("training_mode") or node.attribute("spatial") == 0 or node.attribute("is_test") == 0:
+        return None
+    if any(node.uses_output(k) for k in range(1, node.output_count)):
+        return None
+    return TermSpec("batchnorm", (node.attribute("epsilon"),), (0, 1, 2, 3, 4))

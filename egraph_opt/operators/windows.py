@@ -1,0 +1,105 @@
+"""Pooling, and the window arithmetic that it shares with convolution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from egglog import PyObject, String
+
+from egraph_opt.operators.declaration import OnnxForm, TermSpec, lowers, operator
+from egraph_opt.terms import Tensor
+from egraph_opt.types import Fact
+
+if TYPE_CHECKING:
+    from egraph_opt.lowering import NodeReader
+
+
+def explicit_pads(
+    node: NodeReader, kernel: tuple[int, ...], strides: tuple[int, ...], dilations: tuple[int, ...]
+) -> tuple[int, ...] | None:
+    """Pads (all begins, then all ends) in place of `auto_pad`; None where they depend on unknown dims."""
+    axes = len(kernel)
+    mode = node.attribute("auto_pad") or "NOTSET"
+    if mode == "NOTSET":
+        return tuple(node.attribute("pads") or (0,) * (2 * axes))
+    if mode == "VALID":
+        return (0,) * (2 * axes)
+    begins, ends = [], []
+    shape = node.fact(0).shape
+    assert shape is not None
+    for dim, k, s, d in zip(shape[2:], kernel, strides, dilations, strict=True):
+        if not isinstance(dim, int):
+            if s != 1:
+                return None
+            dim = k * d  # with stride 1 the padding does not depend on it
+        total = max((-(-dim // s) - 1) * s + (k - 1) * d + 1 - dim, 0)
+        small, large = total // 2, total - total // 2
+        begins.append(small if mode == "SAME_UPPER" else large)
+        ends.append(large if mode == "SAME_UPPER" else small)
+    return (*begins, *ends)
+
+
+@dataclass(frozen=True)
+class PoolWindow:
+    """A pooling window: per spatial axis, pads as all begins, then all ends."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    pads: tuple[int, ...]
+    dilations: tuple[int, ...]
+    ceil_mode: int = 0
+    count_include_pad: int = 0
+
+
+def _pool_form(opset: int, attributes: tuple[str, PoolWindow], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    kind, window = attributes
+    settings: dict[str, Any] = {"kernel_shape": window.kernel, "pads": window.pads, "strides": window.strides}
+    if any(d != 1 for d in window.dilations):
+        if opset < (10 if kind == "MaxPool" else 19):
+            return None
+        settings["dilations"] = window.dilations
+    if window.ceil_mode:
+        if opset < 10:
+            return None
+        settings["ceil_mode"] = 1
+    if kind == "AveragePool":
+        settings["count_include_pad"] = window.count_include_pad
+    return OnnxForm(kind, (0,), tuple(sorted(settings.items())))
+
+
+@operator(form=_pool_form)
+def pool(kind: String, x: Tensor, window: PyObject) -> Tensor:
+    """AveragePool or MaxPool of x: [N, C, *spatial]; `window` is a `PoolWindow`."""
+
+
+@lowers("AveragePool", "MaxPool")
+def _lower_pool(node: NodeReader) -> TermSpec | None:
+    kernel = tuple(node.attribute("kernel_shape"))
+    x = node.fact(0)
+    if node.uses_output(1) or node.attribute("storage_order") or x.rank != len(kernel) + 2:
+        return None
+    strides = tuple(node.attribute("strides") or (1,) * len(kernel))
+    dilations = tuple(node.attribute("dilations") or (1,) * len(kernel))
+    ceil_mode = node.attribute("ceil_mode") or 0
+    if ceil_mode and node.attribute("auto_pad") not in (None, "NOTSET"):
+        return None
+    pads = explicit_pads(node, kernel, strides, dilations)
+    if pads is None:
+        return None
+    include = node.attribute("count_include_pad") or 0
+    return TermSpec("pool", (node.op_type, PoolWindow(kernel, strides, pads, dilations, ceil_mode, include)), (0,))
+
+
+def _global_pool_form(opset: int, attributes: tuple[str], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    return OnnxForm(attributes[0], (0,))
+
+
+@operator(form=_global_pool_form)
+def global_pool(kind: String, x: Tensor) -> Tensor:
+    """GlobalAveragePool or GlobalMaxPool: all spatial axes become 1."""
+
+
+@lowers("GlobalAveragePool", "GlobalMaxPool")
+def _lower_global_pool(node: NodeReader) -> TermSpec | None:
+    return TermSpec("global_pool", (node.op_type,), (0,))

@@ -1,0 +1,191 @@
+"""A cost for every e-node of a snapshot, and the extraction problem that follows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx_ir as ir
+
+from egraph_opt.analysis import form_facts
+from egraph_opt.cost import CostModel, NodeView, bind
+from egraph_opt.extraction import Problem
+from egraph_opt.folding import byte_size
+from egraph_opt.inference import attributes_of
+from egraph_opt.lowering import Lowered
+from egraph_opt.operators.declaration import OnnxForm, operator_named
+from egraph_opt.snapshot import Snapshot
+from egraph_opt.types import ABSENT, UNKNOWN, Fact
+
+FREE = frozenset(("leaf", "literal", "none", "output"))
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Costs of a snapshot's e-nodes.
+
+    Attributes:
+        cost: per e-node; infinite where it cannot be written.
+        tie: per e-node the bytes it adds to the file as a constant.
+        folded: per e-node whether it is computed when the model is rebuilt, not when it runs.
+    """
+
+    cost: npt.NDArray[np.float64]
+    tie: npt.NDArray[np.float64]
+    folded: npt.NDArray[np.bool_]
+
+
+class _Pricer:
+    def __init__(
+        self,
+        lowered: Lowered,
+        snapshot: Snapshot,
+        model: CostModel,
+        points: Mapping[str, int],
+        body_costs: Sequence[float],
+        fold_bytes: int,
+    ) -> None:
+        self.lowered, self.snapshot, self.model, self.points = lowered, snapshot, model, points
+        self.body_costs, self.fold_bytes = body_costs, fold_bytes
+        self.bound: dict[Fact, Fact] = {}
+        self.memo: dict[Any, float] = {}
+        self.original = original_nodes(lowered, snapshot)
+        self.outputs: dict[int, dict[int, Fact]] = {}
+        for k, name in enumerate(snapshot.operator):
+            if name == "output":
+                bundle = int(snapshot.child[snapshot.child_ptr[k]])
+                facts = self.outputs.setdefault(bundle, {})
+                facts[snapshot.attributes[k][0]] = snapshot.facts[int(snapshot.node_class[k])]
+
+    def bind(self, fact: Fact) -> Fact:
+        if fact not in self.bound:
+            self.bound[fact] = bind(fact, self.points)
+        return self.bound[fact]
+
+    def results(self, node: int) -> tuple[Fact, ...]:
+        """The facts of what an e-node computes: of a bundle, the outputs that somebody selects."""
+        owner = int(self.snapshot.node_class[node])
+        if operator_named(self.snapshot.operator[node]).result == "tensor":
+            return (self.snapshot.facts[owner],)
+        selected = self.outputs.get(owner, {})
+        return tuple(selected.get(k, UNKNOWN) for k in range(max(selected, default=-1) + 1))
+
+    def price(self, node: int, operands: tuple[Fact, ...]) -> float:
+        name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
+        if name == "opaque":
+            return self._kept(attributes[0], operands, self.results(node))
+        form = operator_named(name).form
+        written = None if form is None else form(self.lowered.opset, attributes, operands)
+        if written is not None:
+            return self._view(written, form_facts(written, operands), self.results(node))
+        source = self.original.get(node)
+        if source is None or not source[1]:
+            return math.inf
+        return self._cost(source[0].op_type, source[0].domain, attributes_of(source[0]), operands, self.results(node))
+
+    def _kept(self, key: int, operands: tuple[Fact, ...], results: tuple[Fact, ...]) -> float:
+        node = self.lowered.kept[key]
+        inputs = tuple(None if f == ABSENT else f for f in operands[: len(node.inputs)])
+        return self._cost(
+            node.op_type, node.domain, attributes_of(node), inputs, results, self.body_costs[key]
+        )
+
+    def _view(self, form: OnnxForm, inputs: tuple[Fact | None, ...], results: tuple[Fact, ...]) -> float:
+        return self._cost(form.op_type, form.domain, form.attributes, inputs, results)
+
+    def _cost(
+        self,
+        op_type: str,
+        domain: str,
+        attributes: tuple[tuple[str, Any], ...],
+        inputs: tuple[Fact | None, ...],
+        results: tuple[Fact, ...],
+        body_cost: float = 0.0,
+    ) -> float:
+        key = (op_type, domain, attributes, inputs, results, body_cost)
+        if key not in self.memo:
+            bound = tuple(None if f is None else self.bind(f) for f in inputs)
+            outputs = tuple(self.bind(f) for f in results)
+            self.memo[key] = self.model.cost(
+                NodeView(op_type, domain, dict(attributes), bound, outputs, body_cost)
+            )
+        return self.memo[key]
+
+    def foldable(self, node: int, operands: tuple[Fact, ...]) -> bool:
+        """Whether a constant e-node can be computed when the model is rebuilt, without much growth."""
+        if self.snapshot.operator[node] == "opaque":
+            return False
+        fact = self.snapshot.facts[int(self.snapshot.node_class[node])]
+        if operator_named(self.snapshot.operator[node]).result == "bundle":
+            return False
+        if not fact.const or not fact.is_static:
+            return False
+        if fact.splat is not None:
+            return True
+        after = byte_size(fact)
+        before = sum(byte_size(f) or 0 for f in operands)
+        return after is not None and after - before <= self.fold_bytes
+
+
+def original_nodes(lowered: Lowered, snapshot: Snapshot) -> dict[int, tuple[ir.Node, bool]]:
+    """The ONNX node that an e-node of the original was, and whether it can be written back as it was."""
+    return {int(snapshot.term_node[term]): source for term, source in reversed(lowered.nodes.items())}
+
+
+def price(
+    lowered: Lowered,
+    snapshot: Snapshot,
+    model: CostModel,
+    points: Mapping[str, int],
+    body_costs: Sequence[float],
+    fold_bytes: int,
+) -> Prices:
+    """Price every e-node.
+
+    Args:
+        points: what symbolic dims stand for.
+        body_costs: per kept node the cost of its bodies.
+        fold_bytes: how much bigger than its operands a folded constant may be.
+    """
+    pricer = _Pricer(lowered, snapshot, model, points, body_costs, fold_bytes)
+    count = snapshot.n_nodes
+    cost, tie = np.zeros(count), np.zeros(count)
+    folded = np.zeros(count, dtype=bool)
+    for k in range(count):
+        fact = snapshot.facts[int(snapshot.node_class[k])]
+        if snapshot.operator[k] in FREE:
+            if fact.const and snapshot.operator[k] != "output":
+                tie[k] = byte_size(fact) or 0
+            continue
+        operands = tuple(snapshot.facts[c] for c in snapshot.children(k))
+        if pricer.foldable(k, operands):
+            folded[k] = True
+            tie[k] = byte_size(fact) or 0
+        else:
+            cost[k] = pricer.price(k, operands)
+    return Prices(cost, tie, folded)
+
+
+def problem_of(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> Problem:
+    """The extraction problem: one node per class that the outputs need, at least cost."""
+    roots = snapshot.term_classes()[lowered.outputs]
+    return Problem(
+        node_class=snapshot.node_class,
+        child_ptr=snapshot.child_ptr,
+        child=snapshot.child,
+        cost=prices.cost,
+        roots=np.unique(roots).astype(np.int32),
+        tie=prices.tie,
+    )
+
+
+def original_choice(snapshot: Snapshot) -> npt.NDArray[np.int32]:
+    """The original graph as a choice: per class its earliest original e-node, which cannot be cyclic."""
+    choice = np.full(snapshot.n_classes, -1, dtype=np.int32)
+    for node in snapshot.term_node[::-1]:
+        choice[snapshot.node_class[node]] = node
+    return choice

@@ -1,0 +1,468 @@
+"""The chosen e-nodes as an ONNX graph again; constants that laws wrote are computed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx_ir as ir
+
+from egraph_opt.evaluation import evaluate_form, is_float, literal_array, rounded
+from egraph_opt.graphs import captured_values
+from egraph_opt.lowering import Lowered
+from egraph_opt.naming import Namer
+from egraph_opt.operators.declaration import Literal, OnnxForm, operator_named
+from egraph_opt.pricing import original_nodes
+from egraph_opt.snapshot import Snapshot
+from egraph_opt.types import ABSENT
+
+SPLAT_BYTES = 1024
+"""Constants with one value in every element are written as ConstantOfShape above this size."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What extraction chose for one graph and, by kept node, for its bodies.
+
+    Attributes:
+        node: per class the chosen e-node, -1 where the class is not used.
+        folded: per e-node whether it is computed here (see `pricing.Prices`).
+    """
+
+    lowered: Lowered
+    snapshot: Snapshot
+    node: npt.NDArray[np.int32]
+    folded: npt.NDArray[np.bool_]
+    bodies: Mapping[int, Sequence[Choice]] = field(default_factory=dict)
+
+
+class _Rebuilder:
+    def __init__(
+        self, choice: Choice, ir_version: int, namer: Namer, outer: Mapping[ir.Value, ir.Value]
+    ) -> None:
+        self.choice, self.namer, self.outer = choice, namer, outer
+        self.lowered, self.snapshot = choice.lowered, choice.snapshot
+        self.initializers_allowed = ir_version >= 4
+        self.ir_version = ir_version
+        self.nodes: list[ir.Node] = []
+        self.initializers: dict[str, ir.Value] = {}
+        self.values: dict[int, ir.Value] = {}
+        self.bundles: dict[int, ir.Node] = {}
+        self.arrays: dict[int, np.ndarray[Any, Any]] = {}
+        self.literals: dict[Any, ir.Value] = {}
+        self.of_leaf: dict[ir.Value, ir.Value] = {}
+        self.original = original_nodes(self.lowered, self.snapshot)
+        self.names = self._original_names()
+        self.inputs = [self._copy(value) for value in self.lowered.graph.inputs]
+
+    # --- names and leaves -------------------------------------------------------------------------------
+
+    def _original_names(self) -> dict[int, ir.Value]:
+        """Per class the first original value in it; a graph output's name wins."""
+        classes = self.snapshot.term_classes()
+        names: dict[int, ir.Value] = {}
+        outside = {*self.lowered.graph.inputs, *self.lowered.graph.initializers.values()}
+        for term, values in enumerate(self.lowered.names):
+            for value in values:
+                if value not in outside and value.graph is self.lowered.graph and value.producer() is not None:
+                    names.setdefault(int(classes[term]), value)
+        for value, term in reversed(list(zip(self.lowered.graph.outputs, self.lowered.outputs, strict=True))):
+            if value.producer() is not None and value.graph is self.lowered.graph:
+                names[int(classes[term])] = value
+        return names
+
+    def _copy(self, value: ir.Value) -> ir.Value:
+        """A value of the new graph with the name, type and data of an original one."""
+        if value not in self.of_leaf:
+            self.of_leaf[value] = ir.Value(
+                name=value.name,
+                shape=value.shape,
+                type=value.type,
+                doc_string=value.doc_string,
+                const_value=value.const_value,
+                metadata_props=dict(value.metadata_props),
+            )
+            if value.is_initializer() and value.graph is self.lowered.graph:
+                self.initializers[value.name or ""] = self.of_leaf[value]
+        return self.of_leaf[value]
+
+    def _new_value(self, owner: int, stem: str) -> ir.Value:
+        """The value of a class, named after the original one where there is one."""
+        original = self.names.get(owner)
+        if original is not None:
+            return ir.Value(
+                name=original.name,
+                shape=original.shape,
+                type=original.type,
+                doc_string=original.doc_string,
+                metadata_props=dict(original.metadata_props),
+            )
+        fact = self.snapshot.facts[owner]
+        kind = ir.TensorType(ir.DataType(fact.dtype)) if fact.dtype > 0 else None
+        shape = ir.Shape(fact.shape) if fact.is_static and kind else None  # type: ignore[arg-type]
+        return ir.Value(name=self.namer.fresh(stem), type=kind, shape=shape)
+
+    def _leaf(self, owner: int, index: int) -> ir.Value:
+        value = self.lowered.leaves[index]
+        if value in self.outer:
+            return self.outer[value]
+        if value in self.of_leaf:
+            return self.of_leaf[value]
+        if value.graph is self.lowered.graph and (value.is_graph_input() or value.is_initializer()):
+            return self._copy(value)
+        node = value.producer()
+        tensor = self.lowered.constants.tensors.get(value)
+        if tensor is None:
+            raise AssertionError(f"{value.name} is neither of this graph nor captured")
+        if node is not None and node.op_type == "Constant" and node.graph is self.lowered.graph:
+            return self._constant_node(value, node.attributes, node.name, owner)
+        return self._constant(tensor, value.name if node is not None else None, "constant")
+
+    def _constant_node(
+        self, value: ir.Value, attributes: Mapping[str, ir.Attr], name: str | None, owner: int
+    ) -> ir.Value:
+        """A Constant node of the original, as it was."""
+        if value not in self.of_leaf:
+            made = ir.Value(name=value.name, shape=value.shape, type=value.type)
+            self.nodes.append(ir.Node("", "Constant", [], dict(attributes), outputs=[made], name=name))
+            self.of_leaf[value] = made
+        return self.of_leaf[value]
+
+    def _constant(self, tensor: ir.TensorProtocol, name: str | None, stem: str) -> ir.Value:
+        """A new constant: an initializer, or a Constant node where initializers would have to be inputs."""
+        name = name if name is not None and name not in self.initializers else self.namer.fresh(stem)
+        kind, shape = ir.TensorType(tensor.dtype), tensor.shape
+        if self.initializers_allowed:
+            made = ir.Value(name=name, type=kind, shape=shape, const_value=tensor)  # type: ignore[arg-type]
+            self.initializers[name] = made
+            return made
+        made = ir.Value(name=name, type=kind, shape=shape)  # type: ignore[arg-type]
+        attribute = ir.AttrTensor("value", tensor)
+        self.nodes.append(ir.Node("", "Constant", [], [attribute], outputs=[made], name=self.namer.fresh(stem)))
+        return made
+
+    def _literal(self, literal: Literal, stem: str = "constant") -> ir.Value:
+        """A literal, one value for all that are equal."""
+        array = literal_array(literal)
+        key = (literal.dtype, literal.dims, array.tobytes())
+        if key not in self.literals:
+            if array.nbytes > SPLAT_BYTES and len(literal.values) == 1:
+                self.literals[key] = self._splat(literal, stem)
+            else:
+                tensor = ir.tensor(array, dtype=ir.DataType(literal.dtype))
+                self.literals[key] = self._constant(tensor, None, stem)
+        return self.literals[key]
+
+    def _splat(self, literal: Literal, stem: str) -> ir.Value:
+        shape = self._literal(Literal(ir.DataType.INT64, (len(literal.dims),), literal.dims), "shape")
+        element = literal_array(Literal(literal.dtype, (1,), literal.values))
+        value = ir.AttrTensor("value", ir.tensor(element, dtype=ir.DataType(literal.dtype)))
+        made = ir.Value(
+            name=self.namer.fresh(stem), type=ir.TensorType(ir.DataType(literal.dtype)), shape=ir.Shape(literal.dims)
+        )
+        node = ir.Node("", "ConstantOfShape", [shape], [value], outputs=[made], name=self.namer.fresh(stem))
+        self.nodes.append(node)
+        return made
+
+    # --- constants --------------------------------------------------------------------------------------
+
+    def _folded_value(self, owner: int) -> ir.Value:
+        """A constant class whose chosen node is computed now."""
+        fact = self.snapshot.facts[owner]
+        if fact.splat is not None and fact.is_static:
+            return self._literal(Literal(fact.dtype, fact.shape, (fact.splat,)))  # type: ignore[arg-type]
+        array = rounded(self._array(owner), fact.dtype)
+        tensor = ir.tensor(array, dtype=ir.DataType(fact.dtype))
+        original = self.names.get(owner)
+        return self._constant(tensor, original.name if original else None, "folded")
+
+    def _array(self, root: int) -> np.ndarray[Any, Any]:
+        """The elements of a constant class; floats in float64."""
+        pending = [root]
+        while pending:
+            owner = pending[-1]
+            if owner in self.arrays:
+                pending.pop()
+                continue
+            node = int(self.choice.node[owner])
+            missing = [c for c in self.snapshot.children(node) if c not in self.arrays and not self._absent(c)]
+            if missing:
+                pending.extend(missing)
+                continue
+            pending.pop()
+            self.arrays[owner] = self._compute(owner, node)
+        return self.arrays[root]
+
+    def _absent(self, owner: int) -> bool:
+        return self.snapshot.facts[owner] == ABSENT
+
+    def _compute(self, owner: int, node: int) -> np.ndarray[Any, Any]:
+        name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
+        fact = self.snapshot.facts[owner]
+        if name == "leaf":
+            array = self.lowered.constants.tensor(self.lowered.leaves[attributes[0]]).numpy()
+        elif name == "literal":
+            array = literal_array(attributes[0])
+        elif name == "reshape":
+            return self.arrays[self.snapshot.children(node)[0]].reshape(attributes[0])
+        else:
+            children = self.snapshot.children(node)
+            facts = tuple(self.snapshot.facts[c] for c in children)
+            declared = operator_named(name)
+            form = declared.form(self.lowered.opset, attributes, facts) if declared.form else None
+            if form is None:
+                raise AssertionError(f"a constant {name} cannot be written in opset {self.lowered.opset}")
+            operands = [self.arrays.get(c) for c in children]
+            return evaluate_form(form, operands, [f.dtype for f in facts], fact.dtype, self.lowered.opset)
+        return np.asarray(array, dtype=np.float64) if is_float(fact.dtype) else np.asarray(array)
+
+    # --- nodes ------------------------------------------------------------------------------------------
+
+    def _order(self) -> list[int]:
+        """Chosen classes that are written, operands first."""
+        order: list[int] = []
+        state: dict[int, int] = {}
+        roots = [int(c) for c in self.snapshot.term_classes()[self.lowered.outputs]]
+        for root in roots:
+            pending = [root]
+            while pending:
+                owner = pending[-1]
+                if state.get(owner) == 2:
+                    pending.pop()
+                elif state.get(owner) == 1:
+                    state[owner] = 2
+                    order.append(owner)
+                    pending.pop()
+                else:
+                    state[owner] = 1
+                    node = int(self.choice.node[owner])
+                    if not self.choice.folded[node]:
+                        pending.extend(c for c in reversed(self.snapshot.children(node)) if c not in state)
+        return order
+
+    def run(self) -> ir.Graph:
+        for owner in self._order():
+            self._write(owner)
+        outputs = self._outputs()
+        self._drop_dead(outputs)
+        graph = self.lowered.graph
+        return ir.Graph(
+            self.inputs,
+            outputs,
+            nodes=self.nodes,
+            initializers=list(self.initializers.values()),
+            doc_string=graph.doc_string,
+            opset_imports=dict(graph.opset_imports),
+            name=graph.name,
+            metadata_props=dict(graph.metadata_props),
+        )
+
+    def _write(self, owner: int) -> None:
+        node = int(self.choice.node[owner])
+        name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
+        if name == "leaf":
+            self.values[owner] = self._leaf(owner, attributes[0])
+        elif name == "none":
+            return
+        elif name == "literal":
+            self.values[owner] = self._literal(attributes[0])
+        elif self.choice.folded[node]:
+            self.values[owner] = self._folded_value(owner)
+        elif name == "output":
+            bundle = self.bundles[self.snapshot.children(node)[0]]
+            value = bundle.outputs[attributes[0]]
+            self._rename(value, owner)
+            self.values[owner] = value
+        elif name == "opaque":
+            self._write_kept(owner, node, attributes[0])
+        else:
+            self._write_structured(owner, node)
+
+    def _rename(self, value: ir.Value, owner: int) -> None:
+        """Give an output of a bundle the name of its class."""
+        model = self._new_value(owner, "output")
+        value.name, value.type, value.shape = model.name, model.type, model.shape
+        value.doc_string = model.doc_string
+        value.metadata_props.update(model.metadata_props)
+
+    def _operands(self, node: int) -> list[ir.Value | None]:
+        return [self.values.get(c) for c in self.snapshot.children(node)]
+
+    def _write_kept(self, owner: int, node: int, key: int) -> None:
+        source = self.lowered.kept[key]
+        operands = self._operands(node)
+        inputs, captured = operands[: len(source.inputs)], operands[len(source.inputs) :]
+        inside = dict(self.outer)
+        for original, value in zip(self.lowered.captures[key], captured, strict=True):
+            if value is not None:
+                inside[original] = value
+        attributes = self._attributes(source, key, inside)
+        original = self.original.get(node, (source, True))[0]  # equal nodes share a key, not a name
+        self._add(original, source.op_type, source.domain, inputs, attributes, owner)
+
+    def _attributes(self, source: ir.Node, key: int, outer: Mapping[ir.Value, ir.Value]) -> list[ir.Attr]:
+        """The attributes of a kept node, its bodies rebuilt."""
+        made = iter(
+            [rebuild_graph(body, self.ir_version, self.namer, outer) for body in self.choice.bodies.get(key, ())]
+        )
+        attributes = []
+        for name in sorted(source.attributes):
+            attribute = source.attributes[name]
+            if not attribute.is_ref() and attribute.type == ir.AttributeType.GRAPH:
+                attribute = ir.AttrGraph(name, next(made))
+            elif not attribute.is_ref() and attribute.type == ir.AttributeType.GRAPHS:
+                attribute = ir.AttrGraphs(name, [next(made) for _ in attribute.as_graphs()])
+            attributes.append(attribute)
+        return attributes
+
+    def _write_structured(self, owner: int, node: int) -> None:
+        source = self.original.get(node)
+        name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
+        operands = self._operands(node)
+        if source is not None and source[1]:
+            original = source[0]
+            inputs = self._verbatim_inputs(node, original)
+            self._add(original, original.op_type, original.domain, inputs, list(original.attributes.values()), owner)
+            return
+        facts = tuple(self.snapshot.facts[c] for c in self.snapshot.children(node))
+        declared = operator_named(name)
+        form = declared.form(self.lowered.opset, attributes, facts) if declared.form else None
+        if form is None:
+            raise AssertionError(f"{name} was chosen and cannot be written in opset {self.lowered.opset}")
+        self._add_form(form, operands, owner, source[0] if source else None)
+
+    def _add_form(self, form: OnnxForm, operands: Sequence[ir.Value | None], owner: int, source: ir.Node | None) -> None:
+        inputs: list[ir.Value | None] = []
+        for item in form.inputs:
+            if isinstance(item, Literal):
+                inputs.append(self._literal(item))
+            else:
+                inputs.append(None if item is None else operands[item])
+        attributes = [
+            ir.convenience.convert_attribute(name, value, None if value != () else ir.AttributeType.INTS)
+            for name, value in form.attributes
+        ]
+        self._add(source, form.op_type, form.domain, inputs, attributes, owner)
+
+    def _verbatim_inputs(self, node: int, original: ir.Node) -> list[ir.Value | None]:
+        """The inputs of an original node: operands as chosen, constants that were read as they were."""
+        classes = self.snapshot.term_classes()
+        by_class = {c: self.values.get(c) for c in self.snapshot.children(node)}
+        inputs: list[ir.Value | None] = []
+        for value in original.inputs:
+            if value is None:
+                inputs.append(None)
+                continue
+            owner = int(classes[self.lowered.term_of[value]])
+            inputs.append(by_class[owner] if owner in by_class else self._read_constant(value, owner))
+        return inputs
+
+    def _read_constant(self, value: ir.Value, owner: int) -> ir.Value:
+        """A constant operand whose value went into a term's attributes."""
+        if owner not in self.values:
+            term = self.lowered.terms[self.lowered.term_of[value]]
+            if term.operator == "literal":
+                self.values[owner] = self._literal(term.attributes[0])
+            else:
+                self.values[owner] = self._leaf(owner, term.attributes[0])
+        return self.values[owner]
+
+    def _add(
+        self,
+        source: ir.Node | None,
+        op_type: str,
+        domain: str,
+        inputs: Sequence[ir.Value | None],
+        attributes: Sequence[ir.Attr],
+        owner: int,
+    ) -> None:
+        several = operator_named(self.snapshot.operator[int(self.choice.node[owner])]).result == "bundle"
+        if several:
+            count = len(source.outputs) if source is not None else self._selected(owner)
+            outputs = [ir.Value(name="") for _ in range(count)]
+        else:
+            outputs = [self._new_value(owner, op_type.lower())]
+        made = ir.Node(
+            domain,
+            op_type,
+            list(inputs),
+            list(attributes),
+            overload=source.overload if source is not None else "",
+            outputs=outputs,
+            name=source.name if source is not None else self.namer.fresh(op_type.lower()),
+            doc_string=source.doc_string if source is not None else None,
+            metadata_props=dict(source.metadata_props) if source is not None else None,
+        )
+        self.nodes.append(made)
+        if several:
+            self.bundles[owner] = made
+        else:
+            self.values[owner] = outputs[0]
+
+    def _selected(self, bundle: int) -> int:
+        attributes = self.snapshot.attributes[int(self.choice.node[bundle])]
+        return len(attributes[1])  # a split: its sizes
+
+    # --- outputs ----------------------------------------------------------------------------------------
+
+    def _outputs(self) -> list[ir.Value]:
+        """The graph's outputs under their own names; Identity where a value has another name already."""
+        outputs: list[ir.Value] = []
+        classes = self.snapshot.term_classes()
+        for original, term in zip(self.lowered.graph.outputs, self.lowered.outputs, strict=True):
+            value = self.values[int(classes[term])]
+            same = value.name == original.name and value not in outputs
+            constant = value.const_value is not None and value.producer() is None
+            if not same or (constant and not original.is_initializer()):
+                made = ir.Value(name=original.name, shape=original.shape, type=original.type)
+                self.nodes.append(ir.Node("", "Identity", [value], outputs=[made], name=self.namer.fresh("identity")))
+                value = made
+            value.shape, value.type = original.shape, original.type
+            outputs.append(value)
+        return outputs
+
+    def _drop_dead(self, outputs: Sequence[ir.Value]) -> None:
+        """Leave out nodes that nothing uses any more (operands that an optimised body no longer captures)."""
+        needed = set(outputs)
+        kept: list[ir.Node] = []
+        for node in reversed(self.nodes):
+            if any(value in needed for value in node.outputs):
+                kept.append(node)
+                needed.update(v for v in node.inputs if v is not None)
+                needed.update(captured_values(node))
+        self.nodes = kept[::-1]
+        required = set(self.inputs)
+        self.initializers = {n: v for n, v in self.initializers.items() if v in needed or v in required}
+
+
+def rebuild_graph(
+    choice: Choice, ir_version: int, namer: Namer, outer: Mapping[ir.Value, ir.Value] | None = None
+) -> ir.Graph:
+    """The chosen graph as ONNX.
+
+    Args:
+        outer: for a body, the new values of the original ones that it captures.
+    """
+    return _Rebuilder(choice, ir_version, namer, outer or {}).run()
+
+
+def rebuild_model(choice: Choice, model: ir.Model) -> ir.Model:
+    """A new model with the chosen graph; everything around the graph is the original's."""
+    graph = rebuild_graph(choice, model.ir_version, Namer(model.graph))
+    return ir.Model(
+        graph,
+        ir_version=model.ir_version,
+        producer_name=model.producer_name,
+        producer_version=model.producer_version,
+        domain=model.domain,
+        model_version=model.model_version,
+        doc_string=model.doc_string,
+        functions=list(model.functions.values()),
+        metadata_props=dict(model.metadata_props),
+    )
+
+
+__all__ = ["Choice", "rebuild_graph", "rebuild_model"]

@@ -1,0 +1,204 @@
+"""One graph of a model, saturated, with the bodies of its If, Loop and Scan nodes, each a graph of its own.
+
+A body is optimised like any graph, with what is known of the values it captures passed in; of values that
+a loop carries only the type is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import onnx_ir as ir
+
+from egraph_opt.cost import CostModel
+from egraph_opt.extraction import Solution, extract
+from egraph_opt.folding import Constants, constants_of, fold_constants
+from egraph_opt.graphs import bodies
+from egraph_opt.inference import infer_graph, tensor_fact
+from egraph_opt.law import Law
+from egraph_opt.lowering import Lowered, lower
+from egraph_opt.pricing import original_choice, price, problem_of
+from egraph_opt.rebuilding import Choice
+from egraph_opt.saturation import SaturationReport, saturate_terms
+from egraph_opt.snapshot import Snapshot
+from egraph_opt.types import Fact
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What saturation of every graph of a model has in common."""
+
+    opsets: Mapping[str, int]
+    ir_version: int
+    functions: Mapping[ir.OperatorIdentifier, ir.Function]
+    laws: tuple[Law, ...]
+    target_limits: Mapping[str, int]
+    nodes: int
+    rounds: int
+    seconds: float
+    fold_bytes: int
+    strict: bool
+    warn: Callable[[str], None]
+    clock: Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Region:
+    """A saturated graph; `bodies` are those of its kept nodes."""
+
+    lowered: Lowered
+    snapshot: Snapshot
+    saturation: SaturationReport
+    inputs: tuple[Fact, ...]
+    bodies: Mapping[int, Sequence[Region]]
+
+    def walk(self) -> list[Region]:
+        """This region and all within it."""
+        found = [self]
+        for region in found:
+            for inner in region.bodies.values():
+                found.extend(inner)
+        return found
+
+
+def saturate_region(
+    graph: ir.Graph, setting: Setting, outer_facts: Mapping[ir.Value, Fact], outer_constants: Constants
+) -> Region:
+    """Infer, fold, lower and saturate one graph, then its bodies."""
+    setting.clock("lower")
+    constants = constants_of(graph, setting.ir_version, outer_constants)
+    facts = _infer(graph, setting, outer_facts, constants)
+    folded = fold_constants(graph, facts, constants, setting.opsets, setting.ir_version, setting.fold_bytes)
+    if len(folded.tensors) > len(constants.tensors):
+        facts = _infer(graph, setting, outer_facts, folded)
+    lowered = lower(graph, setting.opsets.get("", 1), facts, folded)
+    setting.clock("saturate")
+    snapshot, report = saturate_terms(
+        lowered,
+        setting.laws,
+        setting.target_limits,
+        nodes=setting.nodes,
+        rounds=setting.rounds,
+        seconds=setting.seconds,
+        strict=setting.strict,
+    )
+    for dropped in report.dropped:
+        setting.warn(f"a law was left out because its types contradict: {dropped}")
+    known = {**outer_facts, **facts}
+    inner: dict[int, list[Region]] = {}
+    for key, node in enumerate(lowered.kept):
+        graphs = bodies(node)
+        if graphs:
+            inner[key] = [saturate_region(body, setting, known, folded) for body in graphs]
+    return Region(lowered, snapshot, report, tuple(facts[v] for v in graph.inputs), inner)
+
+
+def _infer(
+    graph: ir.Graph, setting: Setting, outer: Mapping[ir.Value, Fact], constants: Constants
+) -> dict[ir.Value, Fact]:
+    def constant(value: ir.Value) -> Fact | None:
+        return tensor_fact(constants.tensor(value)) if constants.has(value) else None
+
+    facts = infer_graph(
+        graph,
+        setting.opsets,
+        outer,
+        constant,
+        setting.warn,
+        functions=setting.functions,
+        is_body=graph.parent_node is not None if hasattr(graph, "parent_node") else bool(outer),
+    )
+    for value in constants.tensors:
+        if value in facts and not facts[value].const:
+            facts[value] = tensor_fact(constants.tensor(value))
+    return facts
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """What was chosen for a region, with its cost (bodies included) before and after."""
+
+    choice: Choice
+    before: float
+    solution: Solution
+    bodies: Sequence[Extracted]
+
+    def walk(self) -> list[Extracted]:
+        found = [self]
+        for extracted in found:
+            found.extend(extracted.bodies)
+        return found
+
+
+def extract_region(
+    region: Region,
+    model: CostModel,
+    points: Mapping[str, int],
+    *,
+    extractor: str,
+    iterations: int,
+    seconds: float,
+    fold_bytes: int,
+    seed: int,
+    clock: Callable[[str], None],
+) -> Extracted:
+    """Choose the cheapest graph, bodies first, since what they cost is part of their node's price."""
+    chosen: dict[int, list[Extracted]] = {}
+    for key, graphs in region.bodies.items():
+        chosen[key] = [
+            extract_region(
+                body,
+                model,
+                points,
+                extractor=extractor,
+                iterations=iterations,
+                seconds=seconds,
+                fold_bytes=fold_bytes,
+                seed=seed,
+                clock=clock,
+            )
+            for body in graphs
+        ]
+    clock("price")
+    count = len(region.lowered.kept)
+    after = [sum(e.solution.cost for e in chosen.get(k, ())) for k in range(count)]
+    prices = price(region.lowered, region.snapshot, model, points, after, fold_bytes)
+    problem = problem_of(region.lowered, region.snapshot, prices)
+    original = original_choice(region.snapshot)
+    clock("extract")
+    solution = extract(
+        problem, extractor, incumbent=original, iterations=iterations, seconds=seconds, seed=seed
+    )
+    before_bodies = [sum(e.before for e in chosen.get(k, ())) for k in range(count)]
+    before = _original_cost(region, model, points, before_bodies, fold_bytes)
+    choice = Choice(
+        region.lowered,
+        region.snapshot,
+        solution.choice,
+        prices.folded,
+        {key: [e.choice for e in inner] for key, inner in chosen.items()},
+    )
+    return Extracted(choice, before, solution, [e for inner in chosen.values() for e in inner])
+
+
+def _original_cost(
+    region: Region, model: CostModel, points: Mapping[str, int], body_costs: Sequence[float], fold_bytes: int
+) -> float:
+    """What the original nodes cost, each once."""
+    prices = price(region.lowered, region.snapshot, model, points, body_costs, fold_bytes)
+    used = {int(region.snapshot.term_node[term]) for term in _reachable(region.lowered)}
+    return float(sum(prices.cost[node] for node in sorted(used)))
+
+
+def _reachable(lowered: Lowered) -> set[int]:
+    """The terms that the outputs need."""
+    seen = set(lowered.outputs)
+    pending = list(seen)
+    while pending:
+        for item in lowered.terms[pending.pop()].operands:
+            for operand in item if isinstance(item, tuple) else (item,):
+                if operand not in seen:
+                    seen.add(operand)
+                    pending.append(operand)
+    return seen

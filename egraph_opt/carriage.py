@@ -179,7 +179,9 @@ def _restore_nodes(nodes: list[NodeProto]) -> None:
     for node in nodes:
         if node.domain == CARRIER_DOMAIN:
             original = NodeProto.FromString(base64.b85decode(node.attribute[0].s))
-            node.domain = original.domain
+            node.ClearField("domain")
+            if original.domain:
+                node.domain = original.domain
             del node.attribute[:]
             node.attribute.extend(original.attribute)
 

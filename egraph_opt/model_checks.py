@@ -228,5 +228,7 @@ class _Scopes:
             path.append(current)
             current = min(producer for producer in needs[current] if waits[producer])
         loop = path[seen[current] :][::-1]
+        start = loop.index(min(loop))
+        loop = loop[start:] + loop[:start]
         names = [describe(graph.node[index]) for index in loop[:4]]
         return " -> ".join([*names, *(["..."] if len(loop) > 4 else []), names[0]])

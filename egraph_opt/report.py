@@ -230,9 +230,11 @@ def operators_between(before: NodeCount, after: NodeCount) -> dict[str, Operator
 def _render(report: Report) -> RenderableType:
     parts: list[RenderableType] = [_headline(report), _figures(report)]
     if report.operators:
-        parts.append(_operators(report.operators))
+        parts += [Text(), _operators(report.operators)]
     if used := [law for law in report.rewrites if law.used]:
-        parts.append(_laws(used))
+        parts += [Text(), _laws(used)]
+    if report.warnings:
+        parts.append(Text())
     parts += [Text(f"warning: {warning}", style="yellow") for warning in report.warnings]
     return Group(*parts)
 
@@ -250,46 +252,40 @@ def _change(before: float, after: float) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value == round(value) or abs(value) >= 1e6 else f"{value:,.2f}"
+    if not math.isfinite(value):
+        return "?"
+    return f"{value:,.0f}" if abs(value) >= 1e6 or value == round(value) else f"{value:,.2f}"
 
 
 def _figures(report: Report) -> Table:
     table = Table(box=None, pad_edge=False)
-    for name, justify in (("", "left"), ("before", "right"), ("after", "right"), ("change", "right")):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
-    nodes, cost = report.nodes, report.cost
-    for name, before, after in (
-        ("run-time nodes", nodes.runtime_before, nodes.runtime_after),
-        ("nodes in the file", nodes.before, nodes.after),
-        (f"cost: {cost.model} ({cost.unit})", cost.before, cost.after),
+    table.add_column("")
+    for name in ("before", "after", "change"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    nodes, cost, saturation, check = report.nodes, report.cost, report.saturation, report.verification
+    for name, before, after, note in (
+        ("run-time nodes", nodes.runtime_before, nodes.runtime_after, ""),
+        ("nodes in the file", nodes.before, nodes.after, ""),
+        ("cost", cost.before, cost.after, f"{cost.model}, in {cost.unit}"),
     ):
-        table.add_row(name, _number(before), _number(after), _change(before, after))
-    bound = (
-        "the cheapest graph found is proved to be the cheapest" if cost.gap == 0 else f"gap {cost.gap:.1%}"
-    )
-    table.add_row("lower bound", "", _number(cost.lower_bound), bound)
-    saturation = report.saturation
-    table.add_section()
-    table.add_row(
-        "e-graph",
-        "",
-        _number(saturation.nodes),
-        f"nodes, {saturation.classes:,} classes, {saturation.rounds} rounds, stop: {saturation.stop}",
-    )
-    check = report.verification
+        table.add_row(name, _number(before), _number(after), _change(before, after), note)
+    gap = "nothing in the e-graph is cheaper" if cost.gap == 0 else f"gap at most {cost.gap:.1%}"
+    table.add_row("lower bound", "", _number(cost.lower_bound), "", gap)
+    grown = f"{saturation.classes:,} classes, {saturation.rounds} rounds, stop: {saturation.stop}"
+    table.add_row("e-nodes", "", _number(saturation.nodes), "", grown)
     error = f"largest error {check.max_abs_error:.3g}" if check.status in ("passed", "failed") else ""
-    table.add_row("verification", "", check.status, "; ".join(part for part in (error, check.detail) if part))
-    seconds = sum(report.seconds.values())
+    detail = "; ".join(part for part in (error, check.detail) if part)
+    table.add_row("verification", "", check.status, "", Text(detail))
     slowest = sorted(report.seconds.items(), key=lambda item: (-item[1], item[0]))[:3]
-    table.add_row(
-        "seconds", "", f"{seconds:.2f}", ", ".join(f"{name} {value:.2f}" for name, value in slowest)
-    )
+    stages = ", ".join(f"{name} {value:.2f}" for name, value in slowest)
+    table.add_row("seconds", "", f"{sum(report.seconds.values()):.2f}", "", stages)
     return table
 
 
 def _operators(counts: Mapping[str, OperatorCount]) -> Table:
-    table = Table(title="run-time nodes by operator", title_justify="left", box=None, pad_edge=False)
-    table.add_column("operator")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("run-time nodes by operator")
     for name in ("before", "after", "change"):
         table.add_column(name, justify="right")
     for name, count in counts.items():
@@ -302,8 +298,8 @@ def _operators(counts: Mapping[str, OperatorCount]) -> Table:
 
 
 def _laws(laws: Iterable[RewriteReport]) -> Table:
-    table = Table(title="what was applied", title_justify="left", box=None, pad_edge=False)
-    table.add_column("ruleset")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("applied: ruleset")
     table.add_column("law")
     for name in ("matches", "nodes used"):
         table.add_column(name, justify="right")

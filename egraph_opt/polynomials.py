@@ -1,13 +1,13 @@
-"""Integer polynomials over symbols, floor divisions, maxima and minima, in one normal form.
+"""Integer polynomials over symbols, floor divisions and maxima, in one normal form.
 
 This is the engine of :mod:`egraph_opt.symbolic`, which is the module to use.  A polynomial is a sorted tuple
 of terms ``(monomial, coefficient)``; a monomial is a sorted tuple of ``(atom, power)``; an atom is a symbol,
-``floor(p / q)``, ``max(...)`` or ``min(...)`` of polynomials.  Everything is a nested tuple, so it hashes,
+``floor(p / q)`` or ``max(0, p, ...)`` of polynomials.  Everything is a nested tuple, so it hashes,
 and equal expressions in the sense of the rules below are equal tuples.
 
 Rules that make the form normal: integer multiples leave a floor division, common factors are cancelled,
-nested floor divisions by integers merge, arguments of max and min that another one dominates are dropped,
-and an integer constant is moved out of them.
+nested floor divisions by integers merge, a maximum moves out of a floor division, and its arguments that
+another one dominates are dropped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 Atom = tuple[Any, ...]
-"""``("name", str)``, ``("floor", Poly, Poly)``, ``("max", Poly, ...)`` or ``("min", Poly, ...)``."""
+"""``("name", str)``, ``("floor", p, q)`` for ``floor(p / q)``, or ``("max", p, ...)`` for ``max(0, p, ...)``."""
 
 Monomial = tuple[tuple[Atom, int], ...]
 Poly = tuple[tuple[Monomial, int], ...]
@@ -152,6 +152,11 @@ def floor_quotient(p: Poly, q: Poly) -> Poly:
 
 
 def _floor_by_int(p: Poly, divisor: int) -> Poly:
+    maxima = _max_terms(p)
+    if len(maxima) == 1 and divisor > 1 and not any(_has_max(t) for t in p if t is not maxima[0]):
+        # Rounding down keeps the order: floor(max(a, b) / d) = max(floor(a / d), floor(b / d)).
+        parts = [_floor_by_int(q, divisor) for q in _alternatives(p, maxima[0])]
+        return extremum("max" if maxima[0][1] > 0 else "min", parts)
     whole: Poly = ZERO
     while True:
         whole = add(whole, _sealed({m: c // divisor for m, c in p}))
@@ -172,6 +177,10 @@ def _floor_by_int(p: Poly, divisor: int) -> Poly:
         p, divisor = add(x, multiply(c, others)), divisor * (as_int(c) or 1)
 
 
+def _has_max(term: tuple[Monomial, int]) -> bool:
+    return any(atom[0] == "max" for atom, _ in term[0])
+
+
 def _is_floor_by_int(term: tuple[Monomial, int]) -> bool:
     monomial, c = term
     if c != 1 or len(monomial) != 1 or monomial[0][1] != 1:
@@ -181,43 +190,53 @@ def _is_floor_by_int(term: tuple[Monomial, int]) -> bool:
 
 
 def extremum(kind: str, arguments: Iterable[Poly]) -> Poly:
-    """The largest (kind "max") or smallest ("min") of the arguments."""
-    return _extremum(kind, tuple(arguments))
+    """The largest (kind "max") or smallest ("min") of the arguments.
+
+    There are only atoms ``max(0, p, ...)``: ``max(a, b) = a + max(0, b - a)`` and ``min(a, b) = -max(-a, -b)``.
+    Which argument is taken out depends on differences alone, so ``c + max(a, b)`` is ``max(a + c, b + c)``.
+    """
+    if kind == "max":
+        return _maximum(tuple(arguments))
+    return scale(_maximum(tuple(scale(p, -1) for p in arguments)), -1)
 
 
 @lru_cache(_MEMO)
-def _extremum(kind: str, arguments: tuple[Poly, ...]) -> Poly:
-    flat: list[Poly] = []
-    for p in arguments:
-        flat.extend(_opened(kind, p))
-    sign = 1 if kind == "max" else -1
+def _maximum(arguments: tuple[Poly, ...]) -> Poly:
     kept: list[Poly] = []
-    for p in flat:
-        if any(_at_least(scale(k, sign), scale(p, sign)) for k in kept):
-            continue
-        kept = [k for k in kept if not _at_least(scale(p, sign), scale(k, sign))]
-        kept.append(p)
-    if len(kept) == 1:
-        return kept[0]
-    shift = min(constant(p) for p in kept)
-    moved = sorted(add(p, from_int(-shift)) for p in kept)
-    return add(_of_atom((kind, *moved)), from_int(shift))
+    for p in (part for argument in arguments for part in _opened(argument)):
+        if not any(_at_least(k, p) for k in kept):
+            kept = [k for k in kept if not _at_least(p, k)]
+            kept.append(p)
+    if len(kept) > _MAX_ARGUMENTS:
+        raise TooLarge
+    pivots = [(tuple(sorted(subtract(p, pivot) for p in kept if p != pivot)), pivot) for pivot in kept]
+    others, pivot = min(pivots)
+    return add(pivot, _of_atom(("max", *others))) if others else pivot
 
 
-def _opened(kind: str, p: Poly) -> list[Poly]:
-    """The arguments of ``p`` where it is an extremum of the same kind plus a number, else ``p`` itself."""
-    symbolic = [t for t in p if t[0]]
-    if len(symbolic) == 1 and symbolic[0][1] == 1:
-        monomial = symbolic[0][0]
-        if len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0][0] == kind:
-            shift = from_int(constant(p))
-            return [add(argument, shift) for argument in monomial[0][0][1:]]
-    return [p]
+_MAX_ARGUMENTS = 6
+
+
+def _max_terms(p: Poly) -> list[tuple[Monomial, int]]:
+    """The terms that are a multiple of one maximum."""
+    return [t for t in p if len(t[0]) == 1 and t[0][0][1] == 1 and t[0][0][0][0] == "max"]
+
+
+def _alternatives(p: Poly, term: tuple[Monomial, int]) -> list[Poly]:
+    """What ``p`` is for each argument of the maximum in ``term``: ``p`` is the greatest or least of these."""
+    rest = tuple(t for t in p if t is not term)
+    return [rest, *(add(rest, scale(argument, term[1])) for argument in term[0][0][0][1:])]
+
+
+def _opened(p: Poly) -> list[Poly]:
+    """Polynomials whose maximum is ``p``."""
+    maxima = [t for t in _max_terms(p) if t[1] > 0]
+    return _alternatives(p, maxima[0]) if len(maxima) == 1 else [p]
 
 
 def is_limited(p: Poly, q: Poly, least: int) -> bool:
     """``p`` is ``min(q, c, ...)`` where every other argument is at least ``least``."""
-    arguments = _opened("min", p)
+    arguments = [scale(a, -1) for a in _opened(scale(p, -1))]
     return q in arguments and all(a == q or interval(a)[0] >= least for a in arguments)
 
 
@@ -231,15 +250,23 @@ Interval = tuple[float, float]
 @lru_cache(_MEMO)
 def interval(p: Poly) -> Interval:
     """Bounds of ``p`` where every symbol is an integer >= 0; infinite ends where nothing is known."""
+    maxima = _max_terms(p)
+    if 0 < len(maxima) <= _MAX_SPLITS:
+        ends = [interval(q) for q in _alternatives(p, maxima[0])]
+        choose = max if maxima[0][1] > 0 else min
+        return choose(low for low, _ in ends), choose(high for _, high in ends)
     low = high = 0.0
     for monomial, c in p:
-        ends: Interval = (c, c)
+        part: Interval = (c, c)
         for atom, power in monomial:
             for _ in range(power):
-                ends = _multiply_intervals(ends, _atom_interval(atom))
-        low, high = low + ends[0], high + ends[1]
+                part = _multiply_intervals(part, _atom_interval(atom))
+        low, high = low + part[0], high + part[1]
     # Beyond 2**53 float sums are not exact; such bounds are not worth having.
     return (low if low > -(2.0**53) else -math.inf, high if high < 2.0**53 else math.inf)
+
+
+_MAX_SPLITS = 4
 
 
 def _multiply_intervals(a: Interval, b: Interval) -> Interval:
@@ -259,9 +286,8 @@ def _atom_interval(atom: Atom) -> Interval:
         if interval(atom[2])[0] >= 0 and low >= 0:
             return 0.0, high
         return -math.inf, math.inf
-    choose = max if atom[0] == "max" else min
     ends = [interval(p) for p in atom[1:]]
-    return choose(low for low, _ in ends), choose(high for _, high in ends)
+    return max(0.0, *(low for low, _ in ends)), max(0.0, *(high for _, high in ends))
 
 
 def _floor_end(end: float, divisor: int) -> float:
@@ -284,7 +310,7 @@ def _evaluate_atom(atom: Atom, bindings: Mapping[str, int]) -> int:
     numbers = [evaluate(p, bindings) for p in atom[1:]]
     if atom[0] == "floor":
         return numbers[0] // numbers[1]
-    return max(numbers) if atom[0] == "max" else min(numbers)
+    return max(0, *numbers)
 
 
 def names(p: Poly) -> frozenset[str]:

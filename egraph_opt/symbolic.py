@@ -2,8 +2,8 @@
 
 A dim is an int, None (unknown) or the text of an expression in symbols, such as ``(L + 1)//2``.  Equal texts
 mean equal numbers, and expressions that are equal by the rules of :mod:`egraph_opt.polynomials` have equal
-texts.  The text follows Python's grammar and precedence (``+ - * // **``, ``max``, ``min``); ``//`` rounds
-down.  A declared name that is no plain identifier is one symbol in backticks: ```2*L+1```.
+texts.  The text follows Python's grammar and precedence (``+ - * // **`` and ``max``; a minimum is written
+with it: ``min(L, 5)`` is ``L - max(0, L - 5)``); ``//`` rounds down.  A declared name that is no plain identifier is one symbol in backticks: ```2*L+1```.
 
 Assumed is that every symbol is an integer >= 0 (a dim may be 0: empty tensors exist), and that a divisor is
 not zero where the model runs at all.  An expression that grows too long becomes None.
@@ -151,7 +151,10 @@ def symbols(dim: Dim) -> frozenset[str]:
 
 def canonical(text: str) -> Dim:
     """The dim that an expression in this module's grammar means; ValueError if it is not in the grammar."""
-    return _text(_parse(text))
+    try:
+        return _settled(_parse(text))
+    except poly.TooLarge:
+        return None
 
 
 def _max(p: Poly, q: Poly) -> Poly:
@@ -168,9 +171,20 @@ def _binary(function: Callable[[Poly, Poly], Poly | None], a: Dim, b: Dim) -> Di
         return None
     try:
         result = function(_parsed(a), _parsed(b))
+        return None if result is None else _settled(result)
     except poly.TooLarge:
         return None
-    return None if result is None else _text(result)
+
+
+def _settled(p: Poly) -> Dim:
+    """The text of ``p`` that reads back as itself: nested maxima may come out simpler when read again."""
+    text = _text(p)
+    for _ in range(4):
+        again = _text(_parsed(text)) if isinstance(text, str) else text
+        if again == text:
+            return text
+        text = again
+    return None
 
 
 @lru_cache(_MEMO)
@@ -219,7 +233,7 @@ def _atom(atom: poly.Atom) -> str:
     arguments = [str(_long_text(p)) for p in atom[1:]]
     if atom[0] == "floor":
         return "//".join(a if _PLAIN.match(a) or a.isdigit() else f"({a})" for a in arguments)
-    return f"{atom[0]}({', '.join(arguments)})"
+    return f"max(0, {', '.join(arguments)})"
 
 
 def _long_text(p: Poly) -> Dim:

@@ -31,7 +31,7 @@ def infer_with_bodies(
         if all(len(facts) == len(node.outputs) for facts in ways):
             return tuple(agreed(a, b) for a, b in zip(*ways, strict=True))
         return (UNKNOWN,) * len(node.outputs)
-    return _by_onnx(node, inputs, opset, look)
+    return infer_whole(node, inputs, opset, look)
 
 
 def agreed(a: Fact, b: Fact) -> Fact:
@@ -45,13 +45,14 @@ def agreed(a: Fact, b: Fact) -> Fact:
     return Fact(a.dtype if a.dtype == b.dtype else 0, shape, False, value, splat, data)
 
 
-def _by_onnx(
+def infer_whole(
     node: ir.Node, inputs: tuple[Fact | None, ...], opset: Mapping[str, int], look: Look
 ) -> tuple[Fact, ...]:
+    """Types with the numbers that ONNX finds from the node as it stands, its tensors and graphs included."""
     domain = "" if node.domain == "ai.onnx" else node.domain
     unknown = (UNKNOWN,) * len(node.outputs)
     found = schema(node.op_type, domain, opset.get(domain, 0))
-    if found is None or any(fact is None or not fact.dtype for fact in inputs):
+    if found is None or any(fact is not None and not fact.dtype for fact in inputs):
         return unknown
     types = {
         value.name: _type_bytes(fact)
@@ -65,7 +66,7 @@ def _by_onnx(
     proto = ir.to_proto(node).SerializeToString()
     try:
         outputs = found._infer_node_outputs(proto, types, {}, {}, dict(opset), onnx.IR_VERSION)  # type: ignore[call-arg]
-    except onnx.shape_inference.InferenceError:
+    except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError):
         return unknown
     facts = []
     for value in node.outputs:

@@ -58,7 +58,8 @@ def zipped(operands: Sequence[Fact], operation: Callable[..., Scalar]) -> Array 
     # A result of many elements is not kept, so it is not computed.
     if math.prod(np.broadcast_shapes(*(c.shape for c in known))) > SMALL:
         return None
-    result = np.frompyfunc(operation, len(known), 1)(*known)
+    with np.errstate(all="ignore"):
+        result = np.frompyfunc(operation, len(known), 1)(*known)
     return np.asarray(result, dtype=np.object_)
 
 

@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from .. import symbolic
 from ..types import CLASH, UNKNOWN, Dim, Fact, meet
-from .bodies import infer_with_bodies
+from .bodies import infer_whole, infer_with_bodies
 from .call import Attribute
 from .core import infer_node
 from .functions import infer_function
@@ -139,8 +139,11 @@ class _Run:
         function = self._functions.get(node.op_identifier())
         if function is not None:
             return infer_function(function, node, inputs)
-        if any(a.type in (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS) for a in node.attributes.values()):
+        kinds = {a.type for a in node.attributes.values()}
+        if kinds & _GRAPHS:
             return infer_with_bodies(node, inputs, self._opset, self.fact, self._branch)
+        if not kinds <= _PLAIN_TYPES and node.op_type != "ConstantOfShape":
+            return infer_whole(node, inputs, self._opset, self.fact)
         version = self._opset.get("" if node.domain == "ai.onnx" else node.domain, 0)
         return infer_node(node.op_type, node.domain, attributes_of(node), inputs, len(node.outputs), version)
 
@@ -200,4 +203,5 @@ def attributes_of(node: ir.Node) -> tuple[tuple[str, Attribute], ...]:
 
 
 _LISTS = (ir.AttributeType.INTS, ir.AttributeType.FLOATS, ir.AttributeType.STRINGS)
-_PLAIN_TYPES = (ir.AttributeType.INT, ir.AttributeType.FLOAT, ir.AttributeType.STRING, *_LISTS)
+_PLAIN_TYPES = {ir.AttributeType.INT, ir.AttributeType.FLOAT, ir.AttributeType.STRING, *_LISTS}
+_GRAPHS = {ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS}

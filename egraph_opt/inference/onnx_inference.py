@@ -52,19 +52,53 @@ def infer_by_onnx(
         if elements is not None and fact.is_static and not any(isinstance(e, str) for e in elements):
             data[f"i{k}"] = _tensor_bytes(fact.dtype, fact.shape, elements)  # type: ignore[arg-type]
     node = _node_bytes(op_type, domain, attributes, present, n_outputs, opset)
+    trusted = _is_trusted(op_type, domain, inputs)
     try:
         outputs = found._infer_node_outputs(node, types, data, {}, {domain: opset}, onnx.IR_VERSION)  # type: ignore[call-arg]
     except onnx.shape_inference.InferenceError:
         # An operand without a type makes ONNX complain too: that is no contradiction.
         complete = all(fact is None or fact.dtype for fact in inputs)
-        return [CLASH if complete else UNKNOWN] * n_outputs
-    return [_fact(outputs.get(f"o{k}"), known) for k in range(n_outputs)]
+        return [CLASH if complete and trusted else UNKNOWN] * n_outputs
+    except onnx.checker.ValidationError:
+        # A required attribute is missing: it is a tensor or a graph, which is not passed here.
+        return [UNKNOWN] * n_outputs
+    facts = [_fact(outputs.get(f"o{k}"), known) for k in range(n_outputs)]
+    return facts if trusted else [_without_dims(op_type, fact) for fact in facts]
+
+
+SELF_JUDGED = frozenset({"MaxPool", "AveragePool", "LpPool", "ConvTranspose", "Resize", "Upsample", "STFT"})
+"""Operators of which ONNX's inference and onnxruntime disagree in some case: ceil_mode, auto_pad, output_shape,
+a list of sizes of unknown length, one-sided by default.  Their dims come from our formula alone."""
+
+
+def _is_trusted(op_type: str, domain: str, inputs: tuple[Fact | None, ...]) -> bool:
+    """ONNX's dims and errors are believed.
+
+    With dims that are no numbers they are not for younger operators: Attention takes an unknown dim for 0.
+    """
+    if domain == "" and op_type in SELF_JUDGED:
+        return False
+    if op_type == "Squeeze" and len(inputs) > 1 and inputs[1] is not None:
+        # Of an empty list of axes ONNX says that it squeezes none, onnxruntime squeezes all.
+        if not inputs[1].value:
+            return False
+    if all(fact is None or fact.is_static for fact in inputs):
+        return True
+    return domain != "" or schema(op_type, domain, _VETERAN_OPSET) is not None
+
+
+_VETERAN_OPSET = 18
 
 
 def _fact(data: bytes | None, known: set[str]) -> Fact:
     if data is None:
         return UNKNOWN
     return tensor_type_fact(onnx.TypeProto.FromString(data), known)
+
+
+def _without_dims(op_type: str, fact: Fact) -> Fact:
+    keeps_rank = fact.shape is not None and op_type != "Squeeze" and op_type not in SELF_JUDGED
+    return Fact(fact.dtype, (None,) * len(fact.shape or ()) if keeps_rank else None)
 
 
 def tensor_type_fact(proto: onnx.TypeProto, known: set[str]) -> Fact:

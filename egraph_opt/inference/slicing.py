@@ -15,15 +15,22 @@ from .numbers import Array, array, with_data
 from .views import axis_of, moved
 
 
+FAR = 2**31 - 1
+"""No dim is as long: a bound at or beyond it means "to the end"."""
+
+
 def clamped(bound: Dim, dim: Dim, low: Dim, high: Dim) -> Dim:
     """A start or end of Slice: counted from the end if negative, then put between ``low`` and ``high``."""
     if bound is None or dim is None:
         return None
+    if isinstance(bound, int) and abs(bound) >= FAR:
+        # Of an empty dim, high may be below low; it wins.
+        return high if bound > 0 else symbolic.minimum(low, high)
     if symbolic.is_at_least(-1, bound):
         bound = symbolic.add(bound, dim)
     elif not symbolic.is_at_least(bound, 0):
         return None
-    return symbolic.maximum(symbolic.minimum(bound, high), low)
+    return symbolic.minimum(symbolic.maximum(bound, low), high)
 
 
 def slice_length(dim: Dim, start: Dim, end: Dim, step: Dim) -> Dim:

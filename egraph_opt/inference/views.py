@@ -124,7 +124,8 @@ def _squeeze(call: Call) -> list[Fact]:
             return [viewed(x, None)]
         return [viewed(x, tuple(d for d in x.shape if d != 1))]
     axes = call.axes(1)
-    if axes is None:
+    if not axes:
+        # Whether an empty list means all or none is not agreed upon.
         return [viewed(x, None)]
     gone = set(normal_axes(axes, len(x.shape)))
     if any(isinstance(x.shape[k], int) and x.shape[k] != 1 for k in gone):

@@ -22,11 +22,8 @@ Weight = tuple[int, float, int]
 
 def greedy(piece: Piece) -> Choice:
     """A choice for every class of the piece that can be built; acyclic, but not optimal where things are shared."""
-    users: list[list[int]] = [[] for _ in piece.classes]
+    users = piece.users
     missing = [len(below) for below in piece.children]
-    for node, below in enumerate(piece.children):
-        for child in below:
-            users[child].append(node)
     choice = [-1] * len(piece.classes)
     number = [0] * len(piece.classes)
     sets: list[Blocks] = [()] * len(piece.classes)

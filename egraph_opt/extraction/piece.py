@@ -58,6 +58,15 @@ class Piece:
         return np.array(self.owner, np.int32)
 
     @cached_property
+    def users(self) -> list[list[int]]:
+        """The nodes that use each class."""
+        users: list[list[int]] = [[] for _ in self.classes]
+        for node, below in enumerate(self.children):
+            for child in below:
+                users[child].append(node)
+        return users
+
+    @cached_property
     def pairs(self) -> tuple[Ints, Ints]:
         """All (node, child class) pairs, sorted by node."""
         node = np.repeat(np.arange(len(self.children), dtype=np.int32), [len(c) for c in self.children])

@@ -37,12 +37,15 @@ class Effort:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the solver found: a choice (maybe none, maybe cyclic), a bound, and the values of ``x``."""
+    """What the solver found: a choice (maybe none, maybe cyclic), a bound, and how much work it was.
+
+    ``work`` counts nodes in the program and simplex iterations, about 6,000 a second.
+    """
 
     choice: Choice | None
     bound: float
     optimal: bool
-    values: Floats
+    work: int
 
 
 @dataclass(frozen=True)
@@ -181,18 +184,17 @@ def _offer(solver: highspy.Highs, piece: Piece, start: Choice, n: int, m: int) -
 
 
 def _answer(solver: highspy.Highs, piece: Piece, usable: Mask, scale: float, relaxed: bool) -> Answer:
-    n = len(piece.nodes)
     optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
     info = solver.getInfo()
     values = np.array(solver.getSolution().col_value)
+    work = int(usable.sum()) + max(info.simplex_iteration_count, 0)
     if relaxed:
         bound = info.objective_function_value * scale if optimal else 0.0
-        return Answer(None, bound, optimal, values[:n] if len(values) else np.zeros(n))
+        return Answer(None, bound, optimal, work)
     bound = info.mip_dual_bound * scale if np.isfinite(info.mip_dual_bound) else 0.0
-    if info.primal_solution_status != 2 or not len(values):
-        return Answer(None, max(bound, 0.0), False, np.zeros(n))
-    values = values[:n]
-    return Answer(_rounded(piece, values), max(bound, 0.0), optimal, values)
+    if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible or not len(values):
+        return Answer(None, max(bound, 0.0), False, work)
+    return Answer(_rounded(piece, values[: len(piece.nodes)]), max(bound, 0.0), optimal, work)
 
 
 def _rounded(piece: Piece, values: Floats) -> Choice | None:

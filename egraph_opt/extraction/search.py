@@ -10,12 +10,25 @@ import numpy as np
 from egraph_opt.extraction.acyclic_order import improve
 from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.exact import Found, prove
+from egraph_opt.extraction.frontier import frontier
 from egraph_opt.extraction.greedy import greedy
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.program import Effort
 
-QUICK_WORK = 8_000
-"""Nodes that the programs of `auto` may hold in all, for problems of up to that size; about a second."""
+QUICK_STEPS = 400_000
+"""Steps of dynamic programming in `auto` for one piece, less than a second."""
+
+EXACT_STEPS = 5_000_000
+"""The same in `exact`."""
+
+QUICK_SIZE = 10_000
+"""Undecided nodes up to which `auto` spends `QUICK_WORK`; above, the work grows with the size."""
+
+QUICK_WORK = 6_000
+"""Nodes that the programs of `auto` may hold in all; about a second."""
+
+PROVABLE = 6_000
+"""Nodes of a piece up to which `auto` asks for a lower bound."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +91,10 @@ def ilp_piece(piece: Piece, search: Search) -> Found:
 
 
 def exact_piece(piece: Piece, search: Search) -> Found:
-    """A short search for a good solution, then rounds of loop rows until the optimum is proved."""
+    """Dynamic programming where it fits, else rounds of loop rows until the optimum is proved."""
+    thin = frontier(piece, EXACT_STEPS)
+    if thin is not None:
+        return _optimal(piece, thin)
     effort = Effort(mip_nodes=200_000)
     best = improve(
         piece,
@@ -93,21 +109,33 @@ def exact_piece(piece: Piece, search: Search) -> Found:
 
 
 def quick_piece(piece: Piece, search: Search) -> Found:
-    """As much search as the size allows, within about a second for 10,000 nodes."""
-    best = start_of(piece)
+    """Dynamic programming where it fits, else as much search as the size allows."""
     size = len(piece.nodes)
-    work = QUICK_WORK * size // max(search.size, 1)
-    if size > QUICK_WORK:
-        return Found(best, floor_of(piece))
-    effort = Effort(mip_nodes=50)
+    thin = frontier(piece, max(20 * size, min(QUICK_STEPS, 1000 * size)))
+    if thin is not None:
+        return _optimal(piece, thin)
+    work = QUICK_WORK * size // min(max(search.size, 1), QUICK_SIZE)
+    effort = Effort(mip_nodes=5, gap=1e-4)
     best = improve(
         piece,
-        best,
-        iterations=min(search.iterations, max(1, work // size)),
+        start_of(piece),
+        iterations=search.iterations,
         effort=lambda: search.effort(effort),
         seed=search.seed,
+        work=work,
     )
-    return prove(piece, best, rounds=2, effort=lambda: search.effort(effort), seed=search.seed)
+    if size > PROVABLE:
+        return Found(best, floor_of(piece))
+    rounds = 2 if size <= PROVABLE // 2 else 1
+    effort = Effort(mip_nodes=5, simplex_iterations=5_000)
+    return prove(piece, best, rounds=rounds, effort=lambda: search.effort(effort), seed=search.seed)
+
+
+def _optimal(piece: Piece, choice: Choice) -> Found:
+    """An optimal choice as it is found: the incumbent if that is as good."""
+    if piece.incumbent is not None and not better(piece.value(choice), piece.value(piece.incumbent)):
+        choice = piece.incumbent
+    return Found(choice, piece.value(choice)[0])
 
 
 def _acyclic(piece: Piece) -> bool:

@@ -1,0 +1,189 @@
+"""Exact extraction of long, thin pieces by dynamic programming, in time linear in their length.
+
+The strongly connected components of the class graph are decided one after the other, users first.  All that
+matters of the decisions so far is which undecided classes they need: the *frontier*, a set of bits, and the
+least cost of getting there.  A network whose tensors exist in two layouts has a handful of frontiers at each
+depth however many layers it has, so thousands of layers are solved to the proved optimum.  Where there
+are too many frontiers, or a component has too many choices, the program gives up after a fixed number of steps.
+
+A frontier that needs a superset of another one's classes and costs no less is dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+import numpy as np
+
+from egraph_opt.extraction.piece import Choice, Piece
+
+COMPARED = 24
+"""How many of the cheapest frontiers the others are compared with to be dropped."""
+
+WIDEST = 3000
+"""More frontiers than this at one depth, and the piece is not thin."""
+
+LOCAL_STEPS = 20_000
+"""Partial choices that are tried within one component before giving up."""
+
+Chain = tuple[tuple[int, ...], "Chain"] | None
+"""The nodes chosen so far, latest first."""
+
+State = tuple[int, float, int, Chain]
+"""Price, tie, how many nodes are not the incumbent's, and the nodes."""
+
+Option = tuple[int, int, float, int, tuple[int, ...]]
+"""A way to provide some classes of a component: what it needs of later ones, price, tie, moved, nodes."""
+
+
+@dataclass
+class _Steps:
+    """A budget that does not depend on the machine."""
+
+    left: int
+
+
+def frontier(piece: Piece, steps: int) -> Choice | None:
+    """The optimal choice (cost, then tie, then closeness to the incumbent); None if it takes more steps."""
+    budget = _Steps(steps)
+    order = np.argsort(-piece.component, kind="stable").tolist()
+    position = [0] * len(order)
+    for at, here in enumerate(order):
+        position[here] = at
+    needed = 0
+    for root in piece.roots:
+        needed |= 1 << position[root]
+    states: dict[int, State] = {needed: (0, 0.0, 0, None)}
+    sizes = np.bincount(piece.component)[::-1].tolist()
+    start = 0
+    for size in sizes:
+        advanced = _advance(piece, states, order[start : start + size], position, start, budget)
+        if advanced is None:
+            return None
+        states, start = advanced, start + size
+    return _choice(piece, states[0][3])
+
+
+def _advance(
+    piece: Piece,
+    states: dict[int, State],
+    members: list[int],
+    position: list[int],
+    start: int,
+    budget: _Steps,
+) -> dict[int, State] | None:
+    """The frontiers after the component ``members`` is decided; bit 0 is the first class after it."""
+    size = len(members)
+    own = (1 << size) - 1
+    known: dict[int, list[Option]] = {0: [(0, 0, 0.0, 0, ())]}
+    after: dict[int, State] = {}
+    for mask, (price, tie, moved, chain) in states.items():
+        demand, rest = mask & own, mask >> size
+        options = known.get(demand)
+        if options is None:
+            found = _options(piece, members, demand, position, start, budget)
+            if found is None:
+                return None
+            options = known[demand] = found
+        budget.left -= len(options)
+        if budget.left < 0:
+            return None
+        for needs, more, extra, changed, nodes in options:
+            key = rest | needs
+            old = after.get(key)
+            value = (price + more, tie + extra, moved + changed)
+            if old is None or value < old[:3]:
+                after[key] = (*value, (nodes, chain) if nodes else chain)
+    budget.left -= 4 * len(after)
+    if len(after) > WIDEST:
+        return None
+    return _undominated(after) if len(after) > 1 else after
+
+
+def _undominated(states: dict[int, State]) -> dict[int, State]:
+    ranked = sorted(states.items(), key=lambda item: (item[1][:3], item[0].bit_count(), item[0]))
+    best: list[int] = []
+    left: dict[int, State] = {}
+    for mask, state in ranked:
+        if any(other & mask == other for other in best):
+            continue
+        left[mask] = state
+        if len(best) < COMPARED:
+            best.append(mask)
+    return left
+
+
+def _options(
+    piece: Piece, members: list[int], demand: int, position: list[int], start: int, budget: _Steps
+) -> list[Option] | None:
+    """The acyclic ways to provide the demanded members of a component, the cheapest for each set of needs.
+
+    Best first, so that a way whose needs contain those of a complete one can be dropped.
+    """
+    size = len(members)
+    own = (1 << size) - 1
+    ways: list[Option] = []
+    # price, tie, moved, a number, pending members, decided members, needs, nodes, and what each uses inside
+    heap: list[tuple[int, float, int, int, int, int, int, tuple[int, ...], tuple[tuple[int, int], ...]]]
+    heap = [(0, 0.0, 0, 0, demand, 0, 0, (), ())]
+    number = 0
+    while heap:
+        price, tie, moved, _, pending, decided, needs, nodes, uses = heappop(heap)
+        if any(way[0] & needs == way[0] for way in ways):
+            continue
+        if not pending:
+            ways.append((needs, price, tie, moved, nodes))
+            continue
+        bit = pending & -pending
+        here = members[bit.bit_length() - 1]
+        budget.left -= len(piece.options[here]) * (1 + len(uses))
+        number += len(piece.options[here])
+        if budget.left < 0 or number > LOCAL_STEPS:
+            return None
+        for at, node in enumerate(piece.options[here]):
+            below = 0
+            for child in piece.children[node]:
+                below |= 1 << (position[child] - start)
+            inside = below & own
+            if inside and _reaches(inside, bit, uses):
+                continue
+            heappush(
+                heap,
+                (
+                    price + piece.price[node],
+                    tie + piece.tie[node],
+                    moved + (0 if piece.kept[node] else 1),
+                    number + at,
+                    (pending | (inside & ~decided)) & ~bit,
+                    decided | bit,
+                    needs | (below >> size),
+                    (*nodes, node),
+                    (*uses, (bit, inside)) if size > 1 else uses,
+                ),
+            )
+    return ways
+
+
+def _reaches(members: int, goal: int, uses: tuple[tuple[int, int], ...]) -> bool:
+    """Whether some of the members use the goal, directly or through decided ones."""
+    while True:
+        if members & goal:
+            return True
+        more = members
+        for bit, inside in uses:
+            if members & bit:
+                more |= inside
+        if more == members:
+            return False
+        members = more
+
+
+def _choice(piece: Piece, chain: Chain) -> Choice:
+    choice = [-1] * len(piece.classes)
+    while chain is not None:
+        nodes, chain = chain
+        for node in nodes:
+            choice[piece.owner[node]] = node
+    return choice
+

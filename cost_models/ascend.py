@@ -10,8 +10,9 @@ What a price per node cannot know, and how it is approximated:
   them: they cost ``fused_share`` of what they would cost alone.
 - 4-D values around convolutions live in NC1HWC0, values of lower rank in ND.  A reshape that only changes
   the view is nearly free (``view_us``), but one that makes a 4-D value with a unit H or W out of a value of
-  rank 3 or less, or undoes that, is where the formats meet and pays one conversion.  A Conv1d, and a 1-D
-  pool, pays two: so a chain of them is cheaper in 4-D, and a single one is not worth lifting.
+  rank 3 or less, or undoes that, is where the formats meet and pays one conversion (within a Gather of one
+  position or a reduction without keepdims as well, which are a Squeeze too).  A Conv1d, and a 1-D pool,
+  pays two: so a chain of them is cheaper in 4-D, and a single one is not worth lifting.
 - A Transpose or a MatMul has no format of its own; unaligned MatMuls pay for theirs.
 - Alignment makes prices fall at multiples of 16, everything else grows with the shapes.
 """
@@ -27,7 +28,7 @@ from egraph_opt.cost_models import ascend_cube, ascend_soc, counting
 from egraph_opt.cost_models.ascend_device import Device
 
 from egraph_opt.cost import CostModel, NodeView
-from egraph_opt.types import Fact
+from egraph_opt.types import Fact, Shape
 
 DEFAULT_SOC = "310p3"
 
@@ -126,12 +127,25 @@ class Ascend(CostModel):
     def _view(self, node: NodeView) -> float:
         """Nearly nothing, and a format conversion between 4-D with a unit H or W and ranks below 4."""
         x, y = node.input(0), node.output()
-        if x is None or y is None or x.shape is None or y.shape is None or x.dtype not in _FLOATS:
+        if x is None or y is None or x.shape is None or y.shape is None:
             return self.soc.view_us
-        image, other = (x, y) if len(x.shape) == 4 else (y, x)
-        if len(image.shape or ()) != 4 or len(other.shape or ()) > 3 or 1 not in (image.shape or ())[2:]:
-            return self.soc.view_us
-        return self.soc.view_us + self._device.to_blocks(counting.dims(image), self._device.width(image))
+        image, other = (x.shape, y.shape) if len(x.shape) == 4 else (y.shape, x.shape)
+        return self.soc.view_us + self._border(image, len(other), x)
+
+    def _border(self, image: Shape, other_rank: int, fact: Fact) -> float:
+        """The format conversion between a 4-D value with a unit H or W and one of rank below 4, else 0."""
+        if len(image) != 4 or other_rank > 3 or 1 not in image[2:] or fact.dtype not in _FLOATS:
+            return 0.0
+        return self._device.to_blocks(counting.dims(Fact(shape=image)), self._device.width(fact))
+
+    def _dropped_axes(self, node: NodeView) -> float:
+        """What a squeeze within an operator costs: a mean without keepdims, a Gather of one position."""
+        x, y = node.input(0), node.output()
+        if x is None or y is None or x.shape is None or y.shape is None or len(x.shape) != 4:
+            return 0.0
+        dropped = _axes(node, 4)
+        image = tuple(1 if axis in dropped else dim for axis, dim in enumerate(x.shape))
+        return self._border(image, len(y.shape), x)
 
     def _steps(self, node: NodeView) -> float:
         """Cycles an element on the vector unit."""
@@ -152,6 +166,8 @@ class Ascend(CostModel):
         )
         moving = self._device.operands((*node.inputs, *node.outputs))
         alone = self.soc.fixed_vector_us + max(computing, moving)
+        if reduces:
+            alone += self._dropped_axes(node)
         fuses = node.op_type in _FUSABLE and node.domain in ("", "ai.onnx")
         dtype = 0 if subject is None else subject.dtype
         return alone * self.soc.fused_share if fuses and dtype in _FLOATS else alone
@@ -213,7 +229,8 @@ class Ascend(CostModel):
         computing = 0.0
         if node.op_type.startswith("Gather") and self._row_bytes(node) < self.soc.block_bytes:
             computing = device.vector(counting.elements(out), device.cycles("Gather"), device.width(out))
-        return self.soc.fixed_vector_us + max(moving, computing)
+        dropped = self._dropped_axes(node) if node.op_type == "Gather" else 0.0
+        return self.soc.fixed_vector_us + max(moving, computing) + dropped
 
     def _row_bytes(self, node: NodeView) -> float:
         """Contiguous bytes that one index of a Gather picks."""
@@ -222,6 +239,17 @@ class Ascend(CostModel):
             return width
         axis = node.integer("axis", 0) % len(shape)
         return counting.product(shape[axis + 1 :]) * width
+
+
+def _axes(node: NodeView, rank: int) -> frozenset[int]:
+    """The axes that a reduction or a Gather works along; all of them where none are given."""
+    operand = node.input(1) if node.op_type.startswith("Reduce") else None
+    axes = operand.ints if operand is not None else node.integers("axes")
+    if axes is None and "axis" in node.attributes:
+        axes = (node.integer("axis", 0),)
+    if axes is None and node.op_type in ("Gather", "ArgMax", "ArgMin"):
+        axes = (0,)
+    return frozenset(axis % rank for axis in (axes or range(rank)))
 
 
 def _strided(node: NodeView) -> bool:

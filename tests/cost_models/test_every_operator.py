@@ -75,9 +75,11 @@ FACTS = st.builds(
     const=st.booleans(),
 )
 ATTRIBUTES = st.dictionaries(
-    st.sampled_from(["kernel_shape", "strides", "pads", "dilations", "perm", "axis", "group", "transA", "mode",
-                     "equation", "size", "layout", "q_num_heads"]),
-    st.one_of(st.integers(-3, 300), st.lists(st.integers(0, 300), max_size=4).map(tuple), st.text(max_size=5)),
+    st.sampled_from(["kernel_shape", "strides", "pads", "dilations", "perm", "axis", "group", "transA",
+                     "mode", "equation", "size", "layout", "q_num_heads"]),
+    st.one_of(
+        st.integers(-3, 300), st.lists(st.integers(0, 300), max_size=4).map(tuple), st.text(max_size=5)
+    ),
     max_size=4,
 )  # fmt: skip
 

@@ -131,7 +131,7 @@ class Report:
     def __str__(self) -> str:
         text = io.StringIO()
         Console(file=text, width=100, color_system=None, force_terminal=False).print(self)
-        return text.getvalue().rstrip("\n")
+        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
     def __rich__(self) -> RenderableType:
         return _render(self)
@@ -248,7 +248,10 @@ def _headline(report: Report) -> Text:
 
 
 def _change(before: float, after: float) -> str:
-    return f"{100 * (after - before) / before:+.1f} %" if before and math.isfinite(after / before) else ""
+    if not before or not math.isfinite(after / before):
+        return ""
+    percent = 100 * (after - before) / before
+    return f"{percent:+.1f} %" if abs(percent) >= 0.05 else "="
 
 
 def _number(value: float) -> str:

@@ -1,0 +1,48 @@
+# `make demo` and `make test` set everything up on a machine that has Python 3.11 or later, git and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= auto
+
+.PHONY: demo test lint types bench docs clean
+
+demo: $(VENV)/.models
+	$(BIN)/python benchmarks/demo.py
+
+test: $(VENV)/.models
+	$(BIN)/python -m pytest -n $(WORKERS) -q
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+# Types are checked on an installed wheel: type checkers do not follow the mapping of rewrites/ and cost_models/.
+types: $(VENV)/.dev
+	rm -rf build
+	$(BIN)/python -m pip wheel -q --no-deps -w build/wheel .
+	$(BIN)/python -m pip install -q --no-deps --target build/site build/wheel/*.whl
+	cd build && MYPYPATH=site ../$(BIN)/python -m mypy --config-file ../pyproject.toml -p egraph_opt
+
+bench: $(VENV)/.models
+	$(BIN)/python benchmarks/run.py
+
+docs: $(VENV)/.dev
+	$(BIN)/python -m pip install -q mkdocs
+	$(BIN)/python -m mkdocs build -q -f docs/mkdocs.yml
+
+$(VENV)/.made:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.made pyproject.toml setup.py
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+$(VENV)/.models: $(VENV)/.dev tests/models.txt
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -r tests/models.txt
+	touch $@
+
+clean:
+	rm -rf build dist site .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -44,15 +44,18 @@ class Example:
     """A concrete term for the generated test of a law.
 
     Attributes:
-        term: built with the operators' constructors and `testing` operands.
+        term: built with the operators' constructors and the operands of a `law_testing.Operands`.
         fires: whether the law must apply to it (otherwise it is a near-miss: it must not).
         why: for a near-miss, the side condition that does not hold.
+        limits: what the target publishes.
+        operands: the leaves of the term.
     """
 
     term: Any
     fires: bool = True
     why: str = ""
     limits: tuple[tuple[str, int], ...] = ()
+    operands: Any = None
 
 
 @dataclass(frozen=True)

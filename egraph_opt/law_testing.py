@@ -1,0 +1,302 @@
+"""Generated tests of laws: build a law's examples, saturate with it alone, compare both sides in numbers.
+
+An example generator makes its operands with `Operands` and its terms with the operators' constructors::
+
+    def _examples(rng):
+        g = Operands(rng)
+        x = g.input((2, 3, 4))
+        yield g.fires(transpose(transpose(x, (1, 0, 2)), (1, 0, 2)))
+        yield g.near_miss(transpose(x, (1, 0, 2)), why="there is one transpose only")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+import onnxruntime
+from egglog import get_callable_args, get_callable_fn
+from onnx import TensorProto
+from onnx.reference import ReferenceEvaluator
+
+from egraph_opt import symbolic
+from egraph_opt.analysis import infer_operator
+from egraph_opt.extraction import extract
+from egraph_opt.folding import Constants
+from egraph_opt.inference import tensor_fact
+from egraph_opt.law import Example, Law, select
+from egraph_opt.lowering import Lowered, Term
+from egraph_opt.operators import leaf, operators
+from egraph_opt.pricing import Prices, original_choice, problem_of
+from egraph_opt.rebuilding import Choice, rebuild_graph
+from egraph_opt.naming import Namer
+from egraph_opt.saturation import saturate_terms
+from egraph_opt.snapshot import Snapshot
+from egraph_opt.terms import Tensor, cons, nil
+from egraph_opt.types import Dim, Fact
+
+FLOAT = TensorProto.FLOAT
+INT64 = TensorProto.INT64
+SIZES = ({"N": 1, "L": 7, "M": 3}, {"N": 3, "L": 12, "M": 5})
+"""What the symbolic dims of examples stand for when they are run."""
+
+
+@dataclass
+class Operands:
+    """The leaves of one family of examples: inputs and constants, with random elements."""
+
+    rng: np.random.Generator
+    values: list[ir.Value] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+
+    def input(self, shape: Sequence[Dim], dtype: int = FLOAT) -> Tensor:
+        """A graph input; dims are numbers or names of symbols (one of those in `SIZES`)."""
+        dims = ir.Shape([d if d is not None else ir.SymbolicDim(None) for d in shape])
+        kind = ir.TensorType(ir.DataType(dtype))
+        self.values.append(ir.Value(name=f"x{len(self.values)}", type=kind, shape=dims))
+        known = tuple(symbolic.symbol(d) if isinstance(d, str) else d for d in shape)
+        self.facts.append(Fact(dtype, known))
+        return leaf(len(self.values) - 1)  # type: ignore[no-any-return]
+
+    def constant(self, array: Any, dtype: int | None = None) -> Tensor:
+        """An initializer with the elements given; Python floats become float32."""
+        array = np.asarray(array)
+        if dtype is None and array.dtype == np.float64:
+            array = array.astype(np.float32)
+        tensor = ir.tensor(array, dtype=None if dtype is None else ir.DataType(dtype))
+        name = f"c{len(self.values)}"
+        value = ir.Value(name=name, type=ir.TensorType(tensor.dtype), shape=tensor.shape, const_value=tensor)  # type: ignore[arg-type]
+        self.values.append(value)
+        self.facts.append(tensor_fact(tensor))
+        return leaf(len(self.values) - 1)  # type: ignore[no-any-return]
+
+    def random(self, *shape: int) -> Tensor:
+        """A float32 constant with normally distributed elements."""
+        return self.constant(self.rng.standard_normal(shape).astype(np.float32))
+
+    def fires(self, term: Any, **limits: int) -> Example:
+        """An example to which the law applies; `limits` are those that the target publishes."""
+        return Example(term, True, "", tuple(sorted(limits.items())), self)
+
+    def near_miss(self, term: Any, why: str, **limits: int) -> Example:
+        """An example to which the law must not apply."""
+        return Example(term, False, why, tuple(sorted(limits.items())), self)
+
+
+def listed(*items: Any) -> Any:
+    """A list of operands, for `concat` and `variadic`."""
+    answer = nil()
+    for item in reversed(items):
+        answer = cons(item, answer)
+    return answer
+
+
+def _copy(value: ir.Value) -> ir.Value:
+    """The same leaf for another graph: a value belongs to one."""
+    return ir.Value(name=value.name, type=value.type, shape=value.shape, const_value=value.const_value)
+
+
+class _Builder:
+    """A term of an example, lowered."""
+
+    def __init__(self, operands: Operands, opset: int) -> None:
+        values = [_copy(v) for v in operands.values]
+        inputs = [v for v in values if v.const_value is None]
+        constants = [v for v in values if v.const_value is not None]
+        output = ir.Value(name="y")
+        graph = ir.Graph(
+            inputs, [output], nodes=[], initializers=constants, opset_imports={"": opset}, name="example"
+        )
+        tensors = {v: v.const_value for v in constants if v.const_value is not None}
+        self.lowered = Lowered(graph, opset, leaves=values, constants=Constants(tensors))
+        self.operands = operands
+        self.index: dict[Term, int] = {}
+        self.bundles: dict[int, tuple[Fact, ...]] = {}
+        self.declared = {op.function: op for op in operators().values()}
+
+    def add(self, term: Term, fact: Fact | None) -> int:
+        if term not in self.index:
+            self.index[term] = len(self.lowered.terms)
+            self.lowered.terms.append(term)
+            self.lowered.facts.append(fact)
+            self.lowered.names.append([])
+        return self.index[term]
+
+    def list_of(self, expression: Any) -> tuple[int, ...]:
+        items = []
+        while get_callable_fn(expression) == cons:
+            first, expression = get_callable_args(expression) or ()
+            items.append(self.term(first))
+        return tuple(items)
+
+    def term(self, expression: Any) -> int:
+        """The index of an expression (examples are small, so this descends into them)."""
+        operator = self.declared[get_callable_fn(expression)]
+        attributes: list[Any] = []
+        operands: list[Any] = []
+        facts: list[Fact] = []
+        for kind, argument in zip(operator.kinds, get_callable_args(expression) or (), strict=True):
+            if kind == "tensors":
+                operands.append(self.list_of(argument))
+                facts.extend(self.lowered.facts[k] for k in operands[-1])  # type: ignore[misc]
+            elif kind in ("tensor", "bundle"):
+                operands.append(self.term(argument))
+                if kind == "tensor":
+                    facts.append(self.lowered.facts[operands[-1]])  # type: ignore[arg-type]
+            else:
+                attributes.append(argument.value)
+        term = Term(operator.name, tuple(attributes), tuple(operands))
+        if operator.name == "leaf":
+            return self.add(term, self.operands.facts[attributes[0]])
+        if operator.name == "output":
+            return self.add(term, self.bundles[operands[0]][attributes[0]])
+        inferred = infer_operator(operator.name, self.lowered.opset, tuple(attributes), tuple(facts))
+        if operator.result == "bundle":
+            index = self.add(term, None)
+            self.bundles[index] = inferred
+            return index
+        return self.add(term, inferred)
+
+
+def lower_example(example: Example, opset: int = 17) -> Lowered:
+    """The term of an example as the engine takes it."""
+    builder = _Builder(example.operands, opset)
+    root = builder.term(example.term)
+    builder.lowered.outputs = [root]
+    fact = builder.lowered.facts[root]
+    assert fact is not None and fact.dtype > 0, f"the example is ill-typed: {example.term}"
+    output = builder.lowered.graph.outputs[0]
+    output.type = ir.TensorType(ir.DataType(fact.dtype))
+    output.shape = ir.Shape([d if isinstance(d, int) else None for d in fact.shape or ()])
+    return builder.lowered
+
+
+def _model(choice: Choice, opset: int) -> onnx.ModelProto:
+    graph = rebuild_graph(choice, 10, Namer(choice.lowered.graph))
+    return ir.to_proto(ir.Model(graph, ir_version=10))
+
+
+def _alternatives(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> list[Choice]:
+    """The root's class written by each of its nodes but the original one."""
+    root_node = int(snapshot.term_node[lowered.outputs[0]])
+    root = int(snapshot.node_class[root_node])
+    found = []
+    for node in np.flatnonzero(snapshot.node_class == root).tolist():
+        if node == root_node or not np.isfinite(prices.cost[node]):
+            continue
+        cost = prices.cost.copy()
+        cost[(snapshot.node_class == root) & (np.arange(snapshot.n_nodes) != node)] = np.inf
+        forced = Prices(cost, prices.tie, prices.folded)
+        solution = extract(problem_of(lowered, snapshot, forced), "auto")
+        found.append(Choice(lowered, snapshot, solution.choice, prices.folded))
+    return found
+
+
+def _prices(lowered: Lowered, snapshot: Snapshot) -> Prices:
+    from egraph_opt.cost import cost_model
+    from egraph_opt.pricing import price
+
+    return price(lowered, snapshot, cost_model("nodes"), {}, [], 1 << 30)
+
+
+def check_example(entry: Law, example: Example, opset: int = 17) -> int:
+    """Assert what an example says of a law; returns the number of alternatives that were compared.
+
+    Raises:
+        AssertionError: the law did not fire, or fired on a near-miss, or a side computes something else.
+    """
+    laws = tuple(law for law in select([entry.ruleset, *_rulesets(entry.partners)]) if law.key in (entry.key, *entry.partners))
+    lowered = lower_example(example, opset)
+    snapshot, report = saturate_terms(
+        lowered, laws, dict(example.limits), nodes=5000, rounds=3, seconds=60, strict=True
+    )
+    matched = report.matches.get(entry.key, 0)
+    if not example.fires:
+        assert matched == 0, f"{entry.key} fired where it must not ({example.why}): {example.term}"
+        return 0
+    assert matched > 0, f"{entry.key} did not fire: {example.term}"
+    prices = _prices(lowered, snapshot)
+    alternatives = _alternatives(lowered, snapshot, prices)
+    assert alternatives, f"{entry.key} fired and added nothing that can be written to the class of {example.term}"
+    original = _model(Choice(lowered, snapshot, original_choice(snapshot), prices.folded), opset)
+    for alternative in alternatives:
+        compare(original, _model(alternative, opset), entry.numerics == "bitwise")
+    return len(alternatives)
+
+
+def _rulesets(keys: Iterable[str]) -> list[str]:
+    return [key.rsplit(".", 1)[0] for key in keys]
+
+
+def _random_feeds(model: onnx.ModelProto, sizes: Mapping[str, int]) -> dict[str, np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(0)
+    feeds = {}
+    for value in model.graph.input:
+        kind = value.type.tensor_type
+        shape = [d.dim_value if d.HasField("dim_value") else sizes[d.dim_param] for d in kind.shape.dim]
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)
+        if np.issubdtype(dtype, np.floating):
+            feeds[value.name] = rng.standard_normal(shape).astype(dtype)
+        else:
+            feeds[value.name] = rng.integers(0, 2, shape).astype(dtype)
+    return feeds
+
+
+def _run(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return np.asarray(session.run(None, dict(feeds))[0])
+
+
+def compare(original: onnx.ModelProto, rewritten: onnx.ModelProto, bitwise: bool) -> None:
+    """Assert that two models compute the same: in onnxruntime, and for floats in float64 by ONNX's reference.
+
+    Raises:
+        AssertionError: they differ.
+    """
+    onnx.checker.check_model(rewritten, full_check=True)
+    names = {d.dim_param for v in original.graph.input for d in v.type.tensor_type.shape.dim if d.dim_param}
+    for sizes in SIZES if names else SIZES[:1]:
+        feeds = _random_feeds(original, sizes)
+        a, b = _run(original, feeds), _run(rewritten, feeds)
+        assert a.shape == b.shape and a.dtype == b.dtype, f"{a.dtype}{a.shape} became {b.dtype}{b.shape}"
+        if bitwise or not np.issubdtype(a.dtype, np.floating):
+            np.testing.assert_array_equal(a, b)
+        else:
+            scale = float(np.nanmax(np.abs(a), initial=0))
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4 * scale + 1e-6)
+        doubled = [_in_float64(m) for m in (original, rewritten)]
+        wide = {k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in feeds.items()}
+        x, y = (np.asarray(ReferenceEvaluator(m).run(None, wide)[0]) for m in doubled)
+        if np.issubdtype(x.dtype, np.floating):
+            # Constants that were folded have been rounded to float32 once.
+            np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6 * (1 + float(np.nanmax(np.abs(x), initial=0))))
+        else:
+            np.testing.assert_array_equal(x, y)
+
+
+def _in_float64(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A model with float64 in the place of float32."""
+    wide = onnx.ModelProto()
+    wide.CopyFrom(model)
+    for value in (*wide.graph.input, *wide.graph.output, *wide.graph.value_info):
+        if value.type.tensor_type.elem_type == TensorProto.FLOAT:
+            value.type.tensor_type.elem_type = TensorProto.DOUBLE
+    tensors = list(wide.graph.initializer)
+    for node in wide.graph.node:
+        for attribute in node.attribute:
+            if attribute.name == "to" and attribute.i == TensorProto.FLOAT:
+                attribute.i = TensorProto.DOUBLE
+            if attribute.HasField("t"):
+                tensors.append(attribute.t)
+    for tensor in tensors:
+        if tensor.data_type == TensorProto.FLOAT:
+            array = onnx.numpy_helper.to_array(tensor).astype(np.float64)
+            tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
+    return wide

@@ -4,9 +4,9 @@
 
 - `interface`: names and types of inputs and outputs.
 - `checking`: ONNX's checker.
-- `sizes`, `inputs`, `planning`, `overriding`: what to run a model on.
+- `sizes`, `inputs`, `planning`, `branches`, `overriding`: what to run a model on.
 - `execution`: ONNX Runtime with its graph optimisations off.
-- `comparison`: tolerances.
+- `runs`, `comparison`: both models on the same inputs; tolerances.
 - `stability`, `determinism`: where the original itself does not settle what the outputs are.
 - `verifier`: all of it in order.
 """
@@ -14,7 +14,8 @@
 from egraph_opt.verification.execution import ExecutionError, Session, load
 from egraph_opt.verification.inputs import UnsupportedInputError, random_inputs
 from egraph_opt.verification.interface import interface
-from egraph_opt.verification.verifier import SKIPPED, Verification, verify
+from egraph_opt.verification.result import SKIPPED, Verification
+from egraph_opt.verification.verifier import verify
 
 __all__ = [
     "SKIPPED",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ Value = Any
 
 PROTOBUF_LIMIT = 2**31 - 1
 SILENT = 4
+_CODE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
 
 _ORT_ERRORS: tuple[type[Exception], ...] = tuple(
     kind for kind in vars(_state).values() if isinstance(kind, type) and issubclass(kind, Exception)
@@ -173,5 +175,4 @@ def _array(value: onnxruntime.OrtValue) -> Value:
 def _message(error: BaseException) -> str:
     """The first line of what ONNX Runtime says, without its code."""
     text = str(error).strip() or type(error).__name__
-    first = text.splitlines()[0]
-    return first.rsplit("] : ", 1)[-1] if first.startswith("[ONNXRuntimeError]") else first
+    return _CODE.sub("", text.splitlines()[0])

@@ -10,10 +10,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from egraph_opt.verification.interface import ValueSpec, interface
+from egraph_opt.verification.interface import FLOATS, ValueSpec, interface
 from egraph_opt.verification.sizes import Ranges, candidates, shape_of
 
-Distribution = Literal["normal", "uniform", "ones"]
+Distribution = Literal["normal", "uniform", "ones", "smooth", "large"]
 Integers = tuple[int, int]
 Value = Any
 
@@ -21,13 +21,6 @@ INTEGERS: Integers = (0, 7)
 """Integer inputs are small and not negative unless told otherwise: most are indices."""
 WORDS = ("", "a", "b", "onnx", "Graph", "x y", "0", "1.5", "-3", "été", "long words as well")
 BYTES = frozenset({TensorProto.INT8, TensorProto.UINT8})
-FLOATS = frozenset(
-    {
-        TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16,
-        TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ,
-        TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ,
-    }
-)  # fmt: skip
 SEQUENCE_LENGTH = 3
 
 
@@ -55,7 +48,8 @@ def random_inputs(
         seed: another seed, other values.
         sizes: numbers for symbolic dims, by name (``<input>.<axis>`` for a dim without a name); those left
             out get 2 if they lead an input, else 32 or a multiple of it.
-        distribution: of floats: "normal" (mean 0, variance 1), "uniform" ([0, 1)) or "ones".
+        distribution: of floats: "normal" (mean 0, variance 1), "uniform" ([0, 1)), "ones", "smooth" (waves,
+            as in images and sound) or "large" (normal, times 20).
         integers: least and largest value of integer inputs, for all or by name; 8-bit integers take their
             whole range unless they are named.
         assume: least and largest value by name of input; floats are uniform in it.
@@ -101,7 +95,8 @@ def random_tensor(
     """One tensor of a specification's dtype; see `random_inputs` for the arguments."""
     if spec.dtype == TensorProto.STRING:
         words = np.array(WORDS, dtype=object)
-        return words[generator.integers(0, len(WORDS), tuple(shape))].reshape(shape)
+        drawn = words[generator.integers(0, len(WORDS), tuple(shape))]
+        return np.asarray(drawn, dtype=object).reshape(shape)
     if spec.dtype == TensorProto.BOOL:
         low, high = (int(bool(bounds[0])), int(bool(bounds[1]))) if bounds else (0, 1)
         return generator.integers(low, high, tuple(shape), endpoint=True).astype(np.bool_).reshape(shape)
@@ -150,6 +145,23 @@ def _floats(
             return generator.random(tuple(shape))
         case "ones":
             return np.ones(tuple(shape))
+        case "large":
+            return 20 * generator.standard_normal(tuple(shape))
+        case "smooth":
+            return _waves(generator, shape)
+
+
+def _waves(generator: np.random.Generator, shape: Sequence[int]) -> Any:
+    """A product of one wave along each axis, of a few periods and any phase, with a little noise."""
+    waves: Any = 0.05 * generator.standard_normal(tuple(shape))
+    product: Any = 1.0
+    for axis, length in enumerate(shape):
+        if length > 1:
+            phase = 2 * np.pi * (generator.uniform(0.5, 4) * np.arange(length) / length + generator.random())
+            along = [1] * len(shape)
+            along[axis] = length
+            product = product * np.cos(phase).reshape(along)
+    return waves + product
 
 
 def _whole_range(dtype: int) -> Integers:

@@ -13,11 +13,25 @@ from egraph_opt.verification.sizes import Ranges, Sizes, candidates, variations
 
 Run = Callable[[Mapping[str, Value]], list[Value]]
 
-FIRST_RANGES: tuple[Integers, ...] = ((0, 7), (0, 1), (1, 1), (0, 0))
+FIRST_RANGES: tuple[Integers, ...] = ((0, 1), (1, 1), (0, 0), (0, 7))
+"""The first runs nearly everywhere: as token types, flags, and most tables have two rows."""
 WIDER_RANGES: tuple[Integers, ...] = ((0, 255), (0, 63), (0, 7), (0, 1))
 RANKS = (2, 3, 4, 1, 0)
-ATTEMPTS: Mapping[Distribution, int] = {"normal": 240, "uniform": 40, "ones": 40}
+ATTEMPTS: Mapping[Distribution, int] = {"normal": 400, "uniform": 40, "ones": 40}
 """Attempts to find inputs that run at all, by the distribution of floats."""
+
+
+SHAPE_LIKE = 8
+"""A fixed number of integers up to this one may be a shape: large values would ask for huge tensors."""
+
+
+def _is_index(spec: ValueSpec) -> bool:
+    if spec.shape is None:
+        return False
+    count = 1
+    for dim in spec.shape:
+        count *= dim if isinstance(dim, int) else SHAPE_LIKE + 1
+    return count > SHAPE_LIKE
 
 
 @dataclass(frozen=True)
@@ -65,14 +79,12 @@ class Search:
 
     def _attempts(self) -> Iterator[tuple[Sizes, int, dict[str, Integers]]]:
         ranks = RANKS if any(spec.shape is None for spec in self.specs) else (1,)
-        names = [spec.name for spec in self.specs if is_integer(spec)]
-        for sizes in candidates(self.specs, self.assume):
-            for rank in ranks:
-                if names:
-                    for integers in FIRST_RANGES:
-                        yield sizes, rank, dict.fromkeys(names, integers)
-                else:
-                    yield sizes, rank, {}
+        assumed = self.assume or {}
+        names = [spec.name for spec in self.specs if is_integer(spec) and spec.name not in assumed]
+        for integers in FIRST_RANGES if names else FIRST_RANGES[:1]:
+            for sizes in candidates(self.specs, self.assume):
+                for rank in ranks:
+                    yield sizes, rank, dict.fromkeys(names, integers)
 
     def _runs(
         self, sizes: Sizes, integers: Mapping[str, Integers], distribution: Distribution, rank: int
@@ -98,11 +110,16 @@ class Search:
     ) -> dict[str, Integers]:
         """The widest ranges that still run: small indices would not see most of a table."""
         current = dict(integers)
-        together = dict.fromkeys(current, WIDER_RANGES[0])
-        if not current or self._runs(sizes, together, distribution, rank):
+        tried = {
+            spec.name: WIDER_RANGES if _is_index(spec) else FIRST_RANGES[-1:]
+            for spec in self.specs
+            if spec.name in integers
+        }
+        together = {name: wider[0] for name, wider in tried.items()}
+        if not tried or self._runs(sizes, together, distribution, rank):
             return together
-        for name in integers:
-            for wider in WIDER_RANGES:
+        for name, ranges in tried.items():
+            for wider in ranges:
                 if wider[1] <= current[name][1]:
                     break
                 if self._runs(sizes, {**current, name: wider}, distribution, rank):

@@ -10,7 +10,7 @@ import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from egraph_opt.verification.interface import ValueSpec
+from egraph_opt.verification.interface import FLOATS, ValueSpec
 
 Sizes = dict[str, int]
 Ranges = Mapping[str, tuple[float, float]]
@@ -25,7 +25,10 @@ ANONYMOUS = frozenset({"", "?", "-1", "None", "none", "unk", "unknown"})
 """Names that exporters give to several dims at once though they may differ."""
 MAX_ELEMENTS = 2**22
 """Assignments that make an input larger than this are left out."""
-MAX_CANDIDATES = 120
+ENLARGEMENTS = (64, 16, 4)
+MAX_ENLARGED = 2**18
+MAX_CANDIDATES = 160
+MAX_ALONE = 4
 
 
 def dim_name(spec: ValueSpec, axis: int) -> str | None:
@@ -76,8 +79,7 @@ def candidates(specs: Sequence[ValueSpec], bounds: Ranges | None = None) -> Iter
         return
     seen: set[tuple[int, ...]] = set()
     for scale in SCALES:
-        for batch, distinct in ((2, True), (2, False), (1, True), (1, False), (scale, False)):
-            sizes = _fill(leads, scale, batch, distinct)
+        for sizes in _patterns(leads, scale):
             for with_expressions in (True, False):
                 chosen = _bounded(_derive(sizes) if with_expressions else sizes, bounds)
                 key = tuple(chosen.values())
@@ -123,6 +125,30 @@ def variations(
     return current if current != base else None
 
 
+def enlarged(specs: Sequence[ValueSpec], sizes: Sizes) -> Sizes:
+    """The same assignment with all dims but the leading ones larger, as long as the inputs stay small."""
+    leads = symbols(specs)
+    # The cost of attention grows with the square of the length: tokens are not multiplied as samples are.
+    tokens = any(spec.dtype not in FLOATS for spec in specs if spec.shape is None or spec.shape)
+    for factor in ENLARGEMENTS[-1:] if tokens else ENLARGEMENTS:
+        larger = {name: size if leads.get(name, True) else factor * size for name, size in sizes.items()}
+        if _affordable(specs, larger, MAX_ENLARGED):
+            return larger
+    return sizes
+
+
+def _patterns(leads: Mapping[str, bool], scale: int) -> Iterator[Sizes]:
+    for batch in BATCHES:
+        yield _fill(leads, scale, batch, True)
+        yield _fill(leads, scale, batch, False)
+    yield _fill(leads, scale, scale, False)
+    # A batch need not lead: a recurrent state is [layers, batch, hidden].
+    others = [name for name, leading in leads.items() if not leading]
+    if 1 < len(others) <= MAX_ALONE:
+        for name in others:
+            yield {**dict.fromkeys(leads, BATCHES[0]), name: scale}
+
+
 def _fill(leads: Mapping[str, bool], scale: int, batch: int, distinct: bool) -> Sizes:
     sizes: Sizes = {}
     counts = {True: 0, False: 0}
@@ -142,7 +168,7 @@ def _bounded(sizes: Sizes, bounds: Ranges | None) -> Sizes:
     }
 
 
-def _affordable(specs: Sequence[ValueSpec], sizes: Sizes) -> bool:
+def _affordable(specs: Sequence[ValueSpec], sizes: Sizes, limit: int = MAX_ELEMENTS) -> bool:
     for spec in specs:
         count = 1
         dynamic = False
@@ -150,7 +176,7 @@ def _affordable(specs: Sequence[ValueSpec], sizes: Sizes) -> bool:
             name = dim_name(spec, axis)
             dynamic = dynamic or name is not None
             count *= int(dim) if name is None else sizes[name]  # type: ignore[arg-type]
-        if dynamic and count > MAX_ELEMENTS:
+        if dynamic and count > limit:
             return False
     return True
 

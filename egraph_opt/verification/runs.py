@@ -1,0 +1,257 @@
+"""Runs of an original and an optimized model on the same inputs, and what they have shown so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from egraph_opt.verification.comparison import TOLERANCES, compare, leaves, widened
+from egraph_opt.verification.determinism import random_operators
+from egraph_opt.verification.execution import ExecutionError, LoadedModel, Session, Value
+from egraph_opt.verification.interface import Interface, ValueSpec, interface
+from egraph_opt.verification.sizes import Sizes, dim_name
+from egraph_opt.verification.stability import UNSTABLE, Perturbed, judge, reproduces
+
+TELLING = 100.0
+"""An output below so many times the absolute tolerance tells little about relative errors."""
+
+
+class MismatchError(Exception):
+    """The models differ; the message says where."""
+
+
+class NotComparableError(Exception):
+    """The models cannot be compared; the message says why."""
+
+
+@dataclass
+class _Seen:
+    """What has been seen of one output tensor of the original."""
+
+    elements: int = 0
+    unstable: int = 0
+    largest: float = 0.0
+    first: Any = None
+    varies: bool = False
+    floor: float = 0.0
+
+    def look(self, leaf: Any) -> None:
+        if not isinstance(leaf, np.ndarray) or leaf.size == 0:
+            return
+        flat = leaf.reshape(-1)
+        if self.first is None:
+            self.first = flat[0]
+        if not self.varies:
+            same = (flat == self.first) | ((flat != flat) & (self.first != self.first))
+            self.varies = not bool(np.all(same))
+        if leaf.dtype in TOLERANCES:
+            self.floor = TELLING * TOLERANCES[leaf.dtype].atol
+            magnitude = np.abs(widened(flat))
+            self.largest = max(
+                self.largest, float(np.max(magnitude, initial=0, where=np.isfinite(magnitude)))
+            )
+
+    @property
+    def says_little(self) -> str:
+        """Why a wrong model might give the same output; empty if there is no reason."""
+        if self.elements > 1 and not self.varies:
+            return "constant"
+        return "tiny" if self.largest < self.floor else ""
+
+
+@dataclass
+class Runs:
+    """Two sessions, and what was found of every output.
+
+    Raises (on construction):
+        NotComparableError: ONNX Runtime does not load the original.
+        MismatchError: it loads the original, but not the optimized model.
+    """
+
+    before: LoadedModel
+    after: LoadedModel
+    seed: int
+    compared: int = 0
+    absolute: float = 0.0
+    relative: float = 0.0
+    notes: list[str] = field(default_factory=list)
+    _seen: dict[str, _Seen] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        try:
+            self.original = Session(self.before)
+        except ExecutionError as error:
+            raise NotComparableError(f"ONNX Runtime does not load the original: {error}") from error
+        try:
+            self.optimized = Session(self.after)
+        except ExecutionError as error:
+            raise MismatchError(
+                f"ONNX Runtime loads the original, but not the optimized model: {error}"
+            ) from error
+        self.random = random_operators(self.before.proto)
+        self._perturbed = Perturbed(self.before, self.original.run, self.seed)
+        self._declared: tuple[Interface, Interface] = (
+            interface(self.before.proto),
+            interface(self.after.proto),
+        )
+
+    def compare(
+        self, feeds: Mapping[str, Value], sizes: Sizes, where: str, *, must_reproduce: bool = False
+    ) -> bool:
+        """Runs both models and compares all outputs.
+
+        Args:
+            feeds: inputs by name.
+            sizes: the numbers that symbolic dims have in them.
+            where: what this run is, for messages.
+            must_reproduce: inputs on which the original is random are left out, instead of a verdict.
+
+        Returns:
+            False if the original does not accept these inputs (or is random on them).
+
+        Raises:
+            MismatchError: outputs differ, or the optimized model does not run.
+            NotComparableError: the original gives other outputs each time.
+        """
+        try:
+            expected = self.original.run(feeds)
+        except ExecutionError:
+            return False
+        where += f", sizes {sizes_text(sizes)}" if sizes else ""
+        try:
+            results = self.optimized.run(feeds)
+        except ExecutionError as error:
+            raise MismatchError(f"the optimized model does not run ({where}): {error}") from error
+        self._compare_declared(results, sizes, where)
+        names = self.original.output_names
+        if self.random:
+            _compare_types(names, expected, results, where)
+        else:
+            found = self._differences(names, expected, results)
+            if found and not self._excused(found, feeds, expected, where, must_reproduce):
+                return False
+        self.compared += 1
+        return True
+
+    def finish(self) -> None:
+        """What can be said only after all runs.
+
+        Raises:
+            MismatchError: most of an output was excused, so that nothing was verified.
+            NotComparableError: the models are random.
+        """
+        if self.random:
+            raise NotComparableError(
+                f"random operators: {', '.join(self.random[:3])}; "
+                f"types of outputs agree in {self.compared} runs"
+            )
+        for path, seen in sorted(self._seen.items()):
+            if seen.unstable > UNSTABLE * seen.elements:
+                raise MismatchError(
+                    f"output {path!r} differs, and the original itself changes {seen.unstable} of its "
+                    f"{seen.elements} elements under a perturbation of one unit in the last place"
+                )
+
+    def uninformative(self) -> dict[str, str]:
+        """Outputs that say little so far, with the reason: "constant" or "tiny"."""
+        return {path: seen.says_little for path, seen in sorted(self._seen.items()) if seen.says_little}
+
+    def _differences(
+        self, names: Sequence[str], expected: Sequence[Value], results: Sequence[Value]
+    ) -> list[tuple[str, Any, Any]]:
+        found: list[tuple[str, Any, Any]] = []
+        for name, before, after in zip(names, expected, results, strict=True):
+            a, b = leaves(name, before), leaves(name, after)
+            for path in [*a, *(path for path in b if path not in a)]:
+                difference = compare(a.get(path), b.get(path))
+                seen = self._seen.setdefault(path, _Seen())
+                seen.elements += difference.elements
+                seen.look(a.get(path))
+                self.absolute = max(self.absolute, difference.absolute)
+                self.relative = max(self.relative, difference.relative)
+                if not difference.agrees:
+                    found.append((path, a.get(path), b.get(path)))
+        return found
+
+    def _excused(
+        self,
+        found: Sequence[tuple[str, Any, Any]],
+        feeds: Mapping[str, Value],
+        expected: Sequence[Value],
+        where: str,
+        must_reproduce: bool,
+    ) -> bool:
+        """Whether the original moves as much by itself; False if it is random and that is no verdict."""
+        names = self.original.output_names
+        again = reproduces(expected, self.original.run(feeds), names)
+        if again and must_reproduce:
+            return False
+        if again:
+            raise NotComparableError(f"the original gives other outputs each time: {again}")
+        by_inputs, by_weights = (
+            [_by_path(names, outputs) for outputs in samples] for samples in self._perturbed.outputs(feeds)
+        )
+        for path, a, b in found:
+            judgement = judge(a, b, [s.get(path) for s in by_inputs], [s.get(path) for s in by_weights])
+            if judgement.message:
+                raise MismatchError(f"output {path!r} ({where}): {judgement.message}")
+            self._seen[path].unstable += judgement.unstable
+        paths = ", ".join(repr(path) for path, *_ in found)
+        self.notes.append(
+            f"at {where}: {paths} differ, but no more than the original does under a perturbation of its "
+            "inputs and weights by one unit in the last place"
+        )
+        return True
+
+    def _compare_declared(self, results: Sequence[Value], sizes: Sizes, where: str) -> None:
+        """A declared shape of the optimized model has to be true, unless the original says the same."""
+        before, after = self._declared
+        for old, new, value in zip(before.outputs, after.outputs, results, strict=True):
+            if old.shape == new.shape or new.shape is None or not isinstance(value, np.ndarray):
+                continue
+            if not _fits(new, value.shape, sizes):
+                raise MismatchError(
+                    f"output {new.name!r} ({where}) is declared {list(new.shape)}, "
+                    f"but has shape {list(value.shape)}"
+                )
+
+
+def sizes_text(sizes: Sizes) -> str:
+    """An assignment of symbolic dims for people."""
+    return ", ".join(f"{name}={size}" for name, size in sizes.items())
+
+
+def _by_path(names: Sequence[str], outputs: Sequence[Value]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in zip(names, outputs, strict=True):
+        found.update(leaves(name, value))
+    return found
+
+
+def _compare_types(
+    names: Sequence[str], expected: Sequence[Value], results: Sequence[Value], where: str
+) -> None:
+    for name, before, after in zip(names, expected, results, strict=True):
+        one, other = _type(before), _type(after)
+        if one != other:
+            raise MismatchError(f"output {name!r} ({where}): was {one} and is {other}")
+
+
+def _type(value: Value) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{list(value.shape)}"
+    return type(value).__name__
+
+
+def _fits(spec: ValueSpec, shape: tuple[int, ...], sizes: Sizes) -> bool:
+    if spec.shape is None or len(spec.shape) != len(shape):
+        return spec.shape is None
+    for axis, (declared, real) in enumerate(zip(spec.shape, shape, strict=True)):
+        name = dim_name(spec, axis)
+        known = declared if name is None else sizes.get(name, real)
+        if known != real:
+            return False
+    return True

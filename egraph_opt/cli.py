@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -161,8 +162,11 @@ def optimize(
         from egraph_opt.pipeline import Limits
         from egraph_opt.pipeline import optimize as run
 
-        given = {"nodes": limit_nodes, "seconds": limit_seconds}
-        limits = Limits(**{name: value for name, value in given.items() if value is not None})
+        limits = Limits()
+        if limit_nodes is not None:
+            limits = replace(limits, nodes=limit_nodes)
+        if limit_seconds is not None:
+            limits = replace(limits, seconds=limit_seconds)
         with _progress(Console(stderr=True)) as progress:
             result = run(
                 source,

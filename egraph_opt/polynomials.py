@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 Atom = tuple[Any, ...]
-"""``("name", str)``, ``("floor", p, q)`` for ``floor(p / q)``, or ``("max", p, ...)`` for ``max(0, p, ...)``."""
+"""``("name", str)``, ``("floor", p, q)`` (``floor(p / q)``) or ``("max", p, ...)`` (``max(0, p, ...)``)."""
 
 Monomial = tuple[tuple[Atom, int], ...]
 Poly = tuple[tuple[Monomial, int], ...]
@@ -28,7 +28,7 @@ _MEMO = 1 << 14
 _MAX_TERMS = 40
 
 
-class TooLarge(ArithmeticError):
+class TooLargeError(ArithmeticError):
     """The expression has too many terms to be worth keeping."""
 
 
@@ -58,7 +58,7 @@ def _of_atom(atom: Atom) -> Poly:
 
 def _sealed(terms: Mapping[Monomial, int]) -> Poly:
     if len(terms) > _MAX_TERMS:
-        raise TooLarge
+        raise TooLargeError
     return tuple(sorted((m, c) for m, c in terms.items() if c))
 
 
@@ -88,7 +88,7 @@ def _times(a: Monomial, b: Monomial) -> Monomial:
 @lru_cache(_MEMO)
 def multiply(p: Poly, q: Poly) -> Poly:
     if len(p) * len(q) > _MAX_TERMS**2:
-        raise TooLarge
+        raise TooLargeError
     terms: dict[Monomial, int] = {}
     for m, c in p:
         for n, d in q:
@@ -121,7 +121,7 @@ def _leading(p: Poly) -> tuple[Monomial, int]:
 
 @lru_cache(_MEMO)
 def exact_quotient(p: Poly, q: Poly) -> Poly | None:
-    """``p / q`` where it is a polynomial with integer coefficients, else None.  ``q`` is taken to be not zero."""
+    """``p / q`` where it is a polynomial with integer coefficients, else None; ``q`` is taken to be not 0."""
     if not q:
         return None
     lead, factor = _leading(q)
@@ -192,7 +192,7 @@ def _is_floor_by_int(term: tuple[Monomial, int]) -> bool:
 def extremum(kind: str, arguments: Iterable[Poly]) -> Poly:
     """The largest (kind "max") or smallest ("min") of the arguments.
 
-    There are only atoms ``max(0, p, ...)``: ``max(a, b) = a + max(0, b - a)`` and ``min(a, b) = -max(-a, -b)``.
+    Its atoms are ``max(0, p, ...)``: ``max(a, b) = a + max(0, b - a)`` and ``min(a, b) = -max(-a, -b)``.
     Which argument is taken out depends on differences alone, so ``c + max(a, b)`` is ``max(a + c, b + c)``.
     """
     if kind == "max":
@@ -208,7 +208,7 @@ def _maximum(arguments: tuple[Poly, ...]) -> Poly:
             kept = [k for k in kept if not _at_least(p, k)]
             kept.append(p)
     if len(kept) > _MAX_ARGUMENTS:
-        raise TooLarge
+        raise TooLargeError
     pivots = [(tuple(sorted(subtract(p, pivot) for p in kept if p != pivot)), pivot) for pivot in kept]
     others, pivot = min(pivots)
     return add(pivot, _of_atom(("max", *others))) if others else pivot

@@ -2,8 +2,9 @@
 
 A dim is an int, None (unknown) or the text of an expression in symbols, such as ``(L + 1)//2``.  Equal texts
 mean equal numbers, and expressions that are equal by the rules of :mod:`egraph_opt.polynomials` have equal
-texts.  The text follows Python's grammar and precedence (``+ - * // **`` and ``max``; a minimum is written
-with it: ``min(L, 5)`` is ``L - max(0, L - 5)``); ``//`` rounds down.  A declared name that is no plain identifier is one symbol in backticks: ```2*L+1```.
+texts.  The text follows Python's grammar and precedence (``+ - * // **`` and ``max``); ``//`` rounds down, and
+``min(L, 5)`` is ``L - max(0, L - 5)``.  A declared name that is no plain identifier is one symbol in backticks:
+```2*L+1```.
 
 Assumed is that every symbol is an integer >= 0 (a dim may be 0: empty tensors exist), and that a divisor is
 not zero where the model runs at all.  An expression that grows too long becomes None.
@@ -17,13 +18,13 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from . import polynomials as poly
+from .dim_text import parse
 from .polynomials import Poly
 from .types import Dim
 
 _MEMO = 1 << 15
 _MAX_TEXT = 240
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_][A-Za-z0-9_]*)|`((?:[^`]|``)*)`|(\*\*|//|[-+*(),]))")
 
 
 def symbol(name: str) -> str:
@@ -125,7 +126,7 @@ def is_at_least(a: Dim, b: Dim) -> bool:
 
 @lru_cache(_MEMO)
 def is_limited(a: Dim, b: Dim, least: int) -> bool:
-    """Provably ``a`` is ``b``, or one of some numbers that are at least ``least`` where ``b`` is above them."""
+    """``a`` is ``b``, or ``min(b, c, ...)`` where all of ``c, ...`` are provably at least ``least``."""
     return a is not None and b is not None and poly.is_limited(_parsed(a), _parsed(b), least)
 
 
@@ -141,19 +142,19 @@ def evaluate(dim: Dim, bindings: Mapping[str, int]) -> int:
         return dim
     if dim is None:
         raise ValueError("an unknown dim has no value")
-    return poly.evaluate(_parse(dim), bindings)
+    return poly.evaluate(parse(dim), bindings)
 
 
 def symbols(dim: Dim) -> frozenset[str]:
     """The names of the symbols in ``dim``, as they were declared."""
-    return poly.names(_parse(dim)) if isinstance(dim, str) else frozenset()
+    return poly.names(parse(dim)) if isinstance(dim, str) else frozenset()
 
 
 def canonical(text: str) -> Dim:
     """The dim that an expression in this module's grammar means; ValueError if it is not in the grammar."""
     try:
-        return _settled(_parse(text))
-    except poly.TooLarge:
+        return _settled(parse(text))
+    except poly.TooLargeError:
         return None
 
 
@@ -172,7 +173,7 @@ def _binary(function: Callable[[Poly, Poly], Poly | None], a: Dim, b: Dim) -> Di
     try:
         result = function(_parsed(a), _parsed(b))
         return None if result is None else _settled(result)
-    except poly.TooLarge:
+    except poly.TooLargeError:
         return None
 
 
@@ -194,7 +195,7 @@ def _bounds(a: int | str) -> tuple[int | None, int | None]:
 
 
 def _parsed(a: int | str) -> Poly:
-    return poly.from_int(a) if isinstance(a, int) else _parse(a)
+    return poly.from_int(a) if isinstance(a, int) else parse(a)
 
 
 @lru_cache(_MEMO)
@@ -239,96 +240,5 @@ def _atom(atom: poly.Atom) -> str:
 def _long_text(p: Poly) -> Dim:
     text = _text(p)
     if text is None:
-        raise poly.TooLarge
+        raise poly.TooLargeError
     return text
-
-
-@lru_cache(_MEMO)
-def _parse(text: str) -> Poly:
-    return _Parser(text).whole()
-
-
-class _Parser:
-    """Recursive descent over one text; as deep as the text nests, which its length bounds."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._tokens: list[tuple[str, str]] = []
-        position = 0
-        end = len(text.rstrip())
-        while position < end:
-            match = _TOKEN.match(text, position)
-            if match is None:
-                raise ValueError(f"not a dimension: {text!r}")
-            number, name, quoted, sign = match.groups()
-            if quoted is not None:
-                self._tokens.append(("quoted", quoted.replace("``", "`")))
-            elif number is not None:
-                self._tokens.append(("number", number))
-            else:
-                self._tokens.append(("name", name) if name is not None else ("sign", sign))
-            position = match.end()
-        self._next = 0
-
-    def whole(self) -> Poly:
-        result = self._sum()
-        if self._next != len(self._tokens):
-            raise ValueError(f"not a dimension: {self._text!r}")
-        return result
-
-    def _take(self, *signs: str) -> str | None:
-        if self._next < len(self._tokens):
-            kind, text = self._tokens[self._next]
-            if kind == "sign" and text in signs:
-                self._next += 1
-                return text
-        return None
-
-    def _sum(self) -> Poly:
-        result = self._product()
-        while sign := self._take("+", "-"):
-            right = self._product()
-            result = poly.add(result, right) if sign == "+" else poly.subtract(result, right)
-        return result
-
-    def _product(self) -> Poly:
-        result = self._power()
-        while sign := self._take("*", "//"):
-            right = self._power()
-            result = poly.multiply(result, right) if sign == "*" else poly.floor_quotient(result, right)
-        return result
-
-    def _power(self) -> Poly:
-        if self._take("-"):
-            return poly.scale(self._power(), -1)
-        base = self._operand()
-        if not self._take("**"):
-            return base
-        result = poly.from_int(1)
-        for _ in range(int(self._pop()[1])):
-            result = poly.multiply(result, base)
-        return result
-
-    def _pop(self) -> tuple[str, str]:
-        if self._next >= len(self._tokens):
-            raise ValueError(f"not a dimension: {self._text!r}")
-        self._next += 1
-        return self._tokens[self._next - 1]
-
-    def _operand(self) -> Poly:
-        kind, text = self._pop()
-        if kind == "number":
-            return poly.from_int(int(text))
-        if kind == "quoted" or (kind == "name" and text not in ("max", "min")):
-            return poly.from_name(text)
-        arguments: list[Poly] = []
-        if kind == "name" and self._take("(") is None:
-            raise ValueError(f"not a dimension: {self._text!r}")
-        if kind == "sign" and text != "(":
-            raise ValueError(f"not a dimension: {self._text!r}")
-        arguments.append(self._sum())
-        while kind == "name" and self._take(","):
-            arguments.append(self._sum())
-        if self._take(")") is None:
-            raise ValueError(f"not a dimension: {self._text!r}")
-        return poly.extremum(text, arguments) if kind == "name" else arguments[0]

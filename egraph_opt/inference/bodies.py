@@ -38,7 +38,8 @@ def agreed(a: Fact, b: Fact) -> Fact:
     """What is true of a value that is one of the two."""
     shape = None
     if a.shape is not None and b.shape is not None and len(a.shape) == len(b.shape):
-        shape = tuple(x if symbolic.known_equal(x, y) else None for x, y in zip(a.shape, b.shape, strict=True))
+        pairs = zip(a.shape, b.shape, strict=True)
+        shape = tuple(x if symbolic.known_equal(x, y) else None for x, y in pairs)
     value = a.value if a.value == b.value else None
     data = a.data if a.data == b.data else None
     splat = a.splat if a.splat == b.splat and a.dtype == b.dtype else None
@@ -79,7 +80,7 @@ def captured(node: ir.Node) -> list[ir.Value]:
     """The values from outside that bodies of the node use, nested ones included, once each, in order."""
     inside: set[ir.Value] = set()
     used: dict[ir.Value, None] = {}
-    stack = [attribute_graph for attribute_graph in _graphs(node)]
+    stack = _graphs(node)
     while stack:
         graph = stack.pop()
         inside.update(graph.inputs)
@@ -107,4 +108,4 @@ def _type_bytes(fact: Fact) -> bytes:
     shape: tuple[Dim, ...] | None = None
     if fact.shape is not None:
         shape = tuple(d if isinstance(d, int) else None for d in fact.shape)
-    return onnx.helper.make_tensor_type_proto(fact.dtype, shape).SerializeToString()
+    return bytes(onnx.helper.make_tensor_type_proto(fact.dtype, shape).SerializeToString())

@@ -1,7 +1,8 @@
 """What a formula sees of one node, and the table of formulas.
 
 A formula is a function of a :class:`Call`.  It answers one :class:`~egraph_opt.types.Fact` per output, as far
-as it knows (a missing one is unknown), and raises :class:`Contradiction` where the operands cannot be right.
+as it knows (a missing one is unknown), and raises :class:`ContradictionError` where the operands cannot be
+right.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ FORMULAS: dict[str, Formula] = {}
 """Formula by operator of the default domain."""
 
 
-class Contradiction(ValueError):
+class ContradictionError(ValueError):
     """The operands and attributes of a node cannot go together."""
 
 
@@ -52,13 +53,13 @@ class Call:
     def integer(self, name: str, default: int) -> int:
         value = self.attributes.get(name, default)
         if not isinstance(value, int):
-            raise Contradiction(f"attribute {name} is no integer")
+            raise ContradictionError(f"attribute {name} is no integer")
         return value
 
     def number(self, name: str, default: float) -> float:
         value = self.attributes.get(name, default)
         if not isinstance(value, int | float):
-            raise Contradiction(f"attribute {name} is no number")
+            raise ContradictionError(f"attribute {name} is no number")
         return float(value)
 
     def text(self, name: str, default: str) -> str:
@@ -71,11 +72,11 @@ class Call:
         if value is None:
             return None
         if not isinstance(value, tuple) or not all(isinstance(v, int) for v in value):
-            raise Contradiction(f"attribute {name} is no list of integers")
+            raise ContradictionError(f"attribute {name} is no list of integers")
         return value
 
     def axes(self, k: int) -> tuple[int, ...] | None:
-        """The axes of an operator that moved them from an attribute to input ``k``; None if not known as numbers.
+        """The axes of an operator that moved them from an attribute to input ``k``; None if not known.
 
         Whether they are given at all is a question to ``gives_axes``.
         """
@@ -99,9 +100,9 @@ def formula(*op_types: str) -> Callable[[Formula], Formula]:
 
 
 def normal_axis(axis: int, rank: int) -> int:
-    """``axis`` counted from the front; Contradiction if it is out of range."""
+    """``axis`` counted from the front; ContradictionError if it is out of range."""
     if not -rank <= axis < rank:
-        raise Contradiction(f"axis {axis} of a tensor of rank {rank}")
+        raise ContradictionError(f"axis {axis} of a tensor of rank {rank}")
     return axis % rank
 
 
@@ -109,5 +110,5 @@ def normal_axes(axes: Sequence[int], rank: int) -> list[int]:
     """Axes counted from the front, none twice."""
     result = [normal_axis(a, rank) for a in axes]
     if len(set(result)) != len(result):
-        raise Contradiction(f"axes {tuple(axes)} repeat one")
+        raise ContradictionError(f"axes {tuple(axes)} repeat one")
     return result

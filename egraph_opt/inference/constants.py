@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from ..types import SMALL, Fact
-from .numbers import BOOL, FLOATS, INTEGERS, completed, with_data
+from .numbers import BOOL, FLOATS, INTEGERS, Array, completed, with_data
 
 MAX_SCANNED = 2**28
 """Tensors of more bytes are not read to find a splat."""
@@ -24,17 +24,19 @@ def tensor_fact(tensor: ir.TensorProtocol) -> Fact:
     fact = Fact(dtype, shape, const=True)
     if not (dtype in FLOATS or dtype in INTEGERS or dtype == BOOL):
         return fact
-    if tensor.nbytes > MAX_SCANNED or math.prod(shape) == 0:
-        return completed(with_data(fact, np.empty(shape, dtype=np.object_) if math.prod(shape) == 0 else None))
+    if math.prod(shape) == 0:
+        return completed(with_data(fact, np.empty(shape, dtype=np.object_)))
+    if tensor.nbytes > MAX_SCANNED:
+        return fact
     whole = tensor.numpy()
     flat = whole.reshape(-1)
     items = whole.astype(np.object_) if flat.size <= SMALL else None
     return completed(with_data(fact, items, flat[0].item() if _is_uniform(flat) else None))
 
 
-def _is_uniform(flat: np.ndarray[tuple[int], np.dtype[np.generic]]) -> bool:
-    """All elements have the same bits (0.0 and -0.0 differ, two equal NaNs do not)."""
-    bits = flat.view(f"V{flat.dtype.itemsize}") if flat.dtype.itemsize > 8 else flat.view(f"u{flat.dtype.itemsize}")
+def _is_uniform(flat: Array) -> bool:
+    """All elements have the same bits (0.0 and -0.0 differ)."""
+    bits = flat.view(f"u{flat.dtype.itemsize}")
     if bits[0] != bits[-1]:
         return False
     return all(bool((bits[k : k + _CHUNK] == bits[0]).all()) for k in range(0, bits.size, _CHUNK))

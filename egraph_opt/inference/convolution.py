@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .. import symbolic
 from ..types import Dim, Fact, Shape
-from .call import Call, Contradiction, formula
+from .call import Call, ContradictionError, formula
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def window_of(call: Call, kernel: Sequence[Dim]) -> Window:
     def each(name: str, count: int, default: int, least: int) -> tuple[int, ...]:
         given = call.integers(name) or (default,) * count
         if len(given) != count or min(given, default=least) < least:
-            raise Contradiction(f"{name} {given} of {rank} spatial axes")
+            raise ContradictionError(f"{name} {given} of {rank} spatial axes")
         return given
 
     return Window(
@@ -59,7 +59,7 @@ def output_length(length: Dim, window: Window, k: int, pools: bool = False, ceil
         if pools:
             # Runtimes answer 0 or 1, or refuse.
             return None
-        raise Contradiction(f"a window of {extent} on a length of {length}")
+        raise ContradictionError(f"a window of {extent} on a length of {length}")
     if not ceil_mode:
         return symbolic.add(symbolic.floordiv(room, stride), 1)
     steps = symbolic.ceildiv(room, stride)
@@ -79,14 +79,14 @@ def _conv(call: Call) -> list[Fact]:
         rank = x.rank if x.rank is not None else w.rank
         return [Fact(0, None if rank is None else (None,) * rank)]
     if len(x.shape) != len(w.shape) or len(x.shape) < 2:
-        raise Contradiction(f"{call.op_type} of {x.shape} by {w.shape}")
+        raise ContradictionError(f"{call.op_type} of {x.shape} by {w.shape}")
     window = window_of(call, call.integers("kernel_shape") or w.shape[2:])
     if len(window.kernel) != len(x.shape) - 2 or _differ(window.kernel, w.shape[2:]):
-        raise Contradiction(f"kernel_shape {window.kernel} of weights {w.shape}")
+        raise ContradictionError(f"kernel_shape {window.kernel} of weights {w.shape}")
     groups = call.integer("group", 1)
     channels = symbolic.mul(w.shape[1], groups)
     if _differ((channels,), (x.shape[1],)) or (isinstance(w.shape[0], int) and w.shape[0] % groups):
-        raise Contradiction(f"{call.op_type} of {x.shape} by {w.shape} in {groups} groups")
+        raise ContradictionError(f"{call.op_type} of {x.shape} by {w.shape} in {groups} groups")
     spatial = [output_length(d, window, k) for k, d in enumerate(x.shape[2:])]
     return [Fact(0, (x.shape[0], w.shape[0], *spatial))]
 
@@ -102,7 +102,7 @@ def _conv_transpose(call: Call) -> list[Fact]:
         rank = x.rank if x.rank is not None else w.rank
         return [Fact(x.dtype, None if rank is None else (None,) * rank)]
     if len(x.shape) != len(w.shape) or len(x.shape) < 2 or _differ((x.shape[1],), (w.shape[0],)):
-        raise Contradiction(f"ConvTranspose of {x.shape} by {w.shape}")
+        raise ContradictionError(f"ConvTranspose of {x.shape} by {w.shape}")
     window = window_of(call, call.integers("kernel_shape") or w.shape[2:])
     rank = len(x.shape) - 2
     extra = call.integers("output_padding") or (0,) * rank
@@ -110,7 +110,7 @@ def _conv_transpose(call: Call) -> list[Fact]:
     if given is not None:
         # Some exporters list batch and channels as well.
         if len(given) < rank:
-            raise Contradiction(f"output_shape {given} of {rank} spatial axes")
+            raise ContradictionError(f"output_shape {given} of {rank} spatial axes")
         spatial: list[Dim] = list(given[-rank:] if rank else ())
     else:
         spatial = [_transposed_length(d, window, k, extra[k]) for k, d in enumerate(x.shape[2:])]
@@ -135,7 +135,7 @@ def _pool(call: Call) -> list[Fact]:
     if x.shape is None or kernel is None:
         return [Fact(x.dtype)]
     if len(kernel) != len(x.shape) - 2:
-        raise Contradiction(f"kernel_shape {kernel} of an input of rank {len(x.shape)}")
+        raise ContradictionError(f"kernel_shape {kernel} of an input of rank {len(x.shape)}")
     window = window_of(call, kernel)
     ceil_mode = call.integer("ceil_mode", 0) == 1
     shape: Shape = (
@@ -151,5 +151,5 @@ def _global_pool(call: Call) -> list[Fact]:
     if x.shape is None:
         return [Fact(x.dtype)]
     if len(x.shape) < 2:
-        raise Contradiction(f"{call.op_type} of rank {len(x.shape)}")
+        raise ContradictionError(f"{call.op_type} of rank {len(x.shape)}")
     return [Fact(x.dtype, (*x.shape[:2], *(1 for _ in x.shape[2:])))]

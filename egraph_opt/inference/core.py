@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..types import CLASH, UNKNOWN, Fact, meet
-from . import convolution, elementwise, generators, reductions, slicing, views
-from .call import FORMULAS, Attribute, Call, Contradiction
+from . import convolution, elementwise, extending, generators, reductions, slicing, views
+from .call import FORMULAS, Attribute, Call, ContradictionError
 from .numbers import completed
 from .onnx_inference import infer_by_onnx, schema
 
-FAMILIES = (convolution, elementwise, generators, reductions, slicing, views)
+FAMILIES = (convolution, elementwise, extending, generators, reductions, slicing, views)
 """The modules whose import fills the table of formulas."""
 
 RANDOM = frozenset(
@@ -49,7 +49,7 @@ def infer_node(
     if rule is not None:
         try:
             known = rule(Call(op_type, dict(attributes), inputs, n_outputs, opset))
-        except Contradiction:
+        except ContradictionError:
             return (CLASH,) * n_outputs
         for k, fact in enumerate(known[:n_outputs]):
             facts[k] = meet(fact, facts[k])

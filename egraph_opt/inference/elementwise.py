@@ -1,7 +1,7 @@
 """Element-wise operators: broadcast shapes, and the arithmetic of known elements and splats.
 
-``out[i] = op(a[i], b[i], ...)``, the operands broadcast to one shape.  A splat of the result is computed in the
-element type itself; operators whose rounding is not fixed by IEEE 754 (Exp, Tanh, Pow ...) give none.
+``out[i] = op(a[i], b[i], ...)``, the operands broadcast to one shape.  A splat of the result is computed in
+the element type itself; operators whose rounding is not fixed by IEEE 754 (Exp, Tanh, Pow ...) give none.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from .. import symbolic
 from ..types import SMALL, UNKNOWN, Dim, Element, Fact, Shape
-from .call import Call, Contradiction, formula
+from .call import Call, ContradictionError, formula
 from .numbers import BOOL, FLOATS, Array, array, cast, compare, divide, modulo, numpy_type, with_data
 
 Scalar = Element | float
@@ -23,13 +24,13 @@ Operation = Callable[..., Scalar]
 
 
 def broadcast_dims(dims: Sequence[Dim]) -> Dim:
-    """The dim that these broadcast to; None if that is not known; Contradiction if they cannot."""
+    """The dim that these broadcast to; None if that is not known; ContradictionError if they cannot."""
     wide = [d for d in dims if d != 1]
     if not wide:
         return 1
     numbers = {d for d in wide if isinstance(d, int)}
     if len(numbers) > 1:
-        raise Contradiction(f"dims {dims} do not broadcast")
+        raise ContradictionError(f"dims {dims} do not broadcast")
     if numbers:
         return numbers.pop()
     # min(L, 512) broadcasts to L: above 512, the two would not broadcast at all.
@@ -85,7 +86,7 @@ def _float(dtype: int, function: Callable[..., np.generic], *items: Scalar) -> S
         return None
     kind = numpy_type(dtype).type
     with np.errstate(all="ignore"):
-        return float(function(*(kind(item) for item in items)))  # type: ignore[call-arg]
+        return float(function(*(kind(item) for item in items)))
 
 
 def _arithmetic(on_integers: Callable[..., Element], on_floats: Callable[..., np.generic]) -> Operation:
@@ -149,7 +150,7 @@ SAME_TYPE: dict[str, Operation | None] = {
     "BitwiseXor": None,
 }
 
-COMPARISONS: dict[str, Callable[[Scalar, Scalar], bool]] = {
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "Equal": operator.eq,
     "Less": operator.lt,
     "Greater": operator.gt,
@@ -258,12 +259,16 @@ def _cast_to(call: Call, target: int) -> list[Fact]:
     return [with_data(Fact(target, x.shape), zipped([x], operation), operation(x.splat))]
 
 
+# fmt: off
 SHAPE_KEEPING = (
-    "Acos Acosh Asin Asinh Atan Atanh BitwiseNot Celu Cos Cosh Elu Erf Exp Gelu HardSigmoid HardSwish LeakyRelu "
-    "Log LogSoftmax Hardmax Mish Selu Shrink Sigmoid Sin Sinh Softmax Softplus Softsign Swish Tan Tanh "
-    "ThresholdedRelu LRN LpNormalization MeanVarianceNormalization InstanceNormalization GroupNormalization "
-    "RMSNormalization CumSum CumProd ReverseSequence ScatterElements Scatter ScatterND"
-).split()
+    "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Celu", "Cos", "Cosh", "Elu",
+    "Erf", "Exp", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "LogSoftmax", "Hardmax",
+    "Mish", "Selu", "Shrink", "Sigmoid", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Swish",
+    "Tan", "Tanh", "ThresholdedRelu", "LRN", "LpNormalization", "MeanVarianceNormalization",
+    "InstanceNormalization", "GroupNormalization", "RMSNormalization", "CumSum", "CumProd",
+    "ReverseSequence", "ScatterElements", "Scatter", "ScatterND",
+)
+# fmt: on
 
 
 @formula(*SHAPE_KEEPING)

@@ -1,4 +1,4 @@
-"""Calls of model-local functions: the types of their outputs, by ONNX's inference through the function's body."""
+"""Calls of model-local functions: types of their outputs, by ONNX's inference through the body."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ def infer_function(function: ir.Function, node: ir.Node, inputs: tuple[Fact | No
         types.append(onnx.helper.make_tensor_type_proto(fact.dtype, shape))
     attributes = [ir.to_proto(a) for a in node.attributes.values()]
     try:
-        protos = onnx.shape_inference.infer_function_output_types(
-            ir.to_proto(function), types, attributes  # type: ignore[arg-type]
-        )
+        protos = onnx.shape_inference.infer_function_output_types(ir.to_proto(function), types, attributes)
     except (onnx.shape_inference.InferenceError, RuntimeError):
         # Functions inside functions and unknown operators are more than ONNX follows here.
         return unknown

@@ -1,4 +1,4 @@
-"""Operators that make tensors from shapes and numbers: Shape, Size, Range, ConstantOfShape, EyeLike, Resize."""
+"""Operators whose result is made from shapes and numbers: Shape, Size, Range, ConstantOfShape, Resize."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import symbolic
 from ..types import SMALL, Dim, Element, Fact
-from .call import Call, Contradiction, formula
+from .call import Call, ContradictionError, formula
 from .numbers import FLOATS, Array, array, with_data
 
 _INT64 = 7
@@ -52,7 +52,7 @@ def _range(call: Call) -> list[Fact]:
         return [Fact(dtype, (None,))]
     start, limit, delta = (e.flat[0] for e in ends if e is not None)
     if delta == 0:
-        raise Contradiction("Range with a step of 0")
+        raise ContradictionError("Range with a step of 0")
     if isinstance(start, float) or isinstance(limit, float) or isinstance(delta, float):
         return [Fact(dtype, (_float_steps(start, limit, delta),))]
     if not isinstance(delta, int):
@@ -83,7 +83,7 @@ def _constant_of_shape(call: Call) -> list[Fact]:
         known = length is not None and len(length) == 1 and isinstance(length[0], int)
         return [with_data(Fact(dtype, (None,) * length[0] if known else None), None, number)]  # type: ignore[index,operator]
     if any(isinstance(d, int) and d < 0 for d in target):
-        raise Contradiction(f"ConstantOfShape of {target}")
+        raise ContradictionError(f"ConstantOfShape of {target}")
     dims: tuple[Dim, ...] = tuple(d if symbolic.is_at_least(d, 0) else None for d in target)
     return [with_data(Fact(dtype, dims), None, number)]
 
@@ -111,11 +111,11 @@ def _resize(call: Call) -> list[Fact]:
     if call.text("keep_aspect_ratio_policy", "stretch") != "stretch":
         return [unknown]
     if any(not -rank <= a < rank for a in axes):
-        raise Contradiction(f"axes {axes} of a tensor of rank {rank}")
+        raise ContradictionError(f"axes {axes} of a tensor of rank {rank}")
     dims = list(x.shape)
     if sizes:
         if len(sizes) != len(axes):
-            raise Contradiction(f"{len(sizes)} sizes of {len(axes)} axes")
+            raise ContradictionError(f"{len(sizes)} sizes of {len(axes)} axes")
         for axis, size in zip(axes, sizes, strict=True):
             dims[axis] = size
     elif scales and len(scales) == len(axes):
@@ -132,7 +132,7 @@ def _resize(call: Call) -> list[Fact]:
 def scaled(dim: Dim, scale: float) -> Dim:
     """``floor(dim * scale)``, where it is known exactly: the product is computed in floats by runtimes."""
     if scale <= 0 or not math.isfinite(scale):
-        raise Contradiction(f"a scale of {scale}")
+        raise ContradictionError(f"a scale of {scale}")
     numerator, denominator = scale.as_integer_ratio()
     if denominator > 1024 or numerator > 1 << 20:
         return math.floor(dim * scale) if isinstance(dim, int) and abs(dim * scale % 1 - 0.5) < 0.49 else None

@@ -69,7 +69,7 @@ class _Run:
         self._warn = warn
         self._functions = functions
         self._facts: Facts = {}
-        self._taken = {d for value in graph.inputs for d in _declared_names(value)}
+        self._taken = {d for value in graph.inputs for d in _declared_names(value) if d}
         for fact in outer.values():
             for dim in fact.shape or ():
                 self._taken |= symbolic.symbols(dim)
@@ -97,8 +97,7 @@ class _Run:
         if self.is_body:
             return Fact(fact.dtype)
         dims: list[Dim] = list(fact.shape)
-        for k, declared in enumerate(value.shape or ()):
-            name = declared.value if isinstance(declared, ir.SymbolicDim) else None
+        for k, name in enumerate(_declared_names(value)):
             if dims[k] is None:
                 dims[k] = symbolic.symbol(name) if name else self._fresh(f"{value.name}.{k}")
         return replace(fact, shape=tuple(dims))
@@ -128,7 +127,7 @@ class _Run:
     def _visit(self, node: ir.Node) -> None:
         for value, fact in zip(node.outputs, self._infer(node), strict=True):
             if fact.dtype < 0:
-                self._warn(f"node {node.name!r} ({node.op_type}): inference finds its operands in contradiction")
+                self._warn(f"node {node.name!r} ({node.op_type}): its operands contradict each other")
                 fact = UNKNOWN
             self._facts[value] = self._settled(value, fact)
 
@@ -149,7 +148,8 @@ class _Run:
 
     def _branch(self, body: ir.Graph) -> list[Fact]:
         """Facts of the outputs of a body that has no inputs, inferred here and now."""
-        run = _Run(body, self._opset, ChainMap(self._facts, self._outer), self._constants, _ignore, self._functions)
+        outer = ChainMap(self._facts, dict(self._outer))
+        run = _Run(body, self._opset, outer, self._constants, _ignore, self._functions)
         run.is_body, run.names_unknown = True, False
         facts = run.facts_of_all()
         return [facts.get(v) or self.fact(v) or UNKNOWN for v in body.outputs]
@@ -180,8 +180,13 @@ def _ignore(message: str) -> None:
     """Warnings about a branch come when the branch itself is inferred."""
 
 
-def _declared_names(value: ir.Value) -> list[str]:
-    return [d.value for d in value.shape or () if isinstance(d, ir.SymbolicDim) and d.value]
+def _declared_names(value: ir.Value) -> list[str | None]:
+    """The name of each dim, None where it has none or one that exporters give to any dim."""
+    names = [d.value if isinstance(d, ir.SymbolicDim) else None for d in value.shape or ()]
+    return [n if n and n.lower() not in _ANONYMOUS and any(c.isalpha() for c in n) else None for n in names]
+
+
+_ANONYMOUS = frozenset({"none", "unk", "unknown", "dynamic", "any"})
 
 
 def _shown(fact: Fact) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -39,12 +40,12 @@ def integer_range(dtype: int) -> tuple[int, int]:
     """Least and greatest number of an integer type (or bool)."""
     if dtype == BOOL:
         return 0, 1
-    info = ml_dtypes.iinfo(numpy_type(dtype))
+    info = ml_dtypes.iinfo(numpy_type(dtype))  # type: ignore[no-untyped-call]
     return int(info.min), int(info.max)
 
 
 def settle(dtype: int, element: Element | float) -> Element | float:
-    """The element as one of type ``dtype``, or None where that type cannot have it or it is better not kept."""
+    """The element as one of type ``dtype``; None where that type cannot have it or it is better not kept."""
     if element is None:
         return None
     if isinstance(element, str):
@@ -68,7 +69,8 @@ def settle(dtype: int, element: Element | float) -> Element | float:
 _SIGNED = frozenset({TensorProto.INT32, TensorProto.INT64})
 
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.object_]]
+Array = np.ndarray[Any, np.dtype[Any]]
+"""An array of objects: numbers and texts."""
 
 
 def array(fact: Fact) -> Array | None:
@@ -114,7 +116,7 @@ def completed(fact: Fact) -> Fact:
 
 
 def cast(source: int, target: int, element: Element | float) -> Element | float:
-    """Cast as ONNX defines it, where it defines it: floats truncate towards zero, what is out of range is not known."""
+    """Cast where ONNX defines it: floats truncate towards zero, of what is out of range nothing is known."""
     if element is None or not source or not target:
         return None
     if isinstance(element, str):

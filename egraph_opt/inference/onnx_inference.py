@@ -1,6 +1,6 @@
 """ONNX's own shape inference for one node, as facts.
 
-The messages are built once per distinct part (node, type, value): building them costs more than the inference.
+Messages are built once per distinct part (node, type, value): building them costs more than the inference.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def infer_by_onnx(
         known.update(d for d in fact.shape or () if isinstance(d, str))
         elements = fact.data if fact.data is not None else fact.value
         if elements is not None and fact.is_static and not any(isinstance(e, str) for e in elements):
-            data[f"i{k}"] = _tensor_bytes(fact.dtype, fact.shape, elements)  # type: ignore[arg-type]
+            data[f"i{k}"] = _tensor_bytes(fact.dtype, fact.shape, elements)
     node = _node_bytes(op_type, domain, attributes, present, n_outputs, opset)
     trusted = _is_trusted(op_type, domain, inputs)
     try:
@@ -67,8 +67,8 @@ def infer_by_onnx(
 
 
 SELF_JUDGED = frozenset({"MaxPool", "AveragePool", "LpPool", "ConvTranspose", "Resize", "Upsample", "STFT"})
-"""Operators of which ONNX's inference and onnxruntime disagree in some case: ceil_mode, auto_pad, output_shape,
-a list of sizes of unknown length, one-sided by default.  Their dims come from our formula alone."""
+"""Operators of which ONNX's inference and onnxruntime disagree in a case: ceil_mode, auto_pad, output_shape,
+a list of sizes of unknown length, one-sided by default.  Their dims are our formula's alone."""
 
 
 def _is_trusted(op_type: str, domain: str, inputs: tuple[Fact | None, ...]) -> bool:
@@ -78,10 +78,9 @@ def _is_trusted(op_type: str, domain: str, inputs: tuple[Fact | None, ...]) -> b
     """
     if domain == "" and op_type in SELF_JUDGED:
         return False
-    if op_type == "Squeeze" and len(inputs) > 1 and inputs[1] is not None:
-        # Of an empty list of axes ONNX says that it squeezes none, onnxruntime squeezes all.
-        if not inputs[1].value:
-            return False
+    # Of an empty list of axes ONNX says that it squeezes none, onnxruntime squeezes all.
+    if op_type == "Squeeze" and len(inputs) > 1 and inputs[1] is not None and not inputs[1].value:
+        return False
     if all(fact is None or fact.is_static for fact in inputs):
         return True
     return domain != "" or schema(op_type, domain, _VETERAN_OPSET) is not None
@@ -102,7 +101,7 @@ def _without_dims(op_type: str, fact: Fact) -> Fact:
 
 
 def tensor_type_fact(proto: onnx.TypeProto, known: set[str]) -> Fact:
-    """Type and shape of a dense tensor type; of named dims only those in ``known`` (canonical texts) are kept."""
+    """Type and shape of a dense tensor type; of named dims only those in ``known`` are kept."""
     if not proto.HasField("tensor_type"):
         return UNKNOWN
     tensor = proto.tensor_type
@@ -119,13 +118,13 @@ def tensor_type_fact(proto: onnx.TypeProto, known: set[str]) -> Fact:
 
 @lru_cache(_MEMO)
 def _type_bytes(dtype: int, shape: Shape | None) -> bytes:
-    return helper.make_tensor_type_proto(dtype, shape).SerializeToString()
+    return bytes(helper.make_tensor_type_proto(dtype, shape).SerializeToString())
 
 
 @lru_cache(_MEMO)
 def _tensor_bytes(dtype: int, shape: tuple[int, ...], elements: tuple[int | float, ...]) -> bytes:
     array = np.array(elements).astype(helper.tensor_dtype_to_np_dtype(dtype)).reshape(shape)
-    return numpy_helper.from_array(array).SerializeToString()
+    return bytes(numpy_helper.from_array(array).SerializeToString())
 
 
 def _one_element(dtype: int, number: int | float) -> onnx.TensorProto:
@@ -142,9 +141,9 @@ def _node_bytes(
     found = schema(op_type, domain, opset)
     declared = {} if found is None else found.attributes
     for name, value in attributes:
-        kind = declared[name].type.value if name in declared else None
+        kind = int(declared[name].type) if name in declared else None
         node.attribute.append(_attribute(name, value, kind))
-    return node.SerializeToString()
+    return bytes(node.SerializeToString())
 
 
 def _attribute(name: str, value: Attribute, kind: int | None) -> onnx.AttributeProto:

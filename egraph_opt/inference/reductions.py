@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import symbolic
 from ..types import Dim, Element, Fact, Shape
-from .call import Call, Contradiction, formula, normal_axes, normal_axis
+from .call import Call, ContradictionError, formula, normal_axes, normal_axis
 from .elementwise import broadcast
 from .numbers import FLOATS, array, with_data
 from .views import axis_of
@@ -22,10 +22,8 @@ def reduced_shape(shape: Shape, axes: frozenset[int], keepdims: bool) -> Shape:
     return tuple(d for k, d in enumerate(shape) if k not in axes)
 
 
-@formula(
-    *"ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp".split(),
-    "ReduceSumSquare",
-)
+@formula(*(f"Reduce{what}" for what in ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2")))
+@formula("ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
 def _reduce(call: Call) -> list[Fact]:
     x = call.fact(0)
     keeps = call.integer("keepdims", 1) == 1
@@ -43,7 +41,7 @@ def _reduce(call: Call) -> list[Fact]:
     over = frozenset(normal_axes(axes, rank) if axes else range(rank))
     fact = Fact(x.dtype, reduced_shape(x.shape, over, keeps))
     items = array(x)
-    if items is not None and x.dtype not in FLOATS and 1 <= rank and len(over) == rank:
+    if items is not None and x.dtype not in FLOATS and rank >= 1 and len(over) == rank:
         total = np.empty((1,) * rank if keeps else (), dtype=np.object_)
         total[...] = _total(call.op_type, tuple(items.ravel()))
         return [with_data(fact, total)]
@@ -91,7 +89,7 @@ def _top_k(call: Call) -> list[Fact]:
         k = value[0] if value is not None and len(value) == 1 else None
     dim = x.shape[axis]
     if isinstance(k, int) and (k < 0 or (isinstance(dim, int) and k > dim)):
-        raise Contradiction(f"TopK of {k} among {dim}")
+        raise ContradictionError(f"TopK of {k} among {dim}")
     shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
     return [with_data(Fact(x.dtype, shape), None, x.splat), Fact(_INT64, shape)]
 
@@ -103,7 +101,7 @@ def _matmul(call: Call) -> list[Fact]:
     if a is None or b is None:
         return [Fact(dtype)]
     if not a or not b:
-        raise Contradiction("MatMul of a scalar")
+        raise ContradictionError("MatMul of a scalar")
     left = (1, *a) if len(a) == 1 else a
     right = (*b, 1) if len(b) == 1 else b
     _same(left[-1], right[-2], "MatMul")
@@ -119,7 +117,7 @@ def _gemm(call: Call) -> list[Fact]:
     if a is None or b is None:
         return [Fact(call.fact(0).dtype)]
     if len(a) != 2 or len(b) != 2:
-        raise Contradiction(f"Gemm of {a} and {b}")
+        raise ContradictionError(f"Gemm of {a} and {b}")
     rows, inner = (a[1], a[0]) if call.integer("transA", 0) else a
     other, columns = (b[1], b[0]) if call.integer("transB", 0) else b
     _same(inner, other, "Gemm")
@@ -128,7 +126,7 @@ def _gemm(call: Call) -> list[Fact]:
 
 def _same(a: Dim, b: Dim, what: str) -> None:
     if isinstance(a, int) and isinstance(b, int) and a != b:
-        raise Contradiction(f"{what} over {a} and {b}")
+        raise ContradictionError(f"{what} over {a} and {b}")
 
 
 @formula("OneHot")

@@ -1,19 +1,16 @@
-"""Operators that pick or join ranges: Slice, Split, Concat, Gather, Pad, Tile, Expand."""
+"""Operators that pick or join ranges: Slice, Split, Concat, Gather, Compress."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from .. import symbolic
-from ..types import SMALL, UNKNOWN, Dim, Element, Fact, Shape
-from .call import Call, Contradiction, formula, normal_axes, normal_axis
-from .elementwise import broadcast
+from ..types import SMALL, UNKNOWN, Dim, Fact
+from .call import Call, ContradictionError, formula, normal_axes, normal_axis
 from .numbers import Array, array, with_data
 from .views import axis_of, moved
-
 
 FAR = 2**31 - 1
 """No dim is as long: a bound at or beyond it means "to the end"."""
@@ -38,7 +35,7 @@ def slice_length(dim: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
     if not isinstance(step, int):
         return None
     if step == 0:
-        raise Contradiction("a Slice with step 0")
+        raise ContradictionError("a Slice with step 0")
     if step > 0:
         first, last = clamped(start, dim, 0, dim), clamped(end, dim, 0, dim)
         length = symbolic.sub(last, first)
@@ -77,7 +74,7 @@ def _slice(call: Call) -> list[Fact]:
     ends = ends if ends is not None else [None] * count
     steps = steps if steps is not None else [1] * count
     if not len(cut) == len(starts) == len(ends) == len(steps):
-        raise Contradiction("starts, ends, axes and steps of different lengths")
+        raise ContradictionError("starts, ends, axes and steps of different lengths")
     dims = list(x.shape)
     for axis, start, end, step in zip(cut, starts, ends, steps, strict=True):
         dims[axis] = slice_length(dims[axis], start, end, step)
@@ -119,7 +116,7 @@ def _concat(call: Call) -> list[Fact]:
         return [Fact(dtype)]
     rank = len(shapes[0])
     if any(len(s) != rank for s in shapes):
-        raise Contradiction("Concat of different ranks")
+        raise ContradictionError("Concat of different ranks")
     axis = axis_of(call, 1, rank)
     complete = len(shapes) == len(operands)
     dims: list[Dim] = []
@@ -145,7 +142,7 @@ def _agreed(dims: Sequence[Dim]) -> Dim:
     """The one dim that all of these are: a number if one is known."""
     numbers = {d for d in dims if isinstance(d, int)}
     if len(numbers) > 1:
-        raise Contradiction(f"dims {tuple(dims)} should be equal")
+        raise ContradictionError(f"dims {tuple(dims)} should be equal")
     if numbers:
         return numbers.pop()
     return next((d for d in dims if d is not None), None)
@@ -162,10 +159,10 @@ def _split(call: Call) -> list[Fact]:
     if given is not None:
         parts: list[Dim] = list(given)
         if len(parts) != call.n_outputs or any(isinstance(p, int) and p < 0 for p in parts):
-            raise Contradiction(f"Split into {call.n_outputs} outputs of lengths {tuple(parts)}")
+            raise ContradictionError(f"Split into {call.n_outputs} outputs of lengths {tuple(parts)}")
         total = _total(parts)
         if isinstance(dim, int) and isinstance(total, int) and dim != total:
-            raise Contradiction(f"Split of {dim} into {tuple(parts)}")
+            raise ContradictionError(f"Split of {dim} into {tuple(parts)}")
     elif call.has(1):
         parts = [None] * call.n_outputs
     else:
@@ -186,14 +183,13 @@ def _even_parts(dim: Dim, count: int, opset: int) -> list[Dim]:
     """Equal lengths; from opset 18 on the last one may be shorter."""
     if opset < 18:
         if isinstance(dim, int) and dim % count:
-            raise Contradiction(f"Split of {dim} into {count} equal parts")
+            raise ContradictionError(f"Split of {dim} into {count} equal parts")
         return [symbolic.floordiv(dim, count)] * count
-    if not isinstance(dim, int):
-        exact = symbolic.exact_div(dim, count)
-        return [exact] * count
-    each = -(-dim // count)
-    last = dim - each * (count - 1)
-    return [each] * (count - 1) + [last if last >= 0 else None]
+    each = symbolic.ceildiv(dim, count)
+    last = symbolic.sub(dim, symbolic.mul(each, count - 1))
+    if isinstance(last, int) and last < 0:
+        raise ContradictionError(f"Split of {dim} into {count} parts")
+    return [each] * (count - 1) + [last]
 
 
 @formula("Gather")
@@ -207,7 +203,7 @@ def _gather(call: Call) -> list[Fact]:
     if items is None or at is None or not all(isinstance(k, int) for k in at.flat):
         return [moved(x, shape)]
     if any(not -items.shape[axis] <= k < items.shape[axis] for k in at.flat):
-        raise Contradiction(f"Gather of {at.tolist()} from {items.shape[axis]} elements")
+        raise ContradictionError(f"Gather of {at.tolist()} from {items.shape[axis]} elements")
     if at.size * items.size > SMALL**2:
         return [moved(x, shape)]
     return [moved(x, shape, np.asarray(items.take(at.astype(np.int64), axis), dtype=np.object_))]
@@ -222,72 +218,16 @@ def _gather_elements(call: Call) -> list[Fact]:
 def _gather_nd(call: Call) -> list[Fact]:
     x, indices = call.fact(0), call.fact(1)
     batch = call.integer("batch_dims", 0)
-    if x.shape is None or indices.shape is None or not indices.shape or not isinstance(indices.shape[-1], int):
+    if (
+        x.shape is None
+        or indices.shape is None
+        or not indices.shape
+        or not isinstance(indices.shape[-1], int)
+    ):
         return [moved(x, None)]
     if batch + indices.shape[-1] > len(x.shape):
-        raise Contradiction("GatherND indices are longer than the rank of the data")
+        raise ContradictionError("GatherND indices are longer than the rank of the data")
     return [moved(x, indices.shape[:-1] + x.shape[batch + indices.shape[-1] :])]
-
-
-@formula("Pad")
-def _pad(call: Call) -> list[Fact]:
-    x = call.fact(0)
-    pads: Sequence[Dim] | None
-    if call.opset < 11:
-        pads = call.integers("pads") if call.opset >= 2 else call.integers("paddings")
-        filler: Element | float = call.number("value", 0.0)
-    else:
-        pads = call.fact(1).value
-        filler = call.fact(2).splat if call.has(2) else 0
-    if x.shape is None:
-        return [moved(x, None)]
-    rank = len(x.shape)
-    axes: Sequence[int] | None = range(rank)
-    if call.has(3):
-        given = call.fact(3).ints
-        axes = None if given is None else normal_axes(given, rank)
-    if pads is None or axes is None:
-        return [moved(x, (None,) * rank)]
-    if len(pads) != 2 * len(axes):
-        raise Contradiction(f"{len(pads)} pads of {len(axes)} axes")
-    dims = list(x.shape)
-    for k, axis in enumerate(axes):
-        dims[axis] = symbolic.add(symbolic.add(dims[axis], pads[k]), pads[k + len(axes)])
-        if isinstance(dims[axis], int) and dims[axis] < 0:  # type: ignore[operator]
-            raise Contradiction(f"Pad to a dim of {dims[axis]}")
-    keeps = call.text("mode", "constant") != "constant" or (x.splat is not None and filler == x.splat)
-    return [with_data(Fact(x.dtype, tuple(dims)), None, x.splat if keeps else None)]
-
-
-@formula("Expand")
-def _expand(call: Call) -> list[Fact]:
-    x, target = call.fact(0), call.fact(1).value
-    if target is None:
-        length = call.shape(1)
-        if x.shape is None or length is None or len(length) != 1 or not isinstance(length[0], int):
-            return [moved(x, None)]
-        return [moved(x, broadcast([x.shape, (None,) * length[0]]))]
-    shape = broadcast([x.shape, tuple(d if symbolic.is_at_least(d, 0) else None for d in target)])
-    items = array(x)
-    if items is not None and shape is not None and all(isinstance(d, int) for d in shape):
-        items = np.broadcast_to(items, shape) if math.prod(shape) <= SMALL else None  # type: ignore[arg-type]
-    return [moved(x, shape, items)]
-
-
-@formula("Tile")
-def _tile(call: Call) -> list[Fact]:
-    x, repeats = call.fact(0), call.fact(1).value
-    if x.shape is None or call.opset < 6:
-        return [moved(x, None)]
-    if repeats is None:
-        return [moved(x, (None,) * len(x.shape))]
-    if len(repeats) != len(x.shape) or any(isinstance(r, int) and r < 0 for r in repeats):
-        raise Contradiction(f"Tile of {x.shape} by {repeats}")
-    shape: Shape = tuple(symbolic.mul(d, r) for d, r in zip(x.shape, repeats, strict=True))
-    items = array(x)
-    if items is not None and all(isinstance(d, int) for d in shape) and math.prod(shape) <= SMALL:  # type: ignore[arg-type]
-        return [moved(x, shape, np.tile(items, repeats))]  # type: ignore[arg-type]
-    return [moved(x, shape)]
 
 
 @formula("Compress")

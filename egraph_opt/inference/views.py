@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from .. import symbolic
 from ..types import Dim, Fact, Shape
-from .call import Call, Contradiction, formula, normal_axes, normal_axis
+from .call import Call, ContradictionError, formula, normal_axes, normal_axis
 from .numbers import Array, array, with_data
 
 
@@ -22,10 +22,9 @@ def moved(x: Fact, shape: Shape | None, items: Array | None = None) -> Fact:
 def viewed(x: Fact, shape: Shape | None) -> Fact:
     """All elements of ``x`` in their order, in another shape."""
     items = array(x)
-    if items is not None and shape is not None and all(isinstance(d, int) for d in shape):
-        if math.prod(shape) == items.size:  # type: ignore[arg-type]
-            return moved(x, shape, items.reshape(shape))  # type: ignore[arg-type]
-    return moved(x, shape)
+    if items is None or shape is None or not all(isinstance(d, int) for d in shape):
+        return moved(x, shape)
+    return moved(x, shape, items.reshape(shape) if math.prod(shape) == items.size else None)  # type: ignore[arg-type]
 
 
 @formula("Identity", "Dropout")
@@ -55,23 +54,23 @@ def _reshape(call: Call) -> list[Fact]:
 def reshaped(shape: Shape | None, target: Sequence[Dim], copies_zero: bool) -> Shape:
     """The shape that Reshape gives, with 0 (copy) and -1 (the rest) resolved as far as possible.
 
-    A symbolic element is taken for the dim that it names: where it is 0 at run time, Reshape would copy a dim of
-    the input instead, which differs for empty tensors only, and not where it is that very dim.
+    A symbolic element is taken for the dim that it names: where it is 0 at run time, Reshape would copy a dim
+    of the input instead, which differs for empty tensors only, and not where it is that very dim.
     """
     dims: list[Dim] = []
     rest: int | None = None
     for k, dim in enumerate(target):
         if dim == 0 and copies_zero:
             if shape is not None and k >= len(shape):
-                raise Contradiction("Reshape copies a dim that the input does not have")
+                raise ContradictionError("Reshape copies a dim that the input does not have")
             dims.append(None if shape is None else shape[k])
         elif dim == -1:
             if rest is not None:
-                raise Contradiction("Reshape has two dims of -1")
+                raise ContradictionError("Reshape has two dims of -1")
             rest = k
             dims.append(None)
         elif isinstance(dim, int) and dim < 0:
-            raise Contradiction(f"Reshape to {dim}")
+            raise ContradictionError(f"Reshape to {dim}")
         elif isinstance(dim, str) and not symbolic.is_at_least(dim, 0):
             dims.append(None)
         else:
@@ -80,7 +79,7 @@ def reshaped(shape: Shape | None, target: Sequence[Dim], copies_zero: bool) -> S
         dims[rest] = _rest(shape, dims, rest, copied=_copied(shape, target, copies_zero))
     total, kept = symbolic.product(shape) if shape is not None else None, symbolic.product(dims)
     if isinstance(total, int) and isinstance(kept, int) and total != kept:
-        raise Contradiction(f"Reshape of {shape} to {tuple(target)}")
+        raise ContradictionError(f"Reshape of {shape} to {tuple(target)}")
     return tuple(dims)
 
 
@@ -95,7 +94,7 @@ def _rest(shape: Shape, dims: Sequence[Dim], rest: int, copied: frozenset[int]) 
     if below == 0 or (above == 0 and not isinstance(below, int)):
         return None
     if isinstance(above, int) and isinstance(below, int) and above % below:
-        raise Contradiction(f"Reshape of {tuple(shape)}: {above} is no multiple of {below}")
+        raise ContradictionError(f"Reshape of {tuple(shape)}: {above} is no multiple of {below}")
     exact = symbolic.exact_div(above, below)
     # The model runs only where the division leaves nothing.
     return exact if exact is not None else symbolic.floordiv(above, below)
@@ -110,7 +109,7 @@ def _flatten(call: Call) -> list[Fact]:
     if axis < 0:
         axis += len(x.shape)
     if not 0 <= axis <= len(x.shape):
-        raise Contradiction(f"axis {axis} of a tensor of rank {len(x.shape)}")
+        raise ContradictionError(f"axis {axis} of a tensor of rank {len(x.shape)}")
     return [viewed(x, (symbolic.product(x.shape[:axis]), symbolic.product(x.shape[axis:])))]
 
 
@@ -129,7 +128,7 @@ def _squeeze(call: Call) -> list[Fact]:
         return [viewed(x, None)]
     gone = set(normal_axes(axes, len(x.shape)))
     if any(isinstance(x.shape[k], int) and x.shape[k] != 1 for k in gone):
-        raise Contradiction(f"Squeeze of {x.shape} at {tuple(sorted(gone))}")
+        raise ContradictionError(f"Squeeze of {x.shape} at {tuple(sorted(gone))}")
     return [viewed(x, tuple(d for k, d in enumerate(x.shape) if k not in gone))]
 
 
@@ -153,7 +152,7 @@ def _transpose(call: Call) -> list[Fact]:
     if perm is None:
         perm = tuple(reversed(range(rank)))
     if sorted(perm) != list(range(rank)):
-        raise Contradiction(f"perm {perm} of a tensor of rank {rank}")
+        raise ContradictionError(f"perm {perm} of a tensor of rank {rank}")
     items = array(x)
     return [moved(x, tuple(x.shape[k] for k in perm), None if items is None else items.transpose(perm))]
 
@@ -164,7 +163,7 @@ def _depth_to_space(call: Call) -> list[Fact]:
     if x.shape is None or block <= 0:
         return [moved(x, None)]
     if len(x.shape) != 4:
-        raise Contradiction(f"{call.op_type} of rank {len(x.shape)}")
+        raise ContradictionError(f"{call.op_type} of rank {len(x.shape)}")
     n, c, h, w = x.shape
     if call.op_type == "DepthToSpace":
         shape = (n, _quotient(c, block * block), symbolic.mul(h, block), symbolic.mul(w, block))
@@ -175,7 +174,7 @@ def _depth_to_space(call: Call) -> list[Fact]:
 
 def _quotient(dim: Dim, divisor: int) -> Dim:
     if isinstance(dim, int) and dim % divisor:
-        raise Contradiction(f"{dim} is no multiple of {divisor}")
+        raise ContradictionError(f"{dim} is no multiple of {divisor}")
     return symbolic.floordiv(dim, divisor)
 
 

@@ -190,9 +190,9 @@ def _alternatives(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> list[
             continue
         cost = prices.cost.copy()
         cost[(snapshot.node_class == root) & (np.arange(snapshot.n_nodes) != node)] = np.inf
-        forced = Prices(cost, prices.tie, prices.folded)
+        forced = Prices(cost, prices.tie, prices.computed)
         solution = extract(problem_of(lowered, snapshot, forced), "auto")
-        found.append(Choice(lowered, snapshot, solution.choice, prices.folded))
+        found.append(Choice(lowered, snapshot, solution.choice, prices.computed))
     return found
 
 
@@ -222,7 +222,7 @@ def check_example(entry: Law, example: Example, opset: int = 17) -> int:
     prices = _prices(lowered, snapshot)
     alternatives = _alternatives(lowered, snapshot, prices)
     assert alternatives, f"{entry.key} fired and added nothing that can be written to the class of {example.term}"
-    original = _model(Choice(lowered, snapshot, original_choice(snapshot), prices.folded), opset)
+    original = _model(Choice(lowered, snapshot, original_choice(snapshot, prices), prices.computed), opset)
     for alternative in alternatives:
         compare(original, _model(alternative, opset), entry.numerics == "bitwise")
     return len(alternatives)

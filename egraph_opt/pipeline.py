@@ -10,7 +10,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -173,19 +173,10 @@ class Saturated:
             result = _unchanged(self.loaded, model, verdict.detail, seconds, tuple(warnings), "fallback")
             report = _report(self, model, extracted, result.model, verdict, seconds, warnings, "fallback")
             return Result(result.model, report, self.loaded, None)
-        changed = extracted_differs(extracted)
-        status = "optimized" if changed else "unchanged"
-        report = _report(self, model, extracted, proto, verdict, seconds, warnings, status)
+        report = _report(self, model, extracted, proto, verdict, seconds, warnings, "optimized")
+        if report.nodes.after == report.nodes.before and not any(rule.used for rule in report.rewrites):
+            report = replace(report, status="unchanged", reason="nothing cheaper was found")
         return Result(proto, report, self.loaded, rebuilt)
-
-
-def extracted_differs(extracted: Extracted) -> bool:
-    """Whether a law's node was chosen, or fewer nodes than the original had."""
-    for part in extracted.walk():
-        chosen = part.solution.choice[part.solution.choice >= 0]
-        if (part.choice.snapshot.made_by[chosen] > 0).any() or part.solution.cost < part.before:
-            return True
-    return False
 
 
 def _sizes(assume: Mapping[str, Any] | None) -> dict[str, int]:
@@ -242,7 +233,7 @@ def _report(
     regions = region.walk()
     solution = extracted.solution
     names = sorted({*before.operators, *after.operators})
-    reason = {"optimized": "", "unchanged": "nothing cheaper was found", "fallback": verdict.detail}[status]
+    reason = verdict.detail if status == "fallback" else ""
     return Report(
         status=status,
         reason=reason,

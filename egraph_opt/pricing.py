@@ -31,12 +31,13 @@ class Prices:
     Attributes:
         cost: per e-node; infinite where it cannot be written.
         tie: per e-node the bytes it adds to the file as a constant.
-        folded: per e-node whether it is computed when the model is rebuilt, not when it runs.
+        computed: per class the e-node by which a constant is computed when the model is rebuilt; -1 for what
+            is computed when it runs.
     """
 
     cost: npt.NDArray[np.float64]
     tie: npt.NDArray[np.float64]
-    folded: npt.NDArray[np.bool_]
+    computed: npt.NDArray[np.int32]
 
 
 class _Pricer:
@@ -47,10 +48,9 @@ class _Pricer:
         model: CostModel,
         points: Mapping[str, int],
         body_costs: Sequence[float],
-        fold_bytes: int,
     ) -> None:
         self.lowered, self.snapshot, self.model, self.points = lowered, snapshot, model, points
-        self.body_costs, self.fold_bytes = body_costs, fold_bytes
+        self.body_costs = body_costs
         self.bound: dict[Fact, Fact] = {}
         self.memo: dict[Any, float] = {}
         self.original = original_nodes(lowered, snapshot)
@@ -115,22 +115,6 @@ class _Pricer:
             )
         return self.memo[key]
 
-    def foldable(self, node: int, operands: tuple[Fact, ...]) -> bool:
-        """Whether a constant e-node can be computed when the model is rebuilt, without much growth."""
-        if self.snapshot.operator[node] == "opaque":
-            return False
-        fact = self.snapshot.facts[int(self.snapshot.node_class[node])]
-        if operator_named(self.snapshot.operator[node]).result == "bundle":
-            return False
-        if not fact.const or not fact.is_static:
-            return False
-        if fact.splat is not None:
-            return True
-        after = byte_size(fact)
-        before = sum(byte_size(f) or 0 for f in operands)
-        return after is not None and after - before <= self.fold_bytes
-
-
 def original_nodes(lowered: Lowered, snapshot: Snapshot) -> dict[int, tuple[ir.Node, bool]]:
     """The ONNX node that an e-node of the original was, and whether it can be written back as it was."""
     return {int(snapshot.term_node[term]): source for term, source in reversed(lowered.nodes.items())}
@@ -151,41 +135,87 @@ def price(
         body_costs: per kept node the cost of its bodies.
         fold_bytes: how much bigger than its operands a folded constant may be.
     """
-    pricer = _Pricer(lowered, snapshot, model, points, body_costs, fold_bytes)
-    count = snapshot.n_nodes
-    cost, tie = np.zeros(count), np.zeros(count)
-    folded = np.zeros(count, dtype=bool)
-    for k in range(count):
+    pricer = _Pricer(lowered, snapshot, model, points, body_costs)
+    computed = constant_nodes(snapshot, fold_bytes)
+    cost, tie = np.zeros(snapshot.n_nodes), np.zeros(snapshot.n_nodes)
+    for k in range(snapshot.n_nodes):
+        owner = int(snapshot.node_class[k])
+        if computed[owner] == k:
+            tie[k] = byte_size(snapshot.facts[owner]) or 0
+        elif snapshot.operator[k] not in FREE:
+            cost[k] = pricer.price(k, tuple(snapshot.facts[c] for c in snapshot.children(k)))
+    return Prices(cost, tie, computed)
+
+
+def constant_nodes(snapshot: Snapshot, fold_bytes: int) -> npt.NDArray[np.int32]:
+    """Per class of constant value an e-node to compute it by, from leaves in the fewest steps; else -1.
+
+    An e-node whose result is more than `fold_bytes` bigger than its operands is not computed, unless it has
+    one value in every element: that is written in a few bytes.
+    """
+    computed = np.full(snapshot.n_classes, -1, dtype=np.int32)
+    users: list[list[int]] = [[] for _ in range(snapshot.n_classes)]
+    missing = np.zeros(snapshot.n_nodes, dtype=np.int64)
+    ready: list[int] = []
+    for k in range(snapshot.n_nodes):
         fact = snapshot.facts[int(snapshot.node_class[k])]
-        if snapshot.operator[k] in FREE:
-            if fact.const and snapshot.operator[k] != "output":
-                tie[k] = byte_size(fact) or 0
+        if not fact.const or snapshot.operator[k] in ("opaque", "output", "split", "none"):
             continue
-        operands = tuple(snapshot.facts[c] for c in snapshot.children(k))
-        if pricer.foldable(k, operands):
-            folded[k] = True
-            tie[k] = byte_size(fact) or 0
-        else:
-            cost[k] = pricer.price(k, operands)
-    return Prices(cost, tie, folded)
+        operands = {c for c in snapshot.children(k) if snapshot.facts[c] != ABSENT}
+        if operands and not _may_fold(fact, [snapshot.facts[c] for c in operands], fold_bytes):
+            continue
+        missing[k] = len(operands)
+        for c in operands:
+            users[c].append(k)
+        if not operands:
+            ready.append(k)
+    position = 0
+    while position < len(ready):
+        node = ready[position]
+        position += 1
+        owner = int(snapshot.node_class[node])
+        if computed[owner] >= 0:
+            continue
+        computed[owner] = node
+        for user in users[owner]:
+            missing[user] -= 1
+            if missing[user] == 0:
+                ready.append(user)
+    return computed
+
+
+def _may_fold(fact: Fact, operands: Sequence[Fact], fold_bytes: int) -> bool:
+    if not fact.is_static:
+        return False
+    if fact.splat is not None:
+        return True
+    after = byte_size(fact)
+    return after is not None and after - sum(byte_size(f) or 0 for f in operands) <= fold_bytes
 
 
 def problem_of(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> Problem:
     """The extraction problem: one node per class that the outputs need, at least cost."""
     roots = snapshot.term_classes()[lowered.outputs]
+    # What is computed when the model is rebuilt needs nothing when it runs.
+    counts = np.diff(snapshot.child_ptr)
+    folded = np.zeros(snapshot.n_nodes, dtype=bool)
+    folded[prices.computed[prices.computed >= 0]] = True
     return Problem(
         node_class=snapshot.node_class,
-        child_ptr=snapshot.child_ptr,
-        child=snapshot.child,
+        child_ptr=np.concatenate(([0], np.cumsum(np.where(folded, 0, counts)))).astype(np.int32),
+        child=snapshot.child[~np.repeat(folded, counts)],
         cost=prices.cost,
         roots=np.unique(roots).astype(np.int32),
         tie=prices.tie,
     )
 
 
-def original_choice(snapshot: Snapshot) -> npt.NDArray[np.int32]:
-    """The original graph as a choice: per class its earliest original e-node, which cannot be cyclic."""
+def original_choice(snapshot: Snapshot, prices: Prices) -> npt.NDArray[np.int32]:
+    """The original graph as a choice: per class its earliest original e-node, which cannot be cyclic.
+
+    Constants are computed as they are in every choice.
+    """
     choice = np.full(snapshot.n_classes, -1, dtype=np.int32)
     for node in snapshot.term_node[::-1]:
         choice[snapshot.node_class[node]] = node
-    return choice
+    return np.where(prices.computed >= 0, prices.computed, choice).astype(np.int32)

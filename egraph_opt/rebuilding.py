@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,13 +30,13 @@ class Choice:
 
     Attributes:
         node: per class the chosen e-node, -1 where the class is not used.
-        folded: per e-node whether it is computed here (see `pricing.Prices`).
+        computed: per class the e-node by which a constant is computed here, -1 for other classes.
     """
 
     lowered: Lowered
     snapshot: Snapshot
     node: npt.NDArray[np.int32]
-    folded: npt.NDArray[np.bool_]
+    computed: npt.NDArray[np.int32]
     bodies: Mapping[int, Sequence[Choice]] = field(default_factory=dict)
 
 
@@ -146,13 +147,13 @@ class _Rebuilder:
 
     def _literal(self, literal: Literal, stem: str = "constant") -> ir.Value:
         """A literal, one value for all that are equal."""
-        array = literal_array(literal)
-        key = (literal.dtype, literal.dims, array.tobytes())
+        key = (literal.dtype, literal.dims, repr(literal.values))  # 0.0 and -0.0 are equal and are not the same
         if key not in self.literals:
-            if array.nbytes > SPLAT_BYTES and len(literal.values) == 1:
+            size = math.prod(literal.dims) * ir.DataType(literal.dtype).itemsize
+            if size > SPLAT_BYTES and len(literal.values) == 1:
                 self.literals[key] = self._splat(literal, stem)
             else:
-                tensor = ir.tensor(array, dtype=ir.DataType(literal.dtype))
+                tensor = ir.tensor(literal_array(literal), dtype=ir.DataType(literal.dtype))
                 self.literals[key] = self._constant(tensor, None, stem)
         return self.literals[key]
 
@@ -187,7 +188,7 @@ class _Rebuilder:
             if owner in self.arrays:
                 pending.pop()
                 continue
-            node = int(self.choice.node[owner])
+            node = int(self.choice.computed[owner])
             missing = [c for c in self.snapshot.children(node) if c not in self.arrays and not self._absent(c)]
             if missing:
                 pending.extend(missing)
@@ -238,8 +239,8 @@ class _Rebuilder:
                     pending.pop()
                 else:
                     state[owner] = 1
-                    node = int(self.choice.node[owner])
-                    if not self.choice.folded[node]:
+                    if self.choice.computed[owner] < 0:
+                        node = int(self.choice.node[owner])
                         pending.extend(c for c in reversed(self.snapshot.children(node)) if c not in state)
         return order
 
@@ -269,7 +270,7 @@ class _Rebuilder:
             return
         elif name == "literal":
             self.values[owner] = self._literal(attributes[0])
-        elif self.choice.folded[node]:
+        elif self.choice.computed[owner] >= 0:
             self.values[owner] = self._folded_value(owner)
         elif name == "output":
             bundle = self.bundles[self.snapshot.children(node)[0]]
@@ -381,8 +382,7 @@ class _Rebuilder:
     ) -> None:
         several = operator_named(self.snapshot.operator[int(self.choice.node[owner])]).result == "bundle"
         if several:
-            count = len(source.outputs) if source is not None else self._selected(owner)
-            outputs = [ir.Value(name="") for _ in range(count)]
+            outputs = self._bundle_outputs(owner, source)
         else:
             outputs = [self._new_value(owner, op_type.lower())]
         made = ir.Node(
@@ -402,9 +402,12 @@ class _Rebuilder:
         else:
             self.values[owner] = outputs[0]
 
-    def _selected(self, bundle: int) -> int:
-        attributes = self.snapshot.attributes[int(self.choice.node[bundle])]
-        return len(attributes[1])  # a split: its sizes
+    def _bundle_outputs(self, owner: int, source: ir.Node | None) -> list[ir.Value]:
+        """Outputs with names of their own; `_write` gives those that are used the names of their classes."""
+        if source is None:
+            sizes = self.snapshot.attributes[int(self.choice.node[owner])][1]
+            return [ir.Value(name=self.namer.fresh("split")) for _ in sizes]
+        return [ir.Value(name=self.namer.fresh("unused") if v.name else "") for v in source.outputs]
 
     # --- outputs ----------------------------------------------------------------------------------------
 

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
-from egraph_opt.cost import CostModel
+from egraph_opt.cost import CostModel, NodeView, bind
 from egraph_opt.extraction import Solution, extract
 from egraph_opt.folding import Constants, constants_of, fold_constants
 from egraph_opt.graphs import bodies
-from egraph_opt.inference import infer_graph, tensor_fact
+from egraph_opt.inference import attributes_of, infer_graph, tensor_fact
 from egraph_opt.law import Law
 from egraph_opt.lowering import Lowered, lower
 from egraph_opt.pricing import original_choice, price, problem_of
 from egraph_opt.rebuilding import Choice
 from egraph_opt.saturation import SaturationReport, saturate_terms
 from egraph_opt.snapshot import Snapshot
-from egraph_opt.types import Fact
+from egraph_opt.types import UNKNOWN, Fact
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,7 @@ class Region:
     lowered: Lowered
     snapshot: Snapshot
     saturation: SaturationReport
+    facts: Mapping[ir.Value, Fact]
     inputs: tuple[Fact, ...]
     bodies: Mapping[int, Sequence[Region]]
 
@@ -63,15 +64,20 @@ class Region:
 
 
 def saturate_region(
-    graph: ir.Graph, setting: Setting, outer_facts: Mapping[ir.Value, Fact], outer_constants: Constants
+    graph: ir.Graph,
+    setting: Setting,
+    outer_facts: Mapping[ir.Value, Fact],
+    outer_constants: Constants,
+    *,
+    is_body: bool = False,
 ) -> Region:
     """Infer, fold, lower and saturate one graph, then its bodies."""
     setting.clock("lower")
     constants = constants_of(graph, setting.ir_version, outer_constants)
-    facts = _infer(graph, setting, outer_facts, constants)
+    facts = _infer(graph, setting, outer_facts, constants, is_body)
     folded = fold_constants(graph, facts, constants, setting.opsets, setting.ir_version, setting.fold_bytes)
     if len(folded.tensors) > len(constants.tensors):
-        facts = _infer(graph, setting, outer_facts, folded)
+        facts = _infer(graph, setting, outer_facts, folded, is_body)
     lowered = lower(graph, setting.opsets.get("", 1), facts, folded)
     setting.clock("saturate")
     snapshot, report = saturate_terms(
@@ -90,12 +96,14 @@ def saturate_region(
     for key, node in enumerate(lowered.kept):
         graphs = bodies(node)
         if graphs:
-            inner[key] = [saturate_region(body, setting, known, folded) for body in graphs]
-    return Region(lowered, snapshot, report, tuple(facts[v] for v in graph.inputs), inner)
+            inner[key] = [
+                saturate_region(body, setting, known, folded, is_body=True) for body in graphs
+            ]
+    return Region(lowered, snapshot, report, known, tuple(facts[v] for v in graph.inputs), inner)
 
 
 def _infer(
-    graph: ir.Graph, setting: Setting, outer: Mapping[ir.Value, Fact], constants: Constants
+    graph: ir.Graph, setting: Setting, outer: Mapping[ir.Value, Fact], constants: Constants, is_body: bool
 ) -> dict[ir.Value, Fact]:
     def constant(value: ir.Value) -> Fact | None:
         return tensor_fact(constants.tensor(value)) if constants.has(value) else None
@@ -107,7 +115,7 @@ def _infer(
         constant,
         setting.warn,
         functions=setting.functions,
-        is_body=graph.parent_node is not None if hasattr(graph, "parent_node") else bool(outer),
+        is_body=is_body,
     )
     for value in constants.tensors:
         if value in facts and not facts[value].const:
@@ -165,40 +173,38 @@ def extract_region(
     after = [sum(e.solution.cost for e in chosen.get(k, ())) for k in range(count)]
     prices = price(region.lowered, region.snapshot, model, points, after, fold_bytes)
     problem = problem_of(region.lowered, region.snapshot, prices)
-    original = original_choice(region.snapshot)
+    original = original_choice(region.snapshot, prices)
     clock("extract")
     solution = extract(
         problem, extractor, incumbent=original, iterations=iterations, seconds=seconds, seed=seed
     )
-    before_bodies = [sum(e.before for e in chosen.get(k, ())) for k in range(count)]
-    before = _original_cost(region, model, points, before_bodies, fold_bytes)
+    inner = {region.lowered.kept[key]: sum(e.before for e in graphs) for key, graphs in chosen.items()}
+    before = _original_cost(region, model, points, inner)
     choice = Choice(
         region.lowered,
         region.snapshot,
         solution.choice,
-        prices.folded,
+        prices.computed,
         {key: [e.choice for e in inner] for key, inner in chosen.items()},
     )
     return Extracted(choice, before, solution, [e for inner in chosen.values() for e in inner])
 
 
 def _original_cost(
-    region: Region, model: CostModel, points: Mapping[str, int], body_costs: Sequence[float], fold_bytes: int
+    region: Region, model: CostModel, points: Mapping[str, int], body_costs: Mapping[ir.Node, float]
 ) -> float:
-    """What the original nodes cost, each once."""
-    prices = price(region.lowered, region.snapshot, model, points, body_costs, fold_bytes)
-    used = {int(region.snapshot.term_node[term]) for term in _reachable(region.lowered)}
-    return float(sum(prices.cost[node] for node in sorted(used)))
+    """What the nodes of the input cost, constant ones left out."""
+    facts = region.facts
 
+    def view(node: ir.Node) -> NodeView:
+        return NodeView(
+            node.op_type,
+            node.domain,
+            dict(attributes_of(node)),
+            tuple(None if v is None else bind(facts.get(v, UNKNOWN), points) for v in node.inputs),
+            tuple(bind(facts.get(v, UNKNOWN), points) for v in node.outputs),
+            body_costs.get(node, 0.0),
+        )
 
-def _reachable(lowered: Lowered) -> set[int]:
-    """The terms that the outputs need."""
-    seen = set(lowered.outputs)
-    pending = list(seen)
-    while pending:
-        for item in lowered.terms[pending.pop()].operands:
-            for operand in item if isinstance(item, tuple) else (item,):
-                if operand not in seen:
-                    seen.add(operand)
-                    pending.append(operand)
-    return seen
+    running = (n for n in region.lowered.graph if not all(facts.get(v, UNKNOWN).const for v in n.outputs))
+    return float(sum(model.cost(view(node)) for node in running))

@@ -33,8 +33,8 @@ def none() -> Tensor:
 def literal_fact(literal: Literal) -> Fact:
     """What is known of a literal: everything."""
     count = math.prod(literal.dims)
-    values = literal.values * count if len(literal.values) == 1 else literal.values
     tracked = literal.dtype in _INTEGERS and len(literal.dims) <= 1 and count <= SMALL
+    values = literal.values * count if len(literal.values) == 1 and tracked else literal.values
     same = count > 0 and all(v == values[0] for v in values) and values[0] == values[0]
     return Fact(
         literal.dtype,

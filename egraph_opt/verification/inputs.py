@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -37,6 +37,7 @@ def random_inputs(
     integers: Integers | Mapping[str, Integers] = INTEGERS,
     assume: Ranges | None = None,
     rank: int = 1,
+    absent: Collection[str] = (),
 ) -> dict[str, Value]:
     """One value for every input that a caller has to give.
 
@@ -54,9 +55,10 @@ def random_inputs(
             whole range unless they are named.
         assume: least and largest value by name of input; floats are uniform in it.
         rank: of inputs whose rank is not declared.
+        absent: optional inputs to leave empty.
 
     Returns:
-        Arrays by name; lists of arrays for sequences.
+        Arrays by name; lists of arrays for sequences, None for what is absent.
 
     Raises:
         UnsupportedInputError: an input is a map, a sparse tensor, a sequence of sequences, or of a dtype that
@@ -66,6 +68,9 @@ def random_inputs(
     filled = {**next(candidates(specs), {}), **(sizes or {})}
     values: dict[str, Value] = {}
     for spec in specs:
+        if spec.optional and spec.name in absent:
+            values[spec.name] = None
+            continue
         shape = shape_of(spec, filled, rank)
         bounds = (assume or {}).get(spec.name)
         own = integers.get(spec.name, INTEGERS) if isinstance(integers, Mapping) else integers

@@ -114,15 +114,33 @@ def variations(
                     found = attempt(sizes)
                     if found is not None and all(found[name] != base[name] for name in leads):
                         return found
+    for batch in (None, *OTHER_BATCHES[:2]):
+        # Dims that have to be multiples of something, or of each other, grow together.
+        sizes = {n: (batch or base[n]) if leading else 2 * base[n] for n, leading in leads.items()}
+        found = attempt(sizes) if set(leads.values()) != {True} else None
+        if found is not None:
+            return _each(found, leads, attempt, base)
+    return _each(base, leads, attempt, base)
+
+
+def _each(
+    base: Sizes, leads: Mapping[str, bool], attempt: Callable[[Sizes], Sizes | None], first: Sizes
+) -> Sizes | None:
+    """Changes one symbol after the other, as long as the model runs; None if it is still `first`."""
     current = dict(base)
     for name, leading in leads.items():
+        if current[name] != first[name]:
+            continue
         # A leading dim is not always a batch (samples of audio, tokens), so larger sizes are tried too.
-        for size in (*OTHER_BATCHES, *ALTERNATIVES[:4]) if leading else ALTERNATIVES:
+        multiples = (2 * base[name], 3 * base[name])
+        for size in (
+            (*OTHER_BATCHES, *multiples, *ALTERNATIVES[:4]) if leading else (*multiples, *ALTERNATIVES)
+        ):
             found = attempt({**current, name: size}) if size != base[name] else None
             if found is not None:
                 current = found
                 break
-    return current if current != base else None
+    return current if current != first else None
 
 
 def enlarged(specs: Sequence[ValueSpec], sizes: Sizes) -> Sizes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from egraph_opt.verification.branches import branch_cases
@@ -124,7 +124,7 @@ class _Course:
             raise NotComparableError("the original does not run twice on the same inputs")
 
     def _branches(self, plan: Plan) -> None:
-        """Inputs that select a branch take every value that is asked for, at the sizes the branch wants."""
+        """Inputs that select a branch take every value that is asked for; optional ones are left out once."""
         for case in branch_cases(self.runs.before.proto, self.interface.required):
             if set(case) & set(self.assume):
                 continue
@@ -140,6 +140,12 @@ class _Course:
                 continue
             for sizes in other.sizes:
                 self._compare(other, sizes, "normal", self.seed, case)
+
+        for spec in self.interface.required:
+            if spec.optional:
+                integers, distribution = plan.fallback
+                feeds = self._feeds(plan, plan.sizes[0], distribution, self.seed, integers, {}, {spec.name})
+                self.runs.compare(feeds, plan.sizes[0], f"seed {self.seed}, without {spec.name!r}")
 
     def _probe(self, plan: Plan) -> None:
         """Outputs that are constant or tiny on noise get inputs that resemble data."""
@@ -199,6 +205,7 @@ class _Course:
         seed: int,
         integers: Mapping[str, Integers],
         case: Ranges,
+        absent: Collection[str] = (),
     ) -> dict[str, Value]:
         return random_inputs(
             self.interface.required,
@@ -208,6 +215,7 @@ class _Course:
             integers=integers,
             assume={**self.assume, **case},
             rank=plan.rank,
+            absent=absent,
         )
 
     def _summary(self, plan: Plan | None) -> list[str]:

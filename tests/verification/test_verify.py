@@ -8,24 +8,12 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper, parser
+from onnx import TensorProto, helper
 
 from egraph_opt.errors import ModelReadError
 from egraph_opt.verification import verify
 
-HEADER = '<ir_version: 8, opset_import: ["" : 17]>\n'
-
-
-def model(text: str, **weights: np.ndarray) -> onnx.ModelProto:
-    """A model in ONNX's text format, with weights as initializers."""
-    made = parser.parse_model(HEADER + text)
-    made.graph.initializer.extend(numpy_helper.from_array(value, name) for name, value in weights.items())
-    return made
-
-
-def weight(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
-
+from .models import model, weight
 
 W, B = weight(4, 3, 3, 3), weight(4, seed=1)
 NETWORK = """g (float[n, 3, h, w] x) => (float[n, 4, h, w] y) {
@@ -207,44 +195,6 @@ def test_an_interface_is_compared_even_where_outputs_cannot_be() -> None:
     unknown.graph.node[0].domain = "nobody.knows"
     unknown.opset_import.append(helper.make_opsetid("nobody.knows", 1))
     assert verify(unknown, model("g (float[n] x) => (float[n] z) { z = Relu (x) }")).status == "failed"
-
-
-@pytest.mark.parametrize(
-    "node",
-    [
-        "y = RandomNormalLike (x)",
-        "y = RandomNormalLike <seed = 1.0> (x)",
-        "r = RandomUniformLike (x)\n y = Add (x, r)",
-        "p = Sigmoid (x)\n y = Bernoulli (p)",
-    ],
-)
-def test_random_models_are_not_comparable(node: str) -> None:
-    random = model(f"g (float[n] x) => (float[n] y) {{ {node} }}")
-    result = verify(random, random)
-    assert result.status == "not_comparable"
-    assert "random operators" in result.detail
-
-
-def test_random_nodes_that_no_output_needs_do_not_matter() -> None:
-    dead = model("g (float[n] x) => (float[n] y) { r = RandomNormalLike (x)\n y = Relu (x) }")
-    assert verify(dead, model("g (float[n] x) => (float[n] y) { y = Relu (x) }")).status == "passed"
-
-
-def test_dropout_is_random_in_training_only() -> None:
-    text = "g (float[n] x) => (float[n] y) { y = Dropout (x, ratio, training) }"
-    kept = "g (float[n] x) => (float[n] y) { y = Identity (x) }"
-    ratio = np.array(0.5, np.float32)
-    assert verify(model(text, ratio=ratio, training=np.array(False)), model(kept)).status == "passed"
-    training = model(text, ratio=ratio, training=np.array(True))
-    assert verify(training, training).status == "not_comparable"
-
-
-def test_a_random_model_of_another_shape_fails() -> None:
-    random = model("g (float[n] x) => (float[k] y) { y = RandomNormalLike (x) }")
-    twice = model(
-        "g (float[n] x) => (float[k] y) { z = Concat <axis = 0> (x, x)\n y = RandomNormalLike (z) }"
-    )
-    assert verify(random, twice).status == "failed"
 
 
 def test_models_are_read_from_bytes_and_paths_with_external_data(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Extraction: the cheapest acyclic choice of one node per e-class, with a proof of how far from optimal it can be.
+"""The cheapest acyclic choice of one node per e-class, with a bound of its distance to the optimum.
 
 >>> import numpy as np
 >>> problem = Problem(  # class 0: node 0 uses class 1, node 1 is dearer; class 1: node 2
@@ -13,5 +13,6 @@ from egraph_opt.extraction.checking import check
 from egraph_opt.extraction.gym import load_json
 from egraph_opt.extraction.problem import Problem
 from egraph_opt.extraction.registry import EXTRACTORS, Extractor, Solution, extract
+from egraph_opt.extraction.selection import selection
 
-__all__ = ["EXTRACTORS", "Extractor", "Problem", "Solution", "check", "extract", "load_json"]
+__all__ = ["EXTRACTORS", "Extractor", "Problem", "Solution", "check", "extract", "load_json", "selection"]

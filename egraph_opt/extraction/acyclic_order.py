@@ -17,14 +17,14 @@ from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.frontier import frontier
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.problem import Problem
-from egraph_opt.extraction.program import Effort, solve, structural_rows
+from egraph_opt.extraction.program import Effort, solve_with_ties, structural_rows
 from egraph_opt.extraction.simplify import simplify, whole_choice
 from egraph_opt.extraction.structure import Floats, Mask, pointers
 
 LARGEST, SMALLEST, FIRST = 2500, 200, 800
 """Nodes of the region that a round frees in a piece that is larger; it grows while programs are easy."""
 
-OVERHEAD = 1 / 80
+OVERHEAD = 1 / 25
 """Work of a round per node of the piece, before anything is solved."""
 
 
@@ -129,9 +129,7 @@ def region(piece: Piece, choice: Choice, largest: int, random: np.random.Generat
     return mask
 
 
-def resolve(
-    piece: Piece, usable: Mask, best: Choice, effort: Effort, seed: int
-) -> tuple[Choice, int]:
+def resolve(piece: Piece, usable: Mask, best: Choice, effort: Effort, seed: int) -> tuple[Choice, int]:
     """The best choice among the usable nodes, which hold ``best`` and allow no cycle; the work it took."""
     node, child = piece.pairs
     problem = Problem(
@@ -151,7 +149,7 @@ def resolve(
         if found is None:
             everything = np.ones(len(part.nodes), np.bool_)
             rows = [structural_rows(part, everything)]
-            answer = solve(part, rows, everything, effort, start=part.incumbent, seed=seed)
+            answer = solve_with_ties(part, rows, everything, effort, start=part.incumbent, seed=seed)
             found, work = answer.choice, work + answer.work
         if found is None:
             return best, work

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -31,7 +32,8 @@ def check(problem: Problem, choice: Ints) -> None:
     lost = np.flatnonzero(choice[below] < 0)
     if len(lost):
         raise ExtractionError(
-            f"class {below[lost[0]]} has no chosen node, but the choice of class {classes[owner[lost[0]]]} uses it"
+            f"class {below[lost[0]]} has no chosen node, but the choice of class "
+            f"{classes[owner[lost[0]]]} uses it"
         )
     endless = np.flatnonzero(~np.isfinite(problem.cost[nodes]))
     if len(endless):
@@ -42,7 +44,8 @@ def check(problem: Problem, choice: Ints) -> None:
     children = _chosen_children(problem, choice)
     if topological(children) is None:
         loop = [int(classes[i]) for i in cycle_in(children)]
-        raise ExtractionError(f"the choice is cyclic: class {' needs class '.join(map(str, [*loop, loop[0]]))}")
+        steps = " needs class ".join(map(str, [*loop, loop[0]]))
+        raise ExtractionError(f"the choice is cyclic: class {steps}")
 
 
 def used_part(problem: Problem, choice: Ints) -> Ints:
@@ -72,7 +75,8 @@ def better(new: tuple[float, float], old: tuple[float, float]) -> bool:
 def _check_entries(problem: Problem, choice: Ints) -> None:
     if choice.shape != (problem.n_classes,) or choice.dtype.kind not in "iu":
         raise ExtractionError(
-            f"a choice holds one integer for each of {problem.n_classes} classes, not {choice.dtype} {choice.shape}"
+            f"a choice holds one integer for each of {problem.n_classes} classes, "
+            f"not {choice.dtype} {choice.shape}"
         )
     chosen = np.flatnonzero(choice >= 0)
     outside = chosen[choice[chosen] >= problem.n_nodes]
@@ -94,4 +98,4 @@ def _chosen_children(problem: Problem, choice: Ints) -> list[list[int]]:
     at, _ = entries(problem.child_ptr, nodes)
     below = local[problem.child[at]].tolist()
     bounds = [0, *np.cumsum(np.diff(problem.child_ptr)[nodes]).tolist()]
-    return [below[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [below[a:b] for a, b in pairwise(bounds)]

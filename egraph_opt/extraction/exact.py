@@ -14,7 +14,7 @@ import numpy as np
 
 from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.piece import Choice, Piece
-from egraph_opt.extraction.program import Effort, Loop, loop_rows, solve, structural_rows
+from egraph_opt.extraction.program import Effort, Loop, loop_rows, solve_with_ties, structural_rows
 from egraph_opt.extraction.structure import pointers, strong_components
 
 
@@ -95,7 +95,7 @@ def prove(
         spend = effort()
         if spend is None:
             break
-        answer = solve(
+        answer = solve_with_ties(
             piece, [structure, loop_rows(piece, loops)], usable, spend, start=best, seed=seed
         )
         bound = max(bound, min(answer.bound, value[0]))

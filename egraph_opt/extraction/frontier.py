@@ -186,4 +186,3 @@ def _choice(piece: Piece, chain: Chain) -> Choice:
         for node in nodes:
             choice[piece.owner[node]] = node
     return choice
-

@@ -1,9 +1,10 @@
-"""Greedy extraction of a DAG: each class takes the node that is cheapest with all that is below it, counted once.
+"""Greedy extraction of a DAG: each class takes the node that is cheapest with all that is below it.
 
-Classes are settled in the order of their cost, as in Knuth's generalisation of Dijkstra's algorithm (1977), so
-that a choice never changes once it is made and no cycle can arise.  What is below a class is a set of
-classes, numbered as they are settled and held as bits in blocks.  A class shares all blocks with what is
-below it but those that it changes, so a chain of n classes takes n, not n * n, of memory.
+What is below is counted once.  Classes are settled in the order of their cost, as in Knuth's
+generalisation of Dijkstra's algorithm (1977), so that a choice never changes once it is made and no cycle
+can arise.  What is below a class is a set of classes, numbered as they are settled and held as bits in
+blocks.  A class shares with what is below it all blocks but those that it changes, so a chain of n classes
+takes n, not n * n, of memory, up to many thousands of classes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Weight = tuple[int, float, int]
 
 
 def greedy(piece: Piece) -> Choice:
-    """A choice for every class of the piece that can be built; acyclic, but not optimal where things are shared."""
+    """A choice for every class of the piece; acyclic, but not optimal where things are shared."""
     users = piece.users
     missing = [len(below) for below in piece.children]
     choice = [-1] * len(piece.classes)

@@ -33,7 +33,8 @@ def load_json(path: str | Path) -> Problem:
         cost = [float(node["cost"]) for node in nodes.values()]
         roots = [number[root] for root in graph["root_eclasses"]]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ExtractionError(f"{source.name} is not an e-graph in extraction-gym's JSON form: {error!r}") from error
+        reason = f"{source.name} is not an e-graph in extraction-gym's JSON form: {error!r}"
+        raise ExtractionError(reason) from error
     return Problem(
         node_class=np.array(owner, np.int32),
         child_ptr=np.cumsum([0, *map(len, children)], dtype=np.int32),

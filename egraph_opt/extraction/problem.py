@@ -116,15 +116,17 @@ class Problem:
 def _integers(name: str, values: npt.ArrayLike) -> Ints:
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise ExtractionError(f"{name} must be a flat array of integers, not {array.dtype} of shape {array.shape}")
+        raise ExtractionError(
+            f"{name} must be a flat array of integers, not {array.dtype} of shape {array.shape}"
+        )
     return np.ascontiguousarray(array, np.int32)
 
 
 def choosable(problem: Problem, allowed: Mask | None = None) -> Mask:
-    """The nodes that some acyclic solution of finite cost could choose, as far as what is below them goes.
+    """The nodes of finite cost all of whose children can be built from such nodes without a cycle.
 
-    A class can be built if one of its nodes is allowed, has finite cost, and all its children can be built
-    without it.  One pass from the leaves; linear in nodes and children.
+    (A node that uses its own class is among them where another node builds the class.)  One pass from the
+    leaves, linear in nodes and children.
     """
     open_nodes = np.isfinite(problem.cost) if allowed is None else np.isfinite(problem.cost) & allowed
     user_ptr, user = invert(problem.child_ptr, problem.child, problem.n_classes)
@@ -143,7 +145,8 @@ def choosable(problem: Problem, allowed: Mask | None = None) -> Mask:
             missing[above] -= 1
             if not missing[above] and is_open[above]:
                 ready.append(above)
-    return open_nodes & (np.array(missing, np.int32) == 0)
+    buildable: Mask = open_nodes & (np.array(missing, np.int32) == 0)
+    return buildable
 
 
 def explain_unbuildable(problem: Problem, can: Mask) -> str | None:
@@ -167,7 +170,7 @@ def explain_unbuildable(problem: Problem, can: Mask) -> str | None:
             return f"class {here}{via} has only nodes of infinite cost; give one of them a finite cost"
         below = problem.children(int(finite[0]))
         here = int(below[~built[below]][0])
-    loop = list(walk)[walk[here] :] + [here]
+    loop = [*list(walk)[walk[here] :], here]
     return (
         f"root class {root} has no acyclic solution of finite cost: "
         f"class {' needs class '.join(map(str, loop))} and no other choice is left"

@@ -12,14 +12,18 @@ Columns: ``x[k]``, node k is chosen; ``y[c]``, class c is used.  Rows:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import highspy
 import numpy as np
 import numpy.typing as npt
 
+from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.structure import Floats, Mask
+
+TIE_NODES = 2_000
+"""Larger programs are not solved again for ties."""
 
 Loop = tuple[int, ...]
 """Classes on a cycle, sorted."""
@@ -27,7 +31,7 @@ Loop = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Effort:
-    """What one call of the solver may spend: counts that do not depend on the machine, and an emergency stop."""
+    """What one call of the solver may spend: counts, and seconds as an emergency stop."""
 
     mip_nodes: int = 1000
     simplex_iterations: int = 2_000_000
@@ -128,8 +132,54 @@ def solve(
     return _answer(solver, piece, usable, scale, relaxed)
 
 
+def solve_with_ties(
+    piece: Piece,
+    rows: Sequence[Rows],
+    usable: Mask,
+    effort: Effort,
+    *,
+    start: Choice | None = None,
+    seed: int = 0,
+) -> Answer:
+    """`solve`, and once more for the smallest tie among the choices of that cost, where ties can differ."""
+    answer = solve(piece, rows, usable, effort, start=start, seed=seed)
+    if answer.choice is None or len(piece.nodes) > TIE_NODES:
+        return answer
+    value = piece.value(answer.choice)
+    tie = np.array(piece.tie)
+    if value[1] <= 0 or not tie[usable].any():
+        return answer
+    again = solve(
+        piece,
+        [*rows, _cost_row(piece, usable, value[0])],
+        usable,
+        effort,
+        start=answer.choice,
+        objective=tie,
+        seed=seed,
+    )
+    if again.choice is None or not better(piece.value(again.choice), value):
+        return replace(answer, work=answer.work + again.work)
+    return replace(answer, choice=again.choice, work=answer.work + again.work)
+
+
+def _cost_row(piece: Piece, usable: Mask, limit: float) -> Rows:
+    """No dearer than ``limit``, scaled so that the solver's tolerance is small beside it."""
+    scale = limit / 1e4 or 1.0
+    cost = np.minimum(np.array(piece.cost) / scale, 2e4)  # dearer nodes are out anyway, and spoil the scaling
+    column = np.flatnonzero(usable & (cost > 0))
+    value = cost[column]
+    return Rows(
+        np.zeros(len(column), np.int64),
+        column.astype(np.int64),
+        value,
+        np.array([-np.inf]),
+        np.array([limit / scale]),
+    )
+
+
 def _solver(effort: Effort, seed: int) -> highspy.Highs:
-    solver = highspy.Highs()
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
     options: dict[str, bool | int | float | str] = {
         "output_flag": False,
         "threads": 1,

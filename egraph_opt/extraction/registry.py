@@ -150,7 +150,8 @@ def _usable_incumbent(problem: Problem, incumbent: Ints) -> Ints | None:
         problem.n_classes,
     )
     try:
-        choice = used_part(finite, choice.astype(np.int32)) if choice.shape == (problem.n_classes,) else choice
+        if choice.shape == (problem.n_classes,):
+            choice = used_part(finite, choice.astype(np.int32))
         check(finite, choice)
     except (ExtractionError, IndexError) as error:
         raise ExtractionError(f"the incumbent is no solution: {error}") from error

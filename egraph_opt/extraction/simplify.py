@@ -12,7 +12,7 @@ Rounds of these are repeated, since each opens chances for the others.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from egraph_opt.extraction.checking import used_part
 from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.problem import Problem, choosable, explain_unbuildable
 from egraph_opt.extraction.structure import (
-    Floats,
     Ints,
     Mask,
     pointers,
@@ -113,7 +112,7 @@ def _start(problem: Problem, can: Mask) -> _Work:
 
 
 def _class_edges(problem: Problem, work: _Work) -> tuple[Ints, Ints, Ints]:
-    """Distinct (class, child) pairs as a pointer array with targets, and how many nodes of the class use each."""
+    """Distinct (class, child) pairs as pointers and targets, and how many nodes of the class have each."""
     n = max(problem.n_classes, 1)
     keys, counts = np.unique(
         problem.node_class[work.pair_node].astype(np.int64) * n + work.pair_child, return_counts=True
@@ -151,7 +150,8 @@ def _drop_dominated(problem: Problem, work: _Work, kept: Mask) -> None:
     )
     first, below = ptr.tolist(), work.pair_child.tolist()
     replaced: list[tuple[int, int]] = []
-    current, seen = -1, {(): -1}
+    current = -1
+    seen: dict[tuple[int, ...], int] = {}
     for node, owner in zip(nodes[order].tolist(), problem.node_class[nodes[order]].tolist(), strict=True):
         if owner != current:
             current, seen = owner, {}
@@ -203,11 +203,7 @@ def _cut(problem: Problem, work: _Work, kept: Mask, incumbent: Ints | None) -> S
     alive = np.flatnonzero(work.alive)
     np.minimum.at(cheapest, problem.node_class[alive], problem.cost[alive])
     pieces = _pieces(problem, work, part, is_open, kept, incumbent)
-    return Simplified(fixed, pieces, _floor(cheapest[work.forced]), len(alive))
-
-
-def _floor(cheapest: Floats) -> float:
-    return float(cheapest.sum())
+    return Simplified(fixed, pieces, float(cheapest[work.forced].sum()), len(alive))
 
 
 def _pieces(
@@ -217,7 +213,7 @@ def _pieces(
     classes = classes[np.argsort(part[classes], kind="stable")]
     bounds = [0, *(np.flatnonzero(np.diff(part[classes])) + 1).tolist(), len(classes)]
     local = np.zeros(problem.n_classes, np.int64)
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    for start, end in pairwise(bounds):
         local[classes[start:end]] = np.arange(end - start)
     nodes = np.flatnonzero(work.alive & is_open[problem.node_class])
     rank = np.zeros(problem.n_classes, np.int64)

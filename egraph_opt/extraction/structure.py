@@ -34,11 +34,11 @@ def entries(ptr: Ints, rows: Ints) -> tuple[Ints, Ints]:
     """Positions of all entries of the given rows, and for each the index into ``rows`` it belongs to."""
     counts = ptr[rows + 1] - ptr[rows]
     owner = np.repeat(np.arange(len(rows), dtype=np.int32), counts)
-    within = np.arange(len(owner), dtype=np.int32) - np.repeat(np.cumsum(counts) - counts, counts).astype(np.int32)
+    within = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
     return (np.repeat(ptr[rows], counts) + within).astype(np.int32), owner
 
 
-def reached(starts: Sequence[int] | Ints, ptr: Ints, target: Ints) -> Mask:
+def reached(starts: Sequence[int] | npt.NDArray[np.integer], ptr: Ints, target: Ints) -> Mask:
     """Which rows are reached from ``starts`` (themselves included)."""
     seen = bytearray(len(ptr) - 1)
     first, to = ptr.tolist(), target.tolist()

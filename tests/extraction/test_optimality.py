@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from .egraphs import optimum, random_problem
 
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import EXTRACTORS, check, extract
 from egraph_opt.extraction.checking import measure
+
+from .egraphs import optimum, random_problem
 
 
 @pytest.mark.parametrize("cyclic", [False, True])
@@ -29,7 +30,9 @@ def test_exact_finds_the_optimum_and_no_extractor_beats_it(block: int, cyclic: b
             assert solution.cost == pytest.approx(measure(problem, solution.choice)[0])
             if name == "exact":
                 assert solution.cost == pytest.approx(best[0]), seed
-                assert solution.proved and solution.gap == 0.0, seed
+                assert solution.proved, seed
+                assert solution.gap == 0.0, seed
+                assert measure(problem, solution.choice)[1] == pytest.approx(best[1]), seed
 
 
 def test_auto_proves_every_small_random_problem() -> None:

@@ -1,0 +1,45 @@
+"""A solution from the nodes of a known graph, for use as an incumbent."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from egraph_opt.errors import ExtractionError
+from egraph_opt.extraction.checking import used_part
+from egraph_opt.extraction.greedy import greedy
+from egraph_opt.extraction.problem import Problem
+from egraph_opt.extraction.simplify import simplify, whole_choice
+from egraph_opt.extraction.structure import Ints
+
+
+def selection(problem: Problem, nodes: npt.ArrayLike) -> Ints:
+    """A solution (per class a node or -1) that takes only the given nodes, such as those of the original graph.
+
+    Saturation may have merged values of that graph, a transposed transpose with its operand, say: then a class
+    has several of its nodes, and one of them is taken so that no cycle arises.  It costs no more than all
+    the given nodes together.  Nodes of infinite cost are taken where there is no other way.
+
+    Raises:
+        ExtractionError: the nodes do not provide the roots.
+    """
+    given = np.zeros(problem.n_nodes, np.bool_)
+    given[np.asarray(nodes, np.int64)] = True
+    endless = ~np.isfinite(problem.cost)
+    dear = 1.0 + float(problem.cost[~endless].sum())
+    cost = np.where(endless, dear, problem.cost)
+    known = Problem(
+        problem.node_class,
+        problem.child_ptr,
+        problem.child,
+        np.where(given, cost, np.inf),
+        problem.roots,
+        problem.tie,
+        problem.n_classes,
+    )
+    try:
+        simplified = simplify(known, None)
+    except ExtractionError as error:
+        raise ExtractionError(f"the given nodes are no graph of their own: {error}") from error
+    choices = [piece.used(greedy(piece)) for piece in simplified.pieces]
+    return used_part(problem, whole_choice(known, simplified, choices))

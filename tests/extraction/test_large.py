@@ -1,0 +1,80 @@
+"""Long and large problems: deep graphs do not recurse, and memory grows with the size, not its square."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from egraph_opt.extraction import EXTRACTORS, Problem, check, extract
+
+from .egraphs import chain, problem_of, residual
+
+
+@pytest.mark.parametrize("name", sorted(EXTRACTORS))
+def test_a_chain_of_twenty_thousand(name: str) -> None:
+    problem = chain(20_000)
+    solution = extract(problem, name)
+    check(problem, solution.choice)
+    assert solution.cost == 20_000.0
+
+
+def test_the_greedy_choice_takes_memory_in_proportion_to_the_chain() -> None:
+    def coupled(length: int) -> Problem:  # a second way to each value keeps the chain in one piece
+        nodes = [(0, (), 1.0, 0.0), (1, (), 1.0, 0.0)]
+        for here in range(2, length):
+            nodes += [(here, (here - 1,), 1.0, 0.0), (here, (here - 2,), 2.5, 0.0)]
+        return problem_of(nodes, [length - 1])
+
+    peaks = []
+    for length in (2_000, 16_000):
+        problem = coupled(length)
+        tracemalloc.start()
+        extract(problem, "greedy-dag")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 12 * peaks[0]
+
+
+@pytest.mark.parametrize("name", ["auto", "exact"])
+@pytest.mark.parametrize("layers", [300, 3_000])
+def test_a_residual_network_in_two_layouts_is_solved_to_the_optimum(name: str, layers: int) -> None:
+    problem, best = residual(layers)
+    solution = extract(problem, name)
+    check(problem, solution.choice)
+    assert solution.cost == best
+    assert solution.proved
+
+
+@pytest.mark.parametrize("name", ["greedy-dag", "tree"])
+def test_a_residual_network_goes_through_the_simple_extractors(name: str) -> None:
+    problem, best = residual(3_000)
+    solution = extract(problem, name)
+    check(problem, solution.choice)
+    assert best <= solution.cost
+    assert solution.lower_bound <= best
+
+
+def test_the_same_arguments_give_the_same_solution() -> None:
+    rng = np.random.default_rng(5)
+    nodes = []
+    for here in range(300):  # too wide for dynamic programming
+        for _ in range(4):
+            below = tuple(rng.integers(0, 300, 2).tolist()) if here > 20 else ()
+            nodes.append((here, below, float(rng.integers(1, 9)), 0.0))
+    problem = problem_of(nodes, list(range(290, 300)))
+    first, second = (extract(problem, "auto", seed=1, iterations=10) for _ in range(2))
+    check(problem, first.choice)
+    np.testing.assert_array_equal(first.choice, second.choice)
+    assert first.lower_bound == second.lower_bound
+    assert first.cost <= extract(problem, "greedy-dag").cost
+
+
+def test_a_time_budget_of_zero_still_gives_the_incumbent_or_better() -> None:
+    problem, _ = residual(30)
+    incumbent = extract(problem, "tree").choice
+    for name in EXTRACTORS:
+        solution = extract(problem, name, incumbent=incumbent, seconds=0.0)
+        check(problem, solution.choice)
+        assert solution.cost <= float(problem.cost[incumbent[incumbent >= 0]].sum())

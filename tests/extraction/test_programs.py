@@ -1,0 +1,102 @@
+"""The parts of the search by themselves: dynamic programming, loop rows and acyclic orders agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from egraph_opt.extraction.acyclic_order import allowed_under, improve, random_order, region
+from egraph_opt.extraction.exact import loops_in, mutual_pairs, prove
+from egraph_opt.extraction.frontier import frontier
+from egraph_opt.extraction.greedy import greedy
+from egraph_opt.extraction.piece import Piece
+from egraph_opt.extraction.program import Effort
+from egraph_opt.extraction.simplify import simplify
+
+from .egraphs import optimum, problem_of, random_problem, residual
+
+
+def pieces(count: int, max_classes: int = 8) -> Iterator[Piece]:
+    """The undecided pieces of random cyclic problems."""
+    for seed in range(count):
+        problem = random_problem(seed, cyclic=True, max_classes=max_classes)
+        if optimum(problem) is not None:
+            yield from simplify(problem, None).pieces
+
+
+def test_loop_rows_prove_what_dynamic_programming_finds() -> None:
+    compared = 0
+    for piece in pieces(300):
+        best = frontier(piece, 100_000)
+        assert best is not None
+        found = prove(piece, piece.used(greedy(piece)), rounds=100, effort=Effort, seed=0)
+        assert piece.value(found.choice)[0] == pytest.approx(piece.value(best)[0])
+        assert found.bound == pytest.approx(piece.value(best)[0])
+        assert piece.order(found.choice) is not None
+        compared += 1
+    assert compared > 50
+
+
+def test_ties_are_broken_by_a_second_program() -> None:
+    # three ways to the same cost that no simplification can tell apart, with ties 9, 4 and 6
+    nodes = [(0, (1, 2), 1.0, 0.0), (0, (2, 3), 1.0, 0.0), (0, (1, 3), 1.0, 0.0)]
+    nodes += [(1, (), 2.0, 5.5), (2, (), 2.0, 3.5), (3, (), 2.0, 0.5)]
+    (piece,) = simplify(problem_of(nodes, [0]), None).pieces
+    dear = [piece.nodes.index(node) if node >= 0 else -1 for node in (0, 3, 4, -1)]
+    choice = [dear[here] for here in piece.classes]
+    found = prove(piece, choice, rounds=5, effort=Effort, seed=0)
+    assert piece.value(found.choice) == (5.0, 4.0)
+    assert piece.value(frontier(piece, 1000) or []) == (5.0, 4.0)
+
+
+def test_acyclic_orders_only_improve_and_never_close_a_cycle() -> None:
+    for piece in pieces(150):
+        start = piece.used(greedy(piece))
+        best = improve(piece, start, iterations=5, effort=Effort, seed=3)
+        assert piece.order(best) is not None
+        assert piece.used(best) == best
+        assert piece.value(best) <= piece.value(start)
+
+
+def test_an_order_allows_the_incumbent_and_no_cycle() -> None:
+    random = np.random.default_rng(0)
+    for piece in pieces(150):
+        start = piece.used(greedy(piece))
+        everything = np.ones(len(piece.nodes), np.bool_)
+        keys = random_order(piece, start, everything, random)
+        allowed = allowed_under(piece, keys)
+        assert all(allowed[node] for node in start if node >= 0)
+        for node in np.flatnonzero(allowed):
+            here = piece.owner[node]
+            for child in piece.children[node]:
+                same = piece.component[child] == piece.component[here]
+                assert not same or keys[child] < keys[here]
+
+
+def test_a_region_holds_the_chosen_nodes_and_not_much_more() -> None:
+    problem, _ = residual(200)
+    (piece,) = simplify(problem, None).pieces
+    choice = piece.used(greedy(piece))
+    mask = region(piece, choice, 50, np.random.default_rng(1))
+    chosen = [node for node in choice if node >= 0]
+    assert mask[chosen].all()
+    assert 50 <= mask.sum() <= len(chosen) + 60
+
+
+def test_loops_of_a_choice_are_its_cycles() -> None:
+    nodes = [(0, (1,), 1.0, 0.0), (1, (2,), 1.0, 0.0), (2, (1,), 1.0, 0.0), (2, (), 9.0, 0.0)]
+    nodes += [(1, (), 9.5, 0.0)]
+    (piece,) = simplify(problem_of(nodes, [0]), None).pieces
+    assert [sorted(piece.classes[here] for here in pair) for pair in mutual_pairs(piece)] == [[1, 2]]
+    number = {node: position for position, node in enumerate(piece.nodes)}
+    cyclic = [number[{0: 0, 1: 1, 2: 2}[here]] for here in piece.classes]
+    assert [sorted(piece.classes[here] for here in loop) for loop in loops_in(piece, cyclic)] == [[1, 2]]
+
+
+def test_dynamic_programming_gives_up_after_its_steps() -> None:
+    problem, best = residual(50)
+    (piece,) = simplify(problem, None).pieces
+    assert frontier(piece, 100) is None
+    assert piece.value(frontier(piece, 100_000) or [])[0] == best

@@ -68,11 +68,6 @@ class LoadedModel:
     content: str | bytes
     folder: str | None = None
 
-    @property
-    def size(self) -> int:
-        """Bytes of the file itself, external data left out."""
-        return os.path.getsize(self.content) if isinstance(self.content, str) else len(self.content)
-
 
 def load(model: ModelLike, *, folder: str | os.PathLike[str] | None = None) -> LoadedModel:
     """Reads a model without its external data; one serialization is shared by all later uses.

@@ -114,9 +114,9 @@ def variations(
                     found = attempt(sizes)
                     if found is not None and all(found[name] != base[name] for name in leads):
                         return found
-    for batch in (None, *OTHER_BATCHES[:2]):
+    for other in (None, *OTHER_BATCHES[:2]):
         # Dims that have to be multiples of something, or of each other, grow together.
-        sizes = {n: (batch or base[n]) if leading else 2 * base[n] for n, leading in leads.items()}
+        sizes = {n: (other or base[n]) if leading else 2 * base[n] for n, leading in leads.items()}
         found = attempt(sizes) if set(leads.values()) != {True} else None
         if found is not None:
             return _each(found, leads, attempt, base)
@@ -133,9 +133,8 @@ def _each(
             continue
         # A leading dim is not always a batch (samples of audio, tokens), so larger sizes are tried too.
         multiples = (2 * base[name], 3 * base[name])
-        for size in (
-            (*OTHER_BATCHES, *multiples, *ALTERNATIVES[:4]) if leading else (*multiples, *ALTERNATIVES)
-        ):
+        batches = (*OTHER_BATCHES, *multiples, *ALTERNATIVES[:4])
+        for size in batches if leading else (*multiples, *ALTERNATIVES):
             found = attempt({**current, name: size}) if size != base[name] else None
             if found is not None:
                 current = found

@@ -14,7 +14,7 @@ For an ordinary model the movement is of the order of the rounding error, so not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,6 +46,10 @@ UNSTABLE = 0.5
 INPUT_SAMPLES = 4
 WEIGHT_SAMPLES = 3
 MAX_WEIGHT_BYTES = 2**28
+FEW_WEIGHT_BYTES = 2**25
+"""Above this size one sample of moved weights has to do, for the sake of memory."""
+
+Run = Callable[[Mapping[str, Value]], list[Value]]
 
 
 @dataclass
@@ -53,42 +57,42 @@ class Perturbed:
     """The original under perturbation; sessions with other weights are made once, when asked for."""
 
     model: LoadedModel
-    run: Callable[[Mapping[str, Value]], list[Value]]
+    run: Run
     seed: int
     _sessions: list[Session] | None = field(default=None, repr=False)
 
-    def outputs(self, feeds: Mapping[str, Value]) -> tuple[list[list[Value]], list[list[Value]]]:
-        """Outputs under moved inputs, and outputs under moved inputs and weights."""
-        by_inputs = []
-        movable = any(_moves(value) for value in feeds.values())
-        for k in range(INPUT_SAMPLES if movable else 0):
-            generator = np.random.default_rng([self.seed, k])
-            try:
-                by_inputs.append(self.run(_move_inputs(feeds, generator)))
-            except ExecutionError:
-                # An input at the border of what the model accepts: the other samples have to do.
-                continue
-        by_weights = []
-        for k, session in enumerate(self._weight_sessions()):
-            generator = np.random.default_rng([self.seed, INPUT_SAMPLES + k])
-            try:
-                by_weights.append(session.run(_move_inputs(feeds, generator)))
-            except ExecutionError:
-                # The weights moved were sizes or scales that must not move: nothing is learned from them.
-                continue
-        return by_inputs, by_weights
+    def by_inputs(self, feeds: Mapping[str, Value]) -> list[list[Value]]:
+        """Outputs under moved inputs; none if no input can be moved."""
+        if not any(_moves(item) for value in feeds.values() for item in _items(value)):
+            return []
+        return self._runs([self.run] * INPUT_SAMPLES, feeds, 0)
 
-    def _weight_sessions(self) -> list[Session]:
+    def by_weights(self, feeds: Mapping[str, Value]) -> list[list[Value]]:
+        """Outputs under moved inputs and weights; none for a model above `MAX_WEIGHT_BYTES`."""
         if self._sessions is None:
-            self._sessions = []
-            if self.model.size <= MAX_WEIGHT_BYTES:
-                for k in range(WEIGHT_SAMPLES):
-                    moved = _move_weights(self.model.proto, np.random.default_rng([self.seed, 1000 + k]))
-                    try:
-                        self._sessions.append(Session(load(moved, folder=self.model.folder)))
-                    except ExecutionError:
-                        break
-        return self._sessions
+            self._sessions = list(self._weight_sessions())
+        return self._runs([session.run for session in self._sessions], feeds, INPUT_SAMPLES)
+
+    def _runs(self, runs: Sequence[Run], feeds: Mapping[str, Value], first: int) -> list[list[Value]]:
+        found = []
+        for k, run in enumerate(runs):
+            try:
+                found.append(run(_move_inputs(feeds, np.random.default_rng([self.seed, first + k]))))
+            except ExecutionError:
+                # An input at the border of what the model accepts, or a weight that is a size: nothing is
+                # learned from this sample, and a difference is excused by the others or not at all.
+                continue
+        return found
+
+    def _weight_sessions(self) -> Iterator[Session]:
+        size = self.model.proto.ByteSize()
+        samples = WEIGHT_SAMPLES if size <= FEW_WEIGHT_BYTES else 1
+        for k in range(samples if size <= MAX_WEIGHT_BYTES else 0):
+            moved = _move_weights(self.model.proto, np.random.default_rng([self.seed, 1000 + k]))
+            try:
+                yield Session(load(moved, folder=self.model.folder))
+            except ExecutionError:
+                return
 
 
 @dataclass(frozen=True)
@@ -186,6 +190,10 @@ def reproduces(first: Sequence[Value], second: Sequence[Value], names: Sequence[
             if not difference.agrees:
                 return f"{path}: {difference.message}"
     return ""
+
+
+def _items(value: Value) -> Sequence[Value]:
+    return value if isinstance(value, list) else [value]
 
 
 def _moves(value: Value) -> bool:

@@ -61,6 +61,7 @@ def verify(
         return Verification("failed", detail=f"onnx.checker refuses the optimized model: {invalid}")
     try:
         runs = Runs(before, after, seed)
+        del before, after
     except MismatchError as mismatch:
         return Verification("failed", detail=str(mismatch))
     except NotComparableError as reason:

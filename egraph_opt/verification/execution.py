@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, EncodeError
 from onnxruntime.capi import onnxruntime_pybind11_state as _state
 
 from egraph_opt.errors import ModelReadError
@@ -77,9 +77,15 @@ def load(model: ModelLike, *, folder: str | os.PathLike[str] | None = None) -> L
     """
     where = None if folder is None else os.fspath(folder)
     if isinstance(model, onnx.ModelProto):
-        if model.ByteSize() > PROTOBUF_LIMIT:
-            raise ModelReadError("a ModelProto above 2 GB cannot be verified: save it and pass its path")
-        return LoadedModel(model, model.SerializeToString(), where)
+        try:
+            content = model.SerializeToString()
+        except (EncodeError, ValueError) as error:
+            raise ModelReadError(
+                "a ModelProto above 2 GB cannot be verified: save it, pass its path"
+            ) from error
+        if len(content) > PROTOBUF_LIMIT:
+            raise ModelReadError("a ModelProto above 2 GB cannot be verified: save it, pass its path")
+        return LoadedModel(model, content, where)
     try:
         if isinstance(model, bytes):
             return LoadedModel(onnx.load_model_from_string(model), model, where)

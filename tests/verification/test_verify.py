@@ -262,3 +262,14 @@ def test_all_dtypes_of_the_interface_are_compared() -> None:
         made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
         result = verify(made, made)
         assert (result.status, result.seeds) == ("passed", [0, 1, 2])
+
+
+def test_models_without_inputs_or_with_empty_ones_are_compared() -> None:
+    constant = "g () => (float[3] y) {{ y = {} (k) }}"
+    k = np.array([-1, 0, 1], np.float32)
+    assert verify(model(constant.format("Relu"), k=k), model(constant.format("Relu"), k=k)).status == "passed"
+    assert verify(model(constant.format("Relu"), k=k), model(constant.format("Abs"), k=k)).status == "failed"
+    empty = model(
+        "g (float[0, 3] x) => (float[3] y) { y = ReduceSum <keepdims = 0> (x, a) }", a=np.array([0])
+    )
+    assert verify(empty, empty).status == "passed"

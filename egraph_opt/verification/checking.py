@@ -30,7 +30,7 @@ def _refusal(model: LoadedModel, full: bool) -> str:
         else:
             checker.check_model(model.content, full_check=full)
     except _REFUSALS as error:
-        return str(error).strip() or type(error).__name__
+        return " ".join(str(error).split()) or type(error).__name__
     return ""
 
 

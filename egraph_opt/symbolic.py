@@ -2,9 +2,9 @@
 
 A dim is an int, None (unknown) or the text of an expression in symbols, such as ``(L + 1)//2``.  Equal texts
 mean equal numbers, and expressions that are equal by the rules of :mod:`egraph_opt.polynomials` have equal
-texts.  The text follows Python's grammar and precedence (``+ - * // **`` and ``max``); ``//`` rounds down, and
-``min(L, 5)`` is ``L - max(0, L - 5)``.  A declared name that is no plain identifier is one symbol in backticks:
-```2*L+1```.
+texts.  The text follows Python's grammar and precedence (``+ - * // **`` and ``max``); ``//`` rounds down,
+and ``min(L, 5)`` is ``L - max(0, L - 5)``.  A declared name that is no plain identifier is one symbol in
+backticks: ```2*L+1```.
 
 Assumed is that every symbol is an integer >= 0 (a dim may be 0: empty tensors exist), and that a divisor is
 not zero where the model runs at all.  An expression that grows too long becomes None.

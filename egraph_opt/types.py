@@ -31,7 +31,8 @@ class Fact:
         const: the value depends on constants only.
         value: the elements of an integer (or boolean, as 0 and 1) tensor of rank 0 or 1, where all of them
             are known as numbers or symbolic expressions.
-        splat: the one value that every element has, where there is one (never NaN or -0.0: they compare badly).
+        splat: the one value that every element has, where there is one (never NaN or -0.0, which compare
+            badly).
         data: the elements of a small tensor of any rank and number type, row by row, where all are known:
             a float one (scales of Resize, say) as floats, else as ``value``, which it repeats.
     """

@@ -1,6 +1,7 @@
 """Convolutions and poolings: spatial lengths from kernels, strides, dilations and pads.
 
-With effective kernel ``k' = d * (k - 1) + 1``: ``out = floor((L + p_begin + p_end - k') / s) + 1``.
+With effective kernel ``k' = d * (k - 1) + 1``: ``out = floor((L + p_begin + p_end - k') / s) + 1``,
+where the window fits into the padded input: a model in which it does not is refused by most runtimes.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from ..types import CLASH, UNKNOWN, Fact, meet
 from . import convolution, elementwise, extending, generators, reductions, slicing, views
 from .call import FORMULAS, Attribute, Call, ContradictionError
 from .numbers import completed
-from .onnx_inference import infer_by_onnx, schema
+from .onnx_inference import accepts, infer_by_onnx, schema
 
 FAMILIES = (convolution, elementwise, extending, generators, reductions, slicing, views)
 """The modules whose import fills the table of formulas."""
@@ -44,19 +44,36 @@ def infer_node(
         return (CLASH,) * n_outputs
     if schema(op_type, domain, opset) is None:
         return (UNKNOWN,) * n_outputs
+    if not accepts(
+        op_type, domain, tuple(None if fact is None else fact.dtype for fact in inputs), n_outputs, opset
+    ):
+        return (CLASH,) * n_outputs
+    try:
+        known = _by_formula(op_type, domain, attributes, inputs, n_outputs, opset)
+    except ContradictionError:
+        # ONNX is not asked: some nodes that cannot be right crash it (Split with too few outputs).
+        return (CLASH,) * n_outputs
     facts = infer_by_onnx(op_type, domain, attributes, inputs, n_outputs, opset)
-    rule = FORMULAS.get(op_type) if domain == "" else None
-    if rule is not None:
-        try:
-            known = rule(Call(op_type, dict(attributes), inputs, n_outputs, opset))
-        except ContradictionError:
-            return (CLASH,) * n_outputs
-        for k, fact in enumerate(known[:n_outputs]):
-            facts[k] = meet(fact, facts[k])
+    facts = [meet(a, b) for a, b in zip(known, facts, strict=True)]
     if any(fact.dtype < 0 or _has_negative_dim(fact) for fact in facts):
         return (CLASH,) * n_outputs
     const = _is_const(op_type, inputs)
     return tuple(completed(_as_const(fact, const)) for fact in facts)
+
+
+def _by_formula(
+    op_type: str,
+    domain: str,
+    attributes: tuple[tuple[str, Attribute], ...],
+    inputs: tuple[Fact | None, ...],
+    n_outputs: int,
+    opset: int,
+) -> list[Fact]:
+    rule = FORMULAS.get(op_type) if domain == "" else None
+    if rule is None:
+        return [UNKNOWN] * n_outputs
+    facts = list(rule(Call(op_type, dict(attributes), inputs, n_outputs, opset)))[:n_outputs]
+    return facts + [UNKNOWN] * (n_outputs - len(facts))
 
 
 def _has_negative_dim(fact: Fact) -> bool:

@@ -71,6 +71,7 @@ def _tile(call: Call) -> list[Fact]:
         raise ContradictionError(f"Tile of {x.shape} by {repeats}")
     shape: Shape = tuple(symbolic.mul(d, r) for d, r in zip(x.shape, repeats, strict=True))
     items = array(x)
-    if items is not None and all(isinstance(d, int) for d in shape) and math.prod(shape) <= SMALL:  # type: ignore[arg-type]
-        return [moved(x, shape, np.tile(items, repeats))]  # type: ignore[arg-type]
-    return [moved(x, shape)]
+    counts = call.fact(1).ints
+    if items is None or counts is None or items.size * math.prod(counts) > SMALL:
+        return [moved(x, shape)]
+    return [moved(x, shape, np.tile(items, counts))]

@@ -27,6 +27,34 @@ def schema(op_type: str, domain: str, opset: int) -> defs.OpSchema | None:
         return None
 
 
+@lru_cache(_MEMO)
+def accepts(op_type: str, domain: str, dtypes: tuple[int | None, ...], n_outputs: int, opset: int) -> bool:
+    """The operator takes operands of these element types (None: absent, 0: unknown) and has so many results.
+
+    ONNX's inference does not look at that, and crashes over some operands that are missing.
+    """
+    found = schema(op_type, domain, opset)
+    if found is None:
+        return True
+    if not found.min_input <= len(dtypes) <= found.max_input or n_outputs > found.max_output:
+        return False
+    bound: dict[str, int] = {}
+    for k, dtype in enumerate(dtypes):
+        formal = found.inputs[min(k, len(found.inputs) - 1)]
+        if dtype is None:
+            if formal.option == defs.OpSchema.FormalParameterOption.Single:
+                return False
+        elif dtype:
+            if formal.types and _TYPE_NAMES[dtype] not in formal.types:
+                return False
+            if formal.is_homogeneous and bound.setdefault(formal.type_str, dtype) != dtype:
+                return False
+    return True
+
+
+_TYPE_NAMES = {number: f"tensor({name.lower()})" for name, number in onnx.TensorProto.DataType.items()}
+
+
 def infer_by_onnx(
     op_type: str,
     domain: str,
@@ -37,14 +65,15 @@ def infer_by_onnx(
 ) -> list[Fact]:
     """Types of the outputs by ONNX alone; ``CLASH`` where it finds an error."""
     found = schema(op_type, domain, opset)
-    if found is None:
+    if found is None or any(fact is not None and not fact.dtype for fact in inputs):
+        # The inference of some operators reads the types of operands without looking whether there are any.
         return [UNKNOWN] * n_outputs
     present = tuple(fact is not None for fact in inputs)
     types: dict[str, bytes] = {}
     data: dict[str, bytes] = {}
     known: set[str] = set()
     for k, fact in enumerate(inputs):
-        if fact is None or not fact.dtype:
+        if fact is None:
             continue
         types[f"i{k}"] = _type_bytes(fact.dtype, fact.shape)
         known.update(d for d in fact.shape or () if isinstance(d, str))
@@ -55,10 +84,8 @@ def infer_by_onnx(
     trusted = _is_trusted(op_type, domain, inputs)
     try:
         outputs = found._infer_node_outputs(node, types, data, {}, {domain: opset}, onnx.IR_VERSION)  # type: ignore[call-arg]
-    except onnx.shape_inference.InferenceError:
-        # An operand without a type makes ONNX complain too: that is no contradiction.
-        complete = all(fact is None or fact.dtype for fact in inputs)
-        return [CLASH if complete and trusted else UNKNOWN] * n_outputs
+    except (onnx.shape_inference.InferenceError, ValueError):
+        return [CLASH if trusted else UNKNOWN] * n_outputs
     except onnx.checker.ValidationError:
         # A required attribute is missing: it is a tensor or a graph, which is not passed here.
         return [UNKNOWN] * n_outputs
@@ -141,22 +168,31 @@ def _node_bytes(
     found = schema(op_type, domain, opset)
     declared = {} if found is None else found.attributes
     for name, value in attributes:
-        kind = int(declared[name].type) if name in declared else None
-        node.attribute.append(_attribute(name, value, kind))
+        node.attribute.append(_attribute(name, value, declared[name].type if name in declared else None))
     return bytes(node.SerializeToString())
 
 
-def _attribute(name: str, value: Attribute, kind: int | None) -> onnx.AttributeProto:
+_Kind = defs.OpSchema.AttrType
+_LISTS = {
+    _Kind.INTS: onnx.AttributeProto.INTS,
+    _Kind.FLOATS: onnx.AttributeProto.FLOATS,
+    _Kind.STRINGS: onnx.AttributeProto.STRINGS,
+}
+
+
+def _attribute(name: str, value: Attribute, kind: defs.OpSchema.AttrType | None) -> onnx.AttributeProto:
     """The attribute with the type that the schema gives it: 1 and 1.0 are one key of a memo."""
-    if kind == onnx.AttributeProto.TENSOR and isinstance(value, tuple):
-        dtype, number = value
-        return helper.make_attribute(name, _one_element(dtype, number))
-    if kind == onnx.AttributeProto.FLOAT and isinstance(value, int | float):
-        value = float(value)
-    elif kind == onnx.AttributeProto.FLOATS and isinstance(value, tuple):
-        value = tuple(float(v) for v in value)
-    elif kind == onnx.AttributeProto.INT and isinstance(value, float):
-        value = int(value)
-    elif kind == onnx.AttributeProto.INTS and isinstance(value, tuple):
-        value = tuple(int(v) for v in value)
-    return helper.make_attribute(name, value, attr_type=kind if value == () else None)
+    if kind == _Kind.TENSOR and isinstance(value, tuple):
+        return helper.make_attribute(name, _one_element(*value))
+    if kind == _Kind.FLOAT and isinstance(value, int | float):
+        return helper.make_attribute(name, float(value))
+    if kind == _Kind.INT and isinstance(value, int | float):
+        return helper.make_attribute(name, int(value))
+    if isinstance(value, tuple):
+        if kind in _LISTS:
+            convert = {_Kind.INTS: int, _Kind.FLOATS: float}.get(kind)
+            items = [convert(v) for v in value] if convert is not None else list(value)
+            return helper.make_attribute(name, items, attr_type=_LISTS[kind])
+        if not value:
+            return onnx.AttributeProto(name=name, type=onnx.AttributeProto.INTS)
+    return helper.make_attribute(name, value)

@@ -150,6 +150,8 @@ def _agreed(dims: Sequence[Dim]) -> Dim:
 
 @formula("Split")
 def _split(call: Call) -> list[Fact]:
+    if call.integer("num_outputs", call.n_outputs) != call.n_outputs:
+        raise ContradictionError(f"Split into {call.n_outputs} outputs that says otherwise")
     x = call.fact(0)
     if x.shape is None:
         return [moved(x, None)] * call.n_outputs
@@ -218,6 +220,8 @@ def _gather_elements(call: Call) -> list[Fact]:
 def _gather_nd(call: Call) -> list[Fact]:
     x, indices = call.fact(0), call.fact(1)
     batch = call.integer("batch_dims", 0)
+    if batch < 0:
+        raise ContradictionError(f"GatherND with {batch} batch dims")
     if (
         x.shape is None
         or indices.shape is None
@@ -225,7 +229,7 @@ def _gather_nd(call: Call) -> list[Fact]:
         or not isinstance(indices.shape[-1], int)
     ):
         return [moved(x, None)]
-    if batch + indices.shape[-1] > len(x.shape):
+    if batch + indices.shape[-1] > len(x.shape) or batch >= len(indices.shape):
         raise ContradictionError("GatherND indices are longer than the rank of the data")
     return [moved(x, indices.shape[:-1] + x.shape[batch + indices.shape[-1] :])]
 

@@ -274,6 +274,8 @@ def compare(original: onnx.ModelProto, rewritten: onnx.ModelProto, bitwise: bool
         doubled = [_in_float64(m) for m in (original, rewritten)]
         wide = {k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in feeds.items()}
         x, y = (np.asarray(ReferenceEvaluator(m).run(None, wide)[0]) for m in doubled)
+        if x.shape != a.shape or y.shape != b.shape:  # ONNX's reference has faults of its own: GlobalMaxPool of rank 3, say
+            continue
         if np.issubdtype(x.dtype, np.floating):
             # Constants that were folded have been rounded to float32 once.
             np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6 * (1 + float(np.nanmax(np.abs(x), initial=0))))

@@ -53,7 +53,7 @@ def improve(
         if spend is None or left <= 0 or value[0] <= bound * (1 + 1e-9):
             break
         usable = np.ones(len(piece.nodes), np.bool_)
-        if len(piece.nodes) > size and (iteration % 4 or work < float("inf")):
+        if len(piece.nodes) > size and (iteration % 16 != 15 or work < float("inf")):
             usable = region(piece, best, size, random)
         usable &= allowed_under(piece, random_order(piece, best, usable, random))
         found, spent = resolve(piece, usable, best, spend, seed + iteration)

@@ -4,7 +4,7 @@ The strongly connected components of the class graph are decided one after the o
 matters of the decisions so far is which undecided classes they need: the *frontier*, a set of bits, and the
 least cost of getting there.  A network whose tensors exist in two layouts has a handful of frontiers at each
 depth however many layers it has, so thousands of layers are solved to the proved optimum.  Where there
-are too many frontiers, or a component has too many choices, the program gives up after a fixed number of steps.
+are too many frontiers, or a component has too many choices, it gives up after a fixed number of steps.
 
 A frontier that needs a superset of another one's classes and costs no less is dropped.
 """

@@ -31,9 +31,14 @@ Loop = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Effort:
-    """What one call of the solver may spend: counts, and seconds as an emergency stop."""
+    """What one call of the solver may spend: counts, and seconds as an emergency stop.
+
+    ``checks`` limits how often branch and bound, its cutting rounds at the root included, looks whether to go
+    on: places in the algorithm, not in time.
+    """
 
     mip_nodes: int = 1000
+    checks: int | None = None
     simplex_iterations: int = 2_000_000
     seconds: float | None = None
     gap: float = 0.0
@@ -126,6 +131,8 @@ def solve(
     scale = float(cost[usable].max(initial=0.0)) / 1000.0 or 1.0
     solver = _solver(effort, seed)
     solver.passModel(_model(piece, rows, usable, cost / scale, relaxed))
+    if effort.checks is not None:
+        _stop_after(solver, effort.checks)
     if start is not None and not relaxed:
         _offer(solver, piece, start, n, m)
     solver.run()
@@ -195,6 +202,18 @@ def _solver(effort: Effort, seed: int) -> highspy.Highs:
     for name, value in options.items():
         solver.setOptionValue(name, value)
     return solver
+
+
+def _stop_after(solver: highspy.Highs, checks: int) -> None:
+    left = checks
+
+    def count(event: highspy.highs.HighsCallbackEvent) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            event.interrupt()
+
+    solver.cbMipInterrupt.subscribe(count)
 
 
 def _model(piece: Piece, rows: Sequence[Rows], usable: Mask, cost: Floats, relaxed: bool) -> highspy.HighsLp:

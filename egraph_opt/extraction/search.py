@@ -27,6 +27,9 @@ QUICK_SIZE = 10_000
 QUICK_WORK = 6_000
 """Nodes that the programs of `auto` may hold in all; about a second."""
 
+QUICK_CHECKS = 20
+"""Checks of each program of `auto`, which keeps its cutting rounds at the root short."""
+
 PROVABLE = 6_000
 """Nodes of a piece up to which `auto` asks for a lower bound."""
 
@@ -79,7 +82,7 @@ def greedy_piece(piece: Piece, search: Search) -> Found:
 
 def ilp_piece(piece: Piece, search: Search) -> Found:
     """Acyclic-order search, and a lower bound from one program with loop rows."""
-    effort = Effort(mip_nodes=200)
+    effort = Effort(mip_nodes=50, checks=100)
     best = improve(
         piece,
         start_of(piece),
@@ -100,7 +103,7 @@ def exact_piece(piece: Piece, search: Search) -> Found:
         piece,
         start_of(piece),
         iterations=min(10, search.iterations),
-        effort=lambda: search.effort(Effort(mip_nodes=200)),
+        effort=lambda: search.effort(Effort(mip_nodes=50, checks=100)),
         seed=search.seed,
     )
     return prove(
@@ -115,7 +118,7 @@ def quick_piece(piece: Piece, search: Search) -> Found:
     if thin is not None:
         return _optimal(piece, thin)
     work = QUICK_WORK * size // min(max(search.size, 1), QUICK_SIZE)
-    effort = Effort(mip_nodes=5, gap=1e-4)
+    effort = Effort(mip_nodes=5, checks=QUICK_CHECKS, gap=1e-4)
     best = improve(
         piece,
         start_of(piece),
@@ -127,7 +130,7 @@ def quick_piece(piece: Piece, search: Search) -> Found:
     if size > PROVABLE:
         return Found(best, floor_of(piece))
     rounds = 2 if size <= PROVABLE // 2 else 1
-    effort = Effort(mip_nodes=5, simplex_iterations=5_000)
+    effort = Effort(mip_nodes=5, checks=QUICK_CHECKS)
     return prove(piece, best, rounds=rounds, effort=lambda: search.effort(effort), seed=search.seed)
 
 

@@ -14,10 +14,10 @@ from egraph_opt.extraction.structure import Ints
 
 
 def selection(problem: Problem, nodes: npt.ArrayLike) -> Ints:
-    """A solution (per class a node or -1) that takes only the given nodes, such as those of the original graph.
+    """A solution (per class a node or -1) of the given nodes only, such as those of the original graph.
 
-    Saturation may have merged values of that graph, a transposed transpose with its operand, say: then a class
-    has several of its nodes, and one of them is taken so that no cycle arises.  It costs no more than all
+    Saturation may have merged values of that graph, a transposed transpose with its operand, say: then a
+    class has several of its nodes, and one of them is taken so that no cycle arises.  It costs no more than all
     the given nodes together.  Nodes of infinite cost are taken where there is no other way.
 
     Raises:

@@ -128,7 +128,7 @@ def test_an_incumbent_stays_where_nothing_is_cheaper() -> None:
 
 
 def test_selection_takes_one_of_the_merged_nodes() -> None:
-    # x, t = transpose(x), x' = transpose(t): x' was merged with x; a dearer node of infinite cost is given too
+    # t = transpose(x), u = transpose(t): u was merged with x; a node of infinite cost is given too
     merged = [(0, (), 3.0, 0.0), (1, (0,), 1.0, 0.0), (0, (1,), 1.0, 0.0), (2, (0,), math.inf, 0.0)]
     problem = problem_of([*merged, (2, (1,), 1.0, 0.0)], [2])
     assert selection(problem, [0, 1, 2, 3]).tolist() == [0, -1, 3]

@@ -66,8 +66,9 @@ class Engine:
         graph = egglog.EGraph()
         declared = {"laws": egglog.ruleset(name="laws"), "analysis": egglog.ruleset(name="analysis")}
         for identity, entry in enumerate(laws, start=1):
-            for compiled in compile_law(entry, identity):
-                declared["laws"].append(compiled)
+            for name, rules in zip(("laws", "analysis"), compile_law(entry, identity), strict=True):
+                for compiled in rules:
+                    declared[name].append(compiled)
         for compiled in analysis_rules():
             declared["analysis"].append(compiled)
         tables = egglog.ruleset(name="tables")

@@ -91,10 +91,11 @@ class Equality:
 
 @dataclass(frozen=True)
 class Deduction:
-    """Where the facts hold, do the actions."""
+    """Where the facts hold, do the actions; see `closure`."""
 
     facts: tuple[Any, ...]
     actions: tuple[Any, ...]
+    closure: bool = False
 
 
 def _flatten(conditions: Iterable[Any]) -> tuple[Any, ...]:
@@ -112,6 +113,15 @@ def rewrite(left: Any, right: Any, *conditions: Any) -> Equality:
 def rule(*facts: Any, then: Any) -> Deduction:
     """Where the facts hold, `then` (one action or several)."""
     return Deduction(_flatten(facts), _flatten([then]))
+
+
+def closure(*facts: Any, then: Any) -> Deduction:
+    """Bookkeeping of a law: a rule that runs with the analysis, to a fixed point after every round.
+
+    It fills relations and functions of the law's own (walks along lists, sets of bounds), is not counted as a
+    match, and has to end by itself: it may not write operators that it matches again.
+    """
+    return Deduction(_flatten(facts), _flatten([then]), closure=True)
 
 
 @dataclass(frozen=True)
@@ -248,9 +258,9 @@ def _compile_equality(statement: Equality, identity: int) -> tuple[tuple[Any, ..
     return facts, [union(whole).with_(statement.right), *_stamps([statement.right], identity)]
 
 
-def compile_law(entry: Law, identity: int) -> list[Any]:
-    """The egglog rules of a law, which stamp what they write with `identity`."""
-    compiled = []
+def compile_law(entry: Law, identity: int) -> tuple[list[Any], list[Any]]:
+    """The egglog rules of a law, which stamp what they write with `identity`, and those of its closure."""
+    compiled: tuple[list[Any], list[Any]] = ([], [])
     for k, statement in enumerate(entry.function(*_pattern_variables(entry.function))):
         if isinstance(statement, Equality):
             facts, actions = _compile_equality(statement, identity)
@@ -262,5 +272,6 @@ def compile_law(entry: Law, identity: int) -> list[Any]:
                     actions.extend(_stamps([action.left, action.right], identity))
                 else:
                     actions.append(action)
-        compiled.append(egglog.rule(*facts, name=f"{entry.key}#{k}").then(*actions))
+        closing = isinstance(statement, Deduction) and statement.closure
+        compiled[closing].append(egglog.rule(*facts, name=f"{entry.key}#{k}").then(*actions))
     return compiled

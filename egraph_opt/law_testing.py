@@ -25,6 +25,7 @@ from onnx.reference import ReferenceEvaluator
 
 from egraph_opt import symbolic
 from egraph_opt.analysis import infer_operator
+from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import extract
 from egraph_opt.folding import Constants
 from egraph_opt.inference import tensor_fact
@@ -181,18 +182,26 @@ def _model(choice: Choice, opset: int) -> onnx.ModelProto:
 
 
 def _alternatives(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> list[Choice]:
-    """The root's class written by each of its nodes but the original one."""
+    """The graph with the root's class, or one below it, written by another of its nodes than the original one."""
+    original = set(snapshot.term_node.tolist())
     root_node = int(snapshot.term_node[lowered.outputs[0]])
     root = int(snapshot.node_class[root_node])
     found = []
-    for node in np.flatnonzero(snapshot.node_class == root).tolist():
-        if node == root_node or not np.isfinite(prices.cost[node]):
-            continue
-        cost = prices.cost.copy()
-        cost[(snapshot.node_class == root) & (np.arange(snapshot.n_nodes) != node)] = np.inf
-        forced = Prices(cost, prices.tie, prices.computed)
-        solution = extract(problem_of(lowered, snapshot, forced), "auto")
-        found.append(Choice(lowered, snapshot, solution.choice, prices.computed))
+    for owner in dict.fromkeys((root, *snapshot.term_classes().tolist())):
+        for node in np.flatnonzero(snapshot.node_class == owner).tolist():
+            if node == root_node or not np.isfinite(prices.cost[node]) or (owner != root and node in original):
+                continue
+            cost = prices.cost.copy()
+            cost[(snapshot.node_class == owner) & (np.arange(snapshot.n_nodes) != node)] = np.inf
+            forced = Prices(cost, prices.tie, prices.computed)
+            try:
+                solution = extract(problem_of(lowered, snapshot, forced), "auto")
+            except ExtractionError:
+                if owner == root:
+                    raise
+                continue  # this node of an inner class is part of every cycle that the root could use
+            if solution.choice[owner] == node:
+                found.append(Choice(lowered, snapshot, solution.choice, prices.computed))
     return found
 
 

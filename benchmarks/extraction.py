@@ -23,8 +23,8 @@ from egraph_opt.extraction import EXTRACTORS, Problem, check, extract, load_json
 def residual(layers: int) -> Problem:
     """A residual network of so many layers with every tensor in two layouts.
 
-    An operator costs 1, each third one 10 in the first layout; a conversion costs 0.5; every second layer adds
-    the tensor two layers before.
+    An operator costs 1, each third one 10 in the first layout; a conversion costs 0.5; every second layer
+    adds the tensor two layers before.
     """
     owner, children, cost = [0, 1, 0], [[], [0], [1]], [0.0, 0.5, 0.5]
     for layer in range(1, layers + 1):

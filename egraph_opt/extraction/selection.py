@@ -17,8 +17,8 @@ def selection(problem: Problem, nodes: npt.ArrayLike) -> Ints:
     """A solution (per class a node or -1) of the given nodes only, such as those of the original graph.
 
     Saturation may have merged values of that graph, a transposed transpose with its operand, say: then a
-    class has several of its nodes, and one of them is taken so that no cycle arises.  It costs no more than all
-    the given nodes together.  Nodes of infinite cost are taken where there is no other way.
+    class has several of its nodes, and one of them is taken so that no cycle arises.  It costs no more than
+    all the given nodes together.  Nodes of infinite cost are taken where there is no other way.
 
     Raises:
         ExtractionError: the nodes do not provide the roots.

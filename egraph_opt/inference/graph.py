@@ -38,8 +38,8 @@ def infer_graph(
         constants: the fact of a value that is a constant, None for any other; see ``constants_of``.
         warn: told of declared types that contradict inference, and of nodes that inference finds wrong.
         functions: the functions of the model.
-        is_body: ``graph`` belongs to an If, Loop or Scan: the declared shapes of its inputs are not trusted,
-            since carried values may change theirs.  By default, whether ``outer`` has anything.
+        is_body: ``graph`` belongs to an If, Loop or Scan: the declared shapes of its inputs and outputs are
+            not trusted, since carried values may change theirs.  By default, whether ``outer`` has anything.
     """
     run = _Run(graph, opset, outer, constants, warn, functions or {})
     run.is_body = bool(outer) if is_body is None else is_body
@@ -157,6 +157,8 @@ class _Run:
     def _settled(self, value: ir.Value, fact: Fact) -> Fact:
         """The inferred fact, filled up with what is declared and with symbols for dims that stay unknown."""
         declared = self._declared(value)
+        if self.is_body and value.is_graph_output():
+            declared = Fact(declared.dtype)
         if declared.dtype or declared.shape is not None:
             both = meet(fact, declared)
             if both is CLASH or both.dtype < 0:

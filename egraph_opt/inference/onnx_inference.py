@@ -93,9 +93,12 @@ def infer_by_onnx(
     return facts if trusted else [_without_dims(op_type, fact) for fact in facts]
 
 
-SELF_JUDGED = frozenset({"MaxPool", "AveragePool", "LpPool", "ConvTranspose", "Resize", "Upsample", "STFT"})
+SELF_JUDGED = frozenset(
+    {"MaxPool", "AveragePool", "LpPool", "ConvTranspose", "Resize", "Upsample", "Slice", "STFT"}
+)
 """Operators of which ONNX's inference and onnxruntime disagree in a case: ceil_mode, auto_pad, output_shape,
-a list of sizes of unknown length, one-sided by default.  Their dims are our formula's alone."""
+a list of sizes of unknown length, an end beyond all ends with a negative step, one-sided by default.  Their
+dims are our formula's alone."""
 
 
 def _is_trusted(op_type: str, domain: str, inputs: tuple[Fact | None, ...]) -> bool:

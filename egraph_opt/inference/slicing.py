@@ -36,6 +36,9 @@ def slice_length(dim: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
         return None
     if step == 0:
         raise ContradictionError("a Slice with step 0")
+    if step < 0 and end in (2**31 - 1, 2**63 - 1):
+        # By the words of the standard the end of the dim, onnxruntime goes to its front.
+        return None
     if step > 0:
         first, last = clamped(start, dim, 0, dim), clamped(end, dim, 0, dim)
         length = symbolic.sub(last, first)
@@ -100,6 +103,8 @@ def _part(
 ) -> Array | None:
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         if items is None or not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
+            return None
+        if step < 0 and end >= FAR:
             return None
         # Python counts an end of -1 from the back, where a step down to before the first element is meant.
         last = None if step < 0 and end < -items.shape[axis] else end

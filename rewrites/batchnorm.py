@@ -1,0 +1,138 @@
+"""BatchNormalization as a scale and a shift per channel, so that whatever takes in those takes it in too.
+
+    BatchNormalization(x; s, b, m, v) = x * k + (b - m * k) with k = s / sqrt(v + epsilon)
+    x * k + c = BatchNormalization(x; k, c, 0, 1)
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from egglog import PyObject, String, eq, i64
+from onnx import TensorProto
+
+from egraph_opt.host import hosted
+from egraph_opt.law import Example, law, let, rewrite
+from egraph_opt.law_testing import Operands
+from egraph_opt.operators import Literal, batchnorm, binary, literal, reshape, unary
+from egraph_opt.rewrites.channels import SCALES, SHIFTS, at_axis, count_along, is_float_constant, splat
+from egraph_opt.terms import Tensor, fact, opset
+from egraph_opt.types import Fact
+
+
+@hosted()
+def channel_dims(x: Fact, scale: Fact, bias: Fact, mean: Fact, var: Fact, epsilon: float) -> tuple[int, ...] | None:
+    """[1, C, 1, ...], the dims of per-channel constants; None where a parameter is no constant [C] of x's dtype."""
+    parameters = (scale, bias, mean, var)
+    if x.const or x.rank is None or x.rank < 2 or not all(is_float_constant(p) for p in parameters):
+        return None
+    if any(p.dtype != x.dtype or p.shape != scale.shape for p in parameters) or scale.rank != 1:
+        return None
+    if var.splat == 1 and mean.splat == 0 and epsilon == 0:
+        return None  # it is scale and shift already
+    return at_axis(scale.shape[0], x.rank, 1)  # type: ignore[index,arg-type]
+
+
+@hosted()
+def epsilon_literal(var: Fact, epsilon: float) -> Literal:
+    return splat(var, (1,), epsilon)
+
+
+def _parameters(g: Operands, channels: int) -> tuple[Any, ...]:
+    variance = g.constant(g.rng.uniform(0.5, 2, channels).astype(np.float32))
+    return g.random(channels), g.random(channels), g.random(channels), variance
+
+
+def _expansion_examples(rng: np.random.Generator) -> Iterator[Example]:
+    for shape in ((4, 3), ("N", 3, 5), (2, 3, 4, "L"), (1, 3, 2, 3, 2)):
+        g = Operands(rng)
+        yield g.fires(batchnorm(g.input(shape), *_parameters(g, 3), 1e-3))
+    g = Operands(rng)
+    x = g.input((2, 3, 4, 4))
+    yield g.fires(batchnorm(x, *_parameters(g, 3)[:3], g.constant(np.full(3, 0.25, np.float32)), 0.0))
+    yield g.near_miss(batchnorm(x, g.input((3,)), *_parameters(g, 3)[1:], 1e-3), why="the scale is no constant")
+    zero, one = g.constant(np.zeros(3, np.float32)), g.constant(np.ones(3, np.float32))
+    yield g.near_miss(batchnorm(x, g.random(3), g.random(3), zero, one, 0.0), why="it only scales and shifts")
+
+
+@law("batchnorm", numerics="reassociates", examples=_expansion_examples)
+def expand_batchnorm(
+    x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, eps: PyObject, d: PyObject, e: PyObject
+) -> Iterator[Any]:
+    """BatchNormalization(x; s, b, m, v) = x * k + (b - m * k) with k = s / sqrt(v + epsilon)
+
+    Source: Ascend auto-optimizer, BNFolding; onnxoptimizer fuse_bn_into_conv.
+    """
+    k = binary("Div", s, unary("Sqrt", (), binary("Add", v, literal(e))))
+    c = binary("Sub", b, binary("Mul", m, k))
+    yield rewrite(
+        batchnorm(x, s, b, m, v, eps),
+        binary("Add", binary("Mul", x, reshape(k, d)), reshape(c, d)),
+        let(d, channel_dims, fact(x), fact(s), fact(b), fact(m), fact(v), eps),
+        let(e, epsilon_literal, fact(v), eps),
+    )
+
+
+@hosted()
+def channel_literal(scale: str, shift: str, x: Fact, k: Fact, c: Fact, number: int, value: float) -> Literal | None:
+    """`value` per channel, where k scales and c shifts the channels of x, at least one of them by channel.
+
+    Only float32 and float64: onnxruntime has no other kernels.
+    """
+    if scale not in SCALES or shift not in SHIFTS or number < 9 or x.const or x.shape is None or len(x.shape) < 3:
+        return None
+    channels = x.shape[1]
+    if not isinstance(channels, int) or x.dtype not in (TensorProto.FLOAT, TensorProto.DOUBLE) or channels < 2:
+        return None
+    counts = [count_along(operand, len(x.shape), 1, channels) for operand in (k, c)]
+    return splat(x, (channels,), value) if None not in counts and channels in counts else None
+
+
+@hosted()
+def vector_dims(c: Fact) -> tuple[int]:
+    """The dims of a per-channel constant without the axes that are 1."""
+    return (max((d for d in c.shape or () if isinstance(d, int)), default=1),)
+
+
+def _contraction_examples(rng: np.random.Generator) -> Iterator[Example]:
+    def affine(x: Any, k: Any, c: Any, scale: str = "Mul", shift: str = "Add") -> Any:
+        return binary(shift, binary(scale, x, k), c)
+
+    g = Operands(rng)
+    x = g.input(("N", 3, 4, "L"))
+    yield g.fires(affine(x, g.random(1, 3, 1, 1), g.random(3, 1, 1)))
+    yield g.fires(affine(x, g.constant(np.float32(2)), g.random(3, 1, 1), "Div", "Sub"))
+    yield g.fires(affine(x, g.random(3, 1, 1), g.random(1)))
+    yield g.near_miss(affine(x, g.random(1), g.random(1)), why="nothing is per channel")
+    yield g.near_miss(affine(x, g.random(1, 3, 1, 1), g.random(4, 1)), why="the shift varies along an image")
+    yield g.near_miss(affine(x, g.input((1, 3, 1, 1)), g.random(3, 1, 1)), why="the scale is no constant")
+    yield g.near_miss(affine(g.input((2, 1, 4)), g.random(3, 1), g.random(3, 1)), why="the scale makes x bigger")
+    yield g.near_miss(affine(g.input((2, 3)), g.random(3), g.random(3)), why="rank 2")
+
+
+@law("batchnorm", numerics="reassociates", examples=_contraction_examples)
+def contract_affine(
+    x: Tensor, k: Tensor, c: Tensor, scale: String, shift: String, n: i64,
+    zero: PyObject, one: PyObject, kd: PyObject, cd: PyObject,
+) -> Iterator[Any]:  # fmt: skip
+    """x * k + c = BatchNormalization(x; k, c, 0, 1)
+
+    Source: algebra; one node in the place of two.
+    """
+    question = (scale, shift, fact(x), fact(k), fact(c), n)
+    yield rewrite(
+        binary(shift, binary(scale, x, k), c),
+        batchnorm(
+            x,
+            binary(scale, literal(one), reshape(k, kd)),
+            binary(shift, literal(zero), reshape(c, cd)),
+            literal(zero),
+            literal(one),
+            0.0,
+        ),
+        eq(n).to(opset()),
+        let(zero, channel_literal, *question, PyObject(0.0)),
+        let(one, channel_literal, *question, PyObject(1.0)),
+        let(kd, vector_dims, fact(k)),
+        let(cd, vector_dims, fact(c)),
+    )

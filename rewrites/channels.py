@@ -1,0 +1,142 @@
+"""Constants that hold one number, or one number per channel: what the linear laws ask of facts.
+
+No laws here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto
+
+from egraph_opt.host import hosted
+from egraph_opt.law_testing import Operands
+from egraph_opt.operators import ConvWindow, Literal
+from egraph_opt.types import ABSENT, Fact
+
+Dims = tuple[int, ...]
+
+FLOATS = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE))
+SCALES = frozenset(("Mul", "Div"))
+SHIFTS = frozenset(("Add", "Sub"))
+
+
+def static_shape(fact: Fact) -> Dims | None:
+    """The dims where all of them are numbers."""
+    return fact.shape if fact.is_static else None  # type: ignore[return-value]
+
+
+def is_float_constant(fact: Fact) -> bool:
+    """A floating-point constant of known static shape."""
+    return fact.const and fact.is_static and fact.dtype in FLOATS
+
+
+def count_along(c: Fact, rank: int, axis: int, dim: int) -> int | None:
+    """How many numbers a constant has along one axis of an operand: `dim` or 1.
+
+    Args:
+        c: the constant, which is broadcast against the operand.
+        rank, axis, dim: the operand's rank, the axis, and the operand's size there.
+
+    Returns:
+        None where c varies along another axis, or makes the result bigger than the operand.
+    """
+    shape = static_shape(c)
+    if shape is None or not is_float_constant(c) or len(shape) > rank or dim < 1:
+        return None
+    dims = (1,) * (rank - len(shape)) + shape
+    if any(d != 1 for k, d in enumerate(dims) if k != axis) or dims[axis] not in (1, dim):
+        return None
+    return dims[axis]
+
+
+def at_axis(count: int, rank: int, axis: int) -> Dims:
+    """Full-rank dims that are 1 but for `count` at an axis."""
+    return tuple(count if k == axis else 1 for k in range(rank))
+
+
+def splat(like: Fact, dims: Dims, value: float) -> Literal:
+    """A literal with one value in every element, of the dtype of another operand."""
+    return Literal(like.dtype, dims, (value,))
+
+
+@hosted(default=False)
+def is_scale(op: str) -> bool:
+    return op in SCALES
+
+
+@hosted()
+def static_dims(w: Fact) -> Dims | None:
+    return static_shape(w)
+
+
+# --- the channels that come out of a convolution, and its bias ------------------------------------------
+
+
+def channels_out(w: Fact, window: ConvWindow, transposed: int) -> int | None:
+    """How many channels come out of a Conv or, if `transposed`, a ConvTranspose with a constant weight."""
+    shape = static_shape(w)
+    if shape is None or not is_float_constant(w) or len(shape) < 3:
+        return None
+    return shape[1] * window.group if transposed else shape[0]
+
+
+def count_out(op: str, ops: frozenset[str], w: Fact, c: Fact, window: ConvWindow, transposed: int) -> int | None:
+    """How many numbers a constant behind a convolution has: one, or one per channel."""
+    channels = channels_out(w, window, transposed)
+    if op not in ops or channels is None:
+        return None
+    return count_along(c, len(w.shape or ()), 1, channels)
+
+
+@hosted()
+def scale_of_bias(op: str, w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
+    """The dims in which a constant behind a convolution scales its constant bias."""
+    count = count_out(op, SCALES, w, c, window, transposed) if is_float_constant(b) else None
+    return None if count is None else (count,)
+
+
+@hosted()
+def shift_of_bias(op: str, w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
+    """The dims in which a constant behind a convolution is added to its bias, a constant or absent."""
+    known = b == ABSENT or is_float_constant(b)
+    count = count_out(op, SHIFTS, w, c, window, transposed) if known else None
+    return None if count is None else (count,)
+
+
+@hosted(default=False)
+def is_present(b: Fact) -> bool:
+    return b != ABSENT
+
+
+@hosted()
+def absent_bias(w: Fact, b: Fact, window: ConvWindow, transposed: int) -> Literal | None:
+    """The zeros that an absent bias stands for."""
+    channels = channels_out(w, window, transposed)
+    return splat(w, (channels,), 0.0) if b == ABSENT and channels is not None else None
+
+
+# --- the channels that go in ----------------------------------------------------------------------------
+
+
+def count_in(x: Fact, c: Fact, rank: int, channels: int) -> int | None:
+    """How many numbers a constant in front of a convolution has; x must have all `channels` itself."""
+    if x.shape is None or len(x.shape) != rank:
+        return None
+    count = count_along(c, rank, 1, channels)
+    return count if count == 1 or x.shape[1] == channels else None
+
+
+# --- examples -------------------------------------------------------------------------------------------
+
+
+def per_channel(g: Operands, rank: int, channels: int) -> list[Any]:
+    """Constants with one number or one per channel, in three of the shapes in which they come; not near 0."""
+
+    def uniform(*shape: int) -> Any:
+        return g.constant(g.rng.uniform(0.5, 2, shape).astype(np.float32))
+
+    spatial = (1,) * (rank - 2)
+    one = [uniform(), uniform(1), uniform(1, 1, *spatial)][rank % 3]
+    return [uniform(channels, *spatial), one, uniform(1, channels, *spatial)]

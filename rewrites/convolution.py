@@ -1,0 +1,231 @@
+"""Constants around a Conv become part of its weight and bias.
+
+    s * Conv(x, W, b) = Conv(x, s * W, s * b)           also Div
+    Conv(x, W, b) + c = Conv(x, W, b + c)               also Sub
+    Conv(x * s, W, b) = Conv(x, W * s, b)               also Div
+    Conv(x + c, W, b) = Conv(x, W, b + sum(W * c))      without padding; also Sub
+
+Scales and shifts have one number, or one number per channel.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from egglog import PyObject, String
+
+from egraph_opt.host import hosted
+from egraph_opt.law import Example, holds, law, let, rewrite
+from egraph_opt.law_testing import Operands
+from egraph_opt.operators import ConvWindow, binary, conv, literal, none, reduce, reshape
+from egraph_opt.rewrites.channels import (
+    SCALES,
+    SHIFTS,
+    Dims,
+    absent_bias,
+    at_axis,
+    count_in,
+    count_out,
+    is_float_constant,
+    is_present,
+    is_scale,
+    per_channel,
+    scale_of_bias,
+    shift_of_bias,
+    static_dims,
+    static_shape,
+)
+from egraph_opt.terms import Tensor, fact
+from egraph_opt.types import ABSENT, Fact
+
+PLAIN = ConvWindow((1, 1), (0, 0, 0, 0), (1, 1))
+
+
+@hosted()
+def scale_of_rows(op: str, w: Fact, c: Fact, window: ConvWindow) -> Dims | None:
+    """The dims in which c, of the channels that come out, scales the weight."""
+    count = count_out(op, SCALES, w, c, window, 0)
+    return None if count is None else at_axis(count, len(w.shape or ()), 0)
+
+
+@hosted()
+def grouped(w: Fact, window: ConvWindow) -> Dims | None:
+    """The weight [M, C/g, ...] with its groups apart: [g, M/g, C/g, ...]."""
+    shape = static_shape(w)
+    return None if shape is None else (window.group, shape[0] // window.group, *shape[1:])
+
+
+@hosted()
+def scale_of_columns(x: Fact, w: Fact, c: Fact, window: ConvWindow) -> Dims | None:
+    """The dims in which c, of the channels that go in, scales what `grouped` gives."""
+    shape = static_shape(w)
+    if shape is None or not is_float_constant(w) or len(shape) < 3:
+        return None
+    count = count_in(x, c, len(shape), shape[1] * window.group)
+    if count is None:
+        return None
+    ones = (1,) * (len(shape) - 2)
+    return (1, 1, 1, *ones) if count == 1 else (window.group, 1, shape[1], *ones)
+
+
+@hosted()
+def axes_of_a_row(op: str, w: Fact, b: Fact, window: ConvWindow) -> Dims | None:
+    """The weight's axes but the first, where a shift in front of the Conv is one behind it."""
+    if op not in SHIFTS or any(window.pads) or not (b == ABSENT or is_float_constant(b)):
+        return None
+    return tuple(range(1, len(w.shape or ())))
+
+
+def _windows() -> Iterator[tuple[tuple[Any, ...], Dims, ConvWindow]]:
+    """Shapes of x and W with windows: ranks 3 to 5, groups, strides, pads, dilations; 6 channels come out."""
+    yield ("N", 4, "L"), (6, 4, 3), ConvWindow((2,), (1, 0), (1,))
+    yield (1, 4, 7, 7), (6, 4, 3, 3), ConvWindow((1, 1), (1, 1, 1, 1), (2, 2))
+    yield (2, 4, 6, 6), (6, 2, 1, 3), ConvWindow((1, 2), (0, 1, 0, 1), (1, 1), 2)
+    yield (1, 6, 5, 5), (6, 1, 3, 3), ConvWindow((1, 1), (0, 0, 0, 0), (1, 1), 6)
+    yield (1, 2, 4, 4, 4), (6, 2, 2, 2, 2), ConvWindow((1, 1, 1), (0,) * 6, (1, 1, 1))
+
+
+def constants_behind(make: Any, windows: Any, ops: tuple[str, str]) -> Any:
+    """Examples of `op(make(x, W, b), c)` for Conv or ConvTranspose."""
+
+    def examples(rng: np.random.Generator) -> Iterator[Example]:
+        for shape, weight, window in windows():
+            g = Operands(rng)
+            x, w = g.input(shape), g.random(*weight)
+            for k, c in enumerate(per_channel(g, len(weight), 6)):
+                bias = none() if k == 0 or window.group > 1 else g.random(6)
+                yield g.fires(binary(ops[k % 2], make(x, w, bias, window), c))
+        g = Operands(rng)
+        x, w, b = g.input((1, 6, 4, 6)), g.random(6, 6, 1, 1), g.random(6)
+        y = make(x, w, b, PLAIN)
+        for c, why in (
+            (g.random(6), "it varies along the last axis"),
+            (g.random(1, 6, 4, 1), "it varies along an image"),
+            (g.random(2, 6, 1, 1), "it makes the batch bigger"),
+            (g.random(1, 1, 1, 1, 1), "it adds an axis"),
+            (g.input((6, 1, 1)), "it is no constant"),
+        ):
+            yield g.near_miss(binary(ops[0], y, c), why)
+        computed = make(x, w, g.input((6,)), PLAIN)
+        yield g.near_miss(binary(ops[0], computed, g.random(1)), why="the bias is no constant")
+        yield g.near_miss(binary("Pow", y, g.random(1)), why="it is neither a scale nor a shift")
+        one = make(x, g.random(*((6, 1) if make is not conv else (1, 6)), 1, 1), none(), PLAIN)
+        yield g.near_miss(binary(ops[0], one, g.random(6, 1, 1)), why="one channel becomes six")
+
+    return examples
+
+
+@law("convolution", numerics="reassociates", examples=constants_behind(conv, _windows, ("Mul", "Div")))
+def scale_after_conv(
+    op: String, x: Tensor, w: Tensor, b: Tensor, window: PyObject, c: Tensor, d: PyObject, e: PyObject
+) -> Iterator[Any]:
+    """s * Conv(x, W, b) = Conv(x, s * W, s * b)
+
+    Source: Ascend auto-optimizer, BNFolding; onnxruntime ConvMulFusion.
+    """
+    weight = binary(op, w, reshape(c, d))
+    yield rewrite(
+        binary(op, conv(x, w, none(), window), c),
+        conv(x, weight, none(), window),
+        let(d, scale_of_rows, op, fact(w), fact(c), window),
+    )
+    yield rewrite(
+        binary(op, conv(x, w, b, window), c),
+        conv(x, weight, binary(op, b, reshape(c, e)), window),
+        let(d, scale_of_rows, op, fact(w), fact(c), window),
+        let(e, scale_of_bias, op, fact(w), fact(b), fact(c), window, PyObject(0)),
+    )
+
+
+@law("convolution", numerics="reassociates", examples=constants_behind(conv, _windows, ("Add", "Sub")))
+def shift_after_conv(
+    op: String, x: Tensor, w: Tensor, b: Tensor, window: PyObject, c: Tensor, d: PyObject, zeros: PyObject
+) -> Iterator[Any]:
+    """Conv(x, W, b) + c = Conv(x, W, b + c)
+
+    Source: onnxoptimizer fuse_add_bias_into_conv; onnxruntime ConvAddFusion.
+    """
+    left = binary(op, conv(x, w, b, window), c)
+    dims = let(d, shift_of_bias, op, fact(w), fact(b), fact(c), window, PyObject(0))
+    absent = let(zeros, absent_bias, fact(w), fact(b), window, PyObject(0))
+    yield rewrite(left, conv(x, w, binary(op, b, reshape(c, d)), window), dims, holds(is_present, fact(b)))
+    yield rewrite(left, conv(x, w, binary(op, literal(zeros), reshape(c, d)), window), dims, absent)
+
+
+def _scale_before_examples(rng: np.random.Generator) -> Iterator[Example]:
+    for shape, weight, window in _windows():
+        g = Operands(rng)
+        x, w = g.input(shape), g.random(*weight)
+        for k, c in enumerate(per_channel(g, len(weight), shape[1])):
+            scaled = binary("Div" if k % 2 else "Mul", x, c)
+            yield g.fires(conv(scaled, w, none() if k == 2 else g.random(6), window))
+    g = Operands(rng)
+    x, w = g.input((1, 4, 3, 4)), g.random(6, 4, 1, 1)
+    yield g.fires(conv(binary("Mul", x, g.random(4, 1, 1)), w, g.input((6,)), PLAIN))
+    for scaled, why in (
+        (binary("Mul", x, g.random(4)), "it varies along the last axis"),
+        (binary("Add", x, g.random(1)), "it is a shift"),
+        (binary("Mul", g.input((1, 1, 3, 3)), g.random(4, 1, 1)), "it makes x bigger"),
+        (binary("Mul", g.input((4, 3, 4)), g.random(1, 4, 1, 1)), "it adds an axis"),
+    ):
+        yield g.near_miss(conv(scaled, w, none(), PLAIN), why)
+    varying = conv(binary("Mul", x, g.random(4, 1, 1)), g.input((6, 4, 1, 1)), none(), PLAIN)
+    yield g.near_miss(varying, why="the weight is no constant")
+
+
+@law("convolution", numerics="reassociates", examples=_scale_before_examples)
+def scale_before_conv(
+    op: String, x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: PyObject,
+    g: PyObject, d: PyObject, back: PyObject,
+) -> Iterator[Any]:  # fmt: skip
+    """Conv(x * s, W, b) = Conv(x, W * s, b), since padding stays 0 when it is scaled
+
+    Source: Ascend auto-optimizer, BNFolding.
+    """
+    yield rewrite(
+        conv(binary(op, x, c), w, b, window),
+        conv(x, reshape(binary(op, reshape(w, g), reshape(c, d)), back), b, window),
+        holds(is_scale, op),
+        let(d, scale_of_columns, fact(x), fact(w), fact(c), window),
+        let(g, grouped, fact(w), window),
+        let(back, static_dims, fact(w)),
+    )
+
+
+def _shift_before_examples(rng: np.random.Generator) -> Iterator[Example]:
+    for shape, weight, padded in _windows():
+        g = Operands(rng)
+        x, w = g.input(shape), g.random(*weight)
+        window = ConvWindow(padded.strides, (0,) * len(padded.pads), padded.dilations, padded.group)
+        for k, c in enumerate(per_channel(g, len(weight), shape[1])):
+            shifted = binary("Sub" if k % 2 else "Add", x, c)
+            yield g.fires(conv(shifted, w, none() if k == 2 else g.random(6), window))
+    g = Operands(rng)
+    x, w = g.input((1, 4, 3, 4)), g.random(6, 4, 1, 1)
+    padded, shifted = ConvWindow((1, 1), (1, 0, 0, 0), (1, 1)), binary("Add", x, g.random(4, 1, 1))
+    yield g.near_miss(conv(shifted, w, none(), padded), why="padding is not shifted")
+    yield g.near_miss(conv(shifted, w, g.input((6,)), PLAIN), why="the bias is no constant")
+    yield g.near_miss(conv(binary("Add", x, g.random(4)), w, none(), PLAIN), why="it varies along the last axis")
+    yield g.near_miss(conv(binary("Mul", x, g.random(1)), w, none(), PLAIN), why="it is a scale")
+
+
+@law("convolution", numerics="reassociates", examples=_shift_before_examples)
+def shift_before_conv(
+    op: String, x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: PyObject,
+    g: PyObject, d: PyObject, back: PyObject, axes: PyObject, zeros: PyObject,
+) -> Iterator[Any]:  # fmt: skip
+    """Conv(x + c, W, b) = Conv(x, W, b + sum(W * c)) without padding
+
+    Source: algebra.
+    """
+    left = conv(binary(op, x, c), w, b, window)
+    moved = reduce("ReduceSum", reshape(binary("Mul", reshape(w, g), reshape(c, d)), back), axes, 0)
+    asked = (
+        *let(axes, axes_of_a_row, op, fact(w), fact(b), window),
+        *let(d, scale_of_columns, fact(x), fact(w), fact(c), window),
+        *let(g, grouped, fact(w), window),
+        *let(back, static_dims, fact(w)),
+    )
+    absent = let(zeros, absent_bias, fact(w), fact(b), window, PyObject(0))
+    yield rewrite(left, conv(x, w, binary(op, b, moved), window), asked, holds(is_present, fact(b)))
+    yield rewrite(left, conv(x, w, binary(op, literal(zeros), moved), window), asked, absent)

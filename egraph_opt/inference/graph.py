@@ -35,7 +35,8 @@ def infer_graph(
     Args:
         opset: version by domain.
         outer: facts of values that a body captures; a fact given for an input of ``graph`` is taken for it.
-        constants: the fact of a value that is a constant, None for any other; see ``constants_of``.
+        constants: the fact of a value that is a constant, None for any other; see ``constants_of``.  Asked of
+            inputs, initializers, outputs of Constant nodes, and of other nodes that depend on constants alone.
         warn: told of declared types that contradict inference, and of nodes that inference finds wrong.
         functions: the functions of the model.
         is_body: ``graph`` belongs to an If, Loop or Scan: the declared shapes of its inputs and outputs are
@@ -129,7 +130,9 @@ class _Run:
             if fact.dtype < 0:
                 self._warn(f"node {node.name!r} ({node.op_type}): its operands contradict each other")
                 fact = UNKNOWN
-            self._facts[value] = self._settled(value, fact)
+            # What was folded is known better than by rules.
+            folded = self._constants(value) if fact.const else None
+            self._facts[value] = folded or self._settled(value, fact)
 
     def _infer(self, node: ir.Node) -> tuple[Fact, ...]:
         if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):

@@ -152,6 +152,22 @@ def test_tensors_that_only_look_uniform_have_no_splat(items):
     assert tensor_fact(ir.tensor(np.array(items, np.float32))).splat is None
 
 
+def test_what_the_caller_has_folded_is_taken_for_what_it_is():
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[N] x) => (float[N] y) <float w = {0}> { s = Exp(w)  y = Mul(x, s) }"""
+    )
+    graph = ir.from_proto(model).graph
+    known = constants_of(8)
+
+    def constants(value):
+        return tensor_fact(ir.tensor(np.float32(1))) if value.name == "s" else known(value)
+
+    facts = {value.name: fact for value, fact in infer_graph(graph, {"": 17}, {}, constants, print).items()}
+    assert facts["s"].splat == 1.0
+    assert facts["s"].const
+
+
 def test_long_chains_do_not_recurse():
     nodes = [onnx.helper.make_node("Relu", [f"v{k}"], [f"v{k + 1}"]) for k in range(5000)]
     graph = onnx.helper.make_graph(

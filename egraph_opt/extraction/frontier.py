@@ -6,7 +6,9 @@ least cost of getting there.  A network whose tensors exist in two layouts has a
 depth however many layers it has, so thousands of layers are solved to the proved optimum.  Where there
 are too many frontiers, or a component has too many choices, it gives up after a fixed number of steps.
 
-A frontier that needs a superset of another one's classes and costs no less is dropped.
+A frontier is dropped if another one costs no more even with the nodes that provide what it needs beyond the
+first from what the first needs: a conversion from one layout to another, say.  (Whatever completes the first
+then completes the other, and these nodes come last, so no cycle arises.)
 """
 
 from __future__ import annotations
@@ -30,8 +32,14 @@ LOCAL_STEPS = 20_000
 Chain = tuple[tuple[int, ...], "Chain"] | None
 """The nodes chosen so far, latest first."""
 
+Value = tuple[int, float, int]
+"""Price, tie, and how many nodes are not the incumbent's."""
+
+Single = list[list[tuple[Value, list[int]]]]
+"""For the class at each position its nodes, the cheapest first, with the positions of what they use."""
+
 State = tuple[int, float, int, Chain]
-"""Price, tie, how many nodes are not the incumbent's, and the nodes."""
+"""A value and the nodes."""
 
 Option = tuple[int, int, float, int, tuple[int, ...]]
 """A way to provide some classes of a component: what it needs of later ones, price, tie, moved, nodes."""
@@ -55,13 +63,15 @@ def frontier(piece: Piece, steps: int) -> Choice | None:
     for root in piece.roots:
         needed |= 1 << position[root]
     states: dict[int, State] = {needed: (0, 0.0, 0, None)}
+    single = _single_ways(piece, order, position)
     sizes = np.bincount(piece.component)[::-1].tolist()
     start = 0
     for size in sizes:
-        advanced = _advance(piece, states, order[start : start + size], position, start, budget)
+        advanced = _advance(piece, states, order[start : start + size], position, start, single, budget)
         if advanced is None:
             return None
-        states, start = advanced, start + size
+        start += size
+        states = _undominated(advanced, single, start) if len(advanced) > 1 else advanced
     return _choice(piece, states[0][3])
 
 
@@ -71,6 +81,7 @@ def _advance(
     members: list[int],
     position: list[int],
     start: int,
+    single: Single,
     budget: _Steps,
 ) -> dict[int, State] | None:
     """The frontiers after the component ``members`` is decided; bit 0 is the first class after it."""
@@ -82,7 +93,7 @@ def _advance(
         demand, rest = mask & own, mask >> size
         options = known.get(demand)
         if options is None:
-            found = _options(piece, members, demand, position, start, budget)
+            found = _options(piece, members, demand, position, start, single, budget)
             if found is None:
                 return None
             options = known[demand] = found
@@ -98,24 +109,60 @@ def _advance(
     budget.left -= 4 * len(after)
     if len(after) > WIDEST:
         return None
-    return _undominated(after) if len(after) > 1 else after
+    return after
 
 
-def _undominated(states: dict[int, State]) -> dict[int, State]:
+def _single_ways(piece: Piece, order: list[int], position: list[int]) -> Single:
+    return [
+        sorted(
+            (
+                (piece.price[node], piece.tie[node], 0 if piece.kept[node] else 1),
+                [position[child] for child in piece.children[node]],
+            )
+            for node in piece.options[here]
+        )
+        for here in order
+    ]
+
+
+def _completed(value: Value, lacking: int, given: int, single: Single, start: int, limit: Value) -> bool:
+    """Whether the lacking classes can be had from the given ones, one node each, within ``limit``."""
+    price, tie, moved = value
+    while lacking:
+        bit = lacking & -lacking
+        lacking ^= bit
+        for more, below in single[start + bit.bit_length() - 1]:
+            if price + more[0] > limit[0]:
+                return False
+            if all(given >> (at - start) & 1 for at in below):
+                price, tie, moved = price + more[0], tie + more[1], moved + more[2]
+                break
+        else:
+            return False
+    return (price, tie, moved) <= limit
+
+
+def _undominated(states: dict[int, State], single: Single, start: int) -> dict[int, State]:
     ranked = sorted(states.items(), key=lambda item: (item[1][:3], item[0].bit_count(), item[0]))
-    best: list[int] = []
+    best: list[tuple[int, Value]] = []
     left: dict[int, State] = {}
     for mask, state in ranked:
-        if any(other & mask == other for other in best):
+        if any(_completed(value, other & ~mask, mask, single, start, state[:3]) for other, value in best):
             continue
         left[mask] = state
         if len(best) < COMPARED:
-            best.append(mask)
+            best.append((mask, state[:3]))
     return left
 
 
 def _options(
-    piece: Piece, members: list[int], demand: int, position: list[int], start: int, budget: _Steps
+    piece: Piece,
+    members: list[int],
+    demand: int,
+    position: list[int],
+    start: int,
+    single: Single,
+    budget: _Steps,
 ) -> list[Option] | None:
     """The acyclic ways to provide the demanded members of a component, the cheapest for each set of needs.
 
@@ -130,7 +177,8 @@ def _options(
     number = 0
     while heap:
         price, tie, moved, _, pending, decided, needs, nodes, uses = heappop(heap)
-        if any(way[0] & needs == way[0] for way in ways):
+        value = (price, tie, moved)
+        if any(_completed(way[1:4], way[0] & ~needs, needs, single, start + size, value) for way in ways):
             continue
         if not pending:
             ways.append((needs, price, tie, moved, nodes))

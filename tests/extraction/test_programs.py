@@ -100,3 +100,28 @@ def test_dynamic_programming_gives_up_after_its_steps() -> None:
     (piece,) = simplify(problem, None).pieces
     assert frontier(piece, 100) is None
     assert piece.value(frontier(piece, 100_000) or [])[0] == best
+
+
+def three_layouts(layers: int) -> Piece:
+    """A residual network with three layouts of every tensor and all conversions between them."""
+    rng = np.random.default_rng(7)
+    nodes = [(0, (), 0.0, 0.0)]
+    for layer in range(layers):
+        for layout in range(3):
+            here = 3 * layer + layout
+            below = (here - 3, here - 9) if layer % 3 == 2 and layer > 2 else (here - 3,)
+            if layer:
+                nodes.append((here, below, float(rng.integers(1, 5)), 0.0))
+            nodes += [(here, (3 * layer + other,), 0.5, 0.0) for other in range(3) if other != layout]
+    (piece,) = simplify(problem_of(nodes, [3 * layers - 3]), None).pieces
+    return piece
+
+
+def test_frontiers_that_a_conversion_makes_equal_are_merged() -> None:
+    small = three_layouts(6)
+    best = frontier(small, 30_000)
+    assert best is not None
+    found = prove(small, small.used(greedy(small)), rounds=50, effort=Effort, seed=0)
+    assert found.bound == pytest.approx(small.value(best)[0])
+    large = three_layouts(300)
+    assert frontier(large, 40_000) is not None

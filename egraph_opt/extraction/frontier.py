@@ -71,7 +71,7 @@ def frontier(piece: Piece, steps: int) -> Choice | None:
         if advanced is None:
             return None
         start += size
-        states = _undominated(advanced, single, start) if len(advanced) > 1 else advanced
+        states = _undominated(advanced, single, start, budget) if len(advanced) > 1 else advanced
     return _choice(piece, states[0][3])
 
 
@@ -106,7 +106,7 @@ def _advance(
             value = (price + more, tie + extra, moved + changed)
             if old is None or value < old[:3]:
                 after[key] = (*value, (nodes, chain) if nodes else chain)
-    budget.left -= 4 * len(after)
+    budget.left -= 2 * len(after)
     if len(after) > WIDEST:
         return None
     return after
@@ -142,16 +142,21 @@ def _completed(value: Value, lacking: int, given: int, single: Single, start: in
     return (price, tie, moved) <= limit
 
 
-def _undominated(states: dict[int, State], single: Single, start: int) -> dict[int, State]:
+def _undominated(states: dict[int, State], single: Single, start: int, budget: _Steps) -> dict[int, State]:
     ranked = sorted(states.items(), key=lambda item: (item[1][:3], item[0].bit_count(), item[0]))
     best: list[tuple[int, Value]] = []
     left: dict[int, State] = {}
     for mask, state in ranked:
-        if any(_completed(value, other & ~mask, mask, single, start, state[:3]) for other, value in best):
-            continue
-        left[mask] = state
-        if len(best) < COMPARED:
-            best.append((mask, state[:3]))
+        limit = state[:3]
+        for tried, (other, value) in enumerate(best):
+            if _completed(value, other & ~mask, mask, single, start, limit):
+                budget.left -= tried
+                break
+        else:
+            budget.left -= len(best)
+            left[mask] = state
+            if len(best) < COMPARED:
+                best.append((mask, limit))
     return left
 
 

@@ -40,14 +40,17 @@ class Constants:
         if tensor is None:
             return None
         if value not in self._keys:
-            self._keys[value] = (int(tensor.dtype), tuple(tensor.shape.numpy()), _digest(tensor))
+            self._keys[value] = tensor_key(tensor)
         return self._keys[value]
 
 
-def _digest(tensor: ir.TensorProtocol) -> bytes:
+def tensor_key(tensor: ir.TensorProtocol) -> tuple[int, tuple[int, ...], bytes]:
+    """Equal exactly for tensors of equal dtype, shape and bytes."""
     if tensor.dtype == ir.DataType.STRING:
-        return hashlib.sha256(repr(tensor.numpy().tolist()).encode()).digest()
-    return hashlib.sha256(tensor.tobytes()).digest()
+        content = repr(tensor.numpy().tolist()).encode()
+    else:
+        content = tensor.tobytes()
+    return int(tensor.dtype), tuple(tensor.shape.numpy()), hashlib.sha256(content).digest()
 
 
 def constant_of_node(node: ir.Node) -> ir.TensorProtocol | None:

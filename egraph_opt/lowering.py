@@ -14,7 +14,7 @@ from typing import Any
 import onnx
 import onnx_ir as ir
 
-from egraph_opt.folding import Constants
+from egraph_opt.folding import Constants, tensor_key
 from egraph_opt.graphs import captured_values, is_deterministic
 from egraph_opt.operators.declaration import Literal, TermSpec, lowering_of
 from egraph_opt.types import ABSENT, UNKNOWN, Fact
@@ -256,14 +256,13 @@ class _Lowering:
             if attribute.type in (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS) or attribute.is_ref():
                 return id(node)
             if attribute.type == ir.AttributeType.TENSOR:
-                tensor = attribute.as_tensor()
-                attributes.append((name, int(tensor.dtype), tuple(tensor.shape), tensor.tobytes()))
+                attributes.append((name, tensor_key(attribute.as_tensor())))
             elif attribute.type in _PLAIN:
                 attributes.append((name, int(attribute.type), plain(attribute.value)))
             else:
                 return id(node)
         used = tuple(bool(v.name) for v in node.outputs)
-        return (node.domain, node.op_type, node.overload, tuple(attributes), used)
+        return (node.domain, node.op_type, node.overload, tuple(attributes), len(node.inputs), used)
 
 
 _PLAIN = {

@@ -57,6 +57,7 @@ class _Rebuilder:
         self.of_leaf: dict[ir.Value, ir.Value] = {}
         self.original = original_nodes(self.lowered, self.snapshot)
         self.names = self._original_names()
+        self.output_names = {value.name for value in self.lowered.graph.outputs}
         self.inputs = [self._copy(value) for value in self.lowered.graph.inputs]
 
     # --- names and leaves -------------------------------------------------------------------------------
@@ -134,7 +135,8 @@ class _Rebuilder:
 
     def _constant(self, tensor: ir.TensorProtocol, name: str | None, stem: str) -> ir.Value:
         """A new constant: an initializer, or a Constant node where initializers would have to be inputs."""
-        name = name if name is not None and name not in self.initializers else self.namer.fresh(stem)
+        if name is None or name in self.initializers or name in self.output_names:
+            name = self.namer.fresh(stem)
         kind, shape = ir.TensorType(tensor.dtype), tensor.shape
         if self.initializers_allowed:
             made = ir.Value(name=name, type=kind, shape=shape, const_value=tensor)  # type: ignore[arg-type]
@@ -412,20 +414,39 @@ class _Rebuilder:
     # --- outputs ----------------------------------------------------------------------------------------
 
     def _outputs(self) -> list[ir.Value]:
-        """The graph's outputs under their own names; Identity where a value has another name already."""
-        outputs: list[ir.Value] = []
+        """The graph's outputs under their own names."""
+        outputs: dict[ir.Value, ir.Value] = {}
         classes = self.snapshot.term_classes()
+        taken: set[ir.Value] = set()
         for original, term in zip(self.lowered.graph.outputs, self.lowered.outputs, strict=True):
-            value = self.values[int(classes[term])]
-            same = value.name == original.name and value not in outputs
-            constant = value.const_value is not None and value.producer() is None
-            if not same or (constant and not original.is_initializer()):
-                made = ir.Value(name=original.name, shape=original.shape, type=original.type)
-                self.nodes.append(ir.Node("", "Identity", [value], outputs=[made], name=self.namer.fresh("identity")))
-                value = made
-            value.shape, value.type = original.shape, original.type
-            outputs.append(value)
-        return outputs
+            if original not in outputs:
+                value = self._output(original, int(classes[term]), taken)
+                value.shape, value.type = original.shape, original.type
+                outputs[original] = value
+                taken.add(value)
+        return [outputs[original] for original in self.lowered.graph.outputs]
+
+    def _output(self, original: ir.Value, owner: int, taken: set[ir.Value]) -> ir.Value:
+        """The value of a class as an output: Identity, or a small Constant, where it has another name already."""
+        if original.is_graph_input() or original.is_initializer():
+            return self._copy(original)
+        value = self.values[owner]
+        if value.producer() is not None and value.name == original.name and value not in taken:
+            return value
+        made = ir.Value(
+            name=original.name, doc_string=original.doc_string, metadata_props=dict(original.metadata_props)
+        )
+        tensor = value.const_value if self.snapshot.facts[owner].const else None
+        if tensor is not None and tensor.nbytes <= SPLAT_BYTES:
+            attribute = ir.AttrTensor("value", tensor)
+            node = ir.Node("", "Constant", [], [attribute], outputs=[made], name=self.namer.fresh("constant"))
+        else:
+            source = original.producer()
+            kept = source.name if source is not None and source.op_type == "Identity" else None
+            name = kept or self.namer.fresh("identity")
+            node = ir.Node("", "Identity", [value], outputs=[made], name=name)
+        self.nodes.append(node)
+        return made
 
     def _drop_dead(self, outputs: Sequence[ir.Value]) -> None:
         """Leave out nodes that nothing uses any more (operands that an optimised body no longer captures)."""

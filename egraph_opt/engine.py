@@ -7,6 +7,7 @@ takes a command per term and is linear in their number.
 from __future__ import annotations
 
 import base64
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,9 +18,15 @@ import egglog
 from egglog import bindings
 
 from egraph_opt.analysis import analysis_rules, table_rules
+from egraph_opt.host import canonical, forget_canonical
 from egraph_opt.law import Law, compile_law
 from egraph_opt.lowering import Lowered, Term
 from egraph_opt.operators.declaration import Operator, operator_named, operators
+
+_log = logging.getLogger(__name__)
+
+ANALYSIS_STEPS = 1000
+"""A chain of new terms is typed one per step; no law writes chains that long."""
 
 _SPAN = bindings.RustSpan("egraph-opt", 0, 0)
 _NODE = {"tensor": "node", "bundle": "bundle_node"}
@@ -37,13 +44,8 @@ def _apply(function: str, *arguments: Any) -> Any:
     return bindings.Call(_SPAN, function, list(arguments))
 
 
-@lru_cache(maxsize=1 << 16)
-def _pickled(value: object) -> str:
-    return base64.b64encode(cloudpickle.dumps(value)).decode()
-
-
 def _object(value: object) -> Any:
-    return _apply("py-object", _string(_pickled(value)))
+    return _apply("py-object", _string(base64.b64encode(cloudpickle.dumps(canonical(value))).decode()))
 
 
 def _set(function: str, key: list[Any], value: Any) -> Any:
@@ -64,18 +66,19 @@ class Engine:
     def __init__(self, laws: tuple[Law, ...]) -> None:
         self.laws = laws
         graph = egglog.EGraph()
-        declared = {"laws": egglog.ruleset(name="laws"), "analysis": egglog.ruleset(name="analysis")}
+        # egglog cannot be stopped within a run, so each ruleset is one of its own.
+        declared = {f"laws.{entry.ruleset}": egglog.ruleset(name=f"laws.{entry.ruleset}") for entry in laws}
+        self.rulesets = tuple(declared)
         for identity, entry in enumerate(laws, start=1):
-            for name, rules in zip(("laws", "analysis"), compile_law(entry, identity), strict=True):
-                for compiled in rules:
-                    declared[name].append(compiled)
+            for compiled in compile_law(entry, identity):
+                declared[f"laws.{entry.ruleset}"].append(compiled)
+        declared["analysis"], declared["tables"] = (egglog.ruleset(name=n) for n in ("analysis", "tables"))
         for compiled in analysis_rules():
             declared["analysis"].append(compiled)
-        tables = egglog.ruleset(name="tables")
         for compiled in table_rules():
-            tables.append(compiled)
-        for ruleset in (tables, declared["analysis"], declared["laws"]):
-            graph.run(ruleset)
+            declared["tables"].append(compiled)
+        for name in ("tables", "analysis", *self.rulesets):
+            graph.run(declared[name])
         self._graph = graph._egraph
         self._rulesets = {name: str(declared[name].__egg_ident__) for name in declared}
         self._loaded = False
@@ -84,6 +87,7 @@ class Engine:
         """Put a graph in the place of the last one."""
         if self._loaded:
             self._graph.run_program(bindings.Pop(_SPAN, 1))
+        forget_canonical()
         self._graph.run_program(bindings.Push(1))
         self._loaded = True
         commands = [_set("opset", [], _integer(lowered.opset))]
@@ -95,7 +99,7 @@ class Engine:
             if known is not None:
                 commands.append(_set("fact", [_apply("node", _integer(index))], _object(known)))
         self._graph.run_program(*commands)
-        self._analyse()
+        self.analyse()
 
     def _load_term(self, index: int, term: Term, commands: list[Any], lists: dict[tuple[int, ...], int]) -> None:
         declared = operator_named(term.operator)
@@ -129,25 +133,27 @@ class Engine:
             commands.append(_set("list_node", [_integer(lists[tail])], value))
         return _apply("list_node", _integer(lists[items]))
 
-    def _run(self, ruleset: str, *, saturate: bool) -> Any:
-        schedule: Any = bindings.Run(_SPAN, bindings.RunConfig(self._rulesets[ruleset]))
-        if saturate:
-            schedule = bindings.Saturate(_SPAN, schedule)
+    def _run(self, ruleset: str) -> Any:
+        schedule = bindings.Run(_SPAN, bindings.RunConfig(self._rulesets[ruleset]))
         (answer,) = self._graph.run_program(bindings.RunSchedule(schedule))
         return answer.report
 
-    def _analyse(self) -> bool:
-        return bool(self._run("analysis", saturate=True).updated)
+    def analyse(self) -> bool:
+        """Run the analysis to its fixed point: whether anything changed."""
+        for count in range(ANALYSIS_STEPS):
+            if not self._run("analysis").updated:
+                return count > 0
+        _log.warning("the analysis has found no fixed point in %d steps", ANALYSIS_STEPS)
+        return True
 
-    def round(self) -> tuple[bool, dict[str, int]]:
-        """Every law once, then the analysis to a fixed point: (something changed, matches by law's key)."""
-        report = self._run("laws", saturate=False)
+    def apply(self, ruleset: str) -> tuple[bool, dict[str, int]]:
+        """Every law of a ruleset once: (something changed, matches by law's key)."""
+        report = self._run(ruleset)
         matches: dict[str, int] = {}
         for rule_name, count in report.num_matches_per_rule.items():
             key = rule_name.split("#")[0]
             matches[key] = matches.get(key, 0) + count
-        changed = self._analyse()
-        return bool(report.updated) or changed, matches
+        return bool(report.updated), matches
 
     def size(self) -> int:
         """The number of e-nodes."""

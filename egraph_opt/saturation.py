@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from egraph_opt.engine import engine_for
+from egraph_opt.engine import Engine, engine_for
 from egraph_opt.errors import UnsoundLawError
 from egraph_opt.law import Law
 from egraph_opt.lowering import Lowered
@@ -21,6 +21,7 @@ class SaturationReport:
         rounds: that were run.
         stop: "saturated", or the limit that ended it: "nodes", "rounds" or "seconds".
         matches: by law's key.
+        seconds: by ruleset, and of the analysis.
         dropped: rulesets left out because their laws made classes of contradicting types, with what was seen.
     """
 
@@ -29,6 +30,7 @@ class SaturationReport:
     classes: int
     stop: str
     matches: Mapping[str, int]
+    seconds: Mapping[str, float]
     dropped: tuple[str, ...] = ()
 
 
@@ -64,9 +66,7 @@ def saturate_terms(
             raise UnsoundLawError(f"types contradict each other in one class: {message}")
         dropped.append(f"{', '.join(sorted(suspects))}: {message}")
         laws = tuple(entry for entry in laws if entry.key not in suspects)
-    return snapshot, SaturationReport(
-        report.rounds, report.nodes, report.classes, report.stop, report.matches, tuple(dropped)
-    )
+    return snapshot, replace(report, dropped=tuple(dropped))
 
 
 def _saturate_once(
@@ -79,25 +79,53 @@ def _saturate_once(
 ) -> tuple[Snapshot, SaturationReport]:
     engine = engine_for(laws)
     engine.load(lowered, target_limits)
-    matches: dict[str, int] = {}
-    started = time.monotonic()
+    run = _Run(engine, nodes, time.monotonic() + seconds)
     stop, done = "saturated" if not laws else "rounds", 0
     while laws and done < rounds:
-        changed, found = engine.round()
         done += 1
-        for key, count in found.items():
-            matches[key] = matches.get(key, 0) + count
-        if not changed:
-            stop = "saturated"
-            break
-        if engine.size() > nodes:
-            stop = "nodes"
-            break
-        if time.monotonic() - started > seconds:
-            stop = "seconds"
+        changed, stopped = run.round()
+        if stopped or not changed:
+            stop = stopped or "saturated"
             break
     snapshot = take_snapshot(engine, lowered)
-    return snapshot, SaturationReport(done, snapshot.n_nodes, snapshot.n_classes, stop, matches)
+    return snapshot, SaturationReport(done, snapshot.n_nodes, snapshot.n_classes, stop, run.matches, run.seconds)
+
+
+class _Run:
+    """Rounds on a loaded engine; matches and seconds add up."""
+
+    def __init__(self, engine: Engine, nodes: int, deadline: float) -> None:
+        self._engine, self._nodes, self._deadline = engine, nodes, deadline
+        self.matches: dict[str, int] = {}
+        self.seconds: dict[str, float] = {}
+
+    def round(self) -> tuple[bool, str]:
+        """Every ruleset once, then the analysis: (something changed, the limit that was reached or "")."""
+        changed = False
+        stopped = ""
+        for ruleset in self._engine.rulesets:
+            started = time.monotonic()
+            updated, found = self._engine.apply(ruleset)
+            self._count(ruleset, found, time.monotonic() - started)
+            changed |= updated
+            stopped = self._stopped()
+            if stopped:
+                break
+        started = time.monotonic()
+        changed |= self._engine.analyse()
+        self._count("analysis", {}, time.monotonic() - started)
+        return changed, stopped
+
+    def _count(self, ruleset: str, found: Mapping[str, int], seconds: float) -> None:
+        name = ruleset.removeprefix("laws.")
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+        for key, count in found.items():
+            self.matches[key] = self.matches.get(key, 0) + count
+
+    def _stopped(self) -> str:
+        if self._engine.size() > self._nodes:
+            return "nodes"
+        return "seconds" if time.monotonic() > self._deadline else ""
 
 
 def _suspects(snapshot: Snapshot, clashes: list[int], laws: tuple[Law, ...]) -> set[str]:

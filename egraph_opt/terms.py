@@ -6,7 +6,7 @@ One e-class of sort `Tensor` is one mathematical value.  The constructors of ope
 
 from egglog import Expr, PyObject, String, StringLike, function, i64, i64Like
 
-from egraph_opt import types
+from egraph_opt import host
 
 
 class Tensor(Expr, egg_sort="Tensor"):
@@ -48,7 +48,7 @@ def list_node(i: i64Like) -> Tensors: ...
 
 
 # What is known.
-@function(egg_fn="fact", merge=lambda old, new: PyObject(types.meet)(old, new))
+@function(egg_fn="fact", merge=lambda old, new: PyObject(host.meet)(old, new))
 def fact(x: Tensor) -> PyObject:
     """The `types.Fact` of a class."""
 

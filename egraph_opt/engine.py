@@ -67,12 +67,12 @@ class Engine:
         self.laws = laws
         graph = egglog.EGraph()
         # egglog cannot be stopped within a run, so each ruleset is one of its own.
-        declared = {f"laws.{entry.ruleset}": egglog.ruleset(name=f"laws.{entry.ruleset}") for entry in laws}
-        self.rulesets = tuple(declared)
+        self.rulesets = tuple(sorted({f"laws.{entry.ruleset}" for entry in laws}))
+        declared = {name: egglog.ruleset(name=name) for name in (*self.rulesets, "analysis", "tables")}
         for identity, entry in enumerate(laws, start=1):
-            for compiled in compile_law(entry, identity):
-                declared[f"laws.{entry.ruleset}"].append(compiled)
-        declared["analysis"], declared["tables"] = (egglog.ruleset(name=n) for n in ("analysis", "tables"))
+            for name, rules in zip((f"laws.{entry.ruleset}", "analysis"), compile_law(entry, identity), strict=True):
+                for compiled in rules:
+                    declared[name].append(compiled)
         for compiled in analysis_rules():
             declared["analysis"].append(compiled)
         for compiled in table_rules():

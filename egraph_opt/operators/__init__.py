@@ -17,6 +17,7 @@ from egraph_opt.operators.reductions import batchnorm, reduce, softmax
 from egraph_opt.operators.views import (
     concat,
     expand,
+    expand_to,
     gather,
     pad,
     reshape,
@@ -43,6 +44,7 @@ __all__ = [
     "conv",
     "conv_transpose",
     "expand",
+    "expand_to",
     "gather",
     "gemm",
     "global_pool",

@@ -299,10 +299,19 @@ def expand(x: Tensor, dims: PyObject) -> Tensor:
     """x broadcast against the dims given, all numbers."""
 
 
+def _expand_to_form(opset: int, attributes: tuple[()], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    return OnnxForm("Expand", (0, 1)) if opset >= 8 else None
+
+
+@operator(form=_expand_to_form)
+def expand_to(x: Tensor, target: Tensor) -> Tensor:
+    """x broadcast against dims that are computed at run time."""
+
+
 @lowers("Expand")
 def _lower_expand(node: NodeReader) -> TermSpec | None:
     dims = node.ints(1)
-    return None if dims is None else TermSpec("expand", (dims,), (0,), (1,))
+    return TermSpec("expand_to", (), (0, 1)) if dims is None else TermSpec("expand", (dims,), (0,), (1,))
 
 
 def _pad_form(opset: int, attributes: tuple[Any, ...], facts: tuple[Fact, ...]) -> OnnxForm | None:

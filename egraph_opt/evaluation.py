@@ -7,6 +7,7 @@ rounded once by 0.037).  What is exact in its own type stays in it: integers, ca
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import onnx
 import onnx_ir as ir
 from onnx.reference import ReferenceEvaluator
 
-from egraph_opt.operators.declaration import Literal, OnnxForm
+from egraph_opt.operators.declaration import Attributes, Literal, OnnxForm
 
 _OWN_TYPE = frozenset("Cast Ceil Floor Round Sign Equal Greater GreaterOrEqual Less LessOrEqual".split())
 _FLOATS = frozenset((ir.DataType.FLOAT, ir.DataType.FLOAT16, ir.DataType.BFLOAT16, ir.DataType.DOUBLE))
@@ -66,25 +67,29 @@ def evaluate_form(
         if array is not None and is_float(dtype):
             array = rounded(array, dtype) if own else np.asarray(array, dtype=np.float64)
         arrays.append(array)
-    names = ["" if a is None else f"x{k}" for k, a in enumerate(arrays)]
-    attributes = dict(form.attributes)
-    node = onnx.helper.make_node(form.op_type, names, ["y"], domain=form.domain, **attributes)
-    graph = onnx.helper.make_graph(
-        [node],
-        "constant",
-        [onnx.helper.make_tensor_value_info(n, int(ir.DataType.from_numpy(a.dtype)), a.shape) for n, a in _feeds(names, arrays)],
-        [onnx.ValueInfoProto(name="y")],
-    )
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)])
+    given = tuple(None if a is None else ir.DataType.from_numpy(a.dtype) for a in arrays)
+    evaluator = _evaluator(form.op_type, form.domain, form.attributes, given, opset)
     with np.errstate(all="ignore"):
-        (answer,) = ReferenceEvaluator(model).run(None, dict(_feeds(names, arrays)))
+        (answer,) = evaluator.run(None, {f"x{k}": a for k, a in enumerate(arrays) if a is not None})
     answer = np.asarray(answer)
     if not is_float(result):
         return rounded(answer, result)
     return np.asarray(rounded(answer, result) if own else answer, dtype=np.float64)
 
 
-def _feeds(
-    names: Sequence[str], arrays: Sequence[np.ndarray[Any, Any] | None]
-) -> list[tuple[str, np.ndarray[Any, Any]]]:
-    return [(n, a) for n, a in zip(names, arrays, strict=True) if a is not None]
+@lru_cache(maxsize=1024)
+def _evaluator(
+    op_type: str, domain: str, attributes: Attributes, given: tuple[ir.DataType | None, ...], opset: int
+) -> ReferenceEvaluator:
+    """What runs a node; `given` are its operands' types, None for an absent one."""
+    names = ["" if dtype is None else f"x{k}" for k, dtype in enumerate(given)]
+    node = onnx.helper.make_node(op_type, names, ["y"], domain=domain, **dict(attributes))
+    inputs = [
+        onnx.helper.make_tensor_value_info(name, int(dtype), None)
+        for name, dtype in zip(names, given, strict=True)
+        if dtype is not None
+    ]
+    graph = onnx.helper.make_graph([node], "constant", inputs, [onnx.ValueInfoProto(name="y")])
+    return ReferenceEvaluator(
+        onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)])
+    )

@@ -187,7 +187,7 @@ def _alternatives(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> list[
     root_node = int(snapshot.term_node[lowered.outputs[0]])
     root = int(snapshot.node_class[root_node])
     found = []
-    for owner in dict.fromkeys((root, *snapshot.term_classes().tolist())):
+    for owner in dict.fromkeys((root, *snapshot.term_classes.tolist())):
         for node in np.flatnonzero(snapshot.node_class == owner).tolist():
             if node == root_node or not np.isfinite(prices.cost[node]) or (owner != root and node in original):
                 continue

@@ -171,9 +171,9 @@ class Saturated:
                 raise VerificationError(f"{self.loaded.source}: {verdict.detail}")
             warnings.append(f"the optimized model was wrong and is not used: {verdict.detail}")
             result = _unchanged(self.loaded, model, verdict.detail, seconds, tuple(warnings), "fallback")
-            report = _report(self, model, extracted, result.model, verdict, seconds, warnings, "fallback")
+            report = _report(self, model, extracted, self.loaded.model, verdict, seconds, warnings, "fallback")
             return Result(result.model, report, self.loaded, None)
-        report = _report(self, model, extracted, proto, verdict, seconds, warnings, "optimized")
+        report = _report(self, model, extracted, rebuilt, verdict, seconds, warnings, "optimized")
         if report.nodes.after == report.nodes.before and not any(rule.used for rule in report.rewrites):
             report = replace(report, status="unchanged", reason="nothing cheaper was found")
         return Result(proto, report, self.loaded, rebuilt)
@@ -221,7 +221,7 @@ def _report(
     saturated: Saturated,
     model: CostModel,
     extracted: Extracted,
-    proto: onnx.ModelProto,
+    written: ir.Model,
     verdict: Verification,
     seconds: Mapping[str, float],
     warnings: list[str],
@@ -229,7 +229,7 @@ def _report(
 ) -> Report:
     region = saturated.region
     assert region is not None
-    before, after = nodes_of(saturated.loaded.model), nodes_of(proto)
+    before, after = nodes_of(saturated.loaded.model), nodes_of(written)
     regions = region.walk()
     solution = extracted.solution
     names = sorted({*before.operators, *after.operators})

@@ -195,7 +195,7 @@ def _may_fold(fact: Fact, operands: Sequence[Fact], fold_bytes: int) -> bool:
 
 def problem_of(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> Problem:
     """The extraction problem: one node per class that the outputs need, at least cost."""
-    roots = snapshot.term_classes()[lowered.outputs]
+    roots = snapshot.term_classes[lowered.outputs]
     # What is computed when the model is rebuilt needs nothing when it runs.
     counts = np.diff(snapshot.child_ptr)
     folded = np.zeros(snapshot.n_nodes, dtype=bool)

@@ -64,7 +64,7 @@ class _Rebuilder:
 
     def _original_names(self) -> dict[int, ir.Value]:
         """Per class the first original value in it; a graph output's name wins."""
-        classes = self.snapshot.term_classes()
+        classes = self.snapshot.term_classes
         names: dict[int, ir.Value] = {}
         outside = {*self.lowered.graph.inputs, *self.lowered.graph.initializers.values()}
         for term, values in enumerate(self.lowered.names):
@@ -228,7 +228,7 @@ class _Rebuilder:
         """Chosen classes that are written, operands first."""
         order: list[int] = []
         state: dict[int, int] = {}
-        roots = [int(c) for c in self.snapshot.term_classes()[self.lowered.outputs]]
+        roots = [int(c) for c in self.snapshot.term_classes[self.lowered.outputs]]
         for root in roots:
             pending = [root]
             while pending:
@@ -352,7 +352,7 @@ class _Rebuilder:
 
     def _verbatim_inputs(self, node: int, original: ir.Node) -> list[ir.Value | None]:
         """The inputs of an original node: operands as chosen, constants that were read as they were."""
-        classes = self.snapshot.term_classes()
+        classes = self.snapshot.term_classes
         by_class = {c: self.values.get(c) for c in self.snapshot.children(node)}
         inputs: list[ir.Value | None] = []
         for value in original.inputs:
@@ -416,7 +416,7 @@ class _Rebuilder:
     def _outputs(self) -> list[ir.Value]:
         """The graph's outputs under their own names."""
         outputs: dict[ir.Value, ir.Value] = {}
-        classes = self.snapshot.term_classes()
+        classes = self.snapshot.term_classes
         taken: set[ir.Value] = set()
         for original, term in zip(self.lowered.graph.outputs, self.lowered.outputs, strict=True):
             if original not in outputs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,7 @@ class Snapshot:
     def children(self, node: int) -> list[int]:
         return self.child[self.child_ptr[node] : self.child_ptr[node + 1]].tolist()  # type: ignore[no-any-return]
 
+    @cached_property
     def term_classes(self) -> Ints:
         """Per term of the lowered graph its class."""
         return self.node_class[self.term_node]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, get_type_hints
 
 import egglog
@@ -79,11 +80,11 @@ class Operator:
     expand: Callable[..., Any] | None = None
     doc: str = field(default="", compare=False)
 
-    @property
+    @cached_property
     def attribute_positions(self) -> tuple[int, ...]:
         return tuple(k for k, kind in enumerate(self.kinds) if kind in ("string", "int", "object"))
 
-    @property
+    @cached_property
     def operand_positions(self) -> tuple[int, ...]:
         return tuple(k for k, kind in enumerate(self.kinds) if kind in ("tensor", "tensors", "bundle"))
 

@@ -1,0 +1,286 @@
+"""Constant operands move to the right, and meet: a chain of scales and shifts is one scale and one shift.
+
+    c op x = x op c                              Add, Mul
+    c - x = x * (-1) + c      Neg(x) = x * (-1)  floats
+    x - c = x + (-c)
+    x / c = x * (1/c)                            c's reciprocals are normal numbers
+    (x * c1) * c2 = x * (c1 * c2)
+    (x + c1) + c2 = x + (c1 + c2)
+    (x * c1 + c2) * c3 = (x * c1) * c3 + c2 * c3
+
+c is constant, x is not.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from egglog import PyObject, String
+from onnx import TensorProto
+
+from egraph_opt.host import hosted
+from egraph_opt.law import Example, holds, law, let, rewrite
+from egraph_opt.law_testing import INT64, Operands
+from egraph_opt.operators import Literal, binary, literal, matmul, unary
+from egraph_opt.rewrites.channels import FLOATS, Dims, splat, static_shape
+from egraph_opt.terms import Tensor, fact
+from egraph_opt.types import Fact
+
+LARGEST = {
+    TensorProto.FLOAT: float(np.finfo(np.float32).max),
+    TensorProto.DOUBLE: float(np.finfo(np.float64).max),
+    TensorProto.FLOAT16: float(np.finfo(np.float16).max),
+    TensorProto.BFLOAT16: 3.3895313892515355e38,
+}
+"""The largest number of a type."""
+
+SMALLEST = {
+    TensorProto.FLOAT: float(np.finfo(np.float32).tiny),
+    TensorProto.DOUBLE: float(np.finfo(np.float64).tiny),
+    TensorProto.FLOAT16: float(np.finfo(np.float16).tiny),
+    TensorProto.BFLOAT16: float(np.finfo(np.float32).tiny),
+}
+"""The smallest positive normal number of a type."""
+
+NEUTRAL = {"Mul": 1, "Add": 0}
+
+
+# --- to the right ---------------------------------------------------------------------------------------
+
+
+@hosted(default=False)
+def may_move(op: str, c: Fact, x: Fact) -> bool:
+    """c is the constant of a commutative operator."""
+    return op in NEUTRAL and c.const and not x.const
+
+
+def _right_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, n = g.input(("N", 3, 4)), g.input((2,), INT64)
+    yield g.fires(binary("Add", g.random(3, 1), x))
+    yield g.fires(binary("Mul", g.random(1, 1, 1, 4), x))
+    yield g.fires(binary("Mul", g.constant(np.array([3], np.int64)), n))
+    yield g.near_miss(binary("Sub", g.random(3, 1), x), why="Sub does not commute")
+    yield g.near_miss(binary("Add", x, g.random(3, 1)), why="it is on the right")
+    yield g.near_miss(binary("Add", g.input((3, 1)), x), why="nothing is constant")
+
+
+@law("constants", numerics="bitwise", examples=_right_examples)
+def constants_right(op: String, c: Tensor, x: Tensor) -> Iterator[Any]:
+    """c op x = x op c
+
+    Source: algebra.
+    """
+    yield rewrite(binary(op, c, x), binary(op, x, c), holds(may_move, op, fact(c), fact(x)))
+
+
+# --- Sub, Neg and Div as Add and Mul --------------------------------------------------------------------
+
+
+@hosted()
+def minus_one(x: Fact) -> Literal | None:
+    """-1 of x's type, a float's, where x is no constant."""
+    return splat(x, (), -1.0) if x.dtype in FLOATS and not x.const else None
+
+
+def _negation_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, n = g.input(("N", 3, 4)), g.input((2,), INT64)
+    yield g.fires(unary("Neg", (), x))
+    yield g.fires(unary("Neg", (), g.input(())))
+    yield g.near_miss(unary("Neg", (), n), why="integers")
+    yield g.near_miss(unary("Abs", (), x), why="another function")
+
+
+@law("constants", numerics="bitwise", examples=_negation_examples)
+def negation_scales(x: Tensor, m: PyObject) -> Iterator[Any]:
+    """Neg(x) = x * (-1)
+
+    Source: IEEE 754.
+    """
+    yield rewrite(unary("Neg", (), x), binary("Mul", x, literal(m)), let(m, minus_one, fact(x)))
+
+
+@hosted(default=False)
+def is_constant_operand(c: Fact, x: Fact) -> bool:
+    """c is a constant, x a float that is none."""
+    return c.const and not x.const and x.dtype in FLOATS
+
+
+def _difference_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, n = g.input(("N", 3, 4)), g.input((2,), INT64)
+    yield g.fires(binary("Sub", x, g.random(3, 1)))
+    yield g.fires(binary("Sub", g.random(1), x))
+    yield g.near_miss(binary("Sub", n, g.constant(np.array([3], np.int64))), why="integers")
+    yield g.near_miss(binary("Sub", x, g.input((4,))), why="nothing is constant")
+
+
+@law("constants", numerics="bitwise", examples=_difference_examples)
+def difference_adds(x: Tensor, c: Tensor, m: PyObject) -> Iterator[Any]:
+    """x - c = x + (-c), and c - x = x * (-1) + c
+
+    Source: IEEE 754.
+    """
+    added = binary("Add", x, unary("Neg", (), c))
+    yield rewrite(binary("Sub", x, c), added, holds(is_constant_operand, fact(c), fact(x)))
+    yield rewrite(
+        binary("Sub", c, x),
+        binary("Add", binary("Mul", x, literal(m)), c),
+        let(m, minus_one, fact(x)),
+        holds(is_constant_operand, fact(c), fact(x)),
+    )
+
+
+def elements(fact: Fact) -> tuple[float, ...] | None:
+    """The elements of a small or uniform float constant, as far as they differ."""
+    if fact.dtype not in FLOATS or not fact.const:
+        return None
+    if fact.splat is not None:
+        return (float(fact.splat),)
+    return None if fact.data is None else tuple(float(v) for v in fact.data)
+
+
+@hosted(default=False)
+def is_safe_divisor(c: Fact, x: Fact) -> bool:
+    """Elements and reciprocals of c are normal numbers."""
+    known = elements(c)
+    if known is None or x.const:
+        return False
+    return all(SMALLEST[c.dtype] <= abs(v) <= min(LARGEST[c.dtype], 1 / SMALLEST[c.dtype]) for v in known)
+
+
+def _quotient_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, n = g.input(("N", 3, 4)), g.input((2,), INT64)
+    yield g.fires(binary("Div", x, g.constant(np.float32(3))))
+    yield g.fires(binary("Div", x, g.constant(np.array([[1.5], [-2], [7]], np.float32))))
+    yield g.near_miss(binary("Div", x, g.constant(np.array([1, 2, 0, 1], np.float32))), why="a division by 0")
+    yield g.near_miss(binary("Div", x, g.constant(np.float32(1e-40))), why="1/c is no number of the type")
+    yield g.near_miss(binary("Div", x, g.constant(np.float32(np.inf))), why="1/c is 0")
+    yield g.near_miss(binary("Div", n, g.constant(np.array([3], np.int64))), why="integers")
+    yield g.near_miss(binary("Div", g.constant(np.float32(3)), x), why="the divisor is no constant")
+
+
+@law("constants", numerics="reassociates", examples=_quotient_examples)
+def quotient_scales(x: Tensor, c: Tensor) -> Iterator[Any]:
+    """x / c = x * (1/c), bit for bit where c is a power of two
+
+    Source: algebra.
+    """
+    scaled = binary("Mul", x, unary("Reciprocal", (), c))
+    yield rewrite(binary("Div", x, c), scaled, holds(is_safe_divisor, fact(c), fact(x)))
+
+
+# --- chains ---------------------------------------------------------------------------------------------
+
+
+def _combined(op: str, a: Fact, b: Fact) -> bool:
+    """a op b overflows nothing and vanishes nowhere, as far as the elements are known."""
+    x, y = elements(a), elements(b)
+    if x is None or y is None or len(x) * len(y) > 256:
+        return True
+    for v in x:
+        for w in y:
+            both = v * w if op == "Mul" else v + w
+            if math.isfinite(v) and math.isfinite(w) and abs(both) > LARGEST[a.dtype]:
+                return False
+            if op == "Mul" and v != 0 and w != 0 and abs(both) < SMALLEST[a.dtype]:
+                return False
+    return True
+
+
+def _fits(a: Dims, b: Dims) -> bool:
+    """The broadcast of two shapes has no more elements than one of them."""
+    try:
+        both = np.broadcast_shapes(a, b)
+    except ValueError:
+        return False
+    return math.prod(both) <= max(math.prod(a), math.prod(b))
+
+
+@hosted(default=False)
+def may_combine(op: str, a: Fact, b: Fact, x: Fact) -> bool:
+    """Whether the constants a and b of a chain of floats are one constant, which is no bigger than they are.
+
+    A neutral constant is left to the laws of identities: x = x * 1 would be a chain of any length.
+    """
+    first, second = static_shape(a), static_shape(b)
+    if op not in NEUTRAL or first is None or second is None or a.dtype not in FLOATS or x.const:
+        return False
+    if not (a.const and b.const) or NEUTRAL[op] in (a.splat, b.splat):
+        return False
+    return _fits(first, second) and _combined(op, a, b)
+
+
+def _chain_examples(rng: np.random.Generator) -> Iterator[Example]:
+    for op in ("Add", "Mul"):
+        g = Operands(rng)
+        x = g.input(("N", 3, 4))
+        for a, b in ((g.random(3, 1), g.random(1)), (g.random(4), g.random(1, 3, 4)), (g.random(), g.random(2, 1, 1, 1))):
+            yield g.fires(binary(op, binary(op, x, a), b))
+        yield g.near_miss(binary(op, binary(op, x, g.random(3, 1)), g.random(4)), why="the constant would grow")
+        huge = g.constant(np.float32(3e38))
+        yield g.near_miss(binary(op, binary(op, x, huge), huge), why="the constant would overflow")
+        neutral = g.constant(np.float32(NEUTRAL[op]))
+        yield g.near_miss(binary(op, binary(op, x, neutral), g.random(1)), why="a neutral constant")
+        yield g.near_miss(binary(op, binary(op, x, g.input((4,))), g.random(4)), why="one constant only")
+        other = "Mul" if op == "Add" else "Add"
+        yield g.near_miss(binary(op, binary(other, x, g.random(1)), g.random(1)), why="two operators")
+
+
+@law("constants", numerics="reassociates", examples=_chain_examples)
+def chains_combine(op: String, x: Tensor, a: Tensor, b: Tensor) -> Iterator[Any]:
+    """(x op a) op b = x op (a op b) for Add and Mul
+
+    Source: onnxruntime ConstantFolding with reassociation; algebra.
+    """
+    yield rewrite(
+        binary(op, binary(op, x, a), b),
+        binary(op, x, binary(op, a, b)),
+        holds(may_combine, op, fact(a), fact(b), fact(x)),
+    )
+
+
+# --- distribution ---------------------------------------------------------------------------------------
+
+
+@hosted(default=False)
+def may_distribute(k: Fact, c: Fact, s: Fact, x: Fact) -> bool:
+    """Constants k, c and s of floats, s not neutral, c * s no bigger than one of them."""
+    first, second = static_shape(c), static_shape(s)
+    if first is None or second is None or s.dtype not in FLOATS or x.const:
+        return False
+    if not (k.const and c.const and s.const) or s.splat == 1:
+        return False
+    return _fits(first, second) and _combined("Mul", c, s)
+
+
+def _distribution_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, m = g.input(("N", 3, 4)), g.input(("N", "L", 3))
+    yield g.fires(binary("Mul", binary("Add", binary("Mul", x, g.random(3, 1)), g.random(3, 1)), g.random(1)))
+    yield g.fires(binary("Mul", binary("Add", matmul(m, g.random(3, 5)), g.random(5)), g.random(1)))
+    yield g.near_miss(binary("Mul", binary("Add", x, g.random(3, 1)), g.random(1)), why="nothing takes in the scale")
+    one = g.constant(np.float32(1))
+    yield g.near_miss(
+        binary("Mul", binary("Add", binary("Mul", x, g.random(1)), g.random(1)), one), why="a neutral scale"
+    )
+    yield g.near_miss(
+        binary("Mul", binary("Add", matmul(m, g.input((3, 5))), g.random(5)), g.random(1)), why="W is no constant"
+    )
+
+
+@law("constants", numerics="reassociates", examples=_distribution_examples)
+def scale_of_sum(x: Tensor, k: Tensor, c: Tensor, s: Tensor) -> Iterator[Any]:
+    """(x * k + c) * s = (x * k) * s + c * s, likewise (x @ W + c) * s
+
+    Source: algebra.
+    """
+    for product in (binary("Mul", x, k), matmul(x, k)):
+        yield rewrite(
+            binary("Mul", binary("Add", product, c), s),
+            binary("Add", binary("Mul", product, s), binary("Mul", c, s)),
+            holds(may_distribute, fact(k), fact(c), fact(s), fact(x)),
+        )

@@ -29,7 +29,7 @@ import numpy as np
 from egglog import Bool, PyObject, eq, get_callable_args, get_callable_fn, ne, set_, union
 
 from egraph_opt.errors import UnknownRulesetError
-from egraph_opt.operators.declaration import operators
+from egraph_opt.operators.declaration import Operator, operators
 from egraph_opt.terms import Bundle, Tensor
 
 Numerics = Literal["bitwise", "reassociates", "approximate"]
@@ -235,9 +235,15 @@ def _pattern_variables(function: Callable[..., Any]) -> list[Any]:
     return [egglog.var(name, bound) for name, bound in hints.items()]
 
 
+@lru_cache(maxsize=1)
+def _by_function(declared: int) -> dict[Any, Operator]:
+    """Operators by constructor; made anew when the number of declared ones has changed."""
+    return {op.function: op for op in operators().values()}
+
+
 def _stamps(expressions: Iterable[Any], identity: int) -> Iterator[Any]:
     """For every operator that a law writes, the action that notes which law made the e-node."""
-    declared = {op.function: op for op in operators().values()}
+    declared = _by_function(len(operators()))
     pending = list(expressions)
     while pending:
         current = pending.pop()
@@ -251,9 +257,8 @@ def _stamps(expressions: Iterable[Any], identity: int) -> Iterator[Any]:
 
 
 def _compile_equality(statement: Equality, identity: int) -> tuple[tuple[Any, ...], list[Any]]:
-    head = get_callable_fn(statement.left)
-    sorts = {op.function: Bundle if op.result == "bundle" else Tensor for op in operators().values()}
-    whole = egglog.var("whole__", sorts[head])
+    head = _by_function(len(operators()))[get_callable_fn(statement.left)]
+    whole = egglog.var("whole__", Bundle if head.result == "bundle" else Tensor)
     facts = (eq(whole).to(statement.left), *statement.conditions)
     return facts, [union(whole).with_(statement.right), *_stamps([statement.right], identity)]
 

@@ -10,7 +10,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,11 @@ from egraph_opt.report import (
     SaturationReport,
     nodes_of,
 )
+from egraph_opt.lowering import Lowered
+from egraph_opt.saturation import SaturationReport as Saturation
+from egraph_opt.saturation import saturate_terms
+from egraph_opt.snapshot import Snapshot
+from egraph_opt.storage import Stored, read_saturated, write_saturated
 from egraph_opt.verification import Verification, verify
 
 Progress = Callable[[str, float | None], None]
@@ -120,6 +125,58 @@ class Saturated:
     seconds: Mapping[str, float]
     warnings: tuple[str, ...]
     reason: str = ""
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write to a `.npz` file, which `load` reads in another process.
+
+        The model goes in too, unless its weights are in files of their own: then its path does.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        original = self.loaded.original
+        inside = not self.loaded.external
+        model = original.read_bytes() if isinstance(original, Path) and inside else None
+        if model is None and not isinstance(original, Path):
+            model = self.loaded.runnable().SerializeToString()  # type: ignore[union-attr]
+        regions = [(r.snapshot, r.saturation) for r in self.region.walk()] if self.region else []
+        header = {
+            "limits": asdict(self.limits),
+            "target_limits": dict(self.target_limits),
+            "seconds": dict(self.seconds),
+            "warnings": list(self.warnings),
+            "reason": self.reason,
+        }
+        place = None if model is not None else str(original)
+        return write_saturated(path, Stored(model, place, header, regions))
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Saturated:
+        """Read what `save` wrote.
+
+        Raises:
+            ModelReadError: it is no such file, or the model is not where it was.
+        """
+        stored = read_saturated(path)
+        if stored.model is not None:
+            loaded = read_model(onnx.load_from_string(stored.model))
+        else:
+            loaded = read_model(str(stored.path))
+        header = stored.header
+        limits = Limits(**header["limits"])
+        snapshots = iter(stored.regions)
+        region = None
+        if stored.regions:
+            region = _region(loaded, limits, lambda lowered: next(snapshots), [], lambda stage: None)
+        return Saturated(
+            loaded,
+            region,
+            limits,
+            header["target_limits"],
+            header["seconds"],
+            tuple(header["warnings"]),
+            header["reason"],
+        )
 
     def extract(
         self,
@@ -315,6 +372,31 @@ def saturate(
         clock("")
         return Saturated(loaded, None, limits, target_limits, clock.seconds, tuple(warnings), loaded.unsupported)
 
+    def run_laws(lowered: Lowered) -> tuple[Snapshot, Saturation]:
+        return saturate_terms(
+            lowered,
+            laws,
+            target_limits,
+            nodes=limits.nodes,
+            rounds=limits.rounds,
+            seconds=limits.seconds,
+            strict=strict,
+        )
+
+    region = _region(loaded, limits, run_laws, warnings, clock)
+    clock("")
+    return Saturated(loaded, region, limits, target_limits, clock.seconds, tuple(warnings))
+
+
+def _region(
+    loaded: LoadedModel,
+    limits: Limits,
+    saturate_one: Callable[[Lowered], tuple[Snapshot, Saturation]],
+    warnings: list[str],
+    clock: Callable[[str], None],
+) -> Region:
+    """The graph of a model and its bodies, saturated; `warnings` grows."""
+
     def warn(message: str) -> None:
         if message not in warnings:
             warnings.append(message)
@@ -323,19 +405,12 @@ def saturate(
         opsets=loaded.opset_imports,
         ir_version=loaded.ir_version,
         functions=loaded.model.functions,
-        laws=laws,
-        target_limits=target_limits,
-        nodes=limits.nodes,
-        rounds=limits.rounds,
-        seconds=limits.seconds,
         fold_bytes=limits.fold_bytes,
-        strict=strict,
+        saturate=saturate_one,
         warn=warn,
         clock=clock,
     )
-    region = saturate_region(loaded.model.graph, setting, {}, Constants())
-    clock("")
-    return Saturated(loaded, region, limits, target_limits, clock.seconds, tuple(warnings))
+    return saturate_region(loaded.model.graph, setting, {}, Constants())
 
 
 def optimize(

@@ -16,29 +16,31 @@ from egraph_opt.extraction import Solution, extract
 from egraph_opt.folding import Constants, constants_of, fold_constants
 from egraph_opt.graphs import bodies
 from egraph_opt.inference import attributes_of, infer_graph, tensor_fact
-from egraph_opt.law import Law
 from egraph_opt.lowering import Lowered, lower
 from egraph_opt.pricing import original_choice, price, problem_of
 from egraph_opt.rebuilding import Choice
-from egraph_opt.saturation import SaturationReport, saturate_terms
+from egraph_opt.saturation import SaturationReport
 from egraph_opt.snapshot import Snapshot
 from egraph_opt.types import UNKNOWN, Fact
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What saturation of every graph of a model has in common."""
+    """What all graphs of a model have in common.
+
+    Attributes:
+        opsets: by domain.
+        fold_bytes: how many bytes folding the constants of a graph may add.
+        saturate: from terms to a snapshot: by the laws, or read from a file.
+        warn: told of oddities.
+        clock: told which stage begins.
+    """
 
     opsets: Mapping[str, int]
     ir_version: int
     functions: Mapping[ir.OperatorIdentifier, ir.Function]
-    laws: tuple[Law, ...]
-    target_limits: Mapping[str, int]
-    nodes: int
-    rounds: int
-    seconds: float
     fold_bytes: int
-    strict: bool
+    saturate: Callable[[Lowered], tuple[Snapshot, SaturationReport]]
     warn: Callable[[str], None]
     clock: Callable[[str], None]
 
@@ -55,11 +57,13 @@ class Region:
     bodies: Mapping[int, Sequence[Region]]
 
     def walk(self) -> list[Region]:
-        """This region and all within it."""
-        found = [self]
-        for region in found:
-            for inner in region.bodies.values():
-                found.extend(inner)
+        """This region and all within it, in the order in which they were saturated."""
+        found: list[Region] = []
+        pending = [self]
+        while pending:
+            region = pending.pop()
+            found.append(region)
+            pending.extend(reversed([body for graphs in region.bodies.values() for body in graphs]))
         return found
 
 
@@ -80,15 +84,7 @@ def saturate_region(
         facts = _infer(graph, setting, outer_facts, folded, is_body)
     lowered = lower(graph, setting.opsets.get("", 1), facts, folded)
     setting.clock("saturate")
-    snapshot, report = saturate_terms(
-        lowered,
-        setting.laws,
-        setting.target_limits,
-        nodes=setting.nodes,
-        rounds=setting.rounds,
-        seconds=setting.seconds,
-        strict=setting.strict,
-    )
+    snapshot, report = setting.saturate(lowered)
     for dropped in report.dropped:
         setting.warn(f"a law was left out because its types contradict: {dropped}")
     known = {**outer_facts, **facts}

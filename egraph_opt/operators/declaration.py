@@ -6,16 +6,35 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import egglog
 
 from egraph_opt.terms import Bundle, Tensor, Tensors
 from egraph_opt.types import Fact
 
+T = TypeVar("T")
+
 Attributes = tuple[tuple[str, Any], ...]
 
 
+attribute_classes: dict[str, type] = {}
+"""Classes of attribute values by name: what a saved snapshot may contain besides plain values."""
+
+
+def attribute_class(declared: type[T]) -> type[T]:
+    """Register a frozen dataclass whose instances are attributes of operators.
+
+    Raises:
+        ValueError: the name is taken.
+    """
+    if declared.__name__ in attribute_classes:
+        raise ValueError(f"attribute class {declared.__name__} is declared twice")
+    attribute_classes[declared.__name__] = declared
+    return declared
+
+
+@attribute_class
 @dataclass(frozen=True)
 class Literal:
     """A constant tensor with few elements, written by a law or a rebuilt node.

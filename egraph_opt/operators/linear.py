@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from egglog import PyObject
 
-from egraph_opt.operators.declaration import OnnxForm, TermSpec, lowers, operator
+from egraph_opt.operators.declaration import OnnxForm, TermSpec, attribute_class, lowers, operator
 from egraph_opt.operators.windows import explicit_pads
 from egraph_opt.terms import Tensor
 from egraph_opt.types import ABSENT, Fact
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from egraph_opt.lowering import NodeReader
 
 
+@attribute_class
 @dataclass(frozen=True)
 class ConvWindow:
     """How a convolution walks: per spatial axis, pads as all begins, then all ends."""
@@ -98,6 +99,7 @@ def _lower_matmul(node: NodeReader) -> TermSpec | None:
     return TermSpec("matmul", (), (0, 1))
 
 
+@attribute_class
 @dataclass(frozen=True)
 class GemmSettings:
     """alpha * A' B' + beta * C, with A' and B' transposed where said."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from egglog import PyObject, String
 
-from egraph_opt.operators.declaration import OnnxForm, TermSpec, lowers, operator
+from egraph_opt.operators.declaration import OnnxForm, TermSpec, attribute_class, lowers, operator
 from egraph_opt.terms import Tensor
 from egraph_opt.types import Fact
 
@@ -40,6 +40,7 @@ def explicit_pads(
     return (*begins, *ends)
 
 
+@attribute_class
 @dataclass(frozen=True)
 class PoolWindow:
     """A pooling window: per spatial axis, pads as all begins, then all ends."""

@@ -70,6 +70,8 @@ class Ascend(CostModel):
                 for name in ("conv_dilation", "conv_kernel", "conv_pad", "conv_stride", "pool_kernel",
                              "pool_stride", "pool_window", "row_width")
             }
+            # 1-D convolutions run as images of height 1; laws look for chains that stay images.
+            | {"lift_conv1d": 1}
         )  # fmt: skip
 
     @classmethod

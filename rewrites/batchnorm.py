@@ -2,6 +2,8 @@
 
     BatchNormalization(x; s, b, m, v) = x * k + (b - m * k) with k = s / sqrt(v + epsilon)
     x * k + c = BatchNormalization(x; k, c, 0, 1)
+    BatchNormalization(x; s, b, m, v) * c = BatchNormalization(x; s * c, b * c, m, v)
+    BatchNormalization(x; s, b, m, v) + c = BatchNormalization(x; s, b + c, m, v)
 """
 
 from collections.abc import Iterator
@@ -15,8 +17,8 @@ from egraph_opt.host import hosted
 from egraph_opt.law import Example, law, let, rewrite
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import Literal, batchnorm, binary, literal, reshape, unary
-from egraph_opt.rewrites.channels import SCALES, SHIFTS, at_axis, count_along, is_float_constant, splat
-from egraph_opt.terms import Tensor, fact, opset
+from egraph_opt.rewrites.channels import at_axis, count_along, is_float_constant, is_scale, is_shift, per_channel, splat
+from egraph_opt.terms import Tensor, fact, node, opset
 from egraph_opt.types import Fact
 
 
@@ -79,8 +81,9 @@ def channel_literal(scale: str, shift: str, x: Fact, k: Fact, c: Fact, number: i
 
     Only float32 and float64: onnxruntime has no other kernels.
     """
-    if scale not in SCALES or shift not in SHIFTS or number < 9 or x.const or x.shape is None or len(x.shape) < 3:
+    if not is_scale(scale, k) or not is_shift(shift, c) or number < 9 or x.const or (x.rank or 0) < 3:
         return None
+    assert x.shape is not None
     channels = x.shape[1]
     if not isinstance(channels, int) or x.dtype not in (TensorProto.FLOAT, TensorProto.DOUBLE) or channels < 2:
         return None
@@ -112,27 +115,77 @@ def _contraction_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 @law("batchnorm", numerics="reassociates", examples=_contraction_examples)
 def contract_affine(
-    x: Tensor, k: Tensor, c: Tensor, scale: String, shift: String, n: i64,
+    x: Tensor, k: Tensor, c: Tensor, scale: String, shift: String, n: i64, i: i64,
     zero: PyObject, one: PyObject, kd: PyObject, cd: PyObject,
 ) -> Iterator[Any]:  # fmt: skip
-    """x * k + c = BatchNormalization(x; k, c, 0, 1)
+    """x * k + c = BatchNormalization(x; k, c, 0, 1), where the model itself has x * k
 
     Source: algebra; one node in the place of two.
     """
     question = (scale, shift, fact(x), fact(k), fact(c), n)
+    weight = binary(scale, literal(one), reshape(k, kd))
+    bias = binary(shift, literal(zero), reshape(c, cd))
     yield rewrite(
         binary(shift, binary(scale, x, k), c),
-        batchnorm(
-            x,
-            binary(scale, literal(one), reshape(k, kd)),
-            binary(shift, literal(zero), reshape(c, cd)),
-            literal(zero),
-            literal(one),
-            0.0,
-        ),
+        batchnorm(x, weight, bias, literal(zero), literal(one), 0.0),
         eq(n).to(opset()),
+        eq(node(i)).to(binary(scale, x, k)),
         let(zero, channel_literal, *question, PyObject(0.0)),
         let(one, channel_literal, *question, PyObject(1.0)),
         let(kd, vector_dims, fact(k)),
         let(cd, vector_dims, fact(c)),
+    )
+
+
+@hosted()
+def count_behind(op: str, kind: str, x: Fact, s: Fact, b: Fact, c: Fact) -> tuple[int] | None:
+    """The dims in which c, behind a BatchNormalization with constant scale and bias, joins them."""
+    wanted = is_scale(op, c) if kind == "scale" else is_shift(op, c)
+    if not wanted or x.rank is None or x.rank < 2 or not is_float_constant(s) or not is_float_constant(b):
+        return None
+    count = count_along(c, x.rank, 1, s.shape[0]) if s.rank == 1 else None  # type: ignore[index,arg-type]
+    return None if count is None else (count,)
+
+
+def _behind_examples(*ops: str) -> Any:
+    def examples(rng: np.random.Generator) -> Iterator[Example]:
+        for k, shape in enumerate((("N", 3), ("N", 3, "L"), (2, 3, 4, 5))):
+            g = Operands(rng)
+            y = batchnorm(g.input(shape), *_parameters(g, 3), 1e-3)
+            for c in per_channel(g, len(shape), 3):
+                yield g.fires(binary(ops[k % 2], y, c))
+        yield g.near_miss(binary(ops[0], y, g.random(5)), why="it varies along the last axis")
+        yield g.near_miss(binary(ops[0], y, g.input((3, 1, 1))), why="it is no constant")
+        yield g.near_miss(binary("Pow", y, g.random(1)), why="another operator")
+
+    return examples
+
+
+@law("batchnorm", numerics="reassociates", examples=_behind_examples("Mul", "Div"))
+def scale_after_batchnorm(
+    op: String, x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, eps: PyObject, c: Tensor, d: PyObject
+) -> Iterator[Any]:
+    """BatchNormalization(x; s, b, m, v) * c = BatchNormalization(x; s * c, b * c, m, v)
+
+    Source: algebra.
+    """
+    yield rewrite(
+        binary(op, batchnorm(x, s, b, m, v, eps), c),
+        batchnorm(x, binary(op, s, reshape(c, d)), binary(op, b, reshape(c, d)), m, v, eps),
+        let(d, count_behind, op, PyObject("scale"), fact(x), fact(s), fact(b), fact(c)),
+    )
+
+
+@law("batchnorm", numerics="reassociates", examples=_behind_examples("Add", "Sub"))
+def shift_after_batchnorm(
+    op: String, x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, eps: PyObject, c: Tensor, d: PyObject
+) -> Iterator[Any]:
+    """BatchNormalization(x; s, b, m, v) + c = BatchNormalization(x; s, b + c, m, v)
+
+    Source: algebra.
+    """
+    yield rewrite(
+        binary(op, batchnorm(x, s, b, m, v, eps), c),
+        batchnorm(x, s, binary(op, b, reshape(c, d)), m, v, eps),
+        let(d, count_behind, op, PyObject("shift"), fact(x), fact(s), fact(b), fact(c)),
     )

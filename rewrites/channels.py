@@ -18,8 +18,18 @@ from egraph_opt.types import ABSENT, Fact
 Dims = tuple[int, ...]
 
 FLOATS = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE))
-SCALES = frozenset(("Mul", "Div"))
-SHIFTS = frozenset(("Add", "Sub"))
+NEUTRAL = {"Mul": 1, "Div": 1, "Add": 0, "Sub": 0}
+"""The right operand that changes nothing."""
+
+
+def is_scale(op: str, c: Fact) -> bool:
+    """x op c multiplies x.  A neutral c is left to the laws of identities: x = x * 1 would never end."""
+    return op in ("Mul", "Div") and c.splat != NEUTRAL[op]
+
+
+def is_shift(op: str, c: Fact) -> bool:
+    """x op c adds to x, and not 0."""
+    return op in ("Add", "Sub") and c.splat != NEUTRAL[op]
 
 
 def static_shape(fact: Fact) -> Dims | None:
@@ -61,11 +71,6 @@ def splat(like: Fact, dims: Dims, value: float) -> Literal:
     return Literal(like.dtype, dims, (value,))
 
 
-@hosted(default=False)
-def is_scale(op: str) -> bool:
-    return op in SCALES
-
-
 @hosted()
 def static_dims(w: Fact) -> Dims | None:
     return static_shape(w)
@@ -82,26 +87,25 @@ def channels_out(w: Fact, window: ConvWindow, transposed: int) -> int | None:
     return shape[1] * window.group if transposed else shape[0]
 
 
-def count_out(op: str, ops: frozenset[str], w: Fact, c: Fact, window: ConvWindow, transposed: int) -> int | None:
+def count_out(w: Fact, c: Fact, window: ConvWindow, transposed: int) -> int | None:
     """How many numbers a constant behind a convolution has: one, or one per channel."""
     channels = channels_out(w, window, transposed)
-    if op not in ops or channels is None:
-        return None
-    return count_along(c, len(w.shape or ()), 1, channels)
+    return None if channels is None else count_along(c, len(w.shape or ()), 1, channels)
 
 
 @hosted()
 def scale_of_bias(op: str, w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
     """The dims in which a constant behind a convolution scales its constant bias."""
-    count = count_out(op, SCALES, w, c, window, transposed) if is_float_constant(b) else None
+    known = is_scale(op, c) and is_float_constant(b)
+    count = count_out(w, c, window, transposed) if known else None
     return None if count is None else (count,)
 
 
 @hosted()
 def shift_of_bias(op: str, w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
     """The dims in which a constant behind a convolution is added to its bias, a constant or absent."""
-    known = b == ABSENT or is_float_constant(b)
-    count = count_out(op, SHIFTS, w, c, window, transposed) if known else None
+    known = is_shift(op, c) and (b == ABSENT or is_float_constant(b))
+    count = count_out(w, c, window, transposed) if known else None
     return None if count is None else (count,)
 
 

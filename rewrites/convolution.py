@@ -19,8 +19,6 @@ from egraph_opt.law import Example, holds, law, let, rewrite
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import ConvWindow, binary, conv, literal, none, reduce, reshape
 from egraph_opt.rewrites.channels import (
-    SCALES,
-    SHIFTS,
     Dims,
     absent_bias,
     at_axis,
@@ -29,6 +27,7 @@ from egraph_opt.rewrites.channels import (
     is_float_constant,
     is_present,
     is_scale,
+    is_shift,
     per_channel,
     scale_of_bias,
     shift_of_bias,
@@ -44,7 +43,7 @@ PLAIN = ConvWindow((1, 1), (0, 0, 0, 0), (1, 1))
 @hosted()
 def scale_of_rows(op: str, w: Fact, c: Fact, window: ConvWindow) -> Dims | None:
     """The dims in which c, of the channels that come out, scales the weight."""
-    count = count_out(op, SCALES, w, c, window, 0)
+    count = count_out(w, c, window, 0) if is_scale(op, c) else None
     return None if count is None else at_axis(count, len(w.shape or ()), 0)
 
 
@@ -68,10 +67,15 @@ def scale_of_columns(x: Fact, w: Fact, c: Fact, window: ConvWindow) -> Dims | No
     return (1, 1, 1, *ones) if count == 1 else (window.group, 1, shape[1], *ones)
 
 
+@hosted(default=False)
+def multiplies(op: str, c: Fact) -> bool:
+    return is_scale(op, c)
+
+
 @hosted()
-def axes_of_a_row(op: str, w: Fact, b: Fact, window: ConvWindow) -> Dims | None:
+def axes_of_a_row(op: str, w: Fact, b: Fact, c: Fact, window: ConvWindow) -> Dims | None:
     """The weight's axes but the first, where a shift in front of the Conv is one behind it."""
-    if op not in SHIFTS or any(window.pads) or not (b == ABSENT or is_float_constant(b)):
+    if not is_shift(op, c) or any(window.pads) or not (b == ABSENT or is_float_constant(b)):
         return None
     return tuple(range(1, len(w.shape or ())))
 
@@ -109,6 +113,8 @@ def constants_behind(make: Any, windows: Any, ops: tuple[str, str]) -> Any:
         computed = make(x, w, g.input((6,)), PLAIN)
         yield g.near_miss(binary(ops[0], computed, g.random(1)), why="the bias is no constant")
         yield g.near_miss(binary("Pow", y, g.random(1)), why="it is neither a scale nor a shift")
+        neutral = g.constant(np.float32(ops[0] == "Mul"))
+        yield g.near_miss(binary(ops[0], y, neutral), why="it changes nothing")
         one = make(x, g.random(*((6, 1) if make is not conv else (1, 6)), 1, 1), none(), PLAIN)
         yield g.near_miss(binary(ops[0], one, g.random(6, 1, 1)), why="one channel becomes six")
 
@@ -185,7 +191,7 @@ def scale_before_conv(
     yield rewrite(
         conv(binary(op, x, c), w, b, window),
         conv(x, reshape(binary(op, reshape(w, g), reshape(c, d)), back), b, window),
-        holds(is_scale, op),
+        holds(multiplies, op, fact(c)),
         let(d, scale_of_columns, fact(x), fact(w), fact(c), window),
         let(g, grouped, fact(w), window),
         let(back, static_dims, fact(w)),
@@ -221,7 +227,7 @@ def shift_before_conv(
     left = conv(binary(op, x, c), w, b, window)
     moved = reduce("ReduceSum", reshape(binary("Mul", reshape(w, g), reshape(c, d)), back), axes, 0)
     asked = (
-        *let(axes, axes_of_a_row, op, fact(w), fact(b), window),
+        *let(axes, axes_of_a_row, op, fact(w), fact(b), fact(c), window),
         *let(d, scale_of_columns, fact(x), fact(w), fact(c), window),
         *let(g, grouped, fact(w), window),
         *let(back, static_dims, fact(w)),

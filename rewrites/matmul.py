@@ -6,7 +6,8 @@
     W @ (x * s) = (W * s) @ x            one number, or one per column of W; also Div
     (x + c) @ W = x @ W + c @ W          one number, or one per row of W; also Sub
     (x @ W1) @ W2 = x @ (W1 @ W2)        where that multiplies less
-    (x @ y) * s = (x * s) @ y = x @ (y * s)      one number, where x or y takes it in
+    (x @ y) * s = (x * s) @ y = x @ (y * s)      one number
+    (x * s) @ (y * t) = (x * (s * t)) @ y        one number each
 
 W, s and c are constants.
 """
@@ -24,11 +25,11 @@ from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import binary, matmul, reduce, reshape
 from egraph_opt.rewrites.channels import (
     FLOATS,
-    SCALES,
-    SHIFTS,
     Dims,
     count_along,
     is_float_constant,
+    is_scale,
+    is_shift,
     static_shape,
 )
 from egraph_opt.terms import Tensor, fact
@@ -47,7 +48,7 @@ def _weight(w: Fact, x: Fact) -> Dims | None:
 def behind(op: str, w: Fact, x: Fact, c: Fact, axis: int) -> Dims | None:
     """The dims in which c, which scales a product along an axis (-1 or -2), scales its factor W."""
     shape = _weight(w, x)
-    if shape is None or op not in SCALES:
+    if shape is None or not is_scale(op, c):
         return None
     rank = max(len(shape), x.rank or 0)
     count = count_along(c, rank, rank + axis, shape[axis])
@@ -55,10 +56,10 @@ def behind(op: str, w: Fact, x: Fact, c: Fact, axis: int) -> Dims | None:
 
 
 @hosted()
-def before(ops: str, op: str, w: Fact, x: Fact, c: Fact, axis: int) -> Dims | None:
+def before(kind: str, op: str, w: Fact, x: Fact, c: Fact, axis: int) -> Dims | None:
     """The dims in which c, which scales x along the axis (-1 or -2) that is summed, scales W along the other."""
     shape = _weight(w, x)
-    if shape is None or x.shape is None or op not in (SCALES if ops == "scale" else SHIFTS):
+    if shape is None or x.shape is None or not (is_scale(op, c) if kind == "scale" else is_shift(op, c)):
         return None
     size, rank = shape[-3 - axis], len(x.shape)
     count = count_along(c, rank, rank + axis, size)
@@ -87,6 +88,7 @@ def _behind_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(binary("Add", y, _uniform(g, 4)), why="it is a shift")
     yield g.near_miss(binary("Mul", matmul(x, g.input((5, 4))), _uniform(g, 1)), why="no factor is constant")
     yield g.near_miss(binary("Mul", matmul(x, g.random(5)), _uniform(g, 1)), why="the factor is a vector")
+    yield g.near_miss(binary("Mul", y, g.constant(np.float32(1))), why="it changes nothing")
     one = matmul(g.input((2, 3)), g.random(3, 1))
     yield g.near_miss(binary("Mul", one, _uniform(g, 4)), why="one column becomes four")
     n = matmul(g.input((2, 3), INT64), g.constant(np.ones((3, 4), np.int64)))
@@ -219,7 +221,7 @@ def constant_products(x: Tensor, a: Tensor, b: Tensor) -> Iterator[Any]:
 def is_scalar_scale(op: str, c: Fact, x: Fact, y: Fact) -> bool:
     """c is one number, x and y are floats of known rank, two at least, that are no constants."""
     shape = static_shape(c)
-    if op not in SCALES or shape is None or not is_float_constant(c) or math.prod(shape) != 1:
+    if not is_scale(op, c) or shape is None or not is_float_constant(c) or math.prod(shape) != 1:
         return False
     ranks = (x.rank or 0, y.rank or 0)
     return not x.const and not y.const and min(ranks) >= max(2, len(shape)) and x.dtype in FLOATS
@@ -230,8 +232,6 @@ def _product_examples(rng: np.random.Generator) -> Iterator[Example]:
     x, y = g.input(("N", 2, "L", 3)), g.input(("N", 2, 3, 4))
     for op, c in (("Mul", _uniform(g)), ("Div", _uniform(g, 1)), ("Mul", _uniform(g, 1, 1, 1, 1))):
         yield g.fires(binary(op, matmul(x, y), c))
-        yield g.fires(matmul(binary(op, x, c), y))
-    yield g.fires(matmul(x, binary("Mul", y, _uniform(g))))
     yield g.near_miss(binary("Mul", matmul(x, y), _uniform(g, 4)), why="four numbers")
     yield g.near_miss(binary("Add", matmul(x, y), _uniform(g)), why="it is a shift")
     yield g.near_miss(binary("Mul", matmul(x, y), g.input(())), why="it is no constant")
@@ -246,8 +246,40 @@ def scalars_reach_factors(op: String, x: Tensor, y: Tensor, c: Tensor) -> Iterat
     Source: algebra.
     """
     condition = holds(is_scalar_scale, op, fact(c), fact(x), fact(y))
-    left, right = matmul(binary(op, x, c), y), matmul(x, binary(op, y, c))
-    yield rewrite(binary(op, matmul(x, y), c), left, condition)
-    yield rewrite(binary(op, matmul(x, y), c), right, condition)
-    yield rewrite(left, right, condition)
-    yield rewrite(right, left, condition)
+    yield rewrite(binary(op, matmul(x, y), c), matmul(binary(op, x, c), y), condition)
+    yield rewrite(binary(op, matmul(x, y), c), matmul(x, binary(op, y, c)), condition)
+
+
+@hosted(default=False)
+def are_scalar_scales(s: Fact, t: Fact, x: Fact, y: Fact) -> bool:
+    """s and t are one number each, with no more axes than the left factor."""
+    axes = max(len(s.shape or ()), len(t.shape or ()))
+    both = (is_scalar_scale("Mul", c, x, y) for c in (s, t))
+    return all(both) and axes <= (x.rank or 0)
+
+
+def _meeting_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y = g.input(("N", 2, "L", 3)), g.input(("N", 2, 3, 4))
+    yield g.fires(matmul(binary("Mul", x, _uniform(g)), binary("Mul", y, _uniform(g, 1))))
+    yield g.near_miss(matmul(binary("Mul", x, _uniform(g, 3)), binary("Mul", y, _uniform(g))), why="three numbers")
+    yield g.near_miss(matmul(binary("Mul", x, _uniform(g)), y), why="one is scaled only")
+    one = g.constant(np.float32(1))
+    yield g.near_miss(matmul(binary("Mul", x, one), binary("Mul", y, _uniform(g))), why="a neutral scale")
+    low = g.input((3, 3))
+    yield g.near_miss(
+        matmul(binary("Mul", low, _uniform(g)), binary("Mul", y, _uniform(g, 1, 1, 1))), why="it would add an axis"
+    )
+
+
+@law("matmul", numerics="reassociates", examples=_meeting_examples)
+def scalars_meet(x: Tensor, y: Tensor, s: Tensor, t: Tensor) -> Iterator[Any]:
+    """(x * s) @ (y * t) = (x * (s * t)) @ y for numbers s and t
+
+    Source: algebra.
+    """
+    yield rewrite(
+        matmul(binary("Mul", x, s), binary("Mul", y, t)),
+        matmul(binary("Mul", x, binary("Mul", s, t)), y),
+        holds(are_scalar_scales, fact(s), fact(t), fact(x), fact(y)),
+    )

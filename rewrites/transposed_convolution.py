@@ -18,7 +18,6 @@ from egraph_opt.law import Example, holds, law, let, rewrite
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import ConvWindow, binary, conv_transpose, literal, none, reshape
 from egraph_opt.rewrites.channels import (
-    SCALES,
     Dims,
     absent_bias,
     at_axis,
@@ -26,6 +25,7 @@ from egraph_opt.rewrites.channels import (
     count_out,
     is_float_constant,
     is_present,
+    is_scale,
     per_channel,
     scale_of_bias,
     shift_of_bias,
@@ -47,8 +47,8 @@ def grouped(w: Fact, window: ConvWindow) -> Dims | None:
 @hosted()
 def scale_of_rows(op: str, w: Fact, c: Fact, window: ConvWindow) -> Dims | None:
     """The dims in which c, of the channels that come out, scales what `grouped` gives."""
-    count, shape = count_out(op, SCALES, w, c, window, 1), static_shape(w)
-    if count is None or shape is None:
+    count, shape = count_out(w, c, window, 1), static_shape(w)
+    if count is None or shape is None or not is_scale(op, c):
         return None
     ones = (1,) * (len(shape) - 2)
     return (1, 1, 1, *ones) if count == 1 else (window.group, 1, shape[1], *ones)
@@ -58,7 +58,7 @@ def scale_of_rows(op: str, w: Fact, c: Fact, window: ConvWindow) -> Dims | None:
 def scale_of_columns(op: str, x: Fact, w: Fact, c: Fact) -> Dims | None:
     """The dims in which c, of the channels that go in, scales the weight [C, M/g, ...]."""
     shape = static_shape(w)
-    if op not in SCALES or shape is None or not is_float_constant(w) or len(shape) < 3:
+    if not is_scale(op, c) or shape is None or not is_float_constant(w) or len(shape) < 3:
         return None
     count = count_in(x, c, len(shape), shape[0])
     return None if count is None else at_axis(count, len(shape), 0)

@@ -18,7 +18,9 @@ from egraph_opt.types import UNKNOWN, Fact
 
 _log = logging.getLogger(__name__)
 
-_FEEDABLE = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
+_FEEDABLE = frozenset(
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
+)
 
 
 @dataclass
@@ -131,7 +133,11 @@ def _foldable_nodes(
 
 
 def _evaluate(
-    nodes: list[ir.Node], wanted: list[ir.Value], constants: Constants, opsets: Mapping[str, int], ir_version: int
+    nodes: list[ir.Node],
+    wanted: list[ir.Value],
+    constants: Constants,
+    opsets: Mapping[str, int],
+    ir_version: int,
 ) -> list[np.ndarray]:
     """Run constant nodes in onnxruntime, each in its own dtype."""
     produced = {v for node in nodes for v in node.outputs}
@@ -163,7 +169,9 @@ def _evaluate(
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
     return session.run([names[value] for value in wanted], feeds)  # type: ignore[no-any-return]
 
 

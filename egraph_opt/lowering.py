@@ -22,7 +22,7 @@ from egraph_opt.types import ABSENT, UNKNOWN, Fact
 
 @dataclass(frozen=True)
 class Term:
-    """One e-node of the original graph; operands are indices of earlier terms (a tuple of them for a list)."""
+    """One e-node of the original graph; operands are indices of earlier terms, of a list a tuple of them."""
 
     operator: str
     attributes: tuple[Any, ...]
@@ -132,7 +132,9 @@ class NodeReader:
 
 
 class _Lowering:
-    def __init__(self, graph: ir.Graph, opset: int, facts: Mapping[ir.Value, Fact], constants: Constants) -> None:
+    def __init__(
+        self, graph: ir.Graph, opset: int, facts: Mapping[ir.Value, Fact], constants: Constants
+    ) -> None:
         self.facts = facts
         self.result = Lowered(graph, opset, constants=constants)
         self.index: dict[Term, int] = {}
@@ -199,7 +201,9 @@ class _Lowering:
             self._place(node, spec)
 
     def _structured(self, node: ir.Node) -> TermSpec | None:
-        if node.domain not in ("", "ai.onnx") or any(isinstance(a, ir.Attr) and a.is_ref() for a in node.attributes.values()):
+        if node.domain not in ("", "ai.onnx") or any(
+            isinstance(a, ir.Attr) and a.is_ref() for a in node.attributes.values()
+        ):
             return None
         lower = lowering_of(node.op_type)
         return None if lower is None else lower(NodeReader(node, self.result.opset, self.facts))
@@ -212,7 +216,8 @@ class _Lowering:
             self.name(node.outputs[0], input_at(spec.operands[0]))
             return
         operands = tuple(
-            tuple(input_at(p) for p in item) if isinstance(item, tuple) else input_at(item) for item in spec.operands
+            tuple(input_at(p) for p in item) if isinstance(item, tuple) else input_at(item)
+            for item in spec.operands
         )
         verbatim = all(self._is_constant(node.inputs[p]) for p in spec.read)
         several = spec.operator == "split"
@@ -227,7 +232,10 @@ class _Lowering:
     def _is_constant(self, value: ir.Value | None) -> bool:
         if value is None:
             return True
-        return self.result.constants.has(value) or self.known_constant(self.facts.get(value, UNKNOWN)) is not None
+        return (
+            self.result.constants.has(value)
+            or self.known_constant(self.facts.get(value, UNKNOWN)) is not None
+        )
 
     def _outputs(self, node: ir.Node, bundle: int) -> None:
         for k, value in enumerate(node.outputs):
@@ -289,8 +297,7 @@ def lower(graph: ir.Graph, opset: int, facts: Mapping[ir.Value, Fact], constants
 def _entrances(graph: ir.Graph) -> Iterator[ir.Value]:
     seen: set[ir.Value] = set()
     for values in (graph.inputs, graph.initializers.values()):
-        for value in _unseen(values, seen):
-            yield value
+        yield from _unseen(values, seen)
 
 
 def _unseen(values: Iterable[ir.Value], seen: set[ir.Value]) -> Iterator[ir.Value]:

@@ -85,7 +85,9 @@ class _Pricer:
         source = self.original.get(node)
         if source is None or not source[1]:
             return math.inf
-        return self._cost(source[0].op_type, source[0].domain, attributes_of(source[0]), operands, self.results(node))
+        return self._cost(
+            source[0].op_type, source[0].domain, attributes_of(source[0]), operands, self.results(node)
+        )
 
     def _kept(self, key: int, operands: tuple[Fact, ...], results: tuple[Fact, ...]) -> float:
         node = self.lowered.kept[key]
@@ -114,6 +116,7 @@ class _Pricer:
                 NodeView(op_type, domain, dict(attributes), bound, outputs, body_cost)
             )
         return self.memo[key]
+
 
 def original_nodes(lowered: Lowered, snapshot: Snapshot) -> dict[int, tuple[ir.Node, bool]]:
     """The ONNX node that an e-node of the original was, and whether it can be written back as it was."""

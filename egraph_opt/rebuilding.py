@@ -69,7 +69,11 @@ class _Rebuilder:
         outside = {*self.lowered.graph.inputs, *self.lowered.graph.initializers.values()}
         for term, values in enumerate(self.lowered.names):
             for value in values:
-                if value not in outside and value.graph is self.lowered.graph and value.producer() is not None:
+                if (
+                    value not in outside
+                    and value.graph is self.lowered.graph
+                    and value.producer() is not None
+                ):
                     names.setdefault(int(classes[term]), value)
         for value, term in reversed(list(zip(self.lowered.graph.outputs, self.lowered.outputs, strict=True))):
             if value.producer() is not None and value.graph is self.lowered.graph:
@@ -144,12 +148,18 @@ class _Rebuilder:
             return made
         made = ir.Value(name=name, type=kind, shape=shape)  # type: ignore[arg-type]
         attribute = ir.AttrTensor("value", tensor)
-        self.nodes.append(ir.Node("", "Constant", [], [attribute], outputs=[made], name=self.namer.fresh(stem)))
+        self.nodes.append(
+            ir.Node("", "Constant", [], [attribute], outputs=[made], name=self.namer.fresh(stem))
+        )
         return made
 
     def _literal(self, literal: Literal, stem: str = "constant") -> ir.Value:
         """A literal, one value for all that are equal."""
-        key = (literal.dtype, literal.dims, repr(literal.values))  # 0.0 and -0.0 are equal and are not the same
+        key = (
+            literal.dtype,
+            literal.dims,
+            repr(literal.values),
+        )  # 0.0 and -0.0 are equal and are not the same
         if key not in self.literals:
             size = math.prod(literal.dims) * ir.DataType(literal.dtype).itemsize
             if size > SPLAT_BYTES and len(literal.values) == 1:
@@ -164,7 +174,9 @@ class _Rebuilder:
         element = literal_array(Literal(literal.dtype, (1,), literal.values))
         value = ir.AttrTensor("value", ir.tensor(element, dtype=ir.DataType(literal.dtype)))
         made = ir.Value(
-            name=self.namer.fresh(stem), type=ir.TensorType(ir.DataType(literal.dtype)), shape=ir.Shape(literal.dims)
+            name=self.namer.fresh(stem),
+            type=ir.TensorType(ir.DataType(literal.dtype)),
+            shape=ir.Shape(literal.dims),
         )
         node = ir.Node("", "ConstantOfShape", [shape], [value], outputs=[made], name=self.namer.fresh(stem))
         self.nodes.append(node)
@@ -191,7 +203,9 @@ class _Rebuilder:
                 pending.pop()
                 continue
             node = int(self.choice.computed[owner])
-            missing = [c for c in self.snapshot.children(node) if c not in self.arrays and not self._absent(c)]
+            missing = [
+                c for c in self.snapshot.children(node) if c not in self.arrays and not self._absent(c)
+            ]
             if missing:
                 pending.extend(missing)
                 continue
@@ -299,9 +313,8 @@ class _Rebuilder:
         operands = self._operands(node)
         inputs, captured = operands[: len(source.inputs)], operands[len(source.inputs) :]
         inside = dict(self.outer)
-        for original, value in zip(self.lowered.captures[key], captured, strict=True):
-            if value is not None:
-                inside[original] = value
+        pairs = zip(self.lowered.captures[key], captured, strict=True)
+        inside.update((original, value) for original, value in pairs if value is not None)
         attributes = self._attributes(source, key, inside)
         original = self.original.get(node, (source, True))[0]  # equal nodes share a key, not a name
         self._add(original, source.op_type, source.domain, inputs, attributes, owner)
@@ -309,7 +322,10 @@ class _Rebuilder:
     def _attributes(self, source: ir.Node, key: int, outer: Mapping[ir.Value, ir.Value]) -> list[ir.Attr]:
         """The attributes of a kept node, its bodies rebuilt."""
         made = iter(
-            [rebuild_graph(body, self.ir_version, self.namer, outer) for body in self.choice.bodies.get(key, ())]
+            [
+                rebuild_graph(body, self.ir_version, self.namer, outer)
+                for body in self.choice.bodies.get(key, ())
+            ]
         )
         attributes = []
         for name in sorted(source.attributes):
@@ -328,7 +344,9 @@ class _Rebuilder:
         if source is not None and source[1]:
             original = source[0]
             inputs = self._verbatim_inputs(node, original)
-            self._add(original, original.op_type, original.domain, inputs, list(original.attributes.values()), owner)
+            self._add(
+                original, original.op_type, original.domain, inputs, list(original.attributes.values()), owner
+            )
             return
         facts = tuple(self.snapshot.facts[c] for c in self.snapshot.children(node))
         declared = operator_named(name)
@@ -337,7 +355,9 @@ class _Rebuilder:
             raise AssertionError(f"{name} was chosen and cannot be written in opset {self.lowered.opset}")
         self._add_form(form, operands, owner, source[0] if source else None)
 
-    def _add_form(self, form: OnnxForm, operands: Sequence[ir.Value | None], owner: int, source: ir.Node | None) -> None:
+    def _add_form(
+        self, form: OnnxForm, operands: Sequence[ir.Value | None], owner: int, source: ir.Node | None
+    ) -> None:
         inputs: list[ir.Value | None] = []
         for item in form.inputs:
             if isinstance(item, Literal):
@@ -427,7 +447,7 @@ class _Rebuilder:
         return [outputs[original] for original in self.lowered.graph.outputs]
 
     def _output(self, original: ir.Value, owner: int, taken: set[ir.Value]) -> ir.Value:
-        """The value of a class as an output: Identity, or a small Constant, where it has another name already."""
+        """A class as an output: by Identity, or a small Constant, where its value has another name already."""
         if original.is_graph_input() or original.is_initializer():
             return self._copy(original)
         value = self.values[owner]

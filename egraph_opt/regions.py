@@ -79,7 +79,9 @@ def saturate_region(
     setting.clock("lower")
     constants = constants_of(graph, setting.ir_version, outer_constants)
     facts = _infer(graph, setting, outer_facts, constants, is_body)
+    setting.clock("fold")
     folded = fold_constants(graph, facts, constants, setting.opsets, setting.ir_version, setting.fold_bytes)
+    setting.clock("lower")
     if len(folded.tensors) > len(constants.tensors):
         facts = _infer(graph, setting, outer_facts, folded, is_body)
     lowered = lower(graph, setting.opsets.get("", 1), facts, folded)

@@ -88,7 +88,9 @@ def _saturate_once(
             stop = stopped or "saturated"
             break
     snapshot = take_snapshot(engine, lowered)
-    return snapshot, SaturationReport(done, snapshot.n_nodes, snapshot.n_classes, stop, run.matches, run.seconds)
+    return snapshot, SaturationReport(
+        done, snapshot.n_nodes, snapshot.n_classes, stop, run.matches, run.seconds
+    )
 
 
 class _Run:

@@ -26,7 +26,7 @@ class Snapshot:
         operator: per e-node its operator's name.
         attributes: per e-node its attributes, in the operator's order.
         node_class: per e-node its class.
-        child_ptr, child: the classes of e-node k's operands are ``child[child_ptr[k]:child_ptr[k + 1]]``; lists
+        child_ptr, child: the classes of node k's operands are ``child[child_ptr[k]:child_ptr[k + 1]]``; lists
             are spliced in.
         made_by: per e-node 0 if it is of the original graph, else 1 + the index in `laws`.
         facts: per class; UNKNOWN for bundles.

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from egglog import PyObject, String, eq, i64
+from egraph_opt.rewrites.view_shapes import known_dims, same_dims, with_units
 
 from egraph_opt.host import hosted
 from egraph_opt.law import Equal, Example, holds, law, let, rule
@@ -32,7 +33,6 @@ from egraph_opt.operators import (
     unary,
     where,
 )
-from egraph_opt.rewrites.view_shapes import known_dims, same_dims, with_units
 from egraph_opt.terms import Tensor, fact, limit
 from egraph_opt.types import Fact, Shape
 
@@ -103,7 +103,16 @@ def _conv_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 @law("conv1d", numerics="reassociates", examples=_conv_examples)
 def lift_convolution(
-    x: Tensor, w: Tensor, b: Tensor, z: Tensor, n: i64, s: PyObject, t: PyObject, p: PyObject, q: PyObject, out: PyObject
+    x: Tensor,
+    w: Tensor,
+    b: Tensor,
+    z: Tensor,
+    n: i64,
+    s: PyObject,
+    t: PyObject,
+    p: PyObject,
+    q: PyObject,
+    out: PyObject,
 ) -> Iterator[Any]:
     """Conv1d(x, W) = Squeeze(Conv2d(Unsqueeze(x), Unsqueeze(W)))
 
@@ -117,7 +126,9 @@ def lift_convolution(
         *let(out, known_dims, fact(z)),
     )
     image, kernel = reshape(x, p), reshape(w, q)
-    yield rule(eq(z).to(conv(x, w, b, s)), *conditions, then=Equal(z, reshape(conv(image, kernel, b, t), out)))
+    yield rule(
+        eq(z).to(conv(x, w, b, s)), *conditions, then=Equal(z, reshape(conv(image, kernel, b, t), out))
+    )
 
 
 def _transposed_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -135,7 +146,16 @@ def _transposed_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 @law("conv1d", numerics="reassociates", examples=_transposed_examples)
 def lift_transposed_convolution(
-    x: Tensor, w: Tensor, b: Tensor, z: Tensor, n: i64, s: PyObject, t: PyObject, p: PyObject, q: PyObject, out: PyObject
+    x: Tensor,
+    w: Tensor,
+    b: Tensor,
+    z: Tensor,
+    n: i64,
+    s: PyObject,
+    t: PyObject,
+    p: PyObject,
+    q: PyObject,
+    out: PyObject,
 ) -> Iterator[Any]:
     """ConvTranspose1d(x, W) = Squeeze(ConvTranspose2d(Unsqueeze(x), Unsqueeze(W)))
 
@@ -164,7 +184,9 @@ def _pool_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.fires(pool(kind, x, window), lift_conv1d=1)
         yield g.near_miss(pool(kind, x, window), why="the target does not ask for it")
     g = Operands(rng)
-    yield g.fires(pool("MaxPool", g.input(("N", 4, "L")), PoolWindow((3,), (2,), (1, 1), (1,))), lift_conv1d=1)
+    yield g.fires(
+        pool("MaxPool", g.input(("N", 4, "L")), PoolWindow((3,), (2,), (1, 1), (1,))), lift_conv1d=1
+    )
     g = Operands(rng)
     x = g.input((1, 4, 1, 9))
     window = PoolWindow((1, 3), (1, 1), (0, 0, 0, 0), (1, 1))
@@ -254,8 +276,12 @@ def past_binary(
         *let(out, known_dims, fact(z)),
     )
     squeezed, image = reshape(x, d), reshape(y, p)
-    yield rule(eq(z).to(binary(op, squeezed, y)), *conditions, then=Equal(z, reshape(binary(op, x, image), out)))
-    yield rule(eq(z).to(binary(op, y, squeezed)), *conditions, then=Equal(z, reshape(binary(op, image, x), out)))
+    yield rule(
+        eq(z).to(binary(op, squeezed, y)), *conditions, then=Equal(z, reshape(binary(op, x, image), out))
+    )
+    yield rule(
+        eq(z).to(binary(op, y, squeezed)), *conditions, then=Equal(z, reshape(binary(op, image, x), out))
+    )
 
 
 def _where_examples(rng: np.random.Generator) -> Iterator[Example]:

@@ -14,6 +14,8 @@ from typing import Any
 import egglog
 import numpy as np
 from egglog import PyObject, String, eq, i64, set_
+from egraph_opt.rewrites.conv1d import UNIT, is_lowered, lifted_dims, lowered, wanted
+from egraph_opt.rewrites.view_shapes import known_dims
 
 from egraph_opt.host import hosted
 from egraph_opt.law import Deduction, Equal, Example, closure, holds, law, let, rule
@@ -33,10 +35,7 @@ from egraph_opt.operators import (
     variadic,
 )
 from egraph_opt.operators.views import Slices
-from egraph_opt.rewrites.conv1d import UNIT, is_lowered, lifted_dims, lowered, wanted
-from egraph_opt.rewrites.view_shapes import known_dims
 from egraph_opt.terms import Bundle, Tensor, Tensors, cons, fact, nil
-from egraph_opt.types import Fact
 
 _UNASKED = "the target does not ask for it"
 
@@ -112,7 +111,15 @@ def _pad_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 @law("conv1d", numerics="bitwise", examples=_pad_examples)
 def past_pad(
-    x: Tensor, z: Tensor, n: i64, d: PyObject, m: PyObject, p: PyObject, q: PyObject, v: PyObject, out: PyObject
+    x: Tensor,
+    z: Tensor,
+    n: i64,
+    d: PyObject,
+    m: PyObject,
+    p: PyObject,
+    q: PyObject,
+    v: PyObject,
+    out: PyObject,
 ) -> Iterator[Any]:
     """Pad(Squeeze(x)) = Squeeze(Pad(x))
 
@@ -129,7 +136,9 @@ def _slice_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law("conv1d", numerics="bitwise", examples=_slice_examples)
-def past_slice(x: Tensor, z: Tensor, n: i64, d: PyObject, p: PyObject, q: PyObject, out: PyObject) -> Iterator[Any]:
+def past_slice(
+    x: Tensor, z: Tensor, n: i64, d: PyObject, p: PyObject, q: PyObject, out: PyObject
+) -> Iterator[Any]:
     """Slice(Squeeze(x)) = Squeeze(Slice(x))
 
     Source: Ascend auto-optimizer, Conv1d2Conv2d.
@@ -147,7 +156,16 @@ def _split_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 @law("conv1d", numerics="bitwise", examples=_split_examples)
 def past_split(
-    x: Tensor, z: Tensor, b: Bundle, k: i64, n: i64, d: PyObject, a: PyObject, s: PyObject, q: PyObject, out: PyObject
+    x: Tensor,
+    z: Tensor,
+    b: Bundle,
+    k: i64,
+    n: i64,
+    d: PyObject,
+    a: PyObject,
+    s: PyObject,
+    q: PyObject,
+    out: PyObject,
 ) -> Iterator[Any]:
     """Split(Squeeze(x)) = Squeeze(Split(x)), part by part
 
@@ -230,7 +248,16 @@ def _batchnorm_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 @law("conv1d", numerics="reassociates", examples=_batchnorm_examples)
 def past_batchnorm(
-    x: Tensor, z: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, n: i64, d: PyObject, e: PyObject, out: PyObject
+    x: Tensor,
+    z: Tensor,
+    s: Tensor,
+    b: Tensor,
+    m: Tensor,
+    v: Tensor,
+    n: i64,
+    d: PyObject,
+    e: PyObject,
+    out: PyObject,
 ) -> Iterator[Any]:
     """BatchNormalization(Squeeze(x)) = Squeeze(BatchNormalization(x))
 
@@ -266,7 +293,12 @@ def images(xs: Tensors) -> Tensors:
 def lifting(of: Any) -> Iterator[Deduction]:
     """The rules that fill `images` for the list `xs` of an operator, which the pattern `of(xs)` finds."""
     xs, rest, ys = (egglog.var(name, Tensors) for name in ("xs", "rest", "ys"))
-    x, y, z, n = egglog.var("x", Tensor), egglog.var("y", Tensor), egglog.var("z", Tensor), egglog.var("n", i64)
+    x, y, z, n = (
+        egglog.var("x", Tensor),
+        egglog.var("y", Tensor),
+        egglog.var("z", Tensor),
+        egglog.var("n", i64),
+    )
     d = egglog.var("d", PyObject)
     yield closure(wanted(n), eq(z).to(of(xs)), then=walked(xs))
     yield closure(walked(xs), eq(xs).to(cons(x, rest)), then=walked(rest))
@@ -290,7 +322,9 @@ def _concat_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law("conv1d", numerics="bitwise", examples=_concat_examples)
-def past_concat(z: Tensor, xs: Tensors, ys: Tensors, a: PyObject, q: PyObject, out: PyObject) -> Iterator[Any]:
+def past_concat(
+    z: Tensor, xs: Tensors, ys: Tensors, a: PyObject, q: PyObject, out: PyObject
+) -> Iterator[Any]:
     """Concat(Squeeze(x), y, ..) = Squeeze(Concat(x, Unsqueeze(y), ..))
 
     Source: Ascend auto-optimizer, Conv1d2Conv2d.

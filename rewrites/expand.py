@@ -1,11 +1,11 @@
 """Expand: dropped where it changes nothing or where broadcasting does its work.
 
-    Expand to own dims = x
-    Expand to a computed target = Expand to the numbers that it is known to hold
-    f(Expand(x)) = Expand(f(x)), casts too
-    Expand(x) op y = x op y                          where y brings the dims
-    Expand(x) op y = Expand(x op y)                  where it does not
-    Where(.., Expand(x), ..) likewise
+Expand to own dims = x
+Expand to a computed target = Expand to the numbers that it is known to hold
+f(Expand(x)) = Expand(f(x)), casts too
+Expand(x) op y = x op y                          where y brings the dims
+Expand(x) op y = Expand(x op y)                  where it does not
+Where(.., Expand(x), ..) likewise
 """
 
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 from egglog import PyObject, String, eq, ne
+from egraph_opt.rewrites.view_shapes import broadcast, same_dims
 from onnx import TensorProto
 
 from egraph_opt.host import hosted
 from egraph_opt.law import Equal, Example, holds, law, let, rewrite, rule
 from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import binary, cast, expand, expand_to, shape_of, unary, where
-from egraph_opt.rewrites.view_shapes import broadcast, same_dims
 from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import Fact
 
@@ -61,7 +61,9 @@ def _numbers(t: Fact) -> tuple[int, ...] | None:
 def _target_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     yield g.fires(expand_to(g.input(("N", 1)), shape_of(g.input((4, 3)), 1, 2)))
-    yield g.near_miss(expand_to(g.input(("N", 1)), shape_of(g.input((4, "L")), 1, 2)), why="a dim is symbolic")
+    yield g.near_miss(
+        expand_to(g.input(("N", 1)), shape_of(g.input((4, "L")), 1, 2)), why="a dim is symbolic"
+    )
 
 
 @law("expand", numerics="bitwise", examples=_target_examples)

@@ -18,12 +18,6 @@ from typing import Any
 
 import numpy as np
 from egglog import PyObject, String, eq, ne
-
-from egraph_opt.host import hosted
-from egraph_opt.law import Equal, Example, holds, law, let, rewrite, rule
-from egraph_opt.law_testing import INT64, Operands
-from egraph_opt.operators import binary, cast, reshape, reshape_to, shape_of, unary, where
-from egraph_opt.operators.views import inserted_axes, reshape_target
 from egraph_opt.rewrites.view_shapes import (
     constant_partner,
     kept_partner,
@@ -31,6 +25,12 @@ from egraph_opt.rewrites.view_shapes import (
     same_dims,
     views_agree,
 )
+
+from egraph_opt.host import hosted
+from egraph_opt.law import Equal, Example, holds, law, let, rewrite, rule
+from egraph_opt.law_testing import INT64, Operands
+from egraph_opt.operators import binary, cast, reshape, reshape_to, shape_of, unary, where
+from egraph_opt.operators.views import inserted_axes, reshape_target
 from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import Fact, Shape
 
@@ -45,7 +45,9 @@ def _composition_examples(rng: np.random.Generator) -> Iterator[Example]:
         g = Operands(rng)
         yield g.fires(reshape(reshape(g.input(shape), first), second))
     g = Operands(rng)
-    yield g.near_miss(reshape(unary("Relu", (), reshape(g.input((2, 3)), (6,))), (3, 2)), why="Relu is in between")
+    yield g.near_miss(
+        reshape(unary("Relu", (), reshape(g.input((2, 3)), (6,))), (3, 2)), why="Relu is in between"
+    )
 
 
 @law("reshape", numerics="bitwise", examples=_composition_examples)
@@ -199,7 +201,9 @@ def past_partner(
     Source: algebra.
     """
     conditions = (*let(t, kept_partner, fact(x), dims, fact(y)), *let(out, known_dims, fact(z)))
-    yield rule(eq(z).to(binary(op, reshape(x, dims), y)), conditions, then=Equal(z, reshape(binary(op, x, y), out)))
+    yield rule(
+        eq(z).to(binary(op, reshape(x, dims), y)), conditions, then=Equal(z, reshape(binary(op, x, y), out))
+    )
     yield rule(
         eq(z).to(binary(op, y, reshape(x, dims))),
         ne(op).to("PRelu"),
@@ -242,7 +246,11 @@ def past_constant(
     """
     conditions = (*let(t, constant_partner, fact(x), dims, fact(c)), *let(out, known_dims, fact(z)))
     moved = reshape(c, t)
-    yield rule(eq(z).to(binary(op, reshape(x, dims), c)), conditions, then=Equal(z, reshape(binary(op, x, moved), out)))
+    yield rule(
+        eq(z).to(binary(op, reshape(x, dims), c)),
+        conditions,
+        then=Equal(z, reshape(binary(op, x, moved), out)),
+    )
     yield rule(
         eq(z).to(binary(op, c, reshape(x, dims))),
         ne(op).to("PRelu"),
@@ -303,11 +311,15 @@ def _where_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(where(condition, g.constant(np.float32(0)), g.constant(np.float32(-1e9))))
     g = Operands(rng)
     x = reshape(g.input(("N", 3, 1, "L")), ("N", 3, "L"))
-    yield g.fires(where(g.constant(np.array([[[True]], [[False]], [[True]]]).reshape(3, 1)), x, g.random(3, 1)))
+    yield g.fires(
+        where(g.constant(np.array([[[True]], [[False]], [[True]]]).reshape(3, 1)), x, g.random(3, 1))
+    )
     yield g.fires(where(g.input((), 9), g.random(1, 1), x))
     g = Operands(rng)
     x = reshape(g.input(("N", 3, 1, "L")), ("N", 3, "L"))
-    yield g.near_miss(where(g.input((3, 1), 9), x, g.random(3, 1)), why="the condition would have to be reshaped")
+    yield g.near_miss(
+        where(g.input((3, 1), 9), x, g.random(3, 1)), why="the condition would have to be reshaped"
+    )
 
 
 @law("reshape", numerics="bitwise", examples=_where_examples)

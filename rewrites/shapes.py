@@ -15,6 +15,7 @@ from typing import Any
 import egglog
 import numpy as np
 from egglog import PyObject, String, eq, i64
+from egraph_opt.rewrites.view_shapes import same_dims
 from onnx import TensorProto
 
 from egraph_opt import symbolic
@@ -36,7 +37,6 @@ from egraph_opt.operators import (
     unary,
     where,
 )
-from egraph_opt.rewrites.view_shapes import same_dims
 from egraph_opt.terms import Bundle, Tensor, fact, opset
 from egraph_opt.types import Fact
 
@@ -65,7 +65,9 @@ def _known_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     yield g.near_miss(shape_of(g.input(("N", 3)), 0, 2), why="a dim is symbolic")
     g = Operands(rng)
-    yield g.near_miss(binary("Mul", g.constant(np.array([2, 3])), g.constant(np.array([4]))), why="constant anyway")
+    yield g.near_miss(
+        binary("Mul", g.constant(np.array([2, 3])), g.constant(np.array([4]))), why="constant anyway"
+    )
 
 
 @law("shapes", numerics="bitwise", examples=_known_examples)
@@ -134,7 +136,11 @@ def _invents_dims(x: Fact) -> bool:
 
 
 def _is_symbol(dim: Any) -> bool:
-    return isinstance(dim, str) and len(symbolic.symbols(dim)) == 1 and symbolic.symbol(*symbolic.symbols(dim)) == dim
+    return (
+        isinstance(dim, str)
+        and len(symbolic.symbols(dim)) == 1
+        and symbolic.symbol(*symbolic.symbols(dim)) == dim
+    )
 
 
 @hosted()
@@ -153,7 +159,7 @@ def _place(values: Fact, x: Fact) -> int | None:
 
 @hosted()
 def _range_end(values: Fact, start: int, x: Fact, rank: int, opset_: int, whole: int) -> int | None:
-    """Where the range ends, for a value of this rank and where (not) the range can be asked of Shape itself."""
+    """Where the range ends, for a value of this rank; `whole`: whether Shape itself can be asked for it."""
     assert values.value is not None
     end = start + len(values.value)
     direct = opset_ >= _SHAPE_RANGES or (start, end) == (0, x.rank)

@@ -18,9 +18,7 @@ from egraph_opt.types import Dim, Fact, Shape
 
 def same_dims(a: Shape | None, b: Shape | None) -> bool:
     """Provably equal shapes."""
-    return (
-        a is not None and b is not None and len(a) == len(b) and all(map(symbolic.known_equal, a, b))
-    )
+    return a is not None and b is not None and len(a) == len(b) and all(map(symbolic.known_equal, a, b))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -98,7 +96,11 @@ def _blockwise(source: Shape, dims: Shape, partner: Shape) -> Shape | None:
         return (*rest, *answer)
     while answer and answer[0] == 1 and len(answer) > 1:
         del answer[0]
-    return partner if stripped(tuple(answer)) == stripped(partner) and len(partner) <= len(source) else tuple(answer)
+    return (
+        partner
+        if stripped(tuple(answer)) == stripped(partner) and len(partner) <= len(source)
+        else tuple(answer)
+    )
 
 
 def stripped(dims: Shape) -> Shape:
@@ -109,7 +111,7 @@ def stripped(dims: Shape) -> Shape:
 
 @lru_cache(maxsize=1 << 14)
 def partner_choices(source: Shape, dims: Shape, partner: Shape) -> frozenset[Shape]:
-    """The dims that a partner can have in front of the view `source -> dims` where it has `partner` behind it."""
+    """The dims that a partner, `partner` behind the view `source -> dims`, can have in front of it."""
     if None in source or None in dims or None in partner:
         return frozenset()
     if all(d == 1 for d in partner):
@@ -155,9 +157,7 @@ def views_agree(op: str, x: Fact, x_dims: Shape, y: Fact, y_dims: Shape) -> bool
         return False
     if same_dims(x.shape, y.shape) and same_dims(x_dims, y_dims):
         return True
-    return any(
-        stripped(choice) == stripped(y.shape) for choice in partner_choices(x.shape, x_dims, y_dims)
-    )
+    return any(stripped(choice) == stripped(y.shape) for choice in partner_choices(x.shape, x_dims, y_dims))
 
 
 @hosted()
@@ -170,4 +170,7 @@ def broadcast(a: Shape, b: Shape) -> tuple[Dim, ...]:
     """The shape of two operands broadcast; None for dims that are not known to fit."""
     rank = max(len(a), len(b))
     a, b = ((1,) * (rank - len(s)) + s for s in (a, b))
-    return tuple(p if symbolic.known_equal(p, q) or q == 1 else q if p == 1 else None for p, q in zip(a, b, strict=True))
+    return tuple(
+        p if symbolic.known_equal(p, q) or q == 1 else q if p == 1 else None
+        for p, q in zip(a, b, strict=True)
+    )

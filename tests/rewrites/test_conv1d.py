@@ -24,7 +24,9 @@ class _Graph:
 
     def weight(self, *shape: int, positive: bool = False) -> str:
         array = (RNG.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
-        self.weights.append(numpy_helper.from_array(np.abs(array) + 0.5 if positive else array, f"w{len(self.weights)}"))
+        self.weights.append(
+            numpy_helper.from_array(np.abs(array) + 0.5 if positive else array, f"w{len(self.weights)}")
+        )
         return self.weights[-1].name
 
     def add(self, op_type: str, *inputs: str, outputs: int = 1, **attributes: object) -> str:
@@ -66,7 +68,7 @@ def test_a_residual_chain_is_unsqueezed_once_and_squeezed_once(length: int | str
     for dilation in (1, 2, 4):
         y = g.conv(g.add("Relu", x), dilations=[dilation])
         x = g.add("Add", g.conv(g.add("LeakyRelu", y, alpha=0.1)), x)
-    counts, model, report = _optimized(g.model(g.add("Tanh", x), length=length))
+    counts, _, report = _optimized(g.model(g.add("Tanh", x), length=length))
     assert _views(counts) == {"Unsqueeze": 1, "Squeeze": 1, "Reshape": 0}
     assert counts["Conv"] == 7
     assert report.cost.after < report.cost.before
@@ -113,11 +115,16 @@ def test_transposed_convolutions_and_pools_are_lifted_as_well() -> None:
 
 
 def _normalized_between_transposes() -> onnx.ModelProto:
-    """Conv1d, Transpose, BatchNormalization of the length's axis seen as channels, Transpose, Relu, Conv1d."""
+    """Conv1d, Transpose, BatchNormalization of rows [L, C], Transpose, Relu, Conv1d."""
     g = _Graph()
     x = g.add("Transpose", g.conv("x"), perm=[0, 2, 1])
     flat = g.add("Reshape", x, _list(g, [-1, CHANNELS]))
-    statistics = (g.weight(CHANNELS), g.weight(CHANNELS), g.weight(CHANNELS), g.weight(CHANNELS, positive=True))
+    statistics = (
+        g.weight(CHANNELS),
+        g.weight(CHANNELS),
+        g.weight(CHANNELS),
+        g.weight(CHANNELS, positive=True),
+    )
     x = g.add("BatchNormalization", flat, *statistics)
     x = g.add("Reshape", x, _list(g, [1, LENGTH, CHANNELS]))
     x = g.add("Relu", g.add("Transpose", x, perm=[0, 2, 1]))
@@ -146,7 +153,7 @@ def test_a_batch_normalization_along_the_length_loses_its_conversions() -> None:
 
 def test_a_target_that_does_not_ask_keeps_its_convolutions() -> None:
     g = _Graph()
-    _, model, report = _optimized(g.model(g.conv(g.add("Relu", g.conv("x")))), cost="nodes")
+    _, _, report = _optimized(g.model(g.conv(g.add("Relu", g.conv("x")))), cost="nodes")
     assert report.status == "unchanged"
     assert not any(r.ruleset == "conv1d" for r in report.rewrites)
 

@@ -42,7 +42,8 @@ def test_a_chain_of_views_is_one_view() -> None:
 def test_views_of_a_dynamic_attention_need_no_shape_arithmetic() -> None:
     counts = _optimized(
         """g (float[N,L,12] x) => (float[N,L,12] y)
-        <int64 zero = {0}, int64 one = {1}, int64[1] axis = {0}, int64[2] heads = {3, 4}, int64[1] width = {12}> {
+        <int64 zero = {0}, int64 one = {1}, int64[1] axis = {0}, int64[2] heads = {3, 4},
+         int64[1] width = {12}> {
             s = Shape(x)
             n = Gather <axis = 0> (s, zero)  n1 = Unsqueeze(n, axis)
             l = Gather <axis = 0> (s, one)  l1 = Unsqueeze(l, axis)
@@ -115,7 +116,8 @@ def test_ambiguous_unit_axes_do_not_multiply() -> None:
         lines.append(f"a{k + 1} = Add(c{k}, r{k})")
     body = "\n".join(lines)
     model = onnx.parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["" : 17]> g (float[N,3,1,1] x, float[N,3,L] u) => (float[N,3,1] a12)
+        f"""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[N,3,1,1] x, float[N,3,L] u) => (float[N,3,1] a12)
         <int64[1] last = {{3}}> {{ {body} }}"""
     )
     result = optimize(model, cost="nodes", strict=True)

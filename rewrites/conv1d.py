@@ -1,12 +1,11 @@
 """Lifting to 2-D: values [a, b, c] computed as [a, b, 1, c], for targets that convolve images only.
 
     Conv1d(x, W) = Squeeze(Conv2d(Unsqueeze(x), Unsqueeze(W)))
-    ConvTranspose1d and 1-D pools likewise
-    Squeeze(x) op y = Squeeze(x op Unsqueeze(y))
+    ConvTranspose1d, 1-D pools and global pools likewise
 
-where both views concern axis 2.  The squeeze then sinks to the next convolution, whose unsqueeze it meets
-(`conv1d_movement` has the operators with axes; `reshape` the element-wise ones).  All fire only where the
-target publishes the limit `lift_conv1d`, so that others do not pay for the growth.
+where the views concern axis 2.  The squeeze then sinks to the next convolution, whose unsqueeze it meets:
+`reshape` and `conv1d_operands` have the element-wise operators, `conv1d_movement` those with axes.  All
+fire only where the target publishes the limit `lift_conv1d`, so that others do not pay for the growth.
 """
 
 from collections.abc import Iterator
@@ -15,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from egglog import PyObject, String, eq, i64
-from egraph_opt.rewrites.view_shapes import known_dims, same_dims, with_units
 
 from egraph_opt.host import hosted
 from egraph_opt.law import Equal, Example, holds, law, let, rule
@@ -23,16 +21,14 @@ from egraph_opt.law_testing import Operands
 from egraph_opt.operators import (
     ConvWindow,
     PoolWindow,
-    binary,
     conv,
     conv_transpose,
     global_pool,
     none,
     pool,
     reshape,
-    unary,
-    where,
 )
+from egraph_opt.rewrites.view_shapes import known_dims, same_dims, with_units
 from egraph_opt.terms import Tensor, fact, limit
 from egraph_opt.types import Fact, Shape
 
@@ -241,76 +237,3 @@ def past_global_pool(x: Tensor, z: Tensor, k: String, n: i64, d: PyObject, out: 
         let(out, known_dims, fact(z)),
         then=Equal(z, reshape(global_pool(k, x), out)),
     )
-
-
-def _binary_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for other in (("N", 3, "L"), ("N", 3, 1), (1, "L"), ("L",), (3, 1)):
-        g = Operands(rng)
-        x, y = lowered(g, "N", 3, "L"), g.input(other)
-        yield g.fires(binary("Sub", x, y), lift_conv1d=1)
-        yield g.fires(binary("Sub", y, x), lift_conv1d=1)
-        yield g.near_miss(binary("Sub", x, y), why="the target does not ask for it")
-    g = Operands(rng)
-    x, y = lowered(g, "N", 3, 1), g.input(("N", 3, "L"))
-    yield g.fires(binary("Mul", x, y), lift_conv1d=1)
-    g = Operands(rng)
-    x, y = lowered(g, "N", 3, "L"), g.input((2, "N", 3, "L"))
-    yield g.near_miss(binary("Mul", x, y), why="the result has more than three axes", lift_conv1d=1)
-    g = Operands(rng)
-    x, y = reshape(g.input((2, 3, 4)), (6, 4)), g.input((6, 1))
-    yield g.near_miss(binary("Mul", x, y), why="the view is another one", lift_conv1d=1)
-
-
-@law("conv1d", numerics="bitwise", examples=_binary_examples)
-def past_binary(
-    x: Tensor, y: Tensor, z: Tensor, op: String, n: i64, d: PyObject, p: PyObject, out: PyObject
-) -> Iterator[Any]:
-    """Squeeze(x) op y = Squeeze(x op Unsqueeze(y))
-
-    Source: Ascend auto-optimizer, Conv1d2Conv2d.
-    """
-    conditions = (
-        wanted(n),
-        holds(is_lowered, fact(x), d),
-        *let(p, lifted_dims, fact(y)),
-        *let(out, known_dims, fact(z)),
-    )
-    squeezed, image = reshape(x, d), reshape(y, p)
-    yield rule(
-        eq(z).to(binary(op, squeezed, y)), *conditions, then=Equal(z, reshape(binary(op, x, image), out))
-    )
-    yield rule(
-        eq(z).to(binary(op, y, squeezed)), *conditions, then=Equal(z, reshape(binary(op, image, x), out))
-    )
-
-
-def _where_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x, y, flags = lowered(g, "N", 3, "L"), g.input(("N", 3, "L")), g.input(("N", 1, "L"), 9)
-    yield g.fires(where(flags, x, y), lift_conv1d=1)
-    yield g.fires(where(flags, g.random(3, 1), x), lift_conv1d=1)
-    yield g.near_miss(where(flags, x, y), why="the target does not ask for it")
-    g = Operands(rng)
-    flags = reshape(g.input(("N", 3, 1, "L"), 9), ("N", 3, "L"))
-    yield g.fires(where(flags, g.random(1), unary("Relu", (), g.input(("N", 3, "L")))), lift_conv1d=1)
-
-
-@law("conv1d", numerics="bitwise", examples=_where_examples)
-def past_where(
-    x: Tensor, y: Tensor, v: Tensor, z: Tensor, n: i64, d: PyObject, p: PyObject, q: PyObject, out: PyObject
-) -> Iterator[Any]:
-    """Where(.., Squeeze(x), ..) = Squeeze(Where(.., x, ..)), the others unsqueezed
-
-    Source: Ascend auto-optimizer, Conv1d2Conv2d.
-    """
-    conditions = (
-        wanted(n),
-        holds(is_lowered, fact(x), d),
-        *let(p, lifted_dims, fact(y)),
-        *let(q, lifted_dims, fact(v)),
-        *let(out, known_dims, fact(z)),
-    )
-    squeezed, y4, v4 = reshape(x, d), reshape(y, p), reshape(v, q)
-    yield rule(eq(z).to(where(squeezed, y, v)), *conditions, then=Equal(z, reshape(where(x, y4, v4), out)))
-    yield rule(eq(z).to(where(y, squeezed, v)), *conditions, then=Equal(z, reshape(where(y4, x, v4), out)))
-    yield rule(eq(z).to(where(y, v, squeezed)), *conditions, then=Equal(z, reshape(where(y4, v4, x), out)))

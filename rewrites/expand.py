@@ -8,22 +8,30 @@ Expand(x) op y = Expand(x op y)                  where it does not
 Where(.., Expand(x), ..) likewise
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from egglog import PyObject, String, eq, ne
-from egraph_opt.rewrites.view_shapes import broadcast, same_dims
 from onnx import TensorProto
 
 from egraph_opt.host import hosted
 from egraph_opt.law import Equal, Example, holds, law, let, rewrite, rule
 from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import binary, cast, expand, expand_to, shape_of, unary, where
+from egraph_opt.rewrites.view_shapes import broadcast, same_dims
 from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import Fact
 
 _FLAGS = TensorProto.BOOL
+
+
+Form = Callable[[Any], Any]
+
+
+def _expansions(dims: Any, target: Any) -> tuple[Form, Form]:
+    """Both ways to expand a term: to numbers, and to a target that is computed."""
+    return lambda x: expand(x, dims), lambda x: expand_to(x, target)
 
 
 @hosted(default=False)
@@ -130,9 +138,10 @@ def redundant_in_binary(
     Source: OnnxSlim; algebra.
     """
     enough = holds(_brings, fact(x), fact(y), fact(z))
-    for wide in (expand(x, dims), expand_to(x, t)):
+    for again in _expansions(dims, t):
+        wide = again(x)
         # A slope may be widened to x, and not the other way round.
-        either = ne(op).to("PRelu")
+        either = ne(op).to(String("PRelu"))
         yield rule(eq(z).to(binary(op, wide, y)), either, enough, then=Equal(z, binary(op, x, y)))
         yield rule(eq(z).to(binary(op, y, wide)), enough, then=Equal(z, binary(op, y, x)))
 
@@ -164,11 +173,8 @@ def past_binary(
     Source: algebra.
     """
     sinks = holds(_sinks, fact(x), fact(w), fact(y), fact(z))
-    for wide, again in (
-        (expand(x, dims), lambda v: expand(v, dims)),
-        (expand_to(x, t), lambda v: expand_to(v, t)),
-    ):
-        conditions = (eq(w).to(wide), ne(op).to("PRelu"), sinks)
+    for again in _expansions(dims, t):
+        conditions = (eq(w).to(again(x)), ne(op).to(String("PRelu")), sinks)
         yield rule(eq(z).to(binary(op, w, y)), *conditions, then=Equal(z, again(binary(op, x, y))))
         yield rule(eq(z).to(binary(op, y, w)), *conditions, then=Equal(z, again(binary(op, y, x))))
 
@@ -210,15 +216,13 @@ def past_where(
     """
     enough = holds(_one_brings, fact(x), fact(y), fact(v), fact(z))
     sinks = holds(_where_sinks, fact(x), fact(w), fact(y), fact(v), fact(z))
-    for wide, again in (
-        (expand(x, dims), lambda u: expand(u, dims)),
-        (expand_to(x, t), lambda u: expand_to(u, t)),
-    ):
-        for place in (
-            lambda u: where(u, y, v),
-            lambda u: where(y, u, v),
-            lambda u: where(y, v, u),
-        ):
-            found = (eq(z).to(place(w)), eq(w).to(wide))
+    places: tuple[Form, ...] = (
+        lambda u: where(u, y, v),
+        lambda u: where(y, u, v),
+        lambda u: where(y, v, u),
+    )
+    for again in _expansions(dims, t):
+        for place in places:
+            found = (eq(z).to(place(w)), eq(w).to(again(x)))
             yield rule(*found, enough, then=Equal(z, place(x)))
             yield rule(*found, sinks, then=Equal(z, again(place(x))))

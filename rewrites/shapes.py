@@ -15,7 +15,6 @@ from typing import Any
 import egglog
 import numpy as np
 from egglog import PyObject, String, eq, i64
-from egraph_opt.rewrites.view_shapes import same_dims
 from onnx import TensorProto
 
 from egraph_opt import symbolic
@@ -37,6 +36,7 @@ from egraph_opt.operators import (
     unary,
     where,
 )
+from egraph_opt.rewrites.view_shapes import same_dims
 from egraph_opt.terms import Bundle, Tensor, fact, opset
 from egraph_opt.types import Fact
 

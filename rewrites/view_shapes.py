@@ -37,7 +37,8 @@ def insertions(short: Shape, long: Shape) -> tuple[tuple[int, ...], ...]:
 
 def with_units(dims: Shape, rights: frozenset[int]) -> Shape:
     """`dims` with axes of 1 so that they stand at these places counted from the right; no leading ones."""
-    left, answer = list(dims), []
+    left: list[Dim] = list(dims)
+    answer: list[Dim] = []
     while left:
         answer.append(1 if len(answer) in rights else left.pop())
     return tuple(reversed(answer))
@@ -57,7 +58,8 @@ def _from_right(axes: tuple[int, ...], rank: int) -> frozenset[int]:
 
 def _blocks(source: Shape, dims: Shape) -> list[tuple[Shape, Shape]] | None:
     """Shortest runs of axes of both shapes with equal numbers of elements, from the right."""
-    left, right, blocks = list(source), list(dims), []
+    left, right = list(source), list(dims)
+    blocks: list[tuple[Shape, Shape]] = []
     while left or right:
         a, b = [left.pop()] if left else [], [right.pop()] if right else []
         while not symbolic.known_equal(symbolic.product(a), symbolic.product(b)):
@@ -79,7 +81,8 @@ def _blockwise(source: Shape, dims: Shape, partner: Shape) -> Shape | None:
     blocks = None if 0 in source else _blocks(source, dims)
     if blocks is None:
         return None
-    rest, answer = list(partner), []
+    rest: list[Dim] = list(partner)
+    answer: list[Dim] = []
     for a, b in blocks:
         if not rest:
             break

@@ -24,9 +24,10 @@ class _Graph:
 
     def weight(self, *shape: int, positive: bool = False) -> str:
         array = (RNG.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
-        self.weights.append(
-            numpy_helper.from_array(np.abs(array) + 0.5 if positive else array, f"w{len(self.weights)}")
-        )
+        return self.constant(np.abs(array) + 0.5 if positive else array)
+
+    def constant(self, array: np.ndarray) -> str:
+        self.weights.append(numpy_helper.from_array(array, f"w{len(self.weights)}"))
         return self.weights[-1].name
 
     def add(self, op_type: str, *inputs: str, outputs: int = 1, **attributes: object) -> str:
@@ -93,8 +94,7 @@ def test_gates_slices_and_concatenations_stay_images() -> None:
 
 
 def _ints(g: _Graph, value: int) -> str:
-    g.weights.append(numpy_helper.from_array(np.array([value]), f"w{len(g.weights)}"))
-    return g.weights[-1].name
+    return g.constant(np.array([value]))
 
 
 def test_squeeze_and_excitation_stays_an_image() -> None:
@@ -114,17 +114,17 @@ def test_transposed_convolutions_and_pools_are_lifted_as_well() -> None:
     assert _views(counts) == {"Unsqueeze": 1, "Squeeze": 1, "Reshape": 0}
 
 
+def _statistics(g: _Graph, count: int) -> list[str]:
+    """Scale, bias, mean and variance of a BatchNormalization."""
+    return [*(g.weight(count) for _ in range(3)), g.weight(count, positive=True)]
+
+
 def _normalized_between_transposes() -> onnx.ModelProto:
     """Conv1d, Transpose, BatchNormalization of rows [L, C], Transpose, Relu, Conv1d."""
     g = _Graph()
     x = g.add("Transpose", g.conv("x"), perm=[0, 2, 1])
     flat = g.add("Reshape", x, _list(g, [-1, CHANNELS]))
-    statistics = (
-        g.weight(CHANNELS),
-        g.weight(CHANNELS),
-        g.weight(CHANNELS),
-        g.weight(CHANNELS, positive=True),
-    )
+    statistics = _statistics(g, CHANNELS)
     x = g.add("BatchNormalization", flat, *statistics)
     x = g.add("Reshape", x, _list(g, [1, LENGTH, CHANNELS]))
     x = g.add("Relu", g.add("Transpose", x, perm=[0, 2, 1]))
@@ -132,8 +132,7 @@ def _normalized_between_transposes() -> onnx.ModelProto:
 
 
 def _list(g: _Graph, values: list[int]) -> str:
-    g.weights.append(numpy_helper.from_array(np.array(values), f"w{len(g.weights)}"))
-    return g.weights[-1].name
+    return g.constant(np.array(values))
 
 
 def test_a_batch_normalization_between_transposes_goes_into_the_convolution() -> None:
@@ -144,7 +143,7 @@ def test_a_batch_normalization_between_transposes_goes_into_the_convolution() ->
 def test_a_batch_normalization_along_the_length_loses_its_conversions() -> None:
     g = _Graph()
     x = g.add("Transpose", g.conv("x"), perm=[0, 2, 1])
-    statistics = (g.weight(LENGTH), g.weight(LENGTH), g.weight(LENGTH), g.weight(LENGTH, positive=True))
+    statistics = _statistics(g, LENGTH)
     x = g.add("Transpose", g.add("BatchNormalization", x, *statistics), perm=[0, 2, 1])
     counts, _, _ = _optimized(g.model(g.conv(g.add("Relu", x))))
     assert counts["BatchNormalization"] == counts["Transpose"] == 0

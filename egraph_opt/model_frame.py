@@ -79,6 +79,7 @@ def _restore_value_infos(proto: ModelProto, frame: ModelProto) -> None:
     graph = proto.graph
     kept = {info.name: info for info in frame.graph.value_info}
     initialized = {tensor.name for tensor in graph.initializer}
+    initialized |= {sparse.values.name for sparse in graph.sparse_initializer}
     infos = [
         kept.get(info.name, info)
         for info in graph.value_info

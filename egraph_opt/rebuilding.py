@@ -447,7 +447,7 @@ class _Rebuilder:
         return [outputs[original] for original in self.lowered.graph.outputs]
 
     def _output(self, original: ir.Value, owner: int, taken: set[ir.Value]) -> ir.Value:
-        """A class as an output: by Identity, or a small Constant, where its value has another name already."""
+        """A class as an output: by Identity, or a small Constant, where its value already has a name."""
         if original.is_graph_input() or original.is_initializer():
             return self._copy(original)
         value = self.values[owner]

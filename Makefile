@@ -25,7 +25,8 @@ types: $(VENV)/.dev
 	cd build && MYPYPATH=site ../$(BIN)/python -m mypy --config-file ../pyproject.toml -p egraph_opt
 
 bench: $(VENV)/.models
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/models.py
+	$(BIN)/python benchmarks/node_cases.py
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m pip install -q mkdocs

@@ -1,0 +1,63 @@
+"""Trained models and the light ones of onnx come back smaller, with the same interface and answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+from model_files import light_models, trained_models
+
+from egraph_opt import optimize
+from egraph_opt.verification import verify
+
+RECORDED = {
+    "magika/standard_v3_3.onnx": (95, 73),
+    "rapidocr_onnxruntime/ch_PP-OCRv4_det_infer.onnx": (330, 311),
+    "rapidocr_onnxruntime/ch_PP-OCRv4_rec_infer.onnx": (425, 372),
+    "rapidocr_onnxruntime/ch_ppocr_mobile_v2.0_cls_infer.onnx": (239, 169),
+    "silero_vad/silero_vad.onnx": (348, 210),
+    "silero_vad/silero_vad_16k_op15.onnx": (166, 107),
+    "silero_vad/silero_vad_16k_sequence.onnx": (27, 25),
+    "silero_vad/silero_vad_half.onnx": (163, 104),
+    "silero_vad/silero_vad_op18_ifless.onnx": (90, 88),
+    "silero_vad/silero_vad_openvino_16k.onnx": (42, 25),
+    "swift_f0/model.onnx": (214, 205),
+    "light/light_bvlc_alexnet.onnx": (24, 22),
+    "light/light_densenet121.onnx": (668, 429),
+    "light/light_inception_v1.onnx": (143, 113),
+    "light/light_inception_v2.onnx": (371, 131),
+    "light/light_resnet50.onnx": (176, 122),
+    "light/light_shufflenet.onnx": (203, 153),
+    "light/light_squeezenet.onnx": (66, 57),
+    "light/light_vgg19.onnx": (46, 44),
+    "light/light_zfnet512.onnx": (22, 22),
+}
+"""Run-time nodes before, and the most that may be left.  A wheel may hold another version of its model: then
+the number before differs, and only the rest is tested."""
+
+PATHS = trained_models() | light_models()
+
+
+def model(name: str) -> Path:
+    if name not in PATHS:
+        pytest.skip(f"{name} is not installed: pip install --no-deps -r tests/models.txt")
+    return PATHS[name]
+
+
+@pytest.mark.parametrize("name", sorted({*RECORDED, *PATHS}))
+def test_a_model_comes_back_smaller_and_answers_as_before(name: str) -> None:
+    path = model(name)
+    result = optimize(path, "nodes", verify=False)
+    report = result.report
+    assert report.status in ("optimized", "unchanged"), report.reason
+    assert not [warning for warning in report.warnings if "left out" in warning]
+    original = onnx.load(path)
+    assert list(result.model.graph.input) == list(original.graph.input)
+    assert list(result.model.graph.output) == list(original.graph.output)
+    before, most = RECORDED.get(name, (None, None))
+    if report.nodes.runtime_before == before:
+        assert report.nodes.runtime_after <= most
+    assert report.nodes.runtime_after <= report.nodes.runtime_before
+    checked = verify(path, result.model, seeds=1)
+    assert checked.status == "passed", checked.detail

@@ -15,8 +15,8 @@ from egraph_opt.extraction.greedy import greedy
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.program import Effort
 
-QUICK_STEPS = 400_000
-"""Steps of dynamic programming in `auto` for one piece, less than a second."""
+QUICK_STEPS = 100_000
+"""Steps of dynamic programming in `auto` for one piece, a fraction of a second."""
 
 EXACT_STEPS = 5_000_000
 """The same in `exact`."""
@@ -29,6 +29,12 @@ QUICK_WORK = 6_000
 
 QUICK_CHECKS = 20
 """Checks of each program of `auto`, which keeps its cutting rounds at the root short."""
+
+QUICK_ROUNDS = 16
+"""Rounds of loop rows in `auto` for a small piece."""
+
+ROUND_WORK = 18_000
+"""Nodes that the rounds of a larger piece may hold in all: long cycles show up by the hundred there."""
 
 PROVABLE = 6_000
 """Nodes of a piece up to which `auto` asks for a lower bound."""
@@ -112,26 +118,29 @@ def exact_piece(piece: Piece, search: Search) -> Found:
 
 
 def quick_piece(piece: Piece, search: Search) -> Found:
-    """Dynamic programming where it fits, else as much search as the size allows."""
+    """Dynamic programming where it fits, else a proof where the size allows one, else search."""
     size = len(piece.nodes)
     thin = frontier(piece, max(20 * size, min(QUICK_STEPS, 1000 * size)))
     if thin is not None:
         return _optimal(piece, thin)
+    found = Found(start_of(piece), floor_of(piece))
+    if size <= PROVABLE:
+        rounds = max(1, min(QUICK_ROUNDS, ROUND_WORK // size))
+        effort = Effort(mip_nodes=20, checks=QUICK_CHECKS)
+        found = prove(piece, found.choice, rounds=rounds, effort=lambda: search.effort(effort), seed=search.seed)
+        if piece.value(found.choice)[0] <= found.bound * (1 + 1e-9):
+            return found
     work = QUICK_WORK * size // min(max(search.size, 1), QUICK_SIZE)
     effort = Effort(mip_nodes=5, checks=QUICK_CHECKS, gap=1e-4)
     best = improve(
         piece,
-        start_of(piece),
+        found.choice,
         iterations=search.iterations,
         effort=lambda: search.effort(effort),
         seed=search.seed,
         work=work,
     )
-    if size > PROVABLE:
-        return Found(best, floor_of(piece))
-    rounds = 2 if size <= PROVABLE // 2 else 1
-    effort = Effort(mip_nodes=5, checks=QUICK_CHECKS)
-    return prove(piece, best, rounds=rounds, effort=lambda: search.effort(effort), seed=search.seed)
+    return Found(best, found.bound)
 
 
 def _optimal(piece: Piece, choice: Choice) -> Found:

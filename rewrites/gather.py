@@ -1,7 +1,7 @@
 """Gathers with known indices: as slices, and composed with each other and with slices.
 
-    Gather(x, [a, a+d, a+2d, ..]) = Slice(x, a, .., d)            and then Reshape, where the indices are no vector
-    Gather(x, i) = Squeeze(Slice(x, i, i + 1))                    for one index, in both directions
+    Gather(x, [a, a+d, a+2d, ..]) = Slice(x, a, .., d)       and a Reshape for indices that are no vector
+    Gather(x, i) = Squeeze(Slice(x, i, i + 1))               in both directions
     Gather(Gather(x, i), j) = Gather(x, i[j])
     Gather(Slice_s(x), j) = Gather(x, s[j])
     Slice_s(Gather(x, i)) = Gather(x, i[s])
@@ -87,7 +87,19 @@ def gathered_dims(axis: int, x: Fact, i: Fact) -> Shape | None:
 def _slice_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x = g.input(("N", 6, 4))
-    for indices in ([1, 2, 3], [0, 2, 4], [5, 3, 1], [-1, -2], [2], [-1], list(range(6)), 3, -2, [[1, 2], [3, 4]], [[-1]]):
+    for indices in (
+        [1, 2, 3],
+        [0, 2, 4],
+        [5, 3, 1],
+        [-1, -2],
+        [2],
+        [-1],
+        list(range(6)),
+        3,
+        -2,
+        [[1, 2], [3, 4]],
+        [[-1]],
+    ):
         yield g.fires(gather(x, g.constant(np.array(indices)), 1))
     yield g.fires(gather(x, g.constant(np.array([1, 2], dtype=np.int32)), 2))
     for indices in (0, [0], [0, 1, 2], -1):
@@ -96,7 +108,9 @@ def _slice_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(gather(x, g.constant(np.array([0, 1, 3])), 1), why="one element is left out")
     yield g.near_miss(gather(x, g.constant(np.zeros((0,), dtype=np.int64)), 1), why="nothing is taken")
     yield g.near_miss(gather(x, g.input((2,), INT64), 1), why="the indices are not known")
-    yield g.near_miss(gather(g.input((2, "L")), g.constant(np.array([-2, -1])), 1), why="where it starts is not known")
+    yield g.near_miss(
+        gather(g.input((2, "L")), g.constant(np.array([-2, -1])), 1), why="where it starts is not known"
+    )
 
 
 @law("gather", numerics="bitwise", examples=_slice_examples)
@@ -107,7 +121,9 @@ def to_slice(x: Tensor, i: Tensor, a: PyObject, s: PyObject, d: PyObject) -> Ite
     """
     spec = let(s, as_slice, a, fact(x), fact(i))
     yield rewrite(gather(x, i, a), slice_(x, s), *spec, eq(rank_of(i)).to(PyObject(1)))
-    yield rewrite(gather(x, i, a), reshape(slice_(x, s), d), *spec, let(d, gathered_dims, a, fact(x), fact(i)))
+    yield rewrite(
+        gather(x, i, a), reshape(slice_(x, s), d), *spec, let(d, gathered_dims, a, fact(x), fact(i))
+    )
 
 
 def rank_of(x: Any) -> Any:
@@ -127,7 +143,7 @@ def lone_index(s: Slices, dims: Shape, x: Fact, part: Fact) -> tuple[Literal, in
         return None
     axis, start, end, step = s[0]
     dim = x.shape[axis]
-    if not (end == start + 1 and 0 <= start or (start, end) == (-1, None)) or step != 1:
+    if not ((end == start + 1 and start >= 0) or (start, end) == (-1, None)) or step != 1:
         return None
     if not isinstance(dim, int) and part.shape[axis] != 1:
         return None  # where the dim is too short, a slice is empty and a Gather fails
@@ -153,7 +169,9 @@ def _squeeze_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(reshape(slice_(x, ((1, 2, 3, 1),)), ("N", 4)))
     yield g.fires(reshape(slice_(g.input((2, 3)), ((0, 1, 2, 1),)), (3,)))
     yield g.near_miss(reshape(slice_(x, ((1, 2, 4, 1),)), ("N", 8)), why="two elements are taken")
-    yield g.near_miss(reshape(slice_(g.input((2, 3, 1)), ((0, 1, 2, 1),)), (1, 3)), why="another axis is dropped")
+    yield g.near_miss(
+        reshape(slice_(g.input((2, 3, 1)), ((0, 1, 2, 1),)), (1, 3)), why="another axis is dropped"
+    )
     yield g.near_miss(reshape(slice_(x, ((1, 2, 3, 1), (2, 1, 2, 1))), ("N",)), why="two axes are cut")
     one_row = reshape(slice_(g.input(("L", 3)), ((0, 0, 1, 1),)), (3,))
     yield g.near_miss(one_row, why="there may be nothing to take")
@@ -172,7 +190,7 @@ def from_slice(x: Tensor, s: PyObject, d: PyObject, p: PyObject, i: PyObject, a:
 
 @hosted()
 def picked_literal(i: Fact, j: Fact, dim: Dim) -> Literal | None:
-    """i[j] as a constant, for a vector i; indices of i below 0 are counted from the front if that is known."""
+    """i[j] as a constant, for a vector i; counted from the front where the dim is known."""
     inner, outer = indices_of(i), indices_of(j)
     if inner is None or outer is None or i.rank != 1 or not j.is_static:
         return None
@@ -229,7 +247,9 @@ def _of_slice_examples(rng: np.random.Generator) -> Iterator[Example]:
     for s in (((1, 2, 7, 1),), ((1, 7, None, -2),), ((1, 1, 8, 2), (2, 0, 2, 1))):
         yield g.fires(gather(slice_(x, s), g.constant(np.array([0, 3, -1])), 1))
         yield g.fires(gather(slice_(x, s), g.constant(np.array(-2)), 1))
-    yield g.near_miss(gather(slice_(x, ((2, 1, 3, 1),)), g.constant(np.array([0, 3])), 1), why="another axis is sliced")
+    yield g.near_miss(
+        gather(slice_(x, ((2, 1, 3, 1),)), g.constant(np.array([0, 3])), 1), why="another axis is sliced"
+    )
     long = slice_(g.input(("L", 2)), ((0, 1, None, 1),))
     yield g.near_miss(gather(long, g.constant(np.array([0, 2])), 0), why="how long the slice is is not known")
 
@@ -267,11 +287,17 @@ def _sliced_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law("gather", numerics="bitwise", examples=_sliced_examples)
-def sliced(x: Tensor, y: Tensor, i: Tensor, s: PyObject, a: PyObject, k: PyObject, o: PyObject) -> Iterator[Any]:
+def sliced(
+    x: Tensor, y: Tensor, i: Tensor, s: PyObject, a: PyObject, k: PyObject, o: PyObject
+) -> Iterator[Any]:
     """Slice_s(Gather(x, i)) = Gather(x, i[s])
 
     Source: algebra.
     """
-    found = (eq(y).to(slice_(gather(x, i, a), s)), let(k, sliced_indices, s, a, fact(i)), let(o, beside, s, a))
+    found = (
+        eq(y).to(slice_(gather(x, i, a), s)),
+        let(k, sliced_indices, s, a, fact(i)),
+        let(o, beside, s, a),
+    )
     yield rule(*found, eq(o).to(PyObject(())), then=Equal(y, gather(x, literal(k), a)))
     yield rule(*found, ne(o).to(PyObject(())), then=Equal(y, slice_(gather(x, literal(k), a), o)))

@@ -1,11 +1,10 @@
 """Splits: what their outputs are, and slices of one tensor as parts of one Split.
 
-    Split(x)[i] = Slice(x, start of i, end of i)          in both directions; of a single part: Split(x)[0] = x
+    Split(x)[i] = Slice(x, start of i, end of i)          in both directions
     Slice(x, a, b) = a part of Split(x)                   where at least two slices of x do not overlap
     Slice(x, a, b; r) = Slice(Slice(x, r), a, b)          where at least three slices share r
-    Slice(Reshape(x)) = Reshape(Slice(x))                 where at least two slices share the Reshape
 
-The function `cuts` holds, by tensor and axis, every range that some slice takes of it; its merge is the union.
+The function `cuts` holds, by tensor and axis, every range that some slice takes of it; its merge is union.
 Every range then asks for the Split whose parts are it and as many others as possible; ranges that overlap
 get Splits of their own.  Splits of Splits, and concatenations of all parts, follow with the laws of slices.
 """
@@ -18,15 +17,14 @@ import egglog
 import numpy as np
 from egglog import PyObject, eq, i64, i64Like, ne, set_
 
-from egraph_opt import symbolic
 from egraph_opt.host import hosted
 from egraph_opt.law import Deduction, Equal, Example, closure, law, let, rule
 from egraph_opt.law_testing import Operands
-from egraph_opt.operators import binary, output, reshape, slice_, split, unary
+from egraph_opt.operators import binary, output, slice_, split, unary
 from egraph_opt.operators.views import Slices
 from egraph_opt.rewrites.slice import beside, dim_at
 from egraph_opt.terms import Bundle, Tensor, fact
-from egraph_opt.types import Dim, Fact, Shape
+from egraph_opt.types import Fact
 
 MOST = 256
 """A tensor with more cuts than this gets no Split."""
@@ -55,7 +53,9 @@ def pieces() -> Iterator[Deduction]:
     x, b, k = egglog.var("x", Tensor), egglog.var("b", Bundle), egglog.var("k", i64)
     a, n, p, q = (egglog.var(name, PyObject) for name in "anpq")
     yield closure(eq(b).to(split(x, a, n)), let(p, piece_at, a, n, i64(0)), then=set_(piece(a, n, 0)).to(p))
-    yield closure(eq(q).to(piece(a, n, k)), let(p, piece_at, a, n, k + 1), then=set_(piece(a, n, k + 1)).to(p))
+    yield closure(
+        eq(q).to(piece(a, n, k)), let(p, piece_at, a, n, k + 1), then=set_(piece(a, n, k + 1)).to(p)
+    )
 
 
 def _output_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -70,9 +70,7 @@ def _output_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law("split", numerics="bitwise", examples=_output_examples)
-def outputs(
-    x: Tensor, y: Tensor, b: Bundle, a: PyObject, n: PyObject, k: i64, p: PyObject
-) -> Iterator[Any]:
+def outputs(x: Tensor, y: Tensor, b: Bundle, a: PyObject, n: PyObject, k: i64, p: PyObject) -> Iterator[Any]:
     """Split(x)[i] = Slice(x, start of i, end of i)
 
     Source: algebra.
@@ -86,14 +84,14 @@ def outputs(
 # --- slices become one Split ----------------------------------------------------------------------------
 
 
-@egglog.function(egg_fn="split_cuts", merge=lambda old, new: PyObject(united)(old, new))
-def cuts(x: Tensor, rest: PyObject, axis: PyObject) -> PyObject:
-    """The ranges that slices take of an axis of x, beside what all of them take of other axes."""
-
-
 @hosted(default=())
 def united(old: tuple[Range, ...], new: tuple[Range, ...]) -> tuple[Range, ...]:
     return tuple(sorted({*old, *new}))
+
+
+@egglog.function(egg_fn="split_cuts", merge=lambda old, new: PyObject(united)(old, new))
+def cuts(x: Tensor, rest: PyObject, axis: PyObject) -> PyObject:
+    """The ranges that slices take of an axis of x, beside what all of them take of other axes."""
 
 
 @hosted()
@@ -118,7 +116,9 @@ def cutting() -> Iterator[Deduction]:
     s, r, a, c = (egglog.var(name, PyObject) for name in "srac")
     for k in range(4):
         found = (eq(y).to(slice_(x, s)), let(a, cut_axis, s, i64(k), fact(x)))
-        yield closure(*found, let(r, beside, s, a), let(c, ranges_along, s, a), then=set_(cuts(x, r, a)).to(c))
+        yield closure(
+            *found, let(r, beside, s, a), let(c, ranges_along, s, a), then=set_(cuts(x, r, a)).to(c)
+        )
 
 
 def disjoint(ranges: Sequence[Range]) -> list[Range]:
@@ -213,11 +213,15 @@ def _shared_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(three(*(((1, a, a + 3, 1), side) for a in (0, 3, 6))))
     yield g.near_miss(three(*(((1, a, a + 3, 1), side) for a in (0, 3, 5))), why="two of them overlap")
     others = ((2, 0, 2, 1), (2, 1, 3, 1), (2, 2, 4, 1))
-    yield g.near_miss(three(*(((1, 3 * k, 3 * k + 3, 1), e) for k, e in enumerate(others))), why="nothing is shared")
+    yield g.near_miss(
+        three(*(((1, 3 * k, 3 * k + 3, 1), e) for k, e in enumerate(others))), why="nothing is shared"
+    )
 
 
 @law("split", numerics="bitwise", examples=_shared_examples)
-def share(x: Tensor, y: Tensor, s: PyObject, r: PyObject, a: PyObject, c: PyObject, t: PyObject) -> Iterator[Any]:
+def share(
+    x: Tensor, y: Tensor, s: PyObject, r: PyObject, a: PyObject, c: PyObject, t: PyObject
+) -> Iterator[Any]:
     """Slice(x, a, b; r) = Slice(Slice(x, r), a, b), where at least three slices share r
 
     Source: algebra; one Slice and one Split instead of many Slices.
@@ -228,71 +232,3 @@ def share(x: Tensor, y: Tensor, s: PyObject, r: PyObject, a: PyObject, c: PyObje
         shared = (let(r, beside, s, a), eq(c).to(cuts(x, r, a)), ne(r).to(PyObject(())))
         found = (eq(y).to(slice_(x, s)), *at, *shared, let(t, shared_cut, s, a, c))
         yield rule(*found, then=Equal(y, slice_(slice_(x, r), t)))
-
-
-# --- slices of views ------------------------------------------------------------------------------------
-
-
-@hosted()
-def slice_before(spec: Slices, axis: int, ranges: tuple[Range, ...], x: Fact, dims: Shape) -> Slices | None:
-    """The slice of x that holds the elements of a slice of Reshape(x), where one of its axes was x's or outermost."""
-    chosen = ranges_along(spec, axis)
-    if len(chosen) != 1 or len(spec) != 1 or x.shape is None or len(parts_with(chosen[0], ranges)) < 2:
-        return None
-    place = merged_axis(x.shape, dims, axis)
-    if place is None:
-        return None
-    whole, part = x.shape[place], dims[axis]
-    if not isinstance(whole, int) or not isinstance(part, int) or not part or whole % part:
-        return None
-    inner = whole // part
-    return ((place, chosen[0][0] * inner, chosen[0][1] * inner, 1),)
-
-
-def merged_axis(before: Shape, after: Shape, axis: int) -> int | None:
-    """The axis of `before` that `axis` of `after` is the outermost factor of."""
-    front = symbolic.product(after[:axis])
-    for place in range(len(before)):
-        if symbolic.known_equal(symbolic.product(before[:place]), front) and before[place] != 1:
-            outer: list[Dim] = []
-            for dim in after[axis:]:
-                outer.append(dim)
-                if symbolic.known_equal(symbolic.product(outer), before[place]):
-                    return place
-    return None
-
-
-@hosted()
-def sliced_dims(spec: Slices, dims: Shape) -> Shape:
-    """The dims of a slice with step 1 and known bounds."""
-    lengths = {entry[0]: entry[2] - entry[1] for entry in spec if entry[2] is not None}
-    return tuple(lengths.get(axis, dim) for axis, dim in enumerate(dims))
-
-
-def _reshape_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-
-    def two(x: Any, dims: Shape, axis: int, *ranges: Range) -> Any:
-        return binary("Add", *(slice_(reshape(x, dims), ((axis, *r, 1),)) for r in ranges))
-
-    x = g.input(("N", "L", 24))
-    yield g.fires(two(x, ("N", "L", 3, 2, 4), 2, (0, 1), (2, 3)))
-    yield g.fires(two(x, ("N", "L", 6, 4), 2, (0, 2), (3, 5)))
-    yield g.fires(two(g.input((6, 4)), (6, 2, 2), 0, (0, 2), (2, 4)))
-    yield g.near_miss(two(x, ("N", "L", 2, 3, 4), 3, (0, 1), (2, 3)), why="the axis is an inner factor")
-    yield g.near_miss(two(g.input((2, 12)), (6, 4), 0, (0, 1), (2, 3)), why="the axis spans two of x")
-    yield g.near_miss(slice_(reshape(x, ("N", "L", 3, 8)), ((2, 0, 1, 1),)), why="there is one slice only")
-
-
-@law("split", numerics="bitwise", examples=_reshape_examples)
-def before_reshape(
-    x: Tensor, y: Tensor, z: Tensor, s: PyObject, a: PyObject, c: PyObject, d: PyObject, e: PyObject, t: PyObject
-) -> Iterator[Any]:
-    """Slice(Reshape(x)) = Reshape(Slice(x)), where at least two slices share the Reshape
-
-    Source: Ascend auto-optimizer, SplitQKVMatmul.
-    """
-    yield from cutting()
-    cut = (eq(y).to(slice_(z, s)), eq(z).to(reshape(x, d)), let(a, cut_axis, s, i64(0), fact(z)))
-    found = (*cut, eq(c).to(cuts(z, PyObject(()), a)), let(t, slice_before, s, a, c, fact(x), d))
-    yield rule(*found, let(e, sliced_dims, s, d), then=Equal(y, reshape(slice_(x, t), e)))

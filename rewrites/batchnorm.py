@@ -1,9 +1,9 @@
 """BatchNormalization as a scale and a shift per channel, so that whatever takes in those takes it in too.
 
-    BatchNormalization(x; s, b, m, v) = x * k + (b - m * k) with k = s / sqrt(v + epsilon)
-    x * k + c = BatchNormalization(x; k, c, 0, 1)
-    BatchNormalization(x; s, b, m, v) * c = BatchNormalization(x; s * c, b * c, m, v)
-    BatchNormalization(x; s, b, m, v) + c = BatchNormalization(x; s, b + c, m, v)
+BatchNormalization(x; s, b, m, v) = x * k + (b - m * k) with k = s / sqrt(v + epsilon)
+x * k + c = BatchNormalization(x; k, c, 0, 1)
+BatchNormalization(x; s, b, m, v) * c = BatchNormalization(x; s * c, b * c, m, v)
+BatchNormalization(x; s, b, m, v) + c = BatchNormalization(x; s, b + c, m, v)
 """
 
 from collections.abc import Iterator
@@ -17,14 +17,24 @@ from egraph_opt.host import hosted
 from egraph_opt.law import Example, law, let, rewrite
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import Literal, batchnorm, binary, literal, reshape, unary
-from egraph_opt.rewrites.channels import at_axis, count_along, is_float_constant, is_scale, is_shift, per_channel, splat
+from egraph_opt.rewrites.channels import (
+    at_axis,
+    count_along,
+    is_float_constant,
+    is_scale,
+    is_shift,
+    per_channel,
+    splat,
+)
 from egraph_opt.terms import Tensor, fact, node, opset
 from egraph_opt.types import Fact
 
 
 @hosted()
-def channel_dims(x: Fact, scale: Fact, bias: Fact, mean: Fact, var: Fact, epsilon: float) -> tuple[int, ...] | None:
-    """[1, C, 1, ...], the dims of per-channel constants; None where a parameter is no constant [C] of x's dtype."""
+def channel_dims(
+    x: Fact, scale: Fact, bias: Fact, mean: Fact, var: Fact, epsilon: float
+) -> tuple[int, ...] | None:
+    """The dims [1, C, 1, ...] of constants per channel, if the parameters are constants [C] of x's type."""
     parameters = (scale, bias, mean, var)
     if x.const or x.rank is None or x.rank < 2 or not all(is_float_constant(p) for p in parameters):
         return None
@@ -52,7 +62,9 @@ def _expansion_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x = g.input((2, 3, 4, 4))
     yield g.fires(batchnorm(x, *_parameters(g, 3)[:3], g.constant(np.full(3, 0.25, np.float32)), 0.0))
-    yield g.near_miss(batchnorm(x, g.input((3,)), *_parameters(g, 3)[1:], 1e-3), why="the scale is no constant")
+    yield g.near_miss(
+        batchnorm(x, g.input((3,)), *_parameters(g, 3)[1:], 1e-3), why="the scale is no constant"
+    )
     zero, one = g.constant(np.zeros(3, np.float32)), g.constant(np.ones(3, np.float32))
     yield g.near_miss(batchnorm(x, g.random(3), g.random(3), zero, one, 0.0), why="it only scales and shifts")
 
@@ -76,7 +88,9 @@ def expand_batchnorm(
 
 
 @hosted()
-def channel_literal(scale: str, shift: str, x: Fact, k: Fact, c: Fact, number: int, value: float) -> Literal | None:
+def channel_literal(
+    scale: str, shift: str, x: Fact, k: Fact, c: Fact, number: int, value: float
+) -> Literal | None:
     """`value` per channel, where k scales and c shifts the channels of x, at least one of them by channel.
 
     Only float32 and float64: onnxruntime has no other kernels.
@@ -85,7 +99,11 @@ def channel_literal(scale: str, shift: str, x: Fact, k: Fact, c: Fact, number: i
         return None
     assert x.shape is not None
     channels = x.shape[1]
-    if not isinstance(channels, int) or x.dtype not in (TensorProto.FLOAT, TensorProto.DOUBLE) or channels < 2:
+    if (
+        not isinstance(channels, int)
+        or x.dtype not in (TensorProto.FLOAT, TensorProto.DOUBLE)
+        or channels < 2
+    ):
         return None
     counts = [count_along(operand, len(x.shape), 1, channels) for operand in (k, c)]
     return splat(x, (channels,), value) if None not in counts and channels in counts else None
@@ -109,7 +127,9 @@ def _contraction_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(affine(x, g.random(1), g.random(1)), why="nothing is per channel")
     yield g.near_miss(affine(x, g.random(1, 3, 1, 1), g.random(4, 1)), why="the shift varies along an image")
     yield g.near_miss(affine(x, g.input((1, 3, 1, 1)), g.random(3, 1, 1)), why="the scale is no constant")
-    yield g.near_miss(affine(g.input((2, 1, 4)), g.random(3, 1), g.random(3, 1)), why="the scale makes x bigger")
+    yield g.near_miss(
+        affine(g.input((2, 1, 4)), g.random(3, 1), g.random(3, 1)), why="the scale makes x bigger"
+    )
     yield g.near_miss(affine(g.input((2, 3)), g.random(3), g.random(3)), why="rank 2")
 
 

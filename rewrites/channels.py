@@ -18,6 +18,22 @@ from egraph_opt.types import ABSENT, Fact
 Dims = tuple[int, ...]
 
 FLOATS = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE))
+LARGEST: dict[int, float] = {
+    TensorProto.FLOAT: float(np.finfo(np.float32).max),
+    TensorProto.DOUBLE: float(np.finfo(np.float64).max),
+    TensorProto.FLOAT16: float(np.finfo(np.float16).max),
+    TensorProto.BFLOAT16: 3.3895313892515355e38,
+}
+"""The largest number of a type."""
+
+SMALLEST: dict[int, float] = {
+    TensorProto.FLOAT: float(np.finfo(np.float32).tiny),
+    TensorProto.DOUBLE: float(np.finfo(np.float64).tiny),
+    TensorProto.FLOAT16: float(np.finfo(np.float16).tiny),
+    TensorProto.BFLOAT16: float(np.finfo(np.float32).tiny),
+}
+"""The smallest positive normal number of a type."""
+
 NEUTRAL = {"Mul": 1, "Div": 1, "Add": 0, "Sub": 0}
 """The right operand that changes nothing."""
 
@@ -40,6 +56,15 @@ def static_shape(fact: Fact) -> Dims | None:
 def is_float_constant(fact: Fact) -> bool:
     """A floating-point constant of known static shape."""
     return fact.const and fact.is_static and fact.dtype in FLOATS
+
+
+def known_elements(fact: Fact) -> tuple[float, ...] | None:
+    """The elements of a small or uniform float constant, as far as they differ."""
+    if fact.dtype not in FLOATS or not fact.const:
+        return None
+    if fact.splat is not None:
+        return (float(fact.splat),)
+    return None if fact.data is None else tuple(float(v) for v in fact.data)
 
 
 def count_along(c: Fact, rank: int, axis: int, dim: int) -> int | None:

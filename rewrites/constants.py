@@ -6,7 +6,6 @@
     x / c = x * (1/c)                            c's reciprocals are normal numbers
     (x * c1) * c2 = x * (c1 * c2)
     (x + c1) + c2 = x + (c1 + c2)
-    (x * c1 + c2) * c3 = (x * c1) * c3 + c2 * c3
 
 c is constant, x is not.
 """
@@ -17,31 +16,14 @@ from typing import Any
 
 import numpy as np
 from egglog import PyObject, String
-from onnx import TensorProto
 
 from egraph_opt.host import hosted
 from egraph_opt.law import Example, holds, law, let, rewrite
 from egraph_opt.law_testing import INT64, Operands
-from egraph_opt.operators import Literal, binary, literal, matmul, unary
-from egraph_opt.rewrites.channels import FLOATS, Dims, splat, static_shape
+from egraph_opt.operators import Literal, binary, literal, unary
+from egraph_opt.rewrites.channels import FLOATS, LARGEST, SMALLEST, Dims, known_elements, splat, static_shape
 from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import Fact
-
-LARGEST = {
-    TensorProto.FLOAT: float(np.finfo(np.float32).max),
-    TensorProto.DOUBLE: float(np.finfo(np.float64).max),
-    TensorProto.FLOAT16: float(np.finfo(np.float16).max),
-    TensorProto.BFLOAT16: 3.3895313892515355e38,
-}
-"""The largest number of a type."""
-
-SMALLEST = {
-    TensorProto.FLOAT: float(np.finfo(np.float32).tiny),
-    TensorProto.DOUBLE: float(np.finfo(np.float64).tiny),
-    TensorProto.FLOAT16: float(np.finfo(np.float16).tiny),
-    TensorProto.BFLOAT16: float(np.finfo(np.float32).tiny),
-}
-"""The smallest positive normal number of a type."""
 
 NEUTRAL = {"Mul": 1, "Add": 0}
 
@@ -133,19 +115,10 @@ def difference_adds(x: Tensor, c: Tensor, m: PyObject) -> Iterator[Any]:
     )
 
 
-def elements(fact: Fact) -> tuple[float, ...] | None:
-    """The elements of a small or uniform float constant, as far as they differ."""
-    if fact.dtype not in FLOATS or not fact.const:
-        return None
-    if fact.splat is not None:
-        return (float(fact.splat),)
-    return None if fact.data is None else tuple(float(v) for v in fact.data)
-
-
 @hosted(default=False)
 def is_safe_divisor(c: Fact, x: Fact) -> bool:
     """Elements and reciprocals of c are normal numbers."""
-    known = elements(c)
+    known = known_elements(c)
     if known is None or x.const:
         return False
     return all(SMALLEST[c.dtype] <= abs(v) <= min(LARGEST[c.dtype], 1 / SMALLEST[c.dtype]) for v in known)
@@ -176,9 +149,9 @@ def quotient_scales(x: Tensor, c: Tensor) -> Iterator[Any]:
 # --- chains ---------------------------------------------------------------------------------------------
 
 
-def _combined(op: str, a: Fact, b: Fact) -> bool:
+def overflows_nowhere(op: str, a: Fact, b: Fact) -> bool:
     """a op b overflows nothing and vanishes nowhere, as far as the elements are known."""
-    x, y = elements(a), elements(b)
+    x, y = known_elements(a), known_elements(b)
     if x is None or y is None or len(x) * len(y) > 256:
         return True
     for v in x:
@@ -191,7 +164,7 @@ def _combined(op: str, a: Fact, b: Fact) -> bool:
     return True
 
 
-def _fits(a: Dims, b: Dims) -> bool:
+def fits(a: Dims, b: Dims) -> bool:
     """The broadcast of two shapes has no more elements than one of them."""
     try:
         both = np.broadcast_shapes(a, b)
@@ -211,16 +184,22 @@ def may_combine(op: str, a: Fact, b: Fact, x: Fact) -> bool:
         return False
     if not (a.const and b.const) or NEUTRAL[op] in (a.splat, b.splat):
         return False
-    return _fits(first, second) and _combined(op, a, b)
+    return fits(first, second) and overflows_nowhere(op, a, b)
 
 
 def _chain_examples(rng: np.random.Generator) -> Iterator[Example]:
     for op in ("Add", "Mul"):
         g = Operands(rng)
         x = g.input(("N", 3, 4))
-        for a, b in ((g.random(3, 1), g.random(1)), (g.random(4), g.random(1, 3, 4)), (g.random(), g.random(2, 1, 1, 1))):
+        for a, b in (
+            (g.random(3, 1), g.random(1)),
+            (g.random(4), g.random(1, 3, 4)),
+            (g.random(), g.random(2, 1, 1, 1)),
+        ):
             yield g.fires(binary(op, binary(op, x, a), b))
-        yield g.near_miss(binary(op, binary(op, x, g.random(3, 1)), g.random(4)), why="the constant would grow")
+        yield g.near_miss(
+            binary(op, binary(op, x, g.random(3, 1)), g.random(4)), why="the constant would grow"
+        )
         huge = g.constant(np.float32(3e38))
         yield g.near_miss(binary(op, binary(op, x, huge), huge), why="the constant would overflow")
         neutral = g.constant(np.float32(NEUTRAL[op]))
@@ -241,46 +220,3 @@ def chains_combine(op: String, x: Tensor, a: Tensor, b: Tensor) -> Iterator[Any]
         binary(op, x, binary(op, a, b)),
         holds(may_combine, op, fact(a), fact(b), fact(x)),
     )
-
-
-# --- distribution ---------------------------------------------------------------------------------------
-
-
-@hosted(default=False)
-def may_distribute(k: Fact, c: Fact, s: Fact, x: Fact) -> bool:
-    """Constants k, c and s of floats, s not neutral, c * s no bigger than one of them."""
-    first, second = static_shape(c), static_shape(s)
-    if first is None or second is None or s.dtype not in FLOATS or x.const:
-        return False
-    if not (k.const and c.const and s.const) or s.splat == 1:
-        return False
-    return _fits(first, second) and _combined("Mul", c, s)
-
-
-def _distribution_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x, m = g.input(("N", 3, 4)), g.input(("N", "L", 3))
-    yield g.fires(binary("Mul", binary("Add", binary("Mul", x, g.random(3, 1)), g.random(3, 1)), g.random(1)))
-    yield g.fires(binary("Mul", binary("Add", matmul(m, g.random(3, 5)), g.random(5)), g.random(1)))
-    yield g.near_miss(binary("Mul", binary("Add", x, g.random(3, 1)), g.random(1)), why="nothing takes in the scale")
-    one = g.constant(np.float32(1))
-    yield g.near_miss(
-        binary("Mul", binary("Add", binary("Mul", x, g.random(1)), g.random(1)), one), why="a neutral scale"
-    )
-    yield g.near_miss(
-        binary("Mul", binary("Add", matmul(m, g.input((3, 5))), g.random(5)), g.random(1)), why="W is no constant"
-    )
-
-
-@law("constants", numerics="reassociates", examples=_distribution_examples)
-def scale_of_sum(x: Tensor, k: Tensor, c: Tensor, s: Tensor) -> Iterator[Any]:
-    """(x * k + c) * s = (x * k) * s + c * s, likewise (x @ W + c) * s
-
-    Source: algebra.
-    """
-    for product in (binary("Mul", x, k), matmul(x, k)):
-        yield rewrite(
-            binary("Mul", binary("Add", product, c), s),
-            binary("Add", binary("Mul", product, s), binary("Mul", c, s)),
-            holds(may_distribute, fact(k), fact(c), fact(s), fact(x)),
-        )

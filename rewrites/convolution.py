@@ -4,6 +4,7 @@
     Conv(x, W, b) + c = Conv(x, W, b + c)               also Sub
     Conv(x * s, W, b) = Conv(x, W * s, b)               also Div
     Conv(x + c, W, b) = Conv(x, W, b + sum(W * c))      without padding; also Sub
+    Conv(x * s + c, W, b) = Conv(x + c / s, W * s, b)   with padding, where c / s is known
 
 Scales and shifts have one number, or one number per channel.
 """
@@ -19,6 +20,8 @@ from egraph_opt.law import Example, holds, law, let, rewrite
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import ConvWindow, binary, conv, literal, none, reduce, reshape
 from egraph_opt.rewrites.channels import (
+    LARGEST,
+    SMALLEST,
     Dims,
     absent_bias,
     at_axis,
@@ -28,6 +31,7 @@ from egraph_opt.rewrites.channels import (
     is_present,
     is_scale,
     is_shift,
+    known_elements,
     per_channel,
     scale_of_bias,
     shift_of_bias,
@@ -211,7 +215,9 @@ def _shift_before_examples(rng: np.random.Generator) -> Iterator[Example]:
     padded, shifted = ConvWindow((1, 1), (1, 0, 0, 0), (1, 1)), binary("Add", x, g.random(4, 1, 1))
     yield g.near_miss(conv(shifted, w, none(), padded), why="padding is not shifted")
     yield g.near_miss(conv(shifted, w, g.input((6,)), PLAIN), why="the bias is no constant")
-    yield g.near_miss(conv(binary("Add", x, g.random(4)), w, none(), PLAIN), why="it varies along the last axis")
+    yield g.near_miss(
+        conv(binary("Add", x, g.random(4)), w, none(), PLAIN), why="it varies along the last axis"
+    )
     yield g.near_miss(conv(binary("Mul", x, g.random(1)), w, none(), PLAIN), why="it is a scale")
 
 
@@ -235,3 +241,54 @@ def shift_before_conv(
     absent = let(zeros, absent_bias, fact(w), fact(b), window, PyObject(0))
     yield rewrite(left, conv(x, w, binary(op, b, moved), window), asked, holds(is_present, fact(b)))
     yield rewrite(left, conv(x, w, binary(op, literal(zeros), moved), window), asked, absent)
+
+
+@hosted(default=False)
+def is_scale_below_shift(s: Fact, c: Fact, window: ConvWindow) -> bool:
+    """c / s is known not to overflow, and c is not taken in by the Conv, which pads."""
+    scales, shifts = known_elements(s), known_elements(c)
+    if scales is None or shifts is None or not any(window.pads) or not is_scale("Mul", s):
+        return False
+    safe = all(abs(v) >= SMALLEST[s.dtype] for v in scales)
+    return safe and max(map(abs, shifts)) <= LARGEST[s.dtype] * min(1.0, min(map(abs, scales)))
+
+
+def _affine_examples(rng: np.random.Generator) -> Iterator[Example]:
+    for k, (shape, weight, window) in enumerate(_windows()):
+        g = Operands(rng)
+        x, w = g.input(shape), g.random(*weight)
+        s, c = (per_channel(g, len(weight), shape[1])[j % 3] for j in (k, k + 1))
+        y = conv(binary("Add", binary("Mul", x, s), c), w, none(), window)
+        yield (
+            g.fires(y)
+            if any(window.pads)
+            else g.near_miss(y, why="without padding the Conv takes in the shift")
+        )
+    g = Operands(rng)
+    x, w, ring = g.input((1, 4, 5, 5)), g.random(6, 4, 3, 3), ConvWindow((1, 1), (1, 1, 1, 1), (1, 1))
+    for s, why in (
+        (g.constant(np.array([1, 0, 1, 2], np.float32).reshape(4, 1, 1)), "a scale of 0"),
+        (g.constant(np.float32(1e-40)), "c / s is no number of the type"),
+        (g.random(5), "it varies along the last axis"),
+    ):
+        yield g.near_miss(conv(binary("Add", binary("Mul", x, s), g.random(1)), w, none(), ring), why)
+
+
+@law("convolution", numerics="reassociates", examples=_affine_examples)
+def scale_below_shift(
+    x: Tensor, s: Tensor, c: Tensor, w: Tensor, b: Tensor, window: PyObject,
+    g: PyObject, d: PyObject, back: PyObject,
+) -> Iterator[Any]:  # fmt: skip
+    """Conv(x * s + c, W, b) = Conv(x + c / s, W * s, b) with padding
+
+    Source: algebra; a scale is taken in from behind a shift that is not.
+    """
+    weight = reshape(binary("Mul", reshape(w, g), reshape(s, d)), back)
+    yield rewrite(
+        conv(binary("Add", binary("Mul", x, s), c), w, b, window),
+        conv(binary("Add", x, binary("Div", c, s)), weight, b, window),
+        holds(is_scale_below_shift, fact(s), fact(c), window),
+        let(d, scale_of_columns, fact(x), fact(w), fact(s), window),
+        let(g, grouped, fact(w), window),
+        let(back, static_dims, fact(w)),
+    )

@@ -1,9 +1,9 @@
 """Gemm is MatMul and Add: transposes, factors and biases move in and out of it.
 
-    A @ B + C = Gemm(A, B, C)                               matrices; C broadcasts to their product
-    T(A) @ B = Gemm(A, B) with transA, likewise A @ T(B)
-    Gemm(T(A), B, C) = Gemm(A, B, C) with transA turned over, likewise B
-    Gemm(A, B, C) = A @ (alpha * B') + beta * C             B and, unless beta = 1, C are constants
+A @ B + C = Gemm(A, B, C)                               matrices; C broadcasts to their product
+T(A) @ B = Gemm(A, B) with transA, likewise A @ T(B)
+Gemm(T(A), B, C) = Gemm(A, B, C) with transA turned over, likewise B
+Gemm(A, B, C) = A @ (alpha * B') + beta * C             B and, unless beta = 1, C are constants
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,9 @@ def _gemm_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.fires(binary("Add", y, c))
         yield g.fires(binary("Add", c, y))
     yield g.near_miss(binary("Add", y, g.random(1, 1, 4)), why="it adds an axis")
-    yield g.near_miss(binary("Add", matmul(g.input((1, 3)), g.random(3, 4)), g.random(5, 4)), why="it adds rows")
+    yield g.near_miss(
+        binary("Add", matmul(g.input((1, 3)), g.random(3, 4)), g.random(5, 4)), why="it adds rows"
+    )
     yield g.near_miss(binary("Add", y, g.input(("M", 4))), why="its rows may be more than the product's")
     yield g.near_miss(binary("Add", matmul(g.input((2, 5, 3)), g.random(3, 4)), g.random(4)), why="a batch")
     n = matmul(g.input((2, 3), INT64), g.constant(np.ones((3, 4), np.int64)))
@@ -111,9 +113,7 @@ def _transposes_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law("gemm", numerics="reassociates", examples=_transposes_examples)
-def transposes_into_gemm(
-    a: Tensor, b: Tensor, c: Tensor, s: PyObject, u: PyObject
-) -> Iterator[Any]:
+def transposes_into_gemm(a: Tensor, b: Tensor, c: Tensor, s: PyObject, u: PyObject) -> Iterator[Any]:
     """Gemm(T(A), B, C) = Gemm(A, B, C) with transA turned over, likewise B
 
     Source: onnxoptimizer fuse_transpose_into_gemm.
@@ -125,7 +125,11 @@ def transposes_into_gemm(
 @hosted(default=False)
 def is_product(a: Fact, b: Fact, c: Fact, s: GemmSettings, turned: int, scaled: int) -> bool:
     """A Gemm with A as it is and a constant B, turned and scaled as said, whose C costs nothing to scale."""
-    if a.const or not is_float_constant(b) or (s.trans_a, s.trans_b, int(s.alpha != 1)) != (0, turned, scaled):
+    if (
+        a.const
+        or not is_float_constant(b)
+        or (s.trans_a, s.trans_b, int(s.alpha != 1)) != (0, turned, scaled)
+    ):
         return False
     return c == ABSENT or s.beta == 1 or is_float_constant(c)
 

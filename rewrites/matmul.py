@@ -37,7 +37,7 @@ from egraph_opt.types import Fact
 
 
 def _weight(w: Fact, x: Fact) -> Dims | None:
-    """The dims of a constant factor, where both factors have two axes or more and the other is no constant."""
+    """The dims of a constant factor, where both factors have two axes at least and the other one varies."""
     shape = static_shape(w)
     if shape is None or not is_float_constant(w) or len(shape) < 2 or x.const or (x.rank or 0) < 2:
         return None
@@ -57,7 +57,7 @@ def behind(op: str, w: Fact, x: Fact, c: Fact, axis: int) -> Dims | None:
 
 @hosted()
 def before(kind: str, op: str, w: Fact, x: Fact, c: Fact, axis: int) -> Dims | None:
-    """The dims in which c, which scales x along the axis (-1 or -2) that is summed, scales W along the other."""
+    """The dims in which c, which scales x along the summed axis (-1 or -2), scales W along its own."""
     shape = _weight(w, x)
     if shape is None or x.shape is None or not (is_scale(op, c) if kind == "scale" else is_shift(op, c)):
         return None
@@ -73,7 +73,12 @@ def _uniform(g: Operands, *shape: int) -> Any:
 
 
 def _behind_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for shape, weight in (((5, 3), (3, 4)), (("N", "L", 3), (3, 4)), (("N", 1, 2, 3), (2, 3, 4)), ((2, 3), (2, 3, 4))):
+    for shape, weight in (
+        ((5, 3), (3, 4)),
+        (("N", "L", 3), (3, 4)),
+        (("N", 1, 2, 3), (2, 3, 4)),
+        ((2, 3), (2, 3, 4)),
+    ):
         g = Operands(rng)
         y = matmul(g.input(shape), g.random(*weight))
         for k, c in enumerate((_uniform(g), _uniform(g, 4), _uniform(g, 1, 4))):
@@ -189,7 +194,7 @@ def is_cheaper(a: Fact, b: Fact, x: Fact) -> bool:
     if first is None or second is None or len(first) != 2 or len(second) != 2 or (x.rank or 0) < 2 or x.const:
         return False
     known = is_float_constant(a) and is_float_constant(b)
-    return known and first[0] * second[1] <= math.prod(first) + math.prod(second)
+    return known and bool(first[0] * second[1] <= math.prod(first) + math.prod(second))
 
 
 def _association_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -262,13 +267,16 @@ def _meeting_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y = g.input(("N", 2, "L", 3)), g.input(("N", 2, 3, 4))
     yield g.fires(matmul(binary("Mul", x, _uniform(g)), binary("Mul", y, _uniform(g, 1))))
-    yield g.near_miss(matmul(binary("Mul", x, _uniform(g, 3)), binary("Mul", y, _uniform(g))), why="three numbers")
+    yield g.near_miss(
+        matmul(binary("Mul", x, _uniform(g, 3)), binary("Mul", y, _uniform(g))), why="three numbers"
+    )
     yield g.near_miss(matmul(binary("Mul", x, _uniform(g)), y), why="one is scaled only")
     one = g.constant(np.float32(1))
     yield g.near_miss(matmul(binary("Mul", x, one), binary("Mul", y, _uniform(g))), why="a neutral scale")
     low = g.input((3, 3))
     yield g.near_miss(
-        matmul(binary("Mul", low, _uniform(g)), binary("Mul", y, _uniform(g, 1, 1, 1))), why="it would add an axis"
+        matmul(binary("Mul", low, _uniform(g)), binary("Mul", y, _uniform(g, 1, 1, 1))),
+        why="it would add an axis",
     )
 
 

@@ -1,8 +1,8 @@
 """Pads in front of convolutions and pooling become theirs.
 
-    Conv(Pad(x), W, b) = Conv(x, W, b) with bigger pads                 zeros
-    AveragePool(Pad(x)) = AveragePool(x) with bigger pads, counted      zeros
-    MaxPool(Pad(x)) = MaxPool(x) with bigger pads                       -inf, or anything that max never takes
+Conv(Pad(x), W, b) = Conv(x, W, b) with bigger pads                 zeros
+AveragePool(Pad(x)) = AveragePool(x) with bigger pads, counted      zeros
+MaxPool(Pad(x)) = MaxPool(x) with bigger pads                       -inf, or anything that max never takes
 """
 
 import math
@@ -75,7 +75,12 @@ def _convolution_examples(rng: np.random.Generator) -> Iterator[Example]:
     for shape, weight, window, pads in (
         (("N", 2, "L"), (3, 2, 3), ConvWindow((2,), (1, 0), (1,)), (0, 0, 1, 0, 0, 2)),
         ((1, 2, 4, 5), (2, 1, 3, 3), ConvWindow((1, 1), (0,) * 4, (2, 1), 2), (0, 0, 1, 2, 0, 0, 3, 0)),
-        ((1, 2, 3, 3, 3), (1, 2, 2, 2, 2), ConvWindow((1,) * 3, (0,) * 6, (1,) * 3), (0, 0, 1, 0, 0, 0, 0, 0, 1, 1)),
+        (
+            (1, 2, 3, 3, 3),
+            (1, 2, 2, 2, 2),
+            ConvWindow((1,) * 3, (0,) * 6, (1,) * 3),
+            (0, 0, 1, 0, 0, 0, 0, 0, 1, 1),
+        ),
     ):
         g = Operands(rng)
         padded = pad(g.input(shape), "constant", pads, 0.0)
@@ -148,15 +153,23 @@ def _maximum_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x = g.input(("N", 2, 6, "L"))
     positive = unary("Relu", (), x)
-    yield g.fires(pool("MaxPool", pad(x, "constant", _RING, -math.inf), _pooled((3, 2), (2, 2), (0, 0, 1, 0))))
+    yield g.fires(
+        pool("MaxPool", pad(x, "constant", _RING, -math.inf), _pooled((3, 2), (2, 2), (0, 0, 1, 0)))
+    )
     yield g.fires(pool("MaxPool", pad(positive, "constant", _RING, 0.0), _pooled((2, 3), (1, 2), (0,) * 4)))
     yield g.fires(pool("MaxPool", pad(positive, "constant", _RING, -1.0), _pooled((2, 3), (1, 2), (0,) * 4)))
     window = _pooled((3, 3), (2, 2), (0,) * 4)
-    yield g.near_miss(pool("MaxPool", pad(x, "constant", _RING, 0.0), window), why="elements may be less than 0")
-    yield g.near_miss(pool("MaxPool", pad(positive, "constant", _RING, 0.5), window), why="0.5 can be the maximum")
+    yield g.near_miss(
+        pool("MaxPool", pad(x, "constant", _RING, 0.0), window), why="elements may be less than 0"
+    )
+    yield g.near_miss(
+        pool("MaxPool", pad(positive, "constant", _RING, 0.5), window), why="0.5 can be the maximum"
+    )
     yield g.near_miss(pool("MaxPool", pad(positive, "edge", _RING, 0.0), window), why="pads are elements")
     thin = _pooled((1, 3), (1, 1), (0,) * 4)
-    yield g.near_miss(pool("MaxPool", pad(positive, "constant", _RING, 0.0), thin), why="windows of pads only")
+    yield g.near_miss(
+        pool("MaxPool", pad(positive, "constant", _RING, 0.0), thin), why="windows of pads only"
+    )
 
 
 @law("padding", numerics="bitwise", examples=_maximum_examples)

@@ -1,7 +1,8 @@
 """A convolution with a kernel of 1 and its neighbour are one convolution, where that multiplies less.
 
-    Conv(Conv(x, W1, b1), W2, b2) = Conv(x, W2 W1, W2 b1 + b2)      W2 has a kernel of 1
-    Conv(Conv(x, W1, b1), W2, b2) = Conv(x, W2 W1, W2 b1 + b2)      W1 has one; no bias b1 where W2 pads
+    Conv(Conv(x, W1, b1), W2, b2) = Conv(x, W2 W1, W2 b1 + b2)
+
+where W2 has a kernel of 1, or W1 has one and, if W2 pads, no bias b1.
 """
 
 import math
@@ -28,7 +29,7 @@ def is_pointwise(w: Dims, window: ConvWindow) -> bool:
 
 @hosted(default=False)
 def is_smaller(w1: Fact, b1: Fact, u1: ConvWindow, w2: Fact, b2: Fact, u2: ConvWindow, point: int) -> bool:
-    """Whether both are ungrouped convolutions of constants, `point` the one with a kernel of 1, better as one."""
+    """Ungrouped convolutions of constants, `point` (1 or 2) the one with a kernel of 1, are better as one."""
     first, second = static_shape(w1), static_shape(w2)
     if first is None or second is None or not is_float_constant(w1) or not is_float_constant(w2):
         return False
@@ -41,72 +42,105 @@ def is_smaller(w1: Fact, b1: Fact, u1: ConvWindow, w2: Fact, b2: Fact, u2: ConvW
     if point == 1 and any(u2.pads) and b1 != ABSENT:
         return False  # the first one's bias would be in its padding
     kernel = math.prod(first[2:]) * math.prod(second[2:])
-    return second[0] * first[1] * kernel <= math.prod(first) + math.prod(second)
+    return bool(second[0] * first[1] * kernel <= math.prod(first) + math.prod(second))
 
 
 @hosted()
-def matrix(w: Fact) -> Dims:
+def matrix(w: Fact) -> Dims | None:
     """[M, C * K]."""
-    shape = static_shape(w) or ()
-    return (shape[0], math.prod(shape[1:]))
+    shape = static_shape(w)
+    return None if shape is None else (shape[0], math.prod(shape[1:]))
 
 
 @hosted()
-def flat(w: Fact) -> Dims:
+def flat(w: Fact) -> Dims | None:
     """[M, C, K]."""
-    shape = static_shape(w) or ()
-    return (*shape[:2], math.prod(shape[2:]))
+    shape = static_shape(w)
+    return None if shape is None else (*shape[:2], math.prod(shape[2:]))
 
 
 @hosted()
-def joined(w1: Fact, w2: Fact) -> Dims:
+def joined(w1: Fact, w2: Fact) -> Dims | None:
     """[M2, C1, *kernel of both]."""
-    first, second = static_shape(w1) or (), static_shape(w2) or ()
+    first, second = static_shape(w1), static_shape(w2)
+    if first is None or second is None:
+        return None
     kernel = tuple(a * b for a, b in zip(first[2:], second[2:], strict=True))
     return (second[0], first[1], *kernel)
 
 
-def _examples(point: int) -> Any:
-    def examples(rng: np.random.Generator) -> Iterator[Example]:
-        def pair(g: Operands, x: Any, first: Dims, second: Dims, u1: ConvWindow, u2: ConvWindow, b: bool) -> Any:
-            bias = g.random(first[0]) if b else none()
-            return conv(conv(x, g.random(*first), bias, u1), g.random(*second), g.random(second[0]), u2)
-
-        g = Operands(rng)
-        x = g.input(("N", 4, 6, "L"))
-        wide, ring = ConvWindow((2, 1), (0, 0, 0, 0), (1, 2)), ConvWindow((1, 1), (1, 1, 1, 1), (1, 1))
-        order = slice(None, None, 1 if point == 2 else -1)
-        for b in (True, False):
-            shapes = [(5, 4, 2, 3), (3, 5, 1, 1)] if point == 2 else [(5, 4, 1, 1), (3, 5, 2, 3)]
-            yield g.fires(pair(g, x, *shapes, *[wide, PLAIN][order], b))
-        yield g.fires(pair(g, x, *shapes, *[ring, PLAIN][order], point == 2))
-        line = ConvWindow((1,), (0, 0), (1,))
-        y = g.input((2, 4, 8))
-        triple = [(5, 4, 3), (3, 5, 1)] if point == 2 else [(5, 4, 1), (3, 5, 3)]
-        yield g.fires(pair(g, y, *triple, line, line, True))
-        strided = ConvWindow((2, 2), (0,) * 4, (1, 1))
-        if point == 2:
-            yield g.near_miss(pair(g, x, (2, 4, 1, 1), (9, 2, 1, 1), PLAIN, PLAIN, True), why="a low rank is cheaper")
-            yield g.near_miss(pair(g, x, *shapes, ring, ring, True), why="the second one pads")
-        else:
-            yield g.near_miss(pair(g, x, *shapes, PLAIN, ring, True), why="the padding holds no bias")
-            yield g.near_miss(pair(g, x, *shapes, strided, PLAIN, False), why="the first one strides")
-        groups = ConvWindow((1, 1), (0,) * 4, (1, 1), 2)
-        grouped = pair(g, x, (6, 2, 1, 1), (3, 6, 2, 2), groups, PLAIN, False)
-        yield g.near_miss(grouped, why="groups")
-        varying = conv(conv(x, g.input((5, 4, 1, 1)), none(), PLAIN), g.random(3, 5, 1, 1), none(), PLAIN)
-        yield g.near_miss(varying, why="a weight is no constant")
-
-    return examples
+def _two(
+    g: Operands,
+    x: Any,
+    weights: tuple[Dims, Dims],
+    windows: tuple[ConvWindow, ConvWindow],
+    biases: str = "both",
+) -> Any:
+    """Two convolutions with biases: both, the first, the second or none."""
+    (w1, w2), (u1, u2) = weights, windows
+    b1 = g.random(w1[0]) if biases in ("both", "first") else none()
+    b2 = g.random(w2[0]) if biases in ("both", "second") else none()
+    return conv(conv(x, g.random(*w1), b1, u1), g.random(*w2), b2, u2)
 
 
-def _biased(w2: Any, b1: Any, b2: Any, flattened: PyObject) -> Any:
-    """W2 b1 + b2, the taps of W2 summed."""
-    taps = reduce("ReduceSum", reshape(w2, flattened), (2,), 0)
-    return binary("Add", matmul(taps, b1), b2)
+_WIDE, _RING = ConvWindow((2, 1), (0, 0, 0, 0), (1, 2)), ConvWindow((1, 1), (1, 1, 1, 1), (1, 1))
+_GROUPS, _LINE = ConvWindow((1, 1), (0,) * 4, (1, 1), 2), ConvWindow((1,), (0, 0), (1,))
 
 
-@law("convolution", numerics="reassociates", examples=_examples(2))
+def _near_misses(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input(("N", 4, 6, "L"))
+    low_rank = _two(g, x, ((2, 4, 1, 1), (9, 2, 1, 1)), (PLAIN, PLAIN))
+    yield g.near_miss(low_rank, why="a low rank is cheaper")
+    grouped = _two(g, x, ((6, 2, 1, 1), (3, 6, 1, 1)), (_GROUPS, PLAIN))
+    yield g.near_miss(grouped, why="groups")
+    varying = conv(conv(x, g.input((5, 4, 1, 1)), none(), PLAIN), g.random(3, 5, 1, 1), none(), PLAIN)
+    yield g.near_miss(varying, why="a weight is no constant")
+
+
+def _after_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, weights = g.input(("N", 4, 6, "L")), ((5, 4, 2, 3), (3, 5, 1, 1))
+    for biases in ("both", "first", "second", "none"):
+        yield g.fires(_two(g, x, weights, (_WIDE, PLAIN), biases))
+    yield g.fires(_two(g, x, weights, (_RING, PLAIN)))
+    yield g.fires(_two(g, g.input((2, 4, 8)), ((5, 4, 3), (3, 5, 1)), (_LINE, _LINE)))
+    yield g.near_miss(_two(g, x, weights, (PLAIN, _RING)), why="the second one pads")
+    yield from _near_misses(rng)
+
+
+def _before_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, weights = g.input(("N", 4, 6, "L")), ((5, 4, 1, 1), (3, 5, 2, 3))
+    for biases in ("both", "first", "second", "none"):
+        yield g.fires(_two(g, x, weights, (PLAIN, _WIDE), biases))
+    yield g.fires(_two(g, x, weights, (PLAIN, _RING), "second"))
+    yield g.fires(_two(g, g.input((2, 4, 8)), ((5, 4, 1), (3, 5, 3)), (_LINE, _LINE)))
+    yield g.near_miss(_two(g, x, weights, (PLAIN, _RING)), why="the padding holds no bias")
+    strided = ConvWindow((2, 2), (0,) * 4, (1, 1))
+    yield g.near_miss(_two(g, x, weights, (strided, PLAIN)), why="the first one strides")
+    yield from _near_misses(rng)
+
+
+@hosted(default=False)
+def is_absent(b: Fact) -> bool:
+    return b == ABSENT
+
+
+def _compositions(
+    left: Any, x: Any, weight: Any, w2: Any, b1: Any, b2: Any, window: Any, f2: Any, asked: tuple[Any, ...]
+) -> Iterator[Any]:
+    """One convolution with the bias W2 b1 + b2, the taps of W2 summed, by which biases there are."""
+    moved = matmul(reduce("ReduceSum", reshape(w2, f2), (2,), 0), b1)
+    flattened = let(f2, flat, fact(w2))
+    first, second = holds(is_present, fact(b1)), holds(is_present, fact(b2))
+    bare = holds(is_absent, fact(b1))
+    yield rewrite(left, conv(x, weight, binary("Add", moved, b2), window), asked, flattened, first, second)
+    yield rewrite(left, conv(x, weight, moved, window), asked, flattened, first, holds(is_absent, fact(b2)))
+    yield rewrite(left, conv(x, weight, b2, window), asked, flattened, bare)
+
+
+@law("convolution", numerics="reassociates", examples=_after_examples)
 def pointwise_after_conv(
     x: Tensor, w1: Tensor, b1: Tensor, u1: PyObject, w2: Tensor, b2: Tensor, u2: PyObject,
     m1: PyObject, m2: PyObject, f2: PyObject, d: PyObject,
@@ -123,10 +157,10 @@ def pointwise_after_conv(
         *let(m2, matrix, fact(w2)),
         *let(d, joined, fact(w1), fact(w2)),
     )
-    yield from _with_biases(left, x, weight, w2, b1, b2, u1, f2, asked)
+    yield from _compositions(left, x, weight, w2, b1, b2, u1, f2, asked)
 
 
-@law("convolution", numerics="reassociates", examples=_examples(1))
+@law("convolution", numerics="reassociates", examples=_before_examples)
 def conv_after_pointwise(
     x: Tensor, w1: Tensor, b1: Tensor, u1: PyObject, w2: Tensor, b2: Tensor, u2: PyObject,
     m1: PyObject, f2: PyObject, d: PyObject,
@@ -143,23 +177,4 @@ def conv_after_pointwise(
         *let(m1, matrix, fact(w1)),
         *let(d, joined, fact(w1), fact(w2)),
     )
-    asked_flat = (*asked, *let(f2, flat, fact(w2)))
-    yield from _with_biases(left, x, weight, w2, b1, b2, u2, f2, asked_flat)
-
-
-def _with_biases(
-    left: Any, x: Any, weight: Any, w2: Any, b1: Any, b2: Any, window: Any, f2: Any, asked: tuple[Any, ...]
-) -> Iterator[Any]:
-    """The composition by which biases there are."""
-    flattened = let(f2, flat, fact(w2))
-    first, second = holds(is_present, fact(b1)), holds(is_present, fact(b2))
-    yield rewrite(left, conv(x, weight, _biased(w2, b1, b2, f2), window), asked, flattened, first, second)
-    yield rewrite(left, conv(x, weight, b2, window), asked, flattened, holds(is_absent, fact(b1)))
-    taps = reduce("ReduceSum", reshape(w2, f2), (2,), 0)
-    only_first = (first, holds(is_absent, fact(b2)))
-    yield rewrite(left, conv(x, weight, matmul(taps, b1), window), asked, flattened, only_first)
-
-
-@hosted(default=False)
-def is_absent(b: Fact) -> bool:
-    return b == ABSENT
+    yield from _compositions(left, x, weight, w2, b1, b2, u2, f2, asked)

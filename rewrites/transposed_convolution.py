@@ -65,12 +65,13 @@ def scale_of_columns(op: str, x: Fact, w: Fact, c: Fact) -> Dims | None:
 
 
 def _windows() -> Iterator[tuple[tuple[Any, ...], Dims, ConvWindow]]:
-    """Shapes of x and W with windows; of groups ONNX's reference computes depthwise ones without bias only."""
+    """Shapes of x and W with windows; without groups, for which ONNX's reference is wrong."""
     yield ("N", 4, "L"), (4, 6, 3), ConvWindow((2,), (1, 0), (1,), 1, (1,))
     yield (1, 4, 5, 5), (4, 6, 2, 2), ConvWindow((2, 2), (0, 1, 0, 0), (1, 1))
 
 
 def _grouped_windows() -> Iterator[tuple[tuple[Any, ...], Dims, ConvWindow]]:
+    """The same and a depthwise one, of which ONNX's reference is right where there is no bias."""
     yield from _windows()
     yield (1, 6, 5, 5), (6, 1, 3, 3), ConvWindow((1, 1), (1, 1, 1, 1), (1, 1), 6)
 

@@ -52,6 +52,50 @@ def shifts_meet(x: Tensor, y: Tensor, a: Tensor, b: Tensor) -> Iterator[Any]:
 
 
 @hosted(default=False)
+def is_weight(w: Fact, c: Fact) -> bool:
+    """A constant weight, and a constant that is not 0."""
+    return w.const and c.const and c.splat != 0 and c.dtype in FLOATS
+
+
+def _summand_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y = g.input(("N", 3, 4)), g.input((3, 4))
+    shifted, image = binary("Add", x, g.random(3, 1)), g.input((1, 3, 4, 4))
+    product = conv(image, g.random(3, 3, 1, 1), g.random(3), ConvWindow((1, 1), (0,) * 4, (1, 1)))
+    for first, second, c in ((shifted, y, g.random(1)), (product, image, g.random(3, 1, 1))):
+        yield g.fires(binary("Add", binary("Add", first, second), c))
+        yield g.fires(binary("Add", binary("Add", second, first), c))
+    yield g.near_miss(binary("Add", binary("Add", x, y), g.random(1)), why="no summand takes it in")
+    yield g.near_miss(binary("Add", binary("Add", shifted, y), y), why="one constant only")
+    zero = g.constant(np.float32(0))
+    yield g.near_miss(binary("Add", binary("Add", product, image), zero), why="a neutral constant")
+
+
+@law("constants", numerics="reassociates", examples=_summand_examples)
+def shift_of_summand(
+    x: Tensor, y: Tensor, w: Tensor, b: Tensor, t: PyObject, a: Tensor, c: Tensor
+) -> Iterator[Any]:
+    """((x + c1) + y) + c2 = (x + (c1 + c2)) + y, and (Conv(x, W) + y) + c = (Conv(x, W) + c) + y
+
+    Source: algebra.
+    """
+    varies = holds(is_no_constant, fact(y))
+    may = (holds(may_combine, PyObject("Add"), fact(a), fact(c), fact(x)), varies)
+    joined = binary("Add", binary("Add", x, binary("Add", a, c)), y)
+    product = conv(x, w, b, t)
+    weight = (holds(is_weight, fact(w), fact(c)), varies)
+    moved = binary("Add", binary("Add", product, c), y)
+    for first, second in ((binary("Add", x, a), y), (y, binary("Add", x, a))):
+        yield rewrite(
+            binary("Add", binary("Add", first, second), c), joined, may, holds(is_no_constant, fact(y))
+        )
+    for first, second in ((product, y), (y, product)):
+        yield rewrite(
+            binary("Add", binary("Add", first, second), c), moved, weight, holds(is_no_constant, fact(y))
+        )
+
+
+@hosted(default=False)
 def may_distribute(k: Fact, c: Fact, s: Fact, x: Fact) -> bool:
     """Constants k, c and s of floats, s not neutral, c * s no bigger than one of them."""
     first, second = static_shape(c), static_shape(s)

@@ -20,7 +20,7 @@ from egraph_opt.law_testing import Operands, listed
 from egraph_opt.operators import binary, cast, concat, slice_, unary
 from egraph_opt.operators.views import Slices
 from egraph_opt.rewrites.slice import Entry, beside, dim_at, entry_of
-from egraph_opt.terms import Tensor, Tensors, cons, fact, nil
+from egraph_opt.terms import Tensor, Tensors, cons, fact, facts, nil
 from egraph_opt.types import Fact
 
 Bounds = tuple[int, int | None, int]
@@ -33,9 +33,30 @@ NOTHING: Bounds = (0, 0, 1)
 # --- slices of concatenations ---------------------------------------------------------------------------
 
 
+# What the host computes becomes a key of a join only by way of a table: egglog computes last.
+@egglog.function(egg_fn="slice_first", merge=lambda old, new: old)
+def first(xs: Tensors, axis: PyObject, spec: PyObject) -> PyObject:
+    """The number of the first operand of a concatenation that a slice touches."""
+
+
+@egglog.function(egg_fn="slice_bounds", merge=lambda old, new: old)
+def from_first(xs: Tensors, axis: PyObject, spec: PyObject) -> PyObject:
+    """The bounds of a slice of a concatenation, counted from that operand on."""
+
+
+@egglog.function(egg_fn="slice_tail", merge=lambda old, new: old)
+def tail(xs: Tensors, count: PyObject) -> Tensors:
+    """A list without its first elements; filled for lists whose concatenation somebody slices."""
+
+
 @egglog.function(egg_fn="slice_wanted")
 def wanted(xs: Tensors, axis: PyObject, bounds: PyObject) -> egglog.Unit:
-    """Somebody slices the concatenation of this list."""
+    """Somebody slices the concatenation of this list, or of one that ends with it."""
+
+
+@egglog.function(egg_fn="slice_behind", merge=lambda old, new: old)
+def behind(xs: Tensors, axis: PyObject, bounds: PyObject) -> PyObject:
+    """The bounds of what is wanted of a list behind its first element."""
 
 
 @egglog.function(egg_fn="slice_cut", merge=lambda old, new: old)
@@ -43,7 +64,6 @@ def cut(xs: Tensors, axis: PyObject, bounds: PyObject) -> Tensors:
     """The parts that the slice of a concatenation is the concatenation of."""
 
 
-@hosted()
 def bounds_along(spec: Slices, axis: int) -> Bounds | None:
     """What a slice takes of the axis of a concatenation, if it counts from the front, upwards."""
     for entry in spec:
@@ -66,6 +86,31 @@ def cut_here(bounds: Bounds, axis: int, x: Fact) -> tuple[range, int, Bounds] | 
     if step > 1 and here:
         return None
     return here, dim, (following, None if end is None else end - dim, step)
+
+
+@hosted()
+def first_touched(spec: Slices, axis: int, xs: tuple[Fact, ...]) -> int | None:
+    """Which operand of a concatenation is the first that a slice takes something of."""
+    bounds = bounds_along(spec, axis)
+    for k, x in enumerate(xs):
+        found = None if bounds is None else cut_here(bounds, axis, x)
+        if found is None or found[0]:
+            return None if found is None else k
+        bounds = found[2]
+    return None
+
+
+@hosted()
+def bounds_from(spec: Slices, axis: int, xs: tuple[Fact, ...], first: int) -> Bounds | None:
+    """The bounds of a slice of a concatenation, counted from where its `first` operand begins."""
+    bounds = bounds_along(spec, axis)
+    skipped = sum(dim_at(x, axis) for x in xs[:first])  # type: ignore[misc]
+    return None if bounds is None else (bounds[0] - skipped, bounds[1] and bounds[1] - skipped, bounds[2])
+
+
+@hosted()
+def next_count(count: int) -> int:
+    return count + 1
 
 
 @hosted()
@@ -92,7 +137,7 @@ def takes_none(bounds: Bounds, axis: int, x: Fact) -> bool:
 @hosted()
 def bounds_after(bounds: Bounds, axis: int, x: Fact) -> Bounds | None:
     found = cut_here(bounds, axis, x)
-    return None if found is None else found[2]
+    return None if found is None or bounds in (WHOLE, NOTHING) else found[2]
 
 
 def _concat_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -126,25 +171,31 @@ def _concat_examples(rng: np.random.Generator) -> Iterator[Example]:
 @law("slice", numerics="bitwise", examples=_concat_examples)
 def of_concat(
     x: Tensor, y: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: PyObject, s: PyObject, b: PyObject,
-    n: PyObject, p: PyObject, o: PyObject,
+    k: PyObject, n: PyObject, p: PyObject, o: PyObject, zs: Tensors,
 ) -> Iterator[Any]:  # fmt: skip
     """Slice(Concat(xs)) = Concat(Slice(x) of the x that it touches)
 
     Source: TASO.
     """
-    sliced = (eq(y).to(slice_(concat(xs, a), s)), let(b, bounds_along, s, a))
-    yield closure(*sliced, then=wanted(xs, a, b))
-    at_first = (wanted(xs, a, b), eq(xs).to(cons(x, rest)))
-    yield closure(*at_first, let(n, bounds_after, b, a, fact(x)), then=wanted(rest, a, n))
+    sliced = eq(y).to(slice_(concat(zs, a), s))
+    start = (set_(first(zs, a, s)).to(k), set_(tail(zs, PyObject(0))).to(zs))
+    yield closure(sliced, let(k, first_touched, s, a, facts(zs)), then=start)
+    later = (eq(cons(x, rest)).to(tail(zs, k)), let(n, next_count, k))
+    yield closure(*later, then=set_(tail(zs, n)).to(rest))
+    touched = (sliced, eq(k).to(first(zs, a, s)), eq(xs).to(tail(zs, k)))
+    ask = (set_(from_first(zs, a, s)).to(b), wanted(xs, a, b))
+    yield closure(*touched, let(b, bounds_from, s, a, facts(zs), k), then=ask)
+    walk = (wanted(xs, a, b), eq(xs).to(cons(x, rest)), let(n, bounds_after, b, a, fact(x)))
+    yield closure(*walk, then=(set_(behind(xs, a, b)).to(n), wanted(rest, a, n)))
     yield closure(wanted(xs, a, PyObject(WHOLE)), then=set_(cut(xs, a, PyObject(WHOLE))).to(xs))
     yield closure(wanted(xs, a, PyObject(NOTHING)), then=set_(cut(xs, a, PyObject(NOTHING))).to(nil()))
-    after = (*at_first, let(n, bounds_after, b, a, fact(x)), eq(ys).to(cut(rest, a, n)))
+    after = (eq(xs).to(cons(x, rest)), eq(n).to(behind(xs, a, b)), eq(ys).to(cut(rest, a, n)))
     yield closure(
         *after, let(p, part_here, b, a, fact(x)), then=set_(cut(xs, a, b)).to(cons(slice_(x, p), ys))
     )
     yield closure(*after, holds(takes_all, b, a, fact(x)), then=set_(cut(xs, a, b)).to(cons(x, ys)))
     yield closure(*after, holds(takes_none, b, a, fact(x)), then=set_(cut(xs, a, b)).to(ys))
-    found = (*sliced, eq(ys).to(cut(xs, a, b)), let(o, beside, s, a))
+    found = (*touched, eq(b).to(from_first(zs, a, s)), eq(ys).to(cut(xs, a, b)), let(o, beside, s, a))
     one, several = eq(ys).to(cons(x, nil())), (eq(ys).to(cons(x, rest)), ne(rest).to(nil()))
     yield rule(*found, one, eq(o).to(PyObject(())), then=Equal(y, x))
     yield rule(*found, one, ne(o).to(PyObject(())), then=Equal(y, slice_(x, o)))

@@ -6,6 +6,7 @@ One rule per declared operator calls the operator's inference on the facts of it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +16,7 @@ from egglog import PyObject, eq, i64, rule, set_, union, var
 from egraph_opt.host import hosted
 from egraph_opt.inference import infer_node
 from egraph_opt.operators import Literal, OnnxForm, literal_fact, operators, output
-from egraph_opt.operators.declaration import Operator, operator_named
+from egraph_opt.operators.declaration import Earlier, Operator, Step, operator_named
 from egraph_opt.terms import (
     Bundle,
     Tensor,
@@ -56,12 +57,23 @@ def infer_operator(name: str, opset: int, attributes: tuple[Any, ...], operands:
         return UNKNOWN
     if declared.infer is not None:
         return declared.infer(opset, attributes, operands)
+    if declared.expand is not None:
+        return (*operands[:1], *infer_steps(declared.expand(attributes), opset, operands))[-1]
     if declared.form is None:
         return UNKNOWN
     form = declared.form(opset, attributes, operands)
     if form is None:
         return UNKNOWN
     return infer_node(form.op_type, form.domain, form.attributes, form_facts(form, operands), 1, opset)[0]
+
+
+def infer_steps(steps: Sequence[Step], opset: int, operands: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    """The facts of what the steps of a pseudo-operator compute."""
+    found: list[Fact] = []
+    for step in steps:
+        given = tuple(found[k.step] if isinstance(k, Earlier) else operands[k] for k in step.operands)
+        found.append(infer_operator(step.operator, opset, step.attributes, given))
+    return tuple(found)
 
 
 @hosted(default=UNKNOWN)
@@ -147,7 +159,7 @@ def analysis_rules() -> list[Any]:
     for declared in operators().values():
         if declared.name == "output":
             continue
-        if declared.form is not None or declared.infer is not None:
+        if declared.form is not None or declared.infer is not None or declared.expand is not None:
             rules.append(_analysis_rule(declared))
     return rules
 

@@ -94,6 +94,20 @@ def constants_of(graph: ir.Graph, ir_version: int, outer: Constants) -> Constant
     return Constants(tensors)
 
 
+def constant_bytes(graph: ir.Graph) -> int:
+    """Bytes of the initializers and Constant nodes of a graph and its bodies."""
+    total = 0
+    pending = [graph]
+    while pending:
+        current = pending.pop()
+        total += sum(v.const_value.nbytes for v in current.initializers.values() if v.const_value is not None)
+        for node in current:
+            tensor = constant_of_node(node)
+            total += 0 if tensor is None else tensor.nbytes
+            pending.extend(bodies(node))
+    return total
+
+
 def byte_size(fact: Fact) -> int | None:
     """Bytes of a tensor of known static type."""
     if not fact.is_static or fact.dtype <= 0 or fact.dtype == ir.DataType.STRING:

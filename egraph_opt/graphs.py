@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 import onnx
 import onnx_ir as ir
@@ -76,3 +76,37 @@ def _draws(node: ir.Node) -> bool:
 def is_deterministic(node: ir.Node) -> bool:
     """Whether equal operands give equal outputs: no random operator or unknown domain in it or its bodies."""
     return not _draws(node) and not any(_draws(inner) for inner in nodes_within(node))
+
+
+def same_graph(a: ir.Graph, b: ir.Graph) -> bool:
+    """Whether two graphs have the same nodes on values of the same names, in whatever order.
+
+    Names of nodes and of outputs that nobody uses do not count, and initializers go by their names.
+    """
+    pending = [(a, b)]
+    while pending:
+        left, right = pending.pop()
+        if [v.name for v in left.outputs] != [v.name for v in right.outputs] or len(left) != len(right):
+            return False
+        nodes = {_signature(node): node for node in right}
+        for node in left:
+            other = nodes.get(_signature(node))
+            if other is None:
+                return False
+            pending.extend(zip(bodies(node), bodies(other), strict=True))
+    return True
+
+
+def _signature(node: ir.Node) -> Hashable:
+    """What a node computes, its bodies apart, and for whom."""
+    attributes = []
+    for name in sorted(node.attributes):
+        attribute = node.attributes[name]
+        kind = attribute.type
+        if attribute.is_ref() or kind not in (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS):
+            attributes.append((name, ir.to_proto(attribute).SerializeToString(deterministic=True)))
+        else:
+            attributes.append((name, b"GRAPHS" if kind == ir.AttributeType.GRAPHS else b"GRAPH"))
+    used = tuple(v.name if v.uses() or v.is_graph_output() else None for v in node.outputs)
+    inputs = tuple(None if v is None else v.name for v in node.inputs)
+    return (node.op_identifier(), inputs, used, tuple(attributes))

@@ -25,6 +25,7 @@ from onnx.reference import ReferenceEvaluator
 
 from egraph_opt import symbolic
 from egraph_opt.analysis import infer_operator
+from egraph_opt.cost import CostModel, NodeView
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import extract
 from egraph_opt.folding import Constants
@@ -32,7 +33,7 @@ from egraph_opt.inference import tensor_fact
 from egraph_opt.law import Example, Law, select
 from egraph_opt.lowering import Lowered, Term
 from egraph_opt.operators import leaf, operators
-from egraph_opt.pricing import Prices, original_choice, problem_of
+from egraph_opt.pricing import Prices, original_choice, price, problem_of
 from egraph_opt.rebuilding import Choice, rebuild_graph
 from egraph_opt.naming import Namer
 from egraph_opt.saturation import saturate_terms
@@ -189,7 +190,11 @@ def _alternatives(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> list[
     found = []
     for owner in dict.fromkeys((root, *snapshot.term_classes.tolist())):
         for node in np.flatnonzero(snapshot.node_class == owner).tolist():
-            if node == root_node or not np.isfinite(prices.cost[node]) or (owner != root and node in original):
+            if (
+                node == root_node
+                or not np.isfinite(prices.cost[node])
+                or (owner != root and node in original)
+            ):
                 continue
             cost = prices.cost.copy()
             cost[(snapshot.node_class == owner) & (np.arange(snapshot.n_nodes) != node)] = np.inf
@@ -205,11 +210,21 @@ def _alternatives(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> list[
     return found
 
 
-def _prices(lowered: Lowered, snapshot: Snapshot) -> Prices:
-    from egraph_opt.cost import cost_model
-    from egraph_opt.pricing import price
+class _EveryNode(CostModel):
+    """1 for every node, so that all can be chosen, pseudo-operators as well."""
 
-    return price(lowered, snapshot, cost_model("nodes"), {}, [], 1 << 30)
+    name = "every-node"
+    unit = "nodes"
+
+    def __init__(self) -> None:
+        self.pseudo_operators = frozenset(operators())
+
+    def cost(self, node: NodeView) -> float:
+        return 1.0 + node.body_cost
+
+
+def _prices(lowered: Lowered, snapshot: Snapshot) -> Prices:
+    return price(lowered, snapshot, _EveryNode(), {}, [], 1 << 30)
 
 
 def check_example(entry: Law, example: Example, opset: int = 17) -> int:
@@ -218,7 +233,11 @@ def check_example(entry: Law, example: Example, opset: int = 17) -> int:
     Raises:
         AssertionError: the law did not fire, or fired on a near-miss, or a side computes something else.
     """
-    laws = tuple(law for law in select([entry.ruleset, *_rulesets(entry.partners)]) if law.key in (entry.key, *entry.partners))
+    laws = tuple(
+        law
+        for law in select([entry.ruleset, *_rulesets(entry.partners)])
+        if law.key in (entry.key, *entry.partners)
+    )
     lowered = lower_example(example, opset)
     snapshot, report = saturate_terms(
         lowered, laws, dict(example.limits), nodes=5000, rounds=3, seconds=60, strict=True
@@ -230,7 +249,9 @@ def check_example(entry: Law, example: Example, opset: int = 17) -> int:
     assert matched > 0, f"{entry.key} did not fire: {example.term}"
     prices = _prices(lowered, snapshot)
     alternatives = _alternatives(lowered, snapshot, prices)
-    assert alternatives, f"{entry.key} fired and added nothing that can be written to the class of {example.term}"
+    assert alternatives, (
+        f"{entry.key} fired and added nothing that can be written to the class of {example.term}"
+    )
     original = _model(Choice(lowered, snapshot, original_choice(snapshot, prices), prices.computed), opset)
     for alternative in alternatives:
         compare(original, _model(alternative, opset), entry.numerics == "bitwise")
@@ -259,7 +280,9 @@ def _run(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> np.ndarray[Any, An
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
     return np.asarray(session.run(None, dict(feeds))[0])
 
 
@@ -283,11 +306,15 @@ def compare(original: onnx.ModelProto, rewritten: onnx.ModelProto, bitwise: bool
         doubled = [_in_float64(m) for m in (original, rewritten)]
         wide = {k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in feeds.items()}
         x, y = (np.asarray(ReferenceEvaluator(m).run(None, wide)[0]) for m in doubled)
-        if x.shape != a.shape or y.shape != b.shape:  # ONNX's reference has faults of its own: GlobalMaxPool of rank 3, say
+        if (
+            x.shape != a.shape or y.shape != b.shape
+        ):  # ONNX's reference has faults of its own: GlobalMaxPool of rank 3, say
             continue
         if np.issubdtype(x.dtype, np.floating):
             # Constants that were folded have been rounded to float32 once.
-            np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6 * (1 + float(np.nanmax(np.abs(x), initial=0))))
+            np.testing.assert_allclose(
+                x, y, rtol=1e-5, atol=1e-6 * (1 + float(np.nanmax(np.abs(x), initial=0)))
+            )
         else:
             np.testing.assert_array_equal(x, y)
 

@@ -8,37 +8,30 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import onnx
 import onnx_ir as ir
 
+from egraph_opt.accounting import Account, report_of, report_unchanged
 from egraph_opt.cost import CostModel, cost_model, default_points
 from egraph_opt.errors import LimitsError, VerificationError
-from egraph_opt.folding import Constants
-from egraph_opt.law import select
+from egraph_opt.folding import Constants, constant_bytes
+from egraph_opt.inlining import Inliner
+from egraph_opt.law import all_laws, select
+from egraph_opt.lowering import Lowered
 from egraph_opt.model_io import LoadedModel, ModelSource, read_model, to_proto, write_model, write_original
 from egraph_opt.rebuilding import rebuild_model
-from egraph_opt.regions import Extracted, Region, Setting, extract_region, saturate_region
-from egraph_opt.report import (
-    CostReport,
-    NodesReport,
-    OperatorCount,
-    Report,
-    RewriteReport,
-    SaturationReport,
-    nodes_of,
-)
-from egraph_opt.lowering import Lowered
-from egraph_opt.saturation import SaturationReport as Saturation
-from egraph_opt.saturation import saturate_terms
+from egraph_opt.regions import Region, Setting, extract_region, saturate_region
+from egraph_opt.report import NodeCount, Report, nodes_of
+from egraph_opt.saturation import SaturationReport, saturate_terms
 from egraph_opt.snapshot import Snapshot
 from egraph_opt.storage import Stored, read_saturated, write_saturated
-from egraph_opt.verification import Verification, verify
+from egraph_opt.verification import SKIPPED
+from egraph_opt.verification import verify as check_outputs
 
 Progress = Callable[[str, float | None], None]
 
@@ -116,10 +109,18 @@ class Result:
 
 @dataclass(frozen=True)
 class Saturated:
-    """A model whose e-graph is saturated: ready to be priced and extracted, any number of times."""
+    """A model whose e-graph is saturated: ready to be priced and extracted, any number of times.
+
+    Attributes:
+        region: the saturated graph, or None where nothing can be done, for the `reason` given.
+        counts: the nodes of the model as it came.
+        constant_bytes: of all its constants.
+    """
 
     loaded: LoadedModel
     region: Region | None
+    counts: NodeCount
+    constant_bytes: int
     limits: Limits
     target_limits: Mapping[str, int]
     seconds: Mapping[str, float]
@@ -157,11 +158,13 @@ class Saturated:
         Raises:
             ModelReadError: it is no such file, or the model is not where it was.
         """
+        all_laws()  # they bring operators of their own
         stored = read_saturated(path)
         if stored.model is not None:
             loaded = read_model(onnx.load_from_string(stored.model))
         else:
             loaded = read_model(str(stored.path))
+        counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
         header = stored.header
         limits = Limits(**header["limits"])
         snapshots = iter(stored.regions)
@@ -171,6 +174,8 @@ class Saturated:
         return Saturated(
             loaded,
             region,
+            counts,
+            size,
             limits,
             header["target_limits"],
             header["seconds"],
@@ -198,144 +203,63 @@ class Saturated:
         model = cost_model(cost)
         clock = _Clock(progress)
         if self.region is None:
-            return _unchanged(self.loaded, model, self.reason, dict(self.seconds), self.warnings)
+            account = Account(model, {}, self.counts, SKIPPED, self.seconds, self.warnings)
+            proto = _original_proto(self.loaded)
+            return Result(proto, report_unchanged(account, self.reason), self.loaded, None)
         points = default_points(self.region.inputs, given=_sizes(assume))
-        extracted = extract_region(
-            self.region,
-            model,
-            points,
-            extractor=extractor,
-            iterations=self.limits.solver_iterations,
-            seconds=self.limits.seconds,
-            fold_bytes=self.limits.fold_bytes,
-            seed=seed,
-            clock=clock,
-        )
-        clock("rebuild")
-        rebuilt = rebuild_model(extracted.choice, self.loaded.model)
+        # Each constant may grow a little; where that adds up to too much, none may.
+        for fold_bytes in (self.limits.fold_bytes, 0):
+            extracted = extract_region(
+                self.region,
+                model,
+                points,
+                extractor=extractor,
+                iterations=self.limits.solver_iterations,
+                seconds=self.limits.seconds,
+                fold_bytes=fold_bytes,
+                seed=seed,
+                clock=clock,
+            )
+            clock("rebuild")
+            rebuilt = rebuild_model(extracted.choice, self.loaded.model)
+            if constant_bytes(rebuilt.graph) - self.constant_bytes <= self.limits.fold_bytes:
+                break
         proto = to_proto(rebuilt, self.loaded)
         clock("verify")
-        verdict = Verification("skipped")
-        if verify:
-            verdict = _verify(self.loaded, proto, seed, assume)
+        verdict = check_outputs(self.loaded.runnable(), proto, seed=seed, assume=assume) if verify else SKIPPED
         clock("")
         warnings = list(self.warnings)
         if verdict.status == "not_comparable":
             warnings.append(f"not compared with the original: {verdict.detail}")
-        seconds = {**self.seconds, **clock.seconds}
         if verdict.status == "failed":
             if strict:
                 raise VerificationError(f"{self.loaded.source}: {verdict.detail}")
             warnings.append(f"the optimized model was wrong and is not used: {verdict.detail}")
-            result = _unchanged(self.loaded, model, verdict.detail, seconds, tuple(warnings), "fallback")
-            report = _report(self, model, extracted, self.loaded.model, verdict, seconds, warnings, "fallback")
-            return Result(result.model, report, self.loaded, None)
-        report = _report(self, model, extracted, rebuilt, verdict, seconds, warnings, "optimized")
-        if report.nodes.after == report.nodes.before and not any(rule.used for rule in report.rewrites):
-            report = replace(report, status="unchanged", reason="nothing cheaper was found")
+        account = Account(model, points, self.counts, verdict, {**self.seconds, **clock.seconds}, warnings)
+        report = report_of(account, self.region, extracted, rebuilt)
+        if report.status == "fallback":
+            return Result(_original_proto(self.loaded), report, self.loaded, None)
         return Result(proto, report, self.loaded, rebuilt)
 
 
 def _sizes(assume: Mapping[str, Any] | None) -> dict[str, int]:
-    """The assumptions that give a symbolic dim one size."""
-    return {name: value for name, value in (assume or {}).items() if isinstance(value, int)}
-
-
-def _verify(
-    loaded: LoadedModel, proto: onnx.ModelProto, seed: int, assume: Mapping[str, Any] | None
-) -> Verification:
-    return verify(loaded.runnable(), proto, seed=seed, assume=assume)
-
-
-def _unchanged(
-    loaded: LoadedModel,
-    model: CostModel,
-    reason: str,
-    seconds: Mapping[str, float],
-    warnings: tuple[str, ...],
-    status: str = "unchanged",
-) -> Result:
-    proto = _original_proto(loaded)
-    counts = nodes_of(loaded.model)
-    nodes = NodesReport(counts.file, counts.file, counts.runtime, counts.runtime)
-    report = Report(
-        status=status,
-        reason=reason,
-        cost=CostReport(model.name, model.unit, 0.0, 0.0),
-        nodes=nodes,
-        seconds=seconds,
-        warnings=warnings,
-    )
-    return Result(proto, report, loaded, None)
+    """The assumptions that give a symbolic dim one size: a number, or a range of one."""
+    sizes = {}
+    for name, value in (assume or {}).items():
+        low, high = (value, value) if isinstance(value, int) else value
+        if low == high:
+            sizes[name] = int(low)
+    return sizes
 
 
 def _original_proto(loaded: LoadedModel) -> onnx.ModelProto:
+    """The model as it came, in a copy of its own."""
     original = loaded.runnable()
-    return onnx.load(str(original)) if isinstance(original, Path) else original
-
-
-def _report(
-    saturated: Saturated,
-    model: CostModel,
-    extracted: Extracted,
-    written: ir.Model,
-    verdict: Verification,
-    seconds: Mapping[str, float],
-    warnings: list[str],
-    status: str,
-) -> Report:
-    region = saturated.region
-    assert region is not None
-    before, after = nodes_of(saturated.loaded.model), nodes_of(written)
-    regions = region.walk()
-    solution = extracted.solution
-    names = sorted({*before.operators, *after.operators})
-    reason = verdict.detail if status == "fallback" else ""
-    return Report(
-        status=status,
-        reason=reason,
-        cost=CostReport(
-            model.name,
-            model.unit,
-            extracted.before,
-            extracted.before if status == "fallback" else solution.cost,
-            solution.lower_bound,
-            solution.gap,
-        ),
-        nodes=NodesReport(before.file, after.file, before.runtime, after.runtime),
-        saturation=SaturationReport(
-            rounds=max(r.saturation.rounds for r in regions),
-            nodes=sum(r.saturation.nodes for r in regions),
-            classes=sum(r.saturation.classes for r in regions),
-            stop=next((r.saturation.stop for r in regions if r.saturation.stop != "saturated"), "saturated"),
-        ),
-        rewrites=_rewrites(regions, extracted),
-        verification=verdict,
-        seconds=seconds,
-        warnings=tuple(warnings),
-        operators={
-            name: OperatorCount(before.operators.get(name, 0), after.operators.get(name, 0)) for name in names
-        },
-    )
-
-
-def _rewrites(regions: list[Region], extracted: Extracted) -> tuple[RewriteReport, ...]:
-    """Per law how often it matched, and how many chosen nodes it made."""
-    matches: Counter[str] = Counter()
-    used: Counter[str] = Counter()
-    for region in regions:
-        matches.update(region.saturation.matches)
-    for part in extracted.walk():
-        snapshot = part.choice.snapshot
-        for node in part.solution.choice[part.solution.choice >= 0].tolist():
-            if snapshot.made_by[node] > 0:
-                used[snapshot.laws[int(snapshot.made_by[node]) - 1]] += 1
-    rows = []
-    for key in sorted(matches):
-        if matches[key] or used[key]:
-            ruleset, name = key.rsplit(".", 1)
-            rows.append(RewriteReport(ruleset, name, matches[key], used[key]))
-    return tuple(rows)
+    if isinstance(original, Path):
+        return onnx.load(str(original))
+    proto = onnx.ModelProto()
+    proto.CopyFrom(original)
+    return proto
 
 
 def saturate(
@@ -368,11 +292,12 @@ def saturate(
     clock("load")
     loaded = read_model(model)
     warnings = list(loaded.warnings)
+    counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
     if loaded.unsupported is not None:
         clock("")
-        return Saturated(loaded, None, limits, target_limits, clock.seconds, tuple(warnings), loaded.unsupported)
+        return Saturated(loaded, None, counts, size, limits, target_limits, clock.seconds, tuple(warnings), loaded.unsupported)
 
-    def run_laws(lowered: Lowered) -> tuple[Snapshot, Saturation]:
+    def run_laws(lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
         return saturate_terms(
             lowered,
             laws,
@@ -385,13 +310,13 @@ def saturate(
 
     region = _region(loaded, limits, run_laws, warnings, clock)
     clock("")
-    return Saturated(loaded, region, limits, target_limits, clock.seconds, tuple(warnings))
+    return Saturated(loaded, region, counts, size, limits, target_limits, clock.seconds, tuple(warnings))
 
 
 def _region(
     loaded: LoadedModel,
     limits: Limits,
-    saturate_one: Callable[[Lowered], tuple[Snapshot, Saturation]],
+    saturate_one: Callable[[Lowered], tuple[Snapshot, SaturationReport]],
     warnings: list[str],
     clock: Callable[[str], None],
 ) -> Region:
@@ -406,6 +331,7 @@ def _region(
         ir_version=loaded.ir_version,
         functions=loaded.model.functions,
         fold_bytes=limits.fold_bytes,
+        inliner=Inliner(loaded.model.graph),
         saturate=saturate_one,
         warn=warn,
         clock=clock,

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import onnx_ir as ir
 
-from egraph_opt.analysis import form_facts
+from egraph_opt.analysis import form_facts, infer_operator
 from egraph_opt.cost import CostModel, NodeView, bind
+from egraph_opt.erasing import erase, is_pseudo
 from egraph_opt.extraction import Problem
 from egraph_opt.folding import byte_size
 from egraph_opt.inference import attributes_of
 from egraph_opt.lowering import Lowered
-from egraph_opt.operators.declaration import OnnxForm, operator_named
+from egraph_opt.operators.declaration import Earlier, OnnxForm, operator_named
 from egraph_opt.snapshot import Snapshot
 from egraph_opt.types import ABSENT, UNKNOWN, Fact
 
@@ -78,7 +79,12 @@ class _Pricer:
         name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
         if name == "opaque":
             return self._kept(attributes[0], operands, self.results(node))
-        form = operator_named(name).form
+        declared = operator_named(name)
+        if declared.expand is not None and (
+            name not in self.model.pseudo_operators or not self._can_erase(node, operands)
+        ):
+            return math.inf
+        form = declared.form
         written = None if form is None else form(self.lowered.opset, attributes, operands)
         if written is not None:
             return self._view(written, form_facts(written, operands), self.results(node))
@@ -88,6 +94,23 @@ class _Pricer:
         return self._cost(
             source[0].op_type, source[0].domain, attributes_of(source[0]), operands, self.results(node)
         )
+
+    def _can_erase(self, node: int, operands: tuple[Fact, ...]) -> bool:
+        """Whether every step of a pseudo-operator can be written in the model's opset."""
+        known: list[Fact] = []
+        for part in erase(self.snapshot, node):
+            step = part.step
+            given = tuple(known[k.step] if isinstance(k, Earlier) else operands[k] for k in step.operands)
+            known.append(infer_operator(step.operator, self.lowered.opset, step.attributes, given))
+            form = operator_named(step.operator).form
+            as_it_was = part.node in self.original and self.original[part.node][1]
+            if (
+                step.operator not in FREE
+                and not as_it_was
+                and (form is None or form(self.lowered.opset, step.attributes, given) is None)
+            ):
+                return False
+        return True
 
     def _kept(self, key: int, operands: tuple[Fact, ...], results: tuple[Fact, ...]) -> float:
         node = self.lowered.kept[key]
@@ -162,7 +185,8 @@ def constant_nodes(snapshot: Snapshot, fold_bytes: int) -> npt.NDArray[np.int32]
     ready: list[int] = []
     for k in range(snapshot.n_nodes):
         fact = snapshot.facts[int(snapshot.node_class[k])]
-        if not fact.const or snapshot.operator[k] in ("opaque", "output", "split", "none"):
+        name = snapshot.operator[k]
+        if not fact.const or name in ("opaque", "output", "split", "none") or is_pseudo(name):
             continue
         operands = {c for c in snapshot.children(k) if snapshot.facts[c] != ABSENT}
         if operands and not _may_fold(fact, [snapshot.facts[c] for c in operands], fold_bytes):
@@ -222,3 +246,22 @@ def original_choice(snapshot: Snapshot, prices: Prices) -> npt.NDArray[np.int32]
     for node in snapshot.term_node[::-1]:
         choice[snapshot.node_class[node]] = node
     return np.where(prices.computed >= 0, prices.computed, choice).astype(np.int32)
+
+
+def compiled_problem(
+    snapshot: Snapshot, prices: Prices, problem: Problem, original: npt.NDArray[np.int32]
+) -> Problem | None:
+    """What is left to choose for the original graph: which pseudo-operators stand for its e-nodes.
+
+    None where no pseudo-operators stand for e-nodes of `original` alone.
+    """
+    own = np.zeros(snapshot.n_nodes, dtype=bool)
+    own[original[original >= 0]] = True
+    allowed = own.copy()
+    for k, name in enumerate(snapshot.operator):
+        if is_pseudo(name) and np.isfinite(prices.cost[k]):
+            parts = erase(snapshot, k)
+            allowed[k] = bool(parts) and all(part.node >= 0 and own[part.node] for part in parts)
+    if not (allowed & ~own).any():
+        return None
+    return replace(problem, cost=np.where(allowed, problem.cost, np.inf))

@@ -11,14 +11,16 @@ import numpy as np
 import numpy.typing as npt
 import onnx_ir as ir
 
+from egraph_opt.analysis import infer_steps
+from egraph_opt.erasing import Erased, erase, is_pseudo
 from egraph_opt.evaluation import evaluate_form, is_float, literal_array, rounded
 from egraph_opt.graphs import captured_values
 from egraph_opt.lowering import Lowered
 from egraph_opt.naming import Namer
-from egraph_opt.operators.declaration import Literal, OnnxForm, operator_named
+from egraph_opt.operators.declaration import Earlier, Literal, OnnxForm, operator_named
 from egraph_opt.pricing import original_nodes
 from egraph_opt.snapshot import Snapshot
-from egraph_opt.types import ABSENT
+from egraph_opt.types import ABSENT, CLASH, Fact, meet
 
 SPLAT_BYTES = 1024
 """Constants with one value in every element are written as ConstantOfShape above this size."""
@@ -54,6 +56,7 @@ class _Rebuilder:
         self.bundles: dict[int, ir.Node] = {}
         self.arrays: dict[int, np.ndarray[Any, Any]] = {}
         self.literals: dict[Any, ir.Value] = {}
+        self.erased: dict[int, Fact] = {}
         self.of_leaf: dict[ir.Value, ir.Value] = {}
         self.original = original_nodes(self.lowered, self.snapshot)
         self.names = self._original_names()
@@ -106,10 +109,17 @@ class _Rebuilder:
                 doc_string=original.doc_string,
                 metadata_props=dict(original.metadata_props),
             )
-        fact = self.snapshot.facts[owner]
+        return self._inner_value(self._fact(owner), stem)
+
+    def _inner_value(self, fact: Fact, stem: str) -> ir.Value:
+        """A value under a new name."""
         kind = ir.TensorType(ir.DataType(fact.dtype)) if fact.dtype > 0 else None
         shape = ir.Shape(fact.shape) if fact.is_static and kind else None  # type: ignore[arg-type]
         return ir.Value(name=self.namer.fresh(stem), type=kind, shape=shape)
+
+    def _fact(self, owner: int) -> Fact:
+        """What is known of a class's value as it is written: pseudo-operators may have types of their own."""
+        return self.erased.get(owner, self.snapshot.facts[owner])
 
     def _leaf(self, owner: int, index: int) -> ir.Value:
         value = self.lowered.leaves[index]
@@ -262,7 +272,8 @@ class _Rebuilder:
 
     def run(self) -> ir.Graph:
         for owner in self._order():
-            self._write(owner)
+            if owner not in self.values:  # an erased pseudo-operator may have needed it before
+                self._write(owner)
         outputs = self._outputs()
         self._drop_dead(outputs)
         graph = self.lowered.graph
@@ -295,8 +306,10 @@ class _Rebuilder:
             self.values[owner] = value
         elif name == "opaque":
             self._write_kept(owner, node, attributes[0])
+        elif is_pseudo(name):
+            self._erase(owner, node)
         else:
-            self._write_structured(owner, node)
+            self._write_structured(owner, node, self._operands(node))
 
     def _rename(self, value: ir.Value, owner: int) -> None:
         """Give an output of a bundle the name of its class."""
@@ -337,43 +350,105 @@ class _Rebuilder:
             attributes.append(attribute)
         return attributes
 
-    def _write_structured(self, owner: int, node: int) -> None:
+    def _write_structured(self, owner: int, node: int, operands: Sequence[ir.Value | None]) -> None:
         source = self.original.get(node)
         name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
-        operands = self._operands(node)
         if source is not None and source[1]:
             original = source[0]
-            inputs = self._verbatim_inputs(node, original)
+            inputs = self._verbatim_inputs(node, original, operands)
             self._add(
                 original, original.op_type, original.domain, inputs, list(original.attributes.values()), owner
             )
             return
-        facts = tuple(self.snapshot.facts[c] for c in self.snapshot.children(node))
+        facts = tuple(self._fact(c) for c in self.snapshot.children(node))
+        form, inputs, converted = self._form(name, attributes, facts, operands)
+        self._add(source[0] if source else None, form.op_type, form.domain, inputs, converted, owner)
+
+    def _form(
+        self,
+        name: str,
+        attributes: tuple[Any, ...],
+        facts: tuple[Fact, ...],
+        operands: Sequence[ir.Value | None],
+    ) -> tuple[OnnxForm, list[ir.Value | None], list[ir.Attr]]:
+        """An operator as an ONNX node in the model's opset, with its inputs and attributes."""
         declared = operator_named(name)
         form = declared.form(self.lowered.opset, attributes, facts) if declared.form else None
         if form is None:
             raise AssertionError(f"{name} was chosen and cannot be written in opset {self.lowered.opset}")
-        self._add_form(form, operands, owner, source[0] if source else None)
-
-    def _add_form(
-        self, form: OnnxForm, operands: Sequence[ir.Value | None], owner: int, source: ir.Node | None
-    ) -> None:
         inputs: list[ir.Value | None] = []
         for item in form.inputs:
             if isinstance(item, Literal):
                 inputs.append(self._literal(item))
             else:
                 inputs.append(None if item is None else operands[item])
-        attributes = [
-            ir.convenience.convert_attribute(name, value, None if value != () else ir.AttributeType.INTS)
-            for name, value in form.attributes
+        converted = [
+            ir.convenience.convert_attribute(key, value, None if value != () else ir.AttributeType.INTS)
+            for key, value in form.attributes
         ]
-        self._add(source, form.op_type, form.domain, inputs, attributes, owner)
+        return form, inputs, converted
 
-    def _verbatim_inputs(self, node: int, original: ir.Node) -> list[ir.Value | None]:
+    def _erase(self, owner: int, node: int) -> None:
+        """The nodes that a pseudo-operator stands for; inner values are shared with whatever else uses them."""
+        operands, children = self._operands(node), self.snapshot.children(node)
+        parts = erase(self.snapshot, node)
+        steps = [part.step for part in parts]
+        facts = tuple(self._fact(c) for c in children)
+        inferred = infer_steps(steps, self.lowered.opset, facts)
+        result = (*facts[:1], *inferred)[-1]
+        if meet(result, self.snapshot.facts[owner]) == CLASH:
+            self.erased[owner] = result
+        results: list[ir.Value | None] = []
+        for k, part in enumerate(parts):
+            given = [results[i.step] if isinstance(i, Earlier) else operands[i] for i in part.step.operands]
+            known = tuple(inferred[i.step] if isinstance(i, Earlier) else facts[i] for i in part.step.operands)
+            place = owner if k + 1 == len(parts) else self._place(part.node)
+            results.append(self._write_step(part, given, known, inferred[k], place))
+        last = results[-1] if parts else operands[0]
+        assert last is not None
+        self.values[owner] = last
+
+    def _place(self, node: int) -> int | None:
+        """The class of an inner e-node, unless another e-node was chosen for it."""
+        if node < 0:
+            return None
+        owner = int(self.snapshot.node_class[node])
+        return owner if int(self.choice.node[owner]) in (-1, node) else None
+
+    def _write_step(
+        self,
+        part: Erased,
+        operands: Sequence[ir.Value | None],
+        facts: tuple[Fact, ...],
+        result: Fact,
+        place: int | None,
+    ) -> ir.Value | None:
+        """A step of a pseudo-operator, as the value of the class `place` or under a name of its own."""
+        step = part.step
+        if step.operator == "none":
+            return None
+        if step.operator == "literal":
+            return self._literal(step.attributes[0])
+        if place is not None and place in self.values:
+            return self.values[place]
+        if place is not None and part.node >= 0:
+            self._write_structured(place, part.node, operands)
+            return self.values[place]
+        form, inputs, attributes = self._form(step.operator, step.attributes, facts, operands)
+        if place is not None:
+            self._add(None, form.op_type, form.domain, inputs, attributes, place)
+            return self.values[place]
+        stem = form.op_type.lower()
+        value, name = self._inner_value(result, stem), self.namer.fresh(stem)
+        self.nodes.append(ir.Node(form.domain, form.op_type, inputs, attributes, outputs=[value], name=name))
+        return value
+
+    def _verbatim_inputs(
+        self, node: int, original: ir.Node, operands: Sequence[ir.Value | None]
+    ) -> list[ir.Value | None]:
         """The inputs of an original node: operands as chosen, constants that were read as they were."""
         classes = self.snapshot.term_classes
-        by_class = {c: self.values.get(c) for c in self.snapshot.children(node)}
+        by_class = dict(zip(self.snapshot.children(node), operands, strict=True))
         inputs: list[ir.Value | None] = []
         for value in original.inputs:
             if value is None:
@@ -402,7 +477,8 @@ class _Rebuilder:
         attributes: Sequence[ir.Attr],
         owner: int,
     ) -> None:
-        several = operator_named(self.snapshot.operator[int(self.choice.node[owner])]).result == "bundle"
+        chosen = int(self.choice.node[owner])  # -1: an inner value of a pseudo-operator
+        several = chosen >= 0 and operator_named(self.snapshot.operator[chosen]).result == "bundle"
         if several:
             outputs = self._bundle_outputs(owner, source)
         else:

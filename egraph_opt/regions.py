@@ -6,18 +6,22 @@ a loop carries only the type is known.
 
 from __future__ import annotations
 
+import math
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import onnx_ir as ir
 
 from egraph_opt.cost import CostModel, NodeView, bind
 from egraph_opt.extraction import Solution, extract
+from egraph_opt.extraction.checking import measure, used_part
 from egraph_opt.folding import Constants, constants_of, fold_constants
 from egraph_opt.graphs import bodies
 from egraph_opt.inference import attributes_of, infer_graph, tensor_fact
+from egraph_opt.inlining import Inliner
 from egraph_opt.lowering import Lowered, lower
-from egraph_opt.pricing import original_choice, price, problem_of
+from egraph_opt.pricing import compiled_problem, original_choice, price, problem_of
 from egraph_opt.rebuilding import Choice
 from egraph_opt.saturation import SaturationReport
 from egraph_opt.snapshot import Snapshot
@@ -31,6 +35,7 @@ class Setting:
     Attributes:
         opsets: by domain.
         fold_bytes: how many bytes folding the constants of a graph may add.
+        inliner: of branches that are decided.
         saturate: from terms to a snapshot: by the laws, or read from a file.
         warn: told of oddities.
         clock: told which stage begins.
@@ -40,19 +45,34 @@ class Setting:
     ir_version: int
     functions: Mapping[ir.OperatorIdentifier, ir.Function]
     fold_bytes: int
+    inliner: Inliner
     saturate: Callable[[Lowered], tuple[Snapshot, SaturationReport]]
     warn: Callable[[str], None]
     clock: Callable[[str], None]
 
 
 @dataclass(frozen=True)
+class OriginalNode:
+    """A node of the input, for its price; `bodies` are the nodes of its bodies."""
+
+    view: NodeView
+    bodies: Sequence[Sequence[OriginalNode]]
+
+
+@dataclass(frozen=True)
 class Region:
-    """A saturated graph; `bodies` are those of its kept nodes."""
+    """A saturated graph.
+
+    Attributes:
+        original: of the main graph, its nodes as they came.
+        inputs: the facts of the graph's inputs.
+        bodies: by kept node its bodies.
+    """
 
     lowered: Lowered
     snapshot: Snapshot
     saturation: SaturationReport
-    facts: Mapping[ir.Value, Fact]
+    original: Sequence[OriginalNode]
     inputs: tuple[Fact, ...]
     bodies: Mapping[int, Sequence[Region]]
 
@@ -79,11 +99,17 @@ def saturate_region(
     setting.clock("lower")
     constants = constants_of(graph, setting.ir_version, outer_constants)
     facts = _infer(graph, setting, outer_facts, constants, is_body)
-    setting.clock("fold")
-    folded = fold_constants(graph, facts, constants, setting.opsets, setting.ir_version, setting.fold_bytes)
-    setting.clock("lower")
-    if len(folded.tensors) > len(constants.tensors):
-        facts = _infer(graph, setting, outer_facts, folded, is_body)
+    original = () if is_body else original_nodes(graph, facts, setting, constants)
+    while True:
+        setting.clock("fold")
+        folded = fold_constants(graph, facts, constants, setting.opsets, setting.ir_version, setting.fold_bytes)
+        setting.clock("lower")
+        if len(folded.tensors) > len(constants.tensors):
+            facts = _infer(graph, setting, outer_facts, folded, is_body)
+        if not setting.inliner.inline(graph, facts):
+            break
+        constants = constants_of(graph, setting.ir_version, outer_constants)
+        facts = _infer(graph, setting, outer_facts, constants, is_body)
     lowered = lower(graph, setting.opsets.get("", 1), facts, folded)
     setting.clock("saturate")
     snapshot, report = setting.saturate(lowered)
@@ -97,7 +123,7 @@ def saturate_region(
             inner[key] = [
                 saturate_region(body, setting, known, folded, is_body=True) for body in graphs
             ]
-    return Region(lowered, snapshot, report, known, tuple(facts[v] for v in graph.inputs), inner)
+    return Region(lowered, snapshot, report, original, tuple(facts[v] for v in graph.inputs), inner)
 
 
 def _infer(
@@ -121,12 +147,40 @@ def _infer(
     return facts
 
 
+def original_nodes(
+    graph: ir.Graph, facts: Mapping[ir.Value, Fact], setting: Setting, constants: Constants
+) -> tuple[OriginalNode, ...]:
+    """The nodes of a graph that run, as cost models see them; those of bodies within."""
+    described = []
+    for node in graph:
+        results = [facts.get(v, UNKNOWN) for v in node.outputs]
+        if all(fact.const for fact in results):
+            continue
+        inner = []
+        for body in bodies(node):
+            known = constants_of(body, setting.ir_version, constants)
+            inferred = _infer(body, replace(setting, warn=_ignore), facts, known, is_body=True)
+            inner.append(original_nodes(body, ChainMap(inferred, dict(facts)), setting, known))
+        inputs = tuple(None if v is None else facts.get(v, UNKNOWN) for v in node.inputs)
+        view = NodeView(node.op_type, node.domain, dict(attributes_of(node)), inputs, tuple(results))
+        described.append(OriginalNode(view, inner))
+    return tuple(described)
+
+
+def _ignore(message: str) -> None:
+    """Bodies are inferred again when they are saturated; their warnings come then."""
+
+
 @dataclass(frozen=True)
 class Extracted:
-    """What was chosen for a region, with its cost (bodies included) before and after."""
+    """What was chosen for a region.
+
+    Attributes:
+        saved: what the target's compiler does for free to the original, in the cost's unit.
+    """
 
     choice: Choice
-    before: float
+    saved: float
     solution: Solution
     bodies: Sequence[Extracted]
 
@@ -173,11 +227,17 @@ def extract_region(
     problem = problem_of(region.lowered, region.snapshot, prices)
     original = original_choice(region.snapshot, prices)
     clock("extract")
+    # What the target's compiler does for free it does to the original as well.
+    saved = 0.0
+    compiled = compiled_problem(region.snapshot, prices, problem, original)
+    as_written = measure(problem, used_part(problem, original))[0]
+    if compiled is not None and math.isfinite(as_written):
+        fused = extract(compiled, incumbent=original, iterations=iterations, seconds=seconds, seed=seed)
+        saved = as_written - fused.cost
+        original = fused.choice
     solution = extract(
         problem, extractor, incumbent=original, iterations=iterations, seconds=seconds, seed=seed
     )
-    inner = {region.lowered.kept[key]: sum(e.before for e in graphs) for key, graphs in chosen.items()}
-    before = _original_cost(region, model, points, inner)
     choice = Choice(
         region.lowered,
         region.snapshot,
@@ -185,24 +245,21 @@ def extract_region(
         prices.computed,
         {key: [e.choice for e in inner] for key, inner in chosen.items()},
     )
-    return Extracted(choice, before, solution, [e for inner in chosen.values() for e in inner])
+    return Extracted(choice, saved, solution, [e for inner in chosen.values() for e in inner])
 
 
-def _original_cost(
-    region: Region, model: CostModel, points: Mapping[str, int], body_costs: Mapping[ir.Node, float]
-) -> float:
-    """What the nodes of the input cost, constant ones left out."""
-    facts = region.facts
-
-    def view(node: ir.Node) -> NodeView:
-        return NodeView(
-            node.op_type,
-            node.domain,
-            dict(attributes_of(node)),
-            tuple(None if v is None else bind(facts.get(v, UNKNOWN), points) for v in node.inputs),
-            tuple(bind(facts.get(v, UNKNOWN), points) for v in node.outputs),
-            body_costs.get(node, 0.0),
+def original_cost(nodes: Sequence[OriginalNode], model: CostModel, points: Mapping[str, int]) -> float:
+    """What nodes of the input cost, their bodies included."""
+    total = 0.0
+    for node in nodes:
+        view = node.view
+        bound = NodeView(
+            view.op_type,
+            view.domain,
+            view.attributes,
+            tuple(None if fact is None else bind(fact, points) for fact in view.inputs),
+            tuple(bind(fact, points) for fact in view.outputs),
+            sum(original_cost(body, model, points) for body in node.bodies),
         )
-
-    running = (n for n in region.lowered.graph if not all(facts.get(v, UNKNOWN).const for v in n.outputs))
-    return float(sum(model.cost(view(node)) for node in running))
+        total += model.cost(bound)
+    return total

@@ -60,6 +60,16 @@ class Snapshot:
         """Per term of the lowered graph its class."""
         return self.node_class[self.term_node]
 
+    @cached_property
+    def _index(self) -> dict[tuple[str, str, tuple[int, ...]], int]:
+        return {
+            (name, repr(self.attributes[k]), tuple(self.children(k))): k for k, name in enumerate(self.operator)
+        }
+
+    def find(self, operator: str, attributes: tuple[Any, ...], operands: tuple[int, ...]) -> int:
+        """The e-node of an operator on the classes given, or -1."""
+        return self._index.get((operator, repr(attributes), operands), -1)
+
     def clashes(self) -> list[int]:
         """Classes whose nodes contradict each other in type: an unsound law fired."""
         return [c for c, known in enumerate(self.facts) if known.dtype == CLASH.dtype]

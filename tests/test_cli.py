@@ -210,7 +210,7 @@ def test_missing_arguments_and_unknown_options_exit_with_2(model: Path) -> None:
 def wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let verification find a difference in whatever it is given."""
     failed = egraph_opt.verification.Verification("failed", 3.0, 1.0, [0], "output 'y' differs by 3")
-    monkeypatch.setattr(pipeline, "verify", lambda *_, **__: failed)
+    monkeypatch.setattr(pipeline, "check_outputs", lambda *_, **__: failed)
 
 
 @pytest.mark.usefixtures("wrong_result")

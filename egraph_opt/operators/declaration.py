@@ -17,6 +17,9 @@ T = TypeVar("T")
 
 Attributes = tuple[tuple[str, Any], ...]
 
+PSEUDO_DOMAIN = "egraph_opt.pseudo"
+"""The domain of forms that stand for something other than an ONNX node."""
+
 
 attribute_classes: dict[str, type] = {}
 """Classes of attribute values by name: what a saved snapshot may contain besides plain values."""
@@ -67,8 +70,35 @@ class OnnxForm:
     domain: str = ""
 
 
+COMMUTATIVE = frozenset(("Add", "Mul"))
+"""Element-wise operators whose operands a step may have in either order."""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The result of an earlier step, as an operand of a later one."""
+
+    step: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One of the operators that a pseudo-operator stands for.
+
+    Attributes:
+        operator: the name of a declared operator, itself no pseudo-operator, that makes one tensor.
+        attributes: in the operator's order.
+        operands: positions of the pseudo-operator's operands (lists spliced in), or results of earlier steps.
+    """
+
+    operator: str
+    attributes: tuple[Any, ...] = ()
+    operands: tuple[int | Earlier, ...] = ()
+
+
 Form = Callable[..., OnnxForm | None]
 Inference = Callable[..., Fact | tuple[Fact, ...]]
+Expansion = Callable[..., tuple[Step, ...]]
 
 
 @dataclass(frozen=True)
@@ -84,8 +114,11 @@ class Operator:
         result: "tensor" or "bundle".
         form: ``form(opset, attributes, operand facts) -> OnnxForm``; None where that opset cannot say it.
         infer: ``infer(opset, attributes, operand facts) -> Fact`` (a tuple for a bundle) where ONNX's
-            inference on `form` does not do.
-        expand: pseudo-operators only: what the rebuilt graph has in its place, as a `rebuilding.Plan`.
+            inference on `form` does not do, and neither do the steps of `expand`.
+        expand: makes it a pseudo-operator: something that ONNX does not have and that only a cost model which
+            knows it can choose.  ``expand(attributes) -> steps``; the last step's result is what the rebuilt
+            graph has in its place, without any steps it is the first operand.  Its `form`, in
+            `PSEUDO_DOMAIN`, is what the cost model sees.
     """
 
     name: str
@@ -96,7 +129,7 @@ class Operator:
     result: str
     form: Form | None = None
     infer: Inference | None = None
-    expand: Callable[..., Any] | None = None
+    expand: Expansion | None = None
     doc: str = field(default="", compare=False)
 
     @cached_property
@@ -149,7 +182,7 @@ def _egg_function(name: str, parameters: list[tuple[str, Any]], result: Any, **o
 
 
 def operator(
-    *, form: Form | None = None, infer: Inference | None = None, expand: Callable[..., Any] | None = None
+    *, form: Form | None = None, infer: Inference | None = None, expand: Expansion | None = None
 ) -> Callable[[Callable[..., Any]], Any]:
     """Declare an operator from a stub whose parameters are its operands and attributes.
 

@@ -1,0 +1,127 @@
+"""The account of an optimisation: what stages found and chose, as a `Report`."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import onnx_ir as ir
+
+from egraph_opt.cost import CostModel
+from egraph_opt.erasing import stood_for
+from egraph_opt.graphs import same_graph
+from egraph_opt.regions import Extracted, Region, original_cost
+from egraph_opt.report import (
+    CostReport,
+    NodeCount,
+    NodesReport,
+    Report,
+    RewriteReport,
+    SaturationReport,
+    nodes_of,
+    operators_between,
+)
+from egraph_opt.verification import SKIPPED, Verification
+
+
+@dataclass(frozen=True)
+class Account:
+    """What is known of one extraction besides its result.
+
+    Attributes:
+        model: the cost model.
+        points: what symbolic dims stood for.
+        counts: the nodes of the input.
+        verdict: of verification.
+        seconds: by stage.
+        warnings: of all stages.
+    """
+
+    model: CostModel
+    points: Mapping[str, int]
+    counts: NodeCount
+    verdict: Verification
+    seconds: Mapping[str, float]
+    warnings: Sequence[str]
+
+
+def report_unchanged(account: Account, reason: str) -> Report:
+    """The account of a model that is handed on as it came, unexamined."""
+    counts = account.counts
+    return Report(
+        status="unchanged",
+        reason=reason,
+        cost=CostReport(account.model.name, account.model.unit, math.nan, math.nan, math.nan, math.nan),
+        nodes=NodesReport(counts.file, counts.file, counts.runtime, counts.runtime),
+        verification=SKIPPED,
+        seconds=account.seconds,
+        warnings=tuple(account.warnings),
+        operators=operators_between(counts, counts),
+    )
+
+
+def report_of(account: Account, region: Region, extracted: Extracted, written: ir.Model) -> Report:
+    """The account of an optimised model; `fallback` where verification failed, and so it is not used."""
+    failed = account.verdict.status == "failed"
+    counts = account.counts
+    after = counts if failed else nodes_of(written)
+    parts = extracted.walk()
+    before = original_cost(region.original, account.model, account.points) - sum(part.saved for part in parts)
+    solution = extracted.solution
+    rewrites = _rewrites(region.walk(), parts)
+    status, reason = "optimized", ""
+    if failed:
+        status, reason = "fallback", account.verdict.detail
+    elif after.file == counts.file and same_graph(region.lowered.graph, written.graph):
+        status, reason = "unchanged", "nothing cheaper was found"
+    return Report(
+        status=status,
+        reason=reason,
+        cost=CostReport(
+            account.model.name,
+            account.model.unit,
+            before,
+            before if failed else solution.cost,
+            solution.lower_bound,
+            solution.gap,
+        ),
+        nodes=NodesReport(counts.file, after.file, counts.runtime, after.runtime),
+        saturation=_saturation(region.walk()),
+        rewrites=rewrites,
+        verification=account.verdict,
+        seconds=account.seconds,
+        warnings=tuple(account.warnings),
+        operators=operators_between(counts, after),
+    )
+
+
+def _saturation(regions: Sequence[Region]) -> SaturationReport:
+    accounts = [region.saturation for region in regions]
+    return SaturationReport(
+        rounds=max(a.rounds for a in accounts),
+        nodes=sum(a.nodes for a in accounts),
+        classes=sum(a.classes for a in accounts),
+        stop=next((a.stop for a in accounts if a.stop != "saturated"), "saturated"),
+    )
+
+
+def _rewrites(regions: Sequence[Region], parts: Sequence[Extracted]) -> tuple[RewriteReport, ...]:
+    """Per law how often it matched, and how many chosen nodes it made."""
+    matches: Counter[str] = Counter()
+    used: Counter[str] = Counter()
+    for region in regions:
+        matches.update(region.saturation.matches)
+    for part in parts:
+        snapshot = part.choice.snapshot
+        chosen = part.solution.choice[part.solution.choice >= 0].tolist()
+        for node in stood_for(snapshot, chosen):
+            if snapshot.made_by[node] > 0:
+                used[snapshot.laws[int(snapshot.made_by[node]) - 1]] += 1
+    rows = []
+    for key in sorted(matches):
+        if matches[key] or used[key]:
+            ruleset, name = key.rsplit(".", 1)
+            rows.append(RewriteReport(ruleset, name, matches[key], used[key]))
+    return tuple(rows)

@@ -1,0 +1,70 @@
+"""Ifs whose condition is known: the branch that is taken moves into the graph around it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import onnx_ir as ir
+
+from egraph_opt.naming import Namer, names_in
+from egraph_opt.types import UNKNOWN, Fact
+
+
+def decided_branch(node: ir.Node, facts: Mapping[ir.Value, Fact]) -> ir.Graph | None:
+    """The branch that an If takes, where what is known of its condition decides that."""
+    if node.op_type != "If" or node.domain not in ("", "ai.onnx") or not node.inputs or node.inputs[0] is None:
+        return None
+    condition = facts.get(node.inputs[0], UNKNOWN)
+    known = condition.splat if condition.splat is not None else (condition.ints or (None,))[0]
+    if known is None:
+        return None
+    branch = node.attributes["then_branch" if known else "else_branch"]
+    return None if branch.is_ref() else branch.as_graph()
+
+
+class Inliner:
+    """Inlines branches anywhere in one model; names of what moves stay where no other scope has them."""
+
+    def __init__(self, model: ir.Graph) -> None:
+        self._namer = Namer(model)
+        self._counts = Counter(names_in(model))
+
+    def inline(self, graph: ir.Graph, facts: Mapping[ir.Value, Fact]) -> bool:
+        """Replace the decided Ifs of a graph (not of its bodies) by their branches: whether there were any."""
+        decided = [(node, branch) for node in graph if (branch := decided_branch(node, facts)) is not None]
+        for node, branch in decided:
+            self._replace(graph, node, branch)
+        return bool(decided)
+
+    def _replace(self, graph: ir.Graph, node: ir.Node, branch: ir.Graph) -> None:
+        moved = [self._constant_node(value) for value in branch.initializers.values()]
+        for inner in list(branch):
+            branch.remove(inner)
+            moved.append(inner)
+        for inner in moved:
+            self._rename(inner)
+        for value, inside in zip(node.outputs, list(branch.outputs), strict=True):
+            result = ir.Value(name=value.name, type=value.type, shape=value.shape)
+            moved.append(ir.Node("", "Identity", [inside], outputs=[result], name=self._namer.fresh("branch")))
+            value.replace_all_uses_with(result, replace_graph_outputs=True)
+        branch.outputs.clear()
+        graph.insert_before(node, moved)
+        graph.remove(node, safe=True)
+
+    def _constant_node(self, value: ir.Value) -> ir.Node:
+        """An initializer of a branch as a Constant node: below IR version 4 a graph could not have it."""
+        tensor = value.const_value
+        assert tensor is not None, f"initializer {value.name} has no data"
+        made = ir.Value(name=value.name, type=value.type, shape=value.shape)
+        node = ir.Node("", "Constant", [], [ir.AttrTensor("value", tensor)], outputs=[made])
+        value.replace_all_uses_with(made, replace_graph_outputs=True)
+        return node
+
+    def _rename(self, node: ir.Node) -> None:
+        """Give a node and its outputs other names where theirs occur elsewhere too."""
+        if self._counts[node.name or ""] > 1:
+            node.name = self._namer.fresh(node.op_type.lower())
+        for value in node.outputs:
+            if value.name and self._counts[value.name] > 1:
+                value.name = self._namer.fresh(value.name)

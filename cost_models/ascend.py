@@ -6,8 +6,9 @@ predict milliseconds.
 
 What a price per node cannot know, and how it is approximated:
 
-- Element-wise operators on floats mostly join the kernel of the convolution or matrix product before
-  them: they cost ``fused_share`` of what they would cost alone.
+- Element-wise operators on floats join the kernel of the convolution or matrix product before them where
+  nobody else needs its result: the laws of `rewrites/ascend_fusion.py` say so with a pseudo-operator, which
+  `ascend_fusion` prices.  The others join each other: they pay ``fused_share`` of launch and traffic.
 - 4-D values around convolutions live in NC1HWC0, values of lower rank in ND.  A reshape that only changes
   the view is nearly free (``view_us``), but one that makes a 4-D value with a unit H or W out of a value of
   rank 3 or less, or undoes that, is where the formats meet and pays one conversion (within a Gather of one
@@ -24,10 +25,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from egraph_opt.cost_models import ascend_cube, ascend_soc, counting
+from egraph_opt.cost_models import ascend_cube, ascend_fusion, ascend_soc, counting
 from egraph_opt.cost_models.ascend_device import Device
 
 from egraph_opt.cost import CostModel, NodeView
+from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 from egraph_opt.types import Fact, Shape
 
 DEFAULT_SOC = "310p3"
@@ -57,6 +59,8 @@ class Ascend(CostModel):
 
     name = "ascend"
     unit = "us"
+    rulesets = ("ascend.fusion",)
+    pseudo_operators = frozenset({ascend_fusion.OPERATOR})
 
     def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:
         unknown = sorted(set(overrides) - set(ascend_soc.parameters()))
@@ -67,8 +71,8 @@ class Ascend(CostModel):
         self.limits: Mapping[str, int] = MappingProxyType(
             {
                 name: getattr(self.soc, name)
-                for name in ("conv_dilation", "conv_kernel", "conv_pad", "conv_stride", "pool_kernel",
-                             "pool_stride", "pool_window", "row_width")
+                for name in ("conv_dilation", "conv_kernel", "conv_pad", "conv_stride", "fused_stages",
+                             "pool_kernel", "pool_stride", "pool_window", "row_width")
             }
             # 1-D convolutions run as images of height 1; laws look for chains that stay images.
             | {"lift_conv1d": 1}
@@ -83,6 +87,8 @@ class Ascend(CostModel):
 
     def _own(self, node: NodeView) -> float:
         op = node.op_type
+        if node.domain == PSEUDO_DOMAIN and op == ascend_fusion.FORM:
+            return ascend_fusion.kernel(self._device, node, self.cost, self._computing)
         if node.domain not in ("", "ai.onnx"):
             return self._vector(node)
         if op in counting.LEAVES:
@@ -161,18 +167,19 @@ class Ascend(CostModel):
 
     def _vector(self, node: NodeView) -> float:
         """Element-wise operators, reductions, normalisations, and whatever else is not known here."""
-        reduces = node.op_type in counting.REDUCTIONS
-        subject = node.input(0) if reduces else node.output()
-        computing = self._device.vector(
-            counting.elements(subject), self._steps(node), self._device.width(subject)
-        )
-        moving = self._device.operands((*node.inputs, *node.outputs))
-        alone = self.soc.fixed_vector_us + max(computing, moving)
-        if reduces:
-            alone += self._dropped_axes(node)
+        output = node.output()
         fuses = node.op_type in _FUSABLE and node.domain in ("", "ai.onnx")
-        dtype = 0 if subject is None else subject.dtype
-        return alone * self.soc.fused_share if fuses and dtype in _FLOATS else alone
+        fuses = fuses and (output is None or output.dtype in _FLOATS)
+        share = self.soc.fused_share if fuses else 1.0
+        moving = self._device.operands((*node.inputs, *node.outputs))
+        time = share * self.soc.fixed_vector_us + max(self._computing(node), share * moving)
+        return time + self._dropped_axes(node) if node.op_type in counting.REDUCTIONS else time
+
+    def _computing(self, node: NodeView) -> float:
+        """The time on the vector units."""
+        subject = node.input(0) if node.op_type in counting.REDUCTIONS else node.output()
+        width = self._device.width(subject)
+        return self._device.vector(counting.elements(subject), self._steps(node), width)
 
     def _other_product(self, node: NodeView) -> float:
         """Products whose tiles are not looked at: their arithmetic at the cube's efficiency."""

@@ -42,6 +42,8 @@ class Soc:
     fixed_control_us: float
     view_us: float
     fused_share: float
+    fused_stages: int
+    fused_operators: frozenset[str]
     memory_efficiency: float
     l2_speedup: float
     l2_share: float
@@ -89,6 +91,7 @@ def load(name: str) -> Soc:
     table = {**_read(_PREFIX), **_read(_PREFIX + short)}
     values: dict[str, object] = {key: entry["value"] for key, entry in table.items() if key != "aicpu_rules"}
     values["vector_steps"] = {op: tuple(steps) for op, steps in table["vector_steps"]["value"].items()}
+    values["fused_operators"] = frozenset(table["fused_operators"]["value"])
     values["aicpu_rules"] = tuple(_rule(entry) for entry in table["aicpu_rules"])
     return Soc(**values)  # type: ignore[arg-type]  # names are checked by the call, values by the tests
 

@@ -136,6 +136,38 @@ def albert_base(batch: int, length: int = 128, hidden: int = 768, heads: int = 1
     return layer * 12
 
 
+CUBES = ("Conv", "Gemm", "MatMul")
+STAGES = ("Add", "Clip", "Gelu", "Mul", "Relu")
+
+
+def compiled(nodes: list[NodeView], most: int) -> list[NodeView]:
+    """The network as the laws of `ascend.fusion` have it: element-wise operators join the cube before them.
+
+    In these networks nobody but the next node uses a value that is joined.
+    """
+    kernels: list[NodeView] = []
+    for view in nodes:
+        last = kernels[-1] if kernels else view
+        if view.op_type in CUBES:
+            own: dict[str, object] = {"cube": view.op_type, "settings": tuple(view.attributes.items())}
+            own |= {"operands": len(view.inputs), "stages": ()}
+            kernels.append(NodeView("FusedCube", "egraph_opt.pseudo", own, view.inputs, view.outputs))
+        elif view.op_type in STAGES and last.op_type == "FusedCube" and len(stages_of(last)) < most:
+            source = "value" if len(view.inputs) > 1 else ""
+            more = {**last.attributes, "stages": (*stages_of(last), (view.op_type, (), source, 1))}
+            inputs = (*last.inputs, *view.inputs[1:])
+            kernels[-1] = NodeView("FusedCube", "egraph_opt.pseudo", more, inputs, view.outputs)
+        else:
+            kernels.append(view)
+    return kernels
+
+
+def stages_of(kernel: NodeView) -> tuple[object, ...]:
+    stages = kernel.attributes["stages"]
+    assert isinstance(stages, tuple)
+    return stages
+
+
 ANCHORS = [
     ("ResNet50", "310p3", resnet50, 64, 4250),
     ("MobileNetV2", "310p3", mobilenet_v2, 4, 7072),
@@ -157,7 +189,7 @@ def test_throughput_is_within_a_factor_of_what_was_measured(
     soc: str, network: Callable[[int], list[NodeView]], batch: int, measured: float
 ) -> None:
     model = Ascend(soc)
-    microseconds = sum(model.cost(view) for view in network(batch))
+    microseconds = sum(model.cost(view) for view in compiled(network(batch), model.soc.fused_stages))
     predicted = batch * 1e6 / microseconds
     assert measured / FACTOR < predicted < measured * FACTOR
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import onnx_ir as ir
 
@@ -30,9 +30,17 @@ class Inliner:
         self._namer = Namer(model)
         self._counts = Counter(names_in(model))
 
-    def inline(self, graph: ir.Graph, facts: Mapping[ir.Value, Fact]) -> bool:
-        """Replace the decided Ifs of a graph (not of its bodies) by their branches: whether there were any."""
+    def inline(
+        self, graph: ir.Graph, facts: Mapping[ir.Value, Fact], fits: Callable[[ir.Node, ir.Graph], bool]
+    ) -> bool:
+        """Replace the decided Ifs of a graph (not of its bodies) by their branches: whether there were any.
+
+        Args:
+            fits: whether the users of an If's outputs take what a branch gives.  An If hides its outputs'
+                types, so a model may run with a vector of one element where a scalar is asked for.
+        """
         decided = [(node, branch) for node in graph if (branch := decided_branch(node, facts)) is not None]
+        decided = [(node, branch) for node, branch in decided if fits(node, branch)]
         for node, branch in decided:
             self._replace(graph, node, branch)
         return bool(decided)

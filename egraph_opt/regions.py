@@ -10,6 +10,7 @@ import math
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import onnx_ir as ir
 
@@ -18,14 +19,14 @@ from egraph_opt.extraction import Solution, extract
 from egraph_opt.extraction.checking import measure, used_part
 from egraph_opt.folding import Constants, constants_of, fold_constants
 from egraph_opt.graphs import bodies
-from egraph_opt.inference import attributes_of, infer_graph, tensor_fact
+from egraph_opt.inference import attributes_of, infer_graph, infer_node, tensor_fact
 from egraph_opt.inlining import Inliner
 from egraph_opt.lowering import Lowered, lower
 from egraph_opt.pricing import compiled_problem, original_choice, price, problem_of
 from egraph_opt.rebuilding import Choice
 from egraph_opt.saturation import SaturationReport
 from egraph_opt.snapshot import Snapshot
-from egraph_opt.types import UNKNOWN, Fact
+from egraph_opt.types import CLASH, UNKNOWN, Fact
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,8 @@ def saturate_region(
         setting.clock("lower")
         if len(folded.tensors) > len(constants.tensors):
             facts = _infer(graph, setting, outer_facts, folded, is_body)
-        if not setting.inliner.inline(graph, facts):
+        fits = partial(_fits, facts=ChainMap(facts, dict(outer_facts)), setting=setting, constants=folded)
+        if not setting.inliner.inline(graph, facts, fits):
             break
         constants = constants_of(graph, setting.ir_version, outer_constants)
         facts = _infer(graph, setting, outer_facts, constants, is_body)
@@ -169,6 +171,26 @@ def original_nodes(
 
 def _ignore(message: str) -> None:
     """Bodies are inferred again when they are saturated; their warnings come then."""
+
+
+def _fits(
+    node: ir.Node, branch: ir.Graph, *, facts: Mapping[ir.Value, Fact], setting: Setting, constants: Constants
+) -> bool:
+    """Whether the users of an If's outputs are well typed on the outputs of a branch."""
+    known = constants_of(branch, setting.ir_version, constants)
+    inside = _infer(branch, replace(setting, warn=_ignore), facts, known, is_body=True)
+    outputs = {v: inside.get(b) or facts.get(b, UNKNOWN) for v, b in zip(node.outputs, branch.outputs, strict=True)}
+    for user in {use.node for value in node.outputs for use in value.uses()}:
+        if bodies(user):
+            continue
+        operands = tuple(None if v is None else outputs.get(v) or facts.get(v, UNKNOWN) for v in user.inputs)
+        opset = setting.opsets.get("" if user.domain == "ai.onnx" else user.domain, 0)
+        results = infer_node(
+            user.op_type, user.domain, attributes_of(user), operands, len(user.outputs), opset
+        )
+        if any(fact.dtype == CLASH.dtype for fact in results):
+            return False
+    return True
 
 
 @dataclass(frozen=True)

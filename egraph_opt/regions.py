@@ -20,6 +20,7 @@ from egraph_opt.extraction.checking import measure, used_part
 from egraph_opt.folding import Constants, constants_of, fold_constants
 from egraph_opt.graphs import bodies
 from egraph_opt.inference import attributes_of, infer_graph, infer_node, tensor_fact
+from egraph_opt.inference.onnx_inference import infer_by_onnx
 from egraph_opt.inlining import Inliner
 from egraph_opt.lowering import Lowered, lower
 from egraph_opt.pricing import compiled_problem, original_choice, price, problem_of
@@ -185,10 +186,9 @@ def _fits(
             continue
         operands = tuple(None if v is None else outputs.get(v) or facts.get(v, UNKNOWN) for v in user.inputs)
         opset = setting.opsets.get("" if user.domain == "ai.onnx" else user.domain, 0)
-        results = infer_node(
-            user.op_type, user.domain, attributes_of(user), operands, len(user.outputs), opset
-        )
-        if any(fact.dtype == CLASH.dtype for fact in results):
+        signature = (user.op_type, user.domain, attributes_of(user), operands, len(user.outputs), opset)
+        # ONNX's checker is stricter than what runs, and is asked about the result.
+        if any(fact.dtype == CLASH.dtype for fact in (*infer_node(*signature), *infer_by_onnx(*signature))):
             return False
     return True
 

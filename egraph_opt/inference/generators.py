@@ -47,8 +47,6 @@ def _size(call: Call) -> list[Fact]:
 @formula("Range")
 def _range(call: Call) -> list[Fact]:
     dtype = call.fact(0).dtype
-    if any(call.fact(k).rank for k in range(3)):
-        raise ContradictionError("Range of operands that are no scalars")
     ends = [array(call.fact(k)) for k in range(3)]
     if any(e is None or e.size != 1 for e in ends):
         return [Fact(dtype, (None,))]

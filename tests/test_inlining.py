@@ -83,8 +83,9 @@ def test_a_branch_that_gives_a_vector_where_a_scalar_is_asked_for_stays_inside()
         yes = Constant <value = bool {1}> ()
         zero = Constant <value_int = 0> ()
         one = Constant <value_int = 1> ()
+        three = Constant <value_ints = [3]> ()
         end = If (yes) <
-            then_branch = a () => (int64[1] p) { p = Identity (n) },
+            then_branch = a () => (int64[1] p) { p = Identity (three) },
             else_branch = b () => (int64[1] q) { q = Neg (n) }
         >
         y = Range (zero, end, one)

@@ -5,14 +5,20 @@ No laws here.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Any
 
+import egglog
 import numpy as np
+from egglog import PyObject, StringLike, eq, i64, set_
 from onnx import TensorProto
 
 from egraph_opt.host import hosted
+from egraph_opt.law import Deduction, closure, holds
 from egraph_opt.law_testing import Operands
-from egraph_opt.operators import ConvWindow, Literal
+from egraph_opt.operators import ConvWindow, Literal, binary
+from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import ABSENT, Fact
 
 Dims = tuple[int, ...]
@@ -34,18 +40,15 @@ SMALLEST: dict[int, float] = {
 }
 """The smallest positive normal number of a type."""
 
-NEUTRAL = {"Mul": 1, "Div": 1, "Add": 0, "Sub": 0}
-"""The right operand that changes nothing."""
+
+def is_scale(c: Fact) -> bool:
+    """A factor that may go somewhere; 1 is left to the laws of identities: x = x * 1 would never end."""
+    return is_float_constant(c) and c.splat != 1
 
 
-def is_scale(op: str, c: Fact) -> bool:
-    """x op c multiplies x.  A neutral c is left to the laws of identities: x = x * 1 would never end."""
-    return op in ("Mul", "Div") and c.splat != NEUTRAL[op]
-
-
-def is_shift(op: str, c: Fact) -> bool:
-    """x op c adds to x, and not 0."""
-    return op in ("Add", "Sub") and c.splat != NEUTRAL[op]
+def is_shift(c: Fact) -> bool:
+    """A summand that may go somewhere, so not 0."""
+    return is_float_constant(c) and c.splat != 0
 
 
 def static_shape(fact: Fact) -> Dims | None:
@@ -101,6 +104,40 @@ def static_dims(w: Fact) -> Dims | None:
     return static_shape(w)
 
 
+# --- chains ---------------------------------------------------------------------------------------------
+
+
+@egglog.function(egg_fn="chained", merge=lambda old, new: old.max(new))
+def chained(op: StringLike, x: Tensor) -> i64:
+    """1 where x, to which Mul or Add applies a constant, is itself that of something and one number; else 0.
+
+    Two constants of a chain combine.  Only the combined one moves further, or every order of all would.
+    """
+
+
+@hosted(default=False)
+def is_number(op: str, c: Fact) -> bool:
+    """A constant of one element that is not neutral."""
+    shape = static_shape(c)
+    acts = is_scale(c) if op == "Mul" else is_shift(c)
+    return shape is not None and acts and math.prod(shape) == 1
+
+
+def chains() -> Iterator[Deduction]:
+    """The rules that fill `chained`."""
+    x, y, c = (egglog.var(name, Tensor) for name in "xyc")
+    for op, inverse in (("Mul", "Div"), ("Add", "Sub")):
+        yield closure(eq(y).to(binary(op, x, c)), then=set_(chained(op, x)).to(0))
+        for written in (op, inverse):
+            applied = (eq(y).to(binary(written, x, c)), holds(is_number, PyObject(op), fact(c)))
+            yield closure(*applied, then=set_(chained(op, y)).to(1))
+
+
+def unchained(op: str, x: Any) -> Any:
+    """The condition that x, to which `op` applies a constant, is not `op` of something and one number."""
+    return eq(chained(op, x)).to(i64(0))
+
+
 # --- the channels that come out of a convolution, and its bias ------------------------------------------
 
 
@@ -119,17 +156,17 @@ def count_out(w: Fact, c: Fact, window: ConvWindow, transposed: int) -> int | No
 
 
 @hosted()
-def scale_of_bias(op: str, w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
+def scale_of_bias(w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
     """The dims in which a constant behind a convolution scales its constant bias."""
-    known = is_scale(op, c) and is_float_constant(b)
+    known = is_scale(c) and is_float_constant(b)
     count = count_out(w, c, window, transposed) if known else None
     return None if count is None else (count,)
 
 
 @hosted()
-def shift_of_bias(op: str, w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
+def shift_of_bias(w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
     """The dims in which a constant behind a convolution is added to its bias, a constant or absent."""
-    known = is_shift(op, c) and (b == ABSENT or is_float_constant(b))
+    known = is_shift(c) and (b == ABSENT or is_float_constant(b))
     count = count_out(w, c, window, transposed) if known else None
     return None if count is None else (count,)
 

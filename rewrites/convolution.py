@@ -1,9 +1,9 @@
 """Constants around a Conv become part of its weight and bias.
 
-    s * Conv(x, W, b) = Conv(x, s * W, s * b)           also Div
-    Conv(x, W, b) + c = Conv(x, W, b + c)               also Sub
-    Conv(x * s, W, b) = Conv(x, W * s, b)               also Div
-    Conv(x + c, W, b) = Conv(x, W, b + sum(W * c))      without padding; also Sub
+    s * Conv(x, W, b) = Conv(x, s * W, s * b)
+    Conv(x, W, b) + c = Conv(x, W, b + c)
+    Conv(x * s, W, b) = Conv(x, W * s, b)
+    Conv(x + c, W, b) = Conv(x, W, b + sum(W * c))      without padding
     Conv(x * s + c, W, b) = Conv(x + c / s, W * s, b)   with padding, where c / s is known
 
 Scales and shifts have one number, or one number per channel.
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String
+from egglog import PyObject
 
 from egraph_opt.host import hosted
 from egraph_opt.law import Example, holds, law, let, rewrite
@@ -25,6 +25,7 @@ from egraph_opt.rewrites.channels import (
     Dims,
     absent_bias,
     at_axis,
+    chains,
     count_in,
     count_out,
     is_float_constant,
@@ -37,6 +38,7 @@ from egraph_opt.rewrites.channels import (
     shift_of_bias,
     static_dims,
     static_shape,
+    unchained,
 )
 from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import ABSENT, Fact
@@ -45,10 +47,36 @@ PLAIN = ConvWindow((1, 1), (0, 0, 0, 0), (1, 1))
 
 
 @hosted()
-def scale_of_rows(op: str, w: Fact, c: Fact, window: ConvWindow) -> Dims | None:
+def scale_of_rows(w: Fact, c: Fact, window: ConvWindow) -> Dims | None:
     """The dims in which c, of the channels that come out, scales the weight."""
-    count = count_out(w, c, window, 0) if is_scale(op, c) else None
+    count = count_out(w, c, window, 0) if is_scale(c) else None
     return None if count is None else at_axis(count, len(w.shape or ()), 0)
+
+
+def _count(x: Fact, w: Fact, c: Fact, window: ConvWindow) -> int | None:
+    """How many numbers a constant in front of a Conv has: one, or one per channel that goes in."""
+    shape = static_shape(w)
+    if shape is None or not is_float_constant(w) or len(shape) < 3:
+        return None
+    return count_in(x, c, len(shape), shape[1] * window.group)
+
+
+@hosted()
+def of_columns(x: Fact, w: Fact, c: Fact, window: ConvWindow) -> Dims | None:
+    """The dims in which c, of the channels that go in, scales the weight [M, C/g, ...] as it is."""
+    count, rank = _count(x, w, c, window), len(w.shape or ())
+    if count is None or (count > 1 and window.group > 1):
+        return None
+    return at_axis(count, rank, 1)
+
+
+@hosted()
+def of_grouped_columns(x: Fact, w: Fact, c: Fact, window: ConvWindow) -> Dims | None:
+    """The dims in which c, one number per channel, scales the weight with its groups apart."""
+    count, shape = _count(x, w, c, window), static_shape(w)
+    if count is None or shape is None or count == 1 or window.group == 1:
+        return None
+    return (window.group, 1, shape[1], *((1,) * (len(shape) - 2)))
 
 
 @hosted()
@@ -58,28 +86,26 @@ def grouped(w: Fact, window: ConvWindow) -> Dims | None:
     return None if shape is None else (window.group, shape[0] // window.group, *shape[1:])
 
 
-@hosted()
-def scale_of_columns(x: Fact, w: Fact, c: Fact, window: ConvWindow) -> Dims | None:
-    """The dims in which c, of the channels that go in, scales what `grouped` gives."""
-    shape = static_shape(w)
-    if shape is None or not is_float_constant(w) or len(shape) < 3:
-        return None
-    count = count_in(x, c, len(shape), shape[1] * window.group)
-    if count is None:
-        return None
-    ones = (1,) * (len(shape) - 2)
-    return (1, 1, 1, *ones) if count == 1 else (window.group, 1, shape[1], *ones)
+def scaled_columns(
+    x: Any, w: Any, c: Any, window: Any, d: Any, g: Any, back: Any
+) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """The weight times c by channels that go in, with the conditions under which it is: in groups or not."""
+    operands = (fact(x), fact(w), fact(c), window)
+    yield binary("Mul", w, reshape(c, d)), let(d, of_columns, *operands)
+    apart = (*let(d, of_grouped_columns, *operands), *let(g, grouped, fact(w), window))
+    product = binary("Mul", reshape(w, g), reshape(c, d))
+    yield reshape(product, back), (*apart, *let(back, static_dims, fact(w)))
 
 
 @hosted(default=False)
-def multiplies(op: str, c: Fact) -> bool:
-    return is_scale(op, c)
+def multiplies(c: Fact) -> bool:
+    return is_scale(c)
 
 
 @hosted()
-def axes_of_a_row(op: str, w: Fact, b: Fact, c: Fact, window: ConvWindow) -> Dims | None:
+def axes_of_a_row(w: Fact, b: Fact, c: Fact, window: ConvWindow) -> Dims | None:
     """The weight's axes but the first, where a shift in front of the Conv is one behind it."""
-    if not is_shift(op, c) or any(window.pads) or not (b == ABSENT or is_float_constant(b)):
+    if not is_shift(c) or any(window.pads) or not (b == ABSENT or is_float_constant(b)):
         return None
     return tuple(range(1, len(w.shape or ())))
 
@@ -93,7 +119,7 @@ def _windows() -> Iterator[tuple[tuple[Any, ...], Dims, ConvWindow]]:
     yield (1, 2, 4, 4, 4), (6, 2, 2, 2, 2), ConvWindow((1, 1, 1), (0,) * 6, (1, 1, 1))
 
 
-def constants_behind(make: Any, windows: Any, ops: tuple[str, str]) -> Any:
+def constants_behind(make: Any, windows: Any, op: str) -> Any:
     """Examples of `op(make(x, W, b), c)` for Conv or ConvTranspose."""
 
     def examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -102,7 +128,7 @@ def constants_behind(make: Any, windows: Any, ops: tuple[str, str]) -> Any:
             x, w = g.input(shape), g.random(*weight)
             for k, c in enumerate(per_channel(g, len(weight), 6)):
                 bias = none() if k == 0 or window.group > 1 else g.random(6)
-                yield g.fires(binary(ops[k % 2], make(x, w, bias, window), c))
+                yield g.fires(binary(op, make(x, w, bias, window), c))
         g = Operands(rng)
         x, w, b = g.input((1, 6, 4, 6)), g.random(6, 6, 1, 1), g.random(6)
         y = make(x, w, b, PLAIN)
@@ -113,53 +139,60 @@ def constants_behind(make: Any, windows: Any, ops: tuple[str, str]) -> Any:
             (g.random(1, 1, 1, 1, 1), "it adds an axis"),
             (g.input((6, 1, 1)), "it is no constant"),
         ):
-            yield g.near_miss(binary(ops[0], y, c), why)
+            yield g.near_miss(binary(op, y, c), why)
         computed = make(x, w, g.input((6,)), PLAIN)
-        yield g.near_miss(binary(ops[0], computed, g.random(1)), why="the bias is no constant")
+        yield g.near_miss(binary(op, computed, g.random(1)), why="the bias is no constant")
         yield g.near_miss(binary("Pow", y, g.random(1)), why="it is neither a scale nor a shift")
-        neutral = g.constant(np.float32(ops[0] == "Mul"))
-        yield g.near_miss(binary(ops[0], y, neutral), why="it changes nothing")
+        neutral = g.constant(np.float32(op == "Mul"))
+        yield g.near_miss(binary(op, y, neutral), why="it changes nothing")
         one = make(x, g.random(*((6, 1) if make is not conv else (1, 6)), 1, 1), none(), PLAIN)
-        yield g.near_miss(binary(ops[0], one, g.random(6, 1, 1)), why="one channel becomes six")
+        yield g.near_miss(binary(op, one, g.random(6, 1, 1)), why="one channel becomes six")
 
     return examples
 
 
-@law("convolution", numerics="reassociates", examples=constants_behind(conv, _windows, ("Mul", "Div")))
+@law("convolution", numerics="reassociates", examples=constants_behind(conv, _windows, "Mul"))
 def scale_after_conv(
-    op: String, x: Tensor, w: Tensor, b: Tensor, window: PyObject, c: Tensor, d: PyObject, e: PyObject
+    x: Tensor, w: Tensor, b: Tensor, window: PyObject, c: Tensor, d: PyObject, e: PyObject
 ) -> Iterator[Any]:
     """s * Conv(x, W, b) = Conv(x, s * W, s * b)
 
     Source: Ascend auto-optimizer, BNFolding; onnxruntime ConvMulFusion.
     """
-    weight = binary(op, w, reshape(c, d))
+    yield from chains()
+    weight = binary("Mul", w, reshape(c, d))
     yield rewrite(
-        binary(op, conv(x, w, none(), window), c),
+        binary("Mul", conv(x, w, none(), window), c),
         conv(x, weight, none(), window),
-        let(d, scale_of_rows, op, fact(w), fact(c), window),
+        unchained("Mul", conv(x, w, none(), window)),
+        let(d, scale_of_rows, fact(w), fact(c), window),
     )
     yield rewrite(
-        binary(op, conv(x, w, b, window), c),
-        conv(x, weight, binary(op, b, reshape(c, e)), window),
-        let(d, scale_of_rows, op, fact(w), fact(c), window),
-        let(e, scale_of_bias, op, fact(w), fact(b), fact(c), window, PyObject(0)),
+        binary("Mul", conv(x, w, b, window), c),
+        conv(x, weight, binary("Mul", b, reshape(c, e)), window),
+        unchained("Mul", conv(x, w, b, window)),
+        let(d, scale_of_rows, fact(w), fact(c), window),
+        let(e, scale_of_bias, fact(w), fact(b), fact(c), window, PyObject(0)),
     )
 
 
-@law("convolution", numerics="reassociates", examples=constants_behind(conv, _windows, ("Add", "Sub")))
+@law("convolution", numerics="reassociates", examples=constants_behind(conv, _windows, "Add"))
 def shift_after_conv(
-    op: String, x: Tensor, w: Tensor, b: Tensor, window: PyObject, c: Tensor, d: PyObject, zeros: PyObject
+    x: Tensor, w: Tensor, b: Tensor, window: PyObject, c: Tensor, d: PyObject, zeros: PyObject
 ) -> Iterator[Any]:
     """Conv(x, W, b) + c = Conv(x, W, b + c)
 
     Source: onnxoptimizer fuse_add_bias_into_conv; onnxruntime ConvAddFusion.
     """
-    left = binary(op, conv(x, w, b, window), c)
-    dims = let(d, shift_of_bias, op, fact(w), fact(b), fact(c), window, PyObject(0))
+    yield from chains()
+    left = binary("Add", conv(x, w, b, window), c)
+    dims = (
+        unchained("Add", conv(x, w, b, window)),
+        *let(d, shift_of_bias, fact(w), fact(b), fact(c), window, PyObject(0)),
+    )
     absent = let(zeros, absent_bias, fact(w), fact(b), window, PyObject(0))
-    yield rewrite(left, conv(x, w, binary(op, b, reshape(c, d)), window), dims, holds(is_present, fact(b)))
-    yield rewrite(left, conv(x, w, binary(op, literal(zeros), reshape(c, d)), window), dims, absent)
+    yield rewrite(left, conv(x, w, binary("Add", b, reshape(c, d)), window), dims, holds(is_present, fact(b)))
+    yield rewrite(left, conv(x, w, binary("Add", literal(zeros), reshape(c, d)), window), dims, absent)
 
 
 def _scale_before_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -167,7 +200,7 @@ def _scale_before_examples(rng: np.random.Generator) -> Iterator[Example]:
         g = Operands(rng)
         x, w = g.input(shape), g.random(*weight)
         for k, c in enumerate(per_channel(g, len(weight), shape[1])):
-            scaled = binary("Div" if k % 2 else "Mul", x, c)
+            scaled = binary("Mul", x, c)
             yield g.fires(conv(scaled, w, none() if k == 2 else g.random(6), window))
     g = Operands(rng)
     x, w = g.input((1, 4, 3, 4)), g.random(6, 4, 1, 1)
@@ -185,21 +218,18 @@ def _scale_before_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 @law("convolution", numerics="reassociates", examples=_scale_before_examples)
 def scale_before_conv(
-    op: String, x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: PyObject,
-    g: PyObject, d: PyObject, back: PyObject,
-) -> Iterator[Any]:  # fmt: skip
+    x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: PyObject, g: PyObject, d: PyObject, back: PyObject
+) -> Iterator[Any]:
     """Conv(x * s, W, b) = Conv(x, W * s, b), since padding stays 0 when it is scaled
 
     Source: Ascend auto-optimizer, BNFolding.
     """
-    yield rewrite(
-        conv(binary(op, x, c), w, b, window),
-        conv(x, reshape(binary(op, reshape(w, g), reshape(c, d)), back), b, window),
-        holds(multiplies, op, fact(c)),
-        let(d, scale_of_columns, fact(x), fact(w), fact(c), window),
-        let(g, grouped, fact(w), window),
-        let(back, static_dims, fact(w)),
-    )
+    yield from chains()
+    left = conv(binary("Mul", x, c), w, b, window)
+    for weight, asked in scaled_columns(x, w, c, window, d, g, back):
+        yield rewrite(
+            left, conv(x, weight, b, window), unchained("Mul", x), holds(multiplies, fact(c)), asked
+        )
 
 
 def _shift_before_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -208,7 +238,7 @@ def _shift_before_examples(rng: np.random.Generator) -> Iterator[Example]:
         x, w = g.input(shape), g.random(*weight)
         window = ConvWindow(padded.strides, (0,) * len(padded.pads), padded.dilations, padded.group)
         for k, c in enumerate(per_channel(g, len(weight), shape[1])):
-            shifted = binary("Sub" if k % 2 else "Add", x, c)
+            shifted = binary("Add", x, c)
             yield g.fires(conv(shifted, w, none() if k == 2 else g.random(6), window))
     g = Operands(rng)
     x, w = g.input((1, 4, 3, 4)), g.random(6, 4, 1, 1)
@@ -223,31 +253,33 @@ def _shift_before_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 @law("convolution", numerics="reassociates", examples=_shift_before_examples)
 def shift_before_conv(
-    op: String, x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: PyObject,
+    x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: PyObject,
     g: PyObject, d: PyObject, back: PyObject, axes: PyObject, zeros: PyObject,
 ) -> Iterator[Any]:  # fmt: skip
     """Conv(x + c, W, b) = Conv(x, W, b + sum(W * c)) without padding
 
     Source: algebra.
     """
-    left = conv(binary(op, x, c), w, b, window)
-    moved = reduce("ReduceSum", reshape(binary("Mul", reshape(w, g), reshape(c, d)), back), axes, 0)
-    asked = (
-        *let(axes, axes_of_a_row, op, fact(w), fact(b), fact(c), window),
-        *let(d, scale_of_columns, fact(x), fact(w), fact(c), window),
-        *let(g, grouped, fact(w), window),
-        *let(back, static_dims, fact(w)),
-    )
+    yield from chains()
+    left = conv(binary("Add", x, c), w, b, window)
     absent = let(zeros, absent_bias, fact(w), fact(b), window, PyObject(0))
-    yield rewrite(left, conv(x, w, binary(op, b, moved), window), asked, holds(is_present, fact(b)))
-    yield rewrite(left, conv(x, w, binary(op, literal(zeros), moved), window), asked, absent)
+    for weight, asked in scaled_columns(x, w, c, window, d, g, back):
+        conditions = (
+            unchained("Add", x),
+            *let(axes, axes_of_a_row, fact(w), fact(b), fact(c), window),
+            *asked,
+        )
+        moved = reduce("ReduceSum", weight, axes, 0)
+        shifted, fresh = binary("Add", b, moved), binary("Add", literal(zeros), moved)
+        yield rewrite(left, conv(x, w, shifted, window), conditions, holds(is_present, fact(b)))
+        yield rewrite(left, conv(x, w, fresh, window), conditions, absent)
 
 
 @hosted(default=False)
 def is_scale_below_shift(s: Fact, c: Fact, window: ConvWindow) -> bool:
     """c / s is known not to overflow, and c is not taken in by the Conv, which pads."""
     scales, shifts = known_elements(s), known_elements(c)
-    if scales is None or shifts is None or not any(window.pads) or not is_scale("Mul", s):
+    if scales is None or shifts is None or not any(window.pads) or not is_scale(s):
         return False
     safe = all(abs(v) >= SMALLEST[s.dtype] for v in scales)
     return safe and max(map(abs, shifts)) <= LARGEST[s.dtype] * min(1.0, min(map(abs, scales)))
@@ -283,12 +315,9 @@ def scale_below_shift(
 
     Source: algebra; a scale is taken in from behind a shift that is not.
     """
-    weight = reshape(binary("Mul", reshape(w, g), reshape(s, d)), back)
-    yield rewrite(
-        conv(binary("Add", binary("Mul", x, s), c), w, b, window),
-        conv(binary("Add", x, binary("Div", c, s)), weight, b, window),
-        holds(is_scale_below_shift, fact(s), fact(c), window),
-        let(d, scale_of_columns, fact(x), fact(w), fact(s), window),
-        let(g, grouped, fact(w), window),
-        let(back, static_dims, fact(w)),
-    )
+    yield from chains()
+    left = conv(binary("Add", binary("Mul", x, s), c), w, b, window)
+    below = binary("Add", x, binary("Div", c, s))
+    condition = (unchained("Mul", x), holds(is_scale_below_shift, fact(s), fact(c), window))
+    for weight, asked in scaled_columns(x, w, s, window, d, g, back):
+        yield rewrite(left, conv(below, weight, b, window), condition, asked)

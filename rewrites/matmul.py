@@ -1,10 +1,10 @@
 """Constants around a product of matrices become part of its constant factor.
 
-    (x @ W) * s = x @ (W * s)            one number, or one per column; also Div
-    (W @ x) * s = (W * s) @ x            one number, or one per row; also Div
-    (x * s) @ W = x @ (s * W)            one number, or one per row of W; also Div
-    W @ (x * s) = (W * s) @ x            one number, or one per column of W; also Div
-    (x + c) @ W = x @ W + c @ W          one number, or one per row of W; also Sub
+    (x @ W) * s = x @ (W * s)            one number, or one per column
+    (W @ x) * s = (W * s) @ x            one number, or one per row
+    (x * s) @ W = x @ (s * W)            one number, or one per row of W
+    W @ (x * s) = (W * s) @ x            one number, or one per column of W
+    (x + c) @ W = x @ W + c @ W          one number, or one per row of W
     (x @ W1) @ W2 = x @ (W1 @ W2)        where that multiplies less
     (x @ y) * s = (x * s) @ y = x @ (y * s)      one number
     (x * s) @ (y * t) = (x * (s * t)) @ y        one number each
@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String
+from egglog import PyObject
 
 from egraph_opt.host import hosted
 from egraph_opt.law import Example, holds, law, let, rewrite
@@ -26,11 +26,13 @@ from egraph_opt.operators import binary, matmul, reduce, reshape
 from egraph_opt.rewrites.channels import (
     FLOATS,
     Dims,
+    chains,
     count_along,
     is_float_constant,
     is_scale,
     is_shift,
     static_shape,
+    unchained,
 )
 from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import Fact
@@ -45,10 +47,10 @@ def _weight(w: Fact, x: Fact) -> Dims | None:
 
 
 @hosted()
-def behind(op: str, w: Fact, x: Fact, c: Fact, axis: int) -> Dims | None:
+def behind(w: Fact, x: Fact, c: Fact, axis: int) -> Dims | None:
     """The dims in which c, which scales a product along an axis (-1 or -2), scales its factor W."""
     shape = _weight(w, x)
-    if shape is None or not is_scale(op, c):
+    if shape is None or not is_scale(c):
         return None
     rank = max(len(shape), x.rank or 0)
     count = count_along(c, rank, rank + axis, shape[axis])
@@ -56,10 +58,10 @@ def behind(op: str, w: Fact, x: Fact, c: Fact, axis: int) -> Dims | None:
 
 
 @hosted()
-def before(kind: str, op: str, w: Fact, x: Fact, c: Fact, axis: int) -> Dims | None:
+def before(kind: str, w: Fact, x: Fact, c: Fact, axis: int) -> Dims | None:
     """The dims in which c, which scales x along the summed axis (-1 or -2), scales W along its own."""
     shape = _weight(w, x)
-    if shape is None or x.shape is None or not (is_scale(op, c) if kind == "scale" else is_shift(op, c)):
+    if shape is None or x.shape is None or not (is_scale(c) if kind == "scale" else is_shift(c)):
         return None
     size, rank = shape[-3 - axis], len(x.shape)
     count = count_along(c, rank, rank + axis, size)
@@ -81,8 +83,8 @@ def _behind_examples(rng: np.random.Generator) -> Iterator[Example]:
     ):
         g = Operands(rng)
         y = matmul(g.input(shape), g.random(*weight))
-        for k, c in enumerate((_uniform(g), _uniform(g, 4), _uniform(g, 1, 4))):
-            yield g.fires(binary("Div" if k == 1 else "Mul", y, c))
+        for c in (_uniform(g), _uniform(g, 4), _uniform(g, 1, 4)):
+            yield g.fires(binary("Mul", y, c))
     g = Operands(rng)
     x = g.input(("N", 3, 5))
     for c in (_uniform(g, 1), _uniform(g, 4, 1), _uniform(g, 1, 4, 1)):
@@ -97,28 +99,29 @@ def _behind_examples(rng: np.random.Generator) -> Iterator[Example]:
     one = matmul(g.input((2, 3)), g.random(3, 1))
     yield g.near_miss(binary("Mul", one, _uniform(g, 4)), why="one column becomes four")
     n = matmul(g.input((2, 3), INT64), g.constant(np.ones((3, 4), np.int64)))
-    yield g.near_miss(binary("Div", n, g.constant(np.array([2], np.int64))), why="integers")
+    yield g.near_miss(binary("Mul", n, g.constant(np.array([2], np.int64))), why="integers")
 
 
 @law("matmul", numerics="reassociates", examples=_behind_examples)
-def scale_after_product(op: String, x: Tensor, w: Tensor, c: Tensor, d: PyObject) -> Iterator[Any]:
+def scale_after_product(x: Tensor, w: Tensor, c: Tensor, d: PyObject) -> Iterator[Any]:
     """(x @ W) * s = x @ (W * s), and (W @ x) * s = (W * s) @ x
 
     Source: Ascend auto-optimizer, BNFolding.
     """
-    scaled = binary(op, w, reshape(c, d))
-    columns = let(d, behind, op, fact(w), fact(x), fact(c), PyObject(-1))
-    rows = let(d, behind, op, fact(w), fact(x), fact(c), PyObject(-2))
-    yield rewrite(binary(op, matmul(x, w), c), matmul(x, scaled), columns)
-    yield rewrite(binary(op, matmul(w, x), c), matmul(scaled, x), rows)
+    yield from chains()
+    scaled = binary("Mul", w, reshape(c, d))
+    columns = let(d, behind, fact(w), fact(x), fact(c), PyObject(-1))
+    rows = let(d, behind, fact(w), fact(x), fact(c), PyObject(-2))
+    yield rewrite(binary("Mul", matmul(x, w), c), matmul(x, scaled), unchained("Mul", matmul(x, w)), columns)
+    yield rewrite(binary("Mul", matmul(w, x), c), matmul(scaled, x), unchained("Mul", matmul(w, x)), rows)
 
 
 def _before_examples(rng: np.random.Generator) -> Iterator[Example]:
     for shape, weight in (((5, 3), (3, 4)), (("N", "L", 3), (3, 4)), (("N", 1, 2, 3), (2, 3, 4))):
         g = Operands(rng)
         x = g.input(shape)
-        for k, c in enumerate((_uniform(g), _uniform(g, 3), _uniform(g, 1, 3))):
-            yield g.fires(matmul(binary("Div" if k == 1 else "Mul", x, c), g.random(*weight)))
+        for c in (_uniform(g), _uniform(g, 3), _uniform(g, 1, 3)):
+            yield g.fires(matmul(binary("Mul", x, c), g.random(*weight)))
     g = Operands(rng)
     x, w = g.input(("N", 3, 5)), g.random(5, 4)
     for c in (_uniform(g, 1), _uniform(g, 3, 1), _uniform(g, 1, 3, 1)):
@@ -134,17 +137,17 @@ def _before_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law("matmul", numerics="reassociates", examples=_before_examples)
-def scale_before_product(op: String, x: Tensor, w: Tensor, c: Tensor, d: PyObject) -> Iterator[Any]:
+def scale_before_product(x: Tensor, w: Tensor, c: Tensor, d: PyObject) -> Iterator[Any]:
     """(x * s) @ W = x @ (s * W), and W @ (x * s) = (W * s) @ x
 
     Source: algebra.
     """
-    # (x / s) @ W is x @ (W / s): the weight is divided as well.
-    scaled = binary(op, w, reshape(c, d))
-    rows = let(d, before, PyObject("scale"), op, fact(w), fact(x), fact(c), PyObject(-1))
-    columns = let(d, before, PyObject("scale"), op, fact(w), fact(x), fact(c), PyObject(-2))
-    yield rewrite(matmul(binary(op, x, c), w), matmul(x, scaled), rows)
-    yield rewrite(matmul(w, binary(op, x, c)), matmul(scaled, x), columns)
+    yield from chains()
+    scaled = binary("Mul", w, reshape(c, d))
+    rows = let(d, before, PyObject("scale"), fact(w), fact(x), fact(c), PyObject(-1))
+    columns = let(d, before, PyObject("scale"), fact(w), fact(x), fact(c), PyObject(-2))
+    yield rewrite(matmul(binary("Mul", x, c), w), matmul(x, scaled), unchained("Mul", x), rows)
+    yield rewrite(matmul(w, binary("Mul", x, c)), matmul(scaled, x), unchained("Mul", x), columns)
 
 
 @hosted()
@@ -157,8 +160,8 @@ def _shift_examples(rng: np.random.Generator) -> Iterator[Example]:
     for shape, weight in (((5, 3), (3, 4)), (("N", "L", 3), (3, 4)), (("N", 1, 2, 3), (2, 3, 4))):
         g = Operands(rng)
         x = g.input(shape)
-        for k, c in enumerate((g.random(), g.random(3), g.random(1, 3))):
-            yield g.fires(matmul(binary("Sub" if k == 1 else "Add", x, c), g.random(*weight)))
+        for c in (g.random(), g.random(3), g.random(1, 3)):
+            yield g.fires(matmul(binary("Add", x, c), g.random(*weight)))
     g = Operands(rng)
     x, w = g.input(("N", 3, 5)), g.random(5, 4)
     for shifted, why in (
@@ -171,18 +174,18 @@ def _shift_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law("matmul", numerics="reassociates", examples=_shift_examples)
-def shift_before_product(
-    op: String, x: Tensor, w: Tensor, c: Tensor, d: PyObject, axis: PyObject
-) -> Iterator[Any]:
+def shift_before_product(x: Tensor, w: Tensor, c: Tensor, d: PyObject, axis: PyObject) -> Iterator[Any]:
     """(x + c) @ W = x @ W + c @ W
 
     Source: algebra.
     """
+    yield from chains()
     moved = reduce("ReduceSum", binary("Mul", w, reshape(c, d)), axis, 1)
     yield rewrite(
-        matmul(binary(op, x, c), w),
-        binary(op, matmul(x, w), moved),
-        let(d, before, PyObject("shift"), op, fact(w), fact(x), fact(c), PyObject(-1)),
+        matmul(binary("Add", x, c), w),
+        binary("Add", matmul(x, w), moved),
+        unchained("Add", x),
+        let(d, before, PyObject("shift"), fact(w), fact(x), fact(c), PyObject(-1)),
         let(axis, summed_axis, fact(w)),
     )
 
@@ -223,10 +226,10 @@ def constant_products(x: Tensor, a: Tensor, b: Tensor) -> Iterator[Any]:
 
 
 @hosted(default=False)
-def is_scalar_scale(op: str, c: Fact, x: Fact, y: Fact) -> bool:
+def is_scalar_scale(c: Fact, x: Fact, y: Fact) -> bool:
     """c is one number, x and y are floats of known rank, two at least, that are no constants."""
     shape = static_shape(c)
-    if not is_scale(op, c) or shape is None or not is_float_constant(c) or math.prod(shape) != 1:
+    if not is_scale(c) or shape is None or not is_float_constant(c) or math.prod(shape) != 1:
         return False
     ranks = (x.rank or 0, y.rank or 0)
     return not x.const and not y.const and min(ranks) >= max(2, len(shape)) and x.dtype in FLOATS
@@ -235,8 +238,8 @@ def is_scalar_scale(op: str, c: Fact, x: Fact, y: Fact) -> bool:
 def _product_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y = g.input(("N", 2, "L", 3)), g.input(("N", 2, 3, 4))
-    for op, c in (("Mul", _uniform(g)), ("Div", _uniform(g, 1)), ("Mul", _uniform(g, 1, 1, 1, 1))):
-        yield g.fires(binary(op, matmul(x, y), c))
+    for c in (_uniform(g), _uniform(g, 1), _uniform(g, 1, 1, 1, 1)):
+        yield g.fires(binary("Mul", matmul(x, y), c))
     yield g.near_miss(binary("Mul", matmul(x, y), _uniform(g, 4)), why="four numbers")
     yield g.near_miss(binary("Add", matmul(x, y), _uniform(g)), why="it is a shift")
     yield g.near_miss(binary("Mul", matmul(x, y), g.input(())), why="it is no constant")
@@ -245,21 +248,22 @@ def _product_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law("matmul", numerics="reassociates", examples=_product_examples)
-def scalars_reach_factors(op: String, x: Tensor, y: Tensor, c: Tensor) -> Iterator[Any]:
+def scalars_reach_factors(x: Tensor, y: Tensor, c: Tensor) -> Iterator[Any]:
     """(x @ y) * s = (x * s) @ y = x @ (y * s) for one number s
 
     Source: algebra.
     """
-    condition = holds(is_scalar_scale, op, fact(c), fact(x), fact(y))
-    yield rewrite(binary(op, matmul(x, y), c), matmul(binary(op, x, c), y), condition)
-    yield rewrite(binary(op, matmul(x, y), c), matmul(x, binary(op, y, c)), condition)
+    yield from chains()
+    condition = (unchained("Mul", matmul(x, y)), holds(is_scalar_scale, fact(c), fact(x), fact(y)))
+    yield rewrite(binary("Mul", matmul(x, y), c), matmul(binary("Mul", x, c), y), condition)
+    yield rewrite(binary("Mul", matmul(x, y), c), matmul(x, binary("Mul", y, c)), condition)
 
 
 @hosted(default=False)
 def are_scalar_scales(s: Fact, t: Fact, x: Fact, y: Fact) -> bool:
     """s and t are one number each, with no more axes than the left factor."""
     axes = max(len(s.shape or ()), len(t.shape or ()))
-    both = (is_scalar_scale("Mul", c, x, y) for c in (s, t))
+    both = (is_scalar_scale(c, x, y) for c in (s, t))
     return all(both) and axes <= (x.rank or 0)
 
 

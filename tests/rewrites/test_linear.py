@@ -261,3 +261,17 @@ def test_a_deep_chain_of_scales_ends() -> None:
     assert result.report.saturation.stop == "saturated"
     assert result.report.nodes.runtime_after <= 2
     assert result.report.saturation.nodes < 1000
+
+
+def test_orders_of_factors_do_not_multiply() -> None:
+    before = ["Mul", "Div", "Mul", "Add"]
+    behind = ["Mul", "Add", "Sub"]
+    names = [f"v{k}" for k in range(len(before) + len(behind) + 1)]
+    inputs = ["x", *names]
+    nodes: Nodes = [(op, [inputs[k], f"c{k}"], names[k], {}) for k, op in enumerate(before)]
+    nodes.append(("Conv", [names[3], "w"], names[4], {"pads": [1, 1, 1, 1]}))
+    nodes += [(op, [names[4 + k], f"c{4 + k}"], names[5 + k], {}) for k, op in enumerate(behind)]
+    constants = {f"c{k}": random(1) + k for k in range(7)} | {"w": random(4, 3, 3, 3)}
+    made = model(nodes, constants, ["N", 3, 6, 6])
+    assert operators(made) == {"Add": 1, "Conv": 1}
+    assert optimize(made, cost="nodes").report.saturation.nodes < 120

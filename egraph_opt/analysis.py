@@ -169,9 +169,9 @@ def table_rules() -> list[Any]:
     b, k, y, whole = var("b", Bundle), var("k", i64), var("y", Tensor), var("whole", Tensors)
     s, z = var("s", egglog.String), var("z", i64)
     rules = [
-        rule(eq(y).to(node(k)), name="tables.node").then(y),
-        rule(eq(b).to(bundle_node(k)), name="tables.bundle").then(b),
-        rule(eq(whole).to(list_node(k)), name="tables.list").then(whole),
+        rule(eq(y).to(node(k)), name="tables.node").then(union(y).with_(y)),
+        rule(eq(b).to(bundle_node(k)), name="tables.bundle").then(union(b).with_(b)),
+        rule(eq(whole).to(list_node(k)), name="tables.list").then(union(whole).with_(whole)),
         rule(eq(z).to(limit(s)), name="tables.limit").then(set_(limit(s)).to(z)),
     ]
     for declared in operators().values():

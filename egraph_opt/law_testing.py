@@ -141,14 +141,15 @@ class _Builder:
         attributes: list[Any] = []
         operands: list[Any] = []
         facts: list[Fact] = []
-        for kind, argument in zip(operator.kinds, get_callable_args(expression) or (), strict=True):
+        arguments: tuple[Any, ...] = get_callable_args(expression) or ()
+        for kind, argument in zip(operator.kinds, arguments, strict=True):
             if kind == "tensors":
                 operands.append(self.list_of(argument))
-                facts.extend(self.lowered.facts[k] for k in operands[-1])  # type: ignore[misc]
+                facts.extend(self.lowered.facts[k] for k in operands[-1])
             elif kind in ("tensor", "bundle"):
                 operands.append(self.term(argument))
                 if kind == "tensor":
-                    facts.append(self.lowered.facts[operands[-1]])  # type: ignore[arg-type]
+                    facts.append(self.lowered.facts[operands[-1]])
             else:
                 attributes.append(argument.value)
         term = Term(operator.name, tuple(attributes), tuple(operands))
@@ -286,6 +287,11 @@ def _run(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> np.ndarray[Any, An
     return np.asarray(session.run(None, dict(feeds))[0])
 
 
+def _run_reference(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+    outputs: Any = ReferenceEvaluator(model).run(None, dict(feeds))
+    return np.asarray(outputs[0])
+
+
 def compare(original: onnx.ModelProto, rewritten: onnx.ModelProto, bitwise: bool) -> None:
     """Assert that two models compute the same: in onnxruntime, and for floats in float64 by ONNX's reference.
 
@@ -305,11 +311,9 @@ def compare(original: onnx.ModelProto, rewritten: onnx.ModelProto, bitwise: bool
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4 * scale + 1e-6)
         doubled = [_in_float64(m) for m in (original, rewritten)]
         wide = {k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in feeds.items()}
-        x, y = (np.asarray(ReferenceEvaluator(m).run(None, wide)[0]) for m in doubled)
-        if (
-            x.shape != a.shape or y.shape != b.shape
-        ):  # ONNX's reference has faults of its own: GlobalMaxPool of rank 3, say
-            continue
+        x, y = (_run_reference(m, wide) for m in doubled)
+        if x.shape != a.shape or y.shape != b.shape:
+            continue  # ONNX's reference has faults of its own: GlobalMaxPool of rank 3, say
         if np.issubdtype(x.dtype, np.floating):
             # Constants that were folded have been rounded to float32 once.
             np.testing.assert_allclose(
@@ -338,3 +342,18 @@ def _in_float64(model: onnx.ModelProto) -> onnx.ModelProto:
             array = onnx.numpy_helper.to_array(tensor).astype(np.float64)
             tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
     return wide
+
+
+def proves(
+    operands: Operands, left: Any, right: Any, rulesets: Iterable[str] | None = None, **limits: int
+) -> bool:
+    """Whether two terms are one class after saturation under the rulesets (default: all exact ones)."""
+    lowered = lower_example(operands.fires(left))
+    builder = _Builder(operands, lowered.opset)
+    roots = [builder.term(left), builder.term(right)]
+    builder.lowered.outputs = roots
+    snapshot, _ = saturate_terms(
+        builder.lowered, select(rulesets), limits, nodes=20_000, rounds=16, seconds=60, strict=True
+    )
+    a, b = snapshot.term_classes[roots]
+    return bool(a == b)

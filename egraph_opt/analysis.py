@@ -100,7 +100,7 @@ def pick(of_bundle: tuple[Fact, ...], index: int) -> Fact:
     return of_bundle[index]
 
 
-_VARIABLES = {
+_SORTS: dict[str, Any] = {
     "tensor": Tensor,
     "tensors": Tensors,
     "bundle": Bundle,
@@ -112,7 +112,7 @@ _VARIABLES = {
 
 def _analysis_rule(declared: Operator) -> Any:
     """fact(op(x, a)) = infer(a, fact(x))."""
-    variables = [var(name, _VARIABLES[kind]) for name, kind in zip(declared.names, declared.kinds, strict=True)]
+    variables = [var(name, _SORTS[kind]) for name, kind in zip(declared.names, declared.kinds, strict=True)]
     conditions: list[Any] = []
     arguments: list[Any] = []
     for variable, name, kind in zip(variables, declared.names, declared.kinds, strict=True):
@@ -126,7 +126,7 @@ def _analysis_rule(declared: Operator) -> Any:
             arguments.append(PyObject.from_int(variable))
         else:
             arguments.append(variable)
-    whole = var("whole__", Bundle if declared.result == "bundle" else Tensor)
+    whole: Any = var("whole__", _SORTS[declared.result])
     number = var("opset__", i64)
     inferred = PyObject(infer_term)(PyObject(declared.name), PyObject.from_int(number), *arguments)
     target = bundle_facts(whole) if declared.result == "bundle" else fact(whole)
@@ -175,8 +175,8 @@ def table_rules() -> list[Any]:
         rule(eq(z).to(limit(s)), name="tables.limit").then(set_(limit(s)).to(z)),
     ]
     for declared in operators().values():
-        variables = [var(n, _VARIABLES[kind]) for n, kind in zip(declared.names, declared.kinds, strict=True)]
-        result = var("whole__", Bundle if declared.result == "bundle" else Tensor)
+        variables = [var(n, _SORTS[kind]) for n, kind in zip(declared.names, declared.kinds, strict=True)]
+        result = var("whole__", _SORTS[declared.result])
         rules.append(
             rule(
                 eq(result).to(declared.function(*variables)),

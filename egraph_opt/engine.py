@@ -133,9 +133,10 @@ class Engine:
             commands.append(_set("list_node", [_integer(lists[tail])], value))
         return _apply("list_node", _integer(lists[items]))
 
-    def _run(self, ruleset: str) -> Any:
+    def _run(self, ruleset: str) -> bindings.RunReport:
         schedule = bindings.Run(_SPAN, bindings.RunConfig(self._rulesets[ruleset]))
         (answer,) = self._graph.run_program(bindings.RunSchedule(schedule))
+        assert isinstance(answer, bindings.RunScheduleOutput)
         return answer.report
 
     def analyse(self) -> bool:
@@ -158,6 +159,7 @@ class Engine:
     def size(self) -> int:
         """The number of e-nodes."""
         (answer,) = self._graph.run_program(bindings.PrintSize(_SPAN, None))
+        assert isinstance(answer, bindings.PrintAllFunctionsSize)
         names = operators()
         return sum(size for name, size in answer.sizes if name in names)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -112,9 +113,7 @@ def byte_size(fact: Fact) -> int | None:
     """Bytes of a tensor of known static type."""
     if not fact.is_static or fact.dtype <= 0 or fact.dtype == ir.DataType.STRING:
         return None
-    count = 1
-    for dim in fact.shape or ():
-        count *= dim  # type: ignore[operator]
+    count = math.prod(dim for dim in fact.shape or () if isinstance(dim, int))
     return -(-count * ir.DataType(fact.dtype).bitwidth // 8)
 
 

@@ -258,7 +258,7 @@ class _Lowering:
         """Equal for nodes that compute equal outputs from equal operands; unique where that is not known."""
         if not is_deterministic(node):
             return id(node)
-        attributes = []
+        attributes: list[tuple[Any, ...]] = []
         for name in sorted(node.attributes):
             attribute = node.attributes[name]
             if attribute.type in (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS) or attribute.is_ref():

@@ -178,7 +178,8 @@ def _egg_function(name: str, parameters: list[tuple[str, Any]], result: Any, **o
     stub.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(n, kind, annotation=a) for n, a in parameters], return_annotation=result
     )
-    return egglog.function(egg_fn=name, **options)(stub)
+    declare: Any = egglog.function(egg_fn=name, **options)
+    return declare(stub)
 
 
 def operator(

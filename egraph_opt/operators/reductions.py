@@ -41,8 +41,8 @@ def _lower_reduce(node: NodeReader) -> TermSpec | None:
     if rank is None or rank == 0:
         return None
     read: tuple[int, ...] = ()
+    axes: tuple[int, ...] | None = ()
     if _axes_are_input(node.op_type, node.opset):
-        axes = ()
         if node.has(1):
             read = (1,)
             axes = node.ints(1)

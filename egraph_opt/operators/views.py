@@ -187,17 +187,17 @@ def _lower_slice(node: NodeReader) -> TermSpec | None:
     x = node.fact(0)
     read: tuple[int, ...] = ()
     if node.opset < 10:
-        starts, ends, axes = (node.attribute(name) for name in ("starts", "ends", "axes"))
-        steps = None
+        starts, ends, given = (node.attribute(name) for name in ("starts", "ends", "axes"))
+        steps: tuple[int, ...] | None = None
     else:
         read = tuple(k for k in range(1, node.count) if node.has(k))
         if any(node.ints(k) is None for k in read):
             return None
-        starts, ends, axes, steps = (node.ints(k) for k in range(1, 5))
+        starts, ends, given, steps = (node.ints(k) for k in range(1, 5))
     if x.shape is None or starts is None or ends is None:
         return None
-    axes = range(len(starts)) if axes is None else [a % len(x.shape) for a in axes]
-    steps = [1] * len(starts) if steps is None else steps
+    axes = range(len(starts)) if given is None else [a % len(x.shape) for a in given]
+    steps = (1,) * len(starts) if steps is None else steps
     spec = []
     for axis, start, end, step in sorted(zip(axes, starts, ends, steps, strict=True)):
         bounds = normal_slice(x.shape[axis], start, end, step)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String
+from egglog import PyObject, String, ne
 
 from egraph_opt.host import hosted
 from egraph_opt.law import Example, holds, law, let, rewrite
@@ -218,5 +218,6 @@ def chains_combine(op: String, x: Tensor, a: Tensor, b: Tensor) -> Iterator[Any]
     yield rewrite(
         binary(op, binary(op, x, a), b),
         binary(op, x, binary(op, a, b)),
+        ne(x).to(binary(op, x, a)),  # x = x + (-0.0) would be a chain of any length
         holds(may_combine, op, fact(a), fact(b), fact(x)),
     )

@@ -101,12 +101,19 @@ def constant_bytes(graph: ir.Graph) -> int:
     pending = [graph]
     while pending:
         current = pending.pop()
-        total += sum(v.const_value.nbytes for v in current.initializers.values() if v.const_value is not None)
+        tensors = [value.const_value for value in current.initializers.values()]
         for node in current:
-            tensor = constant_of_node(node)
-            total += 0 if tensor is None else tensor.nbytes
+            tensors.append(constant_of_node(node))
             pending.extend(bodies(node))
+        total += sum(stored_bytes(tensor) for tensor in tensors if tensor is not None)
     return total
+
+
+def stored_bytes(tensor: ir.TensorProtocol) -> int:
+    """The bytes of a tensor's elements; of strings those of their text."""
+    if tensor.dtype == ir.DataType.STRING:
+        return sum(len(text) for text in tensor.numpy().reshape(-1).tolist())
+    return tensor.nbytes
 
 
 def byte_size(fact: Fact) -> int | None:

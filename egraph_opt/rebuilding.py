@@ -14,6 +14,7 @@ import onnx_ir as ir
 from egraph_opt.analysis import infer_steps
 from egraph_opt.erasing import Erased, erase, is_pseudo
 from egraph_opt.evaluation import evaluate_form, is_float, literal_array, rounded
+from egraph_opt.folding import stored_bytes
 from egraph_opt.graphs import captured_values
 from egraph_opt.lowering import Lowered
 from egraph_opt.naming import Namer
@@ -533,7 +534,7 @@ class _Rebuilder:
             name=original.name, doc_string=original.doc_string, metadata_props=dict(original.metadata_props)
         )
         tensor = value.const_value if self.snapshot.facts[owner].const else None
-        if tensor is not None and tensor.nbytes <= SPLAT_BYTES:
+        if tensor is not None and stored_bytes(tensor) <= SPLAT_BYTES:
             attribute = ir.AttrTensor("value", tensor)
             node = ir.Node("", "Constant", [], [attribute], outputs=[made], name=self.namer.fresh("constant"))
         else:

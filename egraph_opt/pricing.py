@@ -84,16 +84,21 @@ class _Pricer:
             name not in self.model.pseudo_operators or not self._can_erase(node, operands)
         ):
             return math.inf
+        source = self.original.get(node)
+        if source is not None and source[1]:
+            return self._verbatim(source[0], self.results(node))
         form = declared.form
         written = None if form is None else form(self.lowered.opset, attributes, operands)
-        if written is not None:
-            return self._view(written, form_facts(written, operands), self.results(node))
-        source = self.original.get(node)
-        if source is None or not source[1]:
+        if written is None:
             return math.inf
-        return self._cost(
-            source[0].op_type, source[0].domain, attributes_of(source[0]), operands, self.results(node)
-        )
+        return self._view(written, form_facts(written, operands), self.results(node))
+
+    def _verbatim(self, node: ir.Node, results: tuple[Fact, ...]) -> float:
+        """An original node that is written back with all operands that it had, those in attributes too."""
+        terms = [None if v is None else self.lowered.term_of[v] for v in node.inputs]
+        classes = self.snapshot.term_classes
+        inputs = tuple(None if t is None else self.snapshot.facts[classes[t]] for t in terms)
+        return self._cost(node.op_type, node.domain, attributes_of(node), inputs, results)
 
     def _can_erase(self, node: int, operands: tuple[Fact, ...]) -> bool:
         """Whether every step of a pseudo-operator can be written in the model's opset."""

@@ -219,6 +219,8 @@ class _Lowering:
             tuple(input_at(p) for p in item) if isinstance(item, tuple) else input_at(item)
             for item in spec.operands
         )
+        for position in spec.read:
+            input_at(position)
         verbatim = all(self._is_constant(node.inputs[p]) for p in spec.read)
         several = spec.operator == "split"
         fact = None if several else self.facts.get(node.outputs[0], UNKNOWN)

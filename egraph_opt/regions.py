@@ -113,12 +113,12 @@ def saturate_region(
             break
         constants = constants_of(graph, setting.ir_version, outer_constants)
         facts = _infer(graph, setting, outer_facts, constants, is_body)
-    lowered = lower(graph, setting.opsets.get("", 1), facts, folded)
+    known = {**outer_facts, **facts}
+    lowered = lower(graph, setting.opsets.get("", 1), known, folded)
     setting.clock("saturate")
     snapshot, report = setting.saturate(lowered)
     for dropped in report.dropped:
         setting.warn(f"a law was left out because its types contradict: {dropped}")
-    known = {**outer_facts, **facts}
     inner: dict[int, list[Region]] = {}
     for key, node in enumerate(lowered.kept):
         graphs = bodies(node)

@@ -61,6 +61,13 @@ BODIES = {
         two = Constant<value_floats=[2.0, 2.0, 2.0]>()
         y = If (c) <then_branch = t () => (float[3] a) { a = Mul(x, two) },
                     else_branch = e () => (float[3] b) { b = Add(x, two) }> }""",
+    "a branch captures axes and shapes": """g (bool c, float[2, 3] x) => (float[6] y) {
+        shape = Constant<value_ints=[-1]>()
+        axes = Constant<value_ints=[0]>()
+        y = If (c) <then_branch = t () => (float[6] a) { a = Reshape(x, shape) },
+                    else_branch = e () => (float[6] b) {
+                        u = Unsqueeze(x, axes) s = Squeeze(u, axes) f = Flatten(s)
+                        b = Reshape(f, shape) }> }""",
     "a branch captures what folds": """g (bool c, float[3] x) => (float[3] y) {
         two = Constant<value_floats=[2.0, 3.0, 2.0]>()
         four = Mul(two, two)
@@ -130,6 +137,16 @@ BODIES = {
 @pytest.mark.parametrize("name", BODIES)
 def test_bodies(name: str, rewrites: list[str] | None) -> None:
     survives(parsed(BODIES[name]), rewrites)
+
+
+def test_what_a_branch_captures_is_known_in_it() -> None:
+    """Two Reshapes to captured shapes are one."""
+    text = """g (bool c, float[2, 3] x) => (float[6] y) {
+        there = Constant<value_ints=[3, 2]>()
+        back = Constant<value_ints=[6]>()
+        y = If (c) <then_branch = t () => (float[6] a) { r = Reshape(x, there) a = Reshape(r, back) },
+                    else_branch = e () => (float[6] b) { n = Neg(x) b = Reshape(n, back) }> }"""
+    assert survives(parsed(text)).report.nodes.runtime_after == 4
 
 
 OUTPUTS = {
@@ -296,7 +313,8 @@ def test_string_tensors_in_attributes(rewrites: list[str] | None) -> None:
 
 @BOTH
 def test_string_constants(rewrites: list[str] | None) -> None:
-    text = """g (string[2] s) => (bool[2] y) { c = Constant<value_strings = ["a", "b"]>() y = Equal(s, c) }"""
+    text = """g (string[2] s) => (bool[2] y, string[2] z) {
+        c = Constant<value_strings = ["a", "b"]>() y = Equal(s, c) z = Identity(c) }"""
     survives(parsed(text, opset=19), rewrites)
 
 

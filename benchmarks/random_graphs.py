@@ -292,7 +292,7 @@ class Maker:
 
 def _broadcasts(a: Shape, b: Shape) -> bool:
     try:
-        return len(np.broadcast_shapes(a, b)) <= 5
+        return len(np.broadcast_shapes(a, b)) <= max(5, len(b))
     except ValueError:
         return False
 

@@ -1,4 +1,4 @@
-"""Random graphs of operators that laws speak of answer as before (`benchmarks/random_graphs.py` tries more)."""
+"""Random graphs of what laws speak of answer as before; `benchmarks/random_graphs.py` tries more."""
 
 from __future__ import annotations
 

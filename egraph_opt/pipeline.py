@@ -206,7 +206,8 @@ class Saturated:
             account = Account(model, {}, self.counts, SKIPPED, self.seconds, self.warnings)
             proto = _original_proto(self.loaded)
             return Result(proto, report_unchanged(account, self.reason), self.loaded, None)
-        points = default_points(self.region.inputs, given=_sizes(assume))
+        ranges = _ranges(assume)
+        points = default_points(self.region.inputs, given=_sizes(ranges))
         # Each constant may grow a little; where that adds up to too much, none may.
         for fold_bytes in (self.limits.fold_bytes, 0):
             extracted = extract_region(
@@ -226,7 +227,9 @@ class Saturated:
                 break
         proto = to_proto(rebuilt, self.loaded)
         clock("verify")
-        verdict = check_outputs(self.loaded.runnable(), proto, seed=seed, assume=assume) if verify else SKIPPED
+        verdict = (
+            check_outputs(self.loaded.runnable(), proto, seed=seed, assume=ranges) if verify else SKIPPED
+        )
         clock("")
         warnings = list(self.warnings)
         if verdict.status == "not_comparable":
@@ -242,14 +245,14 @@ class Saturated:
         return Result(proto, report, self.loaded, rebuilt)
 
 
-def _sizes(assume: Mapping[str, Any] | None) -> dict[str, int]:
-    """The assumptions that give a symbolic dim one size: a number, or a range of one."""
-    sizes = {}
-    for name, value in (assume or {}).items():
-        low, high = (value, value) if isinstance(value, int) else value
-        if low == high:
-            sizes[name] = int(low)
-    return sizes
+def _ranges(assume: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:
+    """Every assumption as least and largest value; a number is both."""
+    return {name: (v, v) if isinstance(v, (int, float)) else v for name, v in (assume or {}).items()}
+
+
+def _sizes(ranges: Mapping[str, tuple[float, float]]) -> dict[str, int]:
+    """The assumptions that give a symbolic dim one size."""
+    return {name: int(low) for name, (low, high) in ranges.items() if low == high}
 
 
 def _original_proto(loaded: LoadedModel) -> onnx.ModelProto:
@@ -295,7 +298,17 @@ def saturate(
     counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
     if loaded.unsupported is not None:
         clock("")
-        return Saturated(loaded, None, counts, size, limits, target_limits, clock.seconds, tuple(warnings), loaded.unsupported)
+        return Saturated(
+            loaded,
+            None,
+            counts,
+            size,
+            limits,
+            target_limits,
+            clock.seconds,
+            tuple(warnings),
+            loaded.unsupported,
+        )
 
     def run_laws(lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
         return saturate_terms(
@@ -360,7 +373,8 @@ def optimize(
         rewrites: names of rulesets (see `egraph-opt rules`); by default all that keep values.
         limits: where the search stops.
         extractor: how to choose, see `egraph_opt.extraction`.
-        assume: least and largest value by name of input, or the size of a symbolic dim by its name.
+        assume: by name of an input or of a symbolic dim its least and largest value, or the only one; a dim
+            of one size is priced at it.
         verify: compare the result with the original in onnxruntime.
         strict: raise, instead of handing back the original, where the result is wrong.
         seed: of the search and of verification's inputs.
@@ -374,7 +388,9 @@ def optimize(
             positive; with strict also for a wrong result.
     """
     chosen = cost_model(cost)
-    saturated = saturate(model, rewrites=rewrites, limits=limits, target=chosen, strict=strict, progress=progress)
+    saturated = saturate(
+        model, rewrites=rewrites, limits=limits, target=chosen, strict=strict, progress=progress
+    )
     return saturated.extract(
         chosen, extractor=extractor, assume=assume, verify=verify, strict=strict, seed=seed, progress=progress
     )

@@ -115,7 +115,7 @@ def _rewrites(regions: Sequence[Region], parts: Sequence[Extracted]) -> tuple[Re
         matches.update(region.saturation.matches)
     for part in parts:
         snapshot = part.choice.snapshot
-        chosen = part.solution.choice[part.solution.choice >= 0].tolist()
+        chosen = part.choice.node[part.choice.node >= 0].tolist()
         for node in stood_for(snapshot, chosen):
             if snapshot.made_by[node] > 0:
                 used[snapshot.laws[int(snapshot.made_by[node]) - 1]] += 1

@@ -70,7 +70,9 @@ class Engine:
         self.rulesets = tuple(sorted({f"laws.{entry.ruleset}" for entry in laws}))
         declared = {name: egglog.ruleset(name=name) for name in (*self.rulesets, "analysis", "tables")}
         for identity, entry in enumerate(laws, start=1):
-            for name, rules in zip((f"laws.{entry.ruleset}", "analysis"), compile_law(entry, identity), strict=True):
+            for name, rules in zip(
+                (f"laws.{entry.ruleset}", "analysis"), compile_law(entry, identity), strict=True
+            ):
                 for compiled in rules:
                     declared[name].append(compiled)
         for compiled in analysis_rules():
@@ -101,7 +103,9 @@ class Engine:
         self._graph.run_program(*commands)
         self.analyse()
 
-    def _load_term(self, index: int, term: Term, commands: list[Any], lists: dict[tuple[int, ...], int]) -> None:
+    def _load_term(
+        self, index: int, term: Term, commands: list[Any], lists: dict[tuple[int, ...], int]
+    ) -> None:
         declared = operator_named(term.operator)
         operands, attributes = iter(term.operands), iter(term.attributes)
         arguments = []
@@ -118,7 +122,9 @@ class Engine:
                 arguments.append(_apply(_NODE[kind], _integer(next(operands))))
         commands.append(_set(_NODE[declared.result], [_integer(index)], _apply(term.operator, *arguments)))
 
-    def _load_list(self, items: tuple[int, ...], commands: list[Any], lists: dict[tuple[int, ...], int]) -> Any:
+    def _load_list(
+        self, items: tuple[int, ...], commands: list[Any], lists: dict[tuple[int, ...], int]
+    ) -> Any:
         """A list, built from its end so that no expression nests deeply."""
         for start in range(len(items), -1, -1):
             tail = items[start:]

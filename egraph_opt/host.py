@@ -5,7 +5,7 @@ logs.  Functions are pickled by reference: they live in importable modules.
 
 egglog tells objects apart by their pickled bytes, and those depend on which strings within an object are the
 same object.  So that equal answers are equal to egglog, too, everything that goes in is made `canonical`: the
-first object of its kind stands for all.  (Without that the analysis runs for ever on two spellings of a type.)
+first object of its kind stands for all.  (Otherwise the analysis runs for ever on two spellings of a type.)
 """
 
 from __future__ import annotations

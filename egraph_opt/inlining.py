@@ -13,7 +13,12 @@ from egraph_opt.types import UNKNOWN, Fact
 
 def decided_branch(node: ir.Node, facts: Mapping[ir.Value, Fact]) -> ir.Graph | None:
     """The branch that an If takes, where what is known of its condition decides that."""
-    if node.op_type != "If" or node.domain not in ("", "ai.onnx") or not node.inputs or node.inputs[0] is None:
+    if (
+        node.op_type != "If"
+        or node.domain not in ("", "ai.onnx")
+        or not node.inputs
+        or node.inputs[0] is None
+    ):
         return None
     condition = facts.get(node.inputs[0], UNKNOWN)
     known = condition.splat if condition.splat is not None else (condition.ints or (None,))[0]
@@ -54,7 +59,9 @@ class Inliner:
             self._rename(inner)
         for value, inside in zip(node.outputs, list(branch.outputs), strict=True):
             result = ir.Value(name=value.name, type=value.type, shape=value.shape)
-            moved.append(ir.Node("", "Identity", [inside], outputs=[result], name=self._namer.fresh("branch")))
+            moved.append(
+                ir.Node("", "Identity", [inside], outputs=[result], name=self._namer.fresh("branch"))
+            )
             value.replace_all_uses_with(result, replace_graph_outputs=True)
         branch.outputs.clear()
         graph.insert_before(node, moved)

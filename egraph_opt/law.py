@@ -173,7 +173,9 @@ def law(
         lines = [line.strip() for line in text.splitlines()]
         if not lines or not lines[0]:
             raise ValueError(f"law {function.__name__} does not say what it states")
-        sources = [line.removeprefix("Source:").strip().rstrip(".") for line in lines if line.startswith("Source:")]
+        sources = [
+            line.removeprefix("Source:").strip().rstrip(".") for line in lines if line.startswith("Source:")
+        ]
         declared = Law(
             ruleset=ruleset,
             name=function.__name__,

@@ -33,7 +33,7 @@ from egraph_opt.inference import tensor_fact
 from egraph_opt.law import Example, Law, select
 from egraph_opt.lowering import Lowered, Term
 from egraph_opt.operators import leaf, operators
-from egraph_opt.pricing import Prices, original_choice, price, problem_of
+from egraph_opt.pricing import Prices, original_choice, price, problem_of, with_given
 from egraph_opt.rebuilding import Choice, rebuild_graph
 from egraph_opt.naming import Namer
 from egraph_opt.saturation import saturate_terms
@@ -207,7 +207,8 @@ def _alternatives(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> list[
                     raise
                 continue  # this node of an inner class is part of every cycle that the root could use
             if solution.choice[owner] == node:
-                found.append(Choice(lowered, snapshot, solution.choice, prices.computed))
+                chosen = with_given(snapshot, forced, solution.choice)
+                found.append(Choice(lowered, snapshot, chosen, prices.computed))
     return found
 
 

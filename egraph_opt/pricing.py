@@ -226,20 +226,51 @@ def _may_fold(fact: Fact, operands: Sequence[Fact], fold_bytes: int) -> bool:
 
 
 def problem_of(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> Problem:
-    """The extraction problem: one node per class that the outputs need, at least cost."""
+    """The extraction problem: one node per class that the outputs need, at least cost.
+
+    What costs nothing whatever is chosen, inputs and constants, is no part of it (see `with_given`): shared by
+    the whole graph it would only tie its parts together.  Bytes of constants count for each of their users.
+    """
     roots = snapshot.term_classes[lowered.outputs]
+    given = _given(snapshot, prices)
+    owner = np.repeat(np.arange(snapshot.n_nodes), np.diff(snapshot.child_ptr))
     # What is computed when the model is rebuilt needs nothing when it runs.
-    counts = np.diff(snapshot.child_ptr)
     folded = np.zeros(snapshot.n_nodes, dtype=bool)
     folded[prices.computed[prices.computed >= 0]] = True
+    free = given[snapshot.child] >= 0
+    bytes_ = np.where(free & ~folded[owner], prices.tie[given[snapshot.child]], 0.0)
+    kept = ~free & ~folded[owner]
+    counts = np.bincount(owner[kept], minlength=snapshot.n_nodes)
     return Problem(
         node_class=snapshot.node_class,
-        child_ptr=np.concatenate(([0], np.cumsum(np.where(folded, 0, counts)))).astype(np.int32),
-        child=snapshot.child[~np.repeat(folded, counts)],
+        child_ptr=np.concatenate(([0], np.cumsum(counts))).astype(np.int32),
+        child=snapshot.child[kept],
         cost=prices.cost,
         roots=np.unique(roots).astype(np.int32),
-        tie=prices.tie,
+        tie=prices.tie + np.bincount(owner, weights=bytes_, minlength=snapshot.n_nodes),
+        n_classes=snapshot.n_classes,
     )
+
+
+def _given(snapshot: Snapshot, prices: Prices) -> npt.NDArray[np.int32]:
+    """Per class an e-node that provides it for nothing (a leaf, or what is computed on rebuilding), or -1."""
+    given = prices.computed.copy()
+    for k, name in enumerate(snapshot.operator):
+        if name in ("leaf", "literal", "none") and given[snapshot.node_class[k]] < 0:
+            given[snapshot.node_class[k]] = k
+    return np.where((given >= 0) & (prices.cost[given] == 0), given, -1).astype(np.int32)
+
+
+def with_given(snapshot: Snapshot, prices: Prices, choice: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """A solution of `problem_of` with the leaves and constants that its e-nodes use."""
+    given = _given(snapshot, prices)
+    answer = choice.copy()
+    for node in choice[choice >= 0].tolist():
+        if prices.computed[snapshot.node_class[node]] != node:
+            for c in snapshot.children(node):
+                if answer[c] < 0:
+                    answer[c] = given[c]
+    return answer
 
 
 def original_choice(snapshot: Snapshot, prices: Prices) -> npt.NDArray[np.int32]:

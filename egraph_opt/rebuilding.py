@@ -390,7 +390,7 @@ class _Rebuilder:
         return form, inputs, converted
 
     def _erase(self, owner: int, node: int) -> None:
-        """The nodes that a pseudo-operator stands for; inner values are shared with whatever else uses them."""
+        """The nodes that a pseudo-operator stands for; inner values are shared with what else uses them."""
         operands, children = self._operands(node), self.snapshot.children(node)
         parts = erase(self.snapshot, node)
         steps = [part.step for part in parts]
@@ -402,7 +402,9 @@ class _Rebuilder:
         results: list[ir.Value | None] = []
         for k, part in enumerate(parts):
             given = [results[i.step] if isinstance(i, Earlier) else operands[i] for i in part.step.operands]
-            known = tuple(inferred[i.step] if isinstance(i, Earlier) else facts[i] for i in part.step.operands)
+            known = tuple(
+                inferred[i.step] if isinstance(i, Earlier) else facts[i] for i in part.step.operands
+            )
             place = owner if k + 1 == len(parts) else self._place(part.node)
             results.append(self._write_step(part, given, known, inferred[k], place))
         last = results[-1] if parts else operands[0]

@@ -23,7 +23,7 @@ from egraph_opt.inference import attributes_of, infer_graph, infer_node, tensor_
 from egraph_opt.inference.onnx_inference import infer_by_onnx
 from egraph_opt.inlining import Inliner
 from egraph_opt.lowering import Lowered, lower
-from egraph_opt.pricing import compiled_problem, original_choice, price, problem_of
+from egraph_opt.pricing import compiled_problem, original_choice, price, problem_of, with_given
 from egraph_opt.rebuilding import Choice
 from egraph_opt.saturation import SaturationReport
 from egraph_opt.snapshot import Snapshot
@@ -104,7 +104,9 @@ def saturate_region(
     original = () if is_body else original_nodes(graph, facts, setting, constants)
     while True:
         setting.clock("fold")
-        folded = fold_constants(graph, facts, constants, setting.opsets, setting.ir_version, setting.fold_bytes)
+        folded = fold_constants(
+            graph, facts, constants, setting.opsets, setting.ir_version, setting.fold_bytes
+        )
         setting.clock("lower")
         if len(folded.tensors) > len(constants.tensors):
             facts = _infer(graph, setting, outer_facts, folded, is_body)
@@ -123,9 +125,7 @@ def saturate_region(
     for key, node in enumerate(lowered.kept):
         graphs = bodies(node)
         if graphs:
-            inner[key] = [
-                saturate_region(body, setting, known, folded, is_body=True) for body in graphs
-            ]
+            inner[key] = [saturate_region(body, setting, known, folded, is_body=True) for body in graphs]
     return Region(lowered, snapshot, report, original, tuple(facts[v] for v in graph.inputs), inner)
 
 
@@ -180,7 +180,9 @@ def _fits(
     """Whether the users of an If's outputs are well typed on the outputs of a branch."""
     known = constants_of(branch, setting.ir_version, constants)
     inside = _infer(branch, replace(setting, warn=_ignore), facts, known, is_body=True)
-    outputs = {v: inside.get(b) or facts.get(b, UNKNOWN) for v, b in zip(node.outputs, branch.outputs, strict=True)}
+    outputs = {
+        v: inside.get(b) or facts.get(b, UNKNOWN) for v, b in zip(node.outputs, branch.outputs, strict=True)
+    }
     for user in {use.node for value in node.outputs for use in value.uses()}:
         if bodies(user):
             continue
@@ -263,7 +265,7 @@ def extract_region(
     choice = Choice(
         region.lowered,
         region.snapshot,
-        solution.choice,
+        with_given(region.snapshot, prices, solution.choice),
         prices.computed,
         {key: [e.choice for e in inner] for key, inner in chosen.items()},
     )

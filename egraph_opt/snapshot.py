@@ -63,7 +63,8 @@ class Snapshot:
     @cached_property
     def _index(self) -> dict[tuple[str, str, tuple[int, ...]], int]:
         return {
-            (name, repr(self.attributes[k]), tuple(self.children(k))): k for k, name in enumerate(self.operator)
+            (name, repr(self.attributes[k]), tuple(self.children(k))): k
+            for k, name in enumerate(self.operator)
         }
 
     def find(self, operator: str, attributes: tuple[Any, ...], operands: tuple[int, ...]) -> int:

@@ -126,7 +126,9 @@ def read_saturated(source: str | os.PathLike[str]) -> Stored:
 def _stored(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Stored:
     described = json.loads(arrays["json"].tobytes())
     if described["version"] != VERSION:
-        raise ValueError(f"version {described['version']}, this release reads {VERSION}; saturate the model again")
+        raise ValueError(
+            f"version {described['version']}, this release reads {VERSION}; saturate the model again"
+        )
     regions = []
     for k, entry in enumerate(described["regions"]):
         columns: dict[str, Any] = {name: arrays[f"{k}.{name}"] for name in _ARRAYS}

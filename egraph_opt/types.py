@@ -125,5 +125,6 @@ def meet(a: Fact, b: Fact) -> Fact:
         data=a.data if a.data is not None else b.data,
     )
 
+
 ABSENT = Fact(dtype=-2, const=True)
 """The fact of an optional operand that is not there."""

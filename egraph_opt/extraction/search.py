@@ -127,7 +127,9 @@ def quick_piece(piece: Piece, search: Search) -> Found:
     if size <= PROVABLE:
         rounds = max(1, min(QUICK_ROUNDS, ROUND_WORK // size))
         effort = Effort(mip_nodes=20, checks=QUICK_CHECKS)
-        found = prove(piece, found.choice, rounds=rounds, effort=lambda: search.effort(effort), seed=search.seed)
+        found = prove(
+            piece, found.choice, rounds=rounds, effort=lambda: search.effort(effort), seed=search.seed
+        )
         if piece.value(found.choice)[0] <= found.bound * (1 + 1e-9):
             return found
     work = QUICK_WORK * size // min(max(search.size, 1), QUICK_SIZE)

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from egraph_opt.lowering import NodeReader
 
 UNARY = (
-    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid HardSwish "
-    "IsInf IsNaN LeakyRelu Log Mish Neg Not Reciprocal Relu Round Selu Sigmoid Sign Sin Sinh Softplus Softsign Sqrt "
-    "Tan Tanh ThresholdedRelu"
+    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu "
+    "HardSigmoid HardSwish IsInf IsNaN LeakyRelu Log Mish Neg Not Reciprocal Relu Round Selu Sigmoid Sign "
+    "Sin Sinh Softplus Softsign Sqrt Tan Tanh ThresholdedRelu"
 ).split()
 BINARY = (
-    "Add And BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Mod Mul Or PRelu Pow "
-    "Sub Xor"
+    "Add And BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Mod Mul Or "
+    "PRelu Pow Sub Xor"
 ).split()
 VARIADIC = ("Max", "Mean", "Min", "Sum")
 
@@ -43,7 +43,7 @@ def _unary_form(opset: int, attributes: tuple[str, Attributes], facts: tuple[Fac
 
 @operator(form=_unary_form)
 def unary(op: String, settings: PyObject, x: Tensor) -> Tensor:
-    """The ONNX operator `op` with the attributes `settings` (sorted pairs, defaults filled in) on each element."""
+    """The ONNX operator `op` on each element; `settings`: its attributes, sorted, defaults filled in."""
 
 
 def relu(x: Tensor) -> Any:

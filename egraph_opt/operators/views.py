@@ -1,4 +1,4 @@
-"""Operators that move data: reshape (with Squeeze, Unsqueeze and Flatten), transpose, slice, concat, split, ..."""
+"""Operators that move data: reshape (Squeeze, Unsqueeze, Flatten), transpose, slice, concat, split, ..."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def inserted_axes(short: Shape, long: Shape) -> tuple[int, ...] | None:
 
 
 def reshape_target(source: Shape, dims: Shape) -> tuple[int, ...] | None:
-    """The constant operand with 0 (copy) and -1 (infer) that turns `source` into `dims`; None if there is none."""
+    """The operand of Reshape, with 0 (copy) and -1 (infer), that makes `source` `dims`; None if none does."""
     if 0 in dims:
         return None
     target: list[int] = []
@@ -230,14 +230,18 @@ def _lower_concat(node: NodeReader) -> TermSpec | None:
     return TermSpec("concat", (axis,), (tuple(range(node.count)),))
 
 
-def _split_form(opset: int, attributes: tuple[int, tuple[int, ...]], facts: tuple[Fact, ...]) -> OnnxForm | None:
+def _split_form(
+    opset: int, attributes: tuple[int, tuple[int, ...]], facts: tuple[Fact, ...]
+) -> OnnxForm | None:
     axis, sizes = attributes
     if opset < 13:
         return OnnxForm("Split", (0,), (("axis", axis), ("split", sizes)))
     return OnnxForm("Split", (0, ints(sizes)), (("axis", axis),))
 
 
-def _infer_split(opset: int, attributes: tuple[int, tuple[int, ...]], facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
+def _infer_split(
+    opset: int, attributes: tuple[int, tuple[int, ...]], facts: tuple[Fact, ...]
+) -> tuple[Fact, ...]:
     axis, sizes = attributes
     x = facts[0]
     if x.shape is None or axis >= len(x.shape):

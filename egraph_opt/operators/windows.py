@@ -89,7 +89,9 @@ def _lower_pool(node: NodeReader) -> TermSpec | None:
     if pads is None:
         return None
     include = node.attribute("count_include_pad") or 0
-    return TermSpec("pool", (node.op_type, PoolWindow(kernel, strides, pads, dilations, ceil_mode, include)), (0,))
+    return TermSpec(
+        "pool", (node.op_type, PoolWindow(kernel, strides, pads, dilations, ceil_mode, include)), (0,)
+    )
 
 
 def _global_pool_form(opset: int, attributes: tuple[str], facts: tuple[Fact, ...]) -> OnnxForm | None:

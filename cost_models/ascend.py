@@ -25,10 +25,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from egraph_opt.cost import CostModel, NodeView
 from egraph_opt.cost_models import ascend_cube, ascend_fusion, ascend_soc, counting
 from egraph_opt.cost_models.ascend_device import Device
-
-from egraph_opt.cost import CostModel, NodeView
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 from egraph_opt.types import Fact, Shape
 

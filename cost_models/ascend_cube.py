@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import math
 
+from egraph_opt.cost import NodeView
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_device import Device
-
-from egraph_opt.cost import NodeView
 from egraph_opt.types import Fact
 
 Shape = tuple[int, ...]

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_soc import Soc
-
 from egraph_opt.types import Fact
 
 _FLOATS = frozenset({0, 1, 10, 16})

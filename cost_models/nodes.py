@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from egraph_opt.cost_models import counting
-
 from egraph_opt.cost import CostModel, NodeView
+from egraph_opt.cost_models import counting
 
 
 class Nodes(CostModel):

@@ -1,7 +1,7 @@
 """Casts: the one that does nothing, and pairs where the first loses nothing.
 
-    Cast_T(x) = x for x of type T
-    Cast_S(Cast_T(x)) = Cast_S(x) where T holds every value of x's type
+Cast_T(x) = x for x of type T
+Cast_S(Cast_T(x)) = Cast_S(x) where T holds every value of x's type
 """
 
 from collections.abc import Iterator
@@ -18,25 +18,24 @@ from egraph_opt.operators import cast
 from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import Fact
 
+_WITHIN = {
+    "BOOL": "BOOL INT8 UINT8 INT16 UINT16 INT32 UINT32 INT64 UINT64 FLOAT16 BFLOAT16 FLOAT DOUBLE",
+    "UINT8": "UINT8 INT16 UINT16 INT32 UINT32 INT64 UINT64 FLOAT16 BFLOAT16 FLOAT DOUBLE",
+    "INT8": "INT8 INT16 INT32 INT64 FLOAT16 BFLOAT16 FLOAT DOUBLE",
+    "UINT16": "UINT16 INT32 UINT32 INT64 UINT64 FLOAT DOUBLE",
+    "INT16": "INT16 INT32 INT64 FLOAT DOUBLE",
+    "UINT32": "UINT32 INT64 UINT64 DOUBLE",
+    "INT32": "INT32 INT64 DOUBLE",
+    "UINT64": "UINT64",
+    "INT64": "INT64",
+    "FLOAT16": "FLOAT16 FLOAT DOUBLE",
+    "BFLOAT16": "BFLOAT16 FLOAT DOUBLE",
+    "FLOAT": "FLOAT DOUBLE",
+    "DOUBLE": "DOUBLE",
+}
 HOLDS: dict[int, frozenset[int]] = {
-    T.BOOL: frozenset(
-        (T.BOOL, T.INT8, T.UINT8, T.INT16, T.UINT16, T.INT32, T.UINT32, T.INT64, T.UINT64)
-        + (T.FLOAT16, T.BFLOAT16, T.FLOAT, T.DOUBLE)
-    ),
-    T.UINT8: frozenset(
-        (T.UINT8, T.INT16, T.UINT16, T.INT32, T.UINT32, T.INT64, T.UINT64, T.FLOAT16, T.BFLOAT16, T.FLOAT, T.DOUBLE)
-    ),
-    T.INT8: frozenset((T.INT8, T.INT16, T.INT32, T.INT64, T.FLOAT16, T.BFLOAT16, T.FLOAT, T.DOUBLE)),
-    T.UINT16: frozenset((T.UINT16, T.INT32, T.UINT32, T.INT64, T.UINT64, T.FLOAT, T.DOUBLE)),
-    T.INT16: frozenset((T.INT16, T.INT32, T.INT64, T.FLOAT, T.DOUBLE)),
-    T.UINT32: frozenset((T.UINT32, T.INT64, T.UINT64, T.DOUBLE)),
-    T.INT32: frozenset((T.INT32, T.INT64, T.DOUBLE)),
-    T.UINT64: frozenset((T.UINT64,)),
-    T.INT64: frozenset((T.INT64,)),
-    T.FLOAT16: frozenset((T.FLOAT16, T.FLOAT, T.DOUBLE)),
-    T.BFLOAT16: frozenset((T.BFLOAT16, T.FLOAT, T.DOUBLE)),
-    T.FLOAT: frozenset((T.FLOAT, T.DOUBLE)),
-    T.DOUBLE: frozenset((T.DOUBLE,)),
+    T.DataType.Value(name): frozenset(T.DataType.Value(wider) for wider in within.split())
+    for name, within in _WITHIN.items()
 }
 """The types that hold every value of a type exactly."""
 

@@ -1,12 +1,12 @@
 """Element-wise identities: neutral operands, idempotent and inverse functions, nested bounds.
 
-    x + 0 = x      x - 0 = x      x * 1 = x      x / 1 = x      x ^ 1 = x
-    x and true = x      x or false = x
-    f(f(x)) = f(x)      Neg(Neg(x)) = x      Not(Not(x)) = x
-    Clip_cd(Clip_ab(x)) = Clip(x)      Relu(x) = Clip_0(x)
-    Where(true, x, y) = x      Where(c, x, x) = x
-    Sum(x) = x      Sum(x, y) = x + y
-    x ^ 2 = x * x      1 / x = Reciprocal(x)
+x + 0 = x      x - 0 = x      x * 1 = x      x / 1 = x      x ^ 1 = x
+x and true = x      x or false = x
+f(f(x)) = f(x)      Neg(Neg(x)) = x      Not(Not(x)) = x
+Clip_cd(Clip_ab(x)) = Clip(x)      Relu(x) = Clip_0(x)
+Where(true, x, y) = x      Where(c, x, x) = x
+Sum(x) = x      Sum(x, y) = x + y
+x ^ 2 = x * x      1 / x = Reciprocal(x)
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,17 @@ from egraph_opt.operators import binary, unary, variadic, where
 from egraph_opt.terms import Tensor, cons, fact, nil
 from egraph_opt.types import Fact, Shape
 
-NEUTRAL = {"Add": 0, "Sub": 0, "Mul": 1, "Div": 1, "Pow": 1, "And": 1, "Or": 0, "BitwiseOr": 0, "BitwiseXor": 0}
+NEUTRAL = {
+    "Add": 0,
+    "Sub": 0,
+    "Mul": 1,
+    "Div": 1,
+    "Pow": 1,
+    "And": 1,
+    "Or": 0,
+    "BitwiseOr": 0,
+    "BitwiseXor": 0,
+}
 """The right operand that changes nothing."""
 
 COMMUTATIVE = frozenset(("Add", "Mul", "And", "Or", "BitwiseOr", "BitwiseXor"))
@@ -66,8 +76,12 @@ def _neutral_examples(rng: np.random.Generator) -> Iterator[Example]:
         for shape in ((), (1,), (4,), (3, 1), (1, 3, 4)):
             yield g.fires(binary(op, x, g.constant(np.full(shape, value))))
         yield g.near_miss(binary(op, x, g.constant(np.full((4,), value + 1))), why="another value")
-        yield g.near_miss(binary(op, x, g.constant(np.full((2, 1, 3, 4), value))), why="broadcasting adds an axis")
-        yield g.near_miss(binary(op, g.input((3, 1)), g.constant(np.full((4,), value))), why="a dim of 1 grows")
+        yield g.near_miss(
+            binary(op, x, g.constant(np.full((2, 1, 3, 4), value))), why="broadcasting adds an axis"
+        )
+        yield g.near_miss(
+            binary(op, g.input((3, 1)), g.constant(np.full((4,), value))), why="a dim of 1 grows"
+        )
         yield g.near_miss(binary(op, x, g.random(4)), why="elements differ")
 
 
@@ -163,7 +177,9 @@ def _clip_examples(rng: np.random.Generator) -> Iterator[Example]:
     x = g.input(("N", 5))
     for inner, outer in (((0.0, 6.0), (-1.0, 3.0)), ((None, 1.0), (0.0, None)), ((2.0, 3.0), (0.0, 1.0))):
         yield g.fires(unary("Clip", _clip(*outer), unary("Clip", _clip(*inner), x)))
-    yield g.near_miss(unary("Clip", _clip(0.0, 1.0), unary("Clip", _clip(3.0, 2.0), x)), why="bounds are crossed")
+    yield g.near_miss(
+        unary("Clip", _clip(0.0, 1.0), unary("Clip", _clip(3.0, 2.0), x)), why="bounds are crossed"
+    )
 
 
 @law("elementwise", numerics="bitwise", examples=_clip_examples)
@@ -228,7 +244,9 @@ def _where_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(where(yes, x, y))
     yield g.fires(where(no, x, y))
     yield g.fires(where(g.input((4,), TensorProto.BOOL), x, x))
-    yield g.near_miss(where(g.constant(np.array([True, False, True, True])), x, y), why="the condition varies")
+    yield g.near_miss(
+        where(g.constant(np.array([True, False, True, True])), x, y), why="the condition varies"
+    )
     yield g.near_miss(where(yes, g.input((4,)), y), why="the result is bigger than x")
 
 

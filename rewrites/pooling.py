@@ -43,8 +43,10 @@ def _divisors(number: int) -> list[int]:
 
 
 @hosted()
-def cascade(window: PoolWindow, rank: int, side: int, area: int, stride: int) -> tuple[PoolWindow, PoolWindow] | None:
-    """The `rank`-th best pair (inner, outer) of windows for one that exceeds the limits; None if there is none.
+def cascade(
+    window: PoolWindow, rank: int, side: int, area: int, stride: int
+) -> tuple[PoolWindow, PoolWindow] | None:
+    """The `rank`-th best pair (inner, outer) of windows for one beyond the limits; None if there is none.
 
     Per axis the inner kernel and stride are k1, where k1 divides both kernel and stride.  Best are pairs in
     which both steps fit, then those with balanced areas.
@@ -104,7 +106,11 @@ def cascade_of_pools(
 
     Source: Ascend auto-optimizer, AvgPoolSplit.
     """
-    limits = (eq(side).to(limit("pool_kernel")), eq(area).to(limit("pool_window")), eq(stride).to(limit("pool_stride")))
+    limits = (
+        eq(side).to(limit("pool_kernel")),
+        eq(area).to(limit("pool_window")),
+        eq(stride).to(limit("pool_stride")),
+    )
     inner, outer = PyObject(part)(pair, PyObject(0)), PyObject(part)(pair, PyObject(1))
     for rank in range(CANDIDATES):
         found = let(pair, cascade, w, PyObject(rank), side, area, stride)
@@ -128,7 +134,9 @@ def _whole_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.fires(pool(kind, g.input(("N", 2, 7, 5)), _window((7, 5), (1, 1))))
         yield g.fires(pool(kind, g.input((1, 2, 13)), _window((13,))))
         yield g.near_miss(pool(kind, g.input((1, 2, 8, 5)), _window((7, 5), (1, 1))), why="one row more")
-        yield g.near_miss(pool(kind, g.input((1, 2, 7, "L")), _window((7, 5), (1, 1))), why="the width is unknown")
+        yield g.near_miss(
+            pool(kind, g.input((1, 2, 7, "L")), _window((7, 5), (1, 1))), why="the width is unknown"
+        )
 
 
 @law("pooling", numerics="reassociates", examples=_whole_examples)

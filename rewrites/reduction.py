@@ -1,9 +1,9 @@
 """Reductions and pooling over whole axes.
 
-    GlobalAveragePool(x) = ReduceMean(x) over the spatial axes, and GlobalMaxPool(x) = ReduceMax(x)
-    Reduce without kept dims = Reshape of Reduce with kept dims
-    ReduceSum_a(ReduceSum_b(x)) = ReduceSum_ab(x), likewise Max, Min, Prod, Mean, L1
-    Reduce over axes of one element = Reshape, for Sum, Mean, Max, Min and Prod
+GlobalAveragePool(x) = ReduceMean(x) over the spatial axes, and GlobalMaxPool(x) = ReduceMax(x)
+Reduce without kept dims = Reshape of Reduce with kept dims
+ReduceSum_a(ReduceSum_b(x)) = ReduceSum_ab(x), likewise Max, Min, Prod, Mean, L1
+Reduce over axes of one element = Reshape, for Sum, Mean, Max, Min and Prod
 """
 
 from collections.abc import Iterator
@@ -127,11 +127,15 @@ def drop_axes_at_once(kind: String, x: Tensor, a: PyObject, d: PyObject) -> Iter
 
     Source: onnxoptimizer fuse_consecutive_reduce_unsqueeze, the other way round.
     """
-    yield rewrite(reshape(reduce(kind, x, a, 1), d), reduce(kind, x, a, 0), holds(drops_exactly, fact(x), d, a))
+    yield rewrite(
+        reshape(reduce(kind, x, a, 1), d), reduce(kind, x, a, 0), holds(drops_exactly, fact(x), d, a)
+    )
 
 
 @hosted()
-def joined_axes(kind: str, inner: tuple[int, ...], keep_inner: int, outer: tuple[int, ...]) -> tuple[int, ...] | None:
+def joined_axes(
+    kind: str, inner: tuple[int, ...], keep_inner: int, outer: tuple[int, ...]
+) -> tuple[int, ...] | None:
     """The axes of two reductions in a row, in terms of the first one's operand."""
     if kind not in ASSOCIATIVE:
         return None
@@ -161,7 +165,9 @@ def pair_of_reductions(
 
     Source: algebra; a mean of means of equal parts is the mean.
     """
-    yield rewrite(reduce(kind, reduce(kind, x, a, k), b, k), reduce(kind, x, c, k), let(c, joined_axes, kind, a, k, b))
+    yield rewrite(
+        reduce(kind, reduce(kind, x, a, k), b, k), reduce(kind, x, c, k), let(c, joined_axes, kind, a, k, b)
+    )
 
 
 @hosted()

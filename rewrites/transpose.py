@@ -1,9 +1,9 @@
 """Transposes: composition, cancellation, and movement through element-wise operators.
 
-    Transpose_q(Transpose_p(x)) = Transpose_(p[q])(x)
-    Transpose_identity(x) = x
-    f(Transpose_p(x)) = Transpose_p(f(x))
-    Transpose_p(x) + Transpose_p(y) = Transpose_p(x + y)
+Transpose_q(Transpose_p(x)) = Transpose_(p[q])(x)
+Transpose_identity(x) = x
+f(Transpose_p(x)) = Transpose_p(f(x))
+Transpose_p(x) + Transpose_p(y) = Transpose_p(x + y)
 """
 
 from collections.abc import Iterator
@@ -49,7 +49,9 @@ def _composition_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x = g.input(("N", 3, "L"))
     yield g.fires(transpose(transpose(x, (2, 0, 1)), (2, 0, 1)))
-    yield g.near_miss(transpose(unary("Relu", (), transpose(x, (2, 0, 1))), (2, 0, 1)), why="Relu is in between")
+    yield g.near_miss(
+        transpose(unary("Relu", (), transpose(x, (2, 0, 1))), (2, 0, 1)), why="Relu is in between"
+    )
 
 
 @law("transpose", numerics="bitwise", examples=_composition_examples)

@@ -19,7 +19,19 @@ from onnx import TensorProto
 from egraph_opt.host import hosted
 from egraph_opt.law import Example, holds, law, let, rewrite
 from egraph_opt.law_testing import Operands, listed
-from egraph_opt.operators import binary, cast, concat, matmul, pad, reduce, reshape, slice_, softmax, transpose, where
+from egraph_opt.operators import (
+    binary,
+    cast,
+    concat,
+    matmul,
+    pad,
+    reduce,
+    reshape,
+    slice_,
+    softmax,
+    transpose,
+    where,
+)
 from egraph_opt.rewrites.transpose import Permutation, invert
 from egraph_opt.terms import Tensor, cons, fact, nil
 from egraph_opt.types import Fact, Shape
@@ -207,7 +219,9 @@ def through_softmax(kind: String, x: Tensor, p: PyObject, a: PyObject, b: PyObje
 
     Source: algebra.
     """
-    yield rewrite(softmax(kind, transpose(x, p), a), transpose(softmax(kind, x, b), p), let(b, moved_axis, p, a))
+    yield rewrite(
+        softmax(kind, transpose(x, p), a), transpose(softmax(kind, x, b), p), let(b, moved_axis, p, a)
+    )
 
 
 @hosted()
@@ -256,7 +270,9 @@ def through_pad(
 
     Source: algebra.
     """
-    yield rewrite(pad(transpose(x, p), m, pads, v), transpose(pad(x, m, r, v), p), let(r, moved_pads, p, pads))
+    yield rewrite(
+        pad(transpose(x, p), m, pads, v), transpose(pad(x, m, r, v), p), let(r, moved_pads, p, pads)
+    )
 
 
 def _concat_examples(rng: np.random.Generator) -> Iterator[Example]:

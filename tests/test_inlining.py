@@ -76,7 +76,7 @@ def test_branches_with_equal_names_inside_are_told_apart() -> None:
 
 
 def test_a_branch_that_gives_a_vector_where_a_scalar_is_asked_for_stays_inside() -> None:
-    """onnxruntime's Range takes a vector of one element; ONNX's inference, which an If hides it from, does not."""
+    """onnxruntime's Range takes a vector of one element; ONNX's inference, from which an If hides it, not."""
     text = """
     <ir_version: 8, opset_import: ["" : 17]>
     agraph (int64[1] n) => (int64[M] y) {

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from egraph_opt.cost_models.ascend import Ascend
-from egraph_opt.cost_models.ascend_soc import socs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from egraph_opt.cost import NodeView
+from egraph_opt.cost_models.ascend import Ascend
+from egraph_opt.cost_models.ascend_soc import socs
 from egraph_opt.types import Fact
 
 CHIPS = {soc: Ascend(soc) for soc in socs()}

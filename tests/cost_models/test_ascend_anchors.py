@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from egraph_opt.cost_models import counting
-from egraph_opt.cost_models.ascend import Ascend
 
 from egraph_opt.cost import NodeView
+from egraph_opt.cost_models import counting
+from egraph_opt.cost_models.ascend import Ascend
 from egraph_opt.types import Fact
 
 FACTOR = 2.0

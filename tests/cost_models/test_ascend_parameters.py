@@ -8,9 +8,9 @@ from importlib.resources import files
 
 import onnx.defs
 import pytest
+
 from egraph_opt.cost_models import ascend_soc
 from egraph_opt.cost_models.ascend import Ascend
-
 from egraph_opt.errors import UnknownCostModelError
 
 TABLES = {

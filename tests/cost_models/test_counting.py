@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
-from egraph_opt.cost_models import counting
 
 from egraph_opt.cost import NodeView, cost_model
+from egraph_opt.cost_models import counting
 from egraph_opt.types import UNKNOWN, Fact
 
 

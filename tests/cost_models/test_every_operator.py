@@ -7,11 +7,11 @@ import math
 import onnx.defs
 import onnx.helper
 import pytest
-from egraph_opt.cost_models.ascend_soc import socs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from egraph_opt.cost import CostModel, NodeView, cost_model
+from egraph_opt.cost_models.ascend_soc import socs
 from egraph_opt.types import UNKNOWN, Fact
 
 MODELS = [cost_model(name) for name in ("bytes", "flops", "nodes", *(f"ascend:{soc}" for soc in socs()))]

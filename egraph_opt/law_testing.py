@@ -32,10 +32,10 @@ from egraph_opt.folding import Constants
 from egraph_opt.inference import tensor_fact
 from egraph_opt.law import Example, Law, select
 from egraph_opt.lowering import Lowered, Term
+from egraph_opt.naming import Namer
 from egraph_opt.operators import leaf, operators
 from egraph_opt.pricing import Prices, original_choice, price, problem_of, with_given
 from egraph_opt.rebuilding import Choice, rebuild_graph
-from egraph_opt.naming import Namer
 from egraph_opt.saturation import saturate_terms
 from egraph_opt.snapshot import Snapshot
 from egraph_opt.terms import Tensor, cons, nil
@@ -184,7 +184,7 @@ def _model(choice: Choice, opset: int) -> onnx.ModelProto:
 
 
 def _alternatives(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> list[Choice]:
-    """The graph with the root's class, or one below it, written by another of its nodes than the original one."""
+    """The graph with the class of the root, or one below it, written by another node than the original."""
     original = set(snapshot.term_node.tolist())
     root_node = int(snapshot.term_node[lowered.outputs[0]])
     root = int(snapshot.node_class[root_node])
@@ -356,5 +356,5 @@ def proves(
     snapshot, _ = saturate_terms(
         builder.lowered, select(rulesets), limits, nodes=20_000, rounds=16, seconds=60, strict=True
     )
-    a, b = snapshot.term_classes[roots]
+    a, b = snapshot.term_classes[roots].tolist()
     return bool(a == b)

@@ -228,8 +228,8 @@ def _may_fold(fact: Fact, operands: Sequence[Fact], fold_bytes: int) -> bool:
 def problem_of(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> Problem:
     """The extraction problem: one node per class that the outputs need, at least cost.
 
-    What costs nothing whatever is chosen, inputs and constants, is no part of it (see `with_given`): shared by
-    the whole graph it would only tie its parts together.  Bytes of constants count for each of their users.
+    What costs nothing whatever is chosen, inputs and constants, is no part of it (see `with_given`): shared
+    by the whole graph it would only tie its parts together.  Bytes of constants count for each of the users.
     """
     roots = snapshot.term_classes[lowered.outputs]
     given = _given(snapshot, prices)

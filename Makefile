@@ -28,8 +28,7 @@ bench: $(VENV)/.models
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/node_cases.py
 
-docs: $(VENV)/.dev
-	$(BIN)/python -m pip install -q mkdocs
+docs: $(VENV)/.docs
 	$(BIN)/python -m mkdocs build -q -f docs/mkdocs.yml
 
 $(VENV)/.made:
@@ -39,6 +38,10 @@ $(VENV)/.made:
 
 $(VENV)/.dev: $(VENV)/.made pyproject.toml setup.py
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[docs]'
 	touch $@
 
 $(VENV)/.models: $(VENV)/.dev tests/models.txt

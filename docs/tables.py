@@ -1,0 +1,145 @@
+"""Tables of the documentation that the code declares; mkdocs calls `on_page_markdown` for every page.
+
+A line `<!-- table: laws -->` in a page becomes what the function of that name returns, so that nothing that
+is registered is written down a second time.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from importlib.resources import files
+from typing import Any
+
+from egraph_opt.cost import cost_model, cost_models
+from egraph_opt.extraction.registry import EXTRACTORS
+from egraph_opt.law import Law, all_laws, opt_in
+from egraph_opt.operators import Operator, operators
+
+MARKER = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
+EXACT = {"bitwise": "bit by bit", "reassociates": "in real arithmetic", "approximate": "no"}
+SHARED = "ascend"
+"""The file of parameters that all chips have in common."""
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """A page with its tables in the place of their markers.
+
+    Raises:
+        KeyError: a marker names no table.
+    """
+    return MARKER.sub(lambda marker: TABLES[marker[1]](), markdown)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def _code(text: object) -> str:
+    return f"`{' '.join(str(text).split())}`"
+
+
+def _plain(text: str) -> str:
+    """Text in which only code is taken for Markdown."""
+    pieces = re.split(r"`+([^`]+)`+", " ".join(text.split()))
+    escaped = (re.sub(r"([\\*_\[\]<>|])", r"\\\1", piece) for piece in pieces[::2])
+    return "".join(
+        outside + code for outside, code in zip(escaped, [*map(_code, pieces[1::2]), ""], strict=True)
+    )
+
+
+def _by_ruleset() -> dict[str, list[Law]]:
+    found: dict[str, list[Law]] = {}
+    for entry in all_laws():
+        found.setdefault(entry.ruleset, []).append(entry)
+    return found
+
+
+def rulesets() -> str:
+    """Every ruleset with the number of its laws."""
+    rows = []
+    for name, laws in _by_ruleset().items():
+        counts = [sum(entry.numerics == kind for entry in laws) for kind in EXACT]
+        rows.append((_code(name), len(laws), *counts, "by name" if opt_in(name) else "always"))
+    return _table(("ruleset", "laws", *EXACT, "on"), rows)
+
+
+def laws() -> str:
+    """Every law, ruleset by ruleset."""
+    parts = []
+    for ruleset, entries in _by_ruleset().items():
+        rows = [(_code(e.name), _code(e.formula), EXACT[e.numerics], _plain(e.source)) for e in entries]
+        parts.append(f"## {ruleset}\n\n" + _table(("name", "law", "exact", "source"), rows))
+    return "\n\n".join(parts)
+
+
+def _signature(entry: Operator) -> str:
+    return f"{entry.name}({', '.join(entry.names)})"
+
+
+def term_language() -> str:
+    """The operators that the term language has."""
+    rows = []
+    for entry in operators().values():
+        kind = "pseudo-operator" if entry.expand is not None else entry.result
+        rows.append((_code(_signature(entry)), kind, _plain(entry.doc.splitlines()[0])))
+    return _table(("constructor", "result", "meaning"), rows)
+
+
+def extractors() -> str:
+    """The extractors by name."""
+    rows = [(_code(e.name), e.exact_for, "yes" if e.anytime else "no") for e in EXTRACTORS.values()]
+    return _table(("extractor", "optimal for", "can be stopped early"), rows)
+
+
+def models() -> str:
+    """The installed cost models."""
+    rows = []
+    for name in cost_models():
+        model = cost_model(name)
+        about = (type(model).__doc__ or "").strip().splitlines()[0]
+        rows.append((_code(name), model.unit, _plain(re.sub(r":\w+:", "", about))))
+    return _table(("name", "unit", "what it prices"), rows)
+
+
+def _parameters(stem: str) -> dict[str, Any]:
+    text = (files("egraph_opt.cost_models") / f"{stem}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def ascend_shared() -> str:
+    """The parameters that all chips have in common, unless their own file says otherwise."""
+    rows = []
+    for name, entry in _parameters(SHARED).items():
+        if isinstance(entry, dict) and isinstance(entry["value"], int | float):
+            rows.append(
+                (_code(name), entry["value"], entry["unit"], entry["confidence"], _plain(entry["source"]))
+            )
+    return _table(("parameter", "value", "unit", "confidence", "source"), rows)
+
+
+def ascend_chips() -> str:
+    """The chips beside each other: what their own files say."""
+    chips = cost_model(SHARED).variants()
+    files_of = {chip: _parameters(SHARED + chip) for chip in chips}
+    names = dict.fromkeys(name for table in files_of.values() for name in table)
+    rows = []
+    for name in names:
+        entries = [table.get(name) for table in files_of.values()]
+        unit = next(entry["unit"] for entry in entries if entry is not None)
+        values = ["" if entry is None else _value(entry["value"]) for entry in entries]
+        rows.append((_code(name), unit, *values))
+    return _table(("parameter", "unit", *chips), rows)
+
+
+def _value(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    table.__name__: table
+    for table in (rulesets, laws, term_language, extractors, models, ascend_shared, ascend_chips)
+}
+"""The tables by the name that a marker has."""

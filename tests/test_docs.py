@@ -1,0 +1,159 @@
+"""The documentation is true: its snippets and commands run, its links lead somewhere, its tables are whole."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import onnx
+import pytest
+from onnx import parser
+
+from egraph_opt import optimize
+from egraph_opt.law import all_laws
+from egraph_opt.operators import operators
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ROOT / "docs" / "pages"
+TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(PAGES.glob("*.md"))]
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+QUOTED = re.compile(r"# from (\S+)\n")
+"""The first line of a block that shows a piece of a file."""
+
+MODEL = """
+<ir_version: 8, opset_import: ["" : 17]>
+example (float[batch, 3, 8, 8] x) => (float[batch, 4, 8, 8] y)
+<float[4, 3, 1, 1] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float k = {2}>
+{
+    t = Transpose <perm = [0, 2, 3, 1]> (x)
+    r = Relu (t)
+    u = Transpose <perm = [0, 3, 1, 2]> (r)
+    c = Conv (u, w)
+    y = Mul (c, k)
+}
+"""
+"""What the snippets call `model.onnx`."""
+
+
+def blocks(text: Path, language: str) -> list[str]:
+    return [code for kind, code in BLOCK.findall(text.read_text(encoding="utf-8")) if kind == language]
+
+
+def snippets(text: Path) -> list[str]:
+    return [code for code in blocks(text, "python") if not QUOTED.match(code)]
+
+
+def having(*contents: list[list[str]]) -> list[Path]:
+    """The texts that have any of these blocks."""
+    return [text for text, *found in zip(TEXTS, *contents, strict=True) if any(found)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a model in it, to run snippets in."""
+    onnx.save(parser.parse_model(MODEL), tmp_path / "model.onnx")
+    return tmp_path
+
+
+def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    search = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    environment = {**os.environ, "PATH": search, "PYTHONPATH": str(folder), "COLUMNS": "100"}
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def tables() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("docs_tables", ROOT / "docs" / "tables.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("text", having([snippets(t) for t in TEXTS]), ids=lambda text: text.stem)
+def test_the_python_snippets_of_a_page_run_one_after_the_other(text: Path, folder: Path) -> None:
+    # A module rather than a script: egglog's host functions have to be importable.
+    (folder / "page.py").write_text("\n".join(snippets(text)), encoding="utf-8")
+    finished = run([sys.executable, "-c", "import page"], folder)
+    assert finished.returncode == 0, finished.stdout
+
+
+@pytest.mark.parametrize("text", having([blocks(t, "console") for t in TEXTS]), ids=lambda text: text.stem)
+def test_the_commands_of_a_page_print_what_it_says(text: Path, folder: Path) -> None:
+    checker = doctest.OutputChecker()
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    for block in blocks(text, "console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, expected = part.partition("\n")
+            finished = run(["bash", "-c", command], folder)
+            if expected.strip():
+                assert checker.check_output(expected, finished.stdout, options), (
+                    f"{command}\n{finished.stdout}"
+                )
+            else:
+                assert finished.returncode == 0, f"{command}\n{finished.stdout}"
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.stem)
+def test_code_that_a_page_quotes_is_in_the_file_it_names(text: Path) -> None:
+    for code in blocks(text, "python"):
+        quoted = QUOTED.match(code)
+        if quoted:
+            source = (ROOT / quoted[1]).read_text(encoding="utf-8")
+            for piece in code[quoted.end() :].strip().split("\n\n\n"):
+                assert piece.strip() in source, f"{quoted[1]} has no such piece:\n{piece}"
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.stem)
+def test_links_lead_to_files_and_headings(text: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", text.read_text(encoding="utf-8")):
+        if re.match(r"\w+:", target):
+            continue
+        path, _, heading = target.partition("#")
+        file = (text.parent / path).resolve() if path else text
+        assert file.exists(), f"{text.name} links to {target}"
+        if heading:
+            headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+            assert heading in {re.sub(r"[^\w\- ]", "", h).lower().replace(" ", "-") for h in headings}
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    named = re.findall(r"^ +- .*: (\S+\.md)$", (ROOT / "docs/mkdocs.yml").read_text(encoding="utf-8"), re.M)
+    assert sorted(named) == [page.name for page in sorted(PAGES.glob("*.md"))]
+
+
+def test_every_table_is_asked_for_once() -> None:
+    module = tables()
+    asked = [name for page in sorted(PAGES.glob("*.md")) for name in module.MARKER.findall(page.read_text())]
+    assert sorted(asked) == sorted(module.TABLES)
+
+
+def test_the_tables_name_every_law_and_every_operator() -> None:
+    module = tables()
+    page = module.on_page_markdown("<!-- table: laws -->\n\n<!-- table: term_language -->")
+    assert all(f"| `{entry.name}` | `{entry.formula}` |" in page for entry in all_laws())
+    assert all(f"| `{name}(" in page for name in operators())
+
+
+def test_the_report_that_is_shown_has_the_lines_of_a_report(folder: Path) -> None:
+    (shown,) = blocks(PAGES / "getting-started.md", "text")
+    labels = re.findall(r"^(\w[\w\- ]*?)  ", str(optimize(folder / "model.onnx").report), flags=re.MULTILINE)
+    figures = labels[: labels.index("run-time nodes by operator") + 1]
+    assert [label for label in re.findall(r"^(\w[\w\- ]*?)  ", shown, flags=re.MULTILINE)][
+        : len(figures)
+    ] == (figures)

@@ -154,6 +154,9 @@ def default_points(
 
     Returns:
         A number per symbol, sorted by name.
+
+    >>> default_points([Fact(1, ("N", 3, "H", "W"))], given={"W": 640})
+    {'H': 128, 'N': 1, 'W': 640}
     """
     points: dict[str, int] = {}
     for fact in graph_inputs:

@@ -84,7 +84,11 @@ class UnknownRulesetError(_UnknownNameError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The most similar of `known` to a mistyped `name`, letter case aside; None if nothing is similar."""
+    """The most similar of `known` to a mistyped `name`, letter case aside; None if nothing is similar.
+
+    >>> nearest("ascned", ["ascend", "flops"])
+    'ascend'
+    """
     by_folded = {candidate.casefold(): candidate for candidate in known}
     found = get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.5)
     return by_folded[found[0]] if found else None

@@ -8,6 +8,14 @@ backticks: ```2*L+1```.
 
 Assumed is that every symbol is an integer >= 0 (a dim may be 0: empty tensors exist), and that a divisor is
 not zero where the model runs at all.  An expression that grows too long becomes None.
+
+>>> length = symbol("L")
+>>> add(floordiv(sub(length, 3), 2), 1)  # what a window of 3 with a stride of 2 leaves
+'(L + 1)//2 - 1'
+>>> exact_div(mul(6, length), 3)
+'2*L'
+>>> exact_div(length, 2) is None
+True
 """
 
 from __future__ import annotations

@@ -101,7 +101,13 @@ def _meet_all(a: Sequence[Dim] | None, b: Sequence[Dim] | None) -> tuple[Dim, ..
 
 @lru_cache(maxsize=65536)
 def meet(a: Fact, b: Fact) -> Fact:
-    """What both facts together know; ``CLASH`` if they contradict (dtype, rank, two known numbers)."""
+    """What both facts together know; ``CLASH`` if they contradict (dtype, rank, two known numbers).
+
+    >>> meet(Fact(1, ("N", None)), Fact(0, (2, 3))).shape
+    (2, 3)
+    >>> meet(Fact(1, (2,)), Fact(1, (3,))) is CLASH
+    True
+    """
     if a == b:
         return a
     if a is CLASH or b is CLASH or a.dtype < 0 or b.dtype < 0:

@@ -22,9 +22,16 @@ Permutation = tuple[int, ...]
 
 
 @hosted()
-def compose(p: Permutation, q: Permutation) -> Permutation:
-    """The permutation of a transpose by p, then by q."""
-    return tuple(p[i] for i in q)
+def compose(p: Permutation, q: Permutation) -> Permutation | None:
+    """The permutation of a transpose by p, then by q; None where q undoes p."""
+    both = tuple(p[i] for i in q)
+    return None if is_identity(both) else both
+
+
+@hosted(default=False)
+def undoes(p: Permutation, q: Permutation) -> bool:
+    """Whether a transpose by p, then by q moves nothing."""
+    return all(p[i] == k for k, i in enumerate(q))
 
 
 @hosted(default=False)
@@ -33,7 +40,11 @@ def is_identity(p: Permutation) -> bool:
 
 
 def invert(p: Permutation) -> Permutation:
-    """The permutation that undoes p."""
+    """The permutation that undoes p.
+
+    >>> compose((1, 2, 0), invert((1, 2, 0)))
+    (0, 1, 2)
+    """
     return tuple(p.index(i) for i in range(len(p)))
 
 
@@ -56,11 +67,12 @@ def _composition_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 @law("transpose", numerics="bitwise", examples=_composition_examples)
 def compose_transposes(x: Tensor, p: PyObject, q: PyObject, r: PyObject) -> Iterator[Any]:
-    """Transpose_q(Transpose_p(x)) = Transpose_(p[q])(x)
+    """Transpose_q(Transpose_p(x)) = Transpose_(p[q])(x), or x where q undoes p
 
     Source: TASO.
     """
     yield rewrite(transpose(transpose(x, p), q), transpose(x, r), let(r, compose, p, q))
+    yield rewrite(transpose(transpose(x, p), q), x, holds(undoes, p, q))
 
 
 def _identity_examples(rng: np.random.Generator) -> Iterator[Example]:

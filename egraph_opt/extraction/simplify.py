@@ -68,7 +68,7 @@ class _Work:
 
 def simplify(problem: Problem, incumbent: Ints | None) -> Simplified:
     """Simplify and cut.  ``incumbent`` is a solution of finite cost, which stays one of the pieces' choices
-    (a node of it is only replaced by one that is strictly better).
+    (a node of it is only replaced by one that is strictly better, or as good and needs less).
 
     Raises:
         ExtractionError: a root has no acyclic solution of finite cost.
@@ -146,7 +146,7 @@ def _drop_dominated(problem: Problem, work: _Work, kept: Mask) -> None:
     ptr = pointers(work.pair_node, problem.n_nodes)
     width = np.diff(ptr)[nodes]
     order = np.lexsort(
-        (nodes, width, ~kept[nodes], problem.tie[nodes], problem.cost[nodes], problem.node_class[nodes])
+        (nodes, ~kept[nodes], width, problem.tie[nodes], problem.cost[nodes], problem.node_class[nodes])
     )
     first, below = ptr.tolist(), work.pair_child.tolist()
     replaced: list[tuple[int, int]] = []

@@ -29,11 +29,12 @@ def test_dominated_self_referring_and_unreachable_nodes_go() -> None:
     assert simplified.floor == 1.0
 
 
-def test_a_node_of_the_incumbent_is_kept_unless_another_is_strictly_better() -> None:
-    nodes = [(0, (1,), 1.0, 0.0), (0, (), 1.0, 0.0), (1, (), 0.0, 0.0)]
-    simplified = simplify(problem_of(nodes, [0]), np.array([0, 2]))
-    assert sorted(node for piece in simplified.pieces for node in piece.nodes) == [0, 1, 2]
-    assert simplify(problem_of(nodes, [0]), None).fixed.tolist() == [1, -1]
+def test_a_node_of_the_incumbent_is_kept_unless_another_is_better_or_needs_less() -> None:
+    nodes = [(0, (), 1.0, 0.0), (0, (), 1.0, 0.0), (0, (1,), 1.0, 0.0), (1, (), 0.0, 0.0)]
+    problem = problem_of(nodes, [0])
+    assert simplify(problem, np.array([1, -1])).fixed.tolist() == [1, -1]
+    assert simplify(problem, np.array([2, 3])).fixed.tolist() == [0, -1]
+    assert simplify(problem, None).fixed.tolist() == [0, -1]
 
 
 def test_forced_classes_cut_a_chain_into_pieces() -> None:

@@ -43,8 +43,8 @@ def stages_of(node: NodeView) -> Iterator[Stage]:
     stages = node.attributes["stages"]
     assert isinstance(stages, tuple)
     for op, settings, source, position in stages:
-        other = next(others) if source == "value" else None
-        second = other if source == "value" else result
+        other = next(others) if source in ("value", "constant") else None
+        second = result if other is None else other
         operands = (result,) if not source else (second, result) if position == 0 else (result, second)
         yield Stage(NodeView(op, "", dict(settings), operands, node.outputs), other)
 

@@ -16,12 +16,13 @@ it, its cost model says: the ruleset runs for cost models that publish the limit
 from collections.abc import Iterator
 from typing import Any
 
+import egglog
 import numpy as np
-from egglog import PyObject, String, eq, i64, ne
+from egglog import PyObject, String, eq, i64, ne, set_
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, law, let, rewrite
+from egraph_opt.law import Equal, Example, closure, holds, law, let, rewrite, rule
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import (
     ConvWindow,
@@ -38,15 +39,18 @@ from egraph_opt.operators import (
     unary,
 )
 from egraph_opt.operators.declaration import COMMUTATIVE, PSEUDO_DOMAIN, Earlier, Step
-from egraph_opt.terms import Tensor, Tensors, cons, fact, limit, nil
-from egraph_opt.types import Fact
+from egraph_opt.terms import Tensor, Tensors, cons, fact, facts, limit, nil
+from egraph_opt.types import ABSENT, Fact
 
 Cube = tuple[str, tuple[Any, ...]]
 """An operator of the cube unit: name and attributes."""
 
 Stage = tuple[str, tuple[Any, ...], str, int]
-"""An element-wise stage: ONNX operator, its attributes, its other operand ("" where it has one only, "value"
-for a tensor from outside, "cube" for the cube operator's own result), and that operand's position."""
+"""An element-wise stage: ONNX operator, its attributes, its other operand and that operand's position.  The
+operand is "" where there is none, "value" or "constant" for a tensor from outside, "cube" for the cube
+operator's own result."""
+
+OUTSIDE = ("value", "constant")
 
 UNARY = frozenset(
     ["Abs", "Ceil", "Clip", "Elu", "Exp", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Neg",
@@ -62,14 +66,14 @@ def _expand(attributes: tuple[Cube, tuple[Stage, ...]]) -> tuple[Step, ...]:
     (name, settings), stages = attributes
     first = _OPERANDS[name]
     steps = [Step(name, settings, tuple(range(first)))]
-    values = sum(source == "value" for _, _, source, _ in stages)
+    values = sum(source in OUTSIDE for _, _, source, _ in stages)
     for op, own, source, position in stages:
         result = Earlier(len(steps) - 1)
         if not source:
             steps.append(Step("unary", (op, own), (result,)))
             continue
         other: int | Earlier = Earlier(0)
-        if source == "value":
+        if source in OUTSIDE:
             values -= 1
             other = first + values  # the last stage's operand stands first
         steps.append(Step("binary", (op,), (other, result) if position == 0 else (result, other)))
@@ -148,30 +152,49 @@ def _kernel_examples(rng: np.random.Generator) -> Iterator[Example]:
     )
 
 
+@egglog.function(egg_fn="fused_weights", merge=lambda old, new: old)
+def weights(y: Tensor, x: Tensor, cube: PyObject) -> Tensors:
+    """The operands with which a cube operator makes y of x: the first found, since constants cost nothing."""
+
+
+@hosted(default=False)
+def all_constant(w: Fact, b: Fact) -> bool:
+    return w.const and (b.const or b == ABSENT)
+
+
+@hosted(default=False)
+def some_computed(w: Fact, b: Fact) -> bool:
+    return not all_constant(w, b)
+
+
 @law("ascend.fusion", numerics="bitwise", examples=_kernel_examples)
-def cube_kernel(x: Tensor, w: Tensor, b: Tensor, window: PyObject, cube: PyObject, n: i64) -> Iterator[Any]:
+def cube_kernel(
+    x: Tensor, y: Tensor, w: Tensor, b: Tensor, xs: Tensors, window: PyObject, cube: PyObject, n: i64
+) -> Iterator[Any]:
     """Conv(x, w, b) = Kernel[Conv](x, w, b)
 
-    The same for ConvTranspose, MatMul and Gemm.  Source: the definition of the pseudo-operator.
+    The same for ConvTranspose, MatMul and Gemm.  Of all constant weights that give one value one will do:
+    other laws spell them in a dozen ways.  Source: the definition of the pseudo-operator.
     """
     wanted = eq(n).to(limit("fused_stages"))
     two, three = cons(x, cons(w, nil())), cons(x, cons(w, cons(b, nil())))
-    for declared, name in ((conv, "conv"), (conv_transpose, "conv_transpose")):
-        yield rewrite(
-            declared(x, w, b, window),
-            fused_cube(cube, (), three, nil()),
-            wanted,
-            let(cube, image_cube, PyObject(name), window, fact(x)),
-        )
-    yield rewrite(
-        matmul(x, w), fused_cube(cube, (), two, nil()), wanted, let(cube, product_cube, fact(x), fact(w))
-    )
-    yield rewrite(
-        gemm(x, w, b, window),
-        fused_cube(cube, (), three, nil()),
-        wanted,
-        let(cube, gemm_cube, window, fact(x), fact(w)),
-    )
+    forms = [
+        (conv(x, w, b, window), three, fact(b), let(cube, image_cube, PyObject("conv"), window, fact(x))),
+        (
+            conv_transpose(x, w, b, window),
+            three,
+            fact(b),
+            let(cube, image_cube, PyObject("conv_transpose"), window, fact(x)),
+        ),
+        (matmul(x, w), two, PyObject(ABSENT), let(cube, product_cube, fact(x), fact(w))),
+        (gemm(x, w, b, window), three, fact(b), let(cube, gemm_cube, window, fact(x), fact(w))),
+    ]
+    for product, operands, bias, running in forms:
+        asked = (eq(y).to(product), wanted, *running)
+        yield closure(*asked, holds(all_constant, fact(w), bias), then=set_(weights(y, x, cube)).to(operands))
+        kernel = fused_cube(cube, (), operands, nil())
+        yield rule(*asked, holds(some_computed, fact(w), bias), then=Equal(y, kernel))
+    yield rule(eq(xs).to(weights(y, x, cube)), then=Equal(y, fused_cube(cube, (), xs, nil())))
 
 
 # --- what follows it -------------------------------------------------------------------------------------
@@ -184,14 +207,32 @@ def then_unary(stages: tuple[Stage, ...], op: str, settings: tuple[Any, ...], mo
 
 
 @hosted()
-def then_binary(stages: tuple[Stage, ...], op: str, side: int, result: Fact, other: Fact, most: int) -> Any:
-    """The stages with a binary operator behind them, whose other operand may be smaller than the result."""
-    if (
-        op not in BINARY or len(stages) >= most or (op == "PRelu" and side == 0)
-    ):  # there it would be the slope
+def then_binary(
+    cube: Cube,
+    stages: tuple[Stage, ...],
+    op: str,
+    side: int,
+    result: Fact,
+    other: Fact,
+    operands: tuple[Fact, ...],
+    most: int,
+) -> Any:
+    """The stages with a binary operator behind them, whose other operand may be smaller than the result.
+
+    Of tensors that are computed a kernel takes one more (the residual of a block); patterns with two are not
+    documented.
+    """
+    if op not in BINARY or len(stages) >= most or (op == "PRelu" and side == 0):  # there it is the slope
         return None
+    if cube[0] != "matmul" and len(stages) == 1 and stages[0][2] == "constant":
+        return None  # the constant goes into the weights, unless an activation begins with it
     fits = other.dtype == result.dtype and _broadcasts_into(other, result)
-    return (*stages, (op, (), "value", _side(op, side))) if fits else None
+    source = "constant" if other.const else "value"
+    if source == "value":
+        fits = fits and all(before != "value" for _, _, before, _ in stages)
+    elif not stages:
+        fits = fits and not _goes_into_weights(cube, operands, op, other)
+    return (*stages, (op, (), source, _side(op, side))) if fits else None
 
 
 @hosted()
@@ -205,6 +246,17 @@ def then_gate(stages: tuple[Stage, ...], op: str, side: int, most: int) -> Any:
 def _side(op: str, side: int) -> int:
     """One position for the other operand of a commutative operator: x + y and y + x are one kernel."""
     return 1 if op in COMMUTATIVE else side
+
+
+def _goes_into_weights(cube: Cube, operands: tuple[Fact, ...], op: str, other: Fact) -> bool:
+    """Whether other laws make a constant of one element a channel part of the cube operator: then that is
+    the kernel, and there is no need for another (x + 3 may belong to an activation)."""
+    if op not in ("Add", "Sub", "Mul", "Div") or not all_constant(operands[1], operands[-1]):
+        return False
+    if cube[0] == "matmul" and op in ("Add", "Sub"):
+        return False
+    extents = [d for d in other.shape or () if d != 1]
+    return len(extents) == 1 or (not extents and op != "Add")
 
 
 def _broadcasts_into(other: Fact, result: Fact) -> bool:
@@ -265,14 +317,18 @@ def _binary_examples(rng: np.random.Generator) -> Iterator[Example]:
         g = Operands(rng)
         image, product = _products(g)
         yield g.fires(binary(op, image, g.input(("N", 4, "L", 5))), fused_stages=2)
-        yield g.fires(binary(op, product, g.random(4)), fused_stages=2)
+        if op != "Mul":
+            yield g.fires(binary(op, product, g.random(4)), fused_stages=2)
         if op != "PRelu":
-            yield g.fires(binary(op, g.random(4, 1, 1), image), fused_stages=2)
+            yield g.fires(binary(op, g.random(4, 5, 5), _products(g, rows=5)[0]), fused_stages=2)
             yield g.fires(binary(op, g.input((1, 4)), product), fused_stages=2)
     g = Operands(rng)
     image, product = _products(g, rows=1)
     yield g.near_miss(binary("Add", product, g.input((2, 7, 4))), why="the result is larger", fused_stages=2)
     yield g.near_miss(binary("Add", product, g.input((3, 2, 1, 4))), why="the rank is higher", fused_stages=2)
+    for scale in (binary("Mul", product, g.random(4)), binary("Add", image, g.random(1, 4, 1, 1))):
+        yield g.near_miss(scale, why="it goes into the weights", fused_stages=2)
+    yield g.fires(binary("Add", image, g.constant(np.float32(3))), fused_stages=2)
     yield g.near_miss(binary("Greater", product, g.random(4)), why="no compiler fuses it", fused_stages=2)
 
 
@@ -282,14 +338,16 @@ def binary_stage(
 ) -> Iterator[Any]:
     """Kernel[..](xs) + y = Kernel[.., +](xs, y)
 
-    y broadcasts into the kernel's result; Sub, Mul, Div, Pow and PRelu likewise, on either side.
+    y broadcasts into the kernel's result; Sub, Mul, Div, Pow and PRelu likewise, on either side.  Scales and
+    shifts of channels right behind a cube operator are left to the laws that fold them into its weights.
     Source: Ascend/mstt op_fusion_pass.yaml (TbeConvAddFusion, MatMul and BMM with Elementwise).
     """
     kernel = fused_cube(k, e, xs, ys)
     wider = fused_cube(k, d, xs, cons(y, ys))
     wanted = eq(n).to(limit("fused_stages"))
     for side, left in ((1, binary(op, kernel, y)), (0, binary(op, y, kernel))):
-        stages = let(d, then_binary, e, op, PyObject(side), fact(kernel), fact(y), n)
+        known = (fact(kernel), fact(y), facts(xs))
+        stages = let(d, then_binary, k, e, op, PyObject(side), *known, n)
         yield rewrite(left, wider, wanted, ne(left).to(kernel), stages)
 
 

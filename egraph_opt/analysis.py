@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 import egglog
-from egglog import PyObject, eq, i64, rule, set_, union, var
+from egglog import PyObject, eq, i64, ne, rule, set_, union, var
 
 from egraph_opt.host import hosted
 from egraph_opt.inference import infer_node
@@ -138,6 +138,31 @@ def _analysis_rule(declared: Operator) -> Any:
     ).then(set_(target).to(inferred))
 
 
+@hosted()
+def content(known: Fact) -> str | None:
+    """A text that constants of the same type, shape and elements share; None where these are not known."""
+    if not known.const or not known.is_static or known.dtype <= 0:
+        return None
+    if known.splat is not None:
+        return repr((known.dtype, known.shape, known.splat))
+    if known.data is None or any(isinstance(element, str) for element in known.data):
+        return None
+    return repr((known.dtype, known.shape, known.data))
+
+
+@egglog.function(egg_fn="constant_with")
+def constant_with(text: PyObject) -> Tensor:
+    """The constant that has a content."""
+
+
+def equal_constants() -> Any:
+    """Constants of one content are one class: otherwise (c * -1) * -1, being c, is multiplied again and again."""
+    x, known, text = var("x", Tensor), var("known", PyObject), var("text", PyObject)
+    written = (eq(text).to(PyObject(content)(known)), ne(text).to(PyObject(None)))
+    found = rule(eq(known).to(fact(x)), *written, name="analysis.equal_constants")
+    return found.then(union(x).with_(constant_with(text)))
+
+
 def analysis_rules() -> list[Any]:
     """The rules of the analysis and of list arithmetic; run to a fixed point after every round."""
     x, xs, ys, whole = var("x", Tensor), var("xs", Tensors), var("ys", Tensors), var("whole", Tensors)
@@ -155,6 +180,7 @@ def analysis_rules() -> list[Any]:
         rule(eq(y).to(output(b, k)), eq(rest).to(bundle_facts(b)), name="analysis.output").then(
             set_(fact(y)).to(PyObject(pick)(rest, PyObject.from_int(k)))
         ),
+        equal_constants(),
     ]
     for declared in operators().values():
         if declared.name == "output":

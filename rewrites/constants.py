@@ -177,10 +177,13 @@ def fits(a: Dims, b: Dims) -> bool:
 def may_combine(op: str, a: Fact, b: Fact, x: Fact) -> bool:
     """Whether the constants a and b of a chain of floats are one constant, which is no bigger than they are.
 
-    A neutral constant is left to the laws of identities: x = x * 1 would be a chain of any length.
+    A neutral constant is left to the laws of identities: x = x * 1 would be a chain of any length.  Where x is
+    a constant itself, single numbers meet only: (x * -1) * -1 has to be seen to be x, wherever it comes from.
     """
     first, second = static_shape(a), static_shape(b)
-    if op not in NEUTRAL or first is None or second is None or a.dtype not in FLOATS or x.const:
+    if op not in NEUTRAL or first is None or second is None or a.dtype not in FLOATS:
+        return False
+    if x.const and (a.splat is None or b.splat is None):
         return False
     if not (a.const and b.const) or NEUTRAL[op] in (a.splat, b.splat):
         return False
@@ -197,6 +200,7 @@ def _chain_examples(rng: np.random.Generator) -> Iterator[Example]:
             (g.random(), g.random(2, 1, 1, 1)),
         ):
             yield g.fires(binary(op, binary(op, x, a), b))
+        yield g.near_miss(binary(op, binary(op, g.random(3, 4), g.random(1)), g.random(4)), why="x is constant")
         yield g.near_miss(
             binary(op, binary(op, x, g.random(3, 1)), g.random(4)), why="the constant would grow"
         )

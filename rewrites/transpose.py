@@ -42,8 +42,8 @@ def is_identity(p: Permutation) -> bool:
 def invert(p: Permutation) -> Permutation:
     """The permutation that undoes p.
 
-    >>> compose((1, 2, 0), invert((1, 2, 0)))
-    (0, 1, 2)
+    >>> invert((1, 2, 0))
+    (2, 0, 1)
     """
     return tuple(p.index(i) for i in range(len(p)))
 

@@ -49,8 +49,11 @@ def same_rank(x: Fact, y: Fact) -> bool:
 
 @hosted()
 def padded_dims(c: Fact, p: Permutation) -> Shape | None:
-    """The dims of a constant with leading ones up to the rank of p; None where it is no constant."""
-    if not c.const or c.shape is None or None in c.shape or len(c.shape) > len(p):
+    """The dims of a constant with leading ones up to the rank of p; None where it is no constant.
+
+    One number is left alone: it need not be moved.
+    """
+    if not c.const or c.shape is None or None in c.shape or len(c.shape) > len(p) or is_single(c):
         return None
     return (1,) * (len(p) - len(c.shape)) + c.shape
 
@@ -88,12 +91,13 @@ def _constant_examples(rng: np.random.Generator) -> Iterator[Example]:
     p = (2, 0, 1)
     g = Operands(rng)
     x = g.input(("N", 3, 4))
-    for shape in ((3,), (1, 3), (4, 1, 1), (), (1,), (4, 1, 3)):
+    for shape in ((3,), (1, 3), (4, 1, 1), (1, 1), (4, 1, 3)):
         c = g.random(*shape)
         yield g.fires(binary("Sub", transpose(x, p), c))
         yield g.fires(binary("Sub", c, transpose(x, p)))
     yield g.near_miss(binary("Add", transpose(x, p), g.random(2, 4, 1, 3)), why="the constant has more axes")
     yield g.near_miss(binary("Add", transpose(x, p), g.input((3,))), why="the operand is no constant")
+    yield g.near_miss(binary("Add", transpose(x, p), g.random()), why="one number need not be moved")
 
 
 @law("transpose", numerics="bitwise", examples=_constant_examples)

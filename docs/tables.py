@@ -1,4 +1,4 @@
-"""Tables of the documentation that the code declares; mkdocs calls `on_page_markdown` for every page.
+"""Parts of the documentation that the code declares; mkdocs calls `on_page_markdown` for every page.
 
 A line `<!-- table: laws -->` in a page becomes what the function of that name returns, so that nothing that
 is registered is written down a second time.
@@ -6,6 +6,7 @@ is registered is written down a second time.
 
 from __future__ import annotations
 
+import inspect
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +20,9 @@ from egraph_opt.operators import Operator, operators
 
 MARKER = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
 EXACT = {"bitwise": "bit by bit", "reassociates": "in real arithmetic", "approximate": "no"}
+EXAMPLE = "transpose.compose_transposes"
+"""The law that is shown in full."""
+
 SHARED = "ascend"
 """The file of parameters that all chips have in common."""
 
@@ -73,6 +77,18 @@ def laws() -> str:
         rows = [(_code(e.name), _code(e.formula), EXACT[e.numerics], _plain(e.source)) for e in entries]
         parts.append(f"## {ruleset}\n\n" + _table(("name", "law", "exact", "source"), rows))
     return "\n\n".join(parts)
+
+
+def example_law() -> str:
+    """The source of one law, with the host functions that it names and its examples."""
+    (entry,) = (entry for entry in all_laws() if entry.key == EXAMPLE)
+    module = inspect.getmodule(entry.function)
+    named = [getattr(module, name, None) for name in entry.function.__code__.co_names]
+    hosted = [
+        found for found in named if hasattr(found, "__wrapped__") and found.__module__ == module.__name__
+    ]
+    source = "\n\n".join(inspect.getsource(part) for part in (*hosted, entry.examples, entry.function))
+    return f"```python\n{source}```"
 
 
 def _signature(entry: Operator) -> str:
@@ -140,6 +156,6 @@ def _value(value: object) -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     table.__name__: table
-    for table in (rulesets, laws, term_language, extractors, models, ascend_shared, ascend_chips)
+    for table in (rulesets, laws, example_law, term_language, extractors, models, ascend_shared, ascend_chips)
 }
 """The tables by the name that a marker has."""

@@ -27,9 +27,6 @@ PAGES = ROOT / "docs" / "pages"
 TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(PAGES.glob("*.md"))]
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-QUOTED = re.compile(r"# from (\S+)\n")
-"""The first line of a block that shows a piece of a file."""
-
 MODEL = """
 <ir_version: 8, opset_import: ["" : 17]>
 example (float[batch, 3, 8, 8] x) => (float[batch, 4, 8, 8] y)
@@ -49,13 +46,8 @@ def blocks(text: Path, language: str) -> list[str]:
     return [code for kind, code in BLOCK.findall(text.read_text(encoding="utf-8")) if kind == language]
 
 
-def snippets(text: Path) -> list[str]:
-    return [code for code in blocks(text, "python") if not QUOTED.match(code)]
-
-
-def having(*contents: list[list[str]]) -> list[Path]:
-    """The texts that have any of these blocks."""
-    return [text for text, *found in zip(TEXTS, *contents, strict=True) if any(found)]
+def having(language: str) -> list[Path]:
+    return [text for text in TEXTS if blocks(text, language)]
 
 
 @pytest.fixture
@@ -88,15 +80,15 @@ def tables() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("text", having([snippets(t) for t in TEXTS]), ids=lambda text: text.stem)
+@pytest.mark.parametrize("text", having("python"), ids=lambda text: text.stem)
 def test_the_python_snippets_of_a_page_run_one_after_the_other(text: Path, folder: Path) -> None:
     # A module rather than a script: egglog's host functions have to be importable.
-    (folder / "page.py").write_text("\n".join(snippets(text)), encoding="utf-8")
+    (folder / "page.py").write_text("\n".join(blocks(text, "python")), encoding="utf-8")
     finished = run([sys.executable, "-c", "import page"], folder)
     assert finished.returncode == 0, finished.stdout
 
 
-@pytest.mark.parametrize("text", having([blocks(t, "console") for t in TEXTS]), ids=lambda text: text.stem)
+@pytest.mark.parametrize("text", having("console"), ids=lambda text: text.stem)
 def test_the_commands_of_a_page_print_what_it_says(text: Path, folder: Path) -> None:
     checker = doctest.OutputChecker()
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -110,16 +102,6 @@ def test_the_commands_of_a_page_print_what_it_says(text: Path, folder: Path) -> 
                 )
             else:
                 assert finished.returncode == 0, f"{command}\n{finished.stdout}"
-
-
-@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.stem)
-def test_code_that_a_page_quotes_is_in_the_file_it_names(text: Path) -> None:
-    for code in blocks(text, "python"):
-        quoted = QUOTED.match(code)
-        if quoted:
-            source = (ROOT / quoted[1]).read_text(encoding="utf-8")
-            for piece in code[quoted.end() :].strip().split("\n\n\n"):
-                assert piece.strip() in source, f"{quoted[1]} has no such piece:\n{piece}"
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.stem)

@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import onnx_ir as ir
 
 from egraph_opt.analysis import infer_steps
+from egraph_opt.choice import Choice
 from egraph_opt.erasing import Erased, erase, is_pseudo
-from egraph_opt.evaluation import evaluate_form, is_float, literal_array, rounded
 from egraph_opt.folding import stored_bytes
 from egraph_opt.graphs import captured_values
-from egraph_opt.lowering import Lowered
 from egraph_opt.naming import Namer
 from egraph_opt.operators.declaration import Earlier, Literal, OnnxForm, operator_named
 from egraph_opt.pricing import original_nodes
-from egraph_opt.snapshot import Snapshot
+from egraph_opt.rebuilt_constants import SPLAT_BYTES, ConstantWriter
 from egraph_opt.types import ABSENT, CLASH, Fact, meet
-
-SPLAT_BYTES = 1024
-"""Constants with one value in every element are written as ConstantOfShape above this size."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What extraction chose for one graph and, by kept node, for its bodies.
-
-    Attributes:
-        node: per class the chosen e-node, -1 where the class is not used.
-        computed: per class the e-node by which a constant is computed here, -1 for other classes.
-    """
-
-    lowered: Lowered
-    snapshot: Snapshot
-    node: npt.NDArray[np.int32]
-    computed: npt.NDArray[np.int32]
-    bodies: Mapping[int, Sequence[Choice]] = field(default_factory=dict)
 
 
 class _Rebuilder:
@@ -49,55 +25,18 @@ class _Rebuilder:
     ) -> None:
         self.choice, self.namer, self.outer = choice, namer, outer
         self.lowered, self.snapshot = choice.lowered, choice.snapshot
-        self.initializers_allowed = ir_version >= 4
         self.ir_version = ir_version
         self.nodes: list[ir.Node] = []
-        self.initializers: dict[str, ir.Value] = {}
+        self.constants = ConstantWriter(choice, ir_version, namer, self.nodes)
+        self.initializers = self.constants.initializers
         self.values: dict[int, ir.Value] = {}
         self.bundles: dict[int, ir.Node] = {}
-        self.arrays: dict[int, np.ndarray[Any, Any]] = {}
-        self.literals: dict[Any, ir.Value] = {}
         self.erased: dict[int, Fact] = {}
-        self.of_leaf: dict[ir.Value, ir.Value] = {}
         self.original = original_nodes(self.lowered, self.snapshot)
-        self.names = self._original_names()
-        self.output_names = {value.name for value in self.lowered.graph.outputs}
-        self.inputs = [self._copy(value) for value in self.lowered.graph.inputs]
+        self.names = choice.original_names()
+        self.inputs = [self.constants.copied(value) for value in self.lowered.graph.inputs]
 
-    # --- names and leaves -------------------------------------------------------------------------------
-
-    def _original_names(self) -> dict[int, ir.Value]:
-        """Per class the first original value in it; a graph output's name wins."""
-        classes = self.snapshot.term_classes
-        names: dict[int, ir.Value] = {}
-        outside = {*self.lowered.graph.inputs, *self.lowered.graph.initializers.values()}
-        for term, values in enumerate(self.lowered.names):
-            for value in values:
-                if (
-                    value not in outside
-                    and value.graph is self.lowered.graph
-                    and value.producer() is not None
-                ):
-                    names.setdefault(int(classes[term]), value)
-        for value, term in reversed(list(zip(self.lowered.graph.outputs, self.lowered.outputs, strict=True))):
-            if value.producer() is not None and value.graph is self.lowered.graph:
-                names[int(classes[term])] = value
-        return names
-
-    def _copy(self, value: ir.Value) -> ir.Value:
-        """A value of the new graph with the name, type and data of an original one."""
-        if value not in self.of_leaf:
-            self.of_leaf[value] = ir.Value(
-                name=value.name,
-                shape=value.shape,
-                type=value.type,
-                doc_string=value.doc_string,
-                const_value=value.const_value,
-                metadata_props=dict(value.metadata_props),
-            )
-            if value.is_initializer() and value.graph is self.lowered.graph:
-                self.initializers[value.name or ""] = self.of_leaf[value]
-        return self.of_leaf[value]
+    # --- values -----------------------------------------------------------------------------------------
 
     def _new_value(self, owner: int, stem: str) -> ir.Value:
         """The value of a class, named after the original one where there is one."""
@@ -122,167 +61,24 @@ class _Rebuilder:
         """What is known of a class's value as it is written: pseudo-operators may have types of their own."""
         return self.erased.get(owner, self.snapshot.facts[owner])
 
-    def _leaf(self, owner: int, index: int) -> ir.Value:
+    def _leaf(self, index: int) -> ir.Value:
         value = self.lowered.leaves[index]
-        if value in self.outer:
-            return self.outer[value]
-        if value in self.of_leaf:
-            return self.of_leaf[value]
-        if value.graph is self.lowered.graph and (value.is_graph_input() or value.is_initializer()):
-            return self._copy(value)
-        node = value.producer()
-        tensor = self.lowered.constants.tensors.get(value)
-        if tensor is None:
-            raise AssertionError(f"{value.name} is neither of this graph nor captured")
-        if node is not None and node.op_type == "Constant" and node.graph is self.lowered.graph:
-            return self._constant_node(value, node.attributes, node.name, owner)
-        return self._constant(tensor, value.name if node is not None else None, "constant")
-
-    def _constant_node(
-        self, value: ir.Value, attributes: Mapping[str, ir.Attr], name: str | None, owner: int
-    ) -> ir.Value:
-        """A Constant node of the original, as it was."""
-        if value not in self.of_leaf:
-            made = ir.Value(name=value.name, shape=value.shape, type=value.type)
-            self.nodes.append(ir.Node("", "Constant", [], dict(attributes), outputs=[made], name=name))
-            self.of_leaf[value] = made
-        return self.of_leaf[value]
-
-    def _constant(self, tensor: ir.TensorProtocol, name: str | None, stem: str) -> ir.Value:
-        """A new constant: an initializer, or a Constant node where initializers would have to be inputs."""
-        if name is None or name in self.initializers or name in self.output_names:
-            name = self.namer.fresh(stem)
-        kind, shape = ir.TensorType(tensor.dtype), tensor.shape
-        if self.initializers_allowed:
-            made = ir.Value(name=name, type=kind, shape=shape, const_value=tensor)  # type: ignore[arg-type]
-            self.initializers[name] = made
-            return made
-        made = ir.Value(name=name, type=kind, shape=shape)  # type: ignore[arg-type]
-        attribute = ir.AttrTensor("value", tensor)
-        self.nodes.append(
-            ir.Node("", "Constant", [], [attribute], outputs=[made], name=self.namer.fresh(stem))
-        )
-        return made
-
-    def _literal(self, literal: Literal, stem: str = "constant") -> ir.Value:
-        """A literal, one value for all that are equal."""
-        key = (
-            literal.dtype,
-            literal.dims,
-            repr(literal.values),
-        )  # 0.0 and -0.0 are equal and are not the same
-        if key not in self.literals:
-            size = math.prod(literal.dims) * ir.DataType(literal.dtype).itemsize
-            if size > SPLAT_BYTES and len(literal.values) == 1:
-                self.literals[key] = self._splat(literal, stem)
-            else:
-                tensor = ir.tensor(literal_array(literal), dtype=ir.DataType(literal.dtype))
-                self.literals[key] = self._constant(tensor, None, stem)
-        return self.literals[key]
-
-    def _splat(self, literal: Literal, stem: str) -> ir.Value:
-        shape = self._literal(Literal(ir.DataType.INT64, (len(literal.dims),), literal.dims), "shape")
-        element = literal_array(Literal(literal.dtype, (1,), literal.values))
-        value = ir.AttrTensor("value", ir.tensor(element, dtype=ir.DataType(literal.dtype)))
-        made = ir.Value(
-            name=self.namer.fresh(stem),
-            type=ir.TensorType(ir.DataType(literal.dtype)),
-            shape=ir.Shape(literal.dims),
-        )
-        node = ir.Node("", "ConstantOfShape", [shape], [value], outputs=[made], name=self.namer.fresh(stem))
-        self.nodes.append(node)
-        return made
-
-    # --- constants --------------------------------------------------------------------------------------
-
-    def _folded_value(self, owner: int) -> ir.Value:
-        """A constant class whose chosen node is computed now."""
-        fact = self.snapshot.facts[owner]
-        if fact.splat is not None and fact.is_static:
-            return self._literal(Literal(fact.dtype, fact.shape, (fact.splat,)))  # type: ignore[arg-type]
-        array = rounded(self._array(owner), fact.dtype)
-        tensor = ir.tensor(array, dtype=ir.DataType(fact.dtype))
-        original = self.names.get(owner)
-        return self._constant(tensor, original.name if original else None, "folded")
-
-    def _array(self, root: int) -> np.ndarray[Any, Any]:
-        """The elements of a constant class; floats in float64."""
-        pending = [root]
-        while pending:
-            owner = pending[-1]
-            if owner in self.arrays:
-                pending.pop()
-                continue
-            node = int(self.choice.computed[owner])
-            missing = [
-                c for c in self.snapshot.children(node) if c not in self.arrays and not self._absent(c)
-            ]
-            if missing:
-                pending.extend(missing)
-                continue
-            pending.pop()
-            self.arrays[owner] = self._compute(owner, node)
-        return self.arrays[root]
-
-    def _absent(self, owner: int) -> bool:
-        return self.snapshot.facts[owner] == ABSENT
-
-    def _compute(self, owner: int, node: int) -> np.ndarray[Any, Any]:
-        name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
-        fact = self.snapshot.facts[owner]
-        if name == "leaf":
-            array = self.lowered.constants.tensor(self.lowered.leaves[attributes[0]]).numpy()
-        elif name == "literal":
-            array = literal_array(attributes[0])
-        elif name == "reshape":
-            return self.arrays[self.snapshot.children(node)[0]].reshape(attributes[0])
-        else:
-            children = self.snapshot.children(node)
-            facts = tuple(self.snapshot.facts[c] for c in children)
-            declared = operator_named(name)
-            form = declared.form(self.lowered.opset, attributes, facts) if declared.form else None
-            if form is None:
-                raise AssertionError(f"a constant {name} cannot be written in opset {self.lowered.opset}")
-            operands = [self.arrays.get(c) for c in children]
-            return evaluate_form(form, operands, [f.dtype for f in facts], fact.dtype, self.lowered.opset)
-        return np.asarray(array, dtype=np.float64) if is_float(fact.dtype) else np.asarray(array)
+        return self.outer[value] if value in self.outer else self.constants.original(value)
 
     # --- nodes ------------------------------------------------------------------------------------------
 
-    def _order(self) -> list[int]:
-        """Chosen classes that are written, operands first."""
-        order: list[int] = []
-        state: dict[int, int] = {}
-        roots = [int(c) for c in self.snapshot.term_classes[self.lowered.outputs]]
-        for root in roots:
-            pending = [root]
-            while pending:
-                owner = pending[-1]
-                if state.get(owner) == 2:
-                    pending.pop()
-                elif state.get(owner) == 1:
-                    state[owner] = 2
-                    order.append(owner)
-                    pending.pop()
-                else:
-                    state[owner] = 1
-                    if self.choice.computed[owner] < 0:
-                        node = int(self.choice.node[owner])
-                        pending.extend(c for c in reversed(self.snapshot.children(node)) if c not in state)
-        return order
-
     def run(self) -> ir.Graph:
-        for owner in self._order():
+        for owner in self.choice.order():
             if owner not in self.values:  # an erased pseudo-operator may have needed it before
                 self._write(owner)
         outputs = self._outputs()
-        self._drop_dead(outputs)
+        nodes, initializers = self._needed(outputs)
         graph = self.lowered.graph
         return ir.Graph(
             self.inputs,
             outputs,
-            nodes=self.nodes,
-            initializers=list(self.initializers.values()),
+            nodes=nodes,
+            initializers=initializers,
             doc_string=graph.doc_string,
             opset_imports=dict(graph.opset_imports),
             name=graph.name,
@@ -293,13 +89,13 @@ class _Rebuilder:
         node = int(self.choice.node[owner])
         name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
         if name == "leaf":
-            self.values[owner] = self._leaf(owner, attributes[0])
+            self.values[owner] = self._leaf(attributes[0])
         elif name == "none":
             return
         elif name == "literal":
-            self.values[owner] = self._literal(attributes[0])
+            self.values[owner] = self.constants.literal(attributes[0])
         elif self.choice.computed[owner] >= 0:
-            self.values[owner] = self._folded_value(owner)
+            self.values[owner] = self.constants.folded(owner)
         elif name == "output":
             bundle = self.bundles[self.snapshot.children(node)[0]]
             value = bundle.outputs[attributes[0]]
@@ -320,7 +116,10 @@ class _Rebuilder:
         value.metadata_props.update(model.metadata_props)
 
     def _operands(self, node: int) -> list[ir.Value | None]:
-        return [self.values.get(c) for c in self.snapshot.children(node)]
+        return [None if self._absent(c) else self.values[c] for c in self.snapshot.children(node)]
+
+    def _absent(self, owner: int) -> bool:
+        return self.snapshot.facts[owner] == ABSENT
 
     def _write_kept(self, owner: int, node: int, key: int) -> None:
         source = self.lowered.kept[key]
@@ -380,7 +179,7 @@ class _Rebuilder:
         inputs: list[ir.Value | None] = []
         for item in form.inputs:
             if isinstance(item, Literal):
-                inputs.append(self._literal(item))
+                inputs.append(self.constants.literal(item))
             else:
                 inputs.append(None if item is None else operands[item])
         converted = [
@@ -431,7 +230,7 @@ class _Rebuilder:
         if step.operator == "none":
             return None
         if step.operator == "literal":
-            return self._literal(step.attributes[0])
+            return self.constants.literal(step.attributes[0])
         if place is not None and place in self.values:
             return self.values[place]
         if place is not None and part.node >= 0:
@@ -466,9 +265,9 @@ class _Rebuilder:
         if owner not in self.values:
             term = self.lowered.terms[self.lowered.term_of[value]]
             if term.operator == "literal":
-                self.values[owner] = self._literal(term.attributes[0])
+                self.values[owner] = self.constants.literal(term.attributes[0])
             else:
-                self.values[owner] = self._leaf(owner, term.attributes[0])
+                self.values[owner] = self._leaf(term.attributes[0])
         return self.values[owner]
 
     def _add(
@@ -528,7 +327,7 @@ class _Rebuilder:
     def _output(self, original: ir.Value, owner: int, taken: set[ir.Value]) -> ir.Value:
         """A class as an output: by Identity, or a small Constant, where its value already has a name."""
         if original.is_graph_input() or original.is_initializer():
-            return self._copy(original)
+            return self.constants.copied(original)
         value = self.values[owner]
         if value.producer() is not None and value.name == original.name and value not in taken:
             return value
@@ -547,18 +346,16 @@ class _Rebuilder:
         self.nodes.append(node)
         return made
 
-    def _drop_dead(self, outputs: Sequence[ir.Value]) -> None:
-        """Leave out nodes that nothing uses any more (operands that an optimised body no longer captures)."""
-        needed = set(outputs)
+    def _needed(self, outputs: Sequence[ir.Value]) -> tuple[list[ir.Node], list[ir.Value]]:
+        """Nodes and initializers without those that only an optimised body used to capture."""
+        needed = {*outputs, *self.inputs}
         kept: list[ir.Node] = []
         for node in reversed(self.nodes):
             if any(value in needed for value in node.outputs):
                 kept.append(node)
                 needed.update(v for v in node.inputs if v is not None)
                 needed.update(captured_values(node))
-        self.nodes = kept[::-1]
-        required = set(self.inputs)
-        self.initializers = {n: v for n, v in self.initializers.items() if v in needed or v in required}
+        return kept[::-1], [value for value in self.initializers.values() if value in needed]
 
 
 def rebuild_graph(

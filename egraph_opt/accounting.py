@@ -86,6 +86,7 @@ def report_of(account: Account, region: Region, extracted: Extracted, written: i
             before if failed else solution.cost,
             solution.lower_bound,
             solution.gap,
+            account.points,
         ),
         nodes=NodesReport(counts.file, after.file, counts.runtime, after.runtime),
         saturation=_saturation(region.walk()),

@@ -34,7 +34,8 @@ _FIRST_CONSTANT_INPUTS_IR = 4
 class CostReport:
     """Cost of the model before and after, in `unit`; no graph in the e-graph costs less than `lower_bound`.
 
-    `gap` is `(after - lower_bound) / after`, between 0 (proved to be the cheapest) and 1.
+    `gap` is `(after - lower_bound) / after`, between 0 (proved to be the cheapest) and 1.  `points` are the sizes
+    at which symbolic dims of the inputs were priced.
     """
 
     model: str
@@ -43,6 +44,7 @@ class CostReport:
     after: float
     lower_bound: float = 0.0
     gap: float = 0.0
+    points: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -275,6 +277,10 @@ def _figures(report: Report) -> Table:
         table.add_row(name, _number(before), _number(after), _change(before, after), note)
     gap = "nothing in the e-graph is cheaper" if cost.gap == 0 else f"gap at most {cost.gap:.1%}"
     table.add_row("lower bound", "", _number(cost.lower_bound), "", gap)
+    if cost.points:
+        table.add_row(
+            "priced at", "", "", "", ", ".join(f"{name} = {size}" for name, size in cost.points.items())
+        )
     grown = f"{saturation.classes:,} classes, {saturation.rounds} rounds, stop: {saturation.stop}"
     table.add_row("e-nodes", "", _number(saturation.nodes), "", grown)
     error = f"largest error {check.max_abs_error:.3g}" if check.status in ("passed", "failed") else ""

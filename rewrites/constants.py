@@ -86,8 +86,8 @@ def negation_scales(x: Tensor, m: PyObject) -> Iterator[Any]:
 
 @hosted(default=False)
 def is_constant_operand(c: Fact, x: Fact) -> bool:
-    """c is a constant, x a float that is none."""
-    return c.const and not x.const and x.dtype in FLOATS
+    """c is a constant, not 0, and x a float that is none."""
+    return c.const and c.splat != 0 and not x.const and x.dtype in FLOATS
 
 
 def _difference_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -97,6 +97,7 @@ def _difference_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(binary("Sub", g.random(1), x))
     yield g.near_miss(binary("Sub", n, g.constant(np.array([3], np.int64))), why="integers")
     yield g.near_miss(binary("Sub", x, g.input((4,))), why="nothing is constant")
+    yield g.near_miss(binary("Sub", x, g.constant(np.float32(0))), why="-0.0 is not seen to be neutral")
 
 
 @law("constants", numerics="bitwise", examples=_difference_examples)
@@ -177,13 +178,21 @@ def fits(a: Dims, b: Dims) -> bool:
 def may_combine(op: str, a: Fact, b: Fact, x: Fact) -> bool:
     """Whether the constants a and b of a chain of floats are one constant, which is no bigger than they are.
 
-    A neutral constant is left to the laws of identities: x = x * 1 would be a chain of any length.  Where x is
-    a constant itself, single numbers meet only: (x * -1) * -1 has to be seen to be x, wherever it comes from.
+    A neutral constant is left to the laws of identities: x = x * 1 would be a chain of any length.
     """
+    return not x.const and are_combinable(op, a, b)
+
+
+@hosted(default=False)
+def may_cancel(op: str, a: Fact, b: Fact, x: Fact) -> bool:
+    """Whether x is a constant, and a and b one number each, as in (x * -1) * -1, which has to be seen to be x."""
+    return x.const and a.splat is not None and b.splat is not None and are_combinable(op, a, b)
+
+
+def are_combinable(op: str, a: Fact, b: Fact) -> bool:
+    """a and b are constants, not neutral, of which a op b is one that is no bigger."""
     first, second = static_shape(a), static_shape(b)
     if op not in NEUTRAL or first is None or second is None or a.dtype not in FLOATS:
-        return False
-    if x.const and (a.splat is None or b.splat is None):
         return False
     if not (a.const and b.const) or NEUTRAL[op] in (a.splat, b.splat):
         return False
@@ -219,9 +228,11 @@ def chains_combine(op: String, x: Tensor, a: Tensor, b: Tensor) -> Iterator[Any]
 
     Source: onnxruntime ConstantFolding with reassociation; algebra.
     """
+    chain, combined = binary(op, binary(op, x, a), b), binary(op, x, binary(op, a, b))
     yield rewrite(
-        binary(op, binary(op, x, a), b),
-        binary(op, x, binary(op, a, b)),
+        chain,
+        combined,
         ne(x).to(binary(op, x, a)),  # x = x + (-0.0) would be a chain of any length
         holds(may_combine, op, fact(a), fact(b), fact(x)),
     )
+    yield rewrite(chain, combined, holds(may_cancel, op, fact(a), fact(b), fact(x)))

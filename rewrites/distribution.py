@@ -97,11 +97,11 @@ def shift_of_summand(
 
 @hosted(default=False)
 def may_distribute(k: Fact, c: Fact, s: Fact, x: Fact) -> bool:
-    """Constants k, c and s of floats, s not neutral, c * s no bigger than one of them."""
+    """Constants k, c and s of floats, c and s not neutral, c * s no bigger than one of them."""
     first, second = static_shape(c), static_shape(s)
     if first is None or second is None or s.dtype not in FLOATS or x.const:
         return False
-    if not (k.const and c.const and s.const) or s.splat == 1:
+    if not (k.const and c.const and s.const) or s.splat == 1 or c.splat == 0:
         return False
     return fits(first, second) and overflows_nowhere("Mul", c, s)
 
@@ -117,6 +117,10 @@ def _distribution_examples(rng: np.random.Generator) -> Iterator[Example]:
     one = g.constant(np.float32(1))
     yield g.near_miss(
         binary("Mul", binary("Add", binary("Mul", x, g.random(1)), g.random(1)), one), why="a neutral scale"
+    )
+    zero = g.constant(np.float32(0))
+    yield g.near_miss(
+        binary("Mul", binary("Add", binary("Mul", x, g.random(1)), zero), g.random(1)), why="a neutral shift"
     )
     yield g.near_miss(
         binary("Mul", binary("Add", matmul(m, g.input((3, 5))), g.random(5)), g.random(1)),

@@ -15,7 +15,7 @@ from egraph_opt.extraction.greedy import greedy
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.program import Effort
 
-QUICK_STEPS = 100_000
+QUICK_STEPS = 400_000
 """Steps of dynamic programming in `auto` for one piece, a fraction of a second."""
 
 EXACT_STEPS = 5_000_000

@@ -34,8 +34,8 @@ _FIRST_CONSTANT_INPUTS_IR = 4
 class CostReport:
     """Cost of the model before and after, in `unit`; no graph in the e-graph costs less than `lower_bound`.
 
-    `gap` is `(after - lower_bound) / after`, between 0 (proved to be the cheapest) and 1.  `points` are the sizes
-    at which symbolic dims of the inputs were priced.
+    `gap` is `(after - lower_bound) / after`, between 0 (proved to be the cheapest) and 1.  `points` are the
+    sizes at which symbolic dims of the inputs were priced.
     """
 
     model: str

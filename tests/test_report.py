@@ -49,7 +49,7 @@ def example(**changes: object) -> Report:
 def test_the_dictionary_has_what_is_promised() -> None:
     plain = example().to_dict()
     assert plain["status"] == "optimized"
-    assert set(plain["cost"]) == {"model", "unit", "before", "after", "lower_bound", "gap"}
+    assert set(plain["cost"]) == {"model", "unit", "before", "after", "lower_bound", "gap", "points"}
     assert set(plain["nodes"]) == {"before", "after", "runtime_before", "runtime_after"}
     assert set(plain["saturation"]) == {"rounds", "nodes", "classes", "stop"}
     assert set(plain["rewrites"][0]) == {"ruleset", "name", "matches", "used"}
@@ -74,6 +74,7 @@ def test_numpy_and_numbers_that_json_lacks_become_plain() -> None:
         "after": 1.5,
         "lower_bound": None,
         "gap": None,
+        "points": {},
     }
     assert type(plain["nodes"]["before"]) is int
     assert plain["verification"]["max_abs_error"] is None

@@ -156,7 +156,7 @@ def constant_with(text: PyObject) -> Tensor:
 
 
 def equal_constants() -> Any:
-    """Constants of one content are one class: otherwise (c * -1) * -1, being c, is multiplied again and again."""
+    """Constants of one content are one class; otherwise (c * -1) * -1, being c, is multiplied for ever."""
     x, known, text = var("x", Tensor), var("known", PyObject), var("text", PyObject)
     written = (eq(text).to(PyObject(content)(known)), ne(text).to(PyObject(None)))
     found = rule(eq(known).to(fact(x)), *written, name="analysis.equal_constants")

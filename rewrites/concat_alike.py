@@ -19,7 +19,7 @@ from egraph_opt.law import Equal, Example, closure, holds, law, let, rule
 from egraph_opt.law_testing import Operands
 from egraph_opt.law_testing import listed as terms
 from egraph_opt.operators import cast, concat, slice_, unary
-from egraph_opt.operators.views import Slices
+from egraph_opt.operators.slicing import Slices
 from egraph_opt.rewrites.concat import listed, listing, worth_a_walk
 from egraph_opt.rewrites.slice import dim_at
 from egraph_opt.terms import Tensor, Tensors, cons, fact, facts, nil

@@ -28,7 +28,7 @@ from egraph_opt.operators import (
     split,
     transpose,
 )
-from egraph_opt.operators.views import Slices
+from egraph_opt.operators.slicing import Slices
 from egraph_opt.rewrites.conv1d import UNIT, is_lowered, lowered, wanted
 from egraph_opt.rewrites.view_shapes import known_dims
 from egraph_opt.terms import Bundle, Tensor, fact

@@ -20,7 +20,8 @@ from egraph_opt.host import hosted
 from egraph_opt.law import Equal, Example, law, let, rewrite, rule
 from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import Literal, gather, literal, reshape, slice_, unary
-from egraph_opt.operators.views import Slices, inserted_axes
+from egraph_opt.operators.slicing import Slices
+from egraph_opt.operators.views import inserted_axes
 from egraph_opt.rewrites.slice import Entry, beside, dim_at, entry_of, taken_by
 from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import Dim, Fact, Shape

@@ -17,7 +17,7 @@ from egraph_opt.host import hosted
 from egraph_opt.law import Equal, Example, law, let, rewrite, rule
 from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import Literal, literal, slice_, unary
-from egraph_opt.operators.views import Slices
+from egraph_opt.operators.slicing import Slices
 from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import Dim, Fact
 

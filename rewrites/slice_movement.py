@@ -18,7 +18,7 @@ from egraph_opt.host import hosted
 from egraph_opt.law import Equal, Example, closure, holds, law, let, rewrite, rule
 from egraph_opt.law_testing import Operands, listed
 from egraph_opt.operators import binary, cast, concat, slice_, unary
-from egraph_opt.operators.views import Slices
+from egraph_opt.operators.slicing import Slices
 from egraph_opt.rewrites.slice import Entry, beside, dim_at, entry_of
 from egraph_opt.terms import Tensor, Tensors, cons, fact, facts, nil
 from egraph_opt.types import Fact

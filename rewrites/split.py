@@ -21,7 +21,7 @@ from egraph_opt.host import hosted
 from egraph_opt.law import Deduction, Equal, Example, closure, law, let, rule
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import binary, output, slice_, split, unary
-from egraph_opt.operators.views import Slices
+from egraph_opt.operators.slicing import Slices
 from egraph_opt.rewrites.slice import beside, dim_at
 from egraph_opt.terms import Bundle, Tensor, fact
 from egraph_opt.types import Fact

@@ -14,7 +14,7 @@ from egraph_opt.host import hosted
 from egraph_opt.law import Equal, Example, law, let, rule
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import binary, reshape, slice_
-from egraph_opt.operators.views import Slices
+from egraph_opt.operators.slicing import Slices
 from egraph_opt.rewrites.split import Range, cut_axis, cuts, cutting, parts_with, ranges_along
 from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import Dim, Fact, Shape

@@ -1,6 +1,7 @@
 """The operators of the term language, one file per family; importing this package declares them all."""
 
-from egraph_opt.operators.constants import leaf, literal, literal_fact, none, opaque, output
+# The order of declaration numbers e-nodes, which breaks ties between graphs of one cost.
+# isort: off
 from egraph_opt.operators.declaration import (
     Literal,
     OnnxForm,
@@ -11,23 +12,15 @@ from egraph_opt.operators.declaration import (
     operator_named,
     operators,
 )
+from egraph_opt.operators.constants import leaf, literal, literal_fact, none, opaque, output
 from egraph_opt.operators.elementwise import binary, cast, unary, variadic, where
-from egraph_opt.operators.linear import ConvWindow, GemmSettings, conv, conv_transpose, gemm, matmul
-from egraph_opt.operators.reductions import batchnorm, reduce, softmax
-from egraph_opt.operators.views import (
-    concat,
-    expand,
-    expand_to,
-    gather,
-    pad,
-    reshape,
-    reshape_to,
-    shape_of,
-    slice_,
-    split,
-    transpose,
-)
 from egraph_opt.operators.windows import PoolWindow, global_pool, pool
+from egraph_opt.operators.linear import ConvWindow, GemmSettings, conv, conv_transpose, gemm, matmul
+from egraph_opt.operators.views import reshape, reshape_to, transpose
+from egraph_opt.operators.slicing import concat, gather, slice_, split
+from egraph_opt.operators.extending import expand, expand_to, pad, shape_of
+from egraph_opt.operators.reductions import batchnorm, reduce, softmax
+# isort: on
 
 __all__ = [
     "ConvWindow",

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, TypeVar, get_type_hints
 
 import egglog
+from onnx import TensorProto
 
 from egraph_opt.terms import Bundle, Tensor, Tensors
 from egraph_opt.types import Fact
@@ -51,6 +52,11 @@ class Literal:
     dtype: int
     dims: tuple[int, ...]
     values: tuple[Any, ...]
+
+
+def ints(values: tuple[int, ...]) -> Literal:
+    """A constant int64 vector."""
+    return Literal(TensorProto.INT64, (len(values),), values or (0,))
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from egglog import PyObject, String
 
-from egraph_opt.operators.declaration import OnnxForm, TermSpec, lowers, operator
-from egraph_opt.operators.views import ints
+from egraph_opt.operators.declaration import OnnxForm, TermSpec, ints, lowers, operator
 from egraph_opt.terms import Tensor
 from egraph_opt.types import Fact
 
@@ -56,7 +55,10 @@ def _lower_reduce(node: NodeReader) -> TermSpec | None:
 
 
 def _softmax_form(opset: int, attributes: tuple[str, int], facts: tuple[Fact, ...]) -> OnnxForm | None:
-    return OnnxForm(attributes[0], (0,), (("axis", attributes[1]),))
+    kind, axis = attributes
+    if opset < 13 and axis + 1 != facts[0].rank:
+        return None  # all axes from `axis` on would be one
+    return OnnxForm(kind, (0,), (("axis", axis),))
 
 
 @operator(form=_softmax_form)

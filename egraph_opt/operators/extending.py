@@ -1,0 +1,108 @@
+"""Operators that repeat or add elements, expand and pad, and shape_of, which counts them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from egglog import PyObject
+
+from egraph_opt.operators.declaration import Literal, OnnxForm, TermSpec, ints, lowers, operator
+from egraph_opt.terms import Tensor
+from egraph_opt.types import Fact
+
+if TYPE_CHECKING:
+    from egraph_opt.lowering import NodeReader
+
+
+def _expand_form(opset: int, attributes: tuple[tuple[int, ...]], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    return OnnxForm("Expand", (0, ints(attributes[0]))) if opset >= 8 else None
+
+
+@operator(form=_expand_form)
+def expand(x: Tensor, dims: PyObject) -> Tensor:
+    """x broadcast against the dims given, all numbers."""
+
+
+def _expand_to_form(opset: int, attributes: tuple[()], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    return OnnxForm("Expand", (0, 1)) if opset >= 8 else None
+
+
+@operator(form=_expand_to_form)
+def expand_to(x: Tensor, target: Tensor) -> Tensor:
+    """x broadcast against dims that are computed at run time."""
+
+
+@lowers("Expand")
+def _lower_expand(node: NodeReader) -> TermSpec | None:
+    dims = node.ints(1)
+    return TermSpec("expand_to", (), (0, 1)) if dims is None else TermSpec("expand", (dims,), (0,), (1,))
+
+
+def _pad_form(opset: int, attributes: tuple[Any, ...], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    mode, pads, value = attributes
+    if opset < 11:
+        settings = (("mode", mode), ("pads", pads), ("value", float(value)))
+        return OnnxForm("Pad", (0,), settings)
+    if facts[0].dtype <= 0:
+        return None
+    inputs: tuple[int | Literal | None, ...] = (0, ints(pads))
+    if mode == "constant":
+        inputs = (*inputs, Literal(facts[0].dtype, (), (value,)))
+    return OnnxForm("Pad", inputs, (("mode", mode),))
+
+
+@operator(form=_pad_form)
+def pad(x: Tensor, mode: PyObject, pads: PyObject, value: PyObject) -> Tensor:
+    """x with `pads` (all begins, then all ends; 0 or more) elements added at the borders."""
+
+
+@lowers("Pad")
+def _lower_pad(node: NodeReader) -> TermSpec | None:
+    rank = node.fact(0).rank
+    mode = node.attribute("mode") or "constant"
+    value: float | int = 0
+    read: tuple[int, ...] = ()
+    if node.opset < 11:
+        pads, value, axes = node.attribute("pads"), node.attribute("value") or 0.0, None
+    else:
+        read = tuple(k for k in range(1, node.count) if node.has(k))
+        pads, axes = node.ints(1), node.ints(3)
+        if node.has(3) and axes is None:
+            return None
+        if node.has(2):
+            fact = node.fact(2)
+            if not fact.const or fact.splat is None:
+                return None
+            value = fact.splat
+    if rank is None or pads is None or any(p < 0 for p in pads):
+        return None
+    if axes is not None:
+        full = [0] * (2 * rank)
+        for k, axis in enumerate(axes):
+            full[axis % rank] = pads[k]
+            full[axis % rank + rank] = pads[k + len(axes)]
+        pads = tuple(full)
+    return TermSpec("pad", (mode, tuple(pads), value), (0,), read)
+
+
+def _shape_form(opset: int, attributes: tuple[int, int], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    start, end = attributes
+    if (start, end) == (0, facts[0].rank):
+        return OnnxForm("Shape", (0,))
+    return OnnxForm("Shape", (0,), (("end", end), ("start", start))) if opset >= 15 else None
+
+
+@operator(form=_shape_form)
+def shape_of(x: Tensor, start: PyObject, end: PyObject) -> Tensor:
+    """The dims of x from axis `start` up to `end`, int64."""
+
+
+@lowers("Shape")
+def _lower_shape(node: NodeReader) -> TermSpec | None:
+    rank = node.fact(0).rank
+    if rank is None:
+        return None
+    start, end = node.attribute("start") or 0, node.attribute("end")
+    end = rank if end is None else end
+    start, end = (min(max(v + rank if v < 0 else v, 0), rank) for v in (start, end))
+    return TermSpec("shape_of", (start, max(start, end)), (0,))

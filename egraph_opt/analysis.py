@@ -49,9 +49,16 @@ def form_facts(form: OnnxForm, operands: tuple[Fact, ...]) -> tuple[Fact | None,
     return tuple(answer)
 
 
-@lru_cache(maxsize=1 << 17)
 def infer_operator(name: str, opset: int, attributes: tuple[Any, ...], operands: tuple[Fact, ...]) -> Any:
     """The fact of an operator's result (a tuple of them for a bundle) from its operands' facts."""
+    return _infer_operator(name, opset, attributes, operands, repr(attributes))
+
+
+@lru_cache(maxsize=1 << 17)
+def _infer_operator(
+    name: str, opset: int, attributes: tuple[Any, ...], operands: tuple[Fact, ...], written: str
+) -> Any:
+    """`written` tells attributes apart that are equal, and not the same: 0.0 and -0.0."""
     declared = operator_named(name)
     if any(f.dtype == CLASH.dtype for f in operands):
         return UNKNOWN

@@ -137,16 +137,17 @@ class _Lowering:
     ) -> None:
         self.facts = facts
         self.result = Lowered(graph, opset, constants=constants)
-        self.index: dict[Term, int] = {}
+        self.index: dict[Any, int] = {}
         self.of_value = self.result.term_of
         self.keys: dict[Any, int] = {}
         self.leaf_keys: dict[Any, int] = {}
 
     def add(self, term: Term, fact: Fact | None) -> int:
-        """The index of a term; an equal one is shared."""
-        found = self.index.get(term)
+        """The index of a term; one that is written alike is shared (0.0 and -0.0 are equal, not alike)."""
+        key = (term.operator, repr(term.attributes), term.operands)
+        found = self.index.get(key)
         if found is None:
-            found = self.index[term] = len(self.result.terms)
+            found = self.index[key] = len(self.result.terms)
             self.result.terms.append(term)
             self.result.facts.append(fact)
             self.result.names.append([])
@@ -272,7 +273,7 @@ class _Lowering:
             else:
                 return id(node)
         used = tuple(bool(v.name) for v in node.outputs)
-        return (node.domain, node.op_type, node.overload, tuple(attributes), len(node.inputs), used)
+        return (node.domain, node.op_type, node.overload, repr(attributes), len(node.inputs), used)
 
 
 _PLAIN = {

@@ -181,10 +181,13 @@ def _term_nodes(
     children: Sequence[Sequence[int]],
     made_by: Ints,
 ) -> Ints:
-    """Per original term its e-node; also marks those e-nodes as original ones."""
+    """Per original term its e-node; also marks those e-nodes as original ones.
+
+    Attributes go by how they are written, as in egglog: 0.0 and -0.0 are two, and NaN is one.
+    """
     where: dict[Any, int] = {}
     for k in range(len(names)):
-        where.setdefault((names[k], attributes[k], tuple(children[k])), k)
+        where.setdefault((names[k], repr(attributes[k]), tuple(children[k])), k)
     of_term: dict[int, int] = {}
     for sort, table in (("tensor", "node"), ("bundle", "bundle_node")):
         for row in reader.rows(table):
@@ -194,7 +197,7 @@ def _term_nodes(
         flat: list[int] = []
         for item in term.operands:
             flat.extend(of_term[k] for k in item) if isinstance(item, tuple) else flat.append(of_term[item])
-        answer[index] = where[term.operator, term.attributes, tuple(flat)]
+        answer[index] = where[term.operator, repr(term.attributes), tuple(flat)]
     made_by[answer] = 0
     return answer
 

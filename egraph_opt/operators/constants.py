@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from egglog import PyObject, i64
 from onnx import TensorProto
@@ -30,12 +31,17 @@ def none() -> Tensor:
     """An optional operand that is not there."""
 
 
+def _compares_well(value: Any) -> bool:
+    """Neither NaN nor -0.0."""
+    return bool(value == value) and not (value == 0 and math.copysign(1, value) < 0)
+
+
 def literal_fact(literal: Literal) -> Fact:
     """What is known of a literal: everything."""
     count = math.prod(literal.dims)
     tracked = literal.dtype in _INTEGERS and len(literal.dims) <= 1 and count <= SMALL
     values = literal.values * count if len(literal.values) == 1 and tracked else literal.values
-    same = count > 0 and all(v == values[0] for v in values) and values[0] == values[0]
+    same = len({repr(v) for v in values[:count]}) == 1 and _compares_well(values[0])
     return Fact(
         literal.dtype,
         literal.dims,

@@ -167,7 +167,7 @@ def price(
         fold_bytes: how much bigger than its operands a folded constant may be.
     """
     pricer = _Pricer(lowered, snapshot, model, points, body_costs)
-    computed = constant_nodes(snapshot, fold_bytes)
+    computed = constant_nodes(lowered, snapshot, fold_bytes)
     cost, tie = np.zeros(snapshot.n_nodes), np.zeros(snapshot.n_nodes)
     for k in range(snapshot.n_nodes):
         owner = int(snapshot.node_class[k])
@@ -178,7 +178,7 @@ def price(
     return Prices(cost, tie, computed)
 
 
-def constant_nodes(snapshot: Snapshot, fold_bytes: int) -> npt.NDArray[np.int32]:
+def constant_nodes(lowered: Lowered, snapshot: Snapshot, fold_bytes: int) -> npt.NDArray[np.int32]:
     """Per class of constant value an e-node to compute it by, from leaves in the fewest steps; else -1.
 
     An e-node whose result is more than `fold_bytes` bigger than its operands is not computed, unless it has
@@ -193,6 +193,8 @@ def constant_nodes(snapshot: Snapshot, fold_bytes: int) -> npt.NDArray[np.int32]
         name = snapshot.operator[k]
         if not fact.const or name in ("opaque", "output", "split", "none") or is_pseudo(name):
             continue
+        if name == "leaf" and not lowered.constants.has(lowered.leaves[snapshot.attributes[k][0]]):
+            continue  # an empty input equals an empty constant
         operands = {c for c in snapshot.children(k) if snapshot.facts[c] != ABSENT}
         if operands and not _may_fold(fact, [snapshot.facts[c] for c in operands], fold_bytes):
             continue

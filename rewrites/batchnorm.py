@@ -20,6 +20,7 @@ from egraph_opt.operators import Literal, batchnorm, binary, literal, reshape, u
 from egraph_opt.rewrites.channels import (
     at_axis,
     count_along,
+    is_finite_constant,
     is_float_constant,
     is_scale,
     is_shift,
@@ -159,7 +160,7 @@ def contract_affine(
 def count_behind(kind: str, x: Fact, s: Fact, b: Fact, c: Fact) -> tuple[int] | None:
     """The dims in which c, behind a BatchNormalization with constant scale and bias, joins them."""
     wanted = is_scale(c) if kind == "scale" else is_shift(c)
-    if not wanted or x.rank is None or x.rank < 2 or not is_float_constant(s) or not is_float_constant(b):
+    if not wanted or x.rank is None or x.rank < 2 or not is_float_constant(s) or not is_finite_constant(b):
         return None
     count = count_along(c, x.rank, 1, s.shape[0]) if s.rank == 1 else None  # type: ignore[index,arg-type]
     return None if count is None else (count,)
@@ -174,6 +175,7 @@ def _behind_examples(op: str) -> Any:
                 yield g.fires(binary(op, y, c))
         yield g.near_miss(binary(op, y, g.random(5)), why="it varies along the last axis")
         yield g.near_miss(binary(op, y, g.input((3, 1, 1))), why="it is no constant")
+        yield g.near_miss(binary(op, y, g.constant(np.float32(np.inf))), why="it is infinite")
         yield g.near_miss(binary("Pow", y, g.random(1)), why="another operator")
 
     return examples

@@ -42,13 +42,21 @@ SMALLEST: dict[int, float] = {
 
 
 def is_scale(c: Fact) -> bool:
-    """A factor that may go somewhere; 1 is left to the laws of identities: x = x * 1 would never end."""
-    return is_float_constant(c) and c.splat != 1
+    """A factor that may go somewhere: a finite one, since infinity times a sum is not the sum of infinities.
+
+    1 is left to the laws of identities: x = x * 1 would never end.
+    """
+    return is_finite_constant(c) and c.splat != 1
 
 
 def is_shift(c: Fact) -> bool:
-    """A summand that may go somewhere, so not 0."""
-    return is_float_constant(c) and c.splat != 0
+    """A summand that may go somewhere, so not 0, nor an infinity, which swallows all others."""
+    return is_finite_constant(c) and c.splat != 0
+
+
+def is_finite_constant(c: Fact) -> bool:
+    """A floating-point constant of known static shape, of which no element is known to be infinite."""
+    return is_float_constant(c) and all(math.isfinite(v) for v in known_elements(c) or ())
 
 
 def static_shape(fact: Fact) -> Dims | None:
@@ -166,7 +174,7 @@ def scale_of_bias(w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int
 @hosted()
 def shift_of_bias(w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
     """The dims in which a constant behind a convolution is added to its bias, a constant or absent."""
-    known = is_shift(c) and (b == ABSENT or is_float_constant(b))
+    known = is_shift(c) and (b == ABSENT or is_finite_constant(b))
     count = count_out(w, c, window, transposed) if known else None
     return None if count is None else (count,)
 

@@ -158,8 +158,8 @@ def overflows_nowhere(op: str, a: Fact, b: Fact) -> bool:
     for v in x:
         for w in y:
             both = v * w if op == "Mul" else v + w
-            if math.isfinite(v) and math.isfinite(w) and abs(both) > LARGEST[a.dtype]:
-                return False
+            if not math.isfinite(both) or abs(both) > LARGEST[a.dtype]:
+                return False  # infinite ones too: x + inf + c would be a chain of any length
             if op == "Mul" and v != 0 and w != 0 and abs(both) < SMALLEST[a.dtype]:
                 return False
     return True
@@ -229,10 +229,6 @@ def chains_combine(op: String, x: Tensor, a: Tensor, b: Tensor) -> Iterator[Any]
     Source: onnxruntime ConstantFolding with reassociation; algebra.
     """
     chain, combined = binary(op, binary(op, x, a), b), binary(op, x, binary(op, a, b))
-    yield rewrite(
-        chain,
-        combined,
-        ne(x).to(binary(op, x, a)),  # x = x + (-0.0) would be a chain of any length
-        holds(may_combine, op, fact(a), fact(b), fact(x)),
-    )
-    yield rewrite(chain, combined, holds(may_cancel, op, fact(a), fact(b), fact(x)))
+    moves = ne(x).to(binary(op, x, a))  # x = x + (-0.0) would be a chain of any length
+    yield rewrite(chain, combined, moves, holds(may_combine, op, fact(a), fact(b), fact(x)))
+    yield rewrite(chain, combined, moves, holds(may_cancel, op, fact(a), fact(b), fact(x)))

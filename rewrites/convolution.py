@@ -77,6 +77,7 @@ def constants_behind(make: Any, windows: Any, op: str) -> Any:
         yield g.near_miss(binary("Pow", y, g.random(1)), why="it is neither a scale nor a shift")
         neutral = g.constant(np.float32(op == "Mul"))
         yield g.near_miss(binary(op, y, neutral), why="it changes nothing")
+        yield g.near_miss(binary(op, y, g.constant(np.float32(np.inf))), why="it is infinite")
         one = make(x, g.random(*((6, 1) if make is not conv else (1, 6)), 1, 1), none(), PLAIN)
         yield g.near_miss(binary(op, one, g.random(6, 1, 1)), why="one channel becomes six")
 

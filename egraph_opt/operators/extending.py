@@ -63,7 +63,7 @@ def _lower_pad(node: NodeReader) -> TermSpec | None:
     value: float | int = 0
     read: tuple[int, ...] = ()
     if node.opset < 11:
-        pads, value, axes = node.attribute("pads"), node.attribute("value") or 0.0, None
+        pads, value, axes = node.attribute("pads"), node.attribute("value"), None
     else:
         read = tuple(k for k in range(1, node.count) if node.has(k))
         pads, axes = node.ints(1), node.ints(3)

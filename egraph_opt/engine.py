@@ -22,6 +22,7 @@ from egraph_opt.host import canonical, forget_canonical
 from egraph_opt.law import Law, compile_law
 from egraph_opt.lowering import Lowered, Term
 from egraph_opt.operators.declaration import Operator, operator_named, operators
+from egraph_opt.types import CLASH
 
 _log = logging.getLogger(__name__)
 
@@ -61,18 +62,24 @@ class Row:
 
 
 class Engine:
-    """An e-graph with the rules of some laws; serves one graph after another."""
+    """An e-graph with the rules of some laws; serves one graph after another.
 
-    def __init__(self, laws: tuple[Law, ...]) -> None:
+    Args:
+        apart: make a ruleset of every law, to see which does what.
+
+    Attributes:
+        rulesets: what `apply` takes, in order: "laws." and the name of a ruleset, or of a law.
+    """
+
+    def __init__(self, laws: tuple[Law, ...], *, apart: bool = False) -> None:
         self.laws = laws
+        of_law = {entry: f"laws.{entry.key if apart else entry.ruleset}" for entry in laws}
         graph = egglog.EGraph()
         # egglog cannot be stopped within a run, so each ruleset is one of its own.
-        self.rulesets = tuple(sorted({f"laws.{entry.ruleset}" for entry in laws}))
+        self.rulesets = tuple(sorted(set(of_law.values())))
         declared = {name: egglog.ruleset(name=name) for name in (*self.rulesets, "analysis", "tables")}
         for identity, entry in enumerate(laws, start=1):
-            for name, rules in zip(
-                (f"laws.{entry.ruleset}", "analysis"), compile_law(entry, identity), strict=True
-            ):
+            for name, rules in zip((of_law[entry], "analysis"), compile_law(entry, identity), strict=True):
                 for compiled in rules:
                     declared[name].append(compiled)
         for compiled in analysis_rules():
@@ -161,6 +168,11 @@ class Engine:
             key = rule_name.split("#")[0]
             matches[key] = matches.get(key, 0) + count
         return bool(report.updated), matches
+
+    def clashes(self) -> bool:
+        """Whether the types of some class contradict each other."""
+        rows = self.tables().get("fact", [])
+        return any(self.decode("object", row.output).dtype == CLASH.dtype for row in rows)
 
     def size(self) -> int:
         """The number of e-nodes."""

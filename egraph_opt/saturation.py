@@ -22,7 +22,7 @@ class SaturationReport:
         stop: "saturated", or the limit that ended it: "nodes", "rounds" or "seconds".
         matches: by law's key.
         seconds: by ruleset, and of the analysis.
-        dropped: rulesets left out because their laws made classes of contradicting types, with what was seen.
+        dropped: laws left out because they made classes of contradicting types, with what was seen.
     """
 
     rounds: int
@@ -49,10 +49,10 @@ def saturate_terms(
     Args:
         target_limits: limits that the target publishes, by name.
         nodes, rounds, seconds: where to stop.
-        strict: raise where the laws made a class of contradicting types; otherwise leave the ruleset out.
+        strict: raise where a law made a class of contradicting types; otherwise leave that law out.
 
     Raises:
-        UnsoundLawError: with strict, where types clash.
+        UnsoundLawError: with strict, where types clash; without, where they do and no law did it.
     """
     dropped: list[str] = []
     while True:
@@ -60,11 +60,13 @@ def saturate_terms(
         clashes = snapshot.clashes()
         if not clashes:
             break
-        suspects = _suspects(snapshot, clashes, laws)
+        culprit = _culprit(lowered, laws, target_limits, nodes, rounds)
+        suspects = {culprit} if culprit else _suspects(snapshot, clashes)
+        named = ", ".join(sorted(suspects)) or "the original"
         message = _describe(snapshot, clashes[0])
         if strict or not suspects:
-            raise UnsoundLawError(f"types contradict each other in one class: {message}")
-        dropped.append(f"{', '.join(sorted(suspects))}: {message}")
+            raise UnsoundLawError(f"{named}: types contradict each other in one class: {message}")
+        dropped.append(f"{named}: {message}")
         laws = tuple(entry for entry in laws if entry.key not in suspects)
     return snapshot, replace(report, dropped=tuple(dropped))
 
@@ -130,7 +132,29 @@ class _Run:
         return "seconds" if time.monotonic() > self._deadline else ""
 
 
-def _suspects(snapshot: Snapshot, clashes: list[int], laws: tuple[Law, ...]) -> set[str]:
+def _culprit(
+    lowered: Lowered, laws: tuple[Law, ...], target_limits: Mapping[str, int], nodes: int, rounds: int
+) -> str | None:
+    """The first law that makes types clash when laws are applied one by one; None if it takes too many."""
+    engine = Engine(laws, apart=True)
+    engine.load(lowered, target_limits)
+    if engine.clashes():
+        return None
+    for _ in range(rounds):
+        changed = False
+        for name in engine.rulesets:
+            if not engine.apply(name)[0]:
+                continue
+            changed = True
+            engine.analyse()
+            if engine.clashes():
+                return name.removeprefix("laws.")
+        if not changed or engine.size() > nodes:
+            break
+    return None
+
+
+def _suspects(snapshot: Snapshot, clashes: list[int]) -> set[str]:
     """The laws that made nodes of the clashing classes."""
     bad = set(clashes)
     made = {

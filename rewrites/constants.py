@@ -185,7 +185,7 @@ def may_combine(op: str, a: Fact, b: Fact, x: Fact) -> bool:
 
 @hosted(default=False)
 def may_cancel(op: str, a: Fact, b: Fact, x: Fact) -> bool:
-    """Whether x is a constant, and a and b one number each, as in (x * -1) * -1, which has to be seen to be x."""
+    """Whether x is a constant, and a and b one number each: (x * -1) * -1 has to be seen to be x."""
     return x.const and a.splat is not None and b.splat is not None and are_combinable(op, a, b)
 
 
@@ -209,7 +209,8 @@ def _chain_examples(rng: np.random.Generator) -> Iterator[Example]:
             (g.random(), g.random(2, 1, 1, 1)),
         ):
             yield g.fires(binary(op, binary(op, x, a), b))
-        yield g.near_miss(binary(op, binary(op, g.random(3, 4), g.random(1)), g.random(4)), why="x is constant")
+        constant = binary(op, g.random(3, 4), g.random(1))
+        yield g.near_miss(binary(op, constant, g.random(4)), why="x is constant")
         yield g.near_miss(
             binary(op, binary(op, x, g.random(3, 1)), g.random(4)), why="the constant would grow"
         )

@@ -16,9 +16,7 @@ from egraph_opt.host import hosted
 from egraph_opt.law import Equal, Example, holds, law, let, rewrite, rule
 from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import cast, reshape, reshape_to, shape_of, unary
-from egraph_opt.rewrites.view_shapes import (
-    same_dims,
-)
+from egraph_opt.rewrites.view_shapes import changes_dims, same_dims
 from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import Fact, Shape
 
@@ -40,11 +38,12 @@ def _composition_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 @law("reshape", numerics="bitwise", examples=_composition_examples)
 def compose_reshapes(x: Tensor, a: PyObject, b: PyObject) -> Iterator[Any]:
-    """Reshape_b(Reshape_a(x)) = Reshape_b(x)
+    """Reshape_b(Reshape_a(x)) = Reshape_b(x), or x where these are its dims
 
     Source: onnxoptimizer fuse_consecutive_reshapes, fuse_consecutive_squeezes.
     """
-    yield rewrite(reshape(reshape(x, a), b), reshape(x, b))
+    yield rewrite(reshape(reshape(x, a), b), reshape(x, b), holds(changes_dims, fact(x), b))
+    yield rewrite(reshape(reshape(x, a), b), x, holds(_own_dims, fact(x), b))
 
 
 @hosted(default=False)
@@ -122,8 +121,9 @@ def through_unary(x: Tensor, op: String, s: PyObject, dims: PyObject) -> Iterato
 
     Source: TASO.
     """
-    yield rewrite(unary(op, s, reshape(x, dims)), reshape(unary(op, s, x), dims))
-    yield rewrite(reshape(unary(op, s, x), dims), unary(op, s, reshape(x, dims)))
+    changes = holds(changes_dims, fact(x), dims)
+    yield rewrite(unary(op, s, reshape(x, dims)), reshape(unary(op, s, x), dims), changes)
+    yield rewrite(reshape(unary(op, s, x), dims), unary(op, s, reshape(x, dims)), changes)
 
 
 def _cast_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -142,5 +142,6 @@ def through_cast(x: Tensor, to: PyObject, dims: PyObject) -> Iterator[Any]:
 
     Source: TASO.
     """
-    yield rewrite(cast(reshape(x, dims), to), reshape(cast(x, to), dims))
-    yield rewrite(reshape(cast(x, to), dims), cast(reshape(x, dims), to))
+    changes = holds(changes_dims, fact(x), dims)
+    yield rewrite(cast(reshape(x, dims), to), reshape(cast(x, to), dims), changes)
+    yield rewrite(reshape(cast(x, to), dims), cast(reshape(x, dims), to), changes)

@@ -144,8 +144,14 @@ def constant_partner(x: Fact, dims: Shape, y: Fact) -> Shape | None:
     return choice if choice is not None and not same_dims(choice, y.shape) else None
 
 
+@hosted(default=False)
+def changes_dims(x: Fact, dims: Shape) -> bool:
+    """Whether a view of x is not x itself; views that are would be moved around without end."""
+    return not same_dims(x.shape, dims)
+
+
 def _only_choice(x: Fact, dims: Shape, y: Fact) -> Shape | None:
-    if x.const or x.shape is None or y.shape is None:
+    if x.const or x.shape is None or y.shape is None or same_dims(x.shape, dims):
         return None
     choices = partner_choices(x.shape, dims, y.shape)
     return next(iter(choices)) if len(choices) == 1 else None
@@ -153,8 +159,10 @@ def _only_choice(x: Fact, dims: Shape, y: Fact) -> Shape | None:
 
 @hosted(default=False)
 def views_agree(op: str, x: Fact, x_dims: Shape, y: Fact, y_dims: Shape) -> bool:
-    """Whether ``view(x) op view(y)`` is a view of ``x op y``."""
-    if x.shape is None or y.shape is None or (x.const and y.const):
+    """Whether ``view(x) op view(y)`` is a view of ``x op y``; constants are moved by themselves."""
+    if x.shape is None or y.shape is None or x.const or y.const:
+        return False
+    if same_dims(x.shape, x_dims) or same_dims(y.shape, y_dims):
         return False
     if op == "PRelu" and len(y.shape) > len(x.shape):
         return False

@@ -36,7 +36,7 @@ $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.made pyproject.toml setup.py
+$(VENV)/.dev: $(VENV)/.made pyproject.toml
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
 	touch $@
 

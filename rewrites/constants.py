@@ -22,6 +22,7 @@ from egraph_opt.law import Example, holds, law, let, rewrite
 from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import Literal, binary, literal, unary
 from egraph_opt.rewrites.channels import FLOATS, LARGEST, SMALLEST, Dims, known_elements, splat, static_shape
+from egraph_opt.rewrites.elementwise import broadcasts_into
 from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import Fact
 
@@ -33,8 +34,8 @@ NEUTRAL = {"Mul": 1, "Add": 0}
 
 @hosted(default=False)
 def may_move(op: str, c: Fact, x: Fact) -> bool:
-    """c is the constant of a commutative operator."""
-    return op in NEUTRAL and c.const and not x.const
+    """c is the constant of a commutative operator, or of two constants the one of equal elements."""
+    return op in NEUTRAL and c.const and (not x.const or (c.splat is not None and x.splat is None))
 
 
 def _right_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -46,6 +47,7 @@ def _right_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(binary("Sub", g.random(3, 1), x), why="Sub does not commute")
     yield g.near_miss(binary("Add", x, g.random(3, 1)), why="it is on the right")
     yield g.near_miss(binary("Add", g.input((3, 1)), x), why="nothing is constant")
+    yield g.near_miss(binary("Add", g.random(3, 1), g.random(1, 4)), why="both are constants")
 
 
 @law("constants", numerics="bitwise", examples=_right_examples)
@@ -184,9 +186,12 @@ def may_combine(op: str, a: Fact, b: Fact, x: Fact) -> bool:
 
 
 @hosted(default=False)
-def may_cancel(op: str, a: Fact, b: Fact, x: Fact) -> bool:
-    """Whether x is a constant, and a and b one number each: (x * -1) * -1 has to be seen to be x."""
-    return x.const and a.splat is not None and b.splat is not None and are_combinable(op, a, b)
+def cancel(op: str, a: Fact, b: Fact, x: Fact) -> bool:
+    """Whether (x op a) op b is x for a constant x, which has to be seen: it may be scaled again and again."""
+    if not x.const or op not in NEUTRAL or a.splat is None or b.splat is None or a.dtype not in FLOATS:
+        return False
+    together = a.splat * b.splat if op == "Mul" else a.splat + b.splat
+    return together == NEUTRAL[op] and broadcasts_into(a.shape, x.shape) and broadcasts_into(b.shape, x.shape)
 
 
 def are_combinable(op: str, a: Fact, b: Fact) -> bool:
@@ -211,6 +216,9 @@ def _chain_examples(rng: np.random.Generator) -> Iterator[Example]:
             yield g.fires(binary(op, binary(op, x, a), b))
         constant = binary(op, g.random(3, 4), g.random(1))
         yield g.near_miss(binary(op, constant, g.random(4)), why="x is constant")
+        there, back = (2.0, 0.5) if op == "Mul" else (2.0, -2.0)
+        constant, pair = g.random(3, 4), (g.constant(np.float32(there)), g.constant(np.float32(back)))
+        yield g.fires(binary(op, binary(op, constant, pair[0]), pair[1]))
         yield g.near_miss(
             binary(op, binary(op, x, g.random(3, 1)), g.random(4)), why="the constant would grow"
         )
@@ -225,11 +233,11 @@ def _chain_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 @law("constants", numerics="reassociates", examples=_chain_examples)
 def chains_combine(op: String, x: Tensor, a: Tensor, b: Tensor) -> Iterator[Any]:
-    """(x op a) op b = x op (a op b) for Add and Mul
+    """(x op a) op b = x op (a op b) for Add and Mul, and x where a and b cancel each other
 
     Source: onnxruntime ConstantFolding with reassociation; algebra.
     """
     chain, combined = binary(op, binary(op, x, a), b), binary(op, x, binary(op, a, b))
     moves = ne(x).to(binary(op, x, a))  # x = x + (-0.0) would be a chain of any length
     yield rewrite(chain, combined, moves, holds(may_combine, op, fact(a), fact(b), fact(x)))
-    yield rewrite(chain, combined, moves, holds(may_cancel, op, fact(a), fact(b), fact(x)))
+    yield rewrite(chain, x, holds(cancel, op, fact(a), fact(b), fact(x)))

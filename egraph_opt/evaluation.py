@@ -18,6 +18,8 @@ from onnx.reference import ReferenceEvaluator
 from egraph_opt.operators.declaration import Attributes, Literal, OnnxForm
 
 _OWN_TYPE = frozenset("Cast Ceil Floor Round Sign Equal Greater GreaterOrEqual Less LessOrEqual".split())
+_SINCE = {"BatchNormalization": 15}
+"""Opsets from which on ONNX's reference computes an operator right: before it trains a BatchNormalization."""
 _FLOATS = frozenset((ir.DataType.FLOAT, ir.DataType.FLOAT16, ir.DataType.BFLOAT16, ir.DataType.DOUBLE))
 
 
@@ -90,6 +92,5 @@ def _evaluator(
         if dtype is not None
     ]
     graph = onnx.helper.make_graph([node], "constant", inputs, [onnx.ValueInfoProto(name="y")])
-    return ReferenceEvaluator(
-        onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)])
-    )
+    imports = [onnx.helper.make_opsetid("", max(opset, _SINCE.get(op_type, 1)))]
+    return ReferenceEvaluator(onnx.helper.make_model(graph, opset_imports=imports))

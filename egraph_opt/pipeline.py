@@ -18,7 +18,7 @@ import onnx_ir as ir
 
 from egraph_opt.accounting import Account, report_of, report_unchanged
 from egraph_opt.cost import CostModel, cost_model, default_points
-from egraph_opt.errors import LimitsError, VerificationError
+from egraph_opt.errors import LimitsError, ModelReadError, VerificationError
 from egraph_opt.folding import Constants, constant_bytes
 from egraph_opt.inlining import Inliner
 from egraph_opt.law import all_laws, select
@@ -29,7 +29,7 @@ from egraph_opt.regions import Region, Setting, extract_region, saturate_region
 from egraph_opt.report import NodeCount, Report, nodes_of
 from egraph_opt.saturation import SaturationReport, saturate_terms
 from egraph_opt.snapshot import Snapshot
-from egraph_opt.storage import Stored, read_saturated, write_saturated
+from egraph_opt.storage import Stored, StoredRegion, fingerprint, read_saturated, write_saturated
 from egraph_opt.verification import SKIPPED
 from egraph_opt.verification import verify as check_outputs
 
@@ -140,7 +140,10 @@ class Saturated:
         model = original.read_bytes() if isinstance(original, Path) and inside else None
         if model is None and not isinstance(original, Path):
             model = self.loaded.runnable().SerializeToString()  # type: ignore[union-attr]
-        regions = [(r.snapshot, r.saturation) for r in self.region.walk()] if self.region else []
+        regions = [
+            StoredRegion(region.snapshot, region.saturation, fingerprint(region.lowered))
+            for region in (self.region.walk() if self.region else ())
+        ]
         header = {
             "limits": asdict(self.limits),
             "target_limits": dict(self.target_limits),
@@ -148,7 +151,7 @@ class Saturated:
             "warnings": list(self.warnings),
             "reason": self.reason,
         }
-        place = None if model is not None else str(original)
+        place = None if model is not None else os.path.abspath(str(original))
         return write_saturated(path, Stored(model, place, header, regions))
 
     @staticmethod
@@ -156,7 +159,7 @@ class Saturated:
         """Read what `save` wrote.
 
         Raises:
-            ModelReadError: it is no such file, or the model is not where it was.
+            ModelReadError: it is no such file, or the model is not where it was, or not what it was.
         """
         all_laws()  # they bring operators of their own
         stored = read_saturated(path)
@@ -167,10 +170,20 @@ class Saturated:
         counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
         header = stored.header
         limits = Limits(**header["limits"])
-        snapshots = iter(stored.regions)
+        regions = iter(stored.regions)
+
+        def next_region(lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
+            entry = next(regions, None)
+            if entry is None or entry.terms != fingerprint(lowered):
+                raise ModelReadError(
+                    f"{path}: the model is another one than was saturated, or another release reads it"
+                    " differently; saturate it again"
+                )
+            return entry.snapshot, entry.saturation
+
         region = None
         if stored.regions:
-            region = _region(loaded, limits, lambda lowered: next(snapshots), [], lambda stage: None)
+            region = _region(loaded, limits, next_region, [], lambda stage: None)
         return Saturated(
             loaded,
             region,

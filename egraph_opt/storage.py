@@ -7,10 +7,12 @@ the terms stand for follows from the model, by the same stages as before.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import io
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.errors import ModelReadError
+from egraph_opt.lowering import Lowered
 from egraph_opt.model_files import replacing
 from egraph_opt.operators.declaration import attribute_classes
 from egraph_opt.saturation import SaturationReport
@@ -30,19 +33,39 @@ _ARRAYS = ("node_class", "child_ptr", "child", "made_by", "term_node")
 
 
 @dataclass(frozen=True)
+class StoredRegion:
+    """A saturated graph, without its ONNX nodes.
+
+    Attributes:
+        terms: the `fingerprint` of the terms that the snapshot is of.
+    """
+
+    snapshot: Snapshot
+    saturation: SaturationReport
+    terms: str
+
+
+def fingerprint(lowered: Lowered) -> str:
+    """Equal for graphs of the same terms, with the same facts and constants."""
+    leaves = [lowered.constants.content_key(value) for value in lowered.leaves]
+    content = repr((lowered.opset, lowered.terms, lowered.facts, leaves))
+    return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True)
 class Stored:
     """What a file holds.
 
     Attributes:
         model: the serialized model, or None where `path` says where it is.
         header: settings, as JSON has them.
-        regions: snapshots with the accounts of their saturation, in the order in which graphs are visited.
+        regions: in the order in which graphs are visited.
     """
 
     model: bytes | None
     path: str | None
     header: Mapping[str, Any]
-    regions: Sequence[tuple[Snapshot, SaturationReport]]
+    regions: Sequence[StoredRegion]
 
 
 def encode(value: Any) -> Any:
@@ -91,13 +114,17 @@ def write_saturated(target: str | os.PathLike[str], stored: Stored) -> Path:
     """
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     described = []
-    for k, (snapshot, report) in enumerate(stored.regions):
+    for k, region in enumerate(stored.regions):
+        snapshot = region.snapshot
         for name in _ARRAYS:
             arrays[f"{k}.{name}"] = getattr(snapshot, name)
         tables = {}
         for name in ("operator", "attributes", "facts"):
             tables[name], arrays[f"{k}.{name}"] = _pool(getattr(snapshot, name))
-        described.append({"tables": tables, "laws": snapshot.laws, "saturation": dataclasses.asdict(report)})
+        account = dataclasses.asdict(region.saturation)
+        described.append(
+            {"tables": tables, "laws": snapshot.laws, "saturation": account, "terms": region.terms}
+        )
     header = {"version": VERSION, "path": stored.path, "header": stored.header, "regions": described}
     arrays["json"] = _json(header)
     if stored.model is not None:
@@ -110,6 +137,13 @@ def write_saturated(target: str | os.PathLike[str], stored: Stored) -> Path:
     return path
 
 
+_UNREADABLE = (
+    *(OSError, EOFError, zipfile.BadZipFile, zlib.error),
+    *(ValueError, KeyError, IndexError, TypeError, AttributeError),
+)
+"""What numpy, its decompression, and our reading of what is inside raise on any other file."""
+
+
 def read_saturated(source: str | os.PathLike[str]) -> Stored:
     """Read a file that `write_saturated` wrote.
 
@@ -119,7 +153,7 @@ def read_saturated(source: str | os.PathLike[str]) -> Stored:
     try:
         with np.load(source, allow_pickle=False) as arrays:
             return _stored(arrays)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         raise ModelReadError(f"{source}: not a saturated model: {error}") from error
 
 
@@ -137,6 +171,6 @@ def _stored(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Stored:
             columns[name] = tuple(distinct[i] for i in arrays[f"{k}.{name}"].tolist())
         snapshot = Snapshot(laws=tuple(entry["laws"]), **columns)
         account = {**entry["saturation"], "dropped": tuple(entry["saturation"]["dropped"])}
-        regions.append((snapshot, SaturationReport(**account)))
+        regions.append(StoredRegion(snapshot, SaturationReport(**account), entry["terms"]))
     model = arrays["model"].tobytes() if "model" in arrays else None
     return Stored(model, described["path"], described["header"], regions)

@@ -146,6 +146,10 @@ def of_two(g: Drawing) -> None:
     op = g.one_of(("Add", "Mul", "Sub", "Max", "Min", "Sum", "Mean", "PRelu", "Add", "Mul"))
     ys = [v for v in g.values if v.dtype == x.dtype and _broadcast(x, v)]
     y = g.one_of(ys)
+    if op == "PRelu":  # the slope may not widen x
+        shapes = [np.broadcast_shapes(a.shape, b.shape) for a, b in zip(x.arrays, y.arrays, strict=True)]
+        g.require(all(a.shape == shape for a, shape in zip(x.arrays, shapes, strict=True)))
+        g.require(all(x.static) or y.rank == 0)
     g.call(op, x, y)
 
 

@@ -269,7 +269,8 @@ def reduced(g: Drawing, x: Value, kind: str | None = None) -> Value:
 
 
 def reductions(g: Drawing) -> None:
-    x = g.pick(wanted=lambda v: v.is_float or v.dtype in (np.int64, np.int32))
+    # onnxruntime has its own idea of the shape of what is reduced from nothing.
+    x = g.pick(wanted=lambda v: (v.is_float or v.dtype in (np.int64, np.int32)) and min(v.shape, default=1))
     kind = (
         g.one_of(("ReduceMean", "ReduceSum", "ReduceMax", "ReduceProd", None))
         if x.is_float

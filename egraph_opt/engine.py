@@ -66,12 +66,13 @@ class Engine:
 
     Args:
         apart: make a ruleset of every law, to see which does what.
+        guards: keep the conditions of laws that only bound growth.
 
     Attributes:
         rulesets: what `apply` takes, in order: "laws." and the name of a ruleset, or of a law.
     """
 
-    def __init__(self, laws: tuple[Law, ...], *, apart: bool = False) -> None:
+    def __init__(self, laws: tuple[Law, ...], *, apart: bool = False, guards: bool = True) -> None:
         self.laws = laws
         of_law = {entry: f"laws.{entry.key if apart else entry.ruleset}" for entry in laws}
         graph = egglog.EGraph()
@@ -79,8 +80,9 @@ class Engine:
         self.rulesets = tuple(sorted(set(of_law.values())))
         declared = {name: egglog.ruleset(name=name) for name in (*self.rulesets, "analysis", "tables")}
         for identity, entry in enumerate(laws, start=1):
-            for name, rules in zip((of_law[entry], "analysis"), compile_law(entry, identity), strict=True):
-                for compiled in rules:
+            rules = compile_law(entry, identity, guards=guards)
+            for name, of_kind in zip((of_law[entry], "analysis"), rules, strict=True):
+                for compiled in of_kind:
                     declared[name].append(compiled)
         for compiled in analysis_rules():
             declared["analysis"].append(compiled)
@@ -198,9 +200,9 @@ class Engine:
 
 
 @lru_cache(maxsize=8)
-def engine_for(laws: tuple[Law, ...]) -> Engine:
+def engine_for(laws: tuple[Law, ...], guards: bool = True) -> Engine:
     """The engine that has these laws; building one costs a third of a second, so they are kept."""
-    return Engine(laws)
+    return Engine(laws, guards=guards)
 
 
 __all__ = ["Engine", "Operator", "Row", "engine_for"]

@@ -156,6 +156,22 @@ def let(variable: Any, function: Callable[..., Any], *arguments: Any) -> tuple[A
     return (eq(variable).to(call(function, *arguments)), ne(variable).to(PyObject(None)))
 
 
+@dataclass(frozen=True)
+class Guard:
+    """A condition that is there to bound growth only; see `guard`."""
+
+    condition: Any
+
+
+def guard(*conditions: Any) -> tuple[Guard, ...]:
+    """Conditions without which the law still holds: they keep it from firing where nobody needs it.
+
+    `law_testing.proves(.., guards=False)` leaves them out.  They may not bind variables that are
+    used elsewhere.
+    """
+    return tuple(Guard(condition) for condition in _flatten(conditions))
+
+
 _laws: dict[str, Law] = {}
 
 
@@ -265,8 +281,19 @@ def _compile_equality(statement: Equality, identity: int) -> tuple[tuple[Any, ..
     return facts, [union(whole).with_(statement.right), *_stamps([statement.right], identity)]
 
 
-def compile_law(entry: Law, identity: int) -> tuple[list[Any], list[Any]]:
-    """The egglog rules of a law, which stamp what they write with `identity`, and those of its closure."""
+def _conditions(facts: Iterable[Any], guards: bool) -> Iterator[Any]:
+    for condition in facts:
+        if not isinstance(condition, Guard):
+            yield condition
+        elif guards:
+            yield condition.condition
+
+
+def compile_law(entry: Law, identity: int, *, guards: bool = True) -> tuple[list[Any], list[Any]]:
+    """The egglog rules of a law, which stamp what they write with `identity`, and those of its closure.
+
+    Without `guards` only soundness restricts them.
+    """
     compiled: tuple[list[Any], list[Any]] = ([], [])
     for k, statement in enumerate(entry.function(*_pattern_variables(entry.function))):
         if isinstance(statement, Equality):
@@ -280,5 +307,6 @@ def compile_law(entry: Law, identity: int) -> tuple[list[Any], list[Any]]:
                 else:
                     actions.append(action)
         closing = isinstance(statement, Deduction) and statement.closure
-        compiled[closing].append(egglog.rule(*facts, name=f"{entry.key}#{k}").then(*actions))
+        conditions = _conditions(facts, guards)
+        compiled[closing].append(egglog.rule(*conditions, name=f"{entry.key}#{k}").then(*actions))
     return compiled

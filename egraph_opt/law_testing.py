@@ -346,15 +346,33 @@ def _in_float64(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def proves(
-    operands: Operands, left: Any, right: Any, rulesets: Iterable[str] | None = None, **limits: int
+    operands: Operands,
+    left: Any,
+    right: Any,
+    rulesets: Iterable[str] | None = None,
+    *,
+    guards: bool = True,
+    nodes: int = 20_000,
+    **limits: int,
 ) -> bool:
-    """Whether two terms are one class after saturation under the rulesets (default: all exact ones)."""
-    lowered = lower_example(operands.fires(left))
-    builder = _Builder(operands, lowered.opset)
-    roots = [builder.term(left), builder.term(right)]
+    """Whether two terms are one class after saturation under the rulesets (default: all exact ones).
+
+    Both are in the e-graph from the start.  Without `guards` laws fire wherever they hold.
+    `left` and `right` may be tuples of terms of one length: then each pair is to be one class.
+    """
+    pairs = list(zip(left, right, strict=True)) if isinstance(left, tuple) else [(left, right)]
+    builder = _Builder(operands, 17)
+    roots = [builder.term(side) for pair in pairs for side in pair]
     builder.lowered.outputs = roots
     snapshot, _ = saturate_terms(
-        builder.lowered, select(rulesets), limits, nodes=20_000, rounds=16, seconds=60, strict=True
+        builder.lowered,
+        select(rulesets),
+        limits,
+        nodes=nodes,
+        rounds=16,
+        seconds=60,
+        strict=True,
+        guards=guards,
     )
-    a, b = snapshot.term_classes[roots].tolist()
-    return bool(a == b)
+    classes = snapshot.term_classes[roots].tolist()
+    return classes[::2] == classes[1::2]

@@ -43,6 +43,7 @@ def saturate_terms(
     rounds: int,
     seconds: float,
     strict: bool = False,
+    guards: bool = True,
 ) -> tuple[Snapshot, SaturationReport]:
     """Saturate a lowered graph under laws.
 
@@ -50,13 +51,14 @@ def saturate_terms(
         target_limits: limits that the target publishes, by name.
         nodes, rounds, seconds: where to stop.
         strict: raise where a law made a class of contradicting types; otherwise leave that law out.
+        guards: keep the conditions of laws that only bound growth.
 
     Raises:
         UnsoundLawError: with strict, where types clash; without, where they do and no law did it.
     """
     dropped: list[str] = []
     while True:
-        snapshot, report = _saturate_once(lowered, laws, target_limits, nodes, rounds, seconds)
+        snapshot, report = _saturate_once(lowered, laws, target_limits, nodes, rounds, seconds, guards)
         clashes = snapshot.clashes()
         if not clashes:
             break
@@ -78,8 +80,9 @@ def _saturate_once(
     nodes: int,
     rounds: int,
     seconds: float,
+    guards: bool,
 ) -> tuple[Snapshot, SaturationReport]:
-    engine = engine_for(laws)
+    engine = engine_for(laws, guards)
     engine.load(lowered, target_limits)
     run = _Run(engine, nodes, time.monotonic() + seconds)
     stop, done = "saturated" if not laws else "rounds", 0

@@ -1,4 +1,4 @@
-"""Ifs whose condition is known: the branch that is taken moves into the graph around it."""
+"""Ifs whose condition is known or does not matter: the branch taken moves into the graph around it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 
 import onnx_ir as ir
 
+from egraph_opt.body_keys import bodies_key
+from egraph_opt.graphs import captured_values, is_deterministic
 from egraph_opt.naming import Namer, names_in
 from egraph_opt.types import UNKNOWN, Fact
 
 
 def decided_branch(node: ir.Node, facts: Mapping[ir.Value, Fact]) -> ir.Graph | None:
-    """The branch that an If takes, where what is known of its condition decides that."""
+    """The branch that an If takes, where what is known of its condition decides that, or both are equal."""
     if (
         node.op_type != "If"
         or node.domain not in ("", "ai.onnx")
@@ -22,10 +24,21 @@ def decided_branch(node: ir.Node, facts: Mapping[ir.Value, Fact]) -> ir.Graph | 
         return None
     condition = facts.get(node.inputs[0], UNKNOWN)
     known = condition.splat if condition.splat is not None else (condition.ints or (None,))[0]
-    if known is None:
+    branch, other = node.attributes["then_branch"], node.attributes["else_branch"]
+    if branch.is_ref() or other.is_ref():
         return None
-    branch = node.attributes["then_branch" if known else "else_branch"]
-    return None if branch.is_ref() else branch.as_graph()
+    if known is None:
+        return branch.as_graph() if _equal(node, branch.as_graph(), other.as_graph()) else None
+    return (branch if known else other).as_graph()
+
+
+def _equal(node: ir.Node, a: ir.Graph, b: ir.Graph) -> bool:
+    """Whether two branches compute the same."""
+    if len(a) != len(b) or not is_deterministic(node):
+        return False
+    captured = {value: (k,) for k, value in enumerate(captured_values(node))}
+    key = bodies_key([a], captured)
+    return key is not None and key == bodies_key([b], captured)
 
 
 class Inliner:

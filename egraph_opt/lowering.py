@@ -6,7 +6,7 @@ leaves) is kept beside them for the way back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -14,8 +14,9 @@ from typing import Any
 import onnx
 import onnx_ir as ir
 
-from egraph_opt.folding import Constants, tensor_key
-from egraph_opt.graphs import captured_values, is_deterministic
+from egraph_opt.body_keys import bodies_key, plain_attributes
+from egraph_opt.folding import Constants
+from egraph_opt.graphs import bodies, captured_values, is_deterministic
 from egraph_opt.operators.declaration import Literal, TermSpec, lowering_of
 from egraph_opt.types import ABSENT, UNKNOWN, Fact
 
@@ -248,7 +249,7 @@ class _Lowering:
     def _opaque(self, node: ir.Node) -> None:
         captures = captured_values(node)
         operands = tuple(self.operand(v) for v in (*node.inputs, *captures))
-        key = self._key(node)
+        key = self._key(node, captures)
         if key not in self.keys:
             self.keys[key] = len(self.result.kept)
             self.result.kept.append(node)
@@ -257,33 +258,30 @@ class _Lowering:
         self.result.nodes.setdefault(bundle, (node, True))
         self._outputs(node, bundle)
 
-    def _key(self, node: ir.Node) -> Any:
+    def _key(self, node: ir.Node, captures: Sequence[ir.Value]) -> Any:
         """Equal for nodes that compute equal outputs from equal operands; unique where that is not known."""
         if not is_deterministic(node):
             return id(node)
-        attributes: list[tuple[Any, ...]] = []
-        for name in sorted(node.attributes):
-            attribute = node.attributes[name]
-            if attribute.type in (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS) or attribute.is_ref():
-                return id(node)
-            if attribute.type == ir.AttributeType.TENSOR:
-                attributes.append((name, tensor_key(attribute.as_tensor())))
-            elif attribute.type in _PLAIN:
-                attributes.append((name, int(attribute.type), plain(attribute.value)))
-            else:
-                return id(node)
+        attributes = plain_attributes(node)
+        if attributes is None:
+            return id(node)
+        inside = self._bodies_key(node, captures)
+        if inside is None:
+            return id(node)
         used = tuple(bool(v.name) for v in node.outputs)
-        return (node.domain, node.op_type, node.overload, repr(attributes), len(node.inputs), used)
+        return (node.domain, node.op_type, node.overload, attributes, inside, len(node.inputs), used)
 
-
-_PLAIN = {
-    ir.AttributeType.FLOAT,
-    ir.AttributeType.FLOATS,
-    ir.AttributeType.INT,
-    ir.AttributeType.INTS,
-    ir.AttributeType.STRING,
-    ir.AttributeType.STRINGS,
-}
+    def _bodies_key(self, node: ir.Node, captures: Sequence[ir.Value]) -> Hashable | None:
+        """Equal for bodies that may stand for each other: they were optimised knowing the same."""
+        graphs = bodies(node)
+        if not graphs:
+            return ()
+        constants, known = self.result.constants, dict[ir.Value, Hashable]()
+        for k, value in enumerate(captures):
+            known[value] = (k, constants.content_key(value), self.facts.get(value, UNKNOWN))
+        key = bodies_key(graphs, known)
+        inputs = tuple(ABSENT if v is None else self.facts.get(v, UNKNOWN) for v in node.inputs)
+        return None if key is None else (key, inputs)
 
 
 def lower(graph: ir.Graph, opset: int, facts: Mapping[ir.Value, Fact], constants: Constants) -> Lowered:

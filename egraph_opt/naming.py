@@ -21,6 +21,21 @@ def names_in(graph: ir.Graph) -> Iterable[str]:
                 yield from (v.name or "" for v in (*body.inputs, *body.initializers.values()))
 
 
+def rename_all(graph: ir.Graph, namer: Namer) -> None:
+    """Give every value and node of a body, and of the bodies in it, a new name."""
+    pending = [graph]
+    for current in pending:
+        values = [*current.inputs, *current.initializers.values()]
+        for node in current:
+            values.extend(node.outputs)
+            pending.extend(bodies(node))
+            if node.name:
+                node.name = namer.fresh(node.name)
+        for value in dict.fromkeys(values):
+            if value.name:
+                value.name = namer.fresh(value.name)
+
+
 class Namer:
     """Hands out names that no value or node of the model has, deterministically."""
 

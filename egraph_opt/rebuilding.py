@@ -12,7 +12,7 @@ from egraph_opt.choice import Choice
 from egraph_opt.erasing import Erased, erase, is_pseudo
 from egraph_opt.folding import stored_bytes
 from egraph_opt.graphs import captured_values
-from egraph_opt.naming import Namer
+from egraph_opt.naming import Namer, rename_all
 from egraph_opt.operators.declaration import Earlier, Literal, OnnxForm, operator_named
 from egraph_opt.pricing import original_nodes
 from egraph_opt.rebuilt_constants import SPLAT_BYTES, ConstantWriter
@@ -31,6 +31,7 @@ class _Rebuilder:
         self.initializers = self.constants.initializers
         self.values: dict[int, ir.Value] = {}
         self.bundles: dict[int, ir.Node] = {}
+        self.written: set[int] = set()
         self.erased: dict[int, Fact] = {}
         self.original = original_nodes(self.lowered, self.snapshot)
         self.names = choice.original_names()
@@ -134,12 +135,13 @@ class _Rebuilder:
 
     def _attributes(self, source: ir.Node, key: int, outer: Mapping[ir.Value, ir.Value]) -> list[ir.Attr]:
         """The attributes of a kept node, its bodies rebuilt."""
-        made = iter(
-            [
-                rebuild_graph(body, self.ir_version, self.namer, outer)
-                for body in self.choice.bodies.get(key, ())
-            ]
-        )
+        chosen = self.choice.bodies.get(key, ())
+        graphs = [rebuild_graph(body, self.ir_version, self.namer, outer) for body in chosen]
+        if key in self.written:  # equal bodies on other operands: names belong to the first
+            for graph in graphs:
+                rename_all(graph, self.namer)
+        self.written.add(key)
+        made = iter(graphs)
         attributes = []
         for name in sorted(source.attributes):
             attribute = source.attributes[name]

@@ -12,13 +12,13 @@ from pathlib import Path
 import onnx
 import onnxruntime
 
-from egraph_opt.report import nodes_of
+from egraph_opt.node_counts import nodes_of
 from egraph_opt.verification.execution import Session, load
 
 
 @dataclass(frozen=True)
 class GreedyResult:
-    """Run-time nodes (see `report.nodes_of`) after a tool; None where it failed, with the reason."""
+    """Run-time nodes (see `node_counts.nodes_of`) after a tool; None where it failed, with the reason."""
 
     tool: str
     nodes: int | None

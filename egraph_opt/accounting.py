@@ -12,16 +12,15 @@ import onnx_ir as ir
 from egraph_opt.cost import CostModel
 from egraph_opt.erasing import stood_for
 from egraph_opt.graphs import same_graph
+from egraph_opt.node_counts import NodeCount, nodes_of, operators_between
 from egraph_opt.regions import Extracted, Region, original_cost
 from egraph_opt.report import (
     CostReport,
-    NodeCount,
     NodesReport,
     Report,
     RewriteReport,
+    RulesetReport,
     SaturationReport,
-    nodes_of,
-    operators_between,
 )
 from egraph_opt.verification import SKIPPED, Verification
 
@@ -91,6 +90,7 @@ def report_of(account: Account, region: Region, extracted: Extracted, written: i
         nodes=NodesReport(counts.file, after.file, counts.runtime, after.runtime),
         saturation=_saturation(region.walk()),
         rewrites=rewrites,
+        rulesets=_rulesets(region.walk()),
         verification=account.verdict,
         seconds=account.seconds,
         warnings=tuple(account.warnings),
@@ -126,3 +126,28 @@ def _rewrites(regions: Sequence[Region], parts: Sequence[Extracted]) -> tuple[Re
             ruleset, name = key.rsplit(".", 1)
             rows.append(RewriteReport(ruleset, name, matches[key], used[key]))
     return tuple(rows)
+
+
+def _rulesets(regions: Sequence[Region]) -> tuple[RulesetReport, ...]:
+    """Per ruleset the e-nodes that it made, matches and seconds; those that did nothing are left out."""
+    nodes: Counter[str] = Counter()
+    matches: Counter[str] = Counter()
+    seconds: Counter[str] = Counter()
+    for region in regions:
+        made = Counter(region.snapshot.made_by.tolist())
+        for law, count in made.items():
+            nodes[_ruleset(region.snapshot.laws[law - 1]) if law > 0 else "original"] += count
+        for key, count in region.saturation.matches.items():
+            matches[_ruleset(key)] += count
+        seconds.update(region.saturation.seconds)
+    names = [
+        name
+        for name in sorted(nodes | matches | seconds)
+        if nodes[name] or matches[name] or name == "analysis"
+    ]
+    rows = [RulesetReport(name, nodes[name], matches[name], seconds[name]) for name in names]
+    return tuple(sorted(rows, key=lambda row: -row.nodes))
+
+
+def _ruleset(key: str) -> str:
+    return key.rsplit(".", 1)[0]

@@ -24,9 +24,10 @@ from egraph_opt.inlining import Inliner
 from egraph_opt.law import all_laws, select
 from egraph_opt.lowering import Lowered
 from egraph_opt.model_io import LoadedModel, ModelSource, read_model, to_proto, write_model, write_original
+from egraph_opt.node_counts import NodeCount, nodes_of
 from egraph_opt.rebuilding import rebuild_model
 from egraph_opt.regions import Region, Setting, extract_region, saturate_region
-from egraph_opt.report import NodeCount, Report, nodes_of
+from egraph_opt.report import Report
 from egraph_opt.saturation import SaturationReport, saturate_terms
 from egraph_opt.snapshot import Snapshot
 from egraph_opt.storage import Stored, StoredRegion, fingerprint, read_saturated, write_saturated

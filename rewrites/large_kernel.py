@@ -1,0 +1,193 @@
+"""Convolutions whose kernel is too large for the target become sums of convolutions with parts of it.
+
+    Conv(x, W, b) = Conv(x, W[:m], b) + Conv(x[m*d:], W[m:])     along one spatial axis, dilation d
+    Conv(x, W, b; pads) = Conv(Pad(x), W, b)                      along that axis
+
+where both parts of x end so that as many windows fit as before.  The laws fire above the limit
+`conv_kernel` only, one axis at a time, and again on what they made: the parts are nearly equal in the end.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from egglog import PyObject, eq, i64
+
+from egraph_opt.host import hosted
+from egraph_opt.law import Example, guard, holds, law, let, rewrite
+from egraph_opt.law_testing import Operands
+from egraph_opt.operators import ConvWindow, binary, conv, none, pad, slice_
+from egraph_opt.operators.slicing import Slices
+from egraph_opt.terms import Tensor, fact, limit
+from egraph_opt.types import Dim, Fact
+
+Cut = tuple[int, int, int]
+"""A spatial axis, its kernel, and how many elements of it the first part has."""
+
+
+def _beyond(w: Fact, most: int) -> int | None:
+    """The first spatial axis along which the kernel is beyond the limit."""
+    kernel = (w.shape or ())[2:]
+    return next((k for k, size in enumerate(kernel) if isinstance(size, int) and size > most), None)
+
+
+@hosted()
+def cut_of(w: Fact, window: ConvWindow, most: int) -> Cut | None:
+    """Where a kernel beyond the limit is cut in two: so many parts on each side that all are equal at last.
+
+    None where the axis is padded: then the padding comes apart first.
+    """
+    axis = _beyond(w, most)
+    if axis is None or w.shape is None:
+        return None
+    size = w.shape[axis + 2]
+    assert isinstance(size, int)
+    if window.pads[axis] or window.pads[axis + len(window.strides)]:
+        return None
+    parts = -(-size // most)
+    return axis, size, size * (parts // 2) // parts
+
+
+def _part(axis: int, start: int, left: int, dim: Dim) -> Slices:
+    """From `start` on, without the last `left` elements."""
+    if isinstance(dim, int):
+        return ((axis, start, dim - left, 1),)
+    return ((axis, start, -left if left else None, 1),)
+
+
+@hosted()
+def pixels(x: Fact, cut: Cut, window: ConvWindow, second: int) -> Slices | None:
+    """The part of x that one part of the kernel walks over."""
+    axis, size, first = cut
+    dilation = window.dilations[axis]
+    if x.shape is None:
+        return None
+    start, left = (first * dilation, 0) if second else (0, (size - first) * dilation)
+    dim = x.shape[axis + 2]
+    if isinstance(dim, int) and dim <= dilation * (size - 1):
+        return None  # no window fits
+    return _part(axis + 2, start, left, dim)
+
+
+@hosted()
+def taps(cut: Cut, second: int) -> Slices:
+    """One part of the kernel."""
+    axis, size, first = cut
+    return ((axis + 2, first, size, 1),) if second else ((axis + 2, 0, first, 1),)
+
+
+_LIMIT = 8
+
+
+def _convolutions() -> Iterator[tuple[tuple[Any, ...], tuple[int, ...], ConvWindow]]:
+    """Shapes of x and W with windows, 1-D to 3-D, kernels beyond the limit, without pads along them."""
+    yield (2, 3, 40), (4, 3, 9), ConvWindow((1,), (0, 0), (1,))
+    yield (1, 4, 61), (6, 2, 17), ConvWindow((3,), (0, 0), (2,), 2)
+    yield ("N", 2, "L"), (3, 2, 10), ConvWindow((2,), (0, 0), (1,))
+    yield (1, 2, 7, 30), (3, 2, 3, 11), ConvWindow((1, 2), (1, 0, 1, 0), (1, 1))
+    yield (1, 2, 31, 9), (3, 2, 12, 3), ConvWindow((4, 1), (0, 1, 0, 0), (1, 2))
+    yield (1, 2, 14, 15), (2, 1, 10, 9), ConvWindow((1, 1), (0,) * 4, (1, 1), 2)
+    yield (1, 1, 5, 12, 4), (2, 1, 2, 9, 2), ConvWindow((1, 1, 1), (1, 0, 0, 1, 0, 0), (1, 1, 1))
+
+
+def _split_examples(rng: np.random.Generator) -> Iterator[Example]:
+    for shape, weight, window in _convolutions():
+        if "L" in shape:
+            continue  # 7 of them are too few for the kernel
+        g = Operands(rng)
+        x, w = g.input(shape), g.random(*weight)
+        yield g.fires(conv(x, w, none(), window), conv_kernel=_LIMIT)
+        yield g.fires(conv(x, w, g.random(weight[0]), window), conv_kernel=_LIMIT)
+        yield g.near_miss(conv(x, w, none(), window), why="the target has no limit")
+        yield g.near_miss(conv(x, w, none(), window), why="within the limit", conv_kernel=20)
+    g = Operands(rng)
+    long = ConvWindow((2,), (0, 0), (1,))
+    yield g.fires(conv(g.input(("N", 2, "L")), g.random(3, 2, 5), g.input((3,)), long), conv_kernel=4)
+    padded = ConvWindow((1,), (2, 1), (1,))
+    x, w = g.input((1, 2, 20)), g.random(3, 2, 9)
+    yield g.near_miss(conv(x, w, none(), padded), why="the axis is padded", conv_kernel=_LIMIT)
+    varying = conv(x, g.input((3, 2, 9)), none(), long)
+    yield g.near_miss(varying, why="the weight is no constant", conv_kernel=_LIMIT)
+
+
+@hosted(default=False)
+def is_constant(w: Fact) -> bool:
+    """Parts of it cost nothing."""
+    return w.const
+
+
+@law("large_kernel", numerics="reassociates", examples=_split_examples)
+def split_kernel(
+    x: Tensor, w: Tensor, b: Tensor, u: PyObject, most: i64,
+    cut: PyObject, head: PyObject, tail: PyObject, near: PyObject, far: PyObject,
+) -> Iterator[Any]:  # fmt: skip
+    """Conv(x, W, b) = Conv(x, W[:m], b) + Conv(x[m*d:], W[m:]) for a kernel beyond the target's limit
+
+    Source: Ascend auto-optimizer, SplitLargeKernelConv.
+    """
+    first = conv(slice_(x, head), slice_(w, near), b, u)
+    second = conv(slice_(x, tail), slice_(w, far), none(), u)
+    yield rewrite(
+        conv(x, w, b, u),
+        binary("Add", first, second),
+        eq(most).to(limit("conv_kernel")),
+        guard(holds(is_constant, fact(w))),
+        let(cut, cut_of, fact(w), u, most),
+        let(head, pixels, fact(x), cut, u, PyObject(0)),
+        let(tail, pixels, fact(x), cut, u, PyObject(1)),
+        let(near, taps, cut, PyObject(0)),
+        let(far, taps, cut, PyObject(1)),
+    )
+
+
+@hosted()
+def pads_along(w: Fact, window: ConvWindow, most: int) -> tuple[int, ...] | None:
+    """The pads, for all axes of x, of the axis along which the kernel is beyond the limit."""
+    axis, axes = _beyond(w, most), len(window.strides)
+    if axis is None or not (window.pads[axis] or window.pads[axis + axes]):
+        return None
+    pads = [0] * (2 * (axes + 2))
+    pads[axis + 2], pads[axis + axes + 4] = window.pads[axis], window.pads[axis + axes]
+    return tuple(pads)
+
+
+@hosted()
+def unpadded_along(w: Fact, window: ConvWindow, most: int) -> ConvWindow | None:
+    """The window without those pads."""
+    axis, axes = _beyond(w, most), len(window.strides)
+    if axis is None:
+        return None
+    return replace(window, pads=tuple(0 if k % axes == axis else p for k, p in enumerate(window.pads)))
+
+
+def _pad_examples(rng: np.random.Generator) -> Iterator[Example]:
+    for shape, weight, window in _convolutions():
+        g = Operands(rng)
+        x, w = g.input(shape), g.random(*weight)
+        pads = tuple(p + k % 3 for k, p in enumerate(window.pads, 1))
+        padded = replace(window, pads=pads)
+        y = conv(x, w, none(), padded)
+        yield g.fires(y, conv_kernel=_LIMIT)
+        yield g.near_miss(y, why="within the limit", conv_kernel=20)
+        yield g.near_miss(y, why="the target has no limit")
+    g = Operands(rng)
+    bare = conv(g.input((1, 2, 20)), g.random(3, 2, 9), none(), ConvWindow((1,), (0, 0), (1,)))
+    yield g.near_miss(bare, why="there are no pads", conv_kernel=_LIMIT)
+
+
+@law("large_kernel", numerics="reassociates", examples=_pad_examples)
+def pads_apart(
+    x: Tensor, w: Tensor, b: Tensor, u: PyObject, v: PyObject, p: PyObject, most: i64
+) -> Iterator[Any]:
+    """Conv(x, W, b; pads) = Conv(Pad(x), W, b) along an axis whose kernel is beyond the target's limit
+
+    Source: Ascend auto-optimizer, SplitLargeKernelConv.
+    """
+    yield rewrite(
+        conv(x, w, b, u),
+        conv(pad(x, "constant", p, 0.0), w, b, v),
+        eq(most).to(limit("conv_kernel")),
+        let(p, pads_along, fact(w), u, most),
+        let(v, unpadded_along, fact(w), u, most),
+    )

@@ -247,12 +247,16 @@ def _at_least(p: Poly, q: Poly) -> bool:
 Interval = tuple[float, float]
 
 
+Bounds = tuple[tuple[str, int, int], ...]
+"""Name, least and greatest number of symbols, sorted by name."""
+
+
 @lru_cache(_MEMO)
-def interval(p: Poly) -> Interval:
+def interval(p: Poly, bounds: Bounds = ()) -> Interval:
     """Bounds of ``p`` where every symbol is an integer >= 0; infinite ends where nothing is known."""
     maxima = _max_terms(p)
     if 0 < len(maxima) <= _MAX_SPLITS:
-        ends = [interval(q) for q in _alternatives(p, maxima[0])]
+        ends = [interval(q, bounds) for q in _alternatives(p, maxima[0])]
         choose = max if maxima[0][1] > 0 else min
         return choose(low for low, _ in ends), choose(high for _, high in ends)
     low = high = 0.0
@@ -260,7 +264,7 @@ def interval(p: Poly) -> Interval:
         part: Interval = (c, c)
         for atom, power in monomial:
             for _ in range(power):
-                part = _multiply_intervals(part, _atom_interval(atom))
+                part = _multiply_intervals(part, _atom_interval(atom, bounds))
         low, high = low + part[0], high + part[1]
     # Beyond 2**53 float sums are not exact; such bounds are not worth having.
     return (low if low > -(2.0**53) else -math.inf, high if high < 2.0**53 else math.inf)
@@ -274,19 +278,20 @@ def _multiply_intervals(a: Interval, b: Interval) -> Interval:
     return min(ends), max(ends)
 
 
-def _atom_interval(atom: Atom) -> Interval:
+def _atom_interval(atom: Atom, bounds: Bounds) -> Interval:
     if atom[0] == "name":
-        return 0.0, math.inf
+        known = next((b for b in bounds if b[0] == atom[1]), None)
+        return (0.0, math.inf) if known is None else (float(max(known[1], 0)), float(known[2]))
     if atom[0] == "floor":
-        low, high = interval(atom[1])
+        low, high = interval(atom[1], bounds)
         divisor = as_int(atom[2])
         if divisor is not None:
             return _floor_end(low, divisor), _floor_end(high, divisor)
         # A divisor of zero is no value at all, so one that is >= 0 is >= 1.
-        if interval(atom[2])[0] >= 0 and low >= 0:
+        if interval(atom[2], bounds)[0] >= 0 and low >= 0:
             return 0.0, high
         return -math.inf, math.inf
-    ends = [interval(p) for p in atom[1:]]
+    ends = [interval(p, bounds) for p in atom[1:]]
     return max(0.0, *(low for low, _ in ends)), max(0.0, *(high for _, high in ends))
 
 

@@ -27,6 +27,7 @@ from functools import lru_cache
 
 from . import polynomials as poly
 from .dim_text import parse
+from .polynomials import Bounds as Bounds
 from .polynomials import Poly
 from .types import Dim
 
@@ -116,6 +117,15 @@ def known_equal(a: Dim, b: Dim) -> bool:
     return a is not None and a == b
 
 
+def bounds_of(a: Dim, bounds: Bounds = ()) -> tuple[int | None, int | None]:
+    """The least and the greatest that a dim may be (None: not known) where symbols are within `bounds`.
+
+    >>> bounds_of("2*L + 1", (("L", 1, 64),))
+    (3, 129)
+    """
+    return (None, None) if a is None else _bounds(a, bounds)
+
+
 def lower_bound(a: Dim) -> int | None:
     """A number that ``a`` is never below, or None if none is known."""
     return None if a is None else _bounds(a)[0]
@@ -197,8 +207,8 @@ def _settled(p: Poly) -> Dim:
 
 
 @lru_cache(_MEMO)
-def _bounds(a: int | str) -> tuple[int | None, int | None]:
-    low, high = poly.interval(_parsed(a))
+def _bounds(a: int | str, bounds: Bounds = ()) -> tuple[int | None, int | None]:
+    low, high = poly.interval(_parsed(a), bounds)
     return None if math.isinf(low) else int(low), None if math.isinf(high) else int(high)
 
 

@@ -17,6 +17,13 @@ Dim = int | str | None
 Shape = tuple[Dim, ...]
 Element = int | str | None
 
+Range = tuple[int, int]
+"""Least and greatest of some integers, both included."""
+
+NO_NUMBER: Range = (1, 0)
+"""The range of a value that two sources put into ranges apart: it has no elements, or one of them is wrong.
+Nothing is concluded from it."""
+
 SMALL = 256
 """Integer tensors of at most this many elements have their elements tracked in ``Fact.value``."""
 
@@ -35,6 +42,8 @@ class Fact:
             badly).
         data: the elements of a small tensor of any rank and number type, row by row, where all are known:
             a float one (scales of Resize, say) as floats, else as ``value``, which it repeats.
+        range: between which numbers the elements of an integer (or boolean) tensor lie, where that is less
+            than its type has and where neither ``splat`` nor numbers in ``data`` say it already.
     """
 
     dtype: int = 0
@@ -43,6 +52,7 @@ class Fact:
     value: tuple[int | str, ...] | None = None
     splat: float | int | None = None
     data: tuple[int | float | str, ...] | None = None
+    range: Range | None = None
 
     @property
     def rank(self) -> int | None:
@@ -64,6 +74,14 @@ class Fact:
         if self.value is None or not all(isinstance(v, int) for v in self.value):
             return None
         return self.value  # type: ignore[return-value]
+
+    @property
+    def has_numbers(self) -> bool:
+        """The elements, if there are any, are known as numbers."""
+        if self.splat is not None or (self.shape is not None and 0 in self.shape):
+            return True
+        items = self.data if self.data is not None else self.value
+        return items is not None and not any(isinstance(item, str) for item in items)
 
     def without_data(self) -> Fact:
         """The type alone."""
@@ -99,6 +117,18 @@ def _meet_all(a: Sequence[Dim] | None, b: Sequence[Dim] | None) -> tuple[Dim, ..
     return tuple(_meet_dims(x, y) for x, y in zip(a, b, strict=True))
 
 
+def meet_ranges(a: Range | None, b: Range | None) -> Range | None:
+    """The numbers in both ranges; None is any number.
+
+    >>> meet_ranges((0, 9), (5, 12)), meet_ranges((0, 4), (5, 12))
+    ((5, 9), (1, 0))
+    """
+    if a is None or b is None:
+        return b if a is None else a
+    low, high = max(a[0], b[0]), min(a[1], b[1])
+    return (low, high) if low <= high else NO_NUMBER
+
+
 @lru_cache(maxsize=65536)
 def meet(a: Fact, b: Fact) -> Fact:
     """What both facts together know; ``CLASH`` if they contradict (dtype, rank, two known numbers).
@@ -121,7 +151,7 @@ def meet(a: Fact, b: Fact) -> Fact:
         return CLASH
     # A splat is a claim about float arithmetic as well, where two roundings may differ: the first stays.
     splat = a.splat if a.splat is not None else b.splat
-    return replace(
+    known = replace(
         a,
         dtype=a.dtype or b.dtype,
         shape=shape,
@@ -129,7 +159,9 @@ def meet(a: Fact, b: Fact) -> Fact:
         value=value,  # type: ignore[arg-type]
         splat=splat,
         data=a.data if a.data is not None else b.data,
+        range=meet_ranges(a.range, b.range),
     )
+    return replace(known, range=None) if known.range is not None and known.has_numbers else known
 
 
 ABSENT = Fact(dtype=-2, const=True)

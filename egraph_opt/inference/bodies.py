@@ -9,7 +9,9 @@ import onnx_ir as ir
 
 from .. import symbolic
 from ..types import UNKNOWN, Dim, Fact
+from .intervals import hull
 from .onnx_inference import schema, tensor_type_fact
+from .ranges import narrowed, range_of
 
 Look = Callable[[ir.Value | None], Fact | None]
 
@@ -42,8 +44,10 @@ def agreed(a: Fact, b: Fact) -> Fact:
         shape = tuple(x if symbolic.known_equal(x, y) else None for x, y in pairs)
     value = a.value if a.value == b.value else None
     data = a.data if a.data == b.data else None
-    splat = a.splat if a.splat == b.splat and a.dtype == b.dtype else None
-    return Fact(a.dtype if a.dtype == b.dtype else 0, shape, False, value, splat, data)
+    splat = a.splat if a.splat == b.splat else None
+    if a.dtype != b.dtype:
+        return Fact(0, shape)
+    return narrowed(Fact(a.dtype, shape, False, value, splat, data), hull([range_of(a), range_of(b)]))
 
 
 def infer_whole(

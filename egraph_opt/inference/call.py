@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..symbolic import Bounds
 from ..types import UNKNOWN, Fact, Shape
 
 Attribute = int | float | str | bytes | tuple[Any, ...]
@@ -26,13 +27,14 @@ class ContradictionError(ValueError):
 
 @dataclass(frozen=True)
 class Call:
-    """One node: operator, attributes, facts of its inputs (None: absent)."""
+    """One node: operator, attributes, facts of its inputs (None: absent), what is assumed of symbols."""
 
     op_type: str
     attributes: Mapping[str, Attribute]
     inputs: tuple[Fact | None, ...]
     n_outputs: int
     opset: int
+    bounds: Bounds = ()
 
     def has(self, k: int) -> bool:
         """Input ``k`` is present."""

@@ -10,6 +10,7 @@ import onnx_ir as ir
 
 from ..types import SMALL, Fact
 from .numbers import BOOL, FLOATS, INTEGERS, Array, completed, with_data
+from .ranges import narrowed
 
 MAX_SCANNED = 2**28
 """Tensors of more bytes are not read to find a splat."""
@@ -31,7 +32,10 @@ def tensor_fact(tensor: ir.TensorProtocol) -> Fact:
     whole = tensor.numpy()
     flat = whole.reshape(-1)
     items = whole.astype(np.object_) if flat.size <= SMALL else None
-    return completed(with_data(fact, items, flat[0].item() if _is_uniform(flat) else None))
+    known = completed(with_data(fact, items, flat[0].item() if _is_uniform(flat) else None))
+    if dtype not in INTEGERS or known.has_numbers:
+        return known
+    return narrowed(known, (int(flat.min()), int(flat.max())))
 
 
 def _is_uniform(flat: Array) -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from ..symbolic import Bounds
 from ..types import CLASH, UNKNOWN, Fact, meet
 from . import convolution, elementwise, extending, generators, reductions, slicing, views
 from .call import FORMULAS, Attribute, Call, ContradictionError
 from .numbers import completed
 from .onnx_inference import accepts, infer_by_onnx, schema
+from .ranges import with_ranges
 
 FAMILIES = (convolution, elementwise, extending, generators, reductions, slicing, views)
 """The modules whose import fills the table of formulas."""
@@ -26,6 +28,7 @@ def infer_node(
     inputs: tuple[Fact | None, ...],
     n_outputs: int,
     opset: int,
+    bounds: Bounds = (),
 ) -> tuple[Fact, ...]:
     """Facts of the outputs of one node.
 
@@ -34,6 +37,7 @@ def infer_node(
             ConstantOfShape, which is ``("value", (dtype, number))``.
         inputs: facts of the operands; None for an absent optional one.
         opset: version of ``domain``.
+        bounds: between which numbers symbols are assumed to lie.
 
     Returns:
         One fact per output: ``CLASH`` for all of them where the node cannot be right, ``UNKNOWN`` for an
@@ -48,8 +52,9 @@ def infer_node(
         op_type, domain, tuple(None if fact is None else fact.dtype for fact in inputs), n_outputs, opset
     ):
         return (CLASH,) * n_outputs
+    call = Call(op_type, dict(attributes), inputs, n_outputs, opset, bounds)
     try:
-        known = _by_formula(op_type, domain, attributes, inputs, n_outputs, opset)
+        known = _by_formula(call) if domain == "" else [UNKNOWN] * n_outputs
     except ContradictionError:
         # ONNX is not asked: some nodes that cannot be right crash it (Split with too few outputs).
         return (CLASH,) * n_outputs
@@ -58,22 +63,14 @@ def infer_node(
     if any(fact.dtype < 0 or _has_negative_dim(fact) for fact in facts):
         return (CLASH,) * n_outputs
     const = _is_const(op_type, inputs)
-    return tuple(completed(_as_const(fact, const)) for fact in facts)
+    facts = [completed(_as_const(fact, const)) for fact in facts]
+    return tuple(with_ranges(call, facts) if domain == "" else facts)
 
 
-def _by_formula(
-    op_type: str,
-    domain: str,
-    attributes: tuple[tuple[str, Attribute], ...],
-    inputs: tuple[Fact | None, ...],
-    n_outputs: int,
-    opset: int,
-) -> list[Fact]:
-    rule = FORMULAS.get(op_type) if domain == "" else None
-    if rule is None:
-        return [UNKNOWN] * n_outputs
-    facts = list(rule(Call(op_type, dict(attributes), inputs, n_outputs, opset)))[:n_outputs]
-    return facts + [UNKNOWN] * (n_outputs - len(facts))
+def _by_formula(call: Call) -> list[Fact]:
+    rule = FORMULAS.get(call.op_type)
+    facts = [] if rule is None else list(rule(call))[: call.n_outputs]
+    return facts + [UNKNOWN] * (call.n_outputs - len(facts))
 
 
 def _has_negative_dim(fact: Fact) -> bool:
@@ -81,7 +78,7 @@ def _has_negative_dim(fact: Fact) -> bool:
 
 
 def _as_const(fact: Fact, const: bool) -> Fact:
-    return Fact(fact.dtype, fact.shape, const, fact.value, fact.splat, fact.data)
+    return Fact(fact.dtype, fact.shape, const, fact.value, fact.splat, fact.data, fact.range)
 
 
 def _is_const(op_type: str, inputs: tuple[Fact | None, ...]) -> bool:

@@ -14,6 +14,7 @@ from .bodies import infer_whole, infer_with_bodies
 from .call import Attribute
 from .core import infer_node
 from .functions import infer_function
+from .ranges import Assumed, assumed_range, bounds_from, range_of
 
 Constants = Callable[[ir.Value], Fact | None]
 Functions = Mapping[ir.OperatorIdentifier, ir.Function]
@@ -29,6 +30,7 @@ def infer_graph(
     *,
     functions: Functions | None = None,
     is_body: bool | None = None,
+    assume: Assumed | None = None,
 ) -> Facts:
     """Facts of every value of a graph whose nodes are sorted; values of bodies are not among them.
 
@@ -41,8 +43,10 @@ def infer_graph(
         functions: the functions of the model.
         is_body: ``graph`` belongs to an If, Loop or Scan: the declared shapes of its inputs and outputs are
             not trusted, since carried values may change theirs.  By default, whether ``outer`` has anything.
+        assume: least and greatest number by name of a symbolic dim, or of an input of integers (of the main
+            graph); what follows from it is only true where it is.
     """
-    run = _Run(graph, opset, outer, constants, warn, functions or {})
+    run = _Run(graph, opset, outer, constants, warn, functions or {}, assume or {})
     run.is_body = bool(outer) if is_body is None else is_body
     return run.facts_of_all()
 
@@ -62,6 +66,7 @@ class _Run:
         constants: Constants,
         warn: Callable[[str], None],
         functions: Functions,
+        assume: Assumed,
     ) -> None:
         self._graph = graph
         self._opset = {("" if domain == "ai.onnx" else domain): version for domain, version in opset.items()}
@@ -69,6 +74,8 @@ class _Run:
         self._constants = constants
         self._warn = warn
         self._functions = functions
+        self._assume = assume
+        self._bounds = bounds_from(assume)
         self._facts: Facts = {}
         self._taken = {d for value in graph.inputs for d in _declared_names(value) if d}
         for fact in outer.values():
@@ -93,10 +100,13 @@ class _Run:
             if fact is not None:
                 return fact
         fact = self._declared(value)
-        if fact.shape is None:
-            return fact
         if self.is_body:
             return Fact(fact.dtype)
+        assumed = self._assume.get(value.name or "")
+        if assumed is not None and range_of(fact) is not None:
+            fact = assumed_range(fact, assumed)
+        if fact.shape is None:
+            return fact
         dims: list[Dim] = list(fact.shape)
         for k, name in enumerate(_declared_names(value)):
             if dims[k] is None:
@@ -147,12 +157,15 @@ class _Run:
         if not kinds <= _PLAIN_TYPES and node.op_type != "ConstantOfShape":
             return infer_whole(node, inputs, self._opset, self.fact)
         version = self._opset.get("" if node.domain == "ai.onnx" else node.domain, 0)
-        return infer_node(node.op_type, node.domain, attributes_of(node), inputs, len(node.outputs), version)
+        return infer_node(
+            *(node.op_type, node.domain, attributes_of(node), inputs, len(node.outputs), version),
+            self._bounds,
+        )
 
     def _branch(self, body: ir.Graph) -> list[Fact]:
         """Facts of the outputs of a body that has no inputs, inferred here and now."""
         outer = ChainMap(self._facts, dict(self._outer))
-        run = _Run(body, self._opset, outer, self._constants, _ignore, self._functions)
+        run = _Run(body, self._opset, outer, self._constants, _ignore, self._functions, self._assume)
         run.is_body, run.names_unknown = True, False
         facts = run.facts_of_all()
         return [facts.get(v) or self.fact(v) or UNKNOWN for v in body.outputs]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -95,7 +96,8 @@ def with_data(fact: Fact, items: Array | None = None, splat: Element | float = N
             data = tuple(settled)  # type: ignore[arg-type]
     one = settle(fact.dtype, splat)
     value = data if items is not None and items.ndim <= 1 and fact.dtype not in FLOATS else None
-    return Fact(fact.dtype, fact.shape, fact.const, value, None if isinstance(one, str) else one, data)  # type: ignore[arg-type]
+    splat = None if isinstance(one, str) else one
+    return Fact(fact.dtype, fact.shape, fact.const, value, splat, data, fact.range)  # type: ignore[arg-type]
 
 
 def completed(fact: Fact) -> Fact:
@@ -110,9 +112,10 @@ def completed(fact: Fact) -> Fact:
         data = (splat,) * size if size <= SMALL else None
     is_value = fact.shape is not None and len(fact.shape) <= 1 and fact.dtype not in FLOATS
     value = data if is_value else None
-    if value == fact.value and data == fact.data and splat == fact.splat:
-        return fact
-    return Fact(fact.dtype, fact.shape, fact.const, value, splat, data)  # type: ignore[arg-type]
+    whole = Fact(fact.dtype, fact.shape, fact.const, value, splat, data, fact.range)  # type: ignore[arg-type]
+    if whole.range is not None and whole.has_numbers:
+        whole = replace(whole, range=None)
+    return fact if whole == fact else whole
 
 
 def cast(source: int, target: int, element: Element | float) -> Element | float:

@@ -8,6 +8,7 @@ from typing import Any
 from egglog import PyObject, i64
 from onnx import TensorProto
 
+from egraph_opt.inference.ranges import narrowed
 from egraph_opt.operators.declaration import Literal, operator
 from egraph_opt.terms import Bundle, Tensor, Tensors
 from egraph_opt.types import ABSENT, SMALL, Fact
@@ -42,13 +43,16 @@ def literal_fact(literal: Literal) -> Fact:
     tracked = literal.dtype in _INTEGERS and len(literal.dims) <= 1 and count <= SMALL
     values = literal.values * count if len(literal.values) == 1 and tracked else literal.values
     same = len({repr(v) for v in values[:count]}) == 1 and _compares_well(values[0])
-    return Fact(
+    known = Fact(
         literal.dtype,
         literal.dims,
         const=True,
         value=tuple(int(v) for v in values[:count]) if tracked else None,
         splat=values[0] if same else None,
     )
+    if literal.dtype not in _INTEGERS or known.has_numbers:
+        return known
+    return narrowed(known, (int(min(values)), int(max(values))))
 
 
 def _infer_literal(opset: int, attributes: tuple[Literal], facts: tuple[()]) -> Fact:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from egglog import PyObject
 
+from egraph_opt.inference.ranges import narrowed, range_of
 from egraph_opt.operators.declaration import OnnxForm, TermSpec, ints, lowers, operator
 from egraph_opt.terms import Bundle, Tensor, Tensors
 from egraph_opt.types import CLASH, Dim, Fact
@@ -124,7 +125,7 @@ def _infer_split(
     if isinstance(dim, int) and dim != sum(sizes):
         return tuple(CLASH for _ in sizes)
     shapes = [(*x.shape[:axis], size, *x.shape[axis + 1 :]) for size in sizes]
-    return tuple(Fact(x.dtype, shape, x.const, None, x.splat) for shape in shapes)
+    return tuple(narrowed(Fact(x.dtype, shape, x.const, None, x.splat), range_of(x)) for shape in shapes)
 
 
 @operator(form=_split_form, infer=_infer_split)

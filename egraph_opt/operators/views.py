@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from egglog import PyObject
 
 from egraph_opt import symbolic
+from egraph_opt.inference.ranges import narrowed, range_of
 from egraph_opt.operators.declaration import OnnxForm, TermSpec, ints, lowers, operator
 from egraph_opt.terms import Tensor
 from egraph_opt.types import CLASH, Fact, Shape
@@ -92,7 +93,8 @@ def _infer_reshape(opset: int, attributes: tuple[Shape], facts: tuple[Fact, ...]
     after = symbolic.product(dims)
     if isinstance(before, int) and isinstance(after, int) and before != after:
         return CLASH
-    return Fact(x.dtype, dims, x.const, x.value if len(dims) <= 1 else None, x.splat)
+    view = Fact(x.dtype, dims, x.const, x.value if len(dims) <= 1 else None, x.splat)
+    return narrowed(view, range_of(x))
 
 
 @operator(form=_reshape_form, infer=_infer_reshape)

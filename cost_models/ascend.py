@@ -113,8 +113,10 @@ class Ascend(CostModel):
             time = ascend_cube.product(self._device, node)
         elif op in ("LSTM", "GRU", "RNN"):
             time = ascend_cube.recurrent(self._device, node)
-        elif op in ("Attention", "Einsum", "DeformConv"):
+        elif op in ("Attention", "DeformConv"):
             time = self._other_product(node)
+        elif op == "Einsum":
+            time = self._other_product(node) + self._rearranged_operands(node)
         return self._vector(node) if time is None else time
 
     def _on_ai_cpu(self, node: NodeView) -> bool:
@@ -187,6 +189,11 @@ class Ascend(CostModel):
         peak = soc.cores * soc.clock_ghz * 1e3 * tile * soc.cube_efficiency
         moving = self._device.operands((*node.inputs, *node.outputs))
         return soc.fixed_cube_us + max(counting.flops(node) / peak, moving)
+
+    def _rearranged_operands(self, node: NodeView) -> float:
+        """An Einsum has no kernel of its own: its operands are transposed for a product."""
+        bytes_ = sum(2 * self._device.bytes_of(fact) for fact in node.inputs)
+        return self.soc.fixed_transpose_us + self._device.rearrange(bytes_, self.soc.transpose_efficiency)
 
     def _pool(self, node: NodeView) -> float:
         """Pools on the vector unit within the limits of the instruction set, on the AI CPU beyond them."""

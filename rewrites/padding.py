@@ -1,5 +1,6 @@
 """Pads in front of convolutions and pooling become theirs.
 
+Pad(x; no elements) = x
 Conv(Pad(x), W, b) = Conv(x, W, b) with bigger pads                 zeros
 AveragePool(Pad(x)) = AveragePool(x) with bigger pads, counted      zeros
 MaxPool(Pad(x)) = MaxPool(x) with bigger pads                       -inf, or anything that max never takes
@@ -14,7 +15,7 @@ import numpy as np
 from egglog import PyObject, String
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, law, let, rewrite
+from egraph_opt.law import Example, holds, law, let, rewrite
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import ConvWindow, PoolWindow, conv, none, pad, pool, unary
 from egraph_opt.terms import Tensor
@@ -69,6 +70,28 @@ def padded_maximum(
     """The window of a MaxPool that pads by itself, where no element of x is less than `least`."""
     merged = added(window.pads, pads) if (kind, mode) == ("MaxPool", "constant") and value <= least else None
     return replace(window, pads=merged) if merged is not None and _reaches_data(window, merged) else None
+
+
+@hosted(default=False)
+def adds_nothing(pads: Pads) -> bool:
+    return not any(pads)
+
+
+def _empty_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    for shape in (("N", 4), (2, 3, "L", 5), ()):
+        for mode in ("constant", "edge", "reflect"):
+            yield g.fires(pad(g.input(shape), mode, (0, 0) * len(shape), 0.0))
+    yield g.near_miss(pad(g.input((2, 3)), "constant", (0, 1, 0, -1), 0.0), why="it moves the columns")
+
+
+@law("padding", numerics="bitwise", examples=_empty_examples)
+def without_pads(x: Tensor, mode: PyObject, pads: PyObject, value: PyObject) -> Iterator[Any]:
+    """Pad(x; no elements) = x
+
+    Source: onnxoptimizer, eliminate_nop_pad.
+    """
+    yield rewrite(pad(x, mode, pads, value), x, holds(adds_nothing, pads))
 
 
 def _convolution_examples(rng: np.random.Generator) -> Iterator[Example]:

@@ -15,11 +15,11 @@ from egraph_opt.operators.declaration import (
 from egraph_opt.operators.constants import leaf, literal, literal_fact, none, opaque, output
 from egraph_opt.operators.elementwise import binary, cast, unary, variadic, where
 from egraph_opt.operators.windows import PoolWindow, global_pool, pool
-from egraph_opt.operators.linear import ConvWindow, GemmSettings, conv, conv_transpose, gemm, matmul
+from egraph_opt.operators.linear import ConvWindow, GemmSettings, conv, conv_transpose, einsum, gemm, matmul
 from egraph_opt.operators.views import reshape, reshape_to, transpose
 from egraph_opt.operators.slicing import concat, gather, slice_, split
 from egraph_opt.operators.extending import expand, expand_to, pad, shape_of
-from egraph_opt.operators.reductions import batchnorm, reduce, softmax
+from egraph_opt.operators.reductions import arg_reduce, batchnorm, reduce, softmax
 # isort: on
 
 __all__ = [
@@ -30,12 +30,14 @@ __all__ = [
     "Operator",
     "PoolWindow",
     "TermSpec",
+    "arg_reduce",
     "batchnorm",
     "binary",
     "cast",
     "concat",
     "conv",
     "conv_transpose",
+    "einsum",
     "expand",
     "expand_to",
     "gather",

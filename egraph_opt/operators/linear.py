@@ -9,7 +9,7 @@ from egglog import PyObject
 
 from egraph_opt.operators.declaration import OnnxForm, TermSpec, attribute_class, lowers, operator
 from egraph_opt.operators.windows import explicit_pads
-from egraph_opt.terms import Tensor
+from egraph_opt.terms import Tensor, Tensors
 from egraph_opt.types import ABSENT, Fact
 
 if TYPE_CHECKING:
@@ -130,3 +130,20 @@ def _lower_gemm(node: NodeReader) -> TermSpec | None:
         node.attribute("alpha"), node.attribute("beta"), node.attribute("transA"), node.attribute("transB")
     )
     return TermSpec("gemm", (settings,), (0, 1, 2 if node.has(2) else None))
+
+
+def _einsum_form(opset: int, attributes: tuple[str], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    return (
+        OnnxForm("Einsum", tuple(range(len(facts))), (("equation", attributes[0]),)) if opset >= 12 else None
+    )
+
+
+@operator(form=_einsum_form)
+def einsum(equation: PyObject, xs: Tensors) -> Tensor:
+    """Sums of products in Einstein's notation; `equation` as ONNX has it, without blanks."""
+
+
+@lowers("Einsum")
+def _lower_einsum(node: NodeReader) -> TermSpec | None:
+    equation = node.attribute("equation").replace(" ", "")
+    return TermSpec("einsum", (equation,), (tuple(range(node.count)),))

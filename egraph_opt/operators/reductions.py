@@ -1,4 +1,4 @@
-"""Reductions, softmax and batch normalization."""
+"""Reductions, ArgMax, softmax and batch normalization."""
 
 from __future__ import annotations
 
@@ -52,6 +52,29 @@ def _lower_reduce(node: NodeReader) -> TermSpec | None:
         return None
     axes = tuple(sorted({a % rank for a in axes})) or tuple(range(rank))
     return TermSpec("reduce", (node.op_type, axes, node.attribute("keepdims")), (0,), read)
+
+
+def _arg_reduce_form(opset: int, attributes: tuple[Any, ...], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    kind, axis, keepdims, last = attributes
+    settings = (("axis", axis), ("keepdims", keepdims))
+    if opset >= 12:
+        return OnnxForm(kind, (0,), (*settings, ("select_last_index", last)))
+    return None if last else OnnxForm(kind, (0,), settings)
+
+
+@operator(form=_arg_reduce_form)
+def arg_reduce(kind: String, x: Tensor, axis: PyObject, keepdims: PyObject, last: PyObject) -> Tensor:
+    """ArgMax or ArgMin along one axis (0 or more): of equals the first, or with `last` the last."""
+
+
+@lowers("ArgMax", "ArgMin")
+def _lower_arg_reduce(node: NodeReader) -> TermSpec | None:
+    rank = node.fact(0).rank
+    if not rank:
+        return None
+    last = node.attribute("select_last_index") or 0
+    axis = node.attribute("axis") % rank
+    return TermSpec("arg_reduce", (node.op_type, axis, node.attribute("keepdims"), last), (0,))
 
 
 def _softmax_form(opset: int, attributes: tuple[str, int], facts: tuple[Fact, ...]) -> OnnxForm | None:

@@ -253,7 +253,7 @@ def extract_region(
     clock("extract")
     # What the target's compiler does for free it does to the original as well.
     saved = 0.0
-    compiled = compiled_problem(region.snapshot, prices, problem, original)
+    compiled = compiled_problem(region.lowered, region.snapshot, prices, problem, original)
     as_written = measure(problem, used_part(problem, original))[0]
     if compiled is not None and math.isfinite(as_written):
         fused = extract(compiled, incumbent=original, iterations=iterations, seconds=seconds, seed=seed)

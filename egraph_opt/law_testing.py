@@ -12,6 +12,7 @@ An example generator makes its operands with `Operands` and its terms with the o
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -187,6 +188,7 @@ def _model(choice: Choice, opset: int) -> onnx.ModelProto:
 def _alternatives(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> list[Choice]:
     """The graph with the class of the root, or one below it, written by another node than the original."""
     original = set(snapshot.term_node.tolist())
+    ways = Counter(snapshot.node_class[sorted(original)].tolist())  # of which a law made one class
     root_node = int(snapshot.term_node[lowered.outputs[0]])
     root = int(snapshot.node_class[root_node])
     found = []
@@ -195,7 +197,7 @@ def _alternatives(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> list[
             if (
                 node == root_node
                 or not np.isfinite(prices.cost[node])
-                or (owner != root and node in original)
+                or (owner != root and node in original and ways[owner] == 1)
             ):
                 continue
             cost = prices.cost.copy()

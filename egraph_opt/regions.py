@@ -36,6 +36,7 @@ class Setting:
 
     Attributes:
         opsets: by domain.
+        assume: least and greatest number by name of input or symbolic dim.
         fold_bytes: how many bytes folding the constants of a graph may add.
         inliner: of branches that are decided.
         saturate: from terms to a snapshot: by the laws, or read from a file.
@@ -46,6 +47,7 @@ class Setting:
     opsets: Mapping[str, int]
     ir_version: int
     functions: Mapping[ir.OperatorIdentifier, ir.Function]
+    assume: Mapping[str, tuple[float, float]]
     fold_bytes: int
     inliner: Inliner
     saturate: Callable[[Lowered], tuple[Snapshot, SaturationReport]]
@@ -143,6 +145,7 @@ def _infer(
         setting.warn,
         functions=setting.functions,
         is_body=is_body,
+        assume=setting.assume,
     )
     for value in constants.tensors:
         if value in facts and not facts[value].const:

@@ -117,7 +117,7 @@ def _rewrites(regions: Sequence[Region], parts: Sequence[Extracted]) -> tuple[Re
     for part in parts:
         snapshot = part.choice.snapshot
         chosen = part.choice.node[part.choice.node >= 0].tolist()
-        for node in stood_for(snapshot, chosen):
+        for node in stood_for(snapshot, chosen, part.choice.lowered.opset):
             if snapshot.made_by[node] > 0:
                 used[snapshot.laws[int(snapshot.made_by[node]) - 1]] += 1
     rows = []

@@ -16,7 +16,14 @@ from egglog import PyObject, eq, i64, ne, rule, set_, union, var
 from egraph_opt.host import hosted
 from egraph_opt.inference import infer_node
 from egraph_opt.operators import Literal, OnnxForm, literal_fact, operators, output
-from egraph_opt.operators.declaration import Earlier, Operator, Step, operator_named
+from egraph_opt.operators.declaration import (
+    PSEUDO_DOMAIN,
+    Earlier,
+    Operator,
+    Scalar,
+    Step,
+    operator_named,
+)
 from egraph_opt.terms import (
     Bundle,
     Tensor,
@@ -64,11 +71,10 @@ def _infer_operator(
         return UNKNOWN
     if declared.infer is not None:
         return declared.infer(opset, attributes, operands)
-    if declared.expand is not None:
-        return (*operands[:1], *infer_steps(declared.expand(attributes), opset, operands))[-1]
-    if declared.form is None:
-        return UNKNOWN
-    form = declared.form(opset, attributes, operands)
+    form = declared.form(opset, attributes, operands) if declared.form is not None else None
+    if declared.expand is not None and (form is None or form.domain == PSEUDO_DOMAIN):
+        steps = declared.expand(attributes)
+        return UNKNOWN if steps is None else (*operands[:1], *infer_steps(steps, opset, operands))[-1]
     if form is None:
         return UNKNOWN
     return infer_node(form.op_type, form.domain, form.attributes, form_facts(form, operands), 1, opset)[0]
@@ -78,9 +84,26 @@ def infer_steps(steps: Sequence[Step], opset: int, operands: tuple[Fact, ...]) -
     """The facts of what the steps of a pseudo-operator compute."""
     found: list[Fact] = []
     for step in steps:
-        given = tuple(found[k.step] if isinstance(k, Earlier) else operands[k] for k in step.operands)
+        given = step_operands(step, operands, found)
         found.append(infer_operator(step.operator, opset, step.attributes, given))
     return tuple(found)
+
+
+def step_operands(step: Step, operands: Sequence[Fact], earlier: Sequence[Fact]) -> tuple[Fact, ...]:
+    """The facts of a step's operands.
+
+    Args:
+        operands: of the pseudo-operator.
+        earlier: of the results of the steps before.
+    """
+    given: list[Fact] = []
+    for item in step.operands:
+        if isinstance(item, Scalar):
+            dtype = operands[0].dtype
+            given.append(literal_fact(item.literal(dtype)) if dtype > 0 else UNKNOWN)
+        else:
+            given.append(earlier[item.step] if isinstance(item, Earlier) else operands[item])
+    return tuple(given)
 
 
 @hosted(default=UNKNOWN)

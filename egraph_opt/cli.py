@@ -133,7 +133,9 @@ def optimize(
     ] = "ascend",
     rewrites: Annotated[
         str | None,
-        typer.Option(metavar="A,B", help="Rulesets, separated by commas; all exact ones if not given."),
+        typer.Option(
+            metavar="A,B", help="Rulesets, separated by commas; if not given `default`: all exact ones."
+        ),
     ] = None,
     limit_nodes: Annotated[int | None, typer.Option(metavar="N", help="Stop growing at N e-nodes.")] = None,
     limit_seconds: Annotated[
@@ -224,16 +226,20 @@ def _print_table(table: Table) -> None:
 def rules() -> None:
     """List every law: ruleset, name, formula, source, exact or not."""
     from egraph_opt.law import all_laws, opt_in
+    from egraph_opt.legalization import legalizations
 
     exactness = {"bitwise": "bit by bit", "reassociates": "in real arithmetic", "approximate": "no"}
     table = Table(box=None, pad_edge=False)
     for name in ("ruleset", "name", "law", "exact", "on", "source"):
         table.add_column(name, overflow="fold")
     laws = all_laws()
+    passes = legalizations()
     for law in laws:
         on = "by name" if opt_in(law.ruleset) else "always"
         cells = (law.ruleset, law.name, law.formula, exactness[law.numerics], on, law.source)
         table.add_row(*(Text(" ".join(cell.split())) for cell in cells))
+    for step in passes:
+        table.add_row(step.ruleset, step.name, step.formula, "outside the standard", "by name", step.source)
     _print_table(table)
     typer.echo(f"{len(laws)} laws in {len({law.ruleset for law in laws})} rulesets")
 

@@ -84,7 +84,8 @@ class CostModel(ABC):
         unit: the unit of its prices, for reports.
         rulesets: rulesets that it wants besides the default ones.
         limits: facts about the target that laws ask for, such as ``{"conv_kernel": 255}``.
-        pseudo_operators: names of the pseudo-operators that it prices; no others are ever chosen.
+        pseudo_operators: names of the pseudo-operators that it prices, or op types of their forms;
+            no others are ever chosen.
     """
 
     name: str

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from egraph_opt.operators.declaration import COMMUTATIVE, Earlier, Step, operator_named
+from egraph_opt.operators.declaration import (
+    COMMUTATIVE,
+    PSEUDO_DOMAIN,
+    Earlier,
+    OnnxForm,
+    Scalar,
+    Step,
+    operator_named,
+)
 from egraph_opt.snapshot import Snapshot
 
 
@@ -32,17 +40,26 @@ def erase(snapshot: Snapshot, node: int) -> tuple[Erased, ...]:
         AssertionError: it is no pseudo-operator.
     """
     declared = operator_named(snapshot.operator[node])
-    if declared.expand is None:
+    steps = declared.expand(snapshot.attributes[node]) if declared.expand is not None else None
+    if steps is None:
         raise AssertionError(f"{declared.name} is no pseudo-operator")
     children = snapshot.children(node)
+
+    def class_of(operand: int | Earlier | Scalar) -> int:
+        if isinstance(operand, Earlier):
+            return classes[operand.step]
+        if isinstance(operand, int):
+            return children[operand]
+        written = operand.literal(snapshot.facts[children[0]].dtype)
+        known = snapshot.find("literal", (written,), ())
+        return int(snapshot.node_class[known]) if known >= 0 else -1
+
     found: list[Erased] = []
     classes: list[int] = []
-    for wanted in declared.expand(snapshot.attributes[node]):
+    for wanted in steps:
         spelled: list[tuple[bool, int, Step]] = []
         for step in _spellings(wanted):
-            operands = tuple(
-                classes[k.step] if isinstance(k, Earlier) else children[k] for k in step.operands
-            )
+            operands = tuple(class_of(k) for k in step.operands)
             known = snapshot.find(step.operator, step.attributes, operands)
             spelled.append((known >= 0 and snapshot.made_by[known] == 0, known, step))
         _, known, step = max(spelled, key=lambda entry: (entry[0], entry[1] >= 0))
@@ -58,15 +75,27 @@ def _spellings(step: Step) -> tuple[Step, ...]:
     return (step, replace(step, operands=step.operands[::-1]))
 
 
-def is_pseudo(name: str) -> bool:
-    """Whether an operator is erased when the graph is rebuilt."""
-    return operator_named(name).expand is not None
+def is_pseudo(snapshot: Snapshot, node: int, opset: int) -> bool:
+    """Whether an e-node is erased when the graph is rebuilt."""
+    if operator_named(snapshot.operator[node]).expand is None:
+        return False
+    form = form_of(snapshot, node, opset)
+    return form is not None and form.domain == PSEUDO_DOMAIN
 
 
-def stood_for(snapshot: Snapshot, nodes: list[int]) -> list[int]:
+def form_of(snapshot: Snapshot, node: int, opset: int) -> OnnxForm | None:
+    """An e-node as it is written; None where the opset cannot say it."""
+    declared = operator_named(snapshot.operator[node])
+    if declared.form is None:
+        return None
+    facts = tuple(snapshot.facts[c] for c in snapshot.children(node))
+    return declared.form(opset, snapshot.attributes[node], facts)
+
+
+def stood_for(snapshot: Snapshot, nodes: list[int], opset: int) -> list[int]:
     """The e-nodes given, and those that the pseudo-operators among them stand for, once each."""
     answer = dict.fromkeys(nodes)
     for node in nodes:
-        if is_pseudo(snapshot.operator[node]):
+        if is_pseudo(snapshot, node, opset):
             answer.update((part.node, None) for part in erase(snapshot, node) if part.node >= 0)
     return list(answer)

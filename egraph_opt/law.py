@@ -33,7 +33,13 @@ from egraph_opt.operators.declaration import Operator, operators
 from egraph_opt.terms import Bundle, Tensor
 
 Numerics = Literal["bitwise", "reassociates", "approximate"]
-OPT_IN = ("approximate", "assume", "legalize")
+DEFAULT = "default"
+"""Stands for all rulesets that are used unless others are named."""
+
+LEGALIZE = "legalize"
+"""The ruleset of passes that are no laws: see `legalization`."""
+
+OPT_IN = ("approximate", "assume", LEGALIZE)
 """Rulesets that run only when they are named: values change, or the result leaves the standard."""
 
 Examples = Callable[[np.random.Generator], Iterable["Example"]]
@@ -233,17 +239,21 @@ def opt_in(ruleset: str) -> bool:
 
 
 def select(names: Iterable[str] | None, extra: Iterable[str] = ()) -> tuple[Law, ...]:
-    """The laws of the rulesets named (default: all that are exact), and of `extra` ones.
+    """The laws of the rulesets named, and of `extra` ones.
+
+    The name `default` is that of all that are exact, which are taken where no names are given:
+    ``["default", "approximate"]`` adds a ruleset to them.  `legalize` names no laws.
 
     Raises:
         UnknownRulesetError: a name that no ruleset has.
     """
     known = rulesets()
-    chosen = {name for name in known if not opt_in(name)} if names is None else set(names)
-    chosen |= set(extra)
+    chosen = {DEFAULT, *extra} if names is None else {*names, *extra}
     for name in sorted(chosen):
-        if name not in known:
-            raise UnknownRulesetError(name, known)
+        if name not in (*known, DEFAULT, LEGALIZE):
+            raise UnknownRulesetError(name, (*known, DEFAULT, LEGALIZE))
+    if DEFAULT in chosen:
+        chosen.update(name for name in known if not opt_in(name))
     return tuple(entry for entry in all_laws() if entry.ruleset in chosen)
 
 

@@ -11,6 +11,8 @@ An example generator makes its operands with `Operands` and its terms with the o
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -186,6 +188,7 @@ def _model(choice: Choice, opset: int) -> onnx.ModelProto:
 def _alternatives(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> list[Choice]:
     """The graph with the class of the root, or one below it, written by another node than the original."""
     original = set(snapshot.term_node.tolist())
+    ways = Counter(snapshot.node_class[sorted(original)].tolist())  # of which a law made one class
     root_node = int(snapshot.term_node[lowered.outputs[0]])
     root = int(snapshot.node_class[root_node])
     found = []
@@ -194,7 +197,7 @@ def _alternatives(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> list[
             if (
                 node == root_node
                 or not np.isfinite(prices.cost[node])
-                or (owner != root and node in original)
+                or (owner != root and node in original and ways[owner] == 1)
             ):
                 continue
             cost = prices.cost.copy()
@@ -258,6 +261,14 @@ def check_example(entry: Law, example: Example, opset: int = 17) -> int:
     for alternative in alternatives:
         compare(original, _model(alternative, opset), entry.numerics == "bitwise")
     return len(alternatives)
+
+
+def rebuilt_original(lowered: Lowered, opset: int) -> onnx.ModelProto:
+    """A lowered example as ONNX again, no law applied; pseudo-operators are erased."""
+    snapshot, _ = saturate_terms(lowered, (), {}, nodes=5000, rounds=1, seconds=60, strict=True)
+    prices = _prices(lowered, snapshot)
+    choice = Choice(lowered, snapshot, original_choice(snapshot, prices), prices.computed)
+    return _model(choice, opset)
 
 
 def _rulesets(keys: Iterable[str]) -> list[str]:
@@ -345,6 +356,57 @@ def _in_float64(model: onnx.ModelProto) -> onnx.ModelProto:
     return wide
 
 
+@dataclass(frozen=True)
+class Proof:
+    """What became of an attempt to prove two terms equal.
+
+    Attributes:
+        proved: they are one class.
+        stop: why saturation ended: "proved", "saturated", or the limit ("nodes", "rounds", "seconds").
+        nodes: e-nodes at the end.
+    """
+
+    proved: bool
+    stop: str
+    nodes: int
+
+
+def prove(
+    operands: Operands,
+    left: Any,
+    right: Any,
+    rulesets: Iterable[str] | None = None,
+    *,
+    guards: bool = True,
+    nodes: int = 20_000,
+    seconds: float = 60,
+    **limits: int,
+) -> Proof:
+    """Try to prove two terms equal: saturate a little, look, and saturate more; see `proves`."""
+    pairs = list(zip(left, right, strict=True)) if isinstance(left, tuple) else [(left, right)]
+    builder = _Builder(operands, 17)
+    roots = [builder.term(side) for pair in pairs for side in pair]
+    builder.lowered.outputs = roots
+    deadline = time.monotonic() + seconds
+    for rounds in (2, 4, 8, 16):
+        snapshot, report = saturate_terms(
+            builder.lowered,
+            select(rulesets),
+            limits,
+            nodes=nodes,
+            rounds=rounds,
+            seconds=deadline - time.monotonic(),
+            strict=True,
+            guards=guards,
+        )
+        classes = snapshot.term_classes[roots].tolist()
+        if classes[::2] == classes[1::2]:
+            return Proof(True, "proved", report.nodes)
+        if report.stop != "rounds":
+            break
+    return Proof(False, report.stop, report.nodes)
+
+
 def proves(
     operands: Operands,
     left: Any,
@@ -360,19 +422,4 @@ def proves(
     Both are in the e-graph from the start.  Without `guards` laws fire wherever they hold.
     `left` and `right` may be tuples of terms of one length: then each pair is to be one class.
     """
-    pairs = list(zip(left, right, strict=True)) if isinstance(left, tuple) else [(left, right)]
-    builder = _Builder(operands, 17)
-    roots = [builder.term(side) for pair in pairs for side in pair]
-    builder.lowered.outputs = roots
-    snapshot, _ = saturate_terms(
-        builder.lowered,
-        select(rulesets),
-        limits,
-        nodes=nodes,
-        rounds=16,
-        seconds=60,
-        strict=True,
-        guards=guards,
-    )
-    classes = snapshot.term_classes[roots].tolist()
-    return classes[::2] == classes[1::2]
+    return prove(operands, left, right, rulesets, guards=guards, nodes=nodes, **limits).proved

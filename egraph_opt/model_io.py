@@ -18,6 +18,7 @@ from onnx import ModelProto, ValueInfoProto
 from egraph_opt import external_data
 from egraph_opt.carriage import CARRIER_DOMAIN, carry, graphs_of
 from egraph_opt.errors import EgraphOptError, ExternalDataError, InvalidModelError, OutputError
+from egraph_opt.legalization import mark_of
 from egraph_opt.model_checks import OLDEST_OPSET, check_structure, default_opset
 from egraph_opt.model_files import parse_model, read_bytes, replacing
 from egraph_opt.model_frame import frame_of, put_into_frame
@@ -131,7 +132,9 @@ def _read(
     warnings = [*structure.warnings]
     opset = default_opset(proto)
     unsupported = None
-    if opset is not None and opset < OLDEST_OPSET:
+    if mark_of(proto):
+        unsupported = f"it is outside the standard, by {mark_of(proto)}: optimize what it was made from"
+    elif opset is not None and opset < OLDEST_OPSET:
         unsupported = f"opset {opset} is older than {OLDEST_OPSET}, the oldest that can be optimized"
     else:
         warnings += check_types(proto, source)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,12 @@ import onnx_ir as ir
 from egraph_opt.accounting import Account, report_of, report_unchanged
 from egraph_opt.cost import CostModel, cost_model, default_points
 from egraph_opt.errors import LimitsError, ModelReadError, VerificationError
+from egraph_opt.finishing import Checks, finish, value_changing, warnings_of
 from egraph_opt.folding import Constants, constant_bytes
 from egraph_opt.inlining import Inliner
-from egraph_opt.law import all_laws, select
+from egraph_opt.law import LEGALIZE, all_laws, select
 from egraph_opt.lowering import Lowered
-from egraph_opt.model_io import LoadedModel, ModelSource, read_model, to_proto, write_model, write_original
+from egraph_opt.model_io import LoadedModel, ModelSource, read_model, write_model, write_original
 from egraph_opt.node_counts import NodeCount, nodes_of
 from egraph_opt.rebuilding import rebuild_model
 from egraph_opt.regions import Region, Setting, extract_region, saturate_region
@@ -32,7 +33,6 @@ from egraph_opt.saturation import SaturationReport, saturate_terms
 from egraph_opt.snapshot import Snapshot
 from egraph_opt.storage import Stored, StoredRegion, fingerprint, read_saturated, write_saturated
 from egraph_opt.verification import SKIPPED
-from egraph_opt.verification import verify as check_outputs
 
 Progress = Callable[[str, float | None], None]
 
@@ -116,6 +116,8 @@ class Saturated:
         region: the saturated graph, or None where nothing can be done, for the `reason` given.
         counts: the nodes of the model as it came.
         constant_bytes: of all its constants.
+        assume: least and largest value by name of input or symbolic dim: the e-graph is right within them.
+        legalize: results are to be made what the target's compiler takes, outside the standard.
     """
 
     loaded: LoadedModel
@@ -127,6 +129,8 @@ class Saturated:
     seconds: Mapping[str, float]
     warnings: tuple[str, ...]
     reason: str = ""
+    assume: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    legalize: bool = False
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write to a `.npz` file, which `load` reads in another process.
@@ -151,6 +155,8 @@ class Saturated:
             "seconds": dict(self.seconds),
             "warnings": list(self.warnings),
             "reason": self.reason,
+            "assume": {name: list(ends) for name, ends in self.assume.items()},
+            "legalize": self.legalize,
         }
         place = None if model is not None else os.path.abspath(str(original))
         return write_saturated(path, Stored(model, place, header, regions))
@@ -171,6 +177,7 @@ class Saturated:
         counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
         header = stored.header
         limits = Limits(**header["limits"])
+        assume = {name: (low, high) for name, (low, high) in header["assume"].items()}
         regions = iter(stored.regions)
 
         def next_region(lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
@@ -184,7 +191,7 @@ class Saturated:
 
         region = None
         if stored.regions:
-            region = _region(loaded, limits, next_region, [], lambda stage: None)
+            region = _region(loaded, limits, assume, next_region, [], lambda stage: None)
         return Saturated(
             loaded,
             region,
@@ -195,6 +202,8 @@ class Saturated:
             header["seconds"],
             tuple(header["warnings"]),
             header["reason"],
+            assume,
+            header["legalize"],
         )
 
     def extract(
@@ -210,6 +219,8 @@ class Saturated:
     ) -> Result:
         """Choose the cheapest graph under a cost model, rebuild and verify it.
 
+        What `assume` says comes on top of what `saturate` was told, within which it has to stay.
+
         Raises:
             UnknownCostModelError: no cost model of that name.
             VerificationError: with strict, where the outputs differ.
@@ -220,7 +231,7 @@ class Saturated:
             account = Account(model, {}, self.counts, SKIPPED, self.seconds, self.warnings)
             proto = _original_proto(self.loaded)
             return Result(proto, report_unchanged(account, self.reason), self.loaded, None)
-        ranges = _ranges(assume)
+        ranges = {**self.assume, **_ranges(assume)}
         points = default_points(self.region.inputs, given=_sizes(ranges))
         # Each constant may grow a little; where that adds up to too much, none may.
         for fold_bytes in (self.limits.fold_bytes, 0):
@@ -239,24 +250,21 @@ class Saturated:
             rebuilt = rebuild_model(extracted.choice, self.loaded.model)
             if constant_bytes(rebuilt.graph) - self.constant_bytes <= self.limits.fold_bytes:
                 break
-        proto = to_proto(rebuilt, self.loaded)
-        clock("verify")
-        verdict = (
-            check_outputs(self.loaded.runnable(), proto, seed=seed, assume=ranges) if verify else SKIPPED
+        changing = value_changing(
+            key for r in self.region.walk() for key, found in r.saturation.matches.items() if found
         )
-        clock("")
-        warnings = list(self.warnings)
-        if verdict.status == "not_comparable":
-            warnings.append(f"not compared with the original: {verdict.detail}")
-        if verdict.status == "failed":
-            if strict:
-                raise VerificationError(f"{self.loaded.source}: {verdict.detail}")
-            warnings.append(f"the optimized model was wrong and is not used: {verdict.detail}")
+        checks = Checks(verify, ranges, seed, changing, self.legalize)
+        finished = finish(rebuilt, self.loaded, checks, clock)
+        verdict = finished.verdict
+        if verdict.status == "failed" and strict:
+            raise VerificationError(f"{self.loaded.source}: {verdict.detail}")
+        warnings = [*self.warnings, *warnings_of(verdict, changing)]
         account = Account(model, points, self.counts, verdict, {**self.seconds, **clock.seconds}, warnings)
         report = report_of(account, self.region, extracted, rebuilt)
+        report = replace(report, rewrites=(*report.rewrites, *finished.rewrites))
         if report.status == "fallback":
             return Result(_original_proto(self.loaded), report, self.loaded, None)
-        return Result(proto, report, self.loaded, rebuilt)
+        return Result(finished.proto, report, finished.loaded, rebuilt)
 
 
 def _ranges(assume: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:
@@ -285,6 +293,7 @@ def saturate(
     rewrites: Iterable[str] | None = None,
     limits: Limits = Limits(),
     target: str | CostModel | None = None,
+    assume: Mapping[str, Any] | None = None,
     strict: bool = False,
     progress: Progress | None = None,
 ) -> Saturated:
@@ -292,9 +301,12 @@ def saturate(
 
     Args:
         model: a path, a ModelProto or an onnx_ir.Model; it is not changed.
-        rewrites: names of rulesets; by default all that keep values.
+        rewrites: names of rulesets; by default all that keep values, which together are called `default`:
+            ``["default", "approximate"]`` adds one.
         limits: where to stop.
         target: a cost model whose own rulesets and limits (of kernels, say) take part.
+        assume: by name of an input of integers or of a symbolic dim its least and largest value, or the
+            only one; the result is right within them only.
         strict: raise where laws contradict each other in types, instead of leaving them out.
 
     Raises:
@@ -303,7 +315,9 @@ def saturate(
         UnsoundLawError: with strict.
     """
     wanted = cost_model(target) if target is not None else None
-    laws = select(rewrites, wanted.rulesets if wanted else ())
+    names = None if rewrites is None else tuple(rewrites)
+    laws = select(names, wanted.rulesets if wanted else ())
+    ranges, legalize = _ranges(assume), LEGALIZE in (names or ())
     target_limits = dict(wanted.limits) if wanted else {}
     clock = _Clock(progress)
     clock("load")
@@ -322,6 +336,8 @@ def saturate(
             clock.seconds,
             tuple(warnings),
             loaded.unsupported,
+            ranges,
+            legalize,
         )
 
     def run_laws(lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
@@ -335,14 +351,19 @@ def saturate(
             strict=strict,
         )
 
-    region = _region(loaded, limits, run_laws, warnings, clock)
+    region = _region(loaded, limits, ranges, run_laws, warnings, clock)
     clock("")
-    return Saturated(loaded, region, counts, size, limits, target_limits, clock.seconds, tuple(warnings))
+    return Saturated(
+        *(loaded, region, counts, size, limits, target_limits, clock.seconds, tuple(warnings)),
+        assume=ranges,
+        legalize=legalize,
+    )
 
 
 def _region(
     loaded: LoadedModel,
     limits: Limits,
+    assume: Mapping[str, tuple[float, float]],
     saturate_one: Callable[[Lowered], tuple[Snapshot, SaturationReport]],
     warnings: list[str],
     clock: Callable[[str], None],
@@ -357,6 +378,7 @@ def _region(
         opsets=loaded.opset_imports,
         ir_version=loaded.ir_version,
         functions=loaded.model.functions,
+        assume=assume,
         fold_bytes=limits.fold_bytes,
         inliner=Inliner(loaded.model.graph),
         saturate=saturate_one,
@@ -384,11 +406,12 @@ def optimize(
     Args:
         model: a path, a ModelProto or an onnx_ir.Model; it is not changed.
         cost: a cost model or the name of one (see `egraph-opt costs`).
-        rewrites: names of rulesets (see `egraph-opt rules`); by default all that keep values.
+        rewrites: names of rulesets (see `egraph-opt rules`); by default all that keep values, which together
+            are called `default`: ``["default", "approximate"]`` adds one.
         limits: where the search stops.
         extractor: how to choose, see `egraph_opt.extraction`.
         assume: by name of an input or of a symbolic dim its least and largest value, or the only one; a dim
-            of one size is priced at it.
+            of one size is priced at it.  The result is right within them only.
         verify: compare the result with the original in onnxruntime.
         strict: raise, instead of handing back the original, where the result is wrong.
         seed: of the search and of verification's inputs.
@@ -403,8 +426,14 @@ def optimize(
     """
     chosen = cost_model(cost)
     saturated = saturate(
-        model, rewrites=rewrites, limits=limits, target=chosen, strict=strict, progress=progress
+        model,
+        rewrites=rewrites,
+        limits=limits,
+        target=chosen,
+        assume=assume,
+        strict=strict,
+        progress=progress,
     )
     return saturated.extract(
-        chosen, extractor=extractor, assume=assume, verify=verify, strict=strict, seed=seed, progress=progress
+        chosen, extractor=extractor, verify=verify, strict=strict, seed=seed, progress=progress
     )

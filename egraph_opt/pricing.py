@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import onnx_ir as ir
 
-from egraph_opt.analysis import form_facts, infer_operator
+from egraph_opt.analysis import form_facts, infer_operator, step_operands
 from egraph_opt.cost import CostModel, NodeView, bind
-from egraph_opt.erasing import erase, is_pseudo
+from egraph_opt.erasing import erase, form_of, is_pseudo
 from egraph_opt.extraction import Problem
 from egraph_opt.folding import byte_size
 from egraph_opt.inference import attributes_of
 from egraph_opt.lowering import Lowered
-from egraph_opt.operators.declaration import Earlier, OnnxForm, operator_named
+from egraph_opt.operators.declaration import PSEUDO_DOMAIN, OnnxForm, operator_named
 from egraph_opt.snapshot import Snapshot
 from egraph_opt.types import ABSENT, UNKNOWN, Fact
 
@@ -79,18 +79,17 @@ class _Pricer:
         name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
         if name == "opaque":
             return self._kept(attributes[0], operands, self.results(node))
-        declared = operator_named(name)
-        if declared.expand is not None and (
-            name not in self.model.pseudo_operators or not self._can_erase(node, operands)
-        ):
-            return math.inf
         source = self.original.get(node)
         if source is not None and source[1]:
             return self._verbatim(source[0], self.results(node))
-        form = declared.form
+        form = operator_named(name).form
         written = None if form is None else form(self.lowered.opset, attributes, operands)
         if written is None:
             return math.inf
+        if written.domain == PSEUDO_DOMAIN:
+            unknown = self.model.pseudo_operators.isdisjoint((name, written.op_type))
+            if unknown or not self._can_erase(node, operands):
+                return math.inf
         return self._view(written, form_facts(written, operands), self.results(node))
 
     def _verbatim(self, node: ir.Node, results: tuple[Fact, ...]) -> float:
@@ -105,7 +104,7 @@ class _Pricer:
         known: list[Fact] = []
         for part in erase(self.snapshot, node):
             step = part.step
-            given = tuple(known[k.step] if isinstance(k, Earlier) else operands[k] for k in step.operands)
+            given = step_operands(step, operands, known)
             known.append(infer_operator(step.operator, self.lowered.opset, step.attributes, given))
             form = operator_named(step.operator).form
             as_it_was = part.node in self.original and self.original[part.node][1]
@@ -191,8 +190,12 @@ def constant_nodes(lowered: Lowered, snapshot: Snapshot, fold_bytes: int) -> npt
     for k in range(snapshot.n_nodes):
         fact = snapshot.facts[int(snapshot.node_class[k])]
         name = snapshot.operator[k]
-        if not fact.const or name in ("opaque", "output", "split", "none") or is_pseudo(name):
+        if not fact.const or name in ("opaque", "output", "split", "none"):
             continue
+        if name not in FREE and name != "reshape":
+            form = form_of(snapshot, k, lowered.opset)
+            if form is None or form.domain == PSEUDO_DOMAIN:
+                continue
         if name == "leaf" and not lowered.constants.has(lowered.leaves[snapshot.attributes[k][0]]):
             continue  # an empty input equals an empty constant
         operands = {c for c in snapshot.children(k) if snapshot.facts[c] != ABSENT}
@@ -287,7 +290,11 @@ def original_choice(snapshot: Snapshot, prices: Prices) -> npt.NDArray[np.int32]
 
 
 def compiled_problem(
-    snapshot: Snapshot, prices: Prices, problem: Problem, original: npt.NDArray[np.int32]
+    lowered: Lowered,
+    snapshot: Snapshot,
+    prices: Prices,
+    problem: Problem,
+    original: npt.NDArray[np.int32],
 ) -> Problem | None:
     """What is left to choose for the original graph: which pseudo-operators stand for its e-nodes.
 
@@ -296,8 +303,8 @@ def compiled_problem(
     own = np.zeros(snapshot.n_nodes, dtype=bool)
     own[original[original >= 0]] = True
     allowed = own.copy()
-    for k, name in enumerate(snapshot.operator):
-        if is_pseudo(name) and np.isfinite(prices.cost[k]):
+    for k in range(snapshot.n_nodes):
+        if np.isfinite(prices.cost[k]) and is_pseudo(snapshot, k, lowered.opset):
             parts = erase(snapshot, k)
             allowed[k] = bool(parts) and all(part.node >= 0 and own[part.node] for part in parts)
     if not (allowed & ~own).any():

@@ -7,13 +7,13 @@ from typing import Any
 
 import onnx_ir as ir
 
-from egraph_opt.analysis import infer_steps
+from egraph_opt.analysis import infer_steps, step_operands
 from egraph_opt.choice import Choice
 from egraph_opt.erasing import Erased, erase, is_pseudo
 from egraph_opt.folding import stored_bytes
 from egraph_opt.graphs import captured_values
 from egraph_opt.naming import Namer, rename_all
-from egraph_opt.operators.declaration import Earlier, Literal, OnnxForm, operator_named
+from egraph_opt.operators.declaration import Earlier, Literal, OnnxForm, Scalar, operator_named
 from egraph_opt.pricing import original_nodes
 from egraph_opt.rebuilt_constants import SPLAT_BYTES, ConstantWriter
 from egraph_opt.types import ABSENT, CLASH, Fact, meet
@@ -104,7 +104,7 @@ class _Rebuilder:
             self.values[owner] = value
         elif name == "opaque":
             self._write_kept(owner, node, attributes[0])
-        elif is_pseudo(name):
+        elif is_pseudo(self.snapshot, node, self.lowered.opset):
             self._erase(owner, node)
         else:
             self._write_structured(owner, node, self._operands(node))
@@ -202,10 +202,13 @@ class _Rebuilder:
             self.erased[owner] = result
         results: list[ir.Value | None] = []
         for k, part in enumerate(parts):
-            given = [results[i.step] if isinstance(i, Earlier) else operands[i] for i in part.step.operands]
-            known = tuple(
-                inferred[i.step] if isinstance(i, Earlier) else facts[i] for i in part.step.operands
-            )
+            given: list[ir.Value | None] = []
+            for item in part.step.operands:
+                if isinstance(item, Scalar):
+                    given.append(self.constants.literal(item.literal(facts[0].dtype)))
+                else:
+                    given.append(results[item.step] if isinstance(item, Earlier) else operands[item])
+            known = step_operands(part.step, facts, inferred)
             place = owner if k + 1 == len(parts) else self._place(part.node)
             results.append(self._write_step(part, given, known, inferred[k], place))
         last = results[-1] if parts else operands[0]

@@ -36,6 +36,7 @@ class Setting:
 
     Attributes:
         opsets: by domain.
+        assume: least and greatest number by name of input or symbolic dim.
         fold_bytes: how many bytes folding the constants of a graph may add.
         inliner: of branches that are decided.
         saturate: from terms to a snapshot: by the laws, or read from a file.
@@ -46,6 +47,7 @@ class Setting:
     opsets: Mapping[str, int]
     ir_version: int
     functions: Mapping[ir.OperatorIdentifier, ir.Function]
+    assume: Mapping[str, tuple[float, float]]
     fold_bytes: int
     inliner: Inliner
     saturate: Callable[[Lowered], tuple[Snapshot, SaturationReport]]
@@ -143,6 +145,7 @@ def _infer(
         setting.warn,
         functions=setting.functions,
         is_body=is_body,
+        assume=setting.assume,
     )
     for value in constants.tensors:
         if value in facts and not facts[value].const:
@@ -253,7 +256,7 @@ def extract_region(
     clock("extract")
     # What the target's compiler does for free it does to the original as well.
     saved = 0.0
-    compiled = compiled_problem(region.snapshot, prices, problem, original)
+    compiled = compiled_problem(region.lowered, region.snapshot, prices, problem, original)
     as_written = measure(problem, used_part(problem, original))[0]
     if compiled is not None and math.isfinite(as_written):
         fused = extract(compiled, incumbent=original, iterations=iterations, seconds=seconds, seed=seed)

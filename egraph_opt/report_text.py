@@ -70,7 +70,11 @@ def _figures(report: Report) -> Table:
         )
     grown = f"{saturation.classes:,} classes, {saturation.rounds} rounds, stop: {saturation.stop}"
     table.add_row("e-nodes", "", _number(saturation.nodes), "", grown)
-    error = f"largest error {check.max_abs_error:.3g}" if check.status in ("passed", "failed") else ""
+    error = (
+        f"largest error {check.max_abs_error:.3g}"
+        if check.status in ("passed", "approximate", "failed")
+        else ""
+    )
     detail = "; ".join(part for part in (error, check.detail) if part)
     table.add_row("verification", "", check.status, "", Text(detail))
     slowest = sorted(report.seconds.items(), key=lambda item: (-item[1], item[0]))[:3]

@@ -28,7 +28,7 @@ from egraph_opt.saturation import SaturationReport
 from egraph_opt.snapshot import Snapshot
 from egraph_opt.types import Fact
 
-VERSION = 1
+VERSION = 2
 _ARRAYS = ("node_class", "child_ptr", "child", "made_by", "term_node")
 
 

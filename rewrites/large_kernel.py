@@ -5,6 +5,7 @@
 
 where both parts of x end so that as many windows fit as before.  The laws fire above the limit
 `conv_kernel` only, one axis at a time, and again on what they made: the parts are nearly equal in the end.
+Strides above the limit `conv_stride` come first (`large_stride`), which makes kernels smaller as well.
 """
 
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from egraph_opt.law import Example, guard, holds, law, let, rewrite
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import ConvWindow, binary, conv, none, pad, slice_
 from egraph_opt.operators.slicing import Slices
+from egraph_opt.rewrites.transpose_windows import is_constant
 from egraph_opt.terms import Tensor, fact, limit
 from egraph_opt.types import Dim, Fact
 
@@ -77,7 +79,7 @@ def taps(cut: Cut, second: int) -> Slices:
     return ((axis + 2, first, size, 1),) if second else ((axis + 2, 0, first, 1),)
 
 
-_LIMIT = 8
+_LIMITS = {"conv_kernel": 8, "conv_stride": 4}
 
 
 def _convolutions() -> Iterator[tuple[tuple[Any, ...], tuple[int, ...], ConvWindow]]:
@@ -97,29 +99,33 @@ def _split_examples(rng: np.random.Generator) -> Iterator[Example]:
             continue  # 7 of them are too few for the kernel
         g = Operands(rng)
         x, w = g.input(shape), g.random(*weight)
-        yield g.fires(conv(x, w, none(), window), conv_kernel=_LIMIT)
-        yield g.fires(conv(x, w, g.random(weight[0]), window), conv_kernel=_LIMIT)
+        yield g.fires(conv(x, w, none(), window), **_LIMITS)
+        yield g.fires(conv(x, w, g.random(weight[0]), window), **_LIMITS)
         yield g.near_miss(conv(x, w, none(), window), why="the target has no limit")
-        yield g.near_miss(conv(x, w, none(), window), why="within the limit", conv_kernel=20)
+        yield g.near_miss(conv(x, w, none(), window), why="within the limit", conv_kernel=20, conv_stride=4)
     g = Operands(rng)
     long = ConvWindow((2,), (0, 0), (1,))
-    yield g.fires(conv(g.input(("N", 2, "L")), g.random(3, 2, 5), g.input((3,)), long), conv_kernel=4)
+    yield g.fires(
+        conv(g.input(("N", 2, "L")), g.random(3, 2, 5), g.input((3,)), long), conv_kernel=4, conv_stride=4
+    )
     padded = ConvWindow((1,), (2, 1), (1,))
     x, w = g.input((1, 2, 20)), g.random(3, 2, 9)
-    yield g.near_miss(conv(x, w, none(), padded), why="the axis is padded", conv_kernel=_LIMIT)
+    yield g.near_miss(conv(x, w, none(), padded), why="the axis is padded", **_LIMITS)
     varying = conv(x, g.input((3, 2, 9)), none(), long)
-    yield g.near_miss(varying, why="the weight is no constant", conv_kernel=_LIMIT)
+    yield g.near_miss(varying, why="the weight is no constant", **_LIMITS)
+    steps = conv(x, w, none(), replace(long, strides=(5,)))
+    yield g.near_miss(steps, why="the stride is beyond its limit", **_LIMITS)
 
 
 @hosted(default=False)
-def is_constant(w: Fact) -> bool:
-    """Parts of it cost nothing."""
-    return w.const
+def steps_fit(window: ConvWindow, most: int) -> bool:
+    """A stride beyond the limit would stay beyond it."""
+    return max(window.strides) <= most
 
 
 @law("large_kernel", numerics="reassociates", examples=_split_examples)
 def split_kernel(
-    x: Tensor, w: Tensor, b: Tensor, u: PyObject, most: i64,
+    x: Tensor, w: Tensor, b: Tensor, u: PyObject, most: i64, step: i64,
     cut: PyObject, head: PyObject, tail: PyObject, near: PyObject, far: PyObject,
 ) -> Iterator[Any]:  # fmt: skip
     """Conv(x, W, b) = Conv(x, W[:m], b) + Conv(x[m*d:], W[m:]) for a kernel beyond the target's limit
@@ -132,7 +138,7 @@ def split_kernel(
         conv(x, w, b, u),
         binary("Add", first, second),
         eq(most).to(limit("conv_kernel")),
-        guard(holds(is_constant, fact(w))),
+        guard(holds(is_constant, fact(w)), eq(step).to(limit("conv_stride")), holds(steps_fit, u, step)),
         let(cut, cut_of, fact(w), u, most),
         let(head, pixels, fact(x), cut, u, PyObject(0)),
         let(tail, pixels, fact(x), cut, u, PyObject(1)),
@@ -168,17 +174,17 @@ def _pad_examples(rng: np.random.Generator) -> Iterator[Example]:
         pads = tuple(p + k % 3 for k, p in enumerate(window.pads, 1))
         padded = replace(window, pads=pads)
         y = conv(x, w, none(), padded)
-        yield g.fires(y, conv_kernel=_LIMIT)
-        yield g.near_miss(y, why="within the limit", conv_kernel=20)
+        yield g.fires(y, **_LIMITS)
+        yield g.near_miss(y, why="within the limit", conv_kernel=20, conv_stride=4)
         yield g.near_miss(y, why="the target has no limit")
     g = Operands(rng)
     bare = conv(g.input((1, 2, 20)), g.random(3, 2, 9), none(), ConvWindow((1,), (0, 0), (1,)))
-    yield g.near_miss(bare, why="there are no pads", conv_kernel=_LIMIT)
+    yield g.near_miss(bare, why="there are no pads", **_LIMITS)
 
 
 @law("large_kernel", numerics="reassociates", examples=_pad_examples)
 def pads_apart(
-    x: Tensor, w: Tensor, b: Tensor, u: PyObject, v: PyObject, p: PyObject, most: i64
+    x: Tensor, w: Tensor, b: Tensor, u: PyObject, v: PyObject, p: PyObject, most: i64, step: i64
 ) -> Iterator[Any]:
     """Conv(x, W, b; pads) = Conv(Pad(x), W, b) along an axis whose kernel is beyond the target's limit
 
@@ -188,6 +194,7 @@ def pads_apart(
         conv(x, w, b, u),
         conv(pad(x, "constant", p, 0.0), w, b, v),
         eq(most).to(limit("conv_kernel")),
+        guard(eq(step).to(limit("conv_stride")), holds(steps_fit, u, step)),
         let(p, pads_along, fact(w), u, most),
         let(v, unpadded_along, fact(w), u, most),
     )

@@ -16,9 +16,10 @@ from onnx import TensorProto, helper, numpy_helper
 from typer.testing import CliRunner, Result
 
 import egraph_opt.verification
-from egraph_opt import errors, pipeline
+from egraph_opt import errors, finishing, pipeline
 from egraph_opt.cli import app, exit_code, parse_assumption
 from egraph_opt.law import all_laws
+from egraph_opt.legalization import legalizations
 
 
 def run(*arguments: object) -> Result:
@@ -210,7 +211,7 @@ def test_missing_arguments_and_unknown_options_exit_with_2(model: Path) -> None:
 def wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let verification find a difference in whatever it is given."""
     failed = egraph_opt.verification.Verification("failed", 3.0, 1.0, [0], "output 'y' differs by 3")
-    monkeypatch.setattr(pipeline, "check_outputs", lambda *_, **__: failed)
+    monkeypatch.setattr(finishing, "check_outputs", lambda *_, **__: failed)
 
 
 @pytest.mark.usefixtures("wrong_result")
@@ -257,7 +258,7 @@ def test_rules_lists_every_law_in_a_line() -> None:
     lines = result.stdout.splitlines()
     laws = all_laws()
     assert len(laws) > 0
-    assert len(lines) == len(laws) + 2
+    assert len(lines) == len(laws) + len(legalizations()) + 2
     for law, line in zip(laws, lines[1:], strict=False):
         assert line.split()[:2] == [law.ruleset, law.name]
         assert " ".join(law.formula.split()) in line

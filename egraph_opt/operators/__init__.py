@@ -20,6 +20,14 @@ from egraph_opt.operators.views import reshape, reshape_to, transpose
 from egraph_opt.operators.slicing import concat, gather, slice_, split
 from egraph_opt.operators.extending import expand, expand_to, pad, shape_of
 from egraph_opt.operators.reductions import arg_reduce, batchnorm, reduce, softmax
+from egraph_opt.operators.composites import (
+    attention,
+    layer_norm,
+    masked_attention,
+    rms_norm,
+    scores,
+    shifted_layer_norm,
+)
 # isort: on
 
 __all__ = [
@@ -31,6 +39,7 @@ __all__ = [
     "PoolWindow",
     "TermSpec",
     "arg_reduce",
+    "attention",
     "batchnorm",
     "binary",
     "cast",
@@ -43,10 +52,12 @@ __all__ = [
     "gather",
     "gemm",
     "global_pool",
+    "layer_norm",
     "leaf",
     "literal",
     "literal_fact",
     "lowering_of",
+    "masked_attention",
     "matmul",
     "none",
     "opaque",
@@ -59,7 +70,10 @@ __all__ = [
     "reduce",
     "reshape",
     "reshape_to",
+    "rms_norm",
+    "scores",
     "shape_of",
+    "shifted_layer_norm",
     "slice_",
     "softmax",
     "split",

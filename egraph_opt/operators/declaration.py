@@ -88,23 +88,34 @@ class Earlier:
 
 
 @dataclass(frozen=True)
+class Scalar:
+    """A constant of rank 0, in the type of the pseudo-operator's first operand, as an operand of a step."""
+
+    value: float
+
+    def literal(self, dtype: int) -> Literal:
+        return Literal(dtype, (), (self.value,))
+
+
+@dataclass(frozen=True)
 class Step:
     """One of the operators that a pseudo-operator stands for.
 
     Attributes:
         operator: the name of a declared operator, itself no pseudo-operator, that makes one tensor.
         attributes: in the operator's order.
-        operands: positions of the pseudo-operator's operands (lists spliced in), or results of earlier steps.
+        operands: positions of the pseudo-operator's operands (lists spliced in), results of earlier steps, or
+            constants.
     """
 
     operator: str
     attributes: tuple[Any, ...] = ()
-    operands: tuple[int | Earlier, ...] = ()
+    operands: tuple[int | Earlier | Scalar, ...] = ()
 
 
 Form = Callable[..., OnnxForm | None]
 Inference = Callable[..., Fact | tuple[Fact, ...]]
-Expansion = Callable[..., tuple[Step, ...]]
+Expansion = Callable[..., tuple[Step, ...] | None]
 
 
 @dataclass(frozen=True)
@@ -121,10 +132,10 @@ class Operator:
         form: ``form(opset, attributes, operand facts) -> OnnxForm``; None where that opset cannot say it.
         infer: ``infer(opset, attributes, operand facts) -> Fact`` (a tuple for a bundle) where ONNX's
             inference on `form` does not do, and neither do the steps of `expand`.
-        expand: makes it a pseudo-operator: something that ONNX does not have and that only a cost model which
-            knows it can choose.  ``expand(attributes) -> steps``; the last step's result is what the rebuilt
-            graph has in its place, without any steps it is the first operand.  Its `form`, in
-            `PSEUDO_DOMAIN`, is what the cost model sees.
+        expand: makes it a pseudo-operator wherever its `form` is in `PSEUDO_DOMAIN`: something that ONNX, or
+            the model's opset, does not have and that only a cost model which knows it can choose; the form is
+            what it sees.  ``expand(attributes) -> steps``; the last step's result is what the rebuilt graph
+            has in its place, without any steps it is the first operand.  None where there is no such thing.
     """
 
     name: str

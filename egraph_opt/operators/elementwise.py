@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from egglog import PyObject, String, StringLike
 
-from egraph_opt.operators.declaration import Attributes, Literal, OnnxForm, TermSpec, lowers, operator
+from egraph_opt.operators.activations import expand_activation
+from egraph_opt.operators.availability import is_available
+from egraph_opt.operators.declaration import (
+    PSEUDO_DOMAIN,
+    Attributes,
+    Literal,
+    OnnxForm,
+    Step,
+    TermSpec,
+    lowers,
+    operator,
+)
 from egraph_opt.terms import Tensor, Tensors
 from egraph_opt.types import Fact
 
@@ -16,7 +27,7 @@ if TYPE_CHECKING:
 UNARY = (
     "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu "
     "HardSigmoid HardSwish IsInf IsNaN LeakyRelu Log Mish Neg Not Reciprocal Relu Round Selu Sigmoid Sign "
-    "Sin Sinh Softplus Softsign Sqrt Tan Tanh ThresholdedRelu"
+    "Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu"
 ).split()
 BINARY = (
     "Add And BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Mod Mul Or "
@@ -28,7 +39,11 @@ VARIADIC = ("Max", "Mean", "Min", "Sum")
 def _unary_form(opset: int, attributes: tuple[str, Attributes], facts: tuple[Fact, ...]) -> OnnxForm | None:
     op, settings = attributes
     if op != "Clip":
-        return OnnxForm(op, (0,), settings)
+        if is_available(op, opset):
+            return OnnxForm(op, (0,), settings)
+        if expand_activation(op, settings) is None:
+            return None
+        return OnnxForm(op, (0,), settings, PSEUDO_DOMAIN)
     bounds = dict(settings)
     if opset < 11:
         return OnnxForm("Clip", (0,), tuple((k, v) for k, v in settings if v is not None))
@@ -41,9 +56,16 @@ def _unary_form(opset: int, attributes: tuple[str, Attributes], facts: tuple[Fac
     return OnnxForm("Clip", (0, *constants))
 
 
-@operator(form=_unary_form)
+def _expand_unary(attributes: tuple[str, Attributes]) -> tuple[Step, ...] | None:
+    return expand_activation(*attributes)
+
+
+@operator(form=_unary_form, expand=_expand_unary)
 def unary(op: String, settings: PyObject, x: Tensor) -> Tensor:
-    """The ONNX operator `op` on each element; `settings`: its attributes, sorted, defaults filled in."""
+    """The ONNX operator `op` on each element; `settings`: its attributes, sorted, defaults filled in.
+
+    An activation that the opset does not have yet is a pseudo-operator.
+    """
 
 
 def relu(x: Tensor) -> Any:

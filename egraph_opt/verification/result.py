@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-Status = Literal["passed", "failed", "skipped", "not_comparable"]
+Status = Literal["passed", "approximate", "failed", "skipped", "not_comparable"]
 
 
 @dataclass(frozen=True)
@@ -13,8 +13,9 @@ class Verification:
     """Whether an optimized model is the original.
 
     Attributes:
-        status: "passed"; "failed"; "skipped" (nobody asked); "not_comparable" (the original is random, or
-            does not run in ONNX Runtime; everything that could be checked was right).
+        status: "passed"; "approximate" (values differ, and whoever asked for laws that change them was told:
+            everything else is right); "failed"; "skipped" (nobody asked); "not_comparable" (the original is
+            random, or does not run in ONNX Runtime; everything that could be checked was right).
         max_abs_error: largest error of a float element over all runs.
         max_rel_error: largest error over the largest magnitude of its output.
         seeds: the seeds of the runs that were compared.

@@ -77,6 +77,9 @@ class Runs:
     compared: int = 0
     absolute: float = 0.0
     relative: float = 0.0
+    approximate: bool = False
+    deviations: dict[str, str] = field(default_factory=dict)
+    """By output what differs, the first time, where values may."""
     notes: list[str] = field(default_factory=list)
     _seen: dict[str, _Seen] = field(default_factory=dict)
 
@@ -133,7 +136,9 @@ class Runs:
             _compare_types(names, expected, results, where)
         else:
             found = self._differences(names, expected, results)
-            if found and not self._excused(found, feeds, expected, where, must_reproduce):
+            if found and self.approximate:
+                self._tolerate(found, where)
+            elif found and not self._excused(found, feeds, expected, where, must_reproduce):
                 return False
         self.compared += 1
         return True
@@ -177,6 +182,18 @@ class Runs:
                 if not difference.agrees:
                     found.append((path, a.get(path), b.get(path)))
         return found
+
+    def _tolerate(self, found: Sequence[tuple[str, Any, Any]], where: str) -> None:
+        """Note values that differ; types, shapes and what is no number may not.
+
+        Raises:
+            MismatchError: they do.
+        """
+        for path, a, b in found:
+            difference = compare(a, b)
+            if difference.bad is None:
+                raise MismatchError(f"output {path!r} ({where}): {difference.message}")
+            self.deviations.setdefault(path, f"{difference.message} ({where})")
 
     def _excused(
         self,

@@ -28,6 +28,7 @@ def verify(
     inputs: Sequence[Mapping[str, Value]] = (),
     override_defaults: bool = True,
     folder: str | os.PathLike[str] | None = None,
+    approximate: bool = False,
 ) -> Verification:
     """Compares an optimized model with the original.
 
@@ -43,6 +44,7 @@ def verify(
         inputs: further inputs to compare on, by name, such as samples of real data.
         override_defaults: also run with other values for inputs that have a default.
         folder: where the external data of models given in memory is.
+        approximate: values may differ; how far they do is reported.
 
     Returns:
         The verdict; a mismatch is a status, not an exception.
@@ -60,7 +62,7 @@ def verify(
     if invalid:
         return Verification("failed", detail=f"onnx.checker refuses the optimized model: {invalid}")
     try:
-        runs = Runs(before, after, seed)
+        runs = Runs(before, after, seed, approximate=approximate)
         del before, after
     except MismatchError as mismatch:
         return Verification("failed", detail=str(mismatch))
@@ -99,7 +101,7 @@ class _Course:
             return self._result("failed", [str(mismatch)])
         except NotComparableError as reason:
             return self._result("not_comparable", [str(reason)])
-        return self._result("passed", self._summary(plan))
+        return self._result("approximate" if self.runs.deviations else "passed", self._summary(plan))
 
     def _plan(self) -> Plan | None:
         """What the original runs on; None if nothing was found, but given inputs were compared."""
@@ -221,6 +223,9 @@ class _Course:
 
     def _summary(self, plan: Plan | None) -> list[str]:
         lines = [f"{self.runs.compared} runs agree"]
+        if self.runs.deviations:
+            worst = "; ".join(f"output {path!r}: {text}" for path, text in self.runs.deviations.items())
+            lines = [f"types and shapes agree in {self.runs.compared} runs, values differ: {worst}"]
         if plan is not None and any(plan.sizes):
             lines.append("sizes " + " and ".join(sizes_text(sizes) for sizes in plan.sizes))
         little = self.runs.uninformative()

@@ -136,7 +136,7 @@ class _EveryNode(_Rebuilder):
         if self.snapshot.operator[node] == "output":
             bundle = self.bundles[self.snapshot.children(node)[0]]
             self.values[owner] = bundle.outputs[self.snapshot.attributes[node][0]]
-        elif is_pseudo(self.snapshot.operator[node]):
+        elif is_pseudo(self.snapshot, node, self.lowered.opset):
             self._erase(owner, node)
         else:
             self._write_structured(owner, node, self._operands(node))

@@ -2,7 +2,6 @@
 
     Conv(T(x), W, b) = T(Conv(x, T'(W), b)), ConvTranspose likewise
     Pool(T(x)) = T(Pool(x)), GlobalPool(T(x)) = GlobalPool(x)
-    BatchNormalization(T(x)) = T(BatchNormalization(x))       where the channels stay
     Split(T(x)) = T(Split(x)), part by part
     Transpose(x) = Reshape(x)                                 where only axes of one element move
 
@@ -23,7 +22,6 @@ from egraph_opt.law_testing import Operands
 from egraph_opt.operators import (
     ConvWindow,
     PoolWindow,
-    batchnorm,
     conv,
     conv_transpose,
     global_pool,
@@ -210,38 +208,6 @@ def through_global_pool(kind: String, x: Tensor, p: PyObject) -> Iterator[Any]:
     pooled = global_pool(kind, transpose(x, p))
     yield rewrite(pooled, global_pool(kind, x), holds(keeps_channels, p))
     yield rewrite(pooled, transpose(global_pool(kind, x), p), holds(swaps_channels, p))
-
-
-@hosted(default=False)
-def moves_past_channels(p: Permutation) -> bool:
-    return len(p) > 1 and p[1] == 1 and not is_identity(p)
-
-
-def _batchnorm_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    parameters = [g.input((3,)) for _ in range(3)]
-    variance = g.constant(rng.uniform(0.5, 2, 3).astype(np.float32))
-    x = g.input(("N", 3, 4, "L"))
-    for p in (SWAP, (2, 1, 0, 3)):
-        yield g.fires(batchnorm(transpose(x, p), *parameters, variance, 1e-3))
-    yield g.near_miss(batchnorm(x, *parameters, variance, 1e-3), why="nothing is transposed")
-    rows = transpose(g.input(("N", 4, 3)), (0, 2, 1))
-    yield g.near_miss(batchnorm(rows, *parameters, variance, 1e-3), why="the channels move")
-
-
-@law("transpose", numerics="reassociates", examples=_batchnorm_examples)
-def through_batchnorm(
-    x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, e: PyObject, p: PyObject
-) -> Iterator[Any]:
-    """BatchNormalization(Transpose_p(x)) = Transpose_p(BatchNormalization(x)) where the channels stay
-
-    Source: Ascend auto-optimizer, TransposeLargeInputConv.
-    """
-    yield rewrite(
-        batchnorm(transpose(x, p), s, b, m, v, e),
-        transpose(batchnorm(x, s, b, m, v, e), p),
-        holds(moves_past_channels, p),
-    )
 
 
 def _split_examples(rng: np.random.Generator) -> Iterator[Example]:

@@ -26,6 +26,7 @@ from egraph_opt.operators import (
     concat,
     conv,
     conv_transpose,
+    instance_norm,
     none,
     pad,
     pool,
@@ -120,6 +121,7 @@ def _spread() -> Iterator[Any]:
         binary(op, x, y),
         binary(op, y, x),
         batchnorm(x, w, b, m, v, s),
+        instance_norm(x, w, b, s),
         pad(x, s, t, u),
         slice_(x, s),
     ):

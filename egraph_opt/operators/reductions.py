@@ -1,4 +1,4 @@
-"""Reductions, ArgMax, softmax and batch normalization."""
+"""Reductions, ArgMax, softmax, batch and instance normalization."""
 
 from __future__ import annotations
 
@@ -117,3 +117,17 @@ def _lower_batchnorm(node: NodeReader) -> TermSpec | None:
     if any(node.uses_output(k) for k in range(1, node.output_count)):
         return None
     return TermSpec("batchnorm", (node.attribute("epsilon"),), (0, 1, 2, 3, 4))
+
+
+def _instance_form(opset: int, attributes: tuple[float], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    return OnnxForm("InstanceNormalization", (0, 1, 2), (("epsilon", attributes[0]),))
+
+
+@operator(form=_instance_form)
+def instance_norm(x: Tensor, scale: Tensor, bias: Tensor, epsilon: PyObject) -> Tensor:
+    """(x - mean) / sqrt(var + epsilon) * scale + bias, mean and variance of each channel of each instance."""
+
+
+@lowers("InstanceNormalization")
+def _lower_instance_norm(node: NodeReader) -> TermSpec | None:
+    return TermSpec("instance_norm", (node.attribute("epsilon"),), (0, 1, 2))

@@ -1,0 +1,155 @@
+"""Pairs of concatenations: of element-wise operators, and of concatenations along another axis.
+
+Concat(x op y, z op w) = Concat(x, z) op Concat(y, w)
+Concat_a(Concat_b(x, y), Concat_b(z, w)) = Concat_b(Concat_a(x, z), Concat_a(y, w))
+
+The first from the left to the right for constant y and w, and either way where a part of the other side is
+written as well; so is the second.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from egglog import PyObject, String, eq, ne
+
+from egraph_opt import symbolic
+from egraph_opt.host import hosted
+from egraph_opt.law import Example, guard, holds, law, let, rewrite
+from egraph_opt.law_testing import Operands, listed
+from egraph_opt.operators import binary, concat
+from egraph_opt.rewrites.distributivity import are_constant, pair_of
+from egraph_opt.rewrites.elementwise import broadcasts_into
+from egraph_opt.rewrites.joined_products import differ_along
+from egraph_opt.terms import Tensor, fact
+from egraph_opt.types import Fact
+
+
+@hosted()
+def axis_of_second(axis: int, x: Fact, y: Fact, z: Fact, w: Fact) -> int | None:
+    """The axis along which y and w are joined where x op y and z op w are along `axis`.
+
+    x and z have the shapes of the results; y and w are as long along the axis, and broadcast along others.
+    """
+    if None in (x.shape, y.shape, z.shape, w.shape) or y.dtype != w.dtype or x.dtype != z.dtype:
+        return None
+    whole, own = len(x.shape or ()), len(y.shape or ())
+    place = axis - (whole - own)
+    if place < 0 or len(z.shape or ()) != whole or not differ_along((y, w), place):
+        return None
+    for first, second in ((x, y), (z, w)):
+        aligned = symbolic.known_equal(first.shape[axis], second.shape[place])  # type: ignore[index]
+        if not aligned or not broadcasts_into(second.shape, first.shape):
+            return None
+    return place if differ_along((x, z), axis) else None
+
+
+@hosted(default=False)
+def fit_each_other(axis: int, place: int, x: Fact, y: Fact, z: Fact, w: Fact) -> bool:
+    return axis_of_second(axis, x, y, z, w) == place
+
+
+def _binary_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, z = g.input(("N", 2, 4)), g.input(("N", 3, 4))
+    y, w = g.random(2, 1), g.random(3, 1)
+
+    def joined(op: str, first: Any, second: Any) -> Any:
+        return concat(listed(binary(op, x, first), binary(op, z, second)), 1)
+
+    yield g.fires(joined("Add", y, w))
+    yield g.fires(joined("Sub", g.random(2, 4), g.random(3, 4)))
+    free = g.input(("N", 2, 4)), g.input(("N", 3, 4))
+    whole = joined("Mul", *free)
+    yield g.fires(concat(listed(whole, concat(listed(x, z), 1)), 1))
+    yield g.fires(concat(listed(whole, concat(listed(*free), 1)), 1))
+    yield g.near_miss(whole, why="neither part is there")
+    yield g.near_miss(joined("Add", g.random(1), g.random(1)), why="they are broadcast along the axis")
+    yield g.near_miss(joined("Add", g.random(4), g.random(4)), why="they do not have the axis")
+    mixed = concat(listed(binary("Add", x, y), binary("Mul", z, w)), 1)
+    yield g.near_miss(mixed, why="two operators")
+    narrow = binary("Add", g.input(("N", 2, 1)), g.random(2, 4))
+    yield g.near_miss(concat(listed(narrow, binary("Add", z, g.random(3, 4))), 1), why="x is broadcast")
+
+
+@law("joining", numerics="bitwise", examples=_binary_examples)
+def of_binary(
+    op: String, x: Tensor, y: Tensor, z: Tensor, w: Tensor, a: PyObject, b: PyObject, partner: Tensor
+) -> Iterator[Any]:
+    """Concat(x op y, z op w) = Concat(x, z) op Concat(y, w), for constant y and w or where one is there
+
+    Source: TASO.
+    """
+    left = concat(pair_of(binary(op, x, y), binary(op, z, w)), a)
+    first, second = concat(pair_of(x, z), a), concat(pair_of(y, w), b)
+    axis = let(b, axis_of_second, a, fact(x), fact(y), fact(z), fact(w))
+    varies = (ne(x).to(z), ne(y).to(w))
+    yield rewrite(
+        left, binary(op, first, second), *axis, guard(holds(are_constant, fact(y), fact(w)), *varies)
+    )
+    for written in (first, second):
+        yield rewrite(left, binary(op, first, second), *axis, guard(eq(partner).to(written), *varies))
+
+
+def _apart_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, z, w = (g.input(("N", k, 4)) for k in (2, 2, 3, 3))
+    whole = binary("Mul", concat(listed(x, z), 1), concat(listed(y, w), 1))
+    yield g.fires(concat(listed(whole, binary("Mul", x, y)), 1))
+    yield g.fires(concat(listed(whole, binary("Mul", z, w)), 1))
+    yield g.near_miss(whole, why="neither part is there")
+    yield g.near_miss(concat(listed(whole, binary("Add", x, y)), 1), why="two operators")
+    crossed = binary("Mul", concat(listed(x, z), 1), concat(listed(w, y), 1))
+    yield g.near_miss(concat(listed(crossed, binary("Mul", x, y)), 1), why="they are not cut at one place")
+
+
+@law("joining", numerics="bitwise", examples=_apart_examples)
+def binary_of_concats(
+    op: String, x: Tensor, y: Tensor, z: Tensor, w: Tensor, a: PyObject, b: PyObject, partner: Tensor
+) -> Iterator[Any]:
+    """Concat(x, z) op Concat(y, w) = Concat(x op y, z op w), where x op y or z op w is written as well
+
+    Source: TASO.
+    """
+    left = binary(op, concat(pair_of(x, z), a), concat(pair_of(y, w), b))
+    first, second = binary(op, x, y), binary(op, z, w)
+    fits = holds(fit_each_other, a, b, fact(x), fact(y), fact(z), fact(w))
+    for written in (first, second):
+        yield rewrite(left, concat(pair_of(first, second), a), fits, guard(eq(partner).to(written)))
+
+
+# --- two axes -------------------------------------------------------------------------------------------
+
+
+@hosted(default=False)
+def form_a_table(x: Fact, y: Fact, z: Fact, w: Fact, outer: int, inner: int) -> bool:
+    """x and y above z and w, all cut at the same places, along two axes."""
+    if outer == inner or not all(differ_along(pair, outer) for pair in ((x, z), (y, w))):
+        return False
+    return differ_along((x, y), inner) and differ_along((z, w), inner)
+
+
+def _table_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, z, w = g.input((2, "N", 3)), g.input((2, "N", 4)), g.input((5, "N", 3)), g.input((5, "N", 4))
+    table = concat(listed(concat(listed(x, y), 2), concat(listed(z, w), 2)), 0)
+    yield g.fires(concat(listed(table, concat(listed(x, z), 0)), 2))
+    yield g.fires(concat(listed(table, concat(listed(y, w), 0)), 2))
+    yield g.near_miss(table, why="no column is there")
+    skew = concat(listed(concat(listed(x, y), 2), concat(listed(w, z), 2)), 0)
+    yield g.near_miss(concat(listed(skew, concat(listed(x, z), 0)), 2), why="the rows are cut elsewhere")
+
+
+@law("joining", numerics="bitwise", examples=_table_examples)
+def concat_of_concats(
+    x: Tensor, y: Tensor, z: Tensor, w: Tensor, a: PyObject, b: PyObject, partner: Tensor
+) -> Iterator[Any]:
+    """Concat_a(Concat_b(x, y), Concat_b(z, w)) = Concat_b(Concat_a(x, z), Concat_a(y, w)), if one is there
+
+    Source: TASO.
+    """
+    left = concat(pair_of(concat(pair_of(x, y), b), concat(pair_of(z, w), b)), a)
+    first, second = concat(pair_of(x, z), a), concat(pair_of(y, w), a)
+    fits = holds(form_a_table, fact(x), fact(y), fact(z), fact(w), a, b)
+    for written in (first, second):
+        yield rewrite(left, concat(pair_of(first, second), b), fits, guard(eq(partner).to(written)))

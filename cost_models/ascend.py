@@ -75,6 +75,8 @@ class Ascend(CostModel):
             }
             # 1-D convolutions run as images of height 1; laws look for chains that stay images.
             | {"lift_conv1d": 1}
+            # The AI CPU does most arithmetic on int64 (see aicpu_rules), an AI core that on int32.
+            | {"narrow_int64": 1}
             # Pixels of one block of channels that L1 holds: rows of an image stay there at full width.
             | {"resident_pixels": int(self.soc.l1_bytes // self.soc.block_bytes)}
         )  # fmt: skip

@@ -28,6 +28,7 @@ from egraph_opt.operators.composites import (
     scores,
     shifted_layer_norm,
 )
+from egraph_opt.operators.scanning import cumsum, resize
 # isort: on
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "concat",
     "conv",
     "conv_transpose",
+    "cumsum",
     "einsum",
     "expand",
     "expand_to",
@@ -71,6 +73,7 @@ __all__ = [
     "reduce",
     "reshape",
     "reshape_to",
+    "resize",
     "rms_norm",
     "scores",
     "shape_of",

@@ -1,0 +1,47 @@
+"""Operators that work along an axis step by step, and Resize."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from egglog import PyObject
+
+from egraph_opt.operators.declaration import Attributes, OnnxForm, TermSpec, lowers, operator
+from egraph_opt.terms import Tensor
+from egraph_opt.types import ABSENT, Fact
+
+if TYPE_CHECKING:
+    from egraph_opt.lowering import NodeReader
+
+
+def _cumsum_form(opset: int, attributes: tuple[Attributes], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    return OnnxForm("CumSum", (0, 1), attributes[0]) if opset >= 11 else None
+
+
+@operator(form=_cumsum_form)
+def cumsum(x: Tensor, axis: Tensor, settings: PyObject) -> Tensor:
+    """Sums of all elements of x up to each one along an axis; `settings`: exclusive and reverse."""
+
+
+@lowers("CumSum")
+def _lower_cumsum(node: NodeReader) -> TermSpec | None:
+    return TermSpec("cumsum", (node.settings(),), (0, 1))
+
+
+def _resize_form(opset: int, attributes: tuple[Attributes], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    """From opset 11 on; absent operands at the end are left out."""
+    given = max(k for k, known in enumerate(facts) if known != ABSENT)
+    return OnnxForm("Resize", tuple(range(given + 1)), attributes[0]) if opset >= 11 else None
+
+
+@operator(form=_resize_form)
+def resize(x: Tensor, roi: Tensor, scales: Tensor, sizes: Tensor, settings: PyObject) -> Tensor:
+    """x at another resolution; `settings`: the attributes of Resize, sorted, defaults filled in."""
+
+
+@lowers("Resize")
+def _lower_resize(node: NodeReader) -> TermSpec | None:
+    if node.opset < 11:
+        return None
+    operands = tuple(k if node.has(k) else None for k in range(4))
+    return TermSpec("resize", (node.settings(),), operands)

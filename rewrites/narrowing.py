@@ -1,0 +1,328 @@
+"""Integers in fewer bits, for targets that compute with int32 and not with int64.
+
+    op(x, y) = Cast_64(op(Cast_32(x), Cast_32(y)))      where int32 has every operand and every result
+    x < y = Cast_32(x) < Cast_32(y)                     where int32 has every operand
+    Cast_32(Cast_64(x)) = x, Gather(x, Cast_64(i)) = Gather(x, i): see `cast`, which joins the pieces
+
+What int32 has is proved by the ranges of `inference.ranges`.  The ruleset `assume` does without the proof.
+Both run for targets that publish the limit `narrow_int64`.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import egglog
+import numpy as np
+from egglog import PyObject, String, eq, i64
+from onnx import TensorProto
+
+from egraph_opt.host import hosted
+from egraph_opt.inference.intervals import multiply, within
+from egraph_opt.inference.ranges import range_of
+from egraph_opt.law import Equal, Example, closure, guard, holds, law, rule
+from egraph_opt.law_testing import Operands, listed
+from egraph_opt.operators import binary, cast, cumsum, reduce, unary, variadic
+from egraph_opt.terms import Tensor, Tensors, cons, fact, facts, limit, nil
+from egraph_opt.types import Fact, Range
+
+INT32, INT64 = TensorProto.INT32, TensorProto.INT64
+_NARROW: Range = (-(2**31), 2**31 - 1)
+
+UNARY = frozenset(("Abs", "BitwiseNot", "Clip", "Neg", "Sign"))
+ARITHMETIC = frozenset(("Add", "Sub", "Mul", "Div", "Mod"))
+COMPARISONS = frozenset(("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"))
+LIMITS = {"narrow_int64": 1}
+
+Fits = Callable[[Fact], bool]
+
+
+def proved(x: Fact) -> bool:
+    """Every element is a number that int32 has."""
+    known = range_of(x)
+    return x.dtype == INT64 and known is not None and within(known, _NARROW)
+
+
+def _assumed(x: Fact) -> bool:
+    """Nothing is known against it: a constant is looked at."""
+    return proved(x) if x.const else x.dtype == INT64
+
+
+def _runs(*facts: Fact) -> bool:
+    """Computed when the model runs: constants are folded anyway."""
+    return not all(f.const for f in facts)
+
+
+# --- conditions: twice, with the proof and without --------------------------------------------------------
+
+
+def _unary_fits(op: str, settings: tuple[tuple[str, Any], ...], x: Fact, y: Fact, fits: Fits) -> bool:
+    bounds = [v for _, v in settings if isinstance(v, int)]
+    return op in UNARY and _runs(x) and fits(x) and fits(y) and all(within((v, v), _NARROW) for v in bounds)
+
+
+def _arithmetic_fits(op: str, x: Fact, y: Fact, z: Fact, fits: Fits) -> bool:
+    """Mod of the least number by -1 is a trap of some processors; its quotient, int32 does not have."""
+    least = (range_of(x) or _NARROW)[0] <= _NARROW[0]
+    return op in ARITHMETIC and _runs(x, y) and all(map(fits, (x, y, z))) and not (op == "Mod" and least)
+
+
+def _comparison_fits(op: str, x: Fact, y: Fact, fits: Fits) -> bool:
+    return op in COMPARISONS and _runs(x, y) and fits(x) and fits(y)
+
+
+def _list_fits(op: str, xs: tuple[Fact, ...], fits: Fits) -> bool:
+    return op in ("Max", "Min") and _runs(*xs) and all(map(fits, xs))
+
+
+def _sum_fits(x: Fact, y: Fact, axes: tuple[int, ...], fits: Fits) -> bool:
+    """Partial sums as well, whatever their order."""
+    if not (_runs(x) and fits(x) and fits(y) and x.shape is not None):
+        return False
+    if fits is _assumed:
+        return True
+    lengths = [x.shape[axis] for axis in axes if axis < len(x.shape)]
+    count = int(np.prod([n if isinstance(n, int) else 2**32 for n in lengths], dtype=object))
+    return within(multiply(range_of(x) or _NARROW, (0, count)), _NARROW)
+
+
+def _reduction_fits(kind: str, axes: tuple[int, ...], x: Fact, y: Fact, fits: Fits) -> bool:
+    if kind == "ReduceSum":
+        return _sum_fits(x, y, axes, fits)
+    return kind in ("ReduceMax", "ReduceMin") and _runs(x) and fits(x)
+
+
+def _cumulated_fits(x: Fact, axis: Fact, y: Fact, fits: Fits) -> bool:
+    if not isinstance(axis.splat, int) or x.rank is None or not -x.rank <= axis.splat < x.rank:
+        return False
+    return _sum_fits(x, y, (axis.splat % x.rank,), fits)
+
+
+@hosted(default=False)
+def unary_fits(op: str, settings: tuple[tuple[str, Any], ...], x: Fact, y: Fact) -> bool:
+    return _unary_fits(op, settings, x, y, proved)
+
+
+@hosted(default=False)
+def arithmetic_fits(op: str, x: Fact, y: Fact, z: Fact) -> bool:
+    return _arithmetic_fits(op, x, y, z, proved)
+
+
+@hosted(default=False)
+def comparison_fits(op: str, x: Fact, y: Fact) -> bool:
+    return _comparison_fits(op, x, y, proved)
+
+
+@hosted(default=False)
+def list_fits(op: str, xs: tuple[Fact, ...]) -> bool:
+    return _list_fits(op, xs, proved)
+
+
+@hosted(default=False)
+def reduction_fits(kind: str, axes: tuple[int, ...], x: Fact, y: Fact) -> bool:
+    return _reduction_fits(kind, axes, x, y, proved)
+
+
+@hosted(default=False)
+def cumulated_fits(x: Fact, axis: Fact, y: Fact) -> bool:
+    return _cumulated_fits(x, axis, y, proved)
+
+
+@hosted(default=False)
+def unary_may_fit(op: str, settings: tuple[tuple[str, Any], ...], x: Fact, y: Fact) -> bool:
+    return _unary_fits(op, settings, x, y, _assumed)
+
+
+@hosted(default=False)
+def arithmetic_may_fit(op: str, x: Fact, y: Fact, z: Fact) -> bool:
+    return _arithmetic_fits(op, x, y, z, _assumed) or (op == "Mod" and _all_assumed(x, y))
+
+
+def _all_assumed(x: Fact, y: Fact) -> bool:
+    return _runs(x, y) and _assumed(x) and _assumed(y)
+
+
+@hosted(default=False)
+def comparison_may_fit(op: str, x: Fact, y: Fact) -> bool:
+    return _comparison_fits(op, x, y, _assumed)
+
+
+@hosted(default=False)
+def list_may_fit(op: str, xs: tuple[Fact, ...]) -> bool:
+    return _list_fits(op, xs, _assumed)
+
+
+@hosted(default=False)
+def reduction_may_fit(kind: str, axes: tuple[int, ...], x: Fact, y: Fact) -> bool:
+    return _reduction_fits(kind, axes, x, y, _assumed)
+
+
+@hosted(default=False)
+def cumulated_may_fit(x: Fact, axis: Fact, y: Fact) -> bool:
+    return _cumulated_fits(x, axis, y, _assumed)
+
+
+# --- the laws ----------------------------------------------------------------------------------------------
+
+
+@egglog.function(egg_fn="all_cast")
+def all_cast(xs: Tensors, to: PyObject) -> Tensors:
+    """A list with a cast around every element."""
+
+
+def casting_lists(x: Tensor, xs: Tensors, ys: Tensors, to: PyObject) -> Iterator[Any]:
+    """The rules that compute `all_cast`."""
+    yield closure(eq(ys).to(all_cast(nil(), to)), then=Equal(ys, nil()))
+    yield closure(eq(ys).to(all_cast(cons(x, xs), to)), then=Equal(ys, cons(cast(x, to), all_cast(xs, to))))
+
+
+def narrow(x: Any) -> Any:
+    return cast(x, PyObject(INT32))
+
+
+def widen(x: Any) -> Any:
+    return cast(x, PyObject(INT64))
+
+
+def _small(g: Operands, *shape: int | str, most: int = 1000) -> Any:
+    """An int64 input whose range is proved."""
+    return unary("Clip", (("max", most), ("min", -most)), g.input(shape, INT64))
+
+
+def _proved_examples(rng: np.random.Generator) -> Iterator[Example]:
+    for op in sorted(ARITHMETIC - {"Div", "Mod"}):
+        g = Operands(rng)
+        yield g.fires(binary(op, _small(g, "N", 3), _small(g, 3)), **LIMITS)
+    g = Operands(rng)
+    x, c = _small(g, "N", 3), g.constant(np.array([7, -3, 11]))
+    for op in ("Div", "Mod"):
+        yield g.fires(binary(op, x, c), **LIMITS)
+    for op in sorted(COMPARISONS):
+        yield g.fires(binary(op, x, c), **LIMITS)
+    yield g.fires(apply("Neg", _small(g, 2)), **LIMITS)
+    yield g.fires(apply("Abs", _small(g, 2, "L")), **LIMITS)
+    yield g.fires(apply("Sign", _small(g)), **LIMITS)
+    yield g.fires(variadic("Max", listed(x, c, x)), **LIMITS)
+    for kind in ("ReduceMax", "ReduceMin", "ReduceSum"):
+        yield g.fires(reduce(kind, x, (1,), 1), **LIMITS)
+    yield g.fires(cumsum(x, g.constant(np.array(1)), (("exclusive", 0), ("reverse", 0))), **LIMITS)
+    big = g.constant(np.array([7, -3, 2**40]))
+    wild = g.input(("N", 3), INT64)
+    yield g.near_miss(binary("Add", wild, c), why="the input may be any number", **LIMITS)
+    yield g.near_miss(binary("Add", x, big), why="an operand is beyond int32", **LIMITS)
+    wide = _small(g, 3, most=2**20)
+    yield g.near_miss(binary("Mul", wide, wide), why="the product is beyond int32", **LIMITS)
+    yield g.near_miss(binary("Less", wild, c), why="the input may be any number", **LIMITS)
+    yield g.near_miss(binary("Add", x, c), why="the target does not ask for it")
+    single = unary("Clip", (("max", 9), ("min", 0)), g.input((3,), INT32))
+    yield g.near_miss(binary("Add", single, single), why="it is narrow", **LIMITS)
+    open_sum = reduce("ReduceSum", _small(g, "N", "L"), (1,), 0)
+    yield g.near_miss(open_sum, why="a sum of who knows how many", **LIMITS)
+
+
+def apply(op: str, x: Any) -> Any:
+    return unary(op, (), x)
+
+
+@law("narrowing", numerics="bitwise", examples=_proved_examples)
+def narrow_arithmetic(
+    op: String,
+    x: Tensor,
+    y: Tensor,
+    z: Tensor,
+    xs: Tensors,
+    ys: Tensors,
+    p: PyObject,
+    k: PyObject,
+    to: PyObject,
+    n: i64,
+) -> Iterator[Any]:
+    """op(x, y) = Cast_64(op(Cast_32(x), Cast_32(y))) where int32 has every operand and every result
+
+    Source: Ascend auto-optimizer, TypeCast.
+    """
+    yield from _statements(
+        *(op, x, y, z, xs, ys, p, k, to, n),
+        (unary_fits, arithmetic_fits, comparison_fits, list_fits, reduction_fits, cumulated_fits),
+    )
+
+
+def _assumed_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, c = g.input(("N", 3), INT64), g.constant(np.array([7, -3, 11]))
+    for op in (*sorted(ARITHMETIC), "Less", "Equal"):
+        yield g.fires(binary(op, x, c), **LIMITS)
+    yield g.fires(variadic("Min", listed(x, c)), **LIMITS)
+    yield g.fires(reduce("ReduceSum", x, (0,), 0), **LIMITS)
+    yield g.near_miss(binary("Add", x, g.constant(np.array(2**40))), why="beyond int32", **LIMITS)
+    yield g.near_miss(binary("Add", x, c), why="the target does not ask for it")
+
+
+@law("assume", numerics="bitwise", examples=_assumed_examples)
+def assume_narrow(
+    op: String,
+    x: Tensor,
+    y: Tensor,
+    z: Tensor,
+    xs: Tensors,
+    ys: Tensors,
+    p: PyObject,
+    k: PyObject,
+    to: PyObject,
+    n: i64,
+) -> Iterator[Any]:
+    """op(x, y) = Cast_64(op(Cast_32(x), Cast_32(y))) where nothing is known against it
+
+    Source: Ascend auto-optimizer, TypeCast.
+    """
+    yield from _statements(
+        *(op, x, y, z, xs, ys, p, k, to, n),
+        (
+            *(unary_may_fit, arithmetic_may_fit, comparison_may_fit),
+            *(list_may_fit, reduction_may_fit, cumulated_may_fit),
+        ),
+    )
+
+
+def _statements(
+    op: Any, x: Any, y: Any, z: Any, xs: Any, ys: Any, p: Any, k: Any, to: Any, n: Any, fit: tuple[Any, ...]
+) -> Iterator[Any]:
+    """The rules of narrowing under conditions of one kind."""
+    on_one, on_two, compared, on_list, reduced, cumulated = fit
+    asked = guard(eq(n).to(limit("narrow_int64")))
+    yield rule(
+        eq(z).to(unary(op, p, x)),
+        *asked,
+        holds(on_one, op, p, fact(x), fact(z)),
+        then=Equal(z, widen(unary(op, p, narrow(x)))),
+    )
+    yield rule(
+        eq(z).to(binary(op, x, y)),
+        *asked,
+        holds(on_two, op, fact(x), fact(y), fact(z)),
+        then=Equal(z, widen(binary(op, narrow(x), narrow(y)))),
+    )
+    yield rule(
+        eq(z).to(binary(op, x, y)),
+        *asked,
+        holds(compared, op, fact(x), fact(y)),
+        then=Equal(z, binary(op, narrow(x), narrow(y))),
+    )
+    yield rule(
+        eq(z).to(variadic(op, xs)),
+        *asked,
+        holds(on_list, op, facts(xs)),
+        then=Equal(z, widen(variadic(op, all_cast(xs, PyObject(INT32))))),
+    )
+    yield from casting_lists(x, xs, ys, to)
+    yield rule(
+        eq(z).to(reduce(op, x, p, k)),
+        *asked,
+        holds(reduced, op, p, fact(x), fact(z)),
+        then=Equal(z, widen(reduce(op, narrow(x), p, k))),
+    )
+    yield rule(
+        eq(z).to(cumsum(x, y, p)),
+        *asked,
+        holds(cumulated, fact(x), fact(y), fact(z)),
+        then=Equal(z, widen(cumsum(narrow(x), y, p))),
+    )

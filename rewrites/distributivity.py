@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq, ne
+from egglog import PyObject, String, eq, i64, ne
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
@@ -21,7 +21,7 @@ from egraph_opt.law import Example, guard, holds, law, let, rewrite
 from egraph_opt.law_testing import INT64, Operands, listed
 from egraph_opt.operators import binary, concat, matmul, unary
 from egraph_opt.rewrites.associativity import varies
-from egraph_opt.terms import Tensor, cons, fact, nil
+from egraph_opt.terms import Tensor, cons, fact, nil, node
 from egraph_opt.types import Fact
 
 
@@ -217,9 +217,20 @@ def _inner_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 @law("distributivity", numerics="reassociates", examples=_inner_examples)
 def inner_concat(
-    x: Tensor, y: Tensor, v: Tensor, w: Tensor, p: PyObject, a: PyObject, b: PyObject, partner: Tensor
+    x: Tensor,
+    y: Tensor,
+    v: Tensor,
+    w: Tensor,
+    p: PyObject,
+    a: PyObject,
+    b: PyObject,
+    partner: Tensor,
+    i: i64,
+    j: i64,
 ) -> Iterator[Any]:
     """A @ B + C @ D = [A, C] @ [B; D], for constant B and D, and back where A @ B or C @ D is written as well
+
+    Only constants of the original are joined: joined ones would join again, without end.
 
     Source: TASO; its sums of two MatMul.
     """
@@ -227,7 +238,8 @@ def inner_concat(
     together = matmul(concat(pair_of(x, y), a), concat(pair_of(v, w), b))
     axes = let(p, joinable, fact(x), fact(y), fact(v), fact(w))
     named = (*let(a, item, p, PyObject(0)), *let(b, item, p, PyObject(1)))
-    worth = guard(holds(are_constant, fact(v), fact(w)), ne(x).to(y), ne(v).to(w))
+    original = (eq(v).to(node(i)), eq(w).to(node(j)), ne(i).to(j))
+    worth = guard(holds(are_constant, fact(v), fact(w)), ne(x).to(y), original)
     yield rewrite(apart, together, axes, named, worth)
     cut = holds(meet, fact(x), fact(y), fact(v), fact(w), a, b)
     for product in (matmul(x, v), matmul(y, w)):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, ne
+from egglog import PyObject, eq, i64, ne
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
@@ -21,7 +21,7 @@ from egraph_opt.operators import ConvWindow, binary, concat, conv, none
 from egraph_opt.rewrites.channels import is_present
 from egraph_opt.rewrites.convolution import PLAIN
 from egraph_opt.rewrites.distributivity import are_constant, pair_of, same_type
-from egraph_opt.terms import Tensor, fact
+from egraph_opt.terms import Tensor, fact, node
 from egraph_opt.types import Fact
 
 RING = ConvWindow((1, 1), (1, 1, 1, 1), (1, 1))
@@ -158,14 +158,26 @@ def _channels_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 @law("convolution_sums", numerics="reassociates", examples=_channels_examples)
 def of_channels(
-    x: Tensor, y: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, u: PyObject, partner: Tensor
+    x: Tensor,
+    y: Tensor,
+    v: Tensor,
+    w: Tensor,
+    b: Tensor,
+    c: Tensor,
+    u: PyObject,
+    partner: Tensor,
+    i: i64,
+    j: i64,
 ) -> Iterator[Any]:
     """Conv(x, V, b) + Conv(y, W, c) = Conv([x, y], [V, W], b + c), and back where Conv(x, V) is written, too
+
+    Only constants of the original are joined: joined ones would join again, without end.
 
     Source: TASO.
     """
     fits = holds(joins_channels, fact(x), fact(y), fact(v), fact(w), u)
-    worth = guard(holds(are_constant, fact(v), fact(w)), ne(x).to(y), ne(v).to(w))
+    original = (eq(v).to(node(i)), eq(w).to(node(j)), ne(i).to(j))
+    worth = guard(holds(are_constant, fact(v), fact(w)), ne(x).to(y), original)
     image, weight = concat(pair_of(x, y), PyObject(1)), concat(pair_of(v, w), PyObject(1))
     for first, second, bias, present in _biases(b, c):
         apart = binary("Add", conv(x, v, first, u), conv(y, w, second, u))

@@ -4,24 +4,24 @@ Conv(x, V, b) + Conv(x, W, c) = Conv(x, V + W, b + c)
 Conv(x, W, b) + Conv(y, W, c) = Conv(x + y, W, b + c)
 Conv(x, V, b) + Conv(y, W, c) = Conv([x, y], [V, W], b + c)      for constant V and W, without groups
 
-From the right to the left where one of the convolutions, without bias, is written as well.
+From the right to the left where both convolutions, without bias, are written as well.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, i64, ne
+from egglog import PyObject, eq, ne, set_
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, guard, holds, law, rewrite
+from egraph_opt.law import Equal, Example, closure, guard, holds, law, rewrite, rule
 from egraph_opt.law_testing import Operands, listed
 from egraph_opt.operators import ConvWindow, binary, concat, conv, none
 from egraph_opt.rewrites.channels import is_present
 from egraph_opt.rewrites.convolution import PLAIN
-from egraph_opt.rewrites.distributivity import are_constant, pair_of, same_type
-from egraph_opt.terms import Tensor, fact, node
+from egraph_opt.rewrites.distributivity import apart_yet, are_constant, joint, pair_of, same_type
+from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import Fact
 
 RING = ConvWindow((1, 1), (1, 1, 1, 1), (1, 1))
@@ -94,30 +94,37 @@ def of_one_weight(x: Tensor, y: Tensor, w: Tensor, b: Tensor, c: Tensor, u: PyOb
 def _apart_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y, v, _ = _operands(g)
-    image, weight = binary("Add", x, y), binary("Add", v, g.input((6, 4, 3, 3)))
+    t = g.input((6, 4, 3, 3))
+    image, weight = binary("Add", x, y), binary("Add", v, t)
     for b in (none(), g.random(6)):
-        yield g.fires(binary("Mul", conv(image, v, b, RING), conv(x, v, none(), RING)))
-        yield g.fires(binary("Mul", conv(x, weight, b, RING), conv(x, v, none(), RING)))
-    yield g.near_miss(conv(image, weight, none(), RING), why="no part of it is there")
-    broad = binary("Add", x, g.input((1, 4, 1, 1)))
-    both = binary("Mul", conv(broad, v, none(), RING), conv(x, v, none(), RING))
-    yield g.near_miss(both, why="the sum broadcasts")
+        parts = binary("Mul", conv(x, v, b, RING), conv(y, v, none(), RING))
+        yield g.fires(binary("Mul", conv(image, v, b, RING), parts))
+        parts = binary("Mul", conv(x, v, b, RING), conv(x, t, none(), RING))
+        yield g.fires(binary("Mul", conv(x, weight, b, RING), parts))
+    one = binary("Mul", conv(image, v, none(), RING), conv(x, v, none(), RING))
+    yield g.near_miss(one, why="one part of it is there only")
+    z = g.input((1, 4, 5, "L"))
+    parts = binary("Mul", conv(x, v, none(), RING), conv(z, v, none(), RING))
+    broad = conv(binary("Add", x, z), v, none(), RING)
+    yield g.near_miss(binary("Mul", broad, parts), why="the sum broadcasts")
 
 
 @law("convolution_sums", numerics="reassociates", examples=_apart_examples)
-def of_a_sum(x: Tensor, y: Tensor, w: Tensor, b: Tensor, u: PyObject, partner: Tensor) -> Iterator[Any]:
-    """Conv(x + y, W, b) = Conv(x, W, b) + Conv(y, W), where Conv(x, W) is written as well; likewise of V + W
+def of_a_sum(
+    x: Tensor, y: Tensor, w: Tensor, b: Tensor, u: PyObject, one: Tensor, other: Tensor
+) -> Iterator[Any]:
+    """Conv(x + y, W, b) = Conv(x, W, b) + Conv(y, W), where both are written as well; likewise of V + W
 
     Source: TASO, distributivity of Conv.
     """
     alike = holds(same_type, fact(x), fact(y))
     total = binary("Add", x, y)
-    for left, first, parts in (
-        (conv(total, w, b, u), conv(x, w, b, u), (conv(x, w, none(), u), conv(y, w, none(), u))),
-        (conv(w, total, b, u), conv(w, x, b, u), (conv(w, x, none(), u), conv(w, y, none(), u))),
+    for left, first, second in (
+        (conv(total, w, b, u), conv(x, w, b, u), conv(y, w, none(), u)),
+        (conv(w, total, b, u), conv(w, x, b, u), conv(w, y, none(), u)),
     ):
-        for part in parts:
-            yield rewrite(left, binary("Add", first, parts[1]), alike, guard(eq(partner).to(part)))
+        written = guard(eq(one).to(first), eq(other).to(second))
+        yield rewrite(left, binary("Add", first, second), alike, written)
 
 
 # --- the channels that go in ----------------------------------------------------------------------------
@@ -134,7 +141,8 @@ def joins_channels(x: Fact, y: Fact, v: Fact, w: Fact, window: ConvWindow) -> bo
         pairs = enumerate(zip(a.shape, b.shape, strict=True))
         if not all(symbolic.known_equal(*pair) for k, pair in pairs if k != 1):
             return False
-    return x.shape is not None and v.shape is not None and symbolic.known_equal(x.shape[1], v.shape[1])
+    couples = ((x.shape, v.shape), (y.shape, w.shape))
+    return all(a is not None and b is not None and symbolic.known_equal(a[1], b[1]) for a, b in couples)
 
 
 def _channels_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -144,9 +152,11 @@ def _channels_examples(rng: np.random.Generator) -> Iterator[Example]:
     for b, c in ((g.random(6), g.random(6)), (none(), g.random(6)), (none(), none())):
         yield g.fires(binary("Add", conv(x, v, b, RING), conv(z, t, c, RING)))
     free = [g.input((6, 4, 3, 3)), g.input((6, 2, 3, 3))]
-    joint = conv(concat(listed(x, z), 1), concat(listed(*free), 1), g.random(6), RING)
-    yield g.fires(binary("Mul", joint, conv(z, free[1], none(), RING)))
-    yield g.near_miss(joint, why="no part of it is there")
+    bias = g.random(6)
+    whole = conv(concat(listed(x, z), 1), concat(listed(*free), 1), bias, RING)
+    parts = conv(x, free[0], bias, RING), conv(z, free[1], none(), RING)
+    yield g.fires(binary("Mul", whole, binary("Mul", *parts)))
+    yield g.near_miss(binary("Mul", whole, parts[0]), why="one part of it is there only")
     varying = [conv(i, s, none(), RING) for i, s in zip((x, z), free, strict=True)]
     yield g.near_miss(binary("Add", *varying), why="the weights are no constants")
     halves = ConvWindow((1, 1), (1, 1, 1, 1), (1, 1), 2)
@@ -158,35 +168,21 @@ def _channels_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 @law("convolution_sums", numerics="reassociates", examples=_channels_examples)
 def of_channels(
-    x: Tensor,
-    y: Tensor,
-    v: Tensor,
-    w: Tensor,
-    b: Tensor,
-    c: Tensor,
-    u: PyObject,
-    partner: Tensor,
-    i: i64,
-    j: i64,
-) -> Iterator[Any]:
-    """Conv(x, V, b) + Conv(y, W, c) = Conv([x, y], [V, W], b + c), and back where Conv(x, V) is written, too
-
-    Only constants of the original are joined: joined ones would join again, without end.
+    x: Tensor, y: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, u: PyObject, one: Tensor,
+    other: Tensor,
+) -> Iterator[Any]:  # fmt: skip
+    """Conv(x, V, b) + Conv(y, W, c) = Conv([x, y], [V, W], b + c), and back where both are written, too
 
     Source: TASO.
     """
+    yield closure(eq(one).to(conv(x, w, b, u)), then=set_(joint(x)).to(0))
     fits = holds(joins_channels, fact(x), fact(y), fact(v), fact(w), u)
-    original = (eq(v).to(node(i)), eq(w).to(node(j)), ne(i).to(j))
-    worth = guard(holds(are_constant, fact(v), fact(w)), ne(x).to(y), original)
+    worth = guard(holds(are_constant, fact(v), fact(w)), ne(x).to(y), ne(v).to(w), *apart_yet(x, y))
     image, weight = concat(pair_of(x, y), PyObject(1)), concat(pair_of(v, w), PyObject(1))
     for first, second, bias, present in _biases(b, c):
-        apart = binary("Add", conv(x, v, first, u), conv(y, w, second, u))
-        yield rewrite(apart, conv(image, weight, bias, u), fits, worth, *present)
-    parts = conv(x, v, none(), u), conv(y, w, none(), u)
-    for part in parts:
-        yield rewrite(
-            conv(image, weight, b, u),
-            binary("Add", conv(x, v, b, u), parts[1]),
-            fits,
-            guard(eq(partner).to(part)),
-        )
+        found = eq(one).to(binary("Add", conv(x, v, first, u), conv(y, w, second, u)))
+        together = Equal(one, conv(image, weight, bias, u))
+        yield rule(found, fits, *worth, *present, then=(together, set_(joint(image)).to(1)))
+    first, second = conv(x, v, b, u), conv(y, w, none(), u)
+    written = guard(eq(one).to(first), eq(other).to(second))
+    yield rewrite(conv(image, weight, b, u), binary("Add", first, second), fits, written)

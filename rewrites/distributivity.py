@@ -5,19 +5,20 @@ A @ B + A @ C = A @ (B + C)
 A @ C + B @ C = (A + B) @ C
 A @ B + C @ D = [A, C] @ [B; D]    for constant B and D
 
-From the right to the left where one of the products is written as well.  `convolution_sums` says the same of
+From the right to the left where both products are written as well.  `convolution_sums` says the same of
 convolutions.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
+import egglog
 import numpy as np
-from egglog import PyObject, String, eq, i64, ne
+from egglog import PyObject, String, eq, i64, ne, set_
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, guard, holds, law, let, rewrite
+from egraph_opt.law import Equal, Example, closure, guard, holds, law, let, rewrite, rule
 from egraph_opt.law_testing import INT64, Operands, listed
 from egraph_opt.operators import binary, concat, matmul, unary
 from egraph_opt.rewrites.associativity import varies
@@ -76,26 +77,25 @@ def _multiply_out_examples(rng: np.random.Generator) -> Iterator[Example]:
     x, y, z = g.input(("N", 3, 4)), g.input((3, 1)), g.input((1, 4))
     for op in ("Add", "Sub"):
         total = binary(op, y, z)
-        yield g.fires(binary("Div", binary("Mul", x, total), binary("Mul", x, y)))
-        yield g.fires(binary("Div", binary("Mul", total, x), binary("Mul", z, x)))
-    yield g.near_miss(binary("Mul", x, binary("Add", y, z)), why="neither product is there")
-    both = binary("Div", binary("Mul", x, binary("Div", y, z)), binary("Mul", x, y))
-    yield g.near_miss(both, why="it is no sum")
+        both = binary("Div", binary("Mul", x, y), binary("Mul", z, x))
+        yield g.fires(binary("Div", binary("Mul", x, total), both))
+        yield g.fires(binary("Div", binary("Mul", total, x), both))
+    one = binary("Div", binary("Mul", x, binary("Add", y, z)), binary("Mul", x, y))
+    yield g.near_miss(one, why="one product is there only")
+    yield g.near_miss(binary("Div", binary("Mul", x, binary("Div", y, z)), both), why="it is no sum")
 
 
 @law("distributivity", numerics="reassociates", examples=_multiply_out_examples)
-def multiply_out(op: String, x: Tensor, y: Tensor, z: Tensor, partner: Tensor) -> Iterator[Any]:
-    """x * (y + z) = x * y + x * z, where one of the products is written as well
+def multiply_out(op: String, x: Tensor, y: Tensor, z: Tensor, one: Tensor, other: Tensor) -> Iterator[Any]:
+    """x * (y + z) = x * y + x * z, where both products are written as well
 
     Source: TASO, distributivity of Mul.
     """
-    first, second = binary("Mul", x, y), binary("Mul", x, z)
-    right = binary(op, first, second)
-    moves = (holds(is_sum, op), ne(x).to(y), ne(x).to(z))
+    right = binary(op, binary("Mul", x, y), binary("Mul", x, z))
     for left in (binary("Mul", x, binary(op, y, z)), binary("Mul", binary(op, y, z), x)):
-        for product in (first, second, binary("Mul", y, x), binary("Mul", z, x)):
-            wanted = guard(eq(partner).to(product), holds(varies, fact(partner)), *moves[1:])
-            yield rewrite(left, right, moves[0], wanted)
+        for first, second in _orders(x, y, z):
+            written = guard(eq(one).to(first), eq(other).to(second), holds(varies, fact(one)))
+            yield rewrite(left, right, holds(is_sum, op), written)
 
 
 # --- products of matrices -------------------------------------------------------------------------------
@@ -147,18 +147,20 @@ def _product_of_sum_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y, w = g.input(("N", 2, 3)), g.input(("N", 2, 3)), g.input((3, 4))
     total = binary("Add", x, y)
-    yield g.fires(binary("Mul", matmul(total, w), matmul(x, w)))
-    yield g.fires(binary("Mul", matmul(total, w), matmul(y, w)))
+    yield g.fires(binary("Mul", matmul(total, w), binary("Mul", matmul(x, w), matmul(y, w))))
     v = g.input((4, 2))
-    yield g.fires(binary("Mul", matmul(v, total), matmul(v, x)))
-    yield g.near_miss(matmul(total, w), why="neither product is there")
-    broad = binary("Add", x, g.input((2, 1)))
-    yield g.near_miss(binary("Mul", matmul(broad, w), matmul(x, w)), why="the sum broadcasts")
+    yield g.fires(binary("Mul", matmul(v, total), binary("Mul", matmul(v, x), matmul(v, y))))
+    yield g.near_miss(binary("Mul", matmul(total, w), matmul(x, w)), why="one product is there only")
+    z = g.input((2, 1))
+    broad = matmul(binary("Add", x, z), w), matmul(z, g.input((1, 4)))
+    yield g.near_miss(
+        binary("Mul", broad[0], binary("Mul", matmul(x, w), broad[1])), why="the sum broadcasts"
+    )
 
 
 @law("distributivity", numerics="reassociates", examples=_product_of_sum_examples)
-def product_of_sum(op: String, x: Tensor, y: Tensor, w: Tensor, partner: Tensor) -> Iterator[Any]:
-    """(A + B) @ C = A @ C + B @ C, where A @ C or B @ C is written as well, likewise C @ (A + B)
+def product_of_sum(op: String, x: Tensor, y: Tensor, w: Tensor, one: Tensor, other: Tensor) -> Iterator[Any]:
+    """(A + B) @ C = A @ C + B @ C, where A @ C and B @ C are written as well, likewise C @ (A + B)
 
     Source: TASO, distributivity of MatMul.
     """
@@ -167,8 +169,8 @@ def product_of_sum(op: String, x: Tensor, y: Tensor, w: Tensor, partner: Tensor)
         (matmul(binary(op, x, y), w), matmul(x, w), matmul(y, w)),
         (matmul(w, binary(op, x, y)), matmul(w, x), matmul(w, y)),
     ):
-        for product in (first, second):
-            yield rewrite(left, binary(op, first, second), condition, guard(eq(partner).to(product)))
+        written = guard(eq(one).to(first), eq(other).to(second))
+        yield rewrite(left, binary(op, first, second), condition, written)
 
 
 @hosted()
@@ -191,6 +193,19 @@ def item(pair: tuple[Any, ...], k: int) -> Any:
     return pair[k]
 
 
+@egglog.function(egg_fn="distributed_joint", merge=lambda old, new: old.max(new))
+def joint(x: Tensor) -> i64:
+    """1 for what a law has joined to make one product of two, else 0.
+
+    It is not joined again: a sum of n products would be one product in as many ways as it has parts.
+    """
+
+
+def apart_yet(x: Any, y: Any) -> tuple[Any, Any]:
+    """The conditions that neither x nor y has been joined by a law."""
+    return eq(joint(x)).to(i64(0)), eq(joint(y)).to(i64(0))
+
+
 @hosted(default=False)
 def are_constant(v: Fact, w: Fact) -> bool:
     return v.const and w.const
@@ -204,46 +219,39 @@ def _inner_examples(rng: np.random.Generator) -> Iterator[Example]:
         binary("Add", matmul(g.input((2, 3)), g.random(3, 1)), matmul(g.input((2, 3)), g.random(3, 1)))
     )
     v, w = g.input((3, 4)), g.input((5, 4))
-    joint = matmul(concat(listed(x, y), 2), concat(listed(v, w), 0))
-    yield g.fires(binary("Mul", joint, matmul(y, w)))
-    yield g.near_miss(joint, why="neither product is there")
+    whole = matmul(concat(listed(x, y), 2), concat(listed(v, w), 0))
+    parts = binary("Mul", matmul(x, v), matmul(y, w))
+    yield g.fires(binary("Mul", whole, parts))
+    yield g.near_miss(binary("Mul", whole, matmul(y, w)), why="one product is there only")
     yield g.near_miss(binary("Add", matmul(x, v), matmul(y, w)), why="the weights are no constants")
     broad = matmul(g.input((2, 5)), g.random(5, 4))
     yield g.near_miss(binary("Add", matmul(x, g.random(3, 4)), broad), why="a sum that broadcasts")
     cut = matmul(concat(listed(x, y), 2), concat(listed(w, v), 0))
-    yield g.near_miss(binary("Mul", cut, matmul(y, w)), why="they are not cut at one place")
+    yield g.near_miss(binary("Mul", cut, parts), why="they are not cut at one place")
     yield g.near_miss(unary("Relu", (), matmul(x, g.random(3, 4))), why="one product")
 
 
 @law("distributivity", numerics="reassociates", examples=_inner_examples)
 def inner_concat(
-    x: Tensor,
-    y: Tensor,
-    v: Tensor,
-    w: Tensor,
-    p: PyObject,
-    a: PyObject,
-    b: PyObject,
-    partner: Tensor,
-    i: i64,
-    j: i64,
-) -> Iterator[Any]:
-    """A @ B + C @ D = [A, C] @ [B; D], for constant B and D, and back where A @ B or C @ D is written as well
-
-    Only constants of the original are joined: joined ones would join again, without end.
+    x: Tensor, y: Tensor, v: Tensor, w: Tensor, p: PyObject, a: PyObject, b: PyObject, one: Tensor,
+    other: Tensor,
+) -> Iterator[Any]:  # fmt: skip
+    """A @ B + C @ D = [A, C] @ [B; D], for constant B and D, and back where A @ B and C @ D are written, too
 
     Source: TASO; its sums of two MatMul.
     """
-    apart = binary("Add", matmul(x, v), matmul(y, w))
-    together = matmul(concat(pair_of(x, y), a), concat(pair_of(v, w), b))
+    yield closure(eq(one).to(matmul(x, v)), then=set_(joint(x)).to(0))
+    first, second = matmul(x, v), matmul(y, w)
+    both = concat(pair_of(x, y), a)
+    together = matmul(both, concat(pair_of(v, w), b))
     axes = let(p, joinable, fact(x), fact(y), fact(v), fact(w))
     named = (*let(a, item, p, PyObject(0)), *let(b, item, p, PyObject(1)))
-    original = (eq(v).to(node(i)), eq(w).to(node(j)), ne(i).to(j))
-    worth = guard(holds(are_constant, fact(v), fact(w)), ne(x).to(y), original)
-    yield rewrite(apart, together, axes, named, worth)
+    worth = guard(holds(are_constant, fact(v), fact(w)), ne(x).to(y), ne(v).to(w), *apart_yet(x, y))
+    found = (eq(one).to(binary("Add", first, second)), *axes, *named, *worth)
+    yield rule(*found, then=(Equal(one, together), set_(joint(both)).to(1)))
     cut = holds(meet, fact(x), fact(y), fact(v), fact(w), a, b)
-    for product in (matmul(x, v), matmul(y, w)):
-        yield rewrite(together, apart, cut, guard(eq(partner).to(product)))
+    written = guard(eq(one).to(first), eq(other).to(second))
+    yield rewrite(together, binary("Add", first, second), cut, written)
 
 
 @hosted(default=False)

@@ -216,8 +216,23 @@ def slice_of_weight(spec: Slices, window: ConvWindow) -> Slices | None:
 
 
 @hosted(default=False)
+def is_ungrouped(window: ConvWindow) -> bool:
+    return window.group == 1
+
+
+@hosted(default=False)
 def is_absent(b: Fact) -> bool:
     return b == ABSENT
+
+
+def asking_convolutions() -> Iterator[Any]:
+    """Convolutions of what is a Slice or a Concat are sliced like it; see `slice_movement.asking_rules`."""
+    yield from asking_rules()
+    x, y, w, b = (egglog.var(name, Tensor) for name in "xywb")
+    u = egglog.var("u", PyObject)
+    convolution = eq(y).to(conv(x, w, b, u))
+    yield closure(convolution, asked(x, BATCH), then=asked(y, BATCH))
+    yield closure(convolution, asked(w, BATCH), holds(is_ungrouped, u), then=asked(y, CHANNELS))
 
 
 def _slice_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -228,6 +243,8 @@ def _slice_examples(rng: np.random.Generator) -> Iterator[Example]:
     weight = concat(terms(w, g.random(4, 2, 3, 3)), 0)
     yield g.fires(slice_(conv(x, weight, none(), RING), ((1, 3, 7, 1),)))
     yield g.fires(slice_(conv(x, weight, g.random(7), RING), ((1, 1, 5, 1),)))
+    behind = conv(conv(concat(terms(y, x), 0), w, none(), RING), g.random(1, 3, 1, 1), none(), PLAIN)
+    yield g.fires(slice_(behind, ((0, 0, 3, 1),)))
     yield g.near_miss(slice_(conv(x, w, none(), RING), ((1, 0, 2, 1),)), why="nothing is to be taken apart")
     yield g.near_miss(slice_(conv(x, weight, none(), RING), ((2, 0, 2, 1),)), why="rows of the image")
     halves = ConvWindow((1, 1), (1, 1, 1, 1), (1, 1), 2)
@@ -243,7 +260,7 @@ def slice_of_convolution(
 
     Source: TASO.
     """
-    yield from asking_rules()
+    yield from asking_convolutions()
     of_batch = (holds(cuts_batch, s), guard(asked(x, BATCH)))
     yield rewrite(slice_(conv(x, w, b, u), s), conv(slice_(x, s), w, b, u), *of_batch)
     of_weight = (*let(t, slice_of_weight, s, u), *guard(asked(w, BATCH)))

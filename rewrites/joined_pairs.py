@@ -3,8 +3,8 @@
 Concat(x op y, z op w) = Concat(x, z) op Concat(y, w)
 Concat_a(Concat_b(x, y), Concat_b(z, w)) = Concat_b(Concat_a(x, z), Concat_a(y, w))
 
-The first from the left to the right for constant y and w, and either way where a part of the other side is
-written as well; so is the second.
+The first from the left to the right for constant y and w; either way where both parts of the other side are
+written as well, and so is the second.
 """
 
 from collections.abc import Iterator
@@ -61,9 +61,8 @@ def _binary_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(joined("Sub", g.random(2, 4), g.random(3, 4)))
     free = g.input(("N", 2, 4)), g.input(("N", 3, 4))
     whole = joined("Mul", *free)
-    yield g.fires(concat(listed(whole, concat(listed(x, z), 1)), 1))
-    yield g.fires(concat(listed(whole, concat(listed(*free), 1)), 1))
-    yield g.near_miss(whole, why="neither part is there")
+    yield g.fires(concat(listed(whole, concat(listed(x, z), 1), concat(listed(*free), 1)), 1))
+    yield g.near_miss(concat(listed(whole, concat(listed(*free), 1)), 1), why="one part is there only")
     yield g.near_miss(joined("Add", g.random(1), g.random(1)), why="they are broadcast along the axis")
     yield g.near_miss(joined("Add", g.random(4), g.random(4)), why="they do not have the axis")
     mixed = concat(listed(binary("Add", x, y), binary("Mul", z, w)), 1)
@@ -74,9 +73,17 @@ def _binary_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 @law("joining", numerics="bitwise", examples=_binary_examples)
 def of_binary(
-    op: String, x: Tensor, y: Tensor, z: Tensor, w: Tensor, a: PyObject, b: PyObject, partner: Tensor
+    op: String,
+    x: Tensor,
+    y: Tensor,
+    z: Tensor,
+    w: Tensor,
+    a: PyObject,
+    b: PyObject,
+    one: Tensor,
+    other: Tensor,
 ) -> Iterator[Any]:
-    """Concat(x op y, z op w) = Concat(x, z) op Concat(y, w), for constant y and w or where one is there
+    """Concat(x op y, z op w) = Concat(x, z) op Concat(y, w), for constant y and w or where both are there
 
     Source: TASO.
     """
@@ -87,35 +94,42 @@ def of_binary(
     yield rewrite(
         left, binary(op, first, second), *axis, guard(holds(are_constant, fact(y), fact(w)), *varies)
     )
-    for written in (first, second):
-        yield rewrite(left, binary(op, first, second), *axis, guard(eq(partner).to(written), *varies))
+    written = guard(eq(one).to(first), eq(other).to(second), *varies)
+    yield rewrite(left, binary(op, first, second), *axis, written)
 
 
 def _apart_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y, z, w = (g.input(("N", k, 4)) for k in (2, 2, 3, 3))
     whole = binary("Mul", concat(listed(x, z), 1), concat(listed(y, w), 1))
-    yield g.fires(concat(listed(whole, binary("Mul", x, y)), 1))
-    yield g.fires(concat(listed(whole, binary("Mul", z, w)), 1))
-    yield g.near_miss(whole, why="neither part is there")
-    yield g.near_miss(concat(listed(whole, binary("Add", x, y)), 1), why="two operators")
+    parts = binary("Mul", x, y), binary("Mul", z, w)
+    yield g.fires(concat(listed(whole, *parts), 1))
+    yield g.near_miss(concat(listed(whole, parts[0]), 1), why="one part is there only")
     crossed = binary("Mul", concat(listed(x, z), 1), concat(listed(w, y), 1))
-    yield g.near_miss(concat(listed(crossed, binary("Mul", x, y)), 1), why="they are not cut at one place")
+    yield g.near_miss(concat(listed(crossed, *parts), 1), why="they are not cut at one place")
 
 
 @law("joining", numerics="bitwise", examples=_apart_examples)
 def binary_of_concats(
-    op: String, x: Tensor, y: Tensor, z: Tensor, w: Tensor, a: PyObject, b: PyObject, partner: Tensor
+    op: String,
+    x: Tensor,
+    y: Tensor,
+    z: Tensor,
+    w: Tensor,
+    a: PyObject,
+    b: PyObject,
+    one: Tensor,
+    other: Tensor,
 ) -> Iterator[Any]:
-    """Concat(x, z) op Concat(y, w) = Concat(x op y, z op w), where x op y or z op w is written as well
+    """Concat(x, z) op Concat(y, w) = Concat(x op y, z op w), where both are written as well
 
     Source: TASO.
     """
     left = binary(op, concat(pair_of(x, z), a), concat(pair_of(y, w), b))
     first, second = binary(op, x, y), binary(op, z, w)
     fits = holds(fit_each_other, a, b, fact(x), fact(y), fact(z), fact(w))
-    for written in (first, second):
-        yield rewrite(left, concat(pair_of(first, second), a), fits, guard(eq(partner).to(written)))
+    written = guard(eq(one).to(first), eq(other).to(second))
+    yield rewrite(left, concat(pair_of(first, second), a), fits, written)
 
 
 # --- two axes -------------------------------------------------------------------------------------------
@@ -133,23 +147,30 @@ def _table_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y, z, w = g.input((2, "N", 3)), g.input((2, "N", 4)), g.input((5, "N", 3)), g.input((5, "N", 4))
     table = concat(listed(concat(listed(x, y), 2), concat(listed(z, w), 2)), 0)
-    yield g.fires(concat(listed(table, concat(listed(x, z), 0)), 2))
-    yield g.fires(concat(listed(table, concat(listed(y, w), 0)), 2))
-    yield g.near_miss(table, why="no column is there")
+    columns = concat(listed(x, z), 0), concat(listed(y, w), 0)
+    yield g.fires(concat(listed(columns[0], table, columns[1]), 2))
+    yield g.near_miss(concat(listed(table, columns[1]), 2), why="one column is there only")
     skew = concat(listed(concat(listed(x, y), 2), concat(listed(w, z), 2)), 0)
-    yield g.near_miss(concat(listed(skew, concat(listed(x, z), 0)), 2), why="the rows are cut elsewhere")
+    yield g.near_miss(concat(listed(columns[0], skew, columns[1]), 2), why="the rows are cut elsewhere")
 
 
 @law("joining", numerics="bitwise", examples=_table_examples)
 def concat_of_concats(
-    x: Tensor, y: Tensor, z: Tensor, w: Tensor, a: PyObject, b: PyObject, partner: Tensor
+    x: Tensor,
+    y: Tensor,
+    z: Tensor,
+    w: Tensor,
+    a: PyObject,
+    b: PyObject,
+    one: Tensor,
+    other: Tensor,
 ) -> Iterator[Any]:
-    """Concat_a(Concat_b(x, y), Concat_b(z, w)) = Concat_b(Concat_a(x, z), Concat_a(y, w)), if one is there
+    """Concat_a(Concat_b(x, y), Concat_b(z, w)) = Concat_b(Concat_a(x, z), Concat_a(y, w)), if both are there
 
     Source: TASO.
     """
     left = concat(pair_of(concat(pair_of(x, y), b), concat(pair_of(z, w), b)), a)
     first, second = concat(pair_of(x, z), a), concat(pair_of(y, w), a)
     fits = holds(form_a_table, fact(x), fact(y), fact(z), fact(w), a, b)
-    for written in (first, second):
-        yield rewrite(left, concat(pair_of(first, second), b), fits, guard(eq(partner).to(written)))
+    written = guard(eq(one).to(first), eq(other).to(second))
+    yield rewrite(left, concat(pair_of(first, second), b), fits, written)

@@ -178,8 +178,38 @@ def slice_of_left(spec: Slices, x: Fact, w: Fact, product: Fact) -> Slices | Non
 
 
 @hosted()
+def axis_from_left(axis: int, x: Fact, w: Fact, product: Fact) -> int | None:
+    """The axis of x @ W that is one of x."""
+    if product.rank is None or x.rank is None:
+        return None
+    place = axis + product.rank - x.rank
+    spec = ((place, 0, 0, 1),)
+    return place if slice_of_left(spec, x, w, product) == ((axis, 0, 0, 1),) else None
+
+
+@hosted()
+def axis_from_right(axis: int, w: Fact, product: Fact) -> int | None:
+    """The axis of x @ W where W is asked for along its columns."""
+    if product.rank is None or w.rank is None or w.rank < 2 or axis != w.rank - 1:
+        return None
+    return product.rank - 1
+
+
+@hosted()
 def only_axis(spec: Slices) -> int:
     return spec[0][0]
+
+
+def asking_products() -> Iterator[Any]:
+    """Products of what is a Slice or a Concat are sliced like it; see `slice_movement.asking_rules`."""
+    yield from asking_rules()
+    x, y, w = (egglog.var(name, Tensor) for name in "xyw")
+    a, b = egglog.var("a", PyObject), egglog.var("b", PyObject)
+    product = eq(y).to(matmul(x, w))
+    of_left = (asked(x, a), let(b, axis_from_left, a, fact(x), fact(w), fact(y)))
+    yield closure(product, *of_left, then=asked(y, b))
+    of_right = (asked(w, a), let(b, axis_from_right, a, fact(w), fact(y)))
+    yield closure(product, *of_right, then=asked(y, b))
 
 
 def _slice_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -203,7 +233,7 @@ def slice_of_product(x: Tensor, w: Tensor, y: Tensor, s: PyObject, t: PyObject, 
 
     Source: TASO.
     """
-    yield from asking_rules()
+    yield from asking_products()
     product = eq(y).to(matmul(x, w))
     columns = let(t, slice_of_right, s, fact(x), fact(w), fact(y))
     wanted = guard(*let(a, only_axis, t), asked(w, a))

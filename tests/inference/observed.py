@@ -10,6 +10,7 @@ from onnx import helper
 
 from egraph_opt import symbolic
 from egraph_opt.inference import constants_of, infer_graph
+from egraph_opt.inference.ranges import range_of
 from egraph_opt.types import Fact
 
 PACKED = frozenset({"INT4", "UINT4", "INT2", "UINT2", "FLOAT4E2M1"})
@@ -81,6 +82,10 @@ def disagreements(fact: Fact, seen: np.ndarray, numbers: dict[str, int]) -> list
         ]
         if not np.allclose(np.array(data, dtype=float), np.array(items, dtype=float), rtol=1e-6, atol=0):
             wrong.append(f"data {fact.data}, seen {items}")
+    known = range_of(fact)
+    if known is not None and seen.size and seen.dtype.kind in "biu":
+        if not known[0] <= int(seen.min()) <= int(seen.max()) <= known[1]:
+            wrong.append(f"range {known}, seen {seen.min()} to {seen.max()}")
     if fact.value is not None and (fact.value != fact.data or seen.ndim > 1):
         wrong.append(f"value {fact.value}, data {fact.data}")
     if fact.splat is not None and seen.size and not (seen == seen.dtype.type(fact.splat)).all():

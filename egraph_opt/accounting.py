@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
+from egraph_opt.composites import find_composites
 from egraph_opt.cost import CostModel
 from egraph_opt.erasing import stood_for
 from egraph_opt.graphs import same_graph
@@ -95,7 +96,15 @@ def report_of(account: Account, region: Region, extracted: Extracted, written: i
         seconds=account.seconds,
         warnings=tuple(account.warnings),
         operators=operators_between(counts, after),
+        composites=_composites(region.walk()),
     )
+
+
+def _composites(regions: Sequence[Region]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for region in regions:
+        found.update(find_composites(region.lowered, region.snapshot))
+    return dict(sorted(found.items()))
 
 
 def _saturation(regions: Sequence[Region]) -> SaturationReport:

@@ -89,6 +89,8 @@ class Report:
         rulesets: what grew the e-graph, the one with the most e-nodes first.
         operators: run-time nodes by operator.
         seconds: by stage, see `STAGES`.
+        composites: functions such as Gelu, LayerNormalization and Attention that the model was found to
+            compute, spelled out or not: how many of each.
     """
 
     status: str
@@ -102,6 +104,7 @@ class Report:
     seconds: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     operators: Mapping[str, OperatorCount] = field(default_factory=dict)
+    composites: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON has it: dicts, lists, strings and finite numbers; NaN and infinity are None."""

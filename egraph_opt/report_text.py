@@ -70,6 +70,9 @@ def _figures(report: Report) -> Table:
         )
     grown = f"{saturation.classes:,} classes, {saturation.rounds} rounds, stop: {saturation.stop}"
     table.add_row("e-nodes", "", _number(saturation.nodes), "", grown)
+    if report.composites:
+        found = ", ".join(f"{name} {count}" for name, count in report.composites.items())
+        table.add_row("composites", "", _number(sum(report.composites.values())), "", Text(found))
     error = (
         f"largest error {check.max_abs_error:.3g}"
         if check.status in ("passed", "approximate", "failed")

@@ -12,8 +12,8 @@ from .call import Call, ContradictionError, formula, normal_axes, normal_axis
 from .numbers import Array, array, with_data
 from .views import axis_of, moved
 
-FAR = 2**31 - 1
-"""No dim is as long: a bound at or beyond it means "to the end"."""
+FAR = 10**9
+"""No dim is as long: a bound at or beyond it means "to the end"; jax2tf writes this one."""
 
 
 def clamped(bound: Dim, dim: Dim, low: Dim, high: Dim) -> Dim:

@@ -24,7 +24,7 @@ def normal_slice(dim: Dim, start: int, end: int, step: int) -> tuple[int, int | 
     With a known dim both bounds lie within it.  Otherwise a start of 0 or more, or a negative one (from the
     end), and an end likewise or None (to the end).  Downwards (negative step) an end of None is the front.
     """
-    huge = 2**31 - 1
+    huge = 10**9  # as in `inference.slicing`
     if isinstance(dim, int):
         start, end = (v + dim if v < 0 else v for v in (start, end))
         if step > 0:

@@ -71,11 +71,11 @@ REDUCTIONS = {
 
 COMPOSITES = {
     "BatchNormalization": 2, "Celu": 4, "DequantizeLinear": 2, "DynamicQuantizeLinear": 5, "Elu": 3,
-    "Gelu": 5, "GroupNormalization": 8, "HardSigmoid": 4, "HardSwish": 5, "InstanceNormalization": 8,
+    "GroupNormalization": 8, "HardSigmoid": 4, "HardSwish": 5, "InstanceNormalization": 8,
     "LayerNormalization": 8, "LeakyRelu": 2, "LogSoftmax": 5, "LpNormalization": 3,
-    "MeanVarianceNormalization": 6, "Mish": 5, "PRelu": 2, "QuantizeLinear": 2, "RMSNormalization": 4,
-    "RotaryEmbedding": 3, "Selu": 4, "Shrink": 2, "Softmax": 5, "Softplus": 3, "Softsign": 3, "SwiGLU": 3,
-    "Swish": 2, "GridSample": 8, "RoiAlign": 8, "AffineGrid": 6,
+    "MeanVarianceNormalization": 6, "Mish": 5, "PRelu": 2, "QuantizeLinear": 2, "RotaryEmbedding": 3,
+    "Selu": 4, "Shrink": 2, "Softmax": 5, "Softplus": 3, "Softsign": 3, "SwiGLU": 3, "GridSample": 8,
+    "RoiAlign": 8, "AffineGrid": 6,
 }  # fmt: skip
 """Operations for each element of the first output, as their expansion into simpler operators counts."""
 
@@ -198,7 +198,23 @@ def _attention(node: NodeView) -> float:
     heads = q[1] if len(q) == 4 else node.integer("q_num_heads", 1)
     width = q[-1] + v[-1] if len(q) == 4 else q[-1] + v[-1] * heads // max(node.integer("kv_num_heads", 1), 1)
     pairs = q[0] * q[-2] * k[-2]
-    return pairs * (2 * width * (heads if len(q) == 4 else 1) + 5 * heads)
+    scaled, masked = node.attributes.get("scale") != 1.0, node.input(3) is not None
+    return pairs * (2 * width * (heads if len(q) == 4 else 1) + (5 + scaled + masked) * heads)
+
+
+def _gelu(node: NodeView) -> float:
+    return (8 if node.text("approximate", "none") == "tanh" else 5) * elements(node.output())
+
+
+def _swish(node: NodeView) -> float:
+    return (2 if node.attributes.get("alpha", 1.0) == 1.0 else 3) * elements(node.output())
+
+
+def _root_mean_square(node: NodeView) -> float:
+    """Square, mean, scale twice; epsilon, root and its inverse once for what is normalised together."""
+    shape = dims(node.output())
+    rows = product(shape[: node.integer("axis", -1) % len(shape)]) if shape else 1
+    return 4 * elements(node.output()) + 3 * rows
 
 
 def _einsum(node: NodeView) -> float:
@@ -263,6 +279,7 @@ _COUNTERS: dict[str, Callable[[NodeView], float]] = {
     "Det": _determinant,
     "Einsum": _einsum,
     "GRU": _recurrent,
+    "Gelu": _gelu,
     "Gemm": _gemm,
     "LRN": _response_normalization,
     "LSTM": _recurrent,
@@ -270,9 +287,11 @@ _COUNTERS: dict[str, Callable[[NodeView], float]] = {
     "MatMulInteger": _matmul,
     "QLinearConv": _convolution(3, 8),
     "QLinearMatMul": _matmul,
+    "RMSNormalization": _root_mean_square,
     "RNN": _recurrent,
     "Resize": _resize,
     "STFT": _fourier,
+    "Swish": _swish,
     "TopK": _sorting,
     "Upsample": _resize,
     **dict.fromkeys(POOLS, _pool),

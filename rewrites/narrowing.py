@@ -21,7 +21,7 @@ from egraph_opt.inference.intervals import multiply, within
 from egraph_opt.inference.ranges import range_of
 from egraph_opt.law import Equal, Example, closure, guard, holds, law, rule
 from egraph_opt.law_testing import Operands, listed
-from egraph_opt.operators import binary, cast, cumsum, reduce, unary, variadic
+from egraph_opt.operators import binary, cast, concat, cumsum, reduce, unary, variadic, where
 from egraph_opt.terms import Tensor, Tensors, cons, fact, facts, limit, nil
 from egraph_opt.types import Fact, Range
 
@@ -71,7 +71,8 @@ def _comparison_fits(op: str, x: Fact, y: Fact, fits: Fits) -> bool:
 
 
 def _list_fits(op: str, xs: tuple[Fact, ...], fits: Fits) -> bool:
-    return op in ("Max", "Min") and _runs(*xs) and all(map(fits, xs))
+    """Of the operands of Max, Min and Concat."""
+    return op in ("Concat", "Max", "Min") and _runs(*xs) and all(map(fits, xs))
 
 
 def _sum_fits(x: Fact, y: Fact, axes: tuple[int, ...], fits: Fits) -> bool:
@@ -83,6 +84,10 @@ def _sum_fits(x: Fact, y: Fact, axes: tuple[int, ...], fits: Fits) -> bool:
     lengths = [x.shape[axis] for axis in axes if axis < len(x.shape)]
     count = int(np.prod([n if isinstance(n, int) else 2**32 for n in lengths], dtype=object))
     return within(multiply(range_of(x) or _NARROW, (0, count)), _NARROW)
+
+
+def _choice_fits(x: Fact, y: Fact, fits: Fits) -> bool:
+    return _runs(x, y) and fits(x) and fits(y)
 
 
 def _reduction_fits(kind: str, axes: tuple[int, ...], x: Fact, y: Fact, fits: Fits) -> bool:
@@ -118,6 +123,11 @@ def list_fits(op: str, xs: tuple[Fact, ...]) -> bool:
 
 
 @hosted(default=False)
+def choice_fits(x: Fact, y: Fact) -> bool:
+    return _choice_fits(x, y, proved)
+
+
+@hosted(default=False)
 def reduction_fits(kind: str, axes: tuple[int, ...], x: Fact, y: Fact) -> bool:
     return _reduction_fits(kind, axes, x, y, proved)
 
@@ -149,6 +159,11 @@ def comparison_may_fit(op: str, x: Fact, y: Fact) -> bool:
 @hosted(default=False)
 def list_may_fit(op: str, xs: tuple[Fact, ...]) -> bool:
     return _list_fits(op, xs, _assumed)
+
+
+@hosted(default=False)
+def choice_may_fit(x: Fact, y: Fact) -> bool:
+    return _choice_fits(x, y, _assumed)
 
 
 @hosted(default=False)
@@ -202,6 +217,8 @@ def _proved_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(apply("Abs", _small(g, 2, "L")), **LIMITS)
     yield g.fires(apply("Sign", _small(g)), **LIMITS)
     yield g.fires(variadic("Max", listed(x, c, x)), **LIMITS)
+    yield g.fires(concat(listed(x, g.constant(np.array([[7, -3, 11]]))), 0), **LIMITS)
+    yield g.fires(where(g.input((3,), TensorProto.BOOL), x, c), **LIMITS)
     for kind in ("ReduceMax", "ReduceMin", "ReduceSum"):
         yield g.fires(reduce(kind, x, (1,), 1), **LIMITS)
     yield g.fires(cumsum(x, g.constant(np.array(1)), (("exclusive", 0), ("reverse", 0))), **LIMITS)
@@ -228,6 +245,7 @@ def narrow_arithmetic(
     op: String,
     x: Tensor,
     y: Tensor,
+    c: Tensor,
     z: Tensor,
     xs: Tensors,
     ys: Tensors,
@@ -241,8 +259,11 @@ def narrow_arithmetic(
     Source: Ascend auto-optimizer, TypeCast.
     """
     yield from _statements(
-        *(op, x, y, z, xs, ys, p, k, to, n),
-        (unary_fits, arithmetic_fits, comparison_fits, list_fits, reduction_fits, cumulated_fits),
+        *(op, x, y, c, z, xs, ys, p, k, to, n),
+        (
+            *(unary_fits, arithmetic_fits, comparison_fits, list_fits, choice_fits),
+            *(reduction_fits, cumulated_fits),
+        ),
     )
 
 
@@ -262,6 +283,7 @@ def assume_narrow(
     op: String,
     x: Tensor,
     y: Tensor,
+    c: Tensor,
     z: Tensor,
     xs: Tensors,
     ys: Tensors,
@@ -275,19 +297,30 @@ def assume_narrow(
     Source: Ascend auto-optimizer, TypeCast.
     """
     yield from _statements(
-        *(op, x, y, z, xs, ys, p, k, to, n),
+        *(op, x, y, c, z, xs, ys, p, k, to, n),
         (
-            *(unary_may_fit, arithmetic_may_fit, comparison_may_fit),
-            *(list_may_fit, reduction_may_fit, cumulated_may_fit),
+            *(unary_may_fit, arithmetic_may_fit, comparison_may_fit, list_may_fit, choice_may_fit),
+            *(reduction_may_fit, cumulated_may_fit),
         ),
     )
 
 
 def _statements(
-    op: Any, x: Any, y: Any, z: Any, xs: Any, ys: Any, p: Any, k: Any, to: Any, n: Any, fit: tuple[Any, ...]
+    op: Any,
+    x: Any,
+    y: Any,
+    c: Any,
+    z: Any,
+    xs: Any,
+    ys: Any,
+    p: Any,
+    k: Any,
+    to: Any,
+    n: Any,
+    fit: tuple[Any, ...],
 ) -> Iterator[Any]:
     """The rules of narrowing under conditions of one kind."""
-    on_one, on_two, compared, on_list, reduced, cumulated = fit
+    on_one, on_two, compared, on_list, chosen, reduced, cumulated = fit
     asked = guard(eq(n).to(limit("narrow_int64")))
     yield rule(
         eq(z).to(unary(op, p, x)),
@@ -312,6 +345,18 @@ def _statements(
         *asked,
         holds(on_list, op, facts(xs)),
         then=Equal(z, widen(variadic(op, all_cast(xs, PyObject(INT32))))),
+    )
+    yield rule(
+        eq(z).to(concat(xs, p)),
+        *asked,
+        holds(on_list, String("Concat"), facts(xs)),
+        then=Equal(z, widen(concat(all_cast(xs, PyObject(INT32)), p))),
+    )
+    yield rule(
+        eq(z).to(where(c, x, y)),
+        *asked,
+        holds(chosen, fact(x), fact(y)),
+        then=Equal(z, widen(where(c, narrow(x), narrow(y)))),
     )
     yield from casting_lists(x, xs, ys, to)
     yield rule(

@@ -79,7 +79,10 @@ def test_spelling_gelu_out_changes_no_count() -> None:
 def test_attention_counts_both_products_and_the_softmax() -> None:
     q, k, v = f32(1, 2, 5, 8), f32(1, 2, 7, 8), f32(1, 2, 7, 16)
     four = counting.flops(node("Attention", [q, k, v], f32(1, 2, 5, 16)))
-    assert four == 2 * 5 * 7 * (2 * 8 + 2 * 16 + 5)
+    assert four == 2 * 5 * 7 * (2 * 8 + 2 * 16 + 5 + 1)
+    plain = counting.flops(node("Attention", [q, k, v], f32(1, 2, 5, 16), scale=1.0))
+    masked = counting.flops(node("Attention", [q, k, v, f32(5, 7)], f32(1, 2, 5, 16), scale=1.0))
+    assert (four - plain, masked - plain) == (2 * 5 * 7, 2 * 5 * 7)
     q, k, v = f32(1, 5, 16), f32(1, 7, 16), f32(1, 7, 32)
     heads = {"q_num_heads": 2, "kv_num_heads": 2}
     assert counting.flops(node("Attention", [q, k, v], f32(1, 5, 32), **heads)) == four

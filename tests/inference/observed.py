@@ -83,9 +83,9 @@ def disagreements(fact: Fact, seen: np.ndarray, numbers: dict[str, int]) -> list
         if not np.allclose(np.array(data, dtype=float), np.array(items, dtype=float), rtol=1e-6, atol=0):
             wrong.append(f"data {fact.data}, seen {items}")
     known = range_of(fact)
-    if known is not None and seen.size and seen.dtype.kind in "biu":
-        if not known[0] <= int(seen.min()) <= int(seen.max()) <= known[1]:
-            wrong.append(f"range {known}, seen {seen.min()} to {seen.max()}")
+    ends = (int(seen.min()), int(seen.max())) if seen.size and seen.dtype.kind in "biu" else None
+    if known is not None and ends is not None and not known[0] <= ends[0] <= ends[1] <= known[1]:
+        wrong.append(f"range {known}, seen {ends}")
     if fact.value is not None and (fact.value != fact.data or seen.ndim > 1):
         wrong.append(f"value {fact.value}, data {fact.data}")
     if fact.splat is not None and seen.size and not (seen == seen.dtype.type(fact.splat)).all():

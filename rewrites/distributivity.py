@@ -22,7 +22,7 @@ from egraph_opt.law import Equal, Example, closure, guard, holds, law, let, rewr
 from egraph_opt.law_testing import INT64, Operands, listed
 from egraph_opt.operators import binary, concat, matmul, unary
 from egraph_opt.rewrites.associativity import varies
-from egraph_opt.terms import Tensor, cons, fact, nil, node
+from egraph_opt.terms import Tensor, cons, fact, nil
 from egraph_opt.types import Fact
 
 

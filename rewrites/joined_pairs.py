@@ -10,12 +10,13 @@ written as well, and so is the second.
 from collections.abc import Iterator
 from typing import Any
 
+import egglog
 import numpy as np
-from egglog import PyObject, String, eq, ne
+from egglog import PyObject, String, eq, ne, set_
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, guard, holds, law, let, rewrite
+from egraph_opt.law import Equal, Example, closure, guard, holds, law, let, rewrite, rule
 from egraph_opt.law_testing import Operands, listed
 from egraph_opt.operators import binary, concat
 from egraph_opt.rewrites.distributivity import are_constant, pair_of
@@ -135,6 +136,11 @@ def binary_of_concats(
 # --- two axes -------------------------------------------------------------------------------------------
 
 
+@egglog.function(egg_fn="joined_pair", merge=lambda old, new: old)
+def joined(x: Tensor, y: Tensor, axis: PyObject) -> Tensor:
+    """The concatenation of two: a table, since to match lists within lists is to try all pairs of them."""
+
+
 @hosted(default=False)
 def form_a_table(x: Fact, y: Fact, z: Fact, w: Fact, outer: int, inner: int) -> bool:
     """x and y above z and w, all cut at the same places, along two axes."""
@@ -160,6 +166,9 @@ def concat_of_concats(
     y: Tensor,
     z: Tensor,
     w: Tensor,
+    p: Tensor,
+    q: Tensor,
+    t: Tensor,
     a: PyObject,
     b: PyObject,
     one: Tensor,
@@ -169,8 +178,9 @@ def concat_of_concats(
 
     Source: TASO.
     """
-    left = concat(pair_of(concat(pair_of(x, y), b), concat(pair_of(z, w), b)), a)
-    first, second = concat(pair_of(x, z), a), concat(pair_of(y, w), a)
+    yield closure(eq(t).to(concat(pair_of(x, y), a)), then=set_(joined(x, y, a)).to(t))
+    rows = eq(p).to(joined(x, y, b)), eq(q).to(joined(z, w, b)), eq(t).to(joined(p, q, a))
     fits = holds(form_a_table, fact(x), fact(y), fact(z), fact(w), a, b)
-    written = guard(eq(one).to(first), eq(other).to(second))
-    yield rewrite(left, concat(pair_of(first, second), b), fits, written)
+    written = guard(eq(one).to(joined(x, z, a)), eq(other).to(joined(y, w, a)))
+    columns = concat(pair_of(concat(pair_of(x, z), a), concat(pair_of(y, w), a)), b)
+    yield rule(*rows, fits, *written, then=Equal(t, columns))

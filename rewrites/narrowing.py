@@ -8,7 +8,8 @@ What int32 has is proved by the ranges of `inference.ranges`.  The ruleset `assu
 Both run for targets that publish the limit `narrow_int64`.
 """
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import egglog
@@ -33,147 +34,71 @@ ARITHMETIC = frozenset(("Add", "Sub", "Mul", "Div", "Mod"))
 COMPARISONS = frozenset(("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"))
 LIMITS = {"narrow_int64": 1}
 
-Fits = Callable[[Fact], bool]
 
-
-def proved(x: Fact) -> bool:
+def _proved(x: Fact) -> bool:
     """Every element is a number that int32 has."""
     known = range_of(x)
     return x.dtype == INT64 and known is not None and within(known, _NARROW)
 
 
-def _assumed(x: Fact) -> bool:
-    """Nothing is known against it: a constant is looked at."""
-    return proved(x) if x.const else x.dtype == INT64
+def _fit(by_proof: bool, *facts: Fact) -> bool:
+    """Int64 all, computed when the model runs, in int32 by proof; or, but for constants, by assumption."""
+    fits = (_proved(x) if by_proof or x.const else x.dtype == INT64 for x in facts)
+    return all(fits) and not all(x.const for x in facts)
 
 
-def _runs(*facts: Fact) -> bool:
-    """Computed when the model runs: constants are folded anyway."""
-    return not all(f.const for f in facts)
-
-
-# --- conditions: twice, with the proof and without --------------------------------------------------------
-
-
-def _unary_fits(op: str, settings: tuple[tuple[str, Any], ...], x: Fact, y: Fact, fits: Fits) -> bool:
+@hosted(default=False)
+def unary_fits(by_proof: bool, op: str, settings: tuple[tuple[str, Any], ...], x: Fact, y: Fact) -> bool:
     bounds = [v for _, v in settings if isinstance(v, int)]
-    return op in UNARY and _runs(x) and fits(x) and fits(y) and all(within((v, v), _NARROW) for v in bounds)
+    return op in UNARY and _fit(by_proof, x, y) and all(within((v, v), _NARROW) for v in bounds)
 
 
-def _arithmetic_fits(op: str, x: Fact, y: Fact, z: Fact, fits: Fits) -> bool:
-    """Mod of the least number by -1 is a trap of some processors; its quotient, int32 does not have."""
-    least = (range_of(x) or _NARROW)[0] <= _NARROW[0]
-    return op in ARITHMETIC and _runs(x, y) and all(map(fits, (x, y, z))) and not (op == "Mod" and least)
+@hosted(default=False)
+def arithmetic_fits(by_proof: bool, op: str, x: Fact, y: Fact, z: Fact) -> bool:
+    """The least number of int32 modulo -1 is a trap of some processors; the quotient, int32 does not have."""
+    traps = op == "Mod" and by_proof and (range_of(x) or _NARROW)[0] <= _NARROW[0]
+    return op in ARITHMETIC and _fit(by_proof, x, y) and _fit(by_proof, z) and not traps
 
 
-def _comparison_fits(op: str, x: Fact, y: Fact, fits: Fits) -> bool:
-    return op in COMPARISONS and _runs(x, y) and fits(x) and fits(y)
+@hosted(default=False)
+def comparison_fits(by_proof: bool, op: str, x: Fact, y: Fact) -> bool:
+    return op in COMPARISONS and _fit(by_proof, x, y)
 
 
-def _list_fits(op: str, xs: tuple[Fact, ...], fits: Fits) -> bool:
+@hosted(default=False)
+def list_fits(by_proof: bool, op: str, xs: tuple[Fact, ...]) -> bool:
     """Of the operands of Max, Min and Concat."""
-    return op in ("Concat", "Max", "Min") and _runs(*xs) and all(map(fits, xs))
+    return op in ("Concat", "Max", "Min") and _fit(by_proof, *xs)
 
 
-def _sum_fits(x: Fact, y: Fact, axes: tuple[int, ...], fits: Fits) -> bool:
+@hosted(default=False)
+def choice_fits(by_proof: bool, x: Fact, y: Fact) -> bool:
+    return _fit(by_proof, x, y)
+
+
+def _sum_fits(by_proof: bool, x: Fact, y: Fact, axes: tuple[int, ...]) -> bool:
     """Partial sums as well, whatever their order."""
-    if not (_runs(x) and fits(x) and fits(y) and x.shape is not None):
+    if not _fit(by_proof, x, y) or x.shape is None:
         return False
-    if fits is _assumed:
-        return True
     lengths = [x.shape[axis] for axis in axes if axis < len(x.shape)]
-    count = int(np.prod([n if isinstance(n, int) else 2**32 for n in lengths], dtype=object))
+    if not by_proof:
+        return True
+    count = math.prod(n if isinstance(n, int) else 2**32 for n in lengths)
     return within(multiply(range_of(x) or _NARROW, (0, count)), _NARROW)
 
 
-def _choice_fits(x: Fact, y: Fact, fits: Fits) -> bool:
-    return _runs(x, y) and fits(x) and fits(y)
-
-
-def _reduction_fits(kind: str, axes: tuple[int, ...], x: Fact, y: Fact, fits: Fits) -> bool:
+@hosted(default=False)
+def reduction_fits(by_proof: bool, kind: str, axes: tuple[int, ...], x: Fact, y: Fact) -> bool:
     if kind == "ReduceSum":
-        return _sum_fits(x, y, axes, fits)
-    return kind in ("ReduceMax", "ReduceMin") and _runs(x) and fits(x)
+        return _sum_fits(by_proof, x, y, axes)
+    return kind in ("ReduceMax", "ReduceMin") and _fit(by_proof, x)
 
 
-def _cumulated_fits(x: Fact, axis: Fact, y: Fact, fits: Fits) -> bool:
+@hosted(default=False)
+def cumulated_fits(by_proof: bool, x: Fact, axis: Fact, y: Fact) -> bool:
     if not isinstance(axis.splat, int) or x.rank is None or not -x.rank <= axis.splat < x.rank:
         return False
-    return _sum_fits(x, y, (axis.splat % x.rank,), fits)
-
-
-@hosted(default=False)
-def unary_fits(op: str, settings: tuple[tuple[str, Any], ...], x: Fact, y: Fact) -> bool:
-    return _unary_fits(op, settings, x, y, proved)
-
-
-@hosted(default=False)
-def arithmetic_fits(op: str, x: Fact, y: Fact, z: Fact) -> bool:
-    return _arithmetic_fits(op, x, y, z, proved)
-
-
-@hosted(default=False)
-def comparison_fits(op: str, x: Fact, y: Fact) -> bool:
-    return _comparison_fits(op, x, y, proved)
-
-
-@hosted(default=False)
-def list_fits(op: str, xs: tuple[Fact, ...]) -> bool:
-    return _list_fits(op, xs, proved)
-
-
-@hosted(default=False)
-def choice_fits(x: Fact, y: Fact) -> bool:
-    return _choice_fits(x, y, proved)
-
-
-@hosted(default=False)
-def reduction_fits(kind: str, axes: tuple[int, ...], x: Fact, y: Fact) -> bool:
-    return _reduction_fits(kind, axes, x, y, proved)
-
-
-@hosted(default=False)
-def cumulated_fits(x: Fact, axis: Fact, y: Fact) -> bool:
-    return _cumulated_fits(x, axis, y, proved)
-
-
-@hosted(default=False)
-def unary_may_fit(op: str, settings: tuple[tuple[str, Any], ...], x: Fact, y: Fact) -> bool:
-    return _unary_fits(op, settings, x, y, _assumed)
-
-
-@hosted(default=False)
-def arithmetic_may_fit(op: str, x: Fact, y: Fact, z: Fact) -> bool:
-    return _arithmetic_fits(op, x, y, z, _assumed) or (op == "Mod" and _all_assumed(x, y))
-
-
-def _all_assumed(x: Fact, y: Fact) -> bool:
-    return _runs(x, y) and _assumed(x) and _assumed(y)
-
-
-@hosted(default=False)
-def comparison_may_fit(op: str, x: Fact, y: Fact) -> bool:
-    return _comparison_fits(op, x, y, _assumed)
-
-
-@hosted(default=False)
-def list_may_fit(op: str, xs: tuple[Fact, ...]) -> bool:
-    return _list_fits(op, xs, _assumed)
-
-
-@hosted(default=False)
-def choice_may_fit(x: Fact, y: Fact) -> bool:
-    return _choice_fits(x, y, _assumed)
-
-
-@hosted(default=False)
-def reduction_may_fit(kind: str, axes: tuple[int, ...], x: Fact, y: Fact) -> bool:
-    return _reduction_fits(kind, axes, x, y, _assumed)
-
-
-@hosted(default=False)
-def cumulated_may_fit(x: Fact, axis: Fact, y: Fact) -> bool:
-    return _cumulated_fits(x, axis, y, _assumed)
+    return _sum_fits(by_proof, x, y, (axis.splat % x.rank,))
 
 
 # --- the laws ----------------------------------------------------------------------------------------------
@@ -258,13 +183,7 @@ def narrow_arithmetic(
 
     Source: Ascend auto-optimizer, TypeCast.
     """
-    yield from _statements(
-        *(op, x, y, c, z, xs, ys, p, k, to, n),
-        (
-            *(unary_fits, arithmetic_fits, comparison_fits, list_fits, choice_fits),
-            *(reduction_fits, cumulated_fits),
-        ),
-    )
+    yield from _statements(op, x, y, c, z, xs, ys, p, k, to, n, PyObject(True))
 
 
 def _assumed_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -296,13 +215,7 @@ def assume_narrow(
 
     Source: Ascend auto-optimizer, TypeCast.
     """
-    yield from _statements(
-        *(op, x, y, c, z, xs, ys, p, k, to, n),
-        (
-            *(unary_may_fit, arithmetic_may_fit, comparison_may_fit, list_may_fit, choice_may_fit),
-            *(reduction_may_fit, cumulated_may_fit),
-        ),
-    )
+    yield from _statements(op, x, y, c, z, xs, ys, p, k, to, n, PyObject(False))
 
 
 def _statements(
@@ -317,57 +230,56 @@ def _statements(
     k: Any,
     to: Any,
     n: Any,
-    fit: tuple[Any, ...],
+    by_proof: Any,
 ) -> Iterator[Any]:
-    """The rules of narrowing under conditions of one kind."""
-    on_one, on_two, compared, on_list, chosen, reduced, cumulated = fit
+    """The rules of narrowing, by proof or by assumption."""
     asked = guard(eq(n).to(limit("narrow_int64")))
     yield rule(
         eq(z).to(unary(op, p, x)),
         *asked,
-        holds(on_one, op, p, fact(x), fact(z)),
+        holds(unary_fits, by_proof, op, p, fact(x), fact(z)),
         then=Equal(z, widen(unary(op, p, narrow(x)))),
     )
     yield rule(
         eq(z).to(binary(op, x, y)),
         *asked,
-        holds(on_two, op, fact(x), fact(y), fact(z)),
+        holds(arithmetic_fits, by_proof, op, fact(x), fact(y), fact(z)),
         then=Equal(z, widen(binary(op, narrow(x), narrow(y)))),
     )
     yield rule(
         eq(z).to(binary(op, x, y)),
         *asked,
-        holds(compared, op, fact(x), fact(y)),
+        holds(comparison_fits, by_proof, op, fact(x), fact(y)),
         then=Equal(z, binary(op, narrow(x), narrow(y))),
     )
     yield rule(
         eq(z).to(variadic(op, xs)),
         *asked,
-        holds(on_list, op, facts(xs)),
+        holds(list_fits, by_proof, op, facts(xs)),
         then=Equal(z, widen(variadic(op, all_cast(xs, PyObject(INT32))))),
     )
     yield rule(
         eq(z).to(concat(xs, p)),
         *asked,
-        holds(on_list, String("Concat"), facts(xs)),
+        holds(list_fits, by_proof, String("Concat"), facts(xs)),
         then=Equal(z, widen(concat(all_cast(xs, PyObject(INT32)), p))),
     )
     yield rule(
         eq(z).to(where(c, x, y)),
         *asked,
-        holds(chosen, fact(x), fact(y)),
+        holds(choice_fits, by_proof, fact(x), fact(y)),
         then=Equal(z, widen(where(c, narrow(x), narrow(y)))),
     )
     yield from casting_lists(x, xs, ys, to)
     yield rule(
         eq(z).to(reduce(op, x, p, k)),
         *asked,
-        holds(reduced, op, p, fact(x), fact(z)),
+        holds(reduction_fits, by_proof, op, p, fact(x), fact(z)),
         then=Equal(z, widen(reduce(op, narrow(x), p, k))),
     )
     yield rule(
         eq(z).to(cumsum(x, y, p)),
         *asked,
-        holds(cumulated, fact(x), fact(y), fact(z)),
+        holds(cumulated_fits, by_proof, fact(x), fact(y), fact(z)),
         then=Equal(z, widen(cumsum(narrow(x), y, p))),
     )

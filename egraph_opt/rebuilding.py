@@ -341,14 +341,12 @@ class _Rebuilder:
         )
         tensor = value.const_value if self.snapshot.facts[owner].const else None
         if tensor is not None and stored_bytes(tensor) <= SPLAT_BYTES:
-            attribute = ir.AttrTensor("value", tensor)
-            node = ir.Node("", "Constant", [], [attribute], outputs=[made], name=self.namer.fresh("constant"))
-        else:
-            source = original.producer()
-            kept = source.name if source is not None and source.op_type == "Identity" else None
-            name = kept or self.namer.fresh("identity")
-            node = ir.Node("", "Identity", [value], outputs=[made], name=name)
-        self.nodes.append(node)
+            self.constants.write(tensor, made, "constant")
+            return made
+        source = original.producer()
+        kept = source.name if source is not None and source.op_type == "Identity" else None
+        name = kept or self.namer.fresh("identity")
+        self.nodes.append(ir.Node("", "Identity", [value], outputs=[made], name=name))
         return made
 
     def _needed(self, outputs: Sequence[ir.Value]) -> tuple[list[ir.Node], list[ir.Value]]:

@@ -132,18 +132,45 @@ class ConstantWriter:
             self.initializers[name] = made
             return made
         made = ir.Value(name=name, type=kind, shape=shape)  # type: ignore[arg-type]
-        attribute = ir.AttrTensor("value", tensor)
-        self._nodes.append(
-            ir.Node("", "Constant", [], [attribute], outputs=[made], name=self._namer.fresh(stem))
-        )
+        self.write(tensor, made, stem)
         return made
+
+    def write(self, tensor: ir.TensorProtocol, made: ir.Value, stem: str) -> None:
+        """A Constant node for a value.
+
+        Before opset 9 these are floats only: integers are cast from float64, where that holds them.
+        """
+        wide = self._as_float64(tensor)
+        name = self._namer.fresh(stem)
+        if wide is None:
+            self._nodes.append(
+                ir.Node("", "Constant", [], [ir.AttrTensor("value", tensor)], outputs=[made], name=name)
+            )
+            return
+        source = ir.Value(name=self._namer.fresh(stem), type=ir.TensorType(wide.dtype), shape=made.shape)
+        self._nodes.append(
+            ir.Node("", "Constant", [], [ir.AttrTensor("value", wide)], outputs=[source], name=name)
+        )
+        to = ir.AttrInt64("to", int(tensor.dtype))
+        self._nodes.append(
+            ir.Node("", "Cast", [source], [to], outputs=[made], name=self._namer.fresh("cast"))
+        )
+
+    def _as_float64(self, tensor: ir.TensorProtocol) -> ir.Tensor | None:
+        """An integer tensor in float64, where Constant has no integers and nothing is lost."""
+        if self._lowered.opset >= 9 or tensor.dtype == ir.DataType.STRING or is_float(tensor.dtype):
+            return None
+        array = tensor.numpy()
+        wide = array.astype(np.float64)
+        exact = np.array_equal(wide.astype(array.dtype), array) and float(np.abs(wide).max(initial=0)) < 2**53
+        return ir.tensor(wide) if exact else None
 
     def literal(self, literal: Literal, stem: str = "constant") -> ir.Value:
         """A literal, one value for all that are equal."""
         key = (literal.dtype, literal.dims, repr(literal.values))  # 0.0 and -0.0 are equal, not the same
         if key not in self._literals:
             size = math.prod(literal.dims) * ir.DataType(literal.dtype).itemsize
-            if size > SPLAT_BYTES and len(literal.values) == 1:
+            if size > SPLAT_BYTES and len(literal.values) == 1 and self._lowered.opset >= 9:
                 self._literals[key] = self._splat(literal, stem)
             else:
                 tensor = ir.tensor(literal_array(literal), dtype=ir.DataType(literal.dtype))

@@ -35,8 +35,9 @@ def commutes(op: str) -> bool:
 
 
 @hosted(default=False)
-def varies(x: Fact) -> bool:
-    return not x.const
+def all_vary(*operands: Fact) -> bool:
+    """None is constant: constants have laws of their own."""
+    return not any(x.const for x in operands)
 
 
 def _commuted_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -48,6 +49,9 @@ def _commuted_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(binary("Mul", binary("Add", n, m), binary("Add", m, n)))
     yield g.near_miss(binary("Add", binary("Sub", x, y), binary("Sub", y, x)), why="Sub does not commute")
     yield g.near_miss(binary("Add", x, y), why="nobody wants it the other way")
+    c = g.random(4)
+    both = binary("Sub", binary("Add", x, c), binary("Add", c, x))
+    yield g.near_miss(both, why="constants have laws of their own")
 
 
 @law("associativity", numerics="bitwise", examples=_commuted_examples)
@@ -57,7 +61,8 @@ def commute(op: String, x: Tensor, y: Tensor, other: Tensor) -> Iterator[Any]:
     Source: TASO, commutativity of Add and Mul.
     """
     swapped = binary(op, y, x)
-    yield rewrite(binary(op, x, y), swapped, holds(commutes, op), guard(eq(other).to(swapped)))
+    wanted = guard(eq(other).to(swapped), holds(all_vary, fact(x), fact(y)))
+    yield rewrite(binary(op, x, y), swapped, holds(commutes, op), wanted)
 
 
 def _associated_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -69,6 +74,9 @@ def _associated_examples(rng: np.random.Generator) -> Iterator[Example]:
             yield g.fires(binary("Sub", chain, partner))
         yield g.fires(binary("Sub", binary(op, x, binary(op, y, z)), binary(op, y, x)))
         yield g.near_miss(binary("Sub", chain, binary("Sub", y, z)), why="no two are joined elsewhere")
+        c = g.random(4)
+        constant = binary("Sub", binary(op, binary(op, x, y), c), binary(op, y, c))
+        yield g.near_miss(constant, why="constants have laws of their own")
     g = Operands(rng)
     x, y, z = (g.input((3,)) for _ in range(3))
     mixed = binary("Mul", binary("Add", x, y), z)

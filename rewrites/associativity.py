@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq, i64, ne
+from egglog import PyObject, String, eq
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
@@ -22,7 +22,7 @@ from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import binary, matmul, transpose
 from egraph_opt.rewrites.channels import FLOATS
 from egraph_opt.rewrites.elementwise import COMMUTATIVE
-from egraph_opt.terms import Tensor, fact, node
+from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import Dim, Fact
 
 # --- element by element ---------------------------------------------------------------------------------
@@ -35,8 +35,9 @@ def commutes(op: str) -> bool:
 
 
 @hosted(default=False)
-def varies(x: Fact) -> bool:
-    return not x.const
+def all_vary(*operands: Fact) -> bool:
+    """None is constant: constants have laws of their own."""
+    return not any(x.const for x in operands)
 
 
 def _commuted_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -48,6 +49,9 @@ def _commuted_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(binary("Mul", binary("Add", n, m), binary("Add", m, n)))
     yield g.near_miss(binary("Add", binary("Sub", x, y), binary("Sub", y, x)), why="Sub does not commute")
     yield g.near_miss(binary("Add", x, y), why="nobody wants it the other way")
+    c = g.random(4)
+    both = binary("Sub", binary("Add", x, c), binary("Add", c, x))
+    yield g.near_miss(both, why="constants have laws of their own")
 
 
 @law("associativity", numerics="bitwise", examples=_commuted_examples)
@@ -57,7 +61,8 @@ def commute(op: String, x: Tensor, y: Tensor, other: Tensor) -> Iterator[Any]:
     Source: TASO, commutativity of Add and Mul.
     """
     swapped = binary(op, y, x)
-    yield rewrite(binary(op, x, y), swapped, holds(commutes, op), guard(eq(other).to(swapped)))
+    wanted = guard(eq(other).to(swapped), holds(all_vary, fact(x), fact(y)))
+    yield rewrite(binary(op, x, y), swapped, holds(commutes, op), wanted)
 
 
 def _associated_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -69,6 +74,9 @@ def _associated_examples(rng: np.random.Generator) -> Iterator[Example]:
             yield g.fires(binary("Sub", chain, partner))
         yield g.fires(binary("Sub", binary(op, x, binary(op, y, z)), binary(op, y, x)))
         yield g.near_miss(binary("Sub", chain, binary("Sub", y, z)), why="no two are joined elsewhere")
+        c = g.random(4)
+        constant = binary("Sub", binary(op, binary(op, x, y), c), binary(op, y, c))
+        yield g.near_miss(constant, why="constants have laws of their own")
     g = Operands(rng)
     x, y, z = (g.input((3,)) for _ in range(3))
     mixed = binary("Mul", binary("Add", x, y), z)
@@ -76,7 +84,7 @@ def _associated_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law("associativity", numerics="reassociates", examples=_associated_examples)
-def associate(op: String, x: Tensor, y: Tensor, z: Tensor, partner: Tensor, i: i64, j: i64) -> Iterator[Any]:
+def associate(op: String, x: Tensor, y: Tensor, z: Tensor, partner: Tensor) -> Iterator[Any]:
     """(x op y) op z = x op (y op z), where y op z is written as well, in any order of x, y and z
 
     Source: TASO, associativity of Add and Mul.
@@ -84,10 +92,7 @@ def associate(op: String, x: Tensor, y: Tensor, z: Tensor, partner: Tensor, i: i
     for left in (binary(op, binary(op, x, y), z), binary(op, z, binary(op, x, y))):
         for kept, pair in ((x, (y, z)), (x, (z, y)), (y, (x, z)), (y, (z, x))):
             joined = binary(op, *pair)
-            original = (eq(left).to(node(i)), eq(partner).to(node(j)))
-            wanted = guard(
-                eq(partner).to(joined), holds(varies, fact(partner)), ne(kept).to(partner), original
-            )
+            wanted = guard(eq(partner).to(joined), holds(all_vary, fact(x), fact(y), fact(z)))
             yield rewrite(left, binary(op, kept, joined), holds(commutes, op), wanted)
 
 

@@ -21,7 +21,7 @@ from egraph_opt.host import hosted
 from egraph_opt.law import Equal, Example, closure, guard, holds, law, let, rewrite, rule
 from egraph_opt.law_testing import INT64, Operands, listed
 from egraph_opt.operators import binary, concat, matmul, unary
-from egraph_opt.rewrites.associativity import varies
+from egraph_opt.rewrites.associativity import all_vary
 from egraph_opt.terms import Tensor, cons, fact, nil
 from egraph_opt.types import Fact
 
@@ -37,6 +37,12 @@ def pair_of(x: Any, y: Any) -> Any:
 @hosted(default=False)
 def is_sum(op: str) -> bool:
     return op in ("Add", "Sub")
+
+
+@hosted(default=False)
+def are_alike(x: Fact, y: Fact, z: Fact) -> bool:
+    """y and z vary both, or neither does and x varies; x * c + x * y is an affine function of x as it is."""
+    return y.const == z.const and not (x.const and y.const)
 
 
 def _orders(x: Any, y: Any, z: Any) -> Iterator[tuple[Any, Any]]:
@@ -61,15 +67,16 @@ def _factor_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law("distributivity", numerics="reassociates", examples=_factor_examples)
-def factor_out(op: String, x: Tensor, y: Tensor, z: Tensor, whole: Tensor) -> Iterator[Any]:
+def factor_out(op: String, x: Tensor, y: Tensor, z: Tensor) -> Iterator[Any]:
     """x * y + x * z = x * (y + z), likewise x * y - x * z
 
     Source: TASO, distributivity of Mul.
     """
     for first, second in _orders(x, y, z):
-        left, right = binary(op, first, second), binary("Mul", x, binary(op, y, z))
-        moves = (holds(is_sum, op), ne(y).to(first), ne(z).to(second))
-        yield rewrite(left, right, moves, eq(whole).to(left), guard(holds(varies, fact(whole))))
+        wanted = guard(holds(are_alike, fact(x), fact(y), fact(z)), ne(y).to(first), ne(z).to(second))
+        yield rewrite(
+            binary(op, first, second), binary("Mul", x, binary(op, y, z)), holds(is_sum, op), wanted
+        )
 
 
 def _multiply_out_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -94,7 +101,8 @@ def multiply_out(op: String, x: Tensor, y: Tensor, z: Tensor, one: Tensor, other
     right = binary(op, binary("Mul", x, y), binary("Mul", x, z))
     for left in (binary("Mul", x, binary(op, y, z)), binary("Mul", binary(op, y, z), x)):
         for first, second in _orders(x, y, z):
-            written = guard(eq(one).to(first), eq(other).to(second), holds(varies, fact(one)))
+            wanted = holds(all_vary, fact(x), fact(y), fact(z))
+            written = guard(eq(one).to(first), eq(other).to(second), wanted)
             yield rewrite(left, right, holds(is_sum, op), written)
 
 

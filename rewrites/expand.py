@@ -15,6 +15,7 @@ import numpy as np
 from egglog import PyObject, String, eq, ne
 from onnx import TensorProto
 
+from egraph_opt import symbolic
 from egraph_opt.host import hosted
 from egraph_opt.law import Equal, Example, holds, law, let, rewrite, rule
 from egraph_opt.law_testing import INT64, Operands
@@ -62,25 +63,39 @@ def drop_own_dims(x: Tensor, z: Tensor, t: Tensor, dims: PyObject) -> Iterator[A
 
 
 @hosted()
-def _numbers(t: Fact) -> tuple[int, ...] | None:
-    return t.ints
+def _numbers(t: Fact, x: Fact) -> tuple[int, ...] | None:
+    """The elements of a target as numbers: 1 stands for a dim that x has there itself."""
+    if t.value is None or x.shape is None:
+        return t.ints
+    missing = len(t.value) - len(x.shape)
+    numbers: list[int] = []
+    for k, dim in enumerate(t.value):
+        own = x.shape[k - missing] if k >= missing else None
+        if not isinstance(dim, int) and not symbolic.known_equal(dim, own):
+            return None
+        numbers.append(dim if isinstance(dim, int) else 1)
+    return tuple(numbers)
 
 
 def _target_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     yield g.fires(expand_to(g.input(("N", 1)), shape_of(g.input((4, 3)), 1, 2)))
+    x, y = g.input(("N", 1)), g.input((3, "N", 4))
+    yield g.fires(expand_to(x, shape_of(y, 0, 3)))
+    yield g.fires(expand_to(x, shape_of(y, 1, 3)))
     yield g.near_miss(
         expand_to(g.input(("N", 1)), shape_of(g.input((4, "L")), 1, 2)), why="a dim is symbolic"
     )
+    yield g.near_miss(expand_to(x, shape_of(g.input(("L", 1, 4)), 0, 3)), why="an axis of unknown length")
 
 
 @law("expand", numerics="bitwise", examples=_target_examples)
 def know_the_target(x: Tensor, t: Tensor, dims: PyObject) -> Iterator[Any]:
-    """Expand(x, target) = Expand_dims(x) where the target's elements are known numbers
+    """Expand(x, target) = Expand_dims(x) where the target's elements are known numbers, or dims of x itself
 
     Source: symbolic shape inference.
     """
-    yield rewrite(expand_to(x, t), expand(x, dims), let(dims, _numbers, fact(t)))
+    yield rewrite(expand_to(x, t), expand(x, dims), let(dims, _numbers, fact(t), fact(x)))
 
 
 def _unary_examples(rng: np.random.Generator) -> Iterator[Example]:

@@ -38,6 +38,13 @@ def _lower_expand(node: NodeReader) -> TermSpec | None:
     return TermSpec("expand_to", (), (0, 1)) if dims is None else TermSpec("expand", (dims,), (0,), (1,))
 
 
+@lowers("Tile")
+def _lower_tile(node: NodeReader) -> TermSpec | None:
+    """Repeating everything once is the identity; other repeats keep the node."""
+    repeats = node.ints(1)
+    return TermSpec("identity", (), (0,), (1,)) if repeats and set(repeats) == {1} else None
+
+
 def _pad_form(opset: int, attributes: tuple[Any, ...], facts: tuple[Fact, ...]) -> OnnxForm | None:
     mode, pads, value = attributes
     if opset < 11:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from egglog import PyObject
 
+from egraph_opt import symbolic
 from egraph_opt.inference.ranges import narrowed, range_of
 from egraph_opt.operators.declaration import OnnxForm, TermSpec, ints, lowers, operator
 from egraph_opt.terms import Bundle, Tensor, Tensors
@@ -60,6 +61,21 @@ def slice_(x: Tensor, spec: PyObject) -> Tensor:
     """x[start:end:step] along axes; `spec` is a tuple of (axis, start, end or None, step) sorted by axis."""
 
 
+def _known_ends(
+    x: Fact, ends: Fact, starts: tuple[int, ...] | None, given: tuple[int, ...] | None
+) -> tuple[int, ...] | None:
+    """The ends as numbers; one that is the whole dim of x, whatever that is, is written as far away."""
+    if ends.ints is not None or ends.value is None or x.shape is None or starts is None:
+        return ends.ints
+    axes = range(len(starts)) if given is None else given
+    numbers: list[int] = []
+    for axis, start, end in zip(axes, starts, ends.value, strict=True):
+        if not isinstance(end, int) and (start < 0 or not symbolic.known_equal(end, x.shape[axis])):
+            return None
+        numbers.append(end if isinstance(end, int) else 2**63 - 1)
+    return tuple(numbers)
+
+
 @lowers("Slice")
 def _lower_slice(node: NodeReader) -> TermSpec | None:
     x = node.fact(0)
@@ -69,9 +85,10 @@ def _lower_slice(node: NodeReader) -> TermSpec | None:
         steps: tuple[int, ...] | None = None
     else:
         read = tuple(k for k in range(1, node.count) if node.has(k))
-        if any(node.ints(k) is None for k in read):
+        if any(node.ints(k) is None for k in read if k != 2):
             return None
-        starts, ends, given, steps = (node.ints(k) for k in range(1, 5))
+        starts, given, steps = (node.ints(k) for k in (1, 3, 4))
+        ends = _known_ends(x, node.fact(2), starts, given)
     if x.shape is None or starts is None or ends is None:
         return None
     axes = range(len(starts)) if given is None else [a % len(x.shape) for a in given]

@@ -212,9 +212,9 @@ def asked(x: Tensor, axis: PyObject) -> egglog.Unit:
 
 
 @hosted()
-def axis_of_cut(spec: Slices, k: int) -> int | None:
-    """The axis of the k-th cut."""
-    return spec[k][0] if k < len(spec) else None
+def axis_number(k: int, y: Fact) -> int | None:
+    """The k-th axis of y, where there is one: slices of slices compose along any two axes."""
+    return k if y.rank is not None and k < y.rank else None
 
 
 @hosted()
@@ -266,8 +266,8 @@ def asking_rules() -> Iterator[Any]:
     a, b, s = (egglog.var(name, PyObject) for name in "abs")
     op, to = egglog.var("op", String), egglog.var("to", PyObject)
     yield closure(eq(y).to(concat(xs, a)), then=asked(y, a))
-    for k in range(3):
-        yield closure(eq(y).to(slice_(x, s)), let(a, axis_of_cut, s, k), then=asked(y, a))
+    for k in range(5):
+        yield closure(eq(y).to(slice_(x, s)), let(a, axis_number, k, fact(y)), then=asked(y, a))
     yield closure(eq(y).to(unary(op, s, x)), asked(x, a), then=asked(y, a))
     yield closure(eq(y).to(cast(x, to)), asked(x, a), then=asked(y, a))
     for result, other in ((binary(op, x, z), z), (binary(op, z, x), z)):

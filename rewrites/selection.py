@@ -78,7 +78,7 @@ def of_columns(spec: Slices, axis: int, w: Fact) -> Slices | None:
     """The slice of W that gives the slice of x @ W along its last axis."""
     if w.rank is None:
         return None
-    return tuple((w.rank - 1, *entry[1:]) for entry in spec if entry[0] == axis) or None  # type: ignore[return-value]
+    return tuple((w.rank - 1, *entry[1:]) for entry in spec if entry[0] == axis) or None
 
 
 @hosted()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import onnx
 import onnx_ir as ir
 
-from egraph_opt.law import LEGALIZE, all_laws
+from egraph_opt.law import ASSUME, LEGALIZE, all_laws
 from egraph_opt.legalization import legalize, marked
 from egraph_opt.model_io import LoadedModel, to_proto
 from egraph_opt.report import RewriteReport
@@ -87,6 +87,12 @@ def value_changing(matched: Iterable[str]) -> tuple[str, ...]:
     """Of these laws (`ruleset.name`) those that change values, sorted."""
     inexact = {entry.key for entry in all_laws() if not entry.exact}
     return tuple(sorted(inexact.intersection(matched)))
+
+
+def granted(matched: Iterable[str]) -> list[str]:
+    """What a user has to know of laws that take for granted what nobody proved."""
+    laws = sorted(key for key in set(matched) if key.partition(".")[0] == ASSUME)
+    return [f"right only where what {', '.join(laws)} took for granted is true"] if laws else []
 
 
 def warnings_of(verdict: Verification, changing: Iterable[str]) -> list[str]:

@@ -39,7 +39,10 @@ DEFAULT = "default"
 LEGALIZE = "legalize"
 """The ruleset of passes that are no laws: see `legalization`."""
 
-OPT_IN = ("approximate", "assume", LEGALIZE)
+ASSUME = "assume"
+"""The ruleset of laws that take for granted what the types of values only make likely."""
+
+OPT_IN = ("approximate", ASSUME, LEGALIZE)
 """Rulesets that run only when they are named: values change, or the result leaves the standard."""
 
 Examples = Callable[[np.random.Generator], Iterable["Example"]]

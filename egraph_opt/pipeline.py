@@ -19,7 +19,7 @@ import onnx_ir as ir
 from egraph_opt.accounting import Account, report_of, report_unchanged
 from egraph_opt.cost import CostModel, cost_model, default_points
 from egraph_opt.errors import LimitsError, ModelReadError, VerificationError
-from egraph_opt.finishing import Checks, finish, value_changing, warnings_of
+from egraph_opt.finishing import Checks, finish, granted, value_changing, warnings_of
 from egraph_opt.folding import Constants, constant_bytes
 from egraph_opt.inlining import Inliner
 from egraph_opt.law import LEGALIZE, all_laws, select
@@ -250,15 +250,15 @@ class Saturated:
             rebuilt = rebuild_model(extracted.choice, self.loaded.model)
             if constant_bytes(rebuilt.graph) - self.constant_bytes <= self.limits.fold_bytes:
                 break
-        changing = value_changing(
-            key for r in self.region.walk() for key, found in r.saturation.matches.items() if found
-        )
+        accounts = [region.saturation.matches for region in self.region.walk()]
+        matched = [key for matches in accounts for key, found in matches.items() if found]
+        changing = value_changing(matched)
         checks = Checks(verify, ranges, seed, changing, self.legalize)
         finished = finish(rebuilt, self.loaded, checks, clock)
         verdict = finished.verdict
         if verdict.status == "failed" and strict:
             raise VerificationError(f"{self.loaded.source}: {verdict.detail}")
-        warnings = [*self.warnings, *warnings_of(verdict, changing)]
+        warnings = [*self.warnings, *granted(matched), *warnings_of(verdict, changing)]
         account = Account(model, points, self.counts, verdict, {**self.seconds, **clock.seconds}, warnings)
         report = report_of(account, self.region, extracted, rebuilt)
         report = replace(report, rewrites=(*report.rewrites, *finished.rewrites))

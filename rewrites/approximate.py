@@ -49,7 +49,10 @@ def nearest(settings: Attributes) -> Attributes | None:
     if given.get("coordinate_transformation_mode") == "tf_crop_and_resize":
         return None
     kept = {name: value for name, value in given.items() if name not in _INTERPOLATING}
-    return tuple(sorted({**kept, "mode": "nearest", "nearest_mode": "round_prefer_floor"}.items()))
+    kept["mode"] = "nearest"
+    if "nearest_mode" in kept:  # opset 10 has none
+        kept["nearest_mode"] = "round_prefer_floor"
+    return tuple(sorted(kept.items()))
 
 
 def _settings(mode: str, **more: Any) -> Attributes:

@@ -29,9 +29,11 @@ def _lower_cumsum(node: NodeReader) -> TermSpec | None:
 
 
 def _resize_form(opset: int, attributes: tuple[Attributes], facts: tuple[Fact, ...]) -> OnnxForm | None:
-    """From opset 11 on; absent operands at the end are left out."""
+    """Absent operands at the end are left out; opset 10 has x and scales only."""
+    if opset < 11:
+        return OnnxForm("Resize", (0, 2), attributes[0]) if opset == 10 else None
     given = max(k for k, known in enumerate(facts) if known != ABSENT)
-    return OnnxForm("Resize", tuple(range(given + 1)), attributes[0]) if opset >= 11 else None
+    return OnnxForm("Resize", tuple(range(given + 1)), attributes[0])
 
 
 @operator(form=_resize_form)
@@ -41,7 +43,6 @@ def resize(x: Tensor, roi: Tensor, scales: Tensor, sizes: Tensor, settings: PyOb
 
 @lowers("Resize")
 def _lower_resize(node: NodeReader) -> TermSpec | None:
-    if node.opset < 11:
-        return None
-    operands = tuple(k if node.has(k) else None for k in range(4))
+    places = (0, None, 1, None) if node.opset < 11 else range(4)
+    operands = tuple(k if k is not None and node.has(k) else None for k in places)
     return TermSpec("resize", (node.settings(),), operands)

@@ -9,7 +9,7 @@ import pytest
 from egraph_opt import optimize
 from egraph_opt.pipeline import Result
 
-from .graphs import Graph, check_untouched
+from .graphs import Graph, check_untouched, parsed
 from .test_type_cast import run
 
 OPSETS = (11, 13, 14, 17, 18, 19, 26)
@@ -84,6 +84,20 @@ def test_attributes_of_interpolation_are_left_out_and_others_are_kept() -> None:
     assert attributes["mode"] == b"nearest" and list(attributes["axes"]) == [2, 3]
     assert not attributes.keys() & {"antialias", "cubic_coeff_a", "exclude_outside", "extrapolation_value"}
     onnx.checker.check_model(result.model, full_check=True)
+
+
+def test_the_first_resize_of_onnx() -> None:
+    """Opset 10 has scales and a mode, nothing else."""
+    model = parsed(
+        """g (float[N,2,4,4] x) => (float[N,2,8,8] y) <float[4] s = {1.0, 1.0, 2.0, 2.0}>
+           { y = Resize <mode = "linear"> (x, s) }""",
+        opset=10,
+    )
+    result = asked(model, "flops")
+    node, attributes = resize_of(result.model)
+    assert attributes == {"mode": b"nearest"} and len(node.input) == 2
+    x = np.random.default_rng(0).standard_normal((2, 2, 4, 4)).astype(np.float32)
+    np.testing.assert_array_equal(run(result.model, x=x)[0], x.repeat(2, axis=2).repeat(2, axis=3))
 
 
 def test_a_second_optimisation_changes_nothing() -> None:

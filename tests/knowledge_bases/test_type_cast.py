@@ -80,6 +80,8 @@ def test_who_asks_for_it_by_name_gets_it_without_a_proof() -> None:
     result = outcome(embedding(), "ascend", rewrites=["default", "assume"])
     assert in_type(result.model, INT64) == []
     assert {law.ruleset for law in result.report.rewrites if law.used} >= {"assume"}
+    (warning,) = result.report.warnings
+    assert "assume.assume_narrow took for granted" in warning
     check_untouched(embedding(), "nodes", rewrites=["default", "assume"])
 
 

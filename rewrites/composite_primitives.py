@@ -17,11 +17,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import egglog
 import numpy as np
-from egglog import PyObject, ne
+from egglog import PyObject, String, eq, i64, ne, set_
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, law, let, rewrite
+from egraph_opt.law import Example, closure, guard, law, let, rewrite
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import (
     Literal,
@@ -113,6 +114,11 @@ def activations(x: Tensor, s: PyObject, c: PyObject, d: PyObject, e: PyObject, f
     yield rewrite(unary("Softplus", s, x), soft, *one)
 
 
+@egglog.function(egg_fn="softmax_level", merge=lambda old, new: old.max(new))
+def level(x: Tensor) -> i64:
+    """1 for what its maximum was taken off, 0 for other operands of Softmax."""
+
+
 @hosted()
 def along(axis: int) -> tuple[int, ...]:
     return (axis,)
@@ -128,7 +134,7 @@ def _softmax_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(RULESET, numerics="reassociates", examples=_softmax_examples)
-def softmax_parts(x: Tensor, k: PyObject, a: PyObject) -> Iterator[Any]:
+def softmax_parts(x: Tensor, y: Tensor, op: String, k: PyObject, a: PyObject) -> Iterator[Any]:
     """Softmax(x) = Exp(x - m) / ReduceSum(Exp(x - m)), LogSoftmax(x) = x - m - Log(ReduceSum(Exp(x - m)))
 
     m is the maximum.
@@ -138,9 +144,13 @@ def softmax_parts(x: Tensor, k: PyObject, a: PyObject) -> Iterator[Any]:
     away = binary("Sub", x, reduce("ReduceMax", x, a, KEPT))
     e = unary("Exp", (), away)
     total = reduce("ReduceSum", e, a, KEPT)
-    yield rewrite(softmax("Softmax", x, k), binary("Div", e, total), let(a, along, k))
+    yield closure(eq(y).to(softmax(op, x, k)), then=set_(level(x)).to(i64(0)))
+    yield closure(eq(y).to(away), then=set_(level(y)).to(i64(1)))
+    # What is found in the parts is the Softmax of x - m, whose parts are these again.
+    wanted = (*let(a, along, k), guard(eq(i64(0)).to(level(x))))
+    yield rewrite(softmax("Softmax", x, k), binary("Div", e, total), *wanted)
     logarithm = binary("Sub", away, unary("Log", (), total))
-    yield rewrite(softmax("LogSoftmax", x, k), logarithm, let(a, along, k))
+    yield rewrite(softmax("LogSoftmax", x, k), logarithm, *wanted)
 
 
 def _norm_examples(rng: np.random.Generator) -> Iterator[Example]:

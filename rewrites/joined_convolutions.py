@@ -22,11 +22,13 @@ from egraph_opt.law_testing import Operands
 from egraph_opt.law_testing import listed as terms
 from egraph_opt.operators import ConvWindow, concat, conv, literal, none, slice_, unary
 from egraph_opt.operators.slicing import Slices
+from egraph_opt.rewrites.associativity import all_vary
 from egraph_opt.rewrites.channels import absent_bias, is_present
 from egraph_opt.rewrites.concat import listed, listing
 from egraph_opt.rewrites.convolution import PLAIN
 from egraph_opt.rewrites.convolution_sums import RING
 from egraph_opt.rewrites.distributivity import are_constant, pair_of, same_type
+from egraph_opt.rewrites.joined_pairs import joined, pairs
 from egraph_opt.rewrites.joined_products import differ_along
 from egraph_opt.rewrites.slice_movement import asked, asking_rules
 from egraph_opt.terms import Tensor, Tensors, cons, fact, facts, nil
@@ -185,20 +187,24 @@ def _group_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 @law("joining", numerics="reassociates", examples=_group_examples)
 def convolutions_in_groups(
-    x: Tensor, y: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, u: PyObject, t: PyObject
-) -> Iterator[Any]:
+    x: Tensor, y: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, p: Tensor, q: Tensor, z: Tensor,
+    u: PyObject, t: PyObject,
+) -> Iterator[Any]:  # fmt: skip
     """Concat(Conv(x, V, b), Conv(y, W, c)) = Conv(Concat(x, y), Concat(V, W), Concat(b, c)) in two groups
 
     Source: TASO.
     """
+    yield from pairs()
     window = let(t, doubled, fact(x), fact(y), fact(v), fact(w), u)
     worth = guard(holds(are_constant, fact(v), fact(w)), ne(x).to(y))
     image, weight = concat(pair_of(x, y), CHANNELS), concat(pair_of(v, w), BATCH)
-    bare = concat(pair_of(conv(x, v, none(), u), conv(y, w, none(), u)), CHANNELS)
-    yield rewrite(bare, conv(image, weight, none(), t), window, worth)
-    biased = concat(pair_of(conv(x, v, b, u), conv(y, w, c, u)), CHANNELS)
+    found = eq(z).to(joined(p, q, CHANNELS))
+    bare = (eq(p).to(conv(x, v, none(), u)), eq(q).to(conv(y, w, none(), u)))
+    yield rule(found, *bare, *window, *worth, then=Equal(z, conv(image, weight, none(), t)))
+    biased = (eq(p).to(conv(x, v, b, u)), eq(q).to(conv(y, w, c, u)))
     present = (holds(is_present, fact(b)), holds(is_present, fact(c)))
-    yield rewrite(biased, conv(image, weight, concat(pair_of(b, c), BATCH), t), *present, window, worth)
+    whole = conv(image, weight, concat(pair_of(b, c), BATCH), t)
+    yield rule(found, *biased, *present, *window, *worth, then=Equal(z, whole))
 
 
 # --- parts ----------------------------------------------------------------------------------------------
@@ -232,7 +238,8 @@ def asking_convolutions() -> Iterator[Any]:
     u = egglog.var("u", PyObject)
     convolution = eq(y).to(conv(x, w, b, u))
     yield closure(convolution, asked(x, BATCH), then=asked(y, BATCH))
-    yield closure(convolution, asked(w, BATCH), holds(is_ungrouped, u), then=asked(y, CHANNELS))
+    varying = (asked(w, BATCH), holds(all_vary, fact(w)), holds(is_ungrouped, u))
+    yield closure(convolution, *varying, then=asked(y, CHANNELS))
 
 
 def _slice_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -241,6 +248,8 @@ def _slice_examples(rng: np.random.Generator) -> Iterator[Example]:
     for b in (none(), g.random(3)):
         yield g.fires(slice_(conv(concat(terms(y, x), 0), w, b, RING), ((0, 0, 3, 1),)))
     weight = concat(terms(w, g.random(4, 2, 3, 3)), 0)
+    constant = concat(terms(g.random(3, 2, 3, 3), g.random(4, 2, 3, 3)), 0)
+    yield g.near_miss(slice_(conv(x, constant, none(), RING), ((1, 3, 7, 1),)), why="constants are folded")
     yield g.fires(slice_(conv(x, weight, none(), RING), ((1, 3, 7, 1),)))
     yield g.fires(slice_(conv(x, weight, g.random(7), RING), ((1, 1, 5, 1),)))
     behind = conv(conv(concat(terms(y, x), 0), w, none(), RING), g.random(1, 3, 1, 1), none(), PLAIN)
@@ -263,7 +272,7 @@ def slice_of_convolution(
     yield from asking_convolutions()
     of_batch = (holds(cuts_batch, s), guard(asked(x, BATCH)))
     yield rewrite(slice_(conv(x, w, b, u), s), conv(slice_(x, s), w, b, u), *of_batch)
-    of_weight = (*let(t, slice_of_weight, s, u), *guard(asked(w, BATCH)))
+    of_weight = (*let(t, slice_of_weight, s, u), *guard(asked(w, BATCH), holds(all_vary, fact(w))))
     bare, there = holds(is_absent, fact(b)), holds(is_present, fact(b))
     yield rewrite(slice_(conv(x, w, b, u), s), conv(x, slice_(w, t), b, u), *of_weight, bare)
     yield rewrite(slice_(conv(x, w, b, u), s), conv(x, slice_(w, t), slice_(b, t), u), *of_weight, there)

@@ -3,8 +3,7 @@
 Concat(x op y, z op w) = Concat(x, z) op Concat(y, w)
 Concat_a(Concat_b(x, y), Concat_b(z, w)) = Concat_b(Concat_a(x, z), Concat_a(y, w))
 
-The first from the left to the right for constant y and w; either way where both parts of the other side are
-written as well, and so is the second.
+Where both parts of the other side are written as well; the first in both directions.
 """
 
 from collections.abc import Iterator
@@ -16,14 +15,26 @@ from egglog import PyObject, String, eq, ne, set_
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
-from egraph_opt.law import Equal, Example, closure, guard, holds, law, let, rewrite, rule
+from egraph_opt.law import Deduction, Equal, Example, closure, guard, holds, law, let, rule
 from egraph_opt.law_testing import Operands, listed
-from egraph_opt.operators import binary, concat
-from egraph_opt.rewrites.distributivity import are_constant, pair_of
+from egraph_opt.operators import binary, concat, reshape
+from egraph_opt.rewrites.distributivity import pair_of
 from egraph_opt.rewrites.elementwise import broadcasts_into
 from egraph_opt.rewrites.joined_products import differ_along
 from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import Fact
+
+
+@egglog.function(egg_fn="joined_pair", merge=lambda old, new: old)
+def joined(x: Tensor, y: Tensor, axis: PyObject) -> Tensor:
+    """The concatenation of two: a table, since to match lists within lists is to try all pairs of them."""
+
+
+def pairs() -> Iterator[Deduction]:
+    """The rule that fills `joined`."""
+    x, y, t = (egglog.var(name, Tensor) for name in "xyt")
+    a = egglog.var("a", PyObject)
+    yield closure(eq(t).to(concat(pair_of(x, y), a)), then=set_(joined(x, y, a)).to(t))
 
 
 @hosted()
@@ -55,17 +66,17 @@ def _binary_examples(rng: np.random.Generator) -> Iterator[Example]:
     x, z = g.input(("N", 2, 4)), g.input(("N", 3, 4))
     y, w = g.random(2, 1), g.random(3, 1)
 
-    def joined(op: str, first: Any, second: Any) -> Any:
+    def both(op: str, first: Any, second: Any) -> Any:
         return concat(listed(binary(op, x, first), binary(op, z, second)), 1)
 
-    yield g.fires(joined("Add", y, w))
-    yield g.fires(joined("Sub", g.random(2, 4), g.random(3, 4)))
+    parts = concat(listed(x, z), 1), reshape(concat(listed(y, w), 0), (1, 5, 1))
+    yield g.fires(concat(listed(both("Add", y, w), binary("Add", *parts)), 1))
     free = g.input(("N", 2, 4)), g.input(("N", 3, 4))
-    whole = joined("Mul", *free)
+    whole = both("Mul", *free)
     yield g.fires(concat(listed(whole, concat(listed(x, z), 1), concat(listed(*free), 1)), 1))
     yield g.near_miss(concat(listed(whole, concat(listed(*free), 1)), 1), why="one part is there only")
-    yield g.near_miss(joined("Add", g.random(1), g.random(1)), why="they are broadcast along the axis")
-    yield g.near_miss(joined("Add", g.random(4), g.random(4)), why="they do not have the axis")
+    yield g.near_miss(both("Add", g.random(1), g.random(1)), why="they are broadcast along the axis")
+    yield g.near_miss(both("Add", g.random(4), g.random(4)), why="they do not have the axis")
     mixed = concat(listed(binary("Add", x, y), binary("Mul", z, w)), 1)
     yield g.near_miss(mixed, why="two operators")
     narrow = binary("Add", g.input(("N", 2, 1)), g.random(2, 4))
@@ -79,24 +90,24 @@ def of_binary(
     y: Tensor,
     z: Tensor,
     w: Tensor,
+    p: Tensor,
+    q: Tensor,
+    t: Tensor,
     a: PyObject,
     b: PyObject,
     one: Tensor,
     other: Tensor,
 ) -> Iterator[Any]:
-    """Concat(x op y, z op w) = Concat(x, z) op Concat(y, w), for constant y and w or where both are there
+    """Concat(x op y, z op w) = Concat(x, z) op Concat(y, w), where both are written as well
 
     Source: TASO.
     """
-    left = concat(pair_of(binary(op, x, y), binary(op, z, w)), a)
-    first, second = concat(pair_of(x, z), a), concat(pair_of(y, w), b)
+    yield from pairs()
+    found = (eq(t).to(joined(p, q, a)), eq(p).to(binary(op, x, y)), eq(q).to(binary(op, z, w)))
     axis = let(b, axis_of_second, a, fact(x), fact(y), fact(z), fact(w))
-    varies = (ne(x).to(z), ne(y).to(w))
-    yield rewrite(
-        left, binary(op, first, second), *axis, guard(holds(are_constant, fact(y), fact(w)), *varies)
-    )
-    written = guard(eq(one).to(first), eq(other).to(second), *varies)
-    yield rewrite(left, binary(op, first, second), *axis, written)
+    written = guard(eq(one).to(joined(x, z, a)), eq(other).to(joined(y, w, b)), ne(x).to(z), ne(y).to(w))
+    right = binary(op, concat(pair_of(x, z), a), concat(pair_of(y, w), b))
+    yield rule(*found, *axis, *written, then=Equal(t, right))
 
 
 def _apart_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -117,6 +128,9 @@ def binary_of_concats(
     y: Tensor,
     z: Tensor,
     w: Tensor,
+    p: Tensor,
+    q: Tensor,
+    t: Tensor,
     a: PyObject,
     b: PyObject,
     one: Tensor,
@@ -126,19 +140,15 @@ def binary_of_concats(
 
     Source: TASO.
     """
-    left = binary(op, concat(pair_of(x, z), a), concat(pair_of(y, w), b))
+    yield from pairs()
+    found = (eq(t).to(binary(op, p, q)), eq(p).to(joined(x, z, a)), eq(q).to(joined(y, w, b)))
     first, second = binary(op, x, y), binary(op, z, w)
     fits = holds(fit_each_other, a, b, fact(x), fact(y), fact(z), fact(w))
     written = guard(eq(one).to(first), eq(other).to(second))
-    yield rewrite(left, concat(pair_of(first, second), a), fits, written)
+    yield rule(*found, fits, *written, then=Equal(t, concat(pair_of(first, second), a)))
 
 
 # --- two axes -------------------------------------------------------------------------------------------
-
-
-@egglog.function(egg_fn="joined_pair", merge=lambda old, new: old)
-def joined(x: Tensor, y: Tensor, axis: PyObject) -> Tensor:
-    """The concatenation of two: a table, since to match lists within lists is to try all pairs of them."""
 
 
 @hosted(default=False)
@@ -178,7 +188,7 @@ def concat_of_concats(
 
     Source: TASO.
     """
-    yield closure(eq(t).to(concat(pair_of(x, y), a)), then=set_(joined(x, y, a)).to(t))
+    yield from pairs()
     rows = eq(p).to(joined(x, y, b)), eq(q).to(joined(z, w, b)), eq(t).to(joined(p, q, a))
     fits = holds(form_a_table, fact(x), fact(y), fact(z), fact(w), a, b)
     written = guard(eq(one).to(joined(x, z, a)), eq(other).to(joined(y, w, a)))

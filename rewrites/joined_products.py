@@ -16,11 +16,12 @@ from egglog import PyObject, eq, set_
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
-from egraph_opt.law import Equal, Example, closure, guard, law, let, rewrite, rule
+from egraph_opt.law import Equal, Example, closure, guard, holds, law, let, rewrite, rule
 from egraph_opt.law_testing import Operands
 from egraph_opt.law_testing import listed as terms
 from egraph_opt.operators import binary, concat, matmul, slice_, unary
 from egraph_opt.operators.slicing import Slices
+from egraph_opt.rewrites.associativity import all_vary
 from egraph_opt.rewrites.concat import listed, listing
 from egraph_opt.rewrites.slice_movement import asked, asking_rules
 from egraph_opt.terms import Tensor, Tensors, cons, fact, facts, nil
@@ -208,7 +209,7 @@ def asking_products() -> Iterator[Any]:
     product = eq(y).to(matmul(x, w))
     of_left = (asked(x, a), let(b, axis_from_left, a, fact(x), fact(w), fact(y)))
     yield closure(product, *of_left, then=asked(y, b))
-    of_right = (asked(w, a), let(b, axis_from_right, a, fact(w), fact(y)))
+    of_right = (asked(w, a), holds(all_vary, fact(w)), let(b, axis_from_right, a, fact(w), fact(y)))
     yield closure(product, *of_right, then=asked(y, b))
 
 
@@ -236,7 +237,7 @@ def slice_of_product(x: Tensor, w: Tensor, y: Tensor, s: PyObject, t: PyObject, 
     yield from asking_products()
     product = eq(y).to(matmul(x, w))
     columns = let(t, slice_of_right, s, fact(x), fact(w), fact(y))
-    wanted = guard(*let(a, only_axis, t), asked(w, a))
+    wanted = guard(*let(a, only_axis, t), asked(w, a), holds(all_vary, fact(w)))
     yield rewrite(slice_(y, s), matmul(x, slice_(w, t)), product, columns, wanted)
     rows = let(t, slice_of_left, s, fact(x), fact(w), fact(y))
     wanted = guard(*let(a, only_axis, t), asked(x, a))

@@ -1,0 +1,60 @@
+"""One function of several parts of a tensor is parts of the function of all of it.
+
+f(x[a:b]) = f(x)[a:b]      where f is applied to another part of x as well
+
+`slice_movement` has the other direction.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from egglog import PyObject, String, eq
+
+from egraph_opt.host import hosted
+from egraph_opt.law import Equal, Example, holds, law, rule
+from egraph_opt.law_testing import Operands
+from egraph_opt.operators import binary, slice_, unary
+from egraph_opt.operators.slicing import Slices
+from egraph_opt.terms import Tensor, fact
+from egraph_opt.types import Fact
+
+
+@hosted(default=False)
+def are_apart(p: Slices, q: Slices, x: Fact) -> bool:
+    """Ranges of one axis of a tensor that is no constant, the first before the second."""
+    if x.const or len(p) != 1 or len(q) != 1 or p[0][0] != q[0][0]:
+        return False
+    (_, _, end, step), (_, start, _, other) = p[0], q[0]
+    return step == other == 1 and end is not None and 0 <= end <= start
+
+
+def _examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input(("N", 6, "L"))
+
+    def both(op: str, other: str, first: tuple[int, int], second: tuple[int, int], step: int = 1) -> Any:
+        one, two = (slice_(x, ((1, *r, step),)) for r in (first, second))
+        return binary("Mul", unary(op, (), one), unary(other, (), two))
+
+    yield g.fires(both("Relu", "Relu", (0, 3), (3, 6)))
+    yield g.fires(both("Tanh", "Tanh", (0, 2), (4, 6)))
+    slopes = [unary("LeakyRelu", (("alpha", 0.1),), slice_(x, ((1, k, k + 3, 1),))) for k in (0, 3)]
+    yield g.fires(binary("Sub", *slopes))
+    yield g.near_miss(both("Relu", "Tanh", (0, 3), (3, 6)), why="two functions")
+    yield g.near_miss(both("Relu", "Relu", (0, 4), (2, 6)), why="the parts overlap")
+    yield g.near_miss(both("Relu", "Relu", (0, 5), (1, 6), 2), why="every other element")
+
+
+@law("horizontal", numerics="bitwise", examples=_examples)
+def functions_of_parts(
+    x: Tensor, y: Tensor, z: Tensor, op: String, s: PyObject, p: PyObject, q: PyObject
+) -> Iterator[Any]:
+    """f(x[a:b]) = f(x)[a:b], where f is applied to another part of x as well
+
+    Source: TASO, Relu of a Split.
+    """
+    found = (eq(y).to(unary(op, s, slice_(x, p))), eq(z).to(unary(op, s, slice_(x, q))))
+    whole = unary(op, s, x)
+    parts = (Equal(y, slice_(whole, p)), Equal(z, slice_(whole, q)))
+    yield rule(*found, holds(are_apart, p, q, fact(x)), then=parts)

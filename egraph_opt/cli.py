@@ -143,7 +143,10 @@ def optimize(
     ] = None,
     assume: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=LO..HI", help="Bounds of an input or of a symbolic dim; may be repeated."),
+        typer.Option(
+            metavar="NAME=LO..HI",
+            help="Bounds of an input or a symbolic dim, within which the result is right; may be repeated.",
+        ),
     ] = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Allow OUT to be IN.")] = False,
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not compare outputs.")] = False,

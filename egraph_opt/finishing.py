@@ -75,7 +75,8 @@ def finish(rebuilt: ir.Model, loaded: LoadedModel, checks: Checks, clock: Callab
     changed = legalize(rebuilt) if checks.legalize and verdict.status != "failed" else {}
     if changed:
         names = ", ".join(f"{LEGALIZE}.{name}" for name in changed)
-        remark = f"outside the standard now: {names}; verified before that"
+        checked = "; verified before that" if checks.verify else ""
+        remark = f"outside the standard now: {names}{checked}"
         verdict = replace(verdict, detail="; ".join(part for part in (verdict.detail, remark) if part))
         loaded = replace(loaded, frame=marked(loaded.frame, changed))
         proto = to_proto(rebuilt, loaded)

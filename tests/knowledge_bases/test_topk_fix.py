@@ -126,6 +126,40 @@ def test_inside_a_body() -> None:
         np.testing.assert_array_equal(y, run(model, **feeds, c=np.array(c))[0])
 
 
+def test_inside_a_function_of_the_model() -> None:
+    """Functions have no initializers: their counts are cast."""
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+    nodes = [
+        helper.make_node("Constant", [], ["k"], value_ints=[2]),
+        helper.make_node("TopK", ["a", "k"], ["v", "i"]),
+    ]
+    function = helper.make_function("own", "best", ["a"], ["i"], nodes, opsets[:1])
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 9])
+    y = helper.make_tensor_value_info("y", INT64, [4, 2])
+    graph = helper.make_graph([helper.make_node("best", ["x"], ["y"], domain="own")], "g", [x], [y])
+    model = helper.make_model(graph, opset_imports=opsets, functions=[function], ir_version=8)
+    result = asked(model, "nodes")
+    kinds = Counter(n.op_type for body in (result.model.graph, *result.model.functions) for n in body.node)
+    assert kinds["TopK"] == 1 and kinds["Cast"] == 2 - (kinds["best"] == 0)
+    feeds = {"x": np.random.default_rng(0).standard_normal((4, 9)).astype(np.float32)}
+    (expected,) = run(model, **feeds)
+    np.testing.assert_array_equal(ReferenceEvaluator(result.model).run(None, feeds)[0], expected)
+
+
+def test_the_first_topk_of_onnx_has_its_count_in_an_attribute() -> None:
+    model = parsed(
+        """g (float[N,9] x) => (float[N,2] v, int64[N,2] i) { v, i = TopK <k = 2> (x) }""", opset=9
+    )
+    result = asked(model, "nodes")
+    assert Counter(n.op_type for n in result.model.graph.node) == Counter(TopK=1, Cast=1)
+    assert types_of(result.model)[top(result.model).output[1]] == INT32
+
+
+def test_what_was_not_verified_is_not_said_to_be() -> None:
+    detail = optimize(best(), "nodes", rewrites=ASKED, verify=False).report.verification.detail
+    assert "outside the standard" in detail and "verified before" not in detail
+
+
 def test_the_result_is_marked_and_the_report_says_when_it_was_verified() -> None:
     result = asked(best())
     assert {p.key: p.value for p in result.model.metadata_props} == {MARK: "topk_int32"}

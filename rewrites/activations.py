@@ -30,7 +30,11 @@ from egraph_opt.rewrites.elementwise import broadcasts_into
 from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import Fact
 
-EPSILON = {TensorProto.FLOAT: 2.0**-23, TensorProto.FLOAT16: 2.0**-10, TensorProto.DOUBLE: 2.0**-23}
+EPSILON: dict[int, float] = {
+    TensorProto.FLOAT: 2.0**-23,
+    TensorProto.FLOAT16: 2.0**-10,
+    TensorProto.DOUBLE: 2.0**-23,
+}
 """Rounding by type; exporters cast constants from float32."""
 
 Gate = tuple[Any, ...]

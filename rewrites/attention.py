@@ -43,6 +43,9 @@ from egraph_opt.types import Fact
 
 _FLOATS = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE))
 
+_LOWEST: dict[int, float] = {TensorProto.FLOAT: -1e30, TensorProto.DOUBLE: -1e30}
+"""What is no higher takes no part in a Softmax, and swallows what is added to it."""
+
 LAST = PyObject(3)
 """The axis of Softmax: keys."""
 
@@ -178,7 +181,7 @@ def masks_meet(q: Tensor, k: Tensor, m: Tensor, n: Tensor, s: PyObject) -> Itera
 @hosted()
 def zero_like(n: Fact) -> Literal | None:
     """Zero, if n is so low that it takes no part in a Softmax, and swallows what is added to it."""
-    lowest = {TensorProto.FLOAT: -1e30, TensorProto.DOUBLE: -1e30}.get(n.dtype, -math.inf)
+    lowest = _LOWEST.get(n.dtype, -math.inf)
     return Literal(n.dtype, (), (0.0,)) if n.splat is not None and n.splat <= lowest else None
 
 

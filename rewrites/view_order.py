@@ -1,0 +1,163 @@
+"""What may stand on either side of a transpose: views of each axis by itself, and scales of one number.
+
+Reshape(Transpose_p(x)) = Transpose_q(Reshape(x))      where the view splits axes, or drops or inserts ones
+Transpose_p(x * s) = Transpose_p(x) * s                for one constant number s, where a product takes it
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from egglog import PyObject, eq
+
+from egraph_opt import symbolic
+from egraph_opt.host import hosted
+from egraph_opt.law import Equal, Example, guard, holds, law, let, rewrite, rule
+from egraph_opt.law_testing import Operands
+from egraph_opt.operators import binary, matmul, reshape, transpose, unary
+from egraph_opt.operators.views import inserted_axes
+from egraph_opt.rewrites.channels import is_scale
+from egraph_opt.rewrites.transpose import Permutation, is_identity
+from egraph_opt.terms import Tensor, fact
+from egraph_opt.types import Dim, Fact, Shape
+
+
+def groups(before: Shape, after: Shape) -> list[Shape] | None:
+    """Per axis of `before` the axes of `after` that it is split into; axes of 1 may come and go.
+
+    None where an axis of `after` is made of several.
+
+    >>> groups(("N", 6, 1), ("N", 2, 3))
+    [('N',), (2, 3), ()]
+    """
+    rest, found = list(reversed(after)), []
+    for dim in before:
+        group: list[Dim] = []
+        if dim == 1:
+            if rest and rest[-1] == 1:
+                group.append(rest.pop())
+        else:
+            while not group or not symbolic.known_equal(symbolic.product(group), dim):
+                if not rest:
+                    return None
+                group.append(rest.pop())
+        found.append(tuple(group))
+    if any(dim != 1 for dim in rest):
+        return None
+    found[-1] = (*found[-1], *rest)
+    return found
+
+
+def axes_before(p: Permutation, x: Fact, dims: Shape) -> tuple[Shape, Permutation] | None:
+    """The dims of a view of x, and a transpose of that, which do what a view does behind Transpose_p.
+
+    None where the view does not act on each axis by itself, or nothing is left to transpose.
+    """
+    if x.shape is None or x.const or not x.shape or None in x.shape or 0 in x.shape:
+        return None
+    split = groups(tuple(x.shape[axis] for axis in p), dims)
+    if split is None or all(len(group) == 1 for group in split):
+        return None
+    starts: dict[int, int] = {}
+    moved: list[Dim] = []
+    for axis in sorted(range(len(p)), key=lambda axis: p[axis]):
+        starts[axis] = len(moved)
+        moved.extend(split[axis])
+    q = tuple(starts[axis] + k for axis in range(len(p)) for k in range(len(split[axis])))
+    return None if is_identity(q) else (tuple(moved), q)
+
+
+@hosted()
+def dims_before(p: Permutation, x: Fact, dims: Shape) -> Shape | None:
+    found = axes_before(p, x, dims)
+    return None if found is None else found[0]
+
+
+@hosted()
+def perm_before(p: Permutation, x: Fact, dims: Shape) -> Permutation | None:
+    found = axes_before(p, x, dims)
+    return None if found is None else found[1]
+
+
+def inserts(p: Permutation, x: Fact, dims: Shape) -> bool:
+    """A view of Transpose_p(x) that does nothing but insert axes of 1."""
+    if x.shape is None or len(dims) <= len(p):
+        return False
+    return inserted_axes(tuple(x.shape[axis] for axis in p), dims) is not None
+
+
+@hosted(default=False)
+def only_inserts(p: Permutation, x: Fact, dims: Shape) -> bool:
+    return inserts(p, x, dims)
+
+
+@hosted(default=False)
+def does_more(p: Permutation, x: Fact, dims: Shape) -> bool:
+    return not inserts(p, x, dims)
+
+
+def _view_examples(rng: np.random.Generator) -> Iterator[Example]:
+    for shape, perm, dims in (
+        (("N", "L", 1, 2, 4), (2, 0, 3, 1, 4), ("N", 2, "L", 4)),
+        ((2, 1, 3), (1, 2, 0), (3, 2)),
+        ((2, 1, 3, 1), (3, 2, 1, 0), (3, 2)),
+        ((1, 1, 4, 3), (3, 0, 2, 1), (3, 1, 4)),
+        (("L", 6, 4), (1, 0, 2), (2, 3, "L", 4)),
+        ((12, "N", 6), (2, 0, 1), (3, 2, 2, 6, "N")),
+    ):
+        g = Operands(rng)
+        x = g.input(shape)
+        yield g.fires(reshape(transpose(x, perm), dims))
+        yield g.near_miss(reshape(unary("Relu", (), transpose(x, perm)), dims), why="Relu is between")
+    g = Operands(rng)
+    wide = reshape(g.input(("N", 12)), ("N", 3, 4))
+    yield g.fires(reshape(transpose(wide, (2, 0, 1)), (4, 1, "N", 3)))
+    x = g.input((2, 1, 3))
+    yield g.near_miss(reshape(transpose(x, (1, 0, 2)), (2, 3)), why="the others keep their order")
+    yield g.near_miss(reshape(transpose(x, (1, 2, 0)), (1, 6)), why="axes are merged")
+    yield g.near_miss(reshape(transpose(x, (1, 2, 0)), (1, 2, 3)), why="axes are split and merged")
+    yield g.near_miss(reshape(transpose(x, (1, 2, 0)), (1, 3, 1, 2)), why="an axis of 1 that meets no view")
+
+
+@law("transpose", numerics="bitwise", examples=_view_examples)
+def view_before(
+    x: Tensor, y: Tensor, p: PyObject, d: PyObject, q: PyObject, e: PyObject, f: PyObject
+) -> Iterator[Any]:
+    """Reshape(Transpose_p(x)) = Transpose_q(Reshape(x)) where the view splits axes, or drops or inserts ones
+
+    Source: algebra; Ascend auto-optimizer, SplitQKVMatmul.
+    """
+    left = reshape(transpose(x, p), d)
+    known = (*let(q, perm_before, p, fact(x), d), *let(e, dims_before, p, fact(x), d))
+    right = transpose(reshape(x, e), q)
+    yield rewrite(left, right, *known, *guard(holds(does_more, p, fact(x), d)))
+    composes = (eq(x).to(reshape(y, f)), holds(only_inserts, p, fact(x), d))
+    yield rewrite(left, right, *known, *guard(*composes))
+
+
+@hosted(default=False)
+def is_one_scale(c: Fact) -> bool:
+    return is_scale(c) and c.shape in ((), (1,))
+
+
+def _scale_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, p = g.input(("N", 4, 3)), g.input(("N", 4, 3)), (0, 2, 1)
+    for s in (g.constant(0.25), g.constant(np.array([3.0]))):
+        yield g.fires(matmul(x, transpose(binary("Mul", y, s), p)))
+        yield g.fires(matmul(transpose(binary("Mul", x, s), p), y))
+    yield g.near_miss(matmul(x, transpose(binary("Mul", y, g.random(3)), p)), why="three numbers")
+    yield g.near_miss(matmul(x, transpose(binary("Mul", y, g.input(())), p)), why="it is no constant")
+    yield g.near_miss(matmul(x, transpose(binary("Add", y, g.constant(0.25)), p)), why="it is a shift")
+    yield g.near_miss(transpose(binary("Mul", y, g.constant(0.25)), p), why="no product takes it")
+
+
+@law("transpose", numerics="bitwise", examples=_scale_examples)
+def scale_behind(x: Tensor, y: Tensor, z: Tensor, t: Tensor, c: Tensor, p: PyObject) -> Iterator[Any]:
+    """Transpose_p(x * s) = Transpose_p(x) * s for one constant number s, where a product takes it
+
+    Source: algebra.
+    """
+    one = (eq(t).to(transpose(binary("Mul", x, c), p)), holds(is_one_scale, fact(c)))
+    for product in (matmul(y, t), matmul(t, y)):
+        yield rule(*one, *guard(eq(z).to(product)), then=Equal(t, binary("Mul", transpose(x, p), c)))

@@ -56,8 +56,10 @@ def epsilon_of(e: Fact) -> float | None:
 def unit_scale(x: Fact, axes: Axes) -> Literal | None:
     """A scale of ones."""
     dims = scale_dims(x, axes)
-    if dims is None or x.const or x.dtype not in FLOATS or not all(isinstance(d, int) for d in dims):
+    if dims is None or x.const or x.dtype not in FLOATS:
         return None
+    if not all(isinstance(d, int) and d > 0 for d in dims):
+        return None  # onnxruntime normalises one element or more
     return Literal(x.dtype, dims, (1.0,))  # type: ignore[arg-type]
 
 
@@ -80,6 +82,8 @@ def _rms_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(binary("Div", x, _root(g, x, epsilon=-1.0)), why="a negative epsilon")
     y = g.input(("N", 3, "L"))
     yield g.near_miss(binary("Div", y, _root(g, y)), why="a scale needs a known length")
+    y = g.input((2, 3, 0))
+    yield g.near_miss(binary("Div", y, _root(g, y)), why="there is nothing to normalise")
 
 
 @law("normalization", numerics="reassociates", examples=_rms_examples)

@@ -163,11 +163,14 @@ def _attend(masked: bool) -> Any:
 
 
 def _is_native(opset: int, facts: tuple[Fact, ...]) -> bool:
-    """Whether ONNX's Attention takes these operands: equal batches and heads, a mask of all scores."""
+    """Whether ONNX's Attention takes these operands: equal batches and heads, a mask of all scores.
+
+    onnxruntime refuses tensors without elements; dims that are symbols are taken for 1 or more.
+    """
     if not is_available("Attention", opset) or any(f.shape is None for f in facts):
         return False
     q, k, v, *masks = (f.shape or () for f in facts)
-    if not len(q) == len(k) == len(v) == 4:
+    if not len(q) == len(k) == len(v) == 4 or 0 in (*q, *k, *v):
         return False
     equal = symbolic.known_equal
     if not all(equal(q[axis], x[axis]) for x in (k, v) for axis in (0, 1)):

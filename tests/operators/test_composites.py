@@ -93,6 +93,13 @@ def test_a_mask_that_onnxruntime_does_not_broadcast_is_added() -> None:
     assert kinds(written(attending((1, 1, 1, 6)), NEWEST)) == written_out
 
 
+def test_attention_without_elements_is_not_left_to_onnxruntime() -> None:
+    def build(g: Operands) -> Any:
+        return attention(g.input((0, 3, 5, 4)), g.input((0, 3, 6, 4)), g.input((0, 3, 6, 7)), 0.5)
+
+    assert "Attention" not in kinds(written(build, NEWEST))
+
+
 def test_scores_are_never_onnx() -> None:
     def build(g: Operands) -> Any:
         return scores(g.input((2, 3, 5, 4)), g.input((2, 3, 6, 4)), 0.5)

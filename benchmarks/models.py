@@ -15,6 +15,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,12 @@ import onnx
 from greedy_tools import run_tools
 from model_files import light_models, models_of_folder, trained_models
 
-from egraph_opt import optimize
+from egraph_opt import optimize, saturate
 from egraph_opt.report import Report
 
 COSTS = ("nodes", "ascend")
+COUNTED = ("flops", "bytes")
+"""Cost models without rulesets and limits of their own: they price the e-graph that `nodes` does."""
 MEBI = 2**20
 Row = dict[str, Any]
 
@@ -65,6 +68,9 @@ def measure(path: Path, verify: bool) -> Row:
             checked = optimize(path, cost).report
             row[cost]["status"], row[cost]["verification"] = checked.status, checked.verification.status
             row[cost]["detail"] = checked.verification.detail
+    saturated = saturate(path)
+    for cost in COUNTED:
+        row[cost] = _figures(saturated.extract(cost, verify=verify).report)
     return row
 
 
@@ -90,6 +96,8 @@ def _figures(report: Report) -> Row:
         "seconds": seconds,
         "total": sum(seconds.values()),
         "warnings": list(report.warnings),
+        "composites": dict(report.composites),
+        "rulesets": {r.ruleset: [r.nodes, r.seconds] for r in report.rulesets},
     }
 
 
@@ -167,6 +175,36 @@ def cost_table(rows: list[Row], cost: str) -> str:
     return _table(headings, lines)
 
 
+def counted_table(rows: list[Row]) -> str:
+    """What is gained where floating-point operations, or bytes moved, are the cost."""
+    lines = []
+    for row in rows:
+        cells = [row.get("model", "")]
+        for cost in COUNTED:
+            r = row.get(cost) or {"cost_before": float("nan"), "cost_after": float("nan")}
+            share = r["cost_after"] / r["cost_before"] - 1 if r["cost_before"] else 0.0
+            cells += [f"{r['cost_before']:.4g}", f"{r['cost_after']:.4g}", f"{share:+.2%}"]
+        lines.append(cells)
+    return _table(
+        ["model", *(f"{cost}{when}" for cost in COUNTED for when in ("", " after", ", change"))], lines
+    )
+
+
+def growth_table(rows: list[Row]) -> str:
+    """The e-nodes that rulesets made on all models together, and their seconds."""
+    nodes: Counter[str] = Counter()
+    seconds: Counter[str] = Counter()
+    for row in rows:
+        for ruleset, (made, spent) in row.get("nodes", {}).get("rulesets", {}).items():
+            nodes[ruleset] += made
+            seconds[ruleset] += spent
+    order = sorted({*nodes, *seconds}, key=lambda name: (-nodes[name], name))
+    return _table(
+        ["ruleset", "e-nodes", "seconds"],
+        [[name, f"{nodes[name]:,}", f"{seconds[name]:.2f}"] for name in order],
+    )
+
+
 def summary(rows: list[Row]) -> str:
     """How many models are at or below the best greedy tool, and which are far above."""
     known = [(row["model"], row["nodes"]["runtime_after"], best) for row in rows if (best := best_tool(row))]
@@ -203,7 +241,8 @@ def main() -> None:
         if given.only in name:
             rows.append(_in_process(name, path, given))
             print(f"{name} done", file=sys.stderr, flush=True)
-    print(nodes_table(rows), cost_table(rows, "ascend"), summary(rows), sep="\n\n")
+    tables = (nodes_table(rows), cost_table(rows, "ascend"), counted_table(rows), growth_table(rows))
+    print(*tables, summary(rows), sep="\n\n")
     if given.json is not None:
         given.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
 

@@ -18,7 +18,7 @@ from egraph_opt.extraction import Problem
 from egraph_opt.folding import byte_size
 from egraph_opt.inference import attributes_of
 from egraph_opt.lowering import Lowered
-from egraph_opt.operators.declaration import PSEUDO_DOMAIN, OnnxForm, operator_named
+from egraph_opt.operators.declaration import PSEUDO_DOMAIN, OnnxForm, Step, operator_named
 from egraph_opt.snapshot import Snapshot
 from egraph_opt.types import ABSENT, UNKNOWN, Fact
 
@@ -106,15 +106,16 @@ class _Pricer:
             step = part.step
             given = step_operands(step, operands, known)
             known.append(infer_operator(step.operator, self.lowered.opset, step.attributes, given))
-            form = operator_named(step.operator).form
             as_it_was = part.node in self.original and self.original[part.node][1]
-            if (
-                step.operator not in FREE
-                and not as_it_was
-                and (form is None or form(self.lowered.opset, step.attributes, given) is None)
-            ):
+            if step.operator not in FREE and not as_it_was and not self._can_write(step, given):
                 return False
         return True
+
+    def _can_write(self, step: Step, operands: tuple[Fact, ...]) -> bool:
+        """Whether the opset has a step's operator; a step may not stand for further ones."""
+        form = operator_named(step.operator).form
+        written = None if form is None else form(self.lowered.opset, step.attributes, operands)
+        return written is not None and written.domain != PSEUDO_DOMAIN
 
     def _kept(self, key: int, operands: tuple[Fact, ...], results: tuple[Fact, ...]) -> float:
         node = self.lowered.kept[key]

@@ -70,3 +70,12 @@ def test_a_model_comes_back_smaller_and_answers_as_before(name: str) -> None:
     assert report.nodes.runtime_after <= report.nodes.runtime_before
     checked = verify(path, result.model, seeds=1)
     assert checked.status == "passed", checked.detail
+
+
+@pytest.mark.parametrize(
+    "name", ["magika/standard_v3_3.onnx", "rapidocr_onnxruntime/ch_ppocr_mobile_v2.0_cls_infer.onnx"]
+)
+def test_a_target_with_pseudo_operators_of_its_own_gets_what_its_opset_can_say(name: str) -> None:
+    report = optimize(model(name), "ascend", strict=True).report
+    assert report.verification.status == "passed"
+    assert report.cost.after < 0.8 * report.cost.before

@@ -1,9 +1,10 @@
 """Convolutions whose kernel is too large for the target become sums of convolutions with parts of it.
 
     Conv(x, W, b) = Conv(x, W[:m], b) + Conv(x[m*d:], W[m:])     along one spatial axis, dilation d
+    Conv(x, W, b) = Conv(Concat(x[0:], x[m*d:], ..), Concat(W[:m], W[m:2*m], ..), b)       of equal parts
     Conv(x, W, b; pads) = Conv(Pad(x), W, b)                      along that axis
 
-where both parts of x end so that as many windows fit as before.  The laws fire above the limit
+where all parts of x end so that as many windows fit as before.  The laws fire above the limit
 `conv_kernel` only, one axis at a time, and again on what they made: the parts are nearly equal in the end.
 Strides above the limit `conv_stride` come first (`large_stride`), which makes kernels smaller as well.
 """
@@ -12,16 +13,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import egglog
 import numpy as np
 from egglog import PyObject, eq, i64
 
 from egraph_opt.host import hosted
 from egraph_opt.law import Example, guard, holds, law, let, rewrite
 from egraph_opt.law_testing import Operands
-from egraph_opt.operators import ConvWindow, binary, conv, none, pad, slice_
+from egraph_opt.operators import ConvWindow, binary, concat, conv, none, pad, reshape, slice_, transpose
 from egraph_opt.operators.slicing import Slices
+from egraph_opt.rewrites.channels import static_dims
 from egraph_opt.rewrites.transpose_windows import is_constant
-from egraph_opt.terms import Tensor, fact, limit
+from egraph_opt.terms import Tensor, cons, fact, limit, nil
 from egraph_opt.types import Dim, Fact
 
 Cut = tuple[int, int, int]
@@ -145,6 +148,107 @@ def split_kernel(
         let(near, taps, cut, PyObject(0)),
         let(far, taps, cut, PyObject(1)),
     )
+
+
+MOST_PARTS = 8
+"""Into how many parts a kernel is folded."""
+
+
+@hosted()
+def parts_of(w: Fact, window: ConvWindow, most: int, parts: int) -> Cut | None:
+    """The cut of a kernel without groups into so many equal parts, if they are as few as the limit allows."""
+    cut = cut_of(w, window, most)
+    if cut is None or window.group != 1 or cut[1] % parts or -(-cut[1] // most) != parts:
+        return None
+    return cut[0], cut[1], cut[1] // parts
+
+
+@hosted()
+def pixels_of_part(x: Fact, cut: Cut, window: ConvWindow, index: int) -> Slices | None:
+    """The part of x that one of the equal parts of the kernel walks over."""
+    axis, size, length = cut
+    if x.shape is None:
+        return None
+    dim, dilation = x.shape[axis + 2], window.dilations[axis]
+    if isinstance(dim, int) and dim <= dilation * (size - 1):
+        return None  # no window fits
+    return _part(axis + 2, index * length * dilation, (size - (index + 1) * length) * dilation, dim)
+
+
+@hosted()
+def parts_apart(w: Fact, cut: Cut) -> tuple[int, ...] | None:
+    """The dims of a weight [M, C, ..] with the parts of its kernel on an axis of their own."""
+    axis, size, length = cut
+    dims = static_dims(w)
+    return None if dims is None else (*dims[: axis + 2], size // length, length, *dims[axis + 3 :])
+
+
+@hosted()
+def parts_first(w: Fact, cut: Cut) -> tuple[int, ...]:
+    """The permutation that brings them in front of the channels."""
+    axis, rank = cut[0], len(w.shape or ())
+    return (0, axis + 2, *(k for k in range(1, rank + 1) if k != axis + 2))
+
+
+@hosted()
+def parts_as_channels(w: Fact, cut: Cut) -> tuple[int, ...] | None:
+    """The dims of the weight with its parts among the channels."""
+    axis, size, length = cut
+    dims = static_dims(w)
+    if dims is None:
+        return None
+    return (dims[0], dims[1] * (size // length), *dims[2 : axis + 2], length, *dims[axis + 3 :])
+
+
+def _fold_examples(rng: np.random.Generator) -> Iterator[Example]:
+    for shape, weight, window in (
+        ((2, 3, 40), (4, 3, 10), ConvWindow((1,), (0, 0), (1,))),
+        ((1, 2, 7, 61), (3, 2, 3, 24), ConvWindow((1, 2), (1, 0, 1, 0), (1, 2))),
+        ((1, 2, 31, 9), (3, 2, 12, 3), ConvWindow((4, 1), (0, 1, 0, 0), (1, 2))),
+    ):
+        g = Operands(rng)
+        x, w = g.input(shape), g.random(*weight)
+        yield g.fires(conv(x, w, none(), window), **_LIMITS)
+        yield g.fires(conv(x, w, g.random(weight[0]), window), **_LIMITS)
+        yield g.near_miss(conv(x, w, none(), window), why="the target has no limits")
+    g = Operands(rng)
+    plain = ConvWindow((1,), (0, 0), (1,))
+    yield g.fires(
+        conv(g.input(("N", 2, "L")), g.random(3, 2, 6), none(), plain), conv_kernel=3, conv_stride=1
+    )
+    x = g.input((1, 4, 40))
+    odd = conv(x, g.random(4, 4, 9), none(), plain)
+    yield g.near_miss(odd, why="the parts are not equal", **_LIMITS)
+    grouped = conv(x, g.random(4, 2, 10), none(), replace(plain, group=2))
+    yield g.near_miss(grouped, why="groups would be others", **_LIMITS)
+
+
+@law("large_kernel", numerics="reassociates", examples=_fold_examples)
+def fold_kernel(
+    x: Tensor, w: Tensor, b: Tensor, u: PyObject, most: i64, step: i64, cut: PyObject,
+    d: PyObject, t: PyObject, e: PyObject,
+) -> Iterator[Any]:  # fmt: skip
+    """Conv(x, W, b) = Conv(Concat(x[0:], x[m*d:], ..), Concat(W[:m], W[m:2*m], ..), b) of equal parts
+
+    Source: algebra; the parts are added up within one convolution.
+    """
+    weight = reshape(transpose(reshape(w, d), t), e)
+    for parts in range(2, MOST_PARTS + 1):
+        specs = [egglog.var(f"part{k}", PyObject) for k in range(parts)]
+        pieces: Any = nil()
+        for spec in reversed(specs):
+            pieces = cons(slice_(x, spec), pieces)
+        yield rewrite(
+            conv(x, w, b, u),
+            conv(concat(pieces, PyObject(1)), weight, b, u),
+            eq(most).to(limit("conv_kernel")),
+            guard(holds(is_constant, fact(w)), eq(step).to(limit("conv_stride")), holds(steps_fit, u, step)),
+            let(cut, parts_of, fact(w), u, most, PyObject(parts)),
+            let(d, parts_apart, fact(w), cut),
+            let(t, parts_first, fact(w), cut),
+            let(e, parts_as_channels, fact(w), cut),
+            *(let(spec, pixels_of_part, fact(x), cut, u, PyObject(k)) for k, spec in enumerate(specs)),
+        )
 
 
 @hosted()

@@ -1,4 +1,4 @@
-"""What is known of values: types, symbolic shapes, constants, elements.
+"""What is known of values: types, symbolic shapes, constants, elements, and ranges of integers.
 
 ``infer_node`` answers for one node, ``infer_graph`` for a whole graph.  Each family of operators has its own
 file of formulas; adding one is a function under ``@formula("Op")``.

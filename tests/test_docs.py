@@ -148,3 +148,16 @@ def test_the_examples_in_docstrings_hold() -> None:
     results = [doctest.testmod(importlib.import_module(module.name)) for module in found]
     assert sum(result.attempted for result in results) > 0
     assert sum(result.failed for result in results) == 0
+
+
+def test_the_page_of_knowledge_names_rulesets_and_tests_that_exist() -> None:
+    text = (PAGES / "knowledge.md").read_text(encoding="utf-8")
+    rulesets = {law.ruleset for law in all_laws()} | {"legalize"}
+    cells = [cell for row in re.findall(r"^\|(.*)\|$", text, re.MULTILINE) for cell in row.split("|")]
+    named = {name for cell in cells for name in re.findall(r"`([\w.]+)`", cell)}
+    tests = {path.stem for path in (ROOT / "tests" / "knowledge_bases").glob("test_*.py")}
+    assert {name for name in named if name.startswith("test_")} == tests - {
+        "test_combinations",
+        "test_onnxoptimizer_passes",
+    }
+    assert {name for name in named if not name.startswith("test_")} <= rulesets | {"ascend", "nodes", "flops"}

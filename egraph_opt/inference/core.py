@@ -6,14 +6,14 @@ from functools import lru_cache
 
 from ..symbolic import Bounds
 from ..types import CLASH, UNKNOWN, Fact, meet
-from . import convolution, elementwise, extending, generators, reductions, slicing, views
+from . import convolution, elementwise, extending, generators, range_rules, reductions, slicing, views
 from .call import FORMULAS, Attribute, Call, ContradictionError
 from .numbers import completed
 from .onnx_inference import accepts, infer_by_onnx, schema
 from .ranges import with_ranges
 
-FAMILIES = (convolution, elementwise, extending, generators, reductions, slicing, views)
-"""The modules whose import fills the table of formulas."""
+FAMILIES = (convolution, elementwise, extending, generators, range_rules, reductions, slicing, views)
+"""The modules whose import fills the tables of formulas and of ranges."""
 
 RANDOM = frozenset(
     {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}

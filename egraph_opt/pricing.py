@@ -24,6 +24,9 @@ from egraph_opt.types import ABSENT, UNKNOWN, Fact
 
 FREE = frozenset(("leaf", "literal", "none", "output"))
 
+NODE_BYTES = 2**20
+"""Among graphs of equal cost, how many bytes of constants may save one node that runs."""
+
 
 @dataclass(frozen=True)
 class Prices:
@@ -31,7 +34,7 @@ class Prices:
 
     Attributes:
         cost: per e-node; infinite where it cannot be written.
-        tie: per e-node the bytes it adds to the file as a constant.
+        tie: per e-node the bytes it adds to the file as a constant, or `NODE_BYTES` where it runs.
         computed: per class the e-node by which a constant is computed when the model is rebuilt; -1 for what
             is computed when it runs.
     """
@@ -175,6 +178,7 @@ def price(
             tie[k] = byte_size(snapshot.facts[owner]) or 0
         elif snapshot.operator[k] not in FREE:
             cost[k] = pricer.price(k, tuple(snapshot.facts[c] for c in snapshot.children(k)))
+            tie[k] = NODE_BYTES
     return Prices(cost, tie, computed)
 
 

@@ -156,7 +156,7 @@ class ConstantWriter:
             ir.Node("", "Cast", [source], [to], outputs=[made], name=self._namer.fresh("cast"))
         )
 
-    def _as_float64(self, tensor: ir.TensorProtocol) -> ir.Tensor | None:
+    def _as_float64(self, tensor: ir.TensorProtocol) -> ir.TensorProtocol | None:
         """An integer tensor in float64, where Constant has no integers and nothing is lost."""
         if self._lowered.opset >= 9 or tensor.dtype == ir.DataType.STRING or is_float(tensor.dtype):
             return None

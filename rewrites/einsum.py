@@ -22,7 +22,7 @@ from egraph_opt.law_testing import Operands, listed
 from egraph_opt.operators import einsum, matmul, reduce, reshape, transpose
 from egraph_opt.operators.declaration import attribute_class
 from egraph_opt.terms import Tensor, cons, fact, nil
-from egraph_opt.types import Dim, Fact
+from egraph_opt.types import Dim, Fact, Shape
 
 _FLOATS = frozenset((TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16))
 
@@ -104,6 +104,8 @@ def of_plan(plan: EinsumPlan, part: str) -> tuple[Any, ...]:
 
 
 def _product_examples(rng: np.random.Generator) -> Iterator[Example]:
+    a: Shape
+    b: Shape
     for equation, a, b in (
         ("ij,jk->ik", (3, 4), (4, 5)),
         ("ij,jk", (3, 4), (4, 5)),

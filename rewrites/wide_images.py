@@ -37,7 +37,7 @@ from egraph_opt.operators import (
 )
 from egraph_opt.rewrites.transpose_windows import SWAP, moved_window
 from egraph_opt.terms import Tensor, Tensors, cons, fact, limit
-from egraph_opt.types import Fact
+from egraph_opt.types import Fact, Shape
 
 
 def _image(x: Fact) -> tuple[int, int] | None:
@@ -137,6 +137,7 @@ LIMITS = {"row_width": 20, "resident_pixels": 100}
 
 
 def _conv_examples(rng: np.random.Generator) -> Iterator[Example]:
+    shape: Shape
     for shape, weight, window in (
         ((1, 2, 5, 30), (4, 2, 3, 2), _WINDOW),
         (("N", 4, 1, 21), (4, 2, 1, 3), ConvWindow((1, 3), (0, 2, 0, 1), (1, 1), 2)),

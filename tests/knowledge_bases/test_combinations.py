@@ -153,7 +153,9 @@ def test_a_gather_of_an_unused_projection_leaves_only_what_is_used() -> None:
     heads = g.add("Transpose", g.add("Reshape", y, g.constant([0, 0, 3, 2, 4])), perm=[2, 0, 3, 1, 4])
     value = g.add("Gather", heads, g.constant(2), axis=0)
     model = g.model(g.add("Exp", g.add("Mul", value, g.constant(np.float32(0.5)))))
-    assert check_settled(model, "flops") == Counter(MatMul=1, Reshape=1, Transpose=1, Exp=1)
+    counts = check_settled(model, "flops")
+    assert counts.pop("Squeeze", 0) <= 1  # the axis of the three projections
+    assert counts == Counter(MatMul=1, Reshape=1, Transpose=1, Exp=1)
 
 
 def test_gated_parts_of_a_product_with_a_computed_middle() -> None:

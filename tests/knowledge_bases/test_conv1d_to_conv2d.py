@@ -164,12 +164,12 @@ def test_a_value_inside_that_is_an_output_is_squeezed_for_it() -> None:
     assert _views(counts) == 3
 
 
-def test_two_inputs_and_two_outputs_have_a_view_each_at_most() -> None:
+def test_two_inputs_and_two_outputs_have_a_view_each_or_are_joined_to_one() -> None:
     g = _graph()
     other = g.input("other", [1, CHANNELS, LENGTH])
     y = g.add("Add", _conv(g, _conv(g, "x")), _conv(g, _conv(g, other)))
     outputs = [g.add("Relu", _conv(g, y)), g.add("Tanh", _conv(g, y))]
-    assert _views(optimized(g.model(*outputs), "ascend")) in (3, 4)  # 3: the inputs are joined first
+    assert _views(optimized(g.model(*outputs), "ascend")) in (2, 3, 4)
 
 
 @pytest.mark.parametrize("length", [LENGTH, "L"])

@@ -114,11 +114,12 @@ def test_affine_and_batchnorm_without_a_conv_are_one_node() -> None:
     assert operators(model(nodes, constants, ["N", 4, 6, 6])) == {"BatchNormalization": 1}
 
 
-def test_a_batchnorm_whose_conv_is_used_twice_stays() -> None:
+@pytest.mark.parametrize(("meeting", "left"), [("Mul", 3), ("Add", 1)])
+def test_a_batchnorm_whose_conv_is_used_twice_stays_unless_they_are_added(meeting: str, left: int) -> None:
     norm, constants = batchnorm("a", "n", 4)
-    nodes: Nodes = [("Conv", ["x", "w"], "a", {}), *norm, ("Add", ["a", "n"], "y", {})]
+    nodes: Nodes = [("Conv", ["x", "w"], "a", {}), *norm, (meeting, ["a", "n"], "y", {})]
     constants |= {"w": random(4, 3, 1, 1)}
-    assert sum(operators(model(nodes, constants, ["N", 3, 6, 6])).values()) == 3
+    assert sum(operators(model(nodes, constants, ["N", 3, 6, 6])).values()) == left
 
 
 def test_a_batchnorm_after_the_sum_of_two_convs_goes_into_both() -> None:

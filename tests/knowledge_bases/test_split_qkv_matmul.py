@@ -165,8 +165,9 @@ def test_a_gemm_with_a_turned_weight(opset: int) -> None:
         for k, op in enumerate(("Sin", "Cos", "Tanh"))
     ]
     counts = check_settled(g.model(*outputs, opset=opset), "flops")
-    assert not counts["Gather"]
-    assert counts["Gemm"] + counts["MatMul"] == 3
+    products = counts["Gemm"] + counts["MatMul"]
+    assert (products, counts["Gather"]) in ((3, 0), (1, 3))  # both are as much arithmetic
+    assert counts.total() <= 3 + 1 + 1 + 3
 
 
 def test_unused_parts_are_not_computed() -> None:

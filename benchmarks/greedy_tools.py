@@ -18,10 +18,11 @@ from egraph_opt.verification.execution import Session, load
 
 @dataclass(frozen=True)
 class GreedyResult:
-    """Run-time nodes (see `node_counts.nodes_of`) after a tool; None where it failed, with the reason."""
+    """Nodes that run, and nodes in the file (see `node_counts`); None where it failed, with the reason."""
 
     tool: str
     nodes: int | None
+    file: int | None
     reason: str = ""
 
 
@@ -66,7 +67,8 @@ def run_tools(path: Path) -> list[GreedyResult]:
                 Session(load(model))
             except Exception as error:  # these tools raise anything
                 lines = str(error).strip().splitlines() or [""]
-                results.append(GreedyResult(tool, None, f"{type(error).__name__}: {lines[0]}"))
+                results.append(GreedyResult(tool, None, None, f"{type(error).__name__}: {lines[0]}"))
             else:
-                results.append(GreedyResult(tool, nodes_of(model).runtime))
+                count = nodes_of(model)
+                results.append(GreedyResult(tool, count.runtime, count.file))
     return results

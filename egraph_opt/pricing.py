@@ -33,7 +33,7 @@ class Prices:
     """Costs of a snapshot's e-nodes.
 
     Attributes:
-        cost: per e-node; infinite where it cannot be written.
+        cost: per e-node; infinite where it cannot be written, 0 where it depends on constants alone.
         tie: per e-node the bytes it adds to the file as a constant, or `NODE_BYTES` where it runs.
         computed: per class the e-node by which a constant is computed when the model is rebuilt; -1 for what
             is computed when it runs.
@@ -77,6 +77,11 @@ class _Pricer:
             return (self.snapshot.facts[owner],)
         selected = self.outputs.get(owner, {})
         return tuple(selected.get(k, UNKNOWN) for k in range(max(selected, default=-1) + 1))
+
+    def is_constant(self, node: int, operands: tuple[Fact, ...]) -> bool:
+        """Whether it depends on constants alone: if not folded here, it is still computed only once."""
+        results = self.results(node)
+        return all(f.const for f in results) and all(f.const or f == ABSENT for f in operands)
 
     def price(self, node: int, operands: tuple[Fact, ...]) -> float:
         name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
@@ -177,8 +182,11 @@ def price(
         if computed[owner] == k:
             tie[k] = byte_size(snapshot.facts[owner]) or 0
         elif snapshot.operator[k] not in FREE:
-            cost[k] = pricer.price(k, tuple(snapshot.facts[c] for c in snapshot.children(k)))
+            operands = tuple(snapshot.facts[c] for c in snapshot.children(k))
+            cost[k] = pricer.price(k, operands)
             tie[k] = NODE_BYTES
+            if math.isfinite(cost[k]) and pricer.is_constant(k, operands):
+                cost[k] = 0.0
     return Prices(cost, tie, computed)
 
 

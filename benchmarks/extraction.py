@@ -17,10 +17,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from egraph_opt.extraction import EXTRACTORS, Problem, check, extract, load_json
+from egraph_opt.extraction import EXTRACTORS, ExtractionProblem, check, extract, load_json
 
 
-def residual(layers: int) -> Problem:
+def residual(layers: int) -> ExtractionProblem:
     """A residual network of so many layers with every tensor in two layouts.
 
     An operator costs 1, each third one 10 in the first layout; a conversion costs 0.5; every second layer
@@ -34,7 +34,7 @@ def residual(layers: int) -> Problem:
             owner += [here, here]
             children += [[here - 2, *skip], [here + 1 - 2 * layout]]
             cost += [10.0 if layer % 3 == 0 and layout == 0 else 1.0, 0.5]
-    return Problem(
+    return ExtractionProblem(
         node_class=np.array(owner, np.int32),
         child_ptr=np.cumsum([0, *map(len, children)]).astype(np.int32),
         child=np.array([child for below in children for child in below], np.int32),
@@ -66,7 +66,7 @@ def main(
             start = time.perf_counter()
             found = extract(problem, how, iterations=iterations, seconds=seconds, seed=seed)
             took = time.perf_counter() - start
-            check(problem, found.choice)
+            check(problem, found)
             sizes = f"{problem.n_nodes}", f"{problem.n_classes}"
             costs = f"{found.cost:.6g}", f"{found.lower_bound:.6g}", f"{100 * found.gap:.2f} %"
             table.add_row(name, *sizes, how, *costs, f"{took:.2f}")

@@ -14,7 +14,7 @@ import onnx_ir as ir
 from egraph_opt.analysis import form_facts, infer_operator, step_operands
 from egraph_opt.cost import CostModel, NodeView, bind
 from egraph_opt.erasing import erase, form_of, is_pseudo
-from egraph_opt.extraction import Problem
+from egraph_opt.extraction import ExtractionProblem
 from egraph_opt.folding import byte_size
 from egraph_opt.inference import attributes_of
 from egraph_opt.lowering import Lowered
@@ -243,7 +243,7 @@ def _may_fold(fact: Fact, operands: Sequence[Fact], fold_bytes: int) -> bool:
     return after is not None and after - sum(byte_size(f) or 0 for f in operands) <= fold_bytes
 
 
-def problem_of(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> Problem:
+def problem_of(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> ExtractionProblem:
     """The extraction problem: one node per class that the outputs need, at least cost.
 
     What costs nothing whatever is chosen, inputs and constants, is no part of it (see `with_given`): shared
@@ -259,7 +259,7 @@ def problem_of(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> Problem:
     bytes_ = np.where(free & ~folded[owner], prices.tie[given[snapshot.child]], 0.0)
     kept = ~free & ~folded[owner]
     counts = np.bincount(owner[kept], minlength=snapshot.n_nodes)
-    return Problem(
+    return ExtractionProblem(
         node_class=snapshot.node_class,
         child_ptr=np.concatenate(([0], np.cumsum(counts))).astype(np.int32),
         child=snapshot.child[kept],
@@ -306,9 +306,9 @@ def compiled_problem(
     lowered: Lowered,
     snapshot: Snapshot,
     prices: Prices,
-    problem: Problem,
+    problem: ExtractionProblem,
     original: npt.NDArray[np.int32],
-) -> Problem | None:
+) -> ExtractionProblem | None:
     """What is left to choose for the original graph: which pseudo-operators stand for its e-nodes.
 
     None where no pseudo-operators stand for e-nodes of `original` alone.

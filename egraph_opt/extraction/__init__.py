@@ -1,7 +1,7 @@
 """The cheapest acyclic choice of one node per e-class, with a bound of its distance to the optimum.
 
 >>> import numpy as np
->>> problem = Problem(  # class 0: node 0 uses class 1, node 1 is dearer; class 1: node 2
+>>> problem = ExtractionProblem(  # class 0: node 0 uses class 1, node 1 is dearer; class 1: node 2
 ...     node_class=np.array([0, 0, 1]), child_ptr=np.array([0, 1, 1, 1]), child=np.array([1]),
 ...     cost=np.array([1.0, 5.0, 2.0]), roots=np.array([0]))
 >>> solution = extract(problem)
@@ -11,8 +11,18 @@
 
 from egraph_opt.extraction.checking import check
 from egraph_opt.extraction.gym import load_json
-from egraph_opt.extraction.problem import Problem
-from egraph_opt.extraction.registry import EXTRACTORS, Extractor, Solution, extract
+from egraph_opt.extraction.problem import ExtractionProblem
+from egraph_opt.extraction.registry import EXTRACTORS, Extractor, extract
 from egraph_opt.extraction.selection import selection
+from egraph_opt.extraction.solution import Solution
 
-__all__ = ["EXTRACTORS", "Extractor", "Problem", "Solution", "check", "extract", "load_json", "selection"]
+__all__ = [
+    "EXTRACTORS",
+    "ExtractionProblem",
+    "Extractor",
+    "Solution",
+    "check",
+    "extract",
+    "load_json",
+    "selection",
+]

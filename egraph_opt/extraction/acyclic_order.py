@@ -16,7 +16,7 @@ import numpy as np
 from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.frontier import frontier
 from egraph_opt.extraction.piece import Choice, Piece
-from egraph_opt.extraction.problem import Problem
+from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.extraction.program import Effort, solve_with_ties, structural_rows
 from egraph_opt.extraction.simplify import simplify, whole_choice
 from egraph_opt.extraction.structure import Floats, Mask, pointers
@@ -132,7 +132,7 @@ def region(piece: Piece, choice: Choice, largest: int, random: np.random.Generat
 def resolve(piece: Piece, usable: Mask, best: Choice, effort: Effort, seed: int) -> tuple[Choice, int]:
     """The best choice among the usable nodes, which hold ``best`` and allow no cycle; the work it took."""
     node, child = piece.pairs
-    problem = Problem(
+    problem = ExtractionProblem(
         node_class=piece.owners,
         child_ptr=pointers(node, len(piece.nodes)),
         child=child,

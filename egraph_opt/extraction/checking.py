@@ -8,19 +8,22 @@ from itertools import pairwise
 import numpy as np
 
 from egraph_opt.errors import ExtractionError
-from egraph_opt.extraction.problem import Problem
+from egraph_opt.extraction.problem import ExtractionProblem
+from egraph_opt.extraction.solution import Solution
 from egraph_opt.extraction.structure import Ints, cycle_in, entries, reached, topological
 
 
-def check(problem: Problem, choice: Ints) -> None:
-    """Raise unless ``choice`` (per class a node or -1) is a solution.
+def check(problem: ExtractionProblem, solution: Solution | Ints) -> None:
+    """Raise unless ``solution`` (or a choice: per class a node or -1) is one of the problem.
 
     It must provide the roots, hold every child of what it chooses, choose nodes of the right class and of
-    finite cost, use each chosen class, and be acyclic.
+    finite cost, use each chosen class, and be acyclic.  A `Solution` must also cost what it says, and no less
+    than its bound.
 
     Raises:
         ExtractionError: naming the class that is wrong.
     """
+    choice = solution.choice if isinstance(solution, Solution) else solution
     _check_entries(problem, choice)
     missing = problem.roots[choice[problem.roots] < 0]
     if len(missing):
@@ -46,9 +49,19 @@ def check(problem: Problem, choice: Ints) -> None:
         loop = [int(classes[i]) for i in cycle_in(children)]
         steps = " needs class ".join(map(str, [*loop, loop[0]]))
         raise ExtractionError(f"the choice is cyclic: class {steps}")
+    if isinstance(solution, Solution):
+        _check_figures(problem, solution)
 
 
-def used_part(problem: Problem, choice: Ints) -> Ints:
+def _check_figures(problem: ExtractionProblem, solution: Solution) -> None:
+    cost = measure(problem, solution.choice)[0]
+    if solution.cost != cost:
+        raise ExtractionError(f"the solution says that it costs {solution.cost}, but it costs {cost}")
+    if not solution.lower_bound <= cost or (solution.proved and solution.lower_bound != cost):
+        raise ExtractionError(f"a cost of {cost} contradicts the lower bound {solution.lower_bound}")
+
+
+def used_part(problem: ExtractionProblem, choice: Ints) -> Ints:
     """The part of a choice that the roots use, the rest set to -1."""
     chosen = np.flatnonzero(choice >= 0).astype(np.int32)
     at, owner = entries(problem.child_ptr, choice[chosen])
@@ -57,7 +70,7 @@ def used_part(problem: Problem, choice: Ints) -> Ints:
     return np.where(reached(problem.roots, ptr, problem.child[at]), choice, -1).astype(np.int32)
 
 
-def measure(problem: Problem, choice: Ints) -> tuple[float, float]:
+def measure(problem: ExtractionProblem, choice: Ints) -> tuple[float, float]:
     """Cost and tie of a choice, each chosen node once; sums are rounded once, so order does not matter."""
     nodes = choice[choice >= 0]
     return math.fsum(problem.cost[nodes].tolist()), math.fsum(problem.tie[nodes].tolist())
@@ -72,7 +85,7 @@ def better(new: tuple[float, float], old: tuple[float, float]) -> bool:
     return new[1] < old[1] - 1e-9 * abs(old[1])
 
 
-def _check_entries(problem: Problem, choice: Ints) -> None:
+def _check_entries(problem: ExtractionProblem, choice: Ints) -> None:
     if choice.shape != (problem.n_classes,) or choice.dtype.kind not in "iu":
         raise ExtractionError(
             f"a choice holds one integer for each of {problem.n_classes} classes, "
@@ -90,7 +103,7 @@ def _check_entries(problem: Problem, choice: Ints) -> None:
         )
 
 
-def _chosen_children(problem: Problem, choice: Ints) -> list[list[int]]:
+def _chosen_children(problem: ExtractionProblem, choice: Ints) -> list[list[int]]:
     classes = np.flatnonzero(choice >= 0)
     local = np.full(problem.n_classes, -1, np.int32)
     local[classes] = np.arange(len(classes), dtype=np.int32)

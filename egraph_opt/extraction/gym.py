@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from egraph_opt.errors import ExtractionError
-from egraph_opt.extraction.problem import Problem
+from egraph_opt.extraction.problem import ExtractionProblem
 
 
-def load_json(path: str | Path) -> Problem:
+def load_json(path: str | Path) -> ExtractionProblem:
     """Read ``{"nodes": {id: {"op", "children": [node ids], "eclass", "cost"}}, "root_eclasses": [...]}``.
 
     Plain or gzipped (``.gz``).  Classes and nodes are numbered in the order of the file.
@@ -35,7 +35,7 @@ def load_json(path: str | Path) -> Problem:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"{source.name} is not an e-graph in extraction-gym's JSON form: {error!r}"
         raise ExtractionError(reason) from error
-    return Problem(
+    return ExtractionProblem(
         node_class=np.array(owner, np.int32),
         child_ptr=np.cumsum([0, *map(len, children)], dtype=np.int32),
         child=np.array([child for below in children for child in below], np.int32),

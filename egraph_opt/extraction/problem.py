@@ -20,7 +20,7 @@ def _no_ties() -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class ExtractionProblem:
     """An e-graph with costs.  Classes are ``0 .. n_classes - 1``, nodes ``0 .. n_nodes - 1``.
 
     Attributes:
@@ -122,7 +122,7 @@ def _integers(name: str, values: npt.ArrayLike) -> Ints:
     return np.ascontiguousarray(array, np.int32)
 
 
-def choosable(problem: Problem, allowed: Mask | None = None) -> Mask:
+def choosable(problem: ExtractionProblem, allowed: Mask | None = None) -> Mask:
     """The nodes of finite cost all of whose children can be built from such nodes without a cycle.
 
     (A node that uses its own class is among them where another node builds the class.)  One pass from the
@@ -149,7 +149,7 @@ def choosable(problem: Problem, allowed: Mask | None = None) -> Mask:
     return buildable
 
 
-def explain_unbuildable(problem: Problem, can: Mask) -> str | None:
+def explain_unbuildable(problem: ExtractionProblem, can: Mask) -> str | None:
     """Why some root has no solution, with ``can`` from `choosable`; None if all roots have one."""
     built = np.zeros(problem.n_classes, np.bool_)
     built[problem.node_class[can]] = True

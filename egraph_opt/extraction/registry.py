@@ -15,35 +15,14 @@ from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction.checking import better, check, measure, used_part
 from egraph_opt.extraction.exact import Found
 from egraph_opt.extraction.piece import Piece
-from egraph_opt.extraction.problem import Problem
+from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.extraction.search import Search, exact_piece, greedy_piece, ilp_piece, quick_piece
 from egraph_opt.extraction.simplify import simplify, whole_choice
+from egraph_opt.extraction.solution import Solution
 from egraph_opt.extraction.structure import Ints
 from egraph_opt.extraction.tree import tree
 
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """What was extracted.
-
-    Attributes:
-        choice: per class the chosen node, or -1 if the class is not used.
-        cost: the sum over the chosen nodes.
-        lower_bound: no solution costs less.
-        gap: (cost - lower_bound) / cost; 0 where the cost is 0.
-        proved: the cost is optimal, up to a relative 1e-9.
-        extractor: the name of the extractor.
-    """
-
-    choice: Ints
-    cost: float
-    lower_bound: float
-    gap: float
-    proved: bool
-    extractor: str
-
-
-Run = Callable[[Problem, "Ints | None", Search], tuple[Ints, float]]
+Run = Callable[[ExtractionProblem, "Ints | None", Search], tuple[Ints, float]]
 
 
 @dataclass(frozen=True)
@@ -64,7 +43,7 @@ class Extractor:
 
 
 def _by_pieces(solve_piece: Callable[[Piece, Search], Found]) -> Run:
-    def run(problem: Problem, incumbent: Ints | None, search: Search) -> tuple[Ints, float]:
+    def run(problem: ExtractionProblem, incumbent: Ints | None, search: Search) -> tuple[Ints, float]:
         simplified = simplify(problem, incumbent)
         search = search.for_size(sum(len(piece.nodes) for piece in simplified.pieces))
         found = [solve_piece(piece, search) for piece in simplified.pieces]
@@ -76,7 +55,7 @@ def _by_pieces(solve_piece: Callable[[Piece, Search], Found]) -> Run:
     return run
 
 
-def _tree(problem: Problem, incumbent: Ints | None, search: Search) -> tuple[Ints, float]:
+def _tree(problem: ExtractionProblem, incumbent: Ints | None, search: Search) -> tuple[Ints, float]:
     floor = simplify(problem, None).floor
     return used_part(problem, tree(problem)), floor
 
@@ -95,7 +74,7 @@ EXTRACTORS: dict[str, Extractor] = {
 
 
 def extract(
-    problem: Problem,
+    problem: ExtractionProblem,
     extractor: str = "auto",
     *,
     incumbent: Ints | None = None,
@@ -137,10 +116,10 @@ def extract(
     return Solution(choice, cost, lower, gap, proved, extractor)
 
 
-def _usable_incumbent(problem: Problem, incumbent: Ints) -> Ints | None:
+def _usable_incumbent(problem: ExtractionProblem, incumbent: Ints) -> Ints | None:
     """The used part of an incumbent, None if it costs infinity."""
     choice = np.asarray(incumbent)
-    finite = Problem(
+    finite = ExtractionProblem(
         problem.node_class,
         problem.child_ptr,
         problem.child,

@@ -8,12 +8,12 @@ import numpy.typing as npt
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction.checking import used_part
 from egraph_opt.extraction.greedy import greedy
-from egraph_opt.extraction.problem import Problem
+from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.extraction.simplify import simplify, whole_choice
 from egraph_opt.extraction.structure import Ints
 
 
-def selection(problem: Problem, nodes: npt.ArrayLike) -> Ints:
+def selection(problem: ExtractionProblem, nodes: npt.ArrayLike) -> Ints:
     """A solution (per class a node or -1) of the given nodes only, such as those of the original graph.
 
     Saturation may have merged values of that graph, a transposed transpose with its operand, say: then a
@@ -28,7 +28,7 @@ def selection(problem: Problem, nodes: npt.ArrayLike) -> Ints:
     endless = ~np.isfinite(problem.cost)
     dear = 1.0 + float(problem.cost[~endless].sum())
     cost = np.where(endless, dear, problem.cost)
-    known = Problem(
+    known = ExtractionProblem(
         problem.node_class,
         problem.child_ptr,
         problem.child,

@@ -19,7 +19,7 @@ import numpy as np
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction.checking import used_part
 from egraph_opt.extraction.piece import Piece
-from egraph_opt.extraction.problem import Problem, choosable, explain_unbuildable
+from egraph_opt.extraction.problem import ExtractionProblem, choosable, explain_unbuildable
 from egraph_opt.extraction.structure import (
     Ints,
     Mask,
@@ -66,7 +66,7 @@ class _Work:
         self.pair_node, self.pair_child = self.pair_node[keep], self.pair_child[keep]
 
 
-def simplify(problem: Problem, incumbent: Ints | None) -> Simplified:
+def simplify(problem: ExtractionProblem, incumbent: Ints | None) -> Simplified:
     """Simplify and cut.  ``incumbent`` is a solution of finite cost, which stays one of the pieces' choices
     (a node of it is only replaced by one that is strictly better, or as good and needs less).
 
@@ -93,7 +93,7 @@ def simplify(problem: Problem, incumbent: Ints | None) -> Simplified:
     return _cut(problem, work, kept, None if mapped is None else mapped.astype(np.int32))
 
 
-def _start(problem: Problem, can: Mask) -> _Work:
+def _start(problem: ExtractionProblem, can: Mask) -> _Work:
     owner = problem.owners()
     alive = can.copy()
     alive[owner[problem.node_class[owner] == problem.child]] = False
@@ -111,7 +111,7 @@ def _start(problem: Problem, can: Mask) -> _Work:
     return work
 
 
-def _class_edges(problem: Problem, work: _Work) -> tuple[Ints, Ints, Ints]:
+def _class_edges(problem: ExtractionProblem, work: _Work) -> tuple[Ints, Ints, Ints]:
     """Distinct (class, child) pairs as pointers and targets, and how many nodes of the class have each."""
     n = max(problem.n_classes, 1)
     keys, counts = np.unique(
@@ -120,13 +120,13 @@ def _class_edges(problem: Problem, work: _Work) -> tuple[Ints, Ints, Ints]:
     return pointers(keys // n, problem.n_classes), (keys % n).astype(np.int32), counts.astype(np.int32)
 
 
-def _drop_unreachable(problem: Problem, work: _Work) -> None:
+def _drop_unreachable(problem: ExtractionProblem, work: _Work) -> None:
     ptr, child, _ = _class_edges(problem, work)
     work.alive &= reached(np.flatnonzero(work.forced), ptr, child)[problem.node_class]
     work.drop_pairs_of_the_dead()
 
 
-def _drop_edges_to_forced(problem: Problem, work: _Work) -> None:
+def _drop_edges_to_forced(problem: ExtractionProblem, work: _Work) -> None:
     ptr, child, counts = _class_edges(problem, work)
     owner = np.repeat(np.arange(problem.n_classes, dtype=np.int32), np.diff(ptr))
     size = np.bincount(problem.node_class[work.alive], minlength=problem.n_classes)
@@ -140,7 +140,7 @@ def _drop_edges_to_forced(problem: Problem, work: _Work) -> None:
     work.pair_node, work.pair_child = work.pair_node[keep], work.pair_child[keep]
 
 
-def _drop_dominated(problem: Problem, work: _Work, kept: Mask) -> None:
+def _drop_dominated(problem: ExtractionProblem, work: _Work, kept: Mask) -> None:
     size = np.bincount(problem.node_class[work.alive], minlength=problem.n_classes)
     nodes = np.flatnonzero(work.alive & (size[problem.node_class] > 1))
     ptr = pointers(work.pair_node, problem.n_nodes)
@@ -189,7 +189,7 @@ def _dominator(children: tuple[int, ...], seen: dict[tuple[int, ...], int]) -> i
     return -1
 
 
-def _cut(problem: Problem, work: _Work, kept: Mask, incumbent: Ints | None) -> Simplified:
+def _cut(problem: ExtractionProblem, work: _Work, kept: Mask, incumbent: Ints | None) -> Simplified:
     n = problem.n_classes
     size = np.bincount(problem.node_class[work.alive], minlength=n)
     part = weak_components(n, problem.node_class[work.pair_node], work.pair_child)
@@ -207,7 +207,7 @@ def _cut(problem: Problem, work: _Work, kept: Mask, incumbent: Ints | None) -> S
 
 
 def _pieces(
-    problem: Problem, work: _Work, part: Ints, is_open: Mask, kept: Mask, incumbent: Ints | None
+    problem: ExtractionProblem, work: _Work, part: Ints, is_open: Mask, kept: Mask, incumbent: Ints | None
 ) -> list[Piece]:
     classes = np.flatnonzero(is_open)
     classes = classes[np.argsort(part[classes], kind="stable")]
@@ -251,7 +251,7 @@ def _pieces(
     return pieces
 
 
-def whole_choice(problem: Problem, simplified: Simplified, choices: list[list[int]]) -> Ints:
+def whole_choice(problem: ExtractionProblem, simplified: Simplified, choices: list[list[int]]) -> Ints:
     """The choice of the whole problem from the choices of its pieces."""
     choice = simplified.fixed.copy()
     for piece, picked in zip(simplified.pieces, choices, strict=True):

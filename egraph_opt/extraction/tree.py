@@ -11,11 +11,11 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from egraph_opt.extraction.problem import Problem, choosable
+from egraph_opt.extraction.problem import ExtractionProblem, choosable
 from egraph_opt.extraction.structure import Ints, invert
 
 
-def tree(problem: Problem) -> Ints:
+def tree(problem: ExtractionProblem) -> Ints:
     """The choice of least tree cost for every class that can be built, by Knuth's algorithm (1977)."""
     can = choosable(problem)
     cost = _exact(np.where(can, problem.cost, 0.0).tolist())

@@ -9,16 +9,16 @@ import random
 import numpy as np
 
 from egraph_opt.errors import ExtractionError
-from egraph_opt.extraction import Problem, check
+from egraph_opt.extraction import ExtractionProblem, check
 from egraph_opt.extraction.checking import used_part
 
 Node = tuple[int, tuple[int, ...], float, float]
 """Class, child classes, cost, tie."""
 
 
-def problem_of(nodes: list[Node], roots: list[int]) -> Problem:
+def problem_of(nodes: list[Node], roots: list[int]) -> ExtractionProblem:
     """A problem from a list of nodes."""
-    return Problem(
+    return ExtractionProblem(
         node_class=np.array([node[0] for node in nodes], np.int32),
         child_ptr=np.cumsum([0, *(len(node[1]) for node in nodes)]).astype(np.int32),
         child=np.array([child for node in nodes for child in node[1]], np.int32),
@@ -28,7 +28,7 @@ def problem_of(nodes: list[Node], roots: list[int]) -> Problem:
     )
 
 
-def random_problem(seed: int, cyclic: bool, max_classes: int = 8) -> Problem:
+def random_problem(seed: int, cyclic: bool, max_classes: int = 8) -> ExtractionProblem:
     """A small random e-graph; costs repeat and are often 0, so that ties and free cycles occur."""
     rng = random.Random(seed)
     n = rng.randint(1, max_classes)
@@ -43,7 +43,7 @@ def random_problem(seed: int, cyclic: bool, max_classes: int = 8) -> Problem:
     return problem_of(nodes, sorted(rng.sample(range(n), rng.randint(1, min(n, 2)))))
 
 
-def optimum(problem: Problem) -> tuple[float, float] | None:
+def optimum(problem: ExtractionProblem) -> tuple[float, float] | None:
     """The smallest (cost, tie) of any solution, by trying all choices; None if there is no solution."""
     options = [
         [node for node in range(problem.n_nodes) if problem.node_class[node] == here] or [-1]
@@ -67,7 +67,7 @@ def optimum(problem: Problem) -> tuple[float, float] | None:
     return best
 
 
-def chain(length: int) -> Problem:
+def chain(length: int) -> ExtractionProblem:
     """Each value computed from the one before, in a cheap and a dear way."""
     nodes: list[Node] = [(0, (), 0.0, 0.0)]
     for here in range(1, length + 1):
@@ -75,7 +75,7 @@ def chain(length: int) -> Problem:
     return problem_of(nodes, [length])
 
 
-def residual(layers: int) -> tuple[Problem, float]:
+def residual(layers: int) -> tuple[ExtractionProblem, float]:
     """A residual network whose tensors exist in two layouts with conversions both ways, and its optimum.
 
     Every layer is an element-wise operator (either layout, cost 1), and a sum with the tensor two layers

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from egraph_opt.errors import ExtractionError
-from egraph_opt.extraction import EXTRACTORS, Problem, check, extract, load_json, selection
+from egraph_opt.extraction import EXTRACTORS, ExtractionProblem, check, extract, load_json, selection
 
 from .egraphs import Node, problem_of
 
@@ -38,11 +39,11 @@ def test_malformed_problems(nodes: list[Node], roots: list[int], message: str) -
 def test_arrays_that_do_not_fit() -> None:
     one = np.array([0])
     with pytest.raises(ExtractionError, match="child pointers"):
-        Problem(one, np.array([0]), np.array([], np.int32), np.array([1.0]), one)
+        ExtractionProblem(one, np.array([0]), np.array([], np.int32), np.array([1.0]), one)
     with pytest.raises(ExtractionError, match="child_ptr must grow"):
-        Problem(one, np.array([0, 2]), one, np.array([1.0]), one)
+        ExtractionProblem(one, np.array([0, 2]), one, np.array([1.0]), one)
     with pytest.raises(ExtractionError, match="flat array of integers"):
-        Problem(np.array([0.5]), np.array([0, 0]), np.array([], np.int32), np.array([1.0]), one)
+        ExtractionProblem(np.array([0.5]), np.array([0, 0]), np.array([], np.int32), np.array([1.0]), one)
 
 
 @pytest.mark.parametrize("name", sorted(EXTRACTORS))
@@ -72,7 +73,7 @@ def test_a_cycle_that_costs_nothing_is_no_solution(name: str) -> None:
 
 def test_empty_problems_cost_nothing() -> None:
     empty = np.array([], np.int32)
-    solution = extract(Problem(empty, np.array([0]), empty, np.array([]), empty))
+    solution = extract(ExtractionProblem(empty, np.array([0]), empty, np.array([]), empty))
     assert (solution.cost, solution.gap, solution.proved) == (0.0, 0.0, True)
     free = extract(problem_of([(0, (), 0.0, 0.0)], [0]))
     assert (free.cost, free.gap, free.proved) == (0.0, 0.0, True)
@@ -152,3 +153,13 @@ def test_reading_extraction_gym_files(tmp_path: Path) -> None:
     wrong.write_text('{"nodes": {"f": {}}}')
     with pytest.raises(ExtractionError, match=r"wrong.json is not an e-graph"):
         load_json(wrong)
+
+
+def test_a_solution_that_lies_about_its_figures_is_refused() -> None:
+    problem = problem_of(CHAIN, [0])
+    found = extract(problem)
+    check(problem, found)
+    with pytest.raises(ExtractionError, match="says that it costs"):
+        check(problem, replace(found, cost=found.cost + 1))
+    with pytest.raises(ExtractionError, match="contradicts the lower bound"):
+        check(problem, replace(found, lower_bound=found.cost + 1))

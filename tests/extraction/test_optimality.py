@@ -24,7 +24,7 @@ def test_exact_finds_the_optimum_and_no_extractor_beats_it(block: int, cyclic: b
                     extract(problem, name, iterations=20)
                 continue
             solution = extract(problem, name, iterations=20)
-            check(problem, solution.choice)
+            check(problem, solution)
             assert solution.cost >= best[0] - 1e-6, (name, seed)
             assert solution.lower_bound <= best[0] + 1e-6, (name, seed)
             assert solution.cost == pytest.approx(measure(problem, solution.choice)[0])

@@ -1,0 +1,35 @@
+"""What extraction returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from egraph_opt.extraction.structure import Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What was extracted.
+
+    Attributes:
+        choice: per class the chosen node, or -1 if the class is not used.
+        cost: the sum over the chosen nodes.
+        lower_bound: no solution costs less.
+        gap: (cost - lower_bound) / cost; 0 where the cost is 0.
+        proved: the cost is optimal, up to a relative 1e-9.
+        extractor: the name of the extractor.
+    """
+
+    choice: Ints
+    cost: float
+    lower_bound: float
+    gap: float
+    proved: bool
+    extractor: str
+
+    @property
+    def nodes(self) -> Ints:
+        """The chosen nodes, in their order in the problem."""
+        return np.sort(self.choice[self.choice >= 0])

@@ -13,12 +13,10 @@ then completes the other, and these nodes come last, so no cycle arises.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from heapq import heappop, heappush
-
 import numpy as np
 
 from egraph_opt.extraction.piece import Choice, Piece
+from egraph_opt.extraction.ways import Component, Option, Single, Steps, Value, Ways
 
 COMPARED = 24
 """How many of the cheapest frontiers the others are compared with to be dropped."""
@@ -26,35 +24,16 @@ COMPARED = 24
 WIDEST = 3000
 """More frontiers than this at one depth, and the piece is not thin."""
 
-LOCAL_STEPS = 20_000
-"""Partial choices that are tried within one component before giving up."""
-
 Chain = tuple[tuple[int, ...], "Chain"] | None
 """The nodes chosen so far, latest first."""
-
-Value = tuple[int, float, int]
-"""Price, tie, and how many nodes are not the incumbent's."""
-
-Single = list[list[tuple[Value, list[int]]]]
-"""For the class at each position its nodes, the cheapest first, with the positions of what they use."""
 
 State = tuple[int, float, int, Chain]
 """A value and the nodes."""
 
-Option = tuple[int, int, float, int, tuple[int, ...]]
-"""A way to provide some classes of a component: what it needs of later ones, price, tie, moved, nodes."""
-
-
-@dataclass
-class _Steps:
-    """A budget that does not depend on the machine."""
-
-    left: int
-
 
 def frontier(piece: Piece, steps: int) -> Choice | None:
     """The optimal choice (cost, then tie, then closeness to the incumbent); None if it takes more steps."""
-    budget = _Steps(steps)
+    budget = Steps(steps)
     order = np.argsort(-piece.component, kind="stable").tolist()
     position = [0] * len(order)
     for at, here in enumerate(order):
@@ -64,10 +43,11 @@ def frontier(piece: Piece, steps: int) -> Choice | None:
         needed |= 1 << position[root]
     states: dict[int, State] = {needed: (0, 0.0, 0, None)}
     single = _single_ways(piece, order, position)
+    ways = Ways(piece, position, single)
     sizes = np.bincount(piece.component)[::-1].tolist()
     start = 0
     for size in sizes:
-        advanced = _advance(piece, states, order[start : start + size], position, start, single, budget)
+        advanced = _advance(ways.component(order[start : start + size], start), states, budget)
         if advanced is None:
             return None
         start += size
@@ -75,17 +55,9 @@ def frontier(piece: Piece, steps: int) -> Choice | None:
     return _choice(piece, states[0][3])
 
 
-def _advance(
-    piece: Piece,
-    states: dict[int, State],
-    members: list[int],
-    position: list[int],
-    start: int,
-    single: Single,
-    budget: _Steps,
-) -> dict[int, State] | None:
-    """The frontiers after the component ``members`` is decided; bit 0 is the first class after it."""
-    size = len(members)
+def _advance(component: Component, states: dict[int, State], budget: Steps) -> dict[int, State] | None:
+    """The frontiers after a component is decided; bit 0 is the first class after it."""
+    size = len(component.members)
     own = (1 << size) - 1
     known: dict[int, list[Option]] = {0: [(0, 0, 0.0, 0, ())]}
     after: dict[int, State] = {}
@@ -93,7 +65,7 @@ def _advance(
         demand, rest = mask & own, mask >> size
         options = known.get(demand)
         if options is None:
-            found = _options(piece, members, demand, position, start, single, budget)
+            found = component.options(demand, budget)
             if found is None:
                 return None
             options = known[demand] = found
@@ -142,7 +114,7 @@ def _completed(value: Value, lacking: int, given: int, single: Single, start: in
     return (price, tie, moved) <= limit
 
 
-def _undominated(states: dict[int, State], single: Single, start: int, budget: _Steps) -> dict[int, State]:
+def _undominated(states: dict[int, State], single: Single, start: int, budget: Steps) -> dict[int, State]:
     ranked = sorted(states.items(), key=lambda item: (item[1][:3], item[0].bit_count(), item[0]))
     best: list[tuple[int, Value]] = []
     left: dict[int, State] = {}
@@ -158,78 +130,6 @@ def _undominated(states: dict[int, State], single: Single, start: int, budget: _
             if len(best) < COMPARED:
                 best.append((mask, limit))
     return left
-
-
-def _options(
-    piece: Piece,
-    members: list[int],
-    demand: int,
-    position: list[int],
-    start: int,
-    single: Single,
-    budget: _Steps,
-) -> list[Option] | None:
-    """The acyclic ways to provide the demanded members of a component, the cheapest for each set of needs.
-
-    Best first, so that a way whose needs contain those of a complete one can be dropped.
-    """
-    size = len(members)
-    own = (1 << size) - 1
-    ways: list[Option] = []
-    # price, tie, moved, a number, pending members, decided members, needs, nodes, and what each uses inside
-    heap: list[tuple[int, float, int, int, int, int, int, tuple[int, ...], tuple[tuple[int, int], ...]]]
-    heap = [(0, 0.0, 0, 0, demand, 0, 0, (), ())]
-    number = 0
-    while heap:
-        price, tie, moved, _, pending, decided, needs, nodes, uses = heappop(heap)
-        value = (price, tie, moved)
-        if any(_completed(way[1:4], way[0] & ~needs, needs, single, start + size, value) for way in ways):
-            continue
-        if not pending:
-            ways.append((needs, price, tie, moved, nodes))
-            continue
-        bit = pending & -pending
-        here = members[bit.bit_length() - 1]
-        budget.left -= len(piece.options[here]) * (1 + len(uses))
-        number += len(piece.options[here])
-        if budget.left < 0 or number > LOCAL_STEPS:
-            return None
-        for at, node in enumerate(piece.options[here]):
-            below = 0
-            for child in piece.children[node]:
-                below |= 1 << (position[child] - start)
-            inside = below & own
-            if inside and _reaches(inside, bit, uses):
-                continue
-            heappush(
-                heap,
-                (
-                    price + piece.price[node],
-                    tie + piece.tie[node],
-                    moved + (0 if piece.kept[node] else 1),
-                    number + at,
-                    (pending | (inside & ~decided)) & ~bit,
-                    decided | bit,
-                    needs | (below >> size),
-                    (*nodes, node),
-                    (*uses, (bit, inside)) if size > 1 else uses,
-                ),
-            )
-    return ways
-
-
-def _reaches(members: int, goal: int, uses: tuple[tuple[int, int], ...]) -> bool:
-    """Whether some of the members use the goal, directly or through decided ones."""
-    while True:
-        if members & goal:
-            return True
-        more = members
-        for bit, inside in uses:
-            if members & bit:
-                more |= inside
-        if more == members:
-            return False
-        members = more
 
 
 def _choice(piece: Piece, chain: Chain) -> Choice:

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from egraph_opt.extraction import EXTRACTORS, ExtractionProblem, check, extract
+from egraph_opt.extraction import EXTRACTORS, ExtractionProblem, check, extract, ways
 
 from .egraphs import chain, problem_of, residual
 
@@ -78,3 +78,19 @@ def test_a_time_budget_of_zero_still_gives_the_incumbent_or_better() -> None:
         solution = extract(problem, name, incumbent=incumbent, seconds=0.0)
         check(problem, solution)
         assert solution.cost <= float(problem.cost[incumbent[incumbent >= 0]].sum())
+
+
+def test_layers_that_are_alike_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    worked_out = []
+
+    def counted(form: ways.Form, demand: int, budget: ways.Steps) -> list[ways.Way] | None:
+        worked_out[-1] += 1
+        return found(form, demand, budget)
+
+    found = ways._ways
+    monkeypatch.setattr(ways, "_ways", counted)
+    for layers in (60, 600):
+        worked_out.append(0)
+        problem, best = residual(layers)
+        assert extract(problem, "exact").cost == best
+    assert 0 < worked_out[1] <= worked_out[0] + 4  # the first and the last layer differ

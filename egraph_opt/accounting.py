@@ -138,7 +138,7 @@ def _rewrites(regions: Sequence[Region], parts: Sequence[Extracted]) -> tuple[Re
 
 
 def _rulesets(regions: Sequence[Region]) -> tuple[RulesetReport, ...]:
-    """Per ruleset the e-nodes that it made, matches and seconds; those that did nothing are left out."""
+    """Per ruleset the e-nodes that it made, matches and seconds."""
     nodes: Counter[str] = Counter()
     matches: Counter[str] = Counter()
     seconds: Counter[str] = Counter()
@@ -149,11 +149,7 @@ def _rulesets(regions: Sequence[Region]) -> tuple[RulesetReport, ...]:
         for key, count in region.saturation.matches.items():
             matches[_ruleset(key)] += count
         seconds.update(region.saturation.seconds)
-    names = [
-        name
-        for name in sorted(nodes | matches | seconds)
-        if nodes[name] or matches[name] or name == "analysis"
-    ]
+    names = sorted({*nodes, *matches, *seconds})
     rows = [RulesetReport(name, nodes[name], matches[name], seconds[name]) for name in names]
     return tuple(sorted(rows, key=lambda row: -row.nodes))
 

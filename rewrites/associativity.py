@@ -35,6 +35,12 @@ def commutes(op: str) -> bool:
 
 
 @hosted(default=False)
+def commute_alike(op: str, other: str) -> bool:
+    """They are one that commutes: compared, not joined, since all sums of a network share a name."""
+    return op == other and commutes(op)
+
+
+@hosted(default=False)
 def all_vary(*operands: Fact) -> bool:
     """None is constant: constants have laws of their own."""
     return not any(x.const for x in operands)
@@ -84,16 +90,18 @@ def _associated_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law("associativity", numerics="reassociates", examples=_associated_examples)
-def associate(op: String, x: Tensor, y: Tensor, z: Tensor, partner: Tensor) -> Iterator[Any]:
+def associate(
+    op: String, x: Tensor, y: Tensor, z: Tensor, inner: String, beside: String, partner: Tensor
+) -> Iterator[Any]:
     """(x op y) op z = x op (y op z), where y op z is written as well, in any order of x, y and z
 
     Source: TASO, associativity of Add and Mul.
     """
-    for left in (binary(op, binary(op, x, y), z), binary(op, z, binary(op, x, y))):
+    for left in (binary(op, binary(inner, x, y), z), binary(op, z, binary(inner, x, y))):
         for kept, pair in ((x, (y, z)), (x, (z, y)), (y, (x, z)), (y, (z, x))):
-            joined = binary(op, *pair)
-            wanted = guard(eq(partner).to(joined), holds(all_vary, fact(x), fact(y), fact(z)))
-            yield rewrite(left, binary(op, kept, joined), holds(commutes, op), wanted)
+            written = (eq(partner).to(binary(beside, *pair)), holds(commute_alike, op, beside))
+            wanted = guard(*written, holds(all_vary, fact(x), fact(y), fact(z)))
+            yield rewrite(left, binary(op, kept, binary(op, *pair)), holds(commute_alike, op, inner), wanted)
 
 
 # --- products of matrices -------------------------------------------------------------------------------

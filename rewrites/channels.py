@@ -184,6 +184,11 @@ def is_present(b: Fact) -> bool:
     return b != ABSENT
 
 
+@hosted(default=False)
+def is_absent(b: Fact) -> bool:
+    return b == ABSENT
+
+
 @hosted()
 def absent_bias(w: Fact, b: Fact, window: ConvWindow, transposed: int) -> Literal | None:
     """The zeros that an absent bias stands for."""

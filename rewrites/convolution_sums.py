@@ -18,7 +18,7 @@ from egraph_opt.host import hosted
 from egraph_opt.law import Equal, Example, closure, guard, holds, law, rewrite, rule
 from egraph_opt.law_testing import Operands, listed
 from egraph_opt.operators import ConvWindow, binary, concat, conv, none
-from egraph_opt.rewrites.channels import is_present
+from egraph_opt.rewrites.channels import is_absent, is_present
 from egraph_opt.rewrites.convolution import PLAIN
 from egraph_opt.rewrites.distributivity import apart_yet, are_constant, joint, pair_of, same_type
 from egraph_opt.terms import Tensor, fact
@@ -166,10 +166,16 @@ def _channels_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(binary("Add", conv(x, v, none(), RING), one), why="a channel is broadcast")
 
 
+@hosted(default=False)
+def equals(u: ConvWindow, t: ConvWindow) -> bool:
+    """A comparison instead of a join: all convolutions of a network share a few windows."""
+    return u == t
+
+
 @law("convolution_sums", numerics="reassociates", examples=_channels_examples)
 def of_channels(
-    x: Tensor, y: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, u: PyObject, one: Tensor,
-    other: Tensor,
+    x: Tensor, y: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, u: PyObject, t: PyObject,
+    one: Tensor, other: Tensor,
 ) -> Iterator[Any]:  # fmt: skip
     """Conv(x, V, b) + Conv(y, W, c) = Conv([x, y], [V, W], b + c), and back where both are written, too
 
@@ -179,10 +185,17 @@ def of_channels(
     fits = holds(joins_channels, fact(x), fact(y), fact(v), fact(w), u)
     worth = guard(holds(are_constant, fact(v), fact(w)), ne(x).to(y), ne(v).to(w), *apart_yet(x, y))
     image, weight = concat(pair_of(x, y), PyObject(1)), concat(pair_of(v, w), PyObject(1))
-    for first, second, bias, present in _biases(b, c):
-        found = eq(one).to(binary("Add", conv(x, v, first, u), conv(y, w, second, u)))
+    found = eq(one).to(binary("Add", conv(x, v, b, u), conv(y, w, c, t)))
+    there, also = holds(is_present, fact(b)), holds(is_present, fact(c))
+    gone, gone_too = holds(is_absent, fact(b)), holds(is_absent, fact(c))
+    for bias, known in (
+        (binary("Add", b, c), (there, also)),
+        (b, (gone_too,)),
+        (c, (gone, also)),
+    ):
         together = Equal(one, conv(image, weight, bias, u))
-        yield rule(found, fits, *worth, *present, then=(together, set_(joint(image)).to(1)))
+        same = holds(equals, u, t)
+        yield rule(found, *known, same, fits, *worth, then=(together, set_(joint(image)).to(1)))
     first, second = conv(x, v, b, u), conv(y, w, none(), u)
     written = guard(eq(one).to(first), eq(other).to(second))
     yield rewrite(conv(image, weight, b, u), binary("Add", first, second), fits, written)

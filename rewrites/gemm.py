@@ -18,7 +18,7 @@ from egraph_opt.host import hosted
 from egraph_opt.law import Example, holds, law, let, rewrite
 from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import GemmSettings, Literal, binary, gemm, literal, matmul, none, transpose
-from egraph_opt.rewrites.channels import FLOATS, is_float_constant, splat
+from egraph_opt.rewrites.channels import FLOATS, is_absent, is_float_constant, splat
 from egraph_opt.terms import Tensor, fact, opset
 from egraph_opt.types import ABSENT, Fact
 
@@ -149,11 +149,6 @@ def beta_of(c: Fact, s: GemmSettings) -> Literal | None:
 def is_plain_sum(c: Fact, s: GemmSettings) -> bool:
     """C is there and is not scaled."""
     return c != ABSENT and s.beta == 1
-
-
-@hosted(default=False)
-def is_absent(c: Fact) -> bool:
-    return c == ABSENT
 
 
 def _apart_examples(rng: np.random.Generator) -> Iterator[Example]:

@@ -23,7 +23,7 @@ from egraph_opt.law_testing import listed as terms
 from egraph_opt.operators import ConvWindow, concat, conv, literal, none, slice_, unary
 from egraph_opt.operators.slicing import Slices
 from egraph_opt.rewrites.associativity import all_vary
-from egraph_opt.rewrites.channels import absent_bias, is_present
+from egraph_opt.rewrites.channels import absent_bias, is_absent, is_present
 from egraph_opt.rewrites.concat import listed, listing
 from egraph_opt.rewrites.convolution import PLAIN
 from egraph_opt.rewrites.convolution_sums import RING
@@ -32,7 +32,7 @@ from egraph_opt.rewrites.joined_pairs import joined, pairs
 from egraph_opt.rewrites.joined_products import differ_along
 from egraph_opt.rewrites.slice_movement import asked, asking_rules
 from egraph_opt.terms import Tensor, Tensors, cons, fact, facts, nil
-from egraph_opt.types import ABSENT, Fact
+from egraph_opt.types import Fact
 
 BATCH, CHANNELS = PyObject(0), PyObject(1)
 
@@ -224,11 +224,6 @@ def slice_of_weight(spec: Slices, window: ConvWindow) -> Slices | None:
 @hosted(default=False)
 def is_ungrouped(window: ConvWindow) -> bool:
     return window.group == 1
-
-
-@hosted(default=False)
-def is_absent(b: Fact) -> bool:
-    return b == ABSENT
 
 
 def asking_convolutions() -> Iterator[Any]:

@@ -16,7 +16,7 @@ from egraph_opt.host import hosted
 from egraph_opt.law import Example, holds, law, let, rewrite
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import ConvWindow, binary, conv, matmul, none, reduce, reshape, transpose
-from egraph_opt.rewrites.channels import Dims, is_float_constant, is_present, static_shape
+from egraph_opt.rewrites.channels import Dims, is_absent, is_float_constant, is_present, static_shape
 from egraph_opt.rewrites.convolution import PLAIN
 from egraph_opt.terms import Tensor, fact
 from egraph_opt.types import ABSENT, Fact
@@ -120,11 +120,6 @@ def _before_examples(rng: np.random.Generator) -> Iterator[Example]:
     strided = ConvWindow((2, 2), (0,) * 4, (1, 1))
     yield g.near_miss(_two(g, x, weights, (strided, PLAIN)), why="the first one strides")
     yield from _near_misses(rng)
-
-
-@hosted(default=False)
-def is_absent(b: Fact) -> bool:
-    return b == ABSENT
 
 
 def _compositions(

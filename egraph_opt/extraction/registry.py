@@ -76,6 +76,19 @@ EXTRACTORS: dict[str, Extractor] = {
 """All extractors by name."""
 
 
+def extractor_named(name: str) -> Extractor:
+    """The extractor of a name.
+
+    Raises:
+        ExtractionError: there is none; suggests the nearest.
+    """
+    if name not in EXTRACTORS:
+        near = get_close_matches(name, EXTRACTORS, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ExtractionError(f"no extractor {name!r} (there are {', '.join(EXTRACTORS)}){hint}")
+    return EXTRACTORS[name]
+
+
 def extract(
     problem: ExtractionProblem,
     extractor: str = "auto",
@@ -107,23 +120,20 @@ def extract(
         ExtractionError: no solution of finite cost, a malformed incumbent, an unknown extractor, seconds that
             are negative or no number.
     """
-    if extractor not in EXTRACTORS:
-        near = get_close_matches(extractor, EXTRACTORS, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ExtractionError(f"no extractor {extractor!r} (there are {', '.join(EXTRACTORS)}){hint}")
+    extractor_named(extractor)
     if seconds is not None and not seconds >= 0:
         raise ExtractionError(f"seconds={seconds!r}: must be 0 or more, or None for no stop")
     deadline = None if seconds is None else time.monotonic() + seconds
     asked = None if stop is None else _Remembered(stop)
     known = None if incumbent is None else _usable_incumbent(problem, incumbent)
     if seconds == 0 and known is not None:
-        return _solution(problem, known, _floor(problem), extractor)
+        return solution_of(problem, known, _floor(problem), extractor)
     run = EXTRACTORS["greedy-dag" if seconds == 0 else extractor].run
     choice, bound = run(problem, known, Search(iterations, deadline, seed, stop=asked))
     if known is not None and not better(measure(problem, choice), measure(problem, known)):
         choice = known
     check(problem, choice)
-    return _solution(problem, choice, bound, extractor, asked is not None and asked())
+    return solution_of(problem, choice, bound, extractor, asked is not None and asked())
 
 
 class _Remembered:
@@ -137,9 +147,10 @@ class _Remembered:
         return self.stopped
 
 
-def _solution(
+def solution_of(
     problem: ExtractionProblem, choice: Ints, bound: float, extractor: str, interrupted: bool = False
 ) -> Solution:
+    """A choice with its figures; ``bound`` may be above its cost by rounding."""
     cost = measure(problem, choice)[0]
     proved = bound >= cost * (1 - 1e-9)
     lower = cost if proved else bound

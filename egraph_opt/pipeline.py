@@ -19,6 +19,7 @@ import onnx_ir as ir
 from egraph_opt.accounting import Account, report_of, report_unchanged
 from egraph_opt.cost import CostModel, cost_model, default_points
 from egraph_opt.errors import ExtractionError, LimitsError, ModelReadError, VerificationError
+from egraph_opt.explaining import TensorAlternative, tensor_alternatives
 from egraph_opt.finishing import Checks, finish, granted, value_changing, warnings_of
 from egraph_opt.folding import Constants, constant_bytes
 from egraph_opt.inlining import Inliner
@@ -30,7 +31,7 @@ from egraph_opt.node_counts import NodeCount, nodes_of
 from egraph_opt.rebuilding import rebuild_model
 from egraph_opt.regions import Extracted, Region, Setting, extract_region, saturate_region
 from egraph_opt.report import Report
-from egraph_opt.repricing import Effort
+from egraph_opt.repricing import Effort, key_of
 from egraph_opt.saturation import SaturationReport, saturate_terms
 from egraph_opt.snapshot import Snapshot
 from egraph_opt.storage import Stored, StoredRegion, fingerprint, read_saturated, write_saturated
@@ -316,6 +317,37 @@ class Saturated:
                 clock=lambda stage: None,
                 warm=warm,
             )
+
+    def alternatives(
+        self,
+        cost: str | CostModel,
+        name: str,
+        *,
+        extractor: str = "auto",
+        assume: Mapping[str, Any] | None = None,
+        seed: int = 0,
+    ) -> list[TensorAlternative]:
+        """What could compute a tensor, and what the cheapest graph with each would cost.
+
+        Args:
+            cost: a cost model or the name of one.
+            name: of a tensor or a node, of the model (its bodies too) or of what `extract` makes of it.
+            extractor, assume, seed: as in `extract`.
+
+        Returns:
+            The chosen way first, then the others, cheapest first; not to compute the tensor at all is one of
+            them where that is possible.  Of a tensor of a body, costs are those of the body.
+
+        Raises:
+            UnknownTensorError: there is no such name; suggests the nearest.
+            UnknownCostModelError, ExtractionError: as in `solve`.
+        """
+        model = cost_model(cost)
+        found = self.solve(model, extractor=extractor, assume=assume, seed=seed, on_interrupt="raise")
+        assert self.region is not None  # or `solve` would have raised
+        points = default_points(self.region.inputs, given=_sizes({**self.assume, **_ranges(assume)}))
+        key = key_of(model.pseudo_operators, points, self.limits.fold_bytes)
+        return tensor_alternatives(self.region, found, key, self.loaded.model, name)
 
 
 def _at_once() -> bool:

@@ -315,7 +315,7 @@ def problem_of(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> Extracti
     by the whole graph it would only tie its parts together.  Bytes of constants count for each of the users.
     """
     roots = snapshot.term_classes[lowered.outputs]
-    given = _given(snapshot, prices)
+    given = given_of(snapshot, prices)
     owner = np.repeat(np.arange(snapshot.n_nodes), np.diff(snapshot.child_ptr))
     # What is computed when the model is rebuilt needs nothing when it runs.
     folded = np.zeros(snapshot.n_nodes, dtype=bool)
@@ -335,7 +335,7 @@ def problem_of(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> Extracti
     )
 
 
-def _given(snapshot: Snapshot, prices: Prices) -> npt.NDArray[np.int32]:
+def given_of(snapshot: Snapshot, prices: Prices) -> npt.NDArray[np.int32]:
     """Per class an e-node that provides it for nothing (a leaf, or what is computed on rebuilding), or -1."""
     given = prices.computed.copy()
     for k, name in enumerate(snapshot.operator):
@@ -344,9 +344,14 @@ def _given(snapshot: Snapshot, prices: Prices) -> npt.NDArray[np.int32]:
     return np.where((given >= 0) & (prices.cost[given] == 0), given, -1).astype(np.int32)
 
 
-def with_given(snapshot: Snapshot, prices: Prices, choice: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """A solution of `problem_of` with the leaves and constants that its e-nodes use."""
-    given = _given(snapshot, prices)
+def with_given(
+    snapshot: Snapshot,
+    prices: Prices,
+    choice: npt.NDArray[np.int32],
+    given: npt.NDArray[np.int32] | None = None,
+) -> npt.NDArray[np.int32]:
+    """A solution of `problem_of` with the leaves and constants that its e-nodes use (see `given_of`)."""
+    given = given_of(snapshot, prices) if given is None else given
     answer = choice.copy()
     for node in choice[choice >= 0].tolist():
         if prices.computed[snapshot.node_class[node]] != node:

@@ -21,7 +21,7 @@ from egraph_opt.inference import attributes_of, infer_graph, infer_node, tensor_
 from egraph_opt.inference.onnx_inference import infer_by_onnx
 from egraph_opt.inlining import Inliner
 from egraph_opt.lowering import Lowered, lower
-from egraph_opt.pricing import with_given
+from egraph_opt.pricing import Prices, with_given
 from egraph_opt.rebuilding import Choice
 from egraph_opt.repricing import KEPT, Compiled, Effort, Key, compiled, key_of
 from egraph_opt.saturation import SaturationReport
@@ -214,11 +214,13 @@ class Extracted:
 
     Attributes:
         saved: what the target's compiler does for free to the original, in the cost's unit.
+        prices: of the region's e-nodes.
     """
 
     choice: Choice
     saved: float
     solution: Solution
+    prices: Prices
     bodies: Sequence[Extracted]
 
     def walk(self) -> list[Extracted]:
@@ -269,11 +271,11 @@ def extract_region(
     choice = Choice(
         region.lowered,
         region.snapshot,
-        with_given(region.snapshot, prices, solution.choice),
+        with_given(region.snapshot, prices, solution.choice, compiled.given),
         prices.computed,
         {key: [e.choice for e in inner] for key, inner in chosen.items()},
     )
-    return Extracted(choice, saved, solution, [e for inner in chosen.values() for e in inner])
+    return Extracted(choice, saved, solution, prices, [e for inner in chosen.values() for e in inner])
 
 
 def original_cost(nodes: Sequence[OriginalNode], model: CostModel, points: Mapping[str, int]) -> float:

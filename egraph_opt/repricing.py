@@ -17,13 +17,14 @@ import numpy.typing as npt
 
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import ExtractionProblem, Solution, extract
-from egraph_opt.extraction.checking import better, measure
+from egraph_opt.extraction.checking import better, measure, used_part
 from egraph_opt.extraction.reduction import Reduced, reduce
 from egraph_opt.lowering import Lowered
 from egraph_opt.pricing import (
     UNWRITABLE,
     Prices,
     PricingView,
+    given_of,
     original_choice,
     pricing_view,
     problem_of,
@@ -85,16 +86,18 @@ class Compiled:
     Attributes:
         problem: its costs are 0, or infinite for e-nodes that cannot be written.
         reduced: what is left of it to decide.
-        original: the original graph as a choice of the reduced problem; None where it cannot be written.
-        own: the e-nodes of the original graph and the pseudo-operators that stand for them alone; None
+        original: the original graph as a choice; None where it cannot be written.
+        own: what is to decide for the original graph: which pseudo-operators stand for its e-nodes; None
             where there are no such pseudo-operators.
+        given: per class the e-node that provides it for nothing, or -1.
     """
 
     view: PricingView
     problem: ExtractionProblem
     reduced: Reduced
     original: Ints | None
-    own: npt.NDArray[np.bool_] | None
+    own: Reduced | None
+    given: Ints
 
     def solve(self, cost: Floats, effort: Effort, warm: Ints | None = None) -> tuple[Solution, float]:
         """The best choice at a cost per e-node, and what pseudo-operators save the original graph.
@@ -103,12 +106,7 @@ class Compiled:
             warm: another known choice, such as the one at other costs, to start from where it is better.
         """
         problem = self.reduced.at(cost)
-        known, saved = self.original, 0.0
-        if self.own is not None and known is not None:
-            written = measure(problem, known)[0]
-            if math.isfinite(written):  # what the target's compiler does for free it does to the original too
-                fused = effort.extract(self.reduced.at(np.where(self.own, cost, np.inf)), known, "auto")
-                known, saved = fused.choice, written - fused.cost
+        known, saved = self._fused(cost, effort)
         other = self.reduced.down(warm)
         if other is not None and (known is None or better(measure(problem, other), measure(problem, known))):
             known = other
@@ -117,6 +115,20 @@ class Compiled:
         except ExtractionError:
             effort.extract(replace(self.problem, cost=cost), None)  # says the same of the snapshot's classes
             raise
+
+    def _fused(self, cost: Floats, effort: Effort) -> tuple[Ints | None, float]:
+        """The original graph in the reduced problem, and what pseudo-operators save it.
+
+        What the target's compiler does for free it does to the original as well.
+        """
+        if self.original is None:
+            return None, 0.0
+        written = math.fsum(cost[self.original[self.original >= 0]].tolist())
+        if self.own is None or not math.isfinite(written):
+            return self.reduced.down(self.original), 0.0
+        small = effort.extract(self.own.at(cost), self.own.down(self.original), "auto")
+        fused = self.own.lift(small, cost)
+        return self.reduced.down(fused.choice), written - fused.cost
 
 
 def compiled(lowered: Lowered, snapshot: Snapshot, key: Key) -> Compiled:
@@ -128,10 +140,14 @@ def compiled(lowered: Lowered, snapshot: Snapshot, key: Key) -> Compiled:
     view = pricing_view(lowered, snapshot, key.pseudo_operators, dict(key.points), key.fold_bytes)
     bare = Prices(np.where(view.view == UNWRITABLE, np.inf, 0.0), view.tie, view.computed)
     problem = problem_of(lowered, snapshot, bare)
+    reduced, given = reduce(problem), given_of(snapshot, bare)
     original = original_choice(snapshot, bare)
-    reduced = reduce(problem)
-    own = standing_in(lowered, snapshot, bare, original)
-    return Compiled(view, problem, reduced, reduced.down(original), own)
+    used = used_part(problem, original)
+    if not np.isfinite(problem.cost[used[used >= 0]]).all():
+        return Compiled(view, problem, reduced, None, None, given)
+    allowed = standing_in(lowered, snapshot, bare, original)
+    own = None if allowed is None else reduce(replace(problem, cost=np.where(allowed, problem.cost, np.inf)))
+    return Compiled(view, problem, reduced, used, own, given)
 
 
 def key_of(pseudo_operators: frozenset[str], points: Mapping[str, int], fold_bytes: int) -> Key:

@@ -61,6 +61,12 @@ def k_best(
 
     Raises:
         ExtractionError: no solution of finite cost, an unknown extractor, a ``k`` below 1.
+
+    >>> problem = ExtractionProblem(  # class 0: by class 1 (cost 1 + 1), or alone (5, 6)
+    ...     node_class=np.array([0, 0, 0, 1]), child_ptr=np.array([0, 1, 1, 1, 1]), child=np.array([1]),
+    ...     cost=np.array([1.0, 5.0, 6.0, 1.0]), roots=np.array([0]))
+    >>> [(solution.cost, solution.nodes.tolist()) for solution in k_best(problem, 2)]
+    [(2.0, [0, 3]), (5.0, [1])]
     """
     if k < 1:
         raise ExtractionError(f"k={k}: must be at least 1")

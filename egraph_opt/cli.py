@@ -1,4 +1,4 @@
-"""The command line: `egraph-opt optimize`, `rules`, `costs`.
+"""The command line: `egraph-opt optimize`, `alternatives`, `rules`, `costs`.
 
 Exit codes: 0 done (also when nothing changed), 1 the model could not be read or is invalid, 2 usage, 3 the
 result was found to be wrong under --strict.
@@ -36,6 +36,7 @@ _USAGE_ERRORS = (
     errors.OutputError,
     errors.UnknownCostModelError,
     errors.UnknownRulesetError,
+    errors.UnknownTensorError,
 )
 _SOUNDNESS_ERRORS = (errors.UnsoundLawError, errors.VerificationError)
 
@@ -223,6 +224,35 @@ def _print_table(table: Table) -> None:
         for column in table.columns:
             column.no_wrap = True
     console.print(table)
+
+
+@app.command(no_args_is_help=True)
+def alternatives(
+    source: Annotated[Path, typer.Argument(metavar="MODEL", help="The model.", show_default=False)],
+    tensor: Annotated[
+        str, typer.Argument(metavar="TENSOR", help="A tensor or node in it, or in what becomes of it.")
+    ],
+    cost: Annotated[
+        str, typer.Option(metavar="NAME", help="The cost model; see `egraph-opt costs`.")
+    ] = "ascend",
+    rewrites: Annotated[str | None, typer.Option(metavar="A,B", help="Rulesets, as for `optimize`.")] = None,
+) -> None:
+    """List what could compute a tensor, and what the cheapest graph with each would cost."""
+    names = None if rewrites is None else [name.strip() for name in rewrites.split(",") if name.strip()]
+    table = Table(box=None, pad_edge=False)
+    with _errors_as_lines():
+        from egraph_opt.cost import cost_model
+        from egraph_opt.pipeline import saturate
+
+        model = cost_model(cost)
+        found = saturate(source, rewrites=names, target=model).alternatives(model, tensor)
+        for column in ("computed by", "law", model.unit, "more", ""):
+            table.add_column(column, overflow="fold")
+        for way in found:
+            note = "chosen" if way.chosen else "" if way.proved else "not proved"
+            numbers = f"{way.cost:.6g}", f"{way.difference:+.6g}"
+            table.add_row(*(Text(cell) for cell in (str(way), way.law, *numbers, note)))
+    _print_table(table)
 
 
 @app.command()

@@ -83,6 +83,17 @@ class UnknownRulesetError(_UnknownNameError):
     listing = " (see `egraph-opt rules`)"
 
 
+class UnknownTensorError(_UnknownNameError):
+    """No tensor or node of that name is in the model (`known` are those that are)."""
+
+    kind = "tensor or node"
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(name, known)
+        hint = f": did you mean {self.nearest!r}?" if self.nearest else ""
+        self.args = (f"no tensor or node {name!r} in the model{hint}",)  # the list would be long
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The most similar of `known` to a mistyped `name`, letter case aside; None if nothing is similar.
 

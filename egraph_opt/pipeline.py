@@ -18,21 +18,26 @@ import onnx_ir as ir
 
 from egraph_opt.accounting import Account, report_of, report_unchanged
 from egraph_opt.cost import CostModel, cost_model, default_points
-from egraph_opt.errors import LimitsError, ModelReadError, VerificationError
+from egraph_opt.errors import ExtractionError, LimitsError, ModelReadError, VerificationError
+from egraph_opt.explaining import TensorAlternative, tensor_alternatives
 from egraph_opt.finishing import Checks, finish, granted, value_changing, warnings_of
 from egraph_opt.folding import Constants, constant_bytes
 from egraph_opt.inlining import Inliner
+from egraph_opt.interrupts import OnInterrupt, interruptible
 from egraph_opt.law import LEGALIZE, all_laws, select
 from egraph_opt.lowering import Lowered
 from egraph_opt.model_io import LoadedModel, ModelSource, read_model, write_model, write_original
 from egraph_opt.node_counts import NodeCount, nodes_of
 from egraph_opt.rebuilding import rebuild_model
-from egraph_opt.regions import Region, Setting, extract_region, saturate_region
+from egraph_opt.regions import Extracted, Region, Setting, extract_region, saturate_region
 from egraph_opt.report import Report
+from egraph_opt.repricing import Effort, key_of
 from egraph_opt.saturation import SaturationReport, saturate_terms
 from egraph_opt.snapshot import Snapshot
 from egraph_opt.storage import Stored, StoredRegion, fingerprint, read_saturated, write_saturated
 from egraph_opt.verification import SKIPPED
+
+NO_TIME = "no time was given (seconds=0)"
 
 Progress = Callable[[str, float | None], None]
 
@@ -46,10 +51,10 @@ class Limits:
         rounds: of all laws.
         solver_iterations: integer programs solved for one piece.
         fold_bytes: how many bytes folded constants may add to the file.
-        seconds: of saturation, and again of extraction.
+        seconds: of saturation, and again of extraction; with 0 the model is handed back as it came.
 
     Raises:
-        LimitsError: a limit that is not positive.
+        LimitsError: a limit that is not positive, or seconds that are negative.
     """
 
     nodes: int = 200_000
@@ -61,8 +66,11 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("nodes", "rounds", "solver_iterations", "fold_bytes", "seconds"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise LimitsError(f"Limits({name}={value!r}): must be a positive number")
+            if not (value > 0 or (name == "seconds" and value == 0)):
+                least = " or 0" if name == "seconds" else ""
+                raise LimitsError(f"Limits({name}={value!r}): must be a positive number{least}")
 
 
 class _Clock:
@@ -216,36 +224,39 @@ class Saturated:
         strict: bool = False,
         seed: int = 0,
         progress: Progress | None = None,
+        warm: Extracted | None = None,
+        on_interrupt: OnInterrupt = "best",
     ) -> Result:
         """Choose the cheapest graph under a cost model, rebuild and verify it.
 
-        What `assume` says comes on top of what `saturate` was told, within which it has to stay.
+        What `assume` says comes on top of what `saturate` was told, within which it has to stay.  `warm` is
+        what `solve` chose, to start from.  Ctrl-C during the choice ends it with the best found so far, which
+        a warning says, or with `on_interrupt="raise"` raises KeyboardInterrupt.
 
         Raises:
             UnknownCostModelError: no cost model of that name.
+            ExtractionError: a price that is negative or no number.
             VerificationError: with strict, where the outputs differ.
         """
         model = cost_model(cost)
         clock = _Clock(progress)
-        if self.region is None:
+        if self.region is None or self.limits.seconds == 0:
             account = Account(model, {}, self.counts, SKIPPED, self.seconds, self.warnings)
             proto = _original_proto(self.loaded)
-            return Result(proto, report_unchanged(account, self.reason), self.loaded, None)
+            reason = self.reason or NO_TIME
+            return Result(proto, report_unchanged(account, reason), self.loaded, None)
         ranges = {**self.assume, **_ranges(assume)}
         points = default_points(self.region.inputs, given=_sizes(ranges))
+        interrupted = False
         # Each constant may grow a little; where that adds up to too much, none may.
         for fold_bytes in (self.limits.fold_bytes, 0):
-            extracted = extract_region(
-                self.region,
-                model,
-                points,
-                extractor=extractor,
-                iterations=self.limits.solver_iterations,
-                seconds=self.limits.seconds,
-                fold_bytes=fold_bytes,
-                seed=seed,
-                clock=clock,
-            )
+            with interruptible(on_interrupt) as stop:
+                stop = _at_once if interrupted else stop
+                effort = Effort(extractor, self.limits.solver_iterations, self.limits.seconds, seed, stop)
+                extracted = extract_region(
+                    self.region, model, points, effort=effort, fold_bytes=fold_bytes, clock=clock, warm=warm
+                )
+            interrupted = any(part.solution.interrupted for part in extracted.walk())
             clock("rebuild")
             rebuilt = rebuild_model(extracted.choice, self.loaded.model)
             if constant_bytes(rebuilt.graph) - self.constant_bytes <= self.limits.fold_bytes:
@@ -259,12 +270,88 @@ class Saturated:
         if verdict.status == "failed" and strict:
             raise VerificationError(f"{self.loaded.source}: {verdict.detail}")
         warnings = [*self.warnings, *granted(matched), *warnings_of(verdict, changing)]
+        if interrupted:
+            warnings.append("the search was interrupted: the result is the best that was found until then")
         account = Account(model, points, self.counts, verdict, {**self.seconds, **clock.seconds}, warnings)
         report = report_of(account, self.region, extracted, rebuilt)
         report = replace(report, rewrites=(*report.rewrites, *finished.rewrites))
         if report.status == "fallback":
             return Result(_original_proto(self.loaded), report, self.loaded, None)
         return Result(finished.proto, report, finished.loaded, rebuilt)
+
+    def solve(
+        self,
+        cost: str | CostModel = "ascend",
+        *,
+        extractor: str = "auto",
+        assume: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        warm: Extracted | None = None,
+        on_interrupt: OnInterrupt = "best",
+    ) -> Extracted:
+        """Choose the cheapest graph under a cost model and stop there, for tuning of cost models.
+
+        What does not depend on prices is worked out once and kept (`Region.ready`), so that the next cost
+        model is answered in a fraction of the time.  `warm` is the last answer, from which the search starts
+        where it is better than the original graph.  (`extract` may choose again with fewer folded constants,
+        where those would make the file too large.)
+
+        Returns:
+            Its `solution` has cost, lower bound and gap; `saved` is to be taken off what the original costs.
+
+        Raises:
+            UnknownCostModelError: no cost model of that name.
+            ExtractionError: a price that is negative or no number, or a model that nothing can be done for.
+        """
+        model = cost_model(cost)
+        if self.region is None:
+            raise ExtractionError(f"{self.loaded.source}: there is nothing to choose from: {self.reason}")
+        points = default_points(self.region.inputs, given=_sizes({**self.assume, **_ranges(assume)}))
+        with interruptible(on_interrupt) as stop:
+            return extract_region(
+                self.region,
+                model,
+                points,
+                effort=Effort(extractor, self.limits.solver_iterations, self.limits.seconds, seed, stop),
+                fold_bytes=self.limits.fold_bytes,
+                clock=lambda stage: None,
+                warm=warm,
+            )
+
+    def alternatives(
+        self,
+        cost: str | CostModel,
+        name: str,
+        *,
+        extractor: str = "auto",
+        assume: Mapping[str, Any] | None = None,
+        seed: int = 0,
+    ) -> list[TensorAlternative]:
+        """What could compute a tensor, and what the cheapest graph with each would cost.
+
+        Args:
+            cost: a cost model or the name of one.
+            name: of a tensor or a node, of the model (its bodies too) or of what `extract` makes of it.
+            extractor, assume, seed: as in `extract`.
+
+        Returns:
+            The chosen way first, then the others, cheapest first; not to compute the tensor at all is one of
+            them where that is possible.  Of a tensor of a body, costs are those of the body.
+
+        Raises:
+            UnknownTensorError: there is no such name; suggests the nearest.
+            UnknownCostModelError, ExtractionError: as in `solve`.
+        """
+        model = cost_model(cost)
+        found = self.solve(model, extractor=extractor, assume=assume, seed=seed, on_interrupt="raise")
+        assert self.region is not None  # or `solve` would have raised
+        points = default_points(self.region.inputs, given=_sizes({**self.assume, **_ranges(assume)}))
+        key = key_of(model.pseudo_operators, points, self.limits.fold_bytes)
+        return tensor_alternatives(self.region, found, key, self.loaded.model, name)
+
+
+def _at_once() -> bool:
+    return True
 
 
 def _ranges(assume: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:
@@ -324,7 +411,8 @@ def saturate(
     loaded = read_model(model)
     warnings = list(loaded.warnings)
     counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
-    if loaded.unsupported is not None:
+    unsupported = loaded.unsupported or (None if limits.seconds else NO_TIME)
+    if unsupported is not None:
         clock("")
         return Saturated(
             loaded,
@@ -335,7 +423,7 @@ def saturate(
             target_limits,
             clock.seconds,
             tuple(warnings),
-            loaded.unsupported,
+            unsupported,
             ranges,
             legalize,
         )
@@ -400,6 +488,7 @@ def optimize(
     strict: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
+    on_interrupt: OnInterrupt = "best",
 ) -> Result:
     """Optimise an ONNX model by equality saturation.
 
@@ -416,6 +505,8 @@ def optimize(
         strict: raise, instead of handing back the original, where the result is wrong.
         seed: of the search and of verification's inputs.
         progress: called with a stage's name and how much of it is done.
+        on_interrupt: what Ctrl-C does while the graph is chosen: ``"best"`` goes on with the best found so
+            far and says so in a warning, ``"raise"`` raises KeyboardInterrupt, as it does at other times.
 
     Returns:
         The optimized model; the original where nothing is better, with the reason.
@@ -435,5 +526,11 @@ def optimize(
         progress=progress,
     )
     return saturated.extract(
-        chosen, extractor=extractor, verify=verify, strict=strict, seed=seed, progress=progress
+        chosen,
+        extractor=extractor,
+        verify=verify,
+        strict=strict,
+        seed=seed,
+        progress=progress,
+        on_interrupt=on_interrupt,
     )

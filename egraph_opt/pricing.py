@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,20 @@ import onnx_ir as ir
 from egraph_opt.analysis import form_facts, infer_operator, step_operands
 from egraph_opt.cost import CostModel, NodeView, bind
 from egraph_opt.erasing import erase, form_of, is_pseudo
+from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import ExtractionProblem
 from egraph_opt.folding import byte_size
+from egraph_opt.graphs import bodies
 from egraph_opt.inference import attributes_of
 from egraph_opt.lowering import Lowered
-from egraph_opt.operators.declaration import PSEUDO_DOMAIN, OnnxForm, Step, operator_named
+from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Step, operator_named
 from egraph_opt.snapshot import Snapshot
 from egraph_opt.types import ABSENT, UNKNOWN, Fact
 
 FREE = frozenset(("leaf", "literal", "none", "output"))
+
+FREE_OF_CHARGE, UNWRITABLE = -1, -2
+"""In place of a view: what costs nothing whatever the model, and what cannot be written."""
 
 NODE_BYTES = 2**20
 """Among graphs of equal cost, how many bytes of constants may save one node that runs."""
@@ -44,19 +50,62 @@ class Prices:
     computed: npt.NDArray[np.int32]
 
 
-class _Pricer:
+@dataclass(frozen=True, eq=False)
+class PricingView:
+    """A snapshot as cost models see it: all of pricing that no price depends on.
+
+    Attributes:
+        views: the distinct views of e-nodes, their symbols bound; a cost model is asked once for each.
+        bodies: which views have bodies, and the kept node whose they are.
+        view: per e-node its view, `FREE_OF_CHARGE` or `UNWRITABLE`.
+        once: per e-node whether it depends on constants alone, so that it costs nothing where it can be
+            written.
+        tie: as in `Prices`.
+        computed: as in `Prices`.
+    """
+
+    views: tuple[NodeView, ...]
+    bodies: Mapping[int, int]
+    view: npt.NDArray[np.int32]
+    once: npt.NDArray[np.bool_]
+    tie: npt.NDArray[np.float64]
+    computed: npt.NDArray[np.int32]
+
+    def prices(self, model: CostModel, body_costs: Sequence[float]) -> Prices:
+        """The costs under a model whose pseudo-operators are those of this view.
+
+        Args:
+            body_costs: per kept node the cost of its bodies.
+
+        Raises:
+            ExtractionError: a price that is negative or no number.
+        """
+        table = np.zeros(len(self.views) + 2)
+        table[UNWRITABLE] = math.inf
+        for number, view in enumerate(self.views):
+            key = self.bodies.get(number, -1)
+            seen = view if key < 0 else replace(view, body_cost=body_costs[key])
+            table[number] = price = model.cost(seen)
+            if not price >= 0:
+                raise ExtractionError(
+                    f"cost model {model.name!r} prices {view.op_type} at {price}; a price must be 0 or more"
+                )
+        cost = table[self.view]
+        cost[self.once & np.isfinite(cost)] = 0.0
+        return Prices(cost, self.tie, self.computed)
+
+
+class _Compiler:
+    """Finds the distinct views of a snapshot's e-nodes."""
+
     def __init__(
-        self,
-        lowered: Lowered,
-        snapshot: Snapshot,
-        model: CostModel,
-        points: Mapping[str, int],
-        body_costs: Sequence[float],
+        self, lowered: Lowered, snapshot: Snapshot, pseudo: frozenset[str], points: Mapping[str, int]
     ) -> None:
-        self.lowered, self.snapshot, self.model, self.points = lowered, snapshot, model, points
-        self.body_costs = body_costs
+        self.lowered, self.snapshot, self.pseudo, self.points = lowered, snapshot, pseudo, points
         self.bound: dict[Fact, Fact] = {}
-        self.memo: dict[Any, float] = {}
+        self.numbers: dict[Any, int] = {}
+        self.views: list[NodeView] = []
+        self.bodies: dict[int, int] = {}
         self.original = original_nodes(lowered, snapshot)
         self.outputs: dict[int, dict[int, Fact]] = {}
         for k, name in enumerate(snapshot.operator):
@@ -83,7 +132,8 @@ class _Pricer:
         results = self.results(node)
         return all(f.const for f in results) and all(f.const or f == ABSENT for f in operands)
 
-    def price(self, node: int, operands: tuple[Fact, ...]) -> float:
+    def number(self, node: int, operands: tuple[Fact, ...]) -> int:
+        """The view of an e-node, or `UNWRITABLE`."""
         name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
         if name == "opaque":
             return self._kept(attributes[0], operands, self.results(node))
@@ -93,19 +143,20 @@ class _Pricer:
         form = operator_named(name).form
         written = None if form is None else form(self.lowered.opset, attributes, operands)
         if written is None:
-            return math.inf
+            return UNWRITABLE
         if written.domain == PSEUDO_DOMAIN:
-            unknown = self.model.pseudo_operators.isdisjoint((name, written.op_type))
+            unknown = self.pseudo.isdisjoint((name, written.op_type))
             if unknown or not self._can_erase(node, operands):
-                return math.inf
-        return self._view(written, form_facts(written, operands), self.results(node))
+                return UNWRITABLE
+        inputs = form_facts(written, operands)
+        return self._view(written.op_type, written.domain, written.attributes, inputs, self.results(node))
 
-    def _verbatim(self, node: ir.Node, results: tuple[Fact, ...]) -> float:
+    def _verbatim(self, node: ir.Node, results: tuple[Fact, ...]) -> int:
         """An original node that is written back with all operands that it had, those in attributes too."""
         terms = [None if v is None else self.lowered.term_of[v] for v in node.inputs]
         classes = self.snapshot.term_classes
         inputs = tuple(None if t is None else self.snapshot.facts[classes[t]] for t in terms)
-        return self._cost(node.op_type, node.domain, attributes_of(node), inputs, results)
+        return self._view(node.op_type, node.domain, attributes_of(node), inputs, results)
 
     def _can_erase(self, node: int, operands: tuple[Fact, ...]) -> bool:
         """Whether every step of a pseudo-operator can be written in the model's opset."""
@@ -125,38 +176,66 @@ class _Pricer:
         written = None if form is None else form(self.lowered.opset, step.attributes, operands)
         return written is not None and written.domain != PSEUDO_DOMAIN
 
-    def _kept(self, key: int, operands: tuple[Fact, ...], results: tuple[Fact, ...]) -> float:
+    def _kept(self, key: int, operands: tuple[Fact, ...], results: tuple[Fact, ...]) -> int:
         node = self.lowered.kept[key]
         inputs = tuple(None if f == ABSENT else f for f in operands[: len(node.inputs)])
-        return self._cost(
-            node.op_type, node.domain, attributes_of(node), inputs, results, self.body_costs[key]
-        )
+        body = key if bodies(node) else -1
+        return self._view(node.op_type, node.domain, attributes_of(node), inputs, results, body)
 
-    def _view(self, form: OnnxForm, inputs: tuple[Fact | None, ...], results: tuple[Fact, ...]) -> float:
-        return self._cost(form.op_type, form.domain, form.attributes, inputs, results)
-
-    def _cost(
+    def _view(
         self,
         op_type: str,
         domain: str,
         attributes: tuple[tuple[str, Any], ...],
         inputs: tuple[Fact | None, ...],
         results: tuple[Fact, ...],
-        body_cost: float = 0.0,
-    ) -> float:
-        key = (op_type, domain, attributes, inputs, results, body_cost)
-        if key not in self.memo:
-            bound = tuple(None if f is None else self.bind(f) for f in inputs)
-            outputs = tuple(self.bind(f) for f in results)
-            self.memo[key] = self.model.cost(
-                NodeView(op_type, domain, dict(attributes), bound, outputs, body_cost)
-            )
-        return self.memo[key]
+        body: int = -1,
+    ) -> int:
+        bound = tuple(None if f is None else self.bind(f) for f in inputs)
+        outputs = tuple(self.bind(f) for f in results)
+        key = (op_type, domain, attributes, bound, outputs, body)
+        number = self.numbers.setdefault(key, len(self.views))
+        if number == len(self.views):
+            view = NodeView(op_type, domain, MappingProxyType(dict(attributes)), bound, outputs)
+            self.views.append(view)
+            if body >= 0:
+                self.bodies[number] = body
+        return number
 
 
 def original_nodes(lowered: Lowered, snapshot: Snapshot) -> dict[int, tuple[ir.Node, bool]]:
     """The ONNX node that an e-node of the original was, and whether it can be written back as it was."""
     return {int(snapshot.term_node[term]): source for term, source in reversed(lowered.nodes.items())}
+
+
+def pricing_view(
+    lowered: Lowered,
+    snapshot: Snapshot,
+    pseudo_operators: frozenset[str],
+    points: Mapping[str, int],
+    fold_bytes: int,
+) -> PricingView:
+    """Find the distinct views of all e-nodes.
+
+    Args:
+        pseudo_operators: those that the cost model prices.
+        points: what symbolic dims stand for.
+        fold_bytes: how much bigger than its operands a folded constant may be.
+    """
+    compiler = _Compiler(lowered, snapshot, pseudo_operators, points)
+    computed = constant_nodes(lowered, snapshot, fold_bytes)
+    view = np.full(snapshot.n_nodes, FREE_OF_CHARGE, np.int32)
+    once, tie = np.zeros(snapshot.n_nodes, np.bool_), np.zeros(snapshot.n_nodes)
+    for k in range(snapshot.n_nodes):
+        owner = int(snapshot.node_class[k])
+        if computed[owner] == k:
+            tie[k] = byte_size(snapshot.facts[owner]) or 0
+        elif snapshot.operator[k] not in FREE:
+            operands = tuple(snapshot.facts[c] for c in snapshot.children(k))
+            view[k] = compiler.number(k, operands)
+            tie[k] = NODE_BYTES
+            once[k] = compiler.is_constant(k, operands)
+    return PricingView(tuple(compiler.views), compiler.bodies, view, once, tie, computed)
 
 
 def price(
@@ -167,27 +246,13 @@ def price(
     body_costs: Sequence[float],
     fold_bytes: int,
 ) -> Prices:
-    """Price every e-node.
+    """Price every e-node once: `pricing_view`, and the prices of its views.
 
-    Args:
-        points: what symbolic dims stand for.
-        body_costs: per kept node the cost of its bodies.
-        fold_bytes: how much bigger than its operands a folded constant may be.
+    Raises:
+        ExtractionError: a price that is negative or no number.
     """
-    pricer = _Pricer(lowered, snapshot, model, points, body_costs)
-    computed = constant_nodes(lowered, snapshot, fold_bytes)
-    cost, tie = np.zeros(snapshot.n_nodes), np.zeros(snapshot.n_nodes)
-    for k in range(snapshot.n_nodes):
-        owner = int(snapshot.node_class[k])
-        if computed[owner] == k:
-            tie[k] = byte_size(snapshot.facts[owner]) or 0
-        elif snapshot.operator[k] not in FREE:
-            operands = tuple(snapshot.facts[c] for c in snapshot.children(k))
-            cost[k] = pricer.price(k, operands)
-            tie[k] = NODE_BYTES
-            if math.isfinite(cost[k]) and pricer.is_constant(k, operands):
-                cost[k] = 0.0
-    return Prices(cost, tie, computed)
+    view = pricing_view(lowered, snapshot, model.pseudo_operators, points, fold_bytes)
+    return view.prices(model, body_costs)
 
 
 def constant_nodes(lowered: Lowered, snapshot: Snapshot, fold_bytes: int) -> npt.NDArray[np.int32]:
@@ -250,7 +315,7 @@ def problem_of(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> Extracti
     by the whole graph it would only tie its parts together.  Bytes of constants count for each of the users.
     """
     roots = snapshot.term_classes[lowered.outputs]
-    given = _given(snapshot, prices)
+    given = given_of(snapshot, prices)
     owner = np.repeat(np.arange(snapshot.n_nodes), np.diff(snapshot.child_ptr))
     # What is computed when the model is rebuilt needs nothing when it runs.
     folded = np.zeros(snapshot.n_nodes, dtype=bool)
@@ -270,7 +335,7 @@ def problem_of(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> Extracti
     )
 
 
-def _given(snapshot: Snapshot, prices: Prices) -> npt.NDArray[np.int32]:
+def given_of(snapshot: Snapshot, prices: Prices) -> npt.NDArray[np.int32]:
     """Per class an e-node that provides it for nothing (a leaf, or what is computed on rebuilding), or -1."""
     given = prices.computed.copy()
     for k, name in enumerate(snapshot.operator):
@@ -279,9 +344,14 @@ def _given(snapshot: Snapshot, prices: Prices) -> npt.NDArray[np.int32]:
     return np.where((given >= 0) & (prices.cost[given] == 0), given, -1).astype(np.int32)
 
 
-def with_given(snapshot: Snapshot, prices: Prices, choice: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """A solution of `problem_of` with the leaves and constants that its e-nodes use."""
-    given = _given(snapshot, prices)
+def with_given(
+    snapshot: Snapshot,
+    prices: Prices,
+    choice: npt.NDArray[np.int32],
+    given: npt.NDArray[np.int32] | None = None,
+) -> npt.NDArray[np.int32]:
+    """A solution of `problem_of` with the leaves and constants that its e-nodes use (see `given_of`)."""
+    given = given_of(snapshot, prices) if given is None else given
     answer = choice.copy()
     for node in choice[choice >= 0].tolist():
         if prices.computed[snapshot.node_class[node]] != node:
@@ -302,16 +372,12 @@ def original_choice(snapshot: Snapshot, prices: Prices) -> npt.NDArray[np.int32]
     return np.where(prices.computed >= 0, prices.computed, choice).astype(np.int32)
 
 
-def compiled_problem(
-    lowered: Lowered,
-    snapshot: Snapshot,
-    prices: Prices,
-    problem: ExtractionProblem,
-    original: npt.NDArray[np.int32],
-) -> ExtractionProblem | None:
-    """What is left to choose for the original graph: which pseudo-operators stand for its e-nodes.
+def standing_in(
+    lowered: Lowered, snapshot: Snapshot, prices: Prices, original: npt.NDArray[np.int32]
+) -> npt.NDArray[np.bool_] | None:
+    """The e-nodes of the original graph, and the pseudo-operators that stand for these alone.
 
-    None where no pseudo-operators stand for e-nodes of `original` alone.
+    None where there are no such pseudo-operators.
     """
     own = np.zeros(snapshot.n_nodes, dtype=bool)
     own[original[original >= 0]] = True
@@ -320,6 +386,4 @@ def compiled_problem(
         if np.isfinite(prices.cost[k]) and is_pseudo(snapshot, k, lowered.opset):
             parts = erase(snapshot, k)
             allowed[k] = bool(parts) and all(part.node >= 0 and own[part.node] for part in parts)
-    if not (allowed & ~own).any():
-        return None
-    return replace(problem, cost=np.where(allowed, problem.cost, np.inf))
+    return allowed if (allowed & ~own).any() else None

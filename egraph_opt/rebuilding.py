@@ -372,6 +372,15 @@ def rebuild_graph(
     return _Rebuilder(choice, ir_version, namer, outer or {}).run()
 
 
+def names_written(choice: Choice, model: ir.Model) -> dict[str, int]:
+    """The classes of what the rebuilt graph computes (not its bodies), by the names of nodes and values."""
+    builder = _Rebuilder(choice, model.ir_version, Namer(model.graph), {})
+    builder.run()
+    values = {owner: value for owner, value in builder.values.items() if value.producer() is not None}
+    nodes = {value.producer().name or "": owner for owner, value in values.items()}  # type: ignore[union-attr]
+    return {**nodes, **{value.name or "": owner for owner, value in values.items()}}
+
+
 def rebuild_model(choice: Choice, model: ir.Model) -> ir.Model:
     """A new model with the chosen graph; everything around the graph is the original's."""
     graph = rebuild_graph(choice, model.ir_version, Namer(model.graph))
@@ -388,4 +397,4 @@ def rebuild_model(choice: Choice, model: ir.Model) -> ir.Model:
     )
 
 
-__all__ = ["Choice", "rebuild_graph", "rebuild_model"]
+__all__ = ["Choice", "names_written", "rebuild_graph", "rebuild_model"]

@@ -6,25 +6,24 @@ a loop carries only the type is known.
 
 from __future__ import annotations
 
-import math
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import onnx_ir as ir
 
 from egraph_opt.cost import CostModel, NodeView, bind
-from egraph_opt.extraction import Solution, extract
-from egraph_opt.extraction.checking import measure, used_part
+from egraph_opt.extraction import Solution
 from egraph_opt.folding import Constants, constants_of, fold_constants
 from egraph_opt.graphs import bodies
 from egraph_opt.inference import attributes_of, infer_graph, infer_node, tensor_fact
 from egraph_opt.inference.onnx_inference import infer_by_onnx
 from egraph_opt.inlining import Inliner
 from egraph_opt.lowering import Lowered, lower
-from egraph_opt.pricing import compiled_problem, original_choice, price, problem_of, with_given
+from egraph_opt.pricing import Prices, with_given
 from egraph_opt.rebuilding import Choice
+from egraph_opt.repricing import KEPT, Compiled, Effort, Key, compiled, key_of
 from egraph_opt.saturation import SaturationReport
 from egraph_opt.snapshot import Snapshot
 from egraph_opt.types import CLASH, UNKNOWN, Fact
@@ -71,6 +70,8 @@ class Region:
         original: of the main graph, its nodes as they came.
         inputs: the facts of the graph's inputs.
         bodies: by kept node its bodies.
+        ready: what `compiled` worked out for the latest settings; it changes how long pricing takes, not what
+            comes of it.
     """
 
     lowered: Lowered
@@ -79,6 +80,15 @@ class Region:
     original: Sequence[OriginalNode]
     inputs: tuple[Fact, ...]
     bodies: Mapping[int, Sequence[Region]]
+    ready: dict[Key, Compiled] = field(default_factory=dict, repr=False, compare=False)
+
+    def compiled(self, key: Key) -> Compiled:
+        """The region ready for prices, worked out once for a setting."""
+        if key not in self.ready:
+            while len(self.ready) >= KEPT:
+                self.ready.pop(next(iter(self.ready)))
+            self.ready[key] = compiled(self.lowered, self.snapshot, key)
+        return self.ready[key]
 
     def walk(self) -> list[Region]:
         """This region and all within it, in the order in which they were saturated."""
@@ -204,11 +214,13 @@ class Extracted:
 
     Attributes:
         saved: what the target's compiler does for free to the original, in the cost's unit.
+        prices: of the region's e-nodes.
     """
 
     choice: Choice
     saved: float
     solution: Solution
+    prices: Prices
     bodies: Sequence[Extracted]
 
     def walk(self) -> list[Extracted]:
@@ -223,56 +235,47 @@ def extract_region(
     model: CostModel,
     points: Mapping[str, int],
     *,
-    extractor: str,
-    iterations: int,
-    seconds: float,
+    effort: Effort,
     fold_bytes: int,
-    seed: int,
     clock: Callable[[str], None],
+    warm: Extracted | None = None,
 ) -> Extracted:
-    """Choose the cheapest graph, bodies first, since what they cost is part of their node's price."""
+    """Choose the cheapest graph, bodies first, since what they cost is part of their node's price.
+
+    Args:
+        warm: what was chosen before, under other costs maybe, as a further start of the search.
+    """
     chosen: dict[int, list[Extracted]] = {}
+    before = iter(() if warm is None else warm.bodies)
     for key, graphs in region.bodies.items():
         chosen[key] = [
             extract_region(
                 body,
                 model,
                 points,
-                extractor=extractor,
-                iterations=iterations,
-                seconds=seconds,
+                effort=effort,
                 fold_bytes=fold_bytes,
-                seed=seed,
                 clock=clock,
+                warm=next(before, None),
             )
             for body in graphs
         ]
     clock("price")
     count = len(region.lowered.kept)
     after = [sum(e.solution.cost for e in chosen.get(k, ())) for k in range(count)]
-    prices = price(region.lowered, region.snapshot, model, points, after, fold_bytes)
-    problem = problem_of(region.lowered, region.snapshot, prices)
-    original = original_choice(region.snapshot, prices)
+    compiled = region.compiled(key_of(model.pseudo_operators, points, fold_bytes))
+    prices = compiled.view.prices(model, after)
     clock("extract")
-    # What the target's compiler does for free it does to the original as well.
-    saved = 0.0
-    compiled = compiled_problem(region.lowered, region.snapshot, prices, problem, original)
-    as_written = measure(problem, used_part(problem, original))[0]
-    if compiled is not None and math.isfinite(as_written):
-        fused = extract(compiled, incumbent=original, iterations=iterations, seconds=seconds, seed=seed)
-        saved = as_written - fused.cost
-        original = fused.choice
-    solution = extract(
-        problem, extractor, incumbent=original, iterations=iterations, seconds=seconds, seed=seed
-    )
+    start = None if warm is None or warm.choice.snapshot is not region.snapshot else warm.solution.choice
+    solution, saved = compiled.solve(prices.cost, effort, start)
     choice = Choice(
         region.lowered,
         region.snapshot,
-        with_given(region.snapshot, prices, solution.choice),
+        with_given(region.snapshot, prices, solution.choice, compiled.given),
         prices.computed,
         {key: [e.choice for e in inner] for key, inner in chosen.items()},
     )
-    return Extracted(choice, saved, solution, [e for inner in chosen.values() for e in inner])
+    return Extracted(choice, saved, solution, prices, [e for inner in chosen.values() for e in inner])
 
 
 def original_cost(nodes: Sequence[OriginalNode], model: CostModel, points: Mapping[str, int]) -> float:

@@ -9,20 +9,25 @@
 ([0, 2], 3.0, True)
 """
 
+from egraph_opt.extraction.alternatives import Alternative, alternatives
 from egraph_opt.extraction.checking import check
 from egraph_opt.extraction.gym import load_json
 from egraph_opt.extraction.problem import ExtractionProblem
+from egraph_opt.extraction.ranking import k_best
 from egraph_opt.extraction.registry import EXTRACTORS, Extractor, extract
 from egraph_opt.extraction.selection import selection
 from egraph_opt.extraction.solution import Solution
 
 __all__ = [
     "EXTRACTORS",
+    "Alternative",
     "ExtractionProblem",
     "Extractor",
     "Solution",
+    "alternatives",
     "check",
     "extract",
+    "k_best",
     "load_json",
     "selection",
 ]

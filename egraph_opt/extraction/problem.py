@@ -149,6 +149,13 @@ def choosable(problem: ExtractionProblem, allowed: Mask | None = None) -> Mask:
     return buildable
 
 
+def has_solution(problem: ExtractionProblem) -> bool:
+    """Whether all roots have an acyclic solution of finite cost."""
+    built = np.zeros(problem.n_classes, np.bool_)
+    built[problem.node_class[choosable(problem)]] = True
+    return bool(built[problem.roots].all())
+
+
 def explain_unbuildable(problem: ExtractionProblem, can: Mask) -> str | None:
     """Why some root has no solution, with ``can`` from `choosable`; None if all roots have one."""
     built = np.zeros(problem.n_classes, np.bool_)

@@ -11,7 +11,7 @@ Columns: ``x[k]``, node k is chosen; ``y[c]``, class c is used.  Rows:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import highspy
@@ -34,7 +34,7 @@ class Effort:
     """What one call of the solver may spend: counts, and seconds as an emergency stop.
 
     ``checks`` limits how often branch and bound, its cutting rounds at the root included, looks whether to go
-    on: places in the algorithm, not in time.
+    on: places in the algorithm, not in time.  ``stop`` is asked there, too, and between simplex iterations.
     """
 
     mip_nodes: int = 1000
@@ -42,6 +42,7 @@ class Effort:
     simplex_iterations: int = 2_000_000
     seconds: float | None = None
     gap: float = 0.0
+    stop: Callable[[], bool] | None = None
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,8 @@ def solve(
     solver.passModel(_model(piece, rows, usable, cost / scale, relaxed))
     if effort.checks is not None:
         _stop_after(solver, effort.checks)
+    if effort.stop is not None:
+        _stop_when(solver, effort.stop)
     if start is not None and not relaxed:
         _offer(solver, piece, start, n, m)
     solver.run()
@@ -214,6 +217,17 @@ def _stop_after(solver: highspy.Highs, checks: int) -> None:
             event.interrupt()
 
     solver.cbMipInterrupt.subscribe(count)
+
+
+def _stop_when(solver: highspy.Highs, stop: Callable[[], bool]) -> None:
+    """End the run when asked to; Python's signal handlers run in here, too, while the solver is at work."""
+
+    def ask(event: highspy.highs.HighsCallbackEvent) -> None:
+        if stop():
+            event.interrupt()
+
+    solver.cbMipInterrupt.subscribe(ask)
+    solver.cbSimplexInterrupt.subscribe(ask)
 
 
 def _model(piece: Piece, rows: Sequence[Rows], usable: Mask, cost: Floats, relaxed: bool) -> highspy.HighsLp:

@@ -46,7 +46,10 @@ def _by_pieces(solve_piece: Callable[[Piece, Search], Found]) -> Run:
     def run(problem: ExtractionProblem, incumbent: Ints | None, search: Search) -> tuple[Ints, float]:
         simplified = simplify(problem, incumbent)
         search = search.for_size(sum(len(piece.nodes) for piece in simplified.pieces))
-        found = [solve_piece(piece, search) for piece in simplified.pieces]
+        found = []
+        for piece in simplified.pieces:
+            stopped = search.stop is not None and search.stop()
+            found.append((greedy_piece if stopped else solve_piece)(piece, search))
         choice = whole_choice(problem, simplified, [piece.choice for piece in found])
         settled = simplified.fixed[simplified.fixed >= 0]
         bound = math.fsum([*problem.cost[settled].tolist(), *(piece.bound for piece in found)])
@@ -73,6 +76,19 @@ EXTRACTORS: dict[str, Extractor] = {
 """All extractors by name."""
 
 
+def extractor_named(name: str) -> Extractor:
+    """The extractor of a name.
+
+    Raises:
+        ExtractionError: there is none; suggests the nearest.
+    """
+    if name not in EXTRACTORS:
+        near = get_close_matches(name, EXTRACTORS, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ExtractionError(f"no extractor {name!r} (there are {', '.join(EXTRACTORS)}){hint}")
+    return EXTRACTORS[name]
+
+
 def extract(
     problem: ExtractionProblem,
     extractor: str = "auto",
@@ -81,6 +97,7 @@ def extract(
     iterations: int = 200,
     seconds: float | None = None,
     seed: int = 0,
+    stop: Callable[[], bool] | None = None,
 ) -> Solution:
     """Choose a node for every class that the roots need.
 
@@ -93,27 +110,59 @@ def extract(
             worse, and where nothing is better it is the incumbent itself.  It may cost infinity, or hold
             classes that no root needs, but must be complete and acyclic; `selection` makes one from nodes.
         iterations: the most programs that are solved for any one piece.
-        seconds: an emergency stop for the search.
+        seconds: an emergency stop for the search.  With 0 there is none: the result is the incumbent as it
+            is, or, where there is none of finite cost, the greedy choice.
         seed: of the random orders.
+        stop: asked again and again whether to stop: the result is then the best found so far.  (See
+            `egraph_opt.interrupts` for Ctrl-C.)  What it raises ends the search and is passed on.
 
     Raises:
-        ExtractionError: no solution of finite cost, a malformed incumbent, an unknown extractor.
+        ExtractionError: no solution of finite cost, a malformed incumbent, an unknown extractor, seconds that
+            are negative or no number.
     """
-    if extractor not in EXTRACTORS:
-        near = get_close_matches(extractor, EXTRACTORS, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ExtractionError(f"no extractor {extractor!r} (there are {', '.join(EXTRACTORS)}){hint}")
+    extractor_named(extractor)
+    if seconds is not None and not seconds >= 0:
+        raise ExtractionError(f"seconds={seconds!r}: must be 0 or more, or None for no stop")
     deadline = None if seconds is None else time.monotonic() + seconds
+    asked = None if stop is None else _Remembered(stop)
     known = None if incumbent is None else _usable_incumbent(problem, incumbent)
-    choice, bound = EXTRACTORS[extractor].run(problem, known, Search(iterations, deadline, seed))
+    if seconds == 0 and known is not None:
+        return solution_of(problem, known, _floor(problem), extractor)
+    run = EXTRACTORS["greedy-dag" if seconds == 0 else extractor].run
+    choice, bound = run(problem, known, Search(iterations, deadline, seed, stop=asked))
     if known is not None and not better(measure(problem, choice), measure(problem, known)):
         choice = known
     check(problem, choice)
+    return solution_of(problem, choice, bound, extractor, asked is not None and asked())
+
+
+class _Remembered:
+    """A question whose yes is final."""
+
+    def __init__(self, stop: Callable[[], bool]) -> None:
+        self.stop, self.stopped = stop, False
+
+    def __call__(self) -> bool:
+        self.stopped = self.stopped or self.stop()
+        return self.stopped
+
+
+def solution_of(
+    problem: ExtractionProblem, choice: Ints, bound: float, extractor: str, interrupted: bool = False
+) -> Solution:
+    """A choice with its figures; ``bound`` may be above its cost by rounding."""
     cost = measure(problem, choice)[0]
     proved = bound >= cost * (1 - 1e-9)
     lower = cost if proved else bound
     gap = (cost - lower) / cost if cost > 0 else 0.0
-    return Solution(choice, cost, lower, gap, proved, extractor)
+    return Solution(choice, cost, lower, gap, proved, extractor, interrupted)
+
+
+def _floor(problem: ExtractionProblem) -> float:
+    """A lower bound that takes no time: the cheapest node of each root."""
+    cheapest = np.full(problem.n_classes, np.inf)
+    np.minimum.at(cheapest, problem.node_class, problem.cost)
+    return float(math.fsum(cheapest[np.unique(problem.roots)].tolist()))
 
 
 def _usable_incumbent(problem: ExtractionProblem, incumbent: Ints) -> Ints | None:

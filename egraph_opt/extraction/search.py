@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -49,12 +50,14 @@ class Search:
         deadline: of `time.monotonic`, an emergency stop; None for none.
         seed: of the random orders and the solver.
         size: how many undecided nodes the problem has.
+        stop: asked before and within each program whether the best so far will do; None for never.
     """
 
     iterations: int
     deadline: float | None
     seed: int
     size: int = 0
+    stop: Callable[[], bool] | None = None
 
     def for_size(self, size: int) -> Search:
         """The same limits for a problem of so many undecided nodes."""
@@ -62,6 +65,10 @@ class Search:
 
     def effort(self, effort: Effort) -> Effort | None:
         """``effort`` with the seconds that are left, None if there are none."""
+        if self.stop is not None:
+            if self.stop():
+                return None
+            effort = replace(effort, stop=self.stop)
         if self.deadline is None:
             return effort
         left = self.deadline - time.monotonic()

@@ -66,9 +66,10 @@ class _Work:
         self.pair_node, self.pair_child = self.pair_node[keep], self.pair_child[keep]
 
 
-def simplify(problem: ExtractionProblem, incumbent: Ints | None) -> Simplified:
+def simplify(problem: ExtractionProblem, incumbent: Ints | None, *, keep_all: bool = False) -> Simplified:
     """Simplify and cut.  ``incumbent`` is a solution of finite cost, which stays one of the pieces' choices
-    (a node of it is only replaced by one that is strictly better, or as good and needs less).
+    (a node of it is only replaced by one that is strictly better, or as good and needs less).  With
+    ``keep_all`` every solution stays, whatever it costs: dominated nodes are not dropped.
 
     Raises:
         ExtractionError: a root has no acyclic solution of finite cost.
@@ -85,7 +86,8 @@ def simplify(problem: ExtractionProblem, incumbent: Ints | None) -> Simplified:
         before = int(work.alive.sum()), len(work.pair_node)
         _drop_unreachable(problem, work)
         _drop_edges_to_forced(problem, work)
-        _drop_dominated(problem, work, kept)
+        if not keep_all:
+            _drop_dominated(problem, work, kept)
         if before == (int(work.alive.sum()), len(work.pair_node)):
             break
     _drop_unreachable(problem, work)

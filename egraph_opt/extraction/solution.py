@@ -20,6 +20,7 @@ class Solution:
         gap: (cost - lower_bound) / cost; 0 where the cost is 0.
         proved: the cost is optimal, up to a relative 1e-9.
         extractor: the name of the extractor.
+        interrupted: the search was told to stop, and this is the best it had.
     """
 
     choice: Ints
@@ -28,6 +29,7 @@ class Solution:
     gap: float
     proved: bool
     extractor: str
+    interrupted: bool = False
 
     @property
     def nodes(self) -> Ints:

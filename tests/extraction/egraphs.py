@@ -10,7 +10,8 @@ import numpy as np
 
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import ExtractionProblem, check
-from egraph_opt.extraction.checking import used_part
+from egraph_opt.extraction.checking import measure, used_part
+from egraph_opt.extraction.structure import Ints
 
 Node = tuple[int, tuple[int, ...], float, float]
 """Class, child classes, cost, tie."""
@@ -43,28 +44,30 @@ def random_problem(seed: int, cyclic: bool, max_classes: int = 8) -> ExtractionP
     return problem_of(nodes, sorted(rng.sample(range(n), rng.randint(1, min(n, 2)))))
 
 
-def optimum(problem: ExtractionProblem) -> tuple[float, float] | None:
-    """The smallest (cost, tie) of any solution, by trying all choices; None if there is no solution."""
+def all_solutions(problem: ExtractionProblem) -> list[Ints]:
+    """Every solution of a small problem, by trying all choices."""
     options = [
         [node for node in range(problem.n_nodes) if problem.node_class[node] == here] or [-1]
         for here in range(problem.n_classes)
     ]
-    best = None
-    seen = set()
+    found: dict[bytes, Ints | None] = {}
     for picked in itertools.product(*options):
         choice = used_part(problem, np.array(picked, np.int32))
-        key = choice.tobytes()
-        if key in seen:
+        if choice.tobytes() in found:
             continue
-        seen.add(key)
         try:
             check(problem, choice)
         except ExtractionError:
-            continue
-        nodes = choice[choice >= 0]
-        value = round(float(problem.cost[nodes].sum()), 9), float(problem.tie[nodes].sum())
-        best = value if best is None else min(best, value)
-    return best
+            found[choice.tobytes()] = None
+        else:
+            found[choice.tobytes()] = choice
+    return [choice for choice in found.values() if choice is not None]
+
+
+def optimum(problem: ExtractionProblem) -> tuple[float, float] | None:
+    """The smallest (cost, tie) of any solution, by trying all choices; None if there is no solution."""
+    values = (measure(problem, choice) for choice in all_solutions(problem))
+    return min(((round(cost, 9), tie) for cost, tie in values), default=None)
 
 
 def chain(length: int) -> ExtractionProblem:

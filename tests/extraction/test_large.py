@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import EXTRACTORS, ExtractionProblem, check, extract, ways
 
 from .egraphs import chain, problem_of, residual
@@ -71,13 +74,27 @@ def test_the_same_arguments_give_the_same_solution() -> None:
     assert first.cost <= extract(problem, "greedy-dag").cost
 
 
-def test_a_time_budget_of_zero_still_gives_the_incumbent_or_better() -> None:
-    problem, _ = residual(30)
-    incumbent = extract(problem, "tree").choice
+def test_a_time_budget_of_zero_gives_the_incumbent_as_it_is_or_the_greedy_choice() -> None:
+    problem, best = residual(30)
+    unconverted = replace(problem, cost=np.where(problem.cost == 0.5, np.inf, problem.cost))
+    incumbent = extract(unconverted).choice
+    greedy = extract(problem, "greedy-dag")
     for name in EXTRACTORS:
-        solution = extract(problem, name, incumbent=incumbent, seconds=0.0)
+        solution = extract(problem, name, incumbent=incumbent, seconds=0)
         check(problem, solution)
-        assert solution.cost <= float(problem.cost[incumbent[incumbent >= 0]].sum())
+        np.testing.assert_array_equal(solution.choice, incumbent)
+        assert solution.lower_bound <= best < solution.cost
+        np.testing.assert_array_equal(extract(problem, name, seconds=0).choice, greedy.choice)
+    endless = replace(
+        problem, cost=np.where(np.arange(problem.n_nodes) == incumbent[60], np.inf, problem.cost)
+    )
+    check(endless, extract(endless, incumbent=incumbent, seconds=0))
+
+
+@pytest.mark.parametrize("seconds", [-1.0, math.nan])
+def test_a_time_budget_is_a_number(seconds: float) -> None:
+    with pytest.raises(ExtractionError, match="must be 0 or more"):
+        extract(chain(3), seconds=seconds)
 
 
 def test_layers_that_are_alike_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,14 +17,18 @@ import onnx_ir as ir
 from egraph_opt.cost import CostModel, NodeView, bind
 from egraph_opt.extraction import Solution, extract
 from egraph_opt.extraction.checking import measure, used_part
+from egraph_opt.extraction.structure import Ints
 from egraph_opt.folding import Constants, constants_of, fold_constants
 from egraph_opt.graphs import bodies
 from egraph_opt.inference import attributes_of, infer_graph, infer_node, tensor_fact
 from egraph_opt.inference.onnx_inference import infer_by_onnx
 from egraph_opt.inlining import Inliner
 from egraph_opt.lowering import Lowered, lower
+from egraph_opt.memory import Objective, Trace, trace
+from egraph_opt.near_optimal import near_optimal
 from egraph_opt.pricing import compiled_problem, original_choice, price, problem_of, with_given
 from egraph_opt.rebuilding import Choice
+from egraph_opt.report import MemoryPoint
 from egraph_opt.saturation import SaturationReport
 from egraph_opt.snapshot import Snapshot
 from egraph_opt.types import CLASH, UNKNOWN, Fact
@@ -69,6 +73,7 @@ class Region:
 
     Attributes:
         original: of the main graph, its nodes as they came.
+        memory: of the main graph, what it asks of memory as it came.
         inputs: the facts of the graph's inputs.
         bodies: by kept node its bodies.
     """
@@ -77,6 +82,7 @@ class Region:
     snapshot: Snapshot
     saturation: SaturationReport
     original: Sequence[OriginalNode]
+    memory: Trace | None
     inputs: tuple[Fact, ...]
     bodies: Mapping[int, Sequence[Region]]
 
@@ -103,7 +109,9 @@ def saturate_region(
     setting.clock("lower")
     constants = constants_of(graph, setting.ir_version, outer_constants)
     facts = _infer(graph, setting, outer_facts, constants, is_body)
-    original = () if is_body else original_nodes(graph, facts, setting, constants)
+    within: dict[ir.Value, Fact] = {}
+    original = () if is_body else original_nodes(graph, facts, setting, constants, within)
+    memory = None if is_body else trace(graph, ChainMap(within, facts))
     while True:
         setting.clock("fold")
         folded = fold_constants(
@@ -128,7 +136,8 @@ def saturate_region(
         graphs = bodies(node)
         if graphs:
             inner[key] = [saturate_region(body, setting, known, folded, is_body=True) for body in graphs]
-    return Region(lowered, snapshot, report, original, tuple(facts[v] for v in graph.inputs), inner)
+    inputs = tuple(facts[v] for v in graph.inputs)
+    return Region(lowered, snapshot, report, original, memory, inputs, inner)
 
 
 def _infer(
@@ -154,9 +163,13 @@ def _infer(
 
 
 def original_nodes(
-    graph: ir.Graph, facts: Mapping[ir.Value, Fact], setting: Setting, constants: Constants
+    graph: ir.Graph,
+    facts: Mapping[ir.Value, Fact],
+    setting: Setting,
+    constants: Constants,
+    within: dict[ir.Value, Fact],
 ) -> tuple[OriginalNode, ...]:
-    """The nodes of a graph that run, as cost models see them; those of bodies within."""
+    """The nodes of a graph that run, as cost models see them; those of bodies within, whose facts it adds."""
     described = []
     for node in graph:
         results = [facts.get(v, UNKNOWN) for v in node.outputs]
@@ -166,7 +179,8 @@ def original_nodes(
         for body in bodies(node):
             known = constants_of(body, setting.ir_version, constants)
             inferred = _infer(body, replace(setting, warn=_ignore), facts, known, is_body=True)
-            inner.append(original_nodes(body, ChainMap(inferred, dict(facts)), setting, known))
+            within.update(inferred)
+            inner.append(original_nodes(body, ChainMap(inferred, dict(facts)), setting, known, within))
         inputs = tuple(None if v is None else facts.get(v, UNKNOWN) for v in node.inputs)
         view = NodeView(node.op_type, node.domain, dict(attributes_of(node)), inputs, tuple(results))
         described.append(OriginalNode(view, inner))
@@ -204,12 +218,14 @@ class Extracted:
 
     Attributes:
         saved: what the target's compiler does for free to the original, in the cost's unit.
+        front: the best pairs of cost and peak memory that were seen, where memory mattered.
     """
 
     choice: Choice
     saved: float
     solution: Solution
     bodies: Sequence[Extracted]
+    front: tuple[MemoryPoint, ...] = ()
 
     def walk(self) -> list[Extracted]:
         found = [self]
@@ -229,8 +245,13 @@ def extract_region(
     fold_bytes: int,
     seed: int,
     clock: Callable[[str], None],
+    objective: Objective,
+    is_body: bool = False,
 ) -> Extracted:
-    """Choose the cheapest graph, bodies first, since what they cost is part of their node's price."""
+    """Choose the cheapest graph, bodies first, since what they cost is part of their node's price.
+
+    Where the objective is about memory, that holds for each body by itself, too.
+    """
     chosen: dict[int, list[Extracted]] = {}
     for key, graphs in region.bodies.items():
         chosen[key] = [
@@ -244,6 +265,8 @@ def extract_region(
                 fold_bytes=fold_bytes,
                 seed=seed,
                 clock=clock,
+                objective=objective,
+                is_body=True,
             )
             for body in graphs
         ]
@@ -262,17 +285,37 @@ def extract_region(
         fused = extract(compiled, incumbent=original, iterations=iterations, seconds=seconds, seed=seed)
         saved = as_written - fused.cost
         original = fused.choice
-    solution = extract(
-        problem, extractor, incumbent=original, iterations=iterations, seconds=seconds, seed=seed
+    again = partial(
+        extract,
+        extractor=extractor,
+        incumbent=original,
+        iterations=iterations,
+        seconds=seconds,
+        seed=seed,
     )
-    choice = Choice(
-        region.lowered,
-        region.snapshot,
-        with_given(region.snapshot, prices, solution.choice),
-        prices.computed,
-        {key: [e.choice for e in inner] for key, inner in chosen.items()},
-    )
-    return Extracted(choice, saved, solution, [e for inner in chosen.values() for e in inner])
+    solution = again(problem)
+
+    def choice_of(nodes: Ints) -> Choice:
+        return Choice(
+            region.lowered,
+            region.snapshot,
+            with_given(region.snapshot, prices, nodes),
+            prices.computed,
+            {key: [e.choice for e in inner] for key, inner in chosen.items()},
+        )
+
+    front: tuple[MemoryPoint, ...] = ()
+    if objective.searches:
+        solution, front = near_optimal(
+            *(problem, solution, original, objective),
+            choice_of=choice_of,
+            solve=lambda priced: again(priced).choice,
+            points=points,
+            seconds=seconds,
+            is_body=is_body,
+        )
+    inner_choices = [e for inner in chosen.values() for e in inner]
+    return Extracted(choice_of(solution.choice), saved, solution, inner_choices, front)
 
 
 def original_cost(nodes: Sequence[OriginalNode], model: CostModel, points: Mapping[str, int]) -> float:

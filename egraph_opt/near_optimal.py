@@ -1,0 +1,110 @@
+"""Among near-optimal graphs of a region the one that keeps to an objective of memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+import onnx_ir as ir
+
+from egraph_opt.choice import Choice
+from egraph_opt.cost import bind
+from egraph_opt.extraction import ExtractionProblem, Solution
+from egraph_opt.extraction.checking import measure, used_part
+from egraph_opt.extraction.structure import Floats, Ints
+from egraph_opt.folding import byte_size
+from egraph_opt.memory import Objective, arrange, places_in, trace
+from egraph_opt.memory.pool import Candidate, Need, as_solution, candidates, front, pick
+from egraph_opt.naming import Namer
+from egraph_opt.rebuilding import Legend, rebuild_graph
+from egraph_opt.report import MemoryPoint
+from egraph_opt.snapshot import Snapshot
+from egraph_opt.types import Fact
+
+IR_VERSION = 10
+"""Of outlines, which nobody writes."""
+
+
+def near_optimal(
+    problem: ExtractionProblem,
+    optimum: Solution,
+    original: Ints,
+    objective: Objective,
+    *,
+    choice_of: Callable[[Ints], Choice],
+    solve: Callable[[ExtractionProblem], Ints],
+    points: Mapping[str, int],
+    seconds: float,
+    is_body: bool,
+) -> tuple[Solution, tuple[MemoryPoint, ...]]:
+    """The solution that the objective asks for, and the best pairs of cost and peak that were seen.
+
+    Args:
+        original: the original graph, or the cheapest way to say it.
+        choice_of: what is rebuilt from a solution.
+        solve: the extraction, for other costs.
+        points: what symbolic dims stand for.
+        seconds: emergency stop.
+    """
+    deadline = time.monotonic() + seconds
+    known = [optimum.choice]
+    as_it_came = used_part(problem, original)
+    if np.isfinite(measure(problem, as_it_came)[0]):
+        known.append(as_it_came)
+    outline = choice_of(optimum.choice)
+    places = places_in(outline.lowered.graph)
+    found = candidates(
+        problem,
+        known,
+        written_bytes(outline.snapshot, points),
+        lambda choice: _need(choice_of(choice), points, places, is_body),
+        solve,
+        enough=partial(_within, objective),
+        deadline=deadline,
+    )
+    wanted = pick(found, objective)
+    pairs = tuple(MemoryPoint(candidate.cost, candidate.peak) for candidate in front(found))
+    return as_solution(wanted, optimum), pairs
+
+
+def _within(objective: Objective, candidate: Candidate) -> bool:
+    """Whether the cheapest graph is already what is wanted (it is the first that is asked about)."""
+    return objective.limit is not None and candidate.peak <= objective.limit
+
+
+def _need(choice: Choice, points: Mapping[str, int], places: Mapping[str, int], is_body: bool) -> Need:
+    """The peak of a choice once it is written, in the order that it is then given."""
+    legend, lowered = Legend(outline=True), choice.lowered
+    captured = {
+        value: ir.Value(name=value.name)
+        for value in lowered.leaves
+        if value.graph is not lowered.graph and not lowered.constants.has(value)
+    }
+    graph = rebuild_graph(choice, IR_VERSION, Namer(lowered.graph), captured, legend)
+    need = arrange(graph, legend.facts, points, places, is_body=is_body)
+    values = trace(graph, legend.facts, is_body=is_body).values
+    owners = {legend.owners[values[b]] for b in need.at_peak() if values[b] in legend.owners}
+    return Need(need.peak, sorted(owners))
+
+
+def written_bytes(snapshot: Snapshot, points: Mapping[str, int]) -> Floats:
+    """Per e-node the bytes of the results that it computes when the model runs; 0 for views and constants."""
+    bound: dict[Fact, float] = {}
+    for fact in snapshot.facts:
+        if fact not in bound:
+            bound[fact] = 0.0 if fact.const else float(byte_size(bind(fact, points)) or 0)
+    size = np.array([bound[fact] for fact in snapshot.facts])
+    selected = np.zeros(snapshot.n_classes)
+    seen: set[tuple[int, int]] = set()
+    for k, name in enumerate(snapshot.operator):
+        if name == "output":
+            bundle = snapshot.children(k)[0]
+            key = (bundle, snapshot.attributes[k][0])
+            if key not in seen:
+                seen.add(key)
+                selected[bundle] += size[snapshot.node_class[k]]
+    free = np.array([name in ("leaf", "literal", "none", "output", "reshape") for name in snapshot.operator])
+    written = (size + selected)[snapshot.node_class]
+    return np.where(free, 0.0, written)

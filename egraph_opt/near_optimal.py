@@ -15,7 +15,7 @@ from egraph_opt.extraction import ExtractionProblem, Solution
 from egraph_opt.extraction.checking import measure, used_part
 from egraph_opt.extraction.structure import Floats, Ints
 from egraph_opt.folding import byte_size
-from egraph_opt.memory import Objective, arrange, places_in, trace
+from egraph_opt.memory import Objective, arrange, places_in
 from egraph_opt.memory.pool import Candidate, Need, as_solution, candidates, front, pick
 from egraph_opt.naming import Namer
 from egraph_opt.rebuilding import Legend, rebuild_graph
@@ -83,10 +83,9 @@ def _need(choice: Choice, points: Mapping[str, int], places: Mapping[str, int], 
         if value.graph is not lowered.graph and not lowered.constants.has(value)
     }
     graph = rebuild_graph(choice, IR_VERSION, Namer(lowered.graph), captured, legend)
-    need = arrange(graph, legend.facts, points, places, is_body=is_body)
-    values = trace(graph, legend.facts, is_body=is_body).values
-    owners = {legend.owners[values[b]] for b in need.at_peak() if values[b] in legend.owners}
-    return Need(need.peak, sorted(owners))
+    found = arrange(graph, legend.facts, points, places, is_body=is_body)
+    live = [found.trace.values[buffer] for buffer in found.usage.at_peak()]
+    return Need(found.usage.peak, sorted({legend.owners[v] for v in live if v in legend.owners}))
 
 
 def written_bytes(snapshot: Snapshot, points: Mapping[str, int]) -> Floats:

@@ -42,9 +42,10 @@ class _Rebuilder:
         ir_version: int,
         namer: Namer,
         outer: Mapping[ir.Value, ir.Value],
-        legend: Legend,
+        legend: Legend | None = None,
     ) -> None:
-        self.choice, self.namer, self.outer, self.legend = choice, namer, outer, legend
+        self.choice, self.namer, self.outer = choice, namer, outer
+        self.legend = legend = legend or Legend()
         self.lowered, self.snapshot = choice.lowered, choice.snapshot
         self.ir_version = ir_version
         self.nodes: list[ir.Node] = []
@@ -421,7 +422,7 @@ def rebuild_graph(
         outer: for a body, the new values of the original ones that it captures.
         legend: is told of the values.
     """
-    return _Rebuilder(choice, ir_version, namer, outer or {}, legend or Legend()).run()
+    return _Rebuilder(choice, ir_version, namer, outer or {}, legend).run()
 
 
 def rebuild_model(choice: Choice, model: ir.Model, legend: Legend | None = None) -> ir.Model:

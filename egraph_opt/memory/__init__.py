@@ -13,10 +13,11 @@
 from egraph_opt.memory.arena import arena
 from egraph_opt.memory.objective import Objective, bytes_of, bytes_text, objective_of
 from egraph_opt.memory.schedule import best_usage
-from egraph_opt.memory.trace import Trace, arrange, places_in, trace, workload
+from egraph_opt.memory.trace import Arranged, Trace, arrange, places_in, trace, workload
 from egraph_opt.memory.workload import Block, Step, Usage, Workload, usage
 
 __all__ = [
+    "Arranged",
     "Block",
     "Objective",
     "Step",

@@ -11,7 +11,7 @@ the graph, and the best is taken:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 
 from egraph_opt.memory.workload import Usage, Workload, usage
@@ -19,17 +19,17 @@ from egraph_opt.memory.workload import Usage, Workload, usage
 Order = list[int]
 
 
-def best_usage(workload: Workload, others: Iterable[Sequence[int]] = ()) -> Usage:
+def best_usage(workload: Workload, ranks: Sequence[int | None] | None = None) -> Usage:
     """The usage of the best order: as written unless another needs strictly less at its peak.
 
     Args:
-        others: further orders to try.
+        ranks: per step a key; the order by these keys is tried, too (see `by_rank`).
     """
     best = usage(workload)
     if best.peak <= _floor(workload):
         return best
     makers: list[Callable[[], Sequence[int]]] = [
-        *(lambda order=order: order for order in others),
+        *([] if ranks is None else [lambda: by_rank(workload, ranks)]),
         lambda: forward(workload),
         lambda: forward(workload, recent=True),
         lambda: backward(workload),

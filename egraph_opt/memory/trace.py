@@ -17,7 +17,7 @@ import onnx_ir as ir
 from egraph_opt.cost import bind
 from egraph_opt.folding import byte_size
 from egraph_opt.graphs import bodies, captured_values, is_deterministic
-from egraph_opt.memory.schedule import best_usage, by_rank
+from egraph_opt.memory.schedule import best_usage
 from egraph_opt.memory.workload import Step, Usage, Workload, usage
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
 from egraph_opt.types import UNKNOWN, Fact
@@ -137,30 +137,42 @@ def trace(graph: ir.Graph, facts: Mapping[ir.Value, Fact], *, is_body: bool = Fa
 
 def workload(traced: Trace, points: Mapping[str, int]) -> Workload:
     """The trace with symbols replaced by numbers; bodies run in the order in which they are written."""
-    bound: dict[Fact, Fact] = {}
+    known: dict[Fact, tuple[int | None, int]] = {}
     for fact in traced.facts:
-        if fact not in bound:
-            bound[fact] = bind(fact, points)
-    sizes = [byte_size(bound[fact]) for fact in traced.facts]
+        if fact not in known:
+            known[fact] = _bytes_and_width(bind(fact, points))
+    # In place an element takes the place of one of the same width, and there are as many.
+    kinds = [known[fact] for fact in traced.facts]
+    sizes = [size for size, _ in kinds]
     unknown = sum(size is None for size in sizes)
     steps = []
     for step in traced.steps:
         inner = [workload(body, points) for body in step.bodies]
         unknown += sum(body.unknown for body in inner)
-        reuse = tuple(
-            b
-            for b in step.in_place
-            if sizes[b] is not None
-            and sizes[b] == sizes[step.writes[0]]
-            and _width(traced.facts[b]) == _width(traced.facts[step.writes[0]])
-        )
+        reuse = tuple(b for b in step.in_place if sizes[b] is not None and kinds[b] == kinds[step.writes[0]])
         extra = max((usage(body).peak for body in inner), default=0)
         steps.append(Step(step.needs, step.reads, step.writes, reuse, extra))
     return Workload([size or 0 for size in sizes], steps, traced.start, traced.kept, unknown)
 
 
-def _width(fact: Fact) -> int:
-    return ir.DataType(fact.dtype).bitwidth
+def _bytes_and_width(fact: Fact) -> tuple[int | None, int]:
+    """The bytes of a tensor and the bits of an element; None and 0 where they are not known."""
+    size = byte_size(fact)
+    return size, 0 if size is None else ir.DataType(fact.dtype).bitwidth
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """A graph in its order.
+
+    Attributes:
+        trace, workload: of the graph as it was before.
+        usage: in the order that it has now, by the steps and buffers of these.
+    """
+
+    trace: Trace
+    workload: Workload
+    usage: Usage
 
 
 def arrange(
@@ -170,7 +182,7 @@ def arrange(
     places: Mapping[str, int] | None = None,
     *,
     is_body: bool = False,
-) -> Usage:
+) -> Arranged:
     """Put the nodes of a graph and of its bodies into an order that needs less memory, where one was found.
 
     Bodies come first, since what they need is needed by their node.
@@ -181,7 +193,7 @@ def arrange(
         places: where values were computed in another graph, see `places_in`: that order is tried, too.
 
     Returns:
-        What the graph needs now.
+        What the graph itself needs now.
     """
     graphs = [graph]
     for current in graphs:
@@ -192,10 +204,10 @@ def arrange(
         nodes = list(current)
         names = [nodes[step.position].outputs[0].name or "" for step in traced.steps]
         ranks = [(places or {}).get(name) for name in names]
-        found = best_usage(asked, [by_rank(asked, ranks)] if places else [])
+        found = best_usage(asked, ranks if places else None)
         if list(found.order) != list(range(len(traced.steps))):
             _reorder(current, [traced.steps[k].position for k in found.order])
-    return found  # the graph itself comes last
+    return Arranged(traced, asked, found)  # the graph itself comes last
 
 
 def places_in(graph: ir.Graph) -> dict[str, int]:

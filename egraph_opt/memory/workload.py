@@ -109,13 +109,13 @@ def usage(workload: Workload, order: Sequence[int] | None = None) -> Usage:
     order = range(len(steps)) if order is None else order
     left = workload.readers()
     first: dict[int, int] = dict.fromkeys(workload.start, 0)
-    taken: dict[int, tuple[int, ...]] = {buffer: (buffer,) for buffer in workload.start}
+    taken: dict[int, list[int]] = {buffer: [buffer] for buffer in workload.start}
     blocks: list[Block] = []
     live: list[int] = []
     now = sum(size[buffer] for buffer in workload.start)
 
     def end(buffer: int, position: int) -> None:
-        blocks.append(Block(size[buffer], first.pop(buffer), position, taken.pop(buffer)))
+        blocks.append(Block(size[buffer], first.pop(buffer), position, tuple(taken.pop(buffer))))
 
     for buffer in workload.start:
         if not left[buffer] and buffer not in workload.kept:
@@ -129,10 +129,11 @@ def usage(workload: Workload, order: Sequence[int] | None = None) -> Usage:
         heir = next((b for b in step.reuse if b in dead), None) if step.writes else None
         for written in step.writes:
             if heir is not None and written == step.writes[0]:
-                first[written], taken[written] = first.pop(heir), (*taken.pop(heir), written)
+                first[written], taken[written] = first.pop(heir), taken.pop(heir)
+                taken[written].append(written)
                 now += size[written] - size[heir]
             else:
-                first[written], taken[written] = position, (written,)
+                first[written], taken[written] = position, [written]
                 now += size[written]
         live.append(now + step.extra)
         if step.extra:

@@ -110,7 +110,7 @@ def test_a_graph_is_put_into_the_better_order_with_its_constants() -> None:
     )
     facts = {v: Fact(1, (100,) if v.name in ("p", "q") else ()) for n in graph for v in n.outputs}
     assert usage(workload(trace(graph, facts), {})).peak == 804
-    assert arrange(graph, facts, {}).peak == 408
+    assert arrange(graph, facts, {}).usage.peak == 408
     assert usage(workload(trace(graph, facts), {})).peak == 408
     names = [node.outputs[0].name for node in graph]
     assert sorted(names) == sorted("pqkrsy")

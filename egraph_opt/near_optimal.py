@@ -38,6 +38,7 @@ def near_optimal(
     points: Mapping[str, int],
     seconds: float,
     is_body: bool,
+    cheapest: float | None = None,
 ) -> tuple[Solution, tuple[MemoryPoint, ...]]:
     """The solution that the objective asks for, and the best pairs of cost and peak that were seen.
 
@@ -47,6 +48,7 @@ def near_optimal(
         solve: the extraction, for other costs.
         points: what symbolic dims stand for.
         seconds: emergency stop.
+        cheapest: what the objective's tolerance counts from, if not the cheapest found.
     """
     deadline = time.monotonic() + seconds
     known = [optimum.choice]
@@ -64,7 +66,7 @@ def near_optimal(
         enough=partial(_within, objective),
         deadline=deadline,
     )
-    wanted = pick(found, objective)
+    wanted = pick(found, objective, cheapest)
     pairs = tuple(MemoryPoint(candidate.cost, candidate.peak) for candidate in front(found))
     return as_solution(wanted, optimum), pairs
 

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from egraph_opt.memory import Objective, objective_of
 from egraph_opt.memory_account import arranged, over_limit
 from egraph_opt.model_io import LoadedModel, ModelSource, read_model, write_model, write_original
 from egraph_opt.node_counts import NodeCount, nodes_of
+from egraph_opt.objectives import extract_by
 from egraph_opt.rebuilding import Legend, rebuild_model
 from egraph_opt.regions import Region, Setting, extract_region, saturate_region
 from egraph_opt.report import Report
@@ -241,7 +243,8 @@ class Saturated:
         points = default_points(self.region.inputs, given=_sizes(ranges))
         # Each constant may grow a little; where that adds up to too much, none may.
         for fold_bytes in (self.limits.fold_bytes, 0):
-            extracted = extract_region(
+            run = partial(
+                extract_region,
                 self.region,
                 model,
                 points,
@@ -251,8 +254,8 @@ class Saturated:
                 fold_bytes=fold_bytes,
                 seed=seed,
                 clock=clock,
-                objective=wanted,
             )
+            extracted = extract_by(wanted, bool(self.region.bodies), run)
             clock("rebuild")
             legend = Legend()
             rebuilt = rebuild_model(extracted.choice, self.loaded.model, legend)

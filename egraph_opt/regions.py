@@ -24,7 +24,7 @@ from egraph_opt.inference import attributes_of, infer_graph, infer_node, tensor_
 from egraph_opt.inference.onnx_inference import infer_by_onnx
 from egraph_opt.inlining import Inliner
 from egraph_opt.lowering import Lowered, lower
-from egraph_opt.memory import Objective, Trace, trace
+from egraph_opt.memory import COST, Objective, Trace, trace
 from egraph_opt.near_optimal import near_optimal
 from egraph_opt.pricing import compiled_problem, original_choice, price, problem_of, with_given
 from egraph_opt.rebuilding import Choice
@@ -245,12 +245,17 @@ def extract_region(
     fold_bytes: int,
     seed: int,
     clock: Callable[[str], None],
-    objective: Objective,
+    objective: Objective = COST,
+    inner: Objective = COST,
+    cheapest: float | None = None,
     is_body: bool = False,
 ) -> Extracted:
     """Choose the cheapest graph, bodies first, since what they cost is part of their node's price.
 
-    Where the objective is about memory, that holds for each body by itself, too.
+    Args:
+        objective: of this graph.
+        inner: of each of its bodies by itself.
+        cheapest: what an objective's tolerance counts from; if left out, the cheapest graph found.
     """
     chosen: dict[int, list[Extracted]] = {}
     for key, graphs in region.bodies.items():
@@ -265,7 +270,8 @@ def extract_region(
                 fold_bytes=fold_bytes,
                 seed=seed,
                 clock=clock,
-                objective=objective,
+                objective=inner,
+                inner=inner,
                 is_body=True,
             )
             for body in graphs
@@ -301,7 +307,7 @@ def extract_region(
             region.snapshot,
             with_given(region.snapshot, prices, nodes),
             prices.computed,
-            {key: [e.choice for e in inner] for key, inner in chosen.items()},
+            {key: [e.choice for e in graphs] for key, graphs in chosen.items()},
         )
 
     front: tuple[MemoryPoint, ...] = ()
@@ -313,9 +319,10 @@ def extract_region(
             points=points,
             seconds=seconds,
             is_body=is_body,
+            cheapest=cheapest,
         )
-    inner_choices = [e for inner in chosen.values() for e in inner]
-    return Extracted(choice_of(solution.choice), saved, solution, inner_choices, front)
+    parts = [e for graphs in chosen.values() for e in graphs]
+    return Extracted(choice_of(solution.choice), saved, solution, parts, front)
 
 
 def original_cost(nodes: Sequence[OriginalNode], model: CostModel, points: Mapping[str, int]) -> float:

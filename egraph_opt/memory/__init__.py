@@ -11,12 +11,13 @@
 """
 
 from egraph_opt.memory.arena import arena
-from egraph_opt.memory.objective import Objective, bytes_of, bytes_text, objective_of
+from egraph_opt.memory.objective import COST, Objective, bytes_of, bytes_text, objective_of
 from egraph_opt.memory.schedule import best_usage
 from egraph_opt.memory.trace import Arranged, Trace, arrange, places_in, trace, workload
 from egraph_opt.memory.workload import Block, Step, Usage, Workload, usage
 
 __all__ = [
+    "COST",
     "Arranged",
     "Block",
     "Objective",

@@ -34,6 +34,10 @@ class Objective:
         return self.name == "memory" or self.limit is not None
 
 
+COST = Objective()
+"""The least cost, whatever memory it takes."""
+
+
 def objective_of(wanted: Any) -> Objective:
     """The objective that is meant.
 

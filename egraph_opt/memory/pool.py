@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from egraph_opt.extraction import ExtractionProblem, Solution
 from egraph_opt.extraction.checking import measure
 from egraph_opt.extraction.structure import Floats, Ints
 from egraph_opt.memory.objective import Objective
+from egraph_opt.report import MemoryPoint
 
 LADDER = (0.01, 0.1, 1.0, 10.0)
 """What all bytes that the optimum writes cost together, as multiples of its cost."""
@@ -107,32 +109,40 @@ def _dearer(problem: ExtractionProblem, more: Floats) -> ExtractionProblem:
     return replace(problem, cost=problem.cost + more)
 
 
-def front(found: Sequence[Candidate]) -> list[Candidate]:
+Figures = TypeVar("Figures", Candidate, MemoryPoint)
+
+
+def front(found: Sequence[Figures]) -> list[Figures]:
     """Those that no other beats in cost and peak both, the cheapest first."""
-    best: list[Candidate] = []
+    best: list[Figures] = []
     for candidate in sorted(found, key=lambda c: (c.cost, c.peak)):
         if not best or candidate.peak < best[-1].peak:
             best.append(candidate)
     return best
 
 
-def pick(found: Sequence[Candidate], objective: Objective) -> Candidate:
+def pick(found: Sequence[Figures], objective: Objective, cheapest: float | None = None) -> Figures:
     """The solution that is wanted; the first found among equals.
 
-    Where none keeps to the limit it is the one that needs the least.
+    Where none keeps to the limit it is the one that needs the least, where none is within the tolerance the
+    cheapest.
+
+    Args:
+        cheapest: what the tolerance counts from; if left out, the cheapest of those found.
     """
+    least = min(c.cost for c in found)
     if objective.name == "memory":
-        most = min(c.cost for c in found) * (1 + objective.tolerance)
+        most = max(least, (least if cheapest is None else cheapest) * (1 + objective.tolerance))
         return min((c for c in found if c.cost <= most), key=lambda c: (c.peak, c.cost))
     if objective.limit is not None:
         within = [c for c in found if c.peak <= objective.limit]
         if not within:
             return min(found, key=lambda c: (c.peak, c.cost))
         found = within
-    return min(found, key=lambda c: c.cost)
+    return min(found, key=lambda c: (c.cost, c.peak))
 
 
-def as_solution(candidate: Candidate, optimum: Solution) -> Solution:
+def as_solution(candidate: Candidate | Solution, optimum: Solution) -> Solution:
     """A candidate with the lower bound of the optimum."""
     bound = min(optimum.lower_bound, candidate.cost)
     gap = (candidate.cost - bound) / candidate.cost if candidate.cost > 0 else 0.0

@@ -6,6 +6,7 @@ an operand that is read for the last time, where the step says so: element-wise 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -65,12 +66,14 @@ class Block:
         first, last: positions in the order between which it is in use, both included; those of `start` begin
             at 0, those that are kept end at the last position.
         buffers: in the order in which they are written; none where a step needs it besides.
+        since: for each of them the position at which it takes the place of the one before.
     """
 
     size: int
     first: int
     last: int
     buffers: tuple[int, ...]
+    since: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,8 @@ class Usage:
         if not self.live:
             return []
         at = self.live.index(self.peak)
-        return sorted(b for block in self.blocks if block.first <= at <= block.last for b in block.buffers)
+        blocks = [block for block in self.blocks if block.buffers and block.first <= at <= block.last]
+        return sorted(block.buffers[bisect_right(block.since, at) - 1] for block in blocks)
 
 
 def usage(workload: Workload, order: Sequence[int] | None = None) -> Usage:
@@ -109,13 +113,14 @@ def usage(workload: Workload, order: Sequence[int] | None = None) -> Usage:
     order = range(len(steps)) if order is None else order
     left = workload.readers()
     first: dict[int, int] = dict.fromkeys(workload.start, 0)
-    taken: dict[int, list[int]] = {buffer: [buffer] for buffer in workload.start}
+    taken: dict[int, list[tuple[int, int]]] = {buffer: [(buffer, 0)] for buffer in workload.start}
     blocks: list[Block] = []
     live: list[int] = []
     now = sum(size[buffer] for buffer in workload.start)
 
     def end(buffer: int, position: int) -> None:
-        blocks.append(Block(size[buffer], first.pop(buffer), position, tuple(taken.pop(buffer))))
+        buffers, since = zip(*taken.pop(buffer), strict=True)
+        blocks.append(Block(size[buffer], first.pop(buffer), position, buffers, since))
 
     for buffer in workload.start:
         if not left[buffer] and buffer not in workload.kept:
@@ -130,10 +135,10 @@ def usage(workload: Workload, order: Sequence[int] | None = None) -> Usage:
         for written in step.writes:
             if heir is not None and written == step.writes[0]:
                 first[written], taken[written] = first.pop(heir), taken.pop(heir)
-                taken[written].append(written)
+                taken[written].append((written, position))
                 now += size[written] - size[heir]
             else:
-                first[written], taken[written] = position, [written]
+                first[written], taken[written] = position, [(written, position)]
                 now += size[written]
         live.append(now + step.extra)
         if step.extra:

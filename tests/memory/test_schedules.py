@@ -125,7 +125,8 @@ def test_a_result_takes_the_place_of_an_operand_that_dies() -> None:
     chain = [Step(writes=(0,)), Step((0,), (0,), (1,), (0,)), Step((1,), (1,), (2,), (1,))]
     run = usage(Workload([8, 8, 8], chain, kept=frozenset((2,))))
     assert run.peak == 8
-    assert run.blocks == [Block(8, 0, 2, (0, 1, 2))]
+    assert run.blocks == [Block(8, 0, 2, (0, 1, 2), (0, 1, 2))]
+    assert run.at_peak() == [0]
     assert (
         usage(Workload([8, 8, 8], chain, kept=frozenset((0, 2)))).peak == 16
     )  # an output is not overwritten

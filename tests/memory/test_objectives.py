@@ -28,6 +28,23 @@ g (float[8, 4] x) => (float[8, 1] y) <float[4, 64] u, float[4, 64] v, float[4, 6
     s = Add (p, q)     y = Add (s, r)
 }"""
 
+BRANCH = """<ir_version: 8, opset_import: ["" : 17]>
+g (bool c, float[8, 4] x) => (float[8, 1] y, float[8, 1] z)
+<float[4, 64] u, float[4, 64] v, float[4, 64] w, int64[1] axis = {1}, int64[2] wide = {8, SIZE}>
+{
+    y = If (c) <
+        then_branch = t () => (float[8, 1] o) {
+            a = MatMul (x, u)  p = ReduceSum (a, axis)
+            b = MatMul (x, v)  q = ReduceMax <axes = [1]> (b)
+            d = MatMul (x, w)  r = ReduceMin <axes = [1]> (d)
+            s = Add (p, q)     o = Add (s, r)
+        },
+        else_branch = e () => (float[8, 1] k) { k = ReduceMean <axes = [1]> (x) }>
+    e = Expand (y, wide)
+    z = ReduceLogSum <axes = [1]> (e)
+}"""
+"""The products in a branch; outside of it a result of 8 x SIZE floats."""
+
 
 def model(text: str) -> ModelProto:
     """A model in ONNX's text format; values that nobody makes become weights with random numbers."""
@@ -86,6 +103,21 @@ def test_a_limit_that_nothing_keeps_to_gives_the_smallest_and_a_warning(products
     assert (report.cost.after, report.memory.after) == (8, 2_112)
     assert "needs at most 1.95 KiB" in report.warnings[0] and "2.06 KiB" in report.warnings[0]
     assert "limit 1.95 KiB" in str(report)
+
+
+@pytest.mark.parametrize("wanted", [("memory", 0.2), ("cost", 5_000)])
+def test_a_body_is_made_smaller_where_that_makes_the_whole_smaller(wanted: tuple[str, float]) -> None:
+    narrow = saturate(model(BRANCH.replace("SIZE", "16")))
+    report = narrow.extract("nodes", objective=wanted).report
+    assert [(p.cost, p.peak) for p in report.memory.front] == [(11, 12_320), (12, 2_144)]
+    assert (report.cost.after, report.cost.lower_bound, report.memory.after) == (12, 11, 2_144)
+    assert report.verification.status == "passed"
+
+
+def test_a_body_stays_as_it_is_cheapest_where_the_peak_is_elsewhere() -> None:
+    wide = saturate(model(BRANCH.replace("SIZE", "4096")))
+    report = wide.extract("nodes", objective=("memory", 0.2), verify=False).report
+    assert (report.cost.after, report.cost.gap, report.memory.after) == (11, 0, 8 * 4096 * 4 + 2 * 8 * 4)
 
 
 def test_the_same_objective_gives_the_same_model(products: Saturated) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import onnx_ir as ir
 
@@ -17,6 +17,7 @@ from egraph_opt.node_counts import NodeCount, nodes_of, operators_between
 from egraph_opt.regions import Extracted, Region, original_cost
 from egraph_opt.report import (
     CostReport,
+    MemoryReport,
     NodesReport,
     Report,
     RewriteReport,
@@ -37,6 +38,7 @@ class Account:
         verdict: of verification.
         seconds: by stage.
         warnings: of all stages.
+        memory: before and after.
     """
 
     model: CostModel
@@ -45,6 +47,7 @@ class Account:
     verdict: Verification
     seconds: Mapping[str, float]
     warnings: Sequence[str]
+    memory: MemoryReport = field(default_factory=MemoryReport)
 
 
 def report_unchanged(account: Account, reason: str) -> Report:
@@ -89,6 +92,7 @@ def report_of(account: Account, region: Region, extracted: Extracted, written: i
             account.points,
         ),
         nodes=NodesReport(counts.file, after.file, counts.runtime, after.runtime),
+        memory=account.memory.unchanged() if failed else account.memory,
         saturation=_saturation(region.walk()),
         rewrites=rewrites,
         rulesets=_rulesets(region.walk()),

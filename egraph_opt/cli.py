@@ -33,6 +33,7 @@ app = typer.Typer(
 
 _USAGE_ERRORS = (
     errors.LimitsError,
+    errors.ObjectiveError,
     errors.OutputError,
     errors.UnknownCostModelError,
     errors.UnknownRulesetError,
@@ -138,6 +139,13 @@ def optimize(
             metavar="A,B", help="Rulesets, separated by commas; if not given `default`: all exact ones."
         ),
     ] = None,
+    objective: Annotated[
+        str, typer.Option(metavar="cost|memory", help="What to keep small: cost, or peak memory near it.")
+    ] = "cost",
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(metavar="BYTES", help="The cheapest that needs at most so much at its peak: 512MiB."),
+    ] = None,
     limit_nodes: Annotated[int | None, typer.Option(metavar="N", help="Stop growing at N e-nodes.")] = None,
     limit_seconds: Annotated[
         float | None, typer.Option(metavar="S", help="Emergency stop after S seconds.")
@@ -163,6 +171,7 @@ def optimize(
     assumptions = dict(parse_assumption(text) for text in assume or [])
     names = None if rewrites is None else [name.strip() for name in rewrites.split(",") if name.strip()]
     with _errors_as_lines():
+        wanted = _objective(objective, memory_limit)
         _check_files(source, target, report, in_place)
         # Imported here, so that usage errors and --help do not wait for egglog and onnxruntime.
         from egraph_opt.pipeline import Limits
@@ -179,6 +188,7 @@ def optimize(
                 cost,
                 rewrites=names,
                 limits=limits,
+                objective=wanted,
                 assume=assumptions or None,
                 verify=not no_verify,
                 strict=strict,
@@ -191,6 +201,17 @@ def optimize(
     if result.report.status == "fallback":
         _say("warning", f"{source}: the original was written: {result.report.reason}")
     Console(highlight=False).print(result.report)
+
+
+def _objective(name: str, limit: str | None) -> str | tuple[str, float]:
+    """The objective of two options, of which only one may be given."""
+    from egraph_opt.memory.objective import bytes_of
+
+    if limit is None:
+        return name
+    if name != "cost":
+        raise errors.ObjectiveError(f"--memory-limit is for --objective cost, not for {name!r}")
+    return "cost", bytes_of(limit)
 
 
 def _check_files(source: Path, target: Path, report: Path | None, in_place: bool) -> None:

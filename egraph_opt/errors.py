@@ -29,6 +29,10 @@ class LimitsError(EgraphOptError, ValueError):
     """A limit that is not positive, or not a number."""
 
 
+class ObjectiveError(EgraphOptError, ValueError):
+    """An objective that is none, or a limit of bytes that is no positive number."""
+
+
 class UnsoundLawError(EgraphOptError):
     """A law made two values equal whose types or constants contradict each other."""
 

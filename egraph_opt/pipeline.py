@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,12 @@ from egraph_opt.inlining import Inliner
 from egraph_opt.interrupts import OnInterrupt, interruptible
 from egraph_opt.law import LEGALIZE, all_laws, select
 from egraph_opt.lowering import Lowered
+from egraph_opt.memory import Objective, objective_of
+from egraph_opt.memory_account import arranged, over_limit
 from egraph_opt.model_io import LoadedModel, ModelSource, read_model, write_model, write_original
 from egraph_opt.node_counts import NodeCount, nodes_of
-from egraph_opt.rebuilding import rebuild_model
+from egraph_opt.objectives import extract_by
+from egraph_opt.rebuilding import Legend, rebuild_model
 from egraph_opt.regions import Extracted, Region, Setting, extract_region, saturate_region
 from egraph_opt.report import Report
 from egraph_opt.repricing import Effort, key_of
@@ -40,6 +44,7 @@ from egraph_opt.verification import SKIPPED
 NO_TIME = "no time was given (seconds=0)"
 
 Progress = Callable[[str, float | None], None]
+ObjectiveLike = str | tuple[str, float] | Objective
 
 
 @dataclass(frozen=True)
@@ -219,6 +224,7 @@ class Saturated:
         cost: str | CostModel = "ascend",
         *,
         extractor: str = "auto",
+        objective: ObjectiveLike = "cost",
         assume: Mapping[str, Any] | None = None,
         verify: bool = True,
         strict: bool = False,
@@ -229,16 +235,18 @@ class Saturated:
     ) -> Result:
         """Choose the cheapest graph under a cost model, rebuild and verify it.
 
-        What `assume` says comes on top of what `saturate` was told, within which it has to stay.  `warm` is
-        what `solve` chose, to start from.  Ctrl-C during the choice ends it with the best found so far, which
-        a warning says, or with `on_interrupt="raise"` raises KeyboardInterrupt.
+        What `assume` says comes on top of what `saturate` was told, within which it has to stay.  `objective`
+        is that of `optimize`.  `warm` is what `solve` chose, to start from.  Ctrl-C during the choice ends it
+        with the best found so far, which a warning says, or with `on_interrupt="raise"` raises
+        KeyboardInterrupt.
 
         Raises:
             UnknownCostModelError: no cost model of that name.
+            ObjectiveError: no such objective.
             ExtractionError: a price that is negative or no number.
             VerificationError: with strict, where the outputs differ.
         """
-        model = cost_model(cost)
+        model, wanted = cost_model(cost), objective_of(objective)
         clock = _Clock(progress)
         if self.region is None or self.limits.seconds == 0:
             account = Account(model, {}, self.counts, SKIPPED, self.seconds, self.warnings)
@@ -253,14 +261,25 @@ class Saturated:
             with interruptible(on_interrupt) as stop:
                 stop = _at_once if interrupted else stop
                 effort = Effort(extractor, self.limits.solver_iterations, self.limits.seconds, seed, stop)
-                extracted = extract_region(
-                    self.region, model, points, effort=effort, fold_bytes=fold_bytes, clock=clock, warm=warm
+                run = partial(
+                    extract_region,
+                    self.region,
+                    model,
+                    points,
+                    effort=effort,
+                    fold_bytes=fold_bytes,
+                    clock=clock,
+                    warm=warm,
                 )
+                extracted = extract_by(wanted, bool(self.region.bodies), run)
             interrupted = any(part.solution.interrupted for part in extracted.walk())
             clock("rebuild")
-            rebuilt = rebuild_model(extracted.choice, self.loaded.model)
+            legend = Legend()
+            rebuilt = rebuild_model(extracted.choice, self.loaded.model, legend)
             if constant_bytes(rebuilt.graph) - self.constant_bytes <= self.limits.fold_bytes:
                 break
+        memory = arranged(rebuilt, legend.facts, self.region, extracted, points, wanted)
+        memory = replace(memory, constants_before=self.constant_bytes)
         accounts = [region.saturation.matches for region in self.region.walk()]
         matched = [key for matches in accounts for key, found in matches.items() if found]
         changing = value_changing(matched)
@@ -269,10 +288,11 @@ class Saturated:
         verdict = finished.verdict
         if verdict.status == "failed" and strict:
             raise VerificationError(f"{self.loaded.source}: {verdict.detail}")
-        warnings = [*self.warnings, *granted(matched), *warnings_of(verdict, changing)]
+        warnings = [*self.warnings, *granted(matched), *warnings_of(verdict, changing), *over_limit(memory)]
         if interrupted:
             warnings.append("the search was interrupted: the result is the best that was found until then")
-        account = Account(model, points, self.counts, verdict, {**self.seconds, **clock.seconds}, warnings)
+        seconds = {**self.seconds, **clock.seconds}
+        account = Account(model, points, self.counts, verdict, seconds, warnings, memory)
         report = report_of(account, self.region, extracted, rebuilt)
         report = replace(report, rewrites=(*report.rewrites, *finished.rewrites))
         if report.status == "fallback":
@@ -483,6 +503,7 @@ def optimize(
     rewrites: Iterable[str] | None = None,
     limits: Limits = Limits(),
     extractor: str = "auto",
+    objective: ObjectiveLike = "cost",
     assume: Mapping[str, Any] | None = None,
     verify: bool = True,
     strict: bool = False,
@@ -499,6 +520,9 @@ def optimize(
             are called `default`: ``["default", "approximate"]`` adds one.
         limits: where the search stops.
         extractor: how to choose, see `egraph_opt.extraction`.
+        objective: `"cost"`, the cheapest graph; `"memory"`, of those found that cost at most 5 % more (or
+            10 % with `("memory", 0.1)`) the one that needs the least memory at its peak; `("cost", bytes)`,
+            the cheapest found that needs at most so many bytes, or with a warning the one that needs least.
         assume: by name of an input or of a symbolic dim its least and largest value, or the only one; a dim
             of one size is priced at it.  The result is right within them only.
         verify: compare the result with the original in onnxruntime.
@@ -515,7 +539,7 @@ def optimize(
         EgraphOptError: one of its kinds, for a model that cannot be read, unknown names, limits that are not
             positive; with strict also for a wrong result.
     """
-    chosen = cost_model(cost)
+    chosen, wanted = cost_model(cost), objective_of(objective)
     saturated = saturate(
         model,
         rewrites=rewrites,
@@ -528,6 +552,7 @@ def optimize(
     return saturated.extract(
         chosen,
         extractor=extractor,
+        objective=wanted,
         verify=verify,
         strict=strict,
         seed=seed,

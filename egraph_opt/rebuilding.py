@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import onnx_ir as ir
@@ -16,18 +17,39 @@ from egraph_opt.naming import Namer, rename_all
 from egraph_opt.operators.declaration import Earlier, Literal, OnnxForm, Scalar, operator_named
 from egraph_opt.pricing import original_nodes
 from egraph_opt.rebuilt_constants import SPLAT_BYTES, ConstantWriter
-from egraph_opt.types import ABSENT, CLASH, Fact, meet
+from egraph_opt.types import ABSENT, CLASH, UNKNOWN, Fact, meet
+
+
+@dataclass(frozen=True)
+class Legend:
+    """What the values of a rebuilt graph and of its bodies are: filled while it is rebuilt.
+
+    Attributes:
+        facts: the type of every value that a node computes or an input brings.
+        owners: per value its class in the snapshot of its own graph, where it is the value of one.
+        outline: only the nodes are wanted: constants that laws wrote are not computed, and have no data.
+    """
+
+    facts: dict[ir.Value, Fact] = field(default_factory=dict)
+    owners: dict[ir.Value, int] = field(default_factory=dict)
+    outline: bool = False
 
 
 class _Rebuilder:
     def __init__(
-        self, choice: Choice, ir_version: int, namer: Namer, outer: Mapping[ir.Value, ir.Value]
+        self,
+        choice: Choice,
+        ir_version: int,
+        namer: Namer,
+        outer: Mapping[ir.Value, ir.Value],
+        legend: Legend | None = None,
     ) -> None:
         self.choice, self.namer, self.outer = choice, namer, outer
+        self.legend = legend = legend or Legend()
         self.lowered, self.snapshot = choice.lowered, choice.snapshot
         self.ir_version = ir_version
         self.nodes: list[ir.Node] = []
-        self.constants = ConstantWriter(choice, ir_version, namer, self.nodes)
+        self.constants = ConstantWriter(choice, ir_version, namer, self.nodes, compute=not legend.outline)
         self.initializers = self.constants.initializers
         self.values: dict[int, ir.Value] = {}
         self.bundles: dict[int, ir.Node] = {}
@@ -56,7 +78,9 @@ class _Rebuilder:
         """A value under a new name."""
         kind = ir.TensorType(ir.DataType(fact.dtype)) if fact.dtype > 0 else None
         shape = ir.Shape(fact.shape) if fact.is_static and kind else None  # type: ignore[arg-type]
-        return ir.Value(name=self.namer.fresh(stem), type=kind, shape=shape)
+        value = ir.Value(name=self.namer.fresh(stem), type=kind, shape=shape)
+        self.legend.facts[value] = fact
+        return value
 
     def _fact(self, owner: int) -> Fact:
         """What is known of a class's value as it is written: pseudo-operators may have types of their own."""
@@ -74,6 +98,7 @@ class _Rebuilder:
                 self._write(owner)
         outputs = self._outputs()
         nodes, initializers = self._needed(outputs)
+        self._describe()
         graph = self.lowered.graph
         return ir.Graph(
             self.inputs,
@@ -85,6 +110,16 @@ class _Rebuilder:
             name=graph.name,
             metadata_props=dict(graph.metadata_props),
         )
+
+    def _describe(self) -> None:
+        """Tell the legend of the values of classes and of the inputs."""
+        for original, value in zip(self.lowered.graph.inputs, self.inputs, strict=True):
+            term = self.lowered.term_of.get(original)
+            if term is not None:
+                self.legend.facts[value] = self.snapshot.facts[int(self.snapshot.term_classes[term])]
+        for owner, value in self.values.items():
+            self.legend.facts[value] = self._fact(owner)
+            self.legend.owners[value] = owner
 
     def _write(self, owner: int) -> None:
         node = int(self.choice.node[owner])
@@ -136,7 +171,7 @@ class _Rebuilder:
     def _attributes(self, source: ir.Node, key: int, outer: Mapping[ir.Value, ir.Value]) -> list[ir.Attr]:
         """The attributes of a kept node, its bodies rebuilt."""
         chosen = self.choice.bodies.get(key, ())
-        graphs = [rebuild_graph(body, self.ir_version, self.namer, outer) for body in chosen]
+        graphs = [rebuild_graph(body, self.ir_version, self.namer, outer, self.legend) for body in chosen]
         if key in self.written:  # equal bodies on other operands: names belong to the first
             for graph in graphs:
                 rename_all(graph, self.namer)
@@ -309,10 +344,22 @@ class _Rebuilder:
 
     def _bundle_outputs(self, owner: int, source: ir.Node | None) -> list[ir.Value]:
         """Outputs with names of their own; `_write` gives those that are used the names of their classes."""
+        chosen = int(self.choice.node[owner])
+        outputs, facts = [], []
         if source is None:
-            sizes = self.snapshot.attributes[int(self.choice.node[owner])][1]
-            return [ir.Value(name=self.namer.fresh("split")) for _ in sizes]
-        return [ir.Value(name=self.namer.fresh("unused") if v.name else "") for v in source.outputs]
+            axis, sizes = self.snapshot.attributes[chosen]
+            whole = self._fact(self.snapshot.children(chosen)[0])
+            for size in sizes:
+                outputs.append(ir.Value(name=self.namer.fresh("split")))
+                shape = whole.shape and (*whole.shape[:axis], size, *whole.shape[axis + 1 :])
+                facts.append(replace(whole.without_data(), shape=shape))
+        else:
+            for value in source.outputs:
+                outputs.append(ir.Value(name=self.namer.fresh("unused") if value.name else ""))
+                term = self.lowered.term_of.get(value)
+                facts.append(UNKNOWN if term is None else self.lowered.facts[term] or UNKNOWN)
+        self.legend.facts.update(zip(outputs, facts, strict=True))
+        return outputs
 
     # --- outputs ----------------------------------------------------------------------------------------
 
@@ -347,6 +394,7 @@ class _Rebuilder:
         kept = source.name if source is not None and source.op_type == "Identity" else None
         name = kept or self.namer.fresh("identity")
         self.nodes.append(ir.Node("", "Identity", [value], outputs=[made], name=name))
+        self.legend.facts[made] = self._fact(owner)
         return made
 
     def _needed(self, outputs: Sequence[ir.Value]) -> tuple[list[ir.Node], list[ir.Value]]:
@@ -362,28 +410,37 @@ class _Rebuilder:
 
 
 def rebuild_graph(
-    choice: Choice, ir_version: int, namer: Namer, outer: Mapping[ir.Value, ir.Value] | None = None
+    choice: Choice,
+    ir_version: int,
+    namer: Namer,
+    outer: Mapping[ir.Value, ir.Value] | None = None,
+    legend: Legend | None = None,
 ) -> ir.Graph:
     """The chosen graph as ONNX.
 
     Args:
         outer: for a body, the new values of the original ones that it captures.
+        legend: is told of the values.
     """
-    return _Rebuilder(choice, ir_version, namer, outer or {}).run()
+    return _Rebuilder(choice, ir_version, namer, outer or {}, legend).run()
 
 
 def names_written(choice: Choice, model: ir.Model) -> dict[str, int]:
     """The classes of what the rebuilt graph computes (not its bodies), by the names of nodes and values."""
-    builder = _Rebuilder(choice, model.ir_version, Namer(model.graph), {})
+    builder = _Rebuilder(choice, model.ir_version, Namer(model.graph), {}, None)
     builder.run()
     values = {owner: value for owner, value in builder.values.items() if value.producer() is not None}
     nodes = {value.producer().name or "": owner for owner, value in values.items()}  # type: ignore[union-attr]
     return {**nodes, **{value.name or "": owner for owner, value in values.items()}}
 
 
-def rebuild_model(choice: Choice, model: ir.Model) -> ir.Model:
-    """A new model with the chosen graph; everything around the graph is the original's."""
-    graph = rebuild_graph(choice, model.ir_version, Namer(model.graph))
+def rebuild_model(choice: Choice, model: ir.Model, legend: Legend | None = None) -> ir.Model:
+    """A new model with the chosen graph; everything around the graph is the original's.
+
+    Args:
+        legend: is told of the values.
+    """
+    graph = rebuild_graph(choice, model.ir_version, Namer(model.graph), legend=legend)
     return ir.Model(
         graph,
         ir_version=model.ir_version,
@@ -397,4 +454,4 @@ def rebuild_model(choice: Choice, model: ir.Model) -> ir.Model:
     )
 
 
-__all__ = ["Choice", "names_written", "rebuild_graph", "rebuild_model"]
+__all__ = ["Choice", "Legend", "names_written", "rebuild_graph", "rebuild_model"]

@@ -69,13 +69,17 @@ class ConstantWriter:
 
     Args:
         nodes: of the new graph so far; Constant and ConstantOfShape are added to them.
+        compute: whether what laws wrote is computed; otherwise values without data stand for it.
 
     Attributes:
         initializers: that the new graph has so far, by name.
     """
 
-    def __init__(self, choice: Choice, ir_version: int, namer: Namer, nodes: list[ir.Node]) -> None:
+    def __init__(
+        self, choice: Choice, ir_version: int, namer: Namer, nodes: list[ir.Node], *, compute: bool = True
+    ) -> None:
         self.initializers: dict[str, ir.Value] = {}
+        self._compute = compute
         self._lowered, self._facts = choice.lowered, choice.snapshot.facts
         self._initializers_allowed = ir_version >= 4
         self._namer, self._nodes = namer, nodes
@@ -195,6 +199,8 @@ class ConstantWriter:
         fact = self._facts[owner]
         if fact.splat is not None and fact.is_static:
             return self.literal(Literal(fact.dtype, fact.shape, (fact.splat,)))  # type: ignore[arg-type]
+        if not self._compute:
+            return ir.Value(name=self._namer.fresh("folded"))
         array = rounded(self._arrays.of(owner), fact.dtype)
         tensor = ir.tensor(array, dtype=ir.DataType(fact.dtype))
         original = self._names.get(owner)

@@ -14,15 +14,19 @@ from functools import partial
 import onnx_ir as ir
 
 from egraph_opt.cost import CostModel, NodeView, bind
-from egraph_opt.extraction import Solution
+from egraph_opt.extraction import ExtractionProblem, Solution
+from egraph_opt.extraction.structure import Ints
 from egraph_opt.folding import Constants, constants_of, fold_constants
 from egraph_opt.graphs import bodies
 from egraph_opt.inference import attributes_of, infer_graph, infer_node, tensor_fact
 from egraph_opt.inference.onnx_inference import infer_by_onnx
 from egraph_opt.inlining import Inliner
 from egraph_opt.lowering import Lowered, lower
+from egraph_opt.memory import COST, Objective, Trace, trace
+from egraph_opt.near_optimal import near_optimal
 from egraph_opt.pricing import Prices, with_given
 from egraph_opt.rebuilding import Choice
+from egraph_opt.report import MemoryPoint
 from egraph_opt.repricing import KEPT, Compiled, Effort, Key, compiled, key_of
 from egraph_opt.saturation import SaturationReport
 from egraph_opt.snapshot import Snapshot
@@ -68,6 +72,7 @@ class Region:
 
     Attributes:
         original: of the main graph, its nodes as they came.
+        memory: of the main graph, what it asks of memory as it came.
         inputs: the facts of the graph's inputs.
         bodies: by kept node its bodies.
         ready: what `compiled` worked out for the latest settings; it changes how long pricing takes, not what
@@ -78,6 +83,7 @@ class Region:
     snapshot: Snapshot
     saturation: SaturationReport
     original: Sequence[OriginalNode]
+    memory: Trace | None
     inputs: tuple[Fact, ...]
     bodies: Mapping[int, Sequence[Region]]
     ready: dict[Key, Compiled] = field(default_factory=dict, repr=False, compare=False)
@@ -113,7 +119,9 @@ def saturate_region(
     setting.clock("lower")
     constants = constants_of(graph, setting.ir_version, outer_constants)
     facts = _infer(graph, setting, outer_facts, constants, is_body)
-    original = () if is_body else original_nodes(graph, facts, setting, constants)
+    within: dict[ir.Value, Fact] = {}
+    original = () if is_body else original_nodes(graph, facts, setting, constants, within)
+    memory = None if is_body else trace(graph, ChainMap(within, facts))
     while True:
         setting.clock("fold")
         folded = fold_constants(
@@ -138,7 +146,8 @@ def saturate_region(
         graphs = bodies(node)
         if graphs:
             inner[key] = [saturate_region(body, setting, known, folded, is_body=True) for body in graphs]
-    return Region(lowered, snapshot, report, original, tuple(facts[v] for v in graph.inputs), inner)
+    inputs = tuple(facts[v] for v in graph.inputs)
+    return Region(lowered, snapshot, report, original, memory, inputs, inner)
 
 
 def _infer(
@@ -164,9 +173,13 @@ def _infer(
 
 
 def original_nodes(
-    graph: ir.Graph, facts: Mapping[ir.Value, Fact], setting: Setting, constants: Constants
+    graph: ir.Graph,
+    facts: Mapping[ir.Value, Fact],
+    setting: Setting,
+    constants: Constants,
+    within: dict[ir.Value, Fact],
 ) -> tuple[OriginalNode, ...]:
-    """The nodes of a graph that run, as cost models see them; those of bodies within."""
+    """The nodes of a graph that run, as cost models see them; those of bodies within, whose facts it adds."""
     described = []
     for node in graph:
         results = [facts.get(v, UNKNOWN) for v in node.outputs]
@@ -176,7 +189,8 @@ def original_nodes(
         for body in bodies(node):
             known = constants_of(body, setting.ir_version, constants)
             inferred = _infer(body, replace(setting, warn=_ignore), facts, known, is_body=True)
-            inner.append(original_nodes(body, ChainMap(inferred, dict(facts)), setting, known))
+            within.update(inferred)
+            inner.append(original_nodes(body, ChainMap(inferred, dict(facts)), setting, known, within))
         inputs = tuple(None if v is None else facts.get(v, UNKNOWN) for v in node.inputs)
         view = NodeView(node.op_type, node.domain, dict(attributes_of(node)), inputs, tuple(results))
         described.append(OriginalNode(view, inner))
@@ -215,6 +229,7 @@ class Extracted:
     Attributes:
         saved: what the target's compiler does for free to the original, in the cost's unit.
         prices: of the region's e-nodes.
+        front: the best pairs of cost and peak memory that were seen, where memory mattered.
     """
 
     choice: Choice
@@ -222,6 +237,7 @@ class Extracted:
     solution: Solution
     prices: Prices
     bodies: Sequence[Extracted]
+    front: tuple[MemoryPoint, ...] = ()
 
     def walk(self) -> list[Extracted]:
         found = [self]
@@ -239,11 +255,18 @@ def extract_region(
     fold_bytes: int,
     clock: Callable[[str], None],
     warm: Extracted | None = None,
+    objective: Objective = COST,
+    inner: Objective = COST,
+    cheapest: float | None = None,
+    is_body: bool = False,
 ) -> Extracted:
     """Choose the cheapest graph, bodies first, since what they cost is part of their node's price.
 
     Args:
         warm: what was chosen before, under other costs maybe, as a further start of the search.
+        objective: of this graph.
+        inner: of each of its bodies by itself.
+        cheapest: what an objective's tolerance counts from; if left out, the cheapest graph found.
     """
     chosen: dict[int, list[Extracted]] = {}
     before = iter(() if warm is None else warm.bodies)
@@ -257,6 +280,9 @@ def extract_region(
                 fold_bytes=fold_bytes,
                 clock=clock,
                 warm=next(before, None),
+                objective=inner,
+                inner=inner,
+                is_body=True,
             )
             for body in graphs
         ]
@@ -267,15 +293,34 @@ def extract_region(
     prices = compiled.view.prices(model, after)
     clock("extract")
     start = None if warm is None or warm.choice.snapshot is not region.snapshot else warm.solution.choice
-    solution, saved = compiled.solve(prices.cost, effort, start)
-    choice = Choice(
-        region.lowered,
-        region.snapshot,
-        with_given(region.snapshot, prices, solution.choice, compiled.given),
-        prices.computed,
-        {key: [e.choice for e in inner] for key, inner in chosen.items()},
-    )
-    return Extracted(choice, saved, solution, prices, [e for inner in chosen.values() for e in inner])
+    solved = compiled.solve(prices.cost, effort, start)
+    solution = solved.solution
+
+    def choice_of(nodes: Ints) -> Choice:
+        return Choice(
+            region.lowered,
+            region.snapshot,
+            with_given(region.snapshot, prices, nodes, compiled.given),
+            prices.computed,
+            {key: [e.choice for e in graphs] for key, graphs in chosen.items()},
+        )
+
+    def solve(problem: ExtractionProblem) -> Ints:
+        return compiled.search(problem.cost, effort, solved.original).choice
+
+    front: tuple[MemoryPoint, ...] = ()
+    if objective.searches:
+        solution, front = near_optimal(
+            *(replace(compiled.problem, cost=prices.cost), solution, solved.original, objective),
+            choice_of=choice_of,
+            solve=solve,
+            points=points,
+            late=effort.alarm(),
+            is_body=is_body,
+            cheapest=cheapest,
+        )
+    parts = [e for graphs in chosen.values() for e in graphs]
+    return Extracted(choice_of(solution.choice), solved.saved, solution, prices, parts, front)
 
 
 def original_cost(nodes: Sequence[OriginalNode], model: CostModel, points: Mapping[str, int]) -> float:

@@ -46,6 +46,51 @@ class NodesReport:
 
 
 @dataclass(frozen=True)
+class MemoryPoint:
+    """A graph that was looked at: what it costs, and how many bytes it needs at its peak."""
+
+    cost: float
+    peak: int
+
+
+@dataclass(frozen=True)
+class MemoryReport:
+    """Bytes of results in use at once, the most in a run, with symbolic dims as in `CostReport.points`.
+
+    Nodes run in the order in which they are written; element-wise operators take the place of an operand that
+    is not used again, views share their operand's.  Inputs of the model and constants are not counted.
+
+    Attributes:
+        before, after: the peak; None where the model was not examined.
+        arena_before, arena_after: of an arena that holds the results, gaps included.
+        constants_before, constants_after: in the file.
+        unknown: results of the model after whose size is not known; they count as 0.
+        limit: the most that was asked for, or None.
+        front: where memory was asked about, the graphs seen that no other beats in cost and peak both, the
+            cheapest first.
+    """
+
+    before: int | None = None
+    after: int | None = None
+    arena_before: int | None = None
+    arena_after: int | None = None
+    constants_before: int | None = None
+    constants_after: int | None = None
+    unknown: int = 0
+    limit: int | None = None
+    front: tuple[MemoryPoint, ...] = ()
+
+    def unchanged(self) -> MemoryReport:
+        """The report where the model is handed out as it came."""
+        return dataclasses.replace(
+            self,
+            after=self.before,
+            arena_after=self.arena_before,
+            constants_after=self.constants_before,
+        )
+
+
+@dataclass(frozen=True)
 class SaturationReport:
     """How far the e-graph grew; `stop` is why it stopped: `saturated`, `nodes`, `rounds` or `seconds`."""
 
@@ -97,6 +142,7 @@ class Report:
     reason: str
     cost: CostReport
     nodes: NodesReport
+    memory: MemoryReport = MemoryReport()
     saturation: SaturationReport = SaturationReport()
     rewrites: tuple[RewriteReport, ...] = ()
     rulesets: tuple[RulesetReport, ...] = ()

@@ -9,8 +9,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from egraph_opt.memory import bytes_text
 from egraph_opt.node_counts import OperatorCount
-from egraph_opt.report import Report, RewriteReport, RulesetReport
+from egraph_opt.report import MemoryReport, Report, RewriteReport, RulesetReport
 
 
 def render(report: Report) -> RenderableType:
@@ -62,6 +63,9 @@ def _figures(report: Report) -> Table:
         ("cost", cost.before, cost.after, f"{cost.model}, in {cost.unit}"),
     ):
         table.add_row(name, _number(before), _number(after), _change(before, after), note)
+    if (memory := report.memory).before is not None and memory.after is not None:
+        row = (bytes_text(memory.before), bytes_text(memory.after), _change(memory.before, memory.after))
+        table.add_row("peak memory", *row, Text(_memory_note(memory)))
     gap = "nothing in the e-graph is cheaper" if cost.gap == 0 else f"gap at most {cost.gap:.1%}"
     table.add_row("lower bound", "", _number(cost.lower_bound), "", gap)
     if cost.points:
@@ -84,6 +88,15 @@ def _figures(report: Report) -> Table:
     stages = ", ".join(f"{name} {value:.2f}" for name, value in slowest)
     table.add_row("seconds", "", f"{sum(report.seconds.values()):.2f}", "", stages)
     return table
+
+
+def _memory_note(memory: MemoryReport) -> str:
+    notes = [] if memory.arena_after is None else [f"arena {bytes_text(memory.arena_after)}"]
+    if memory.limit is not None:
+        notes.append(f"limit {bytes_text(memory.limit)}")
+    if memory.unknown:
+        notes.append(f"{memory.unknown:,} of unknown size")
+    return ", ".join(notes)
 
 
 def _operators(counts: Mapping[str, OperatorCount]) -> Table:

@@ -8,6 +8,7 @@ The next cost model then takes no more than asking it for the price of each dist
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import ExtractionProblem, Solution, extract
-from egraph_opt.extraction.checking import better, measure, used_part
+from egraph_opt.extraction.checking import measure, used_part
 from egraph_opt.extraction.reduction import Reduced, reduce
 from egraph_opt.lowering import Lowered
 from egraph_opt.pricing import (
@@ -65,6 +66,11 @@ class Effort:
     seed: int = 0
     stop: Callable[[], bool] | None = None
 
+    def alarm(self) -> Callable[[], bool]:
+        """A question whether to stop: the seconds count from now."""
+        deadline = math.inf if self.seconds is None else time.monotonic() + self.seconds
+        return lambda: time.monotonic() > deadline or (self.stop is not None and self.stop())
+
     def extract(
         self, problem: ExtractionProblem, incumbent: Ints | None, extractor: str | None = None
     ) -> Solution:
@@ -77,6 +83,20 @@ class Effort:
             seed=self.seed,
             stop=self.stop,
         )
+
+
+class Solved(NamedTuple):
+    """An answer.
+
+    Attributes:
+        solution: the best choice.
+        saved: what pseudo-operators save the original graph.
+        original: the original graph with them; None where it cannot be written.
+    """
+
+    solution: Solution
+    saved: float
+    original: Ints | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,25 +119,28 @@ class Compiled:
     own: Reduced | None
     given: Ints
 
-    def solve(self, cost: Floats, effort: Effort, warm: Ints | None = None) -> tuple[Solution, float]:
-        """The best choice at a cost per e-node, and what pseudo-operators save the original graph.
+    def solve(self, cost: Floats, effort: Effort, warm: Ints | None = None) -> Solved:
+        """The best choice at a cost per e-node.
 
         Args:
             warm: another known choice, such as the one at other costs, to start from where it is better.
         """
+        original, saved = self._fused(cost, effort)
+        return Solved(self.search(cost, effort, original, warm), saved, original)
+
+    def search(self, cost: Floats, effort: Effort, *known: Ints | None) -> Solution:
+        """The best choice at a cost per e-node, from the best of some known ones."""
         problem = self.reduced.at(cost)
-        known, saved = self._fused(cost, effort)
-        other = self.reduced.down(warm)
-        if other is not None and (known is None or better(measure(problem, other), measure(problem, known))):
-            known = other
+        starts = [start for choice in known if (start := self.reduced.down(choice)) is not None]
+        best = min(starts, key=lambda start: measure(problem, start), default=None)
         try:
-            return self.reduced.lift(effort.extract(problem, known), cost), saved
+            return self.reduced.lift(effort.extract(problem, best), cost)
         except ExtractionError:
             effort.extract(replace(self.problem, cost=cost), None)  # says the same of the snapshot's classes
             raise
 
     def _fused(self, cost: Floats, effort: Effort) -> tuple[Ints | None, float]:
-        """The original graph in the reduced problem, and what pseudo-operators save it.
+        """The original graph as the target's compiler runs it, and what pseudo-operators save it there.
 
         What the target's compiler does for free it does to the original as well.
         """
@@ -125,10 +148,10 @@ class Compiled:
             return None, 0.0
         written = math.fsum(cost[self.original[self.original >= 0]].tolist())
         if self.own is None or not math.isfinite(written):
-            return self.reduced.down(self.original), 0.0
+            return self.original, 0.0
         small = effort.extract(self.own.at(cost), self.own.down(self.original), "auto")
         fused = self.own.lift(small, cost)
-        return self.reduced.down(fused.choice), written - fused.cost
+        return fused.choice, written - fused.cost
 
 
 def compiled(lowered: Lowered, snapshot: Snapshot, key: Key) -> Compiled:

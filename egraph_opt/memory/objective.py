@@ -1,0 +1,113 @@
+"""What is wanted of a result: the least cost, the least memory near it, or the least cost within a limit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from egraph_opt.errors import ObjectiveError, nearest
+
+TOLERANCE = 0.05
+"""How much dearer than the cheapest, relatively, a graph may be that needs less memory."""
+
+_NAMES = ("cost", "memory")
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is wanted.
+
+    Attributes:
+        name: `cost` or `memory`.
+        tolerance: of `memory`: how much dearer than the cheapest, relatively.
+        limit: of `cost`: bytes in use at once, or None for any.
+    """
+
+    name: str = "cost"
+    tolerance: float = TOLERANCE
+    limit: int | None = None
+
+    @property
+    def searches(self) -> bool:
+        """Whether more than the cheapest graph is looked at."""
+        return self.name == "memory" or self.limit is not None
+
+
+COST = Objective()
+"""The least cost, whatever memory it takes."""
+
+
+def objective_of(wanted: Any) -> Objective:
+    """The objective that is meant.
+
+    Args:
+        wanted: `"cost"`, `"memory"` (within `TOLERANCE`), `("memory", tolerance)`, where 0.1 allows 10 % more
+            cost than the cheapest, or `("cost", bytes)`; an `Objective` is itself.
+
+    Raises:
+        ObjectiveError: anything else.
+
+    >>> objective_of(("cost", 2**20)).limit
+    1048576
+    """
+    if isinstance(wanted, Objective):
+        return wanted
+    name, *rest = wanted if isinstance(wanted, (tuple, list)) and wanted else (wanted,)
+    if not isinstance(name, str) or name not in _NAMES or len(rest) > 1:
+        near = nearest(name, _NAMES) if isinstance(name, str) else None
+        hint = f"did you mean {near!r}? " if near and near != name else ""
+        raise ObjectiveError(
+            f"unknown objective {wanted!r}: {hint}there are 'cost', 'memory', ('memory', tolerance) and"
+            " ('cost', bytes)"
+        )
+    if not rest:
+        return Objective(name)
+    (amount,) = rest
+    number = not isinstance(amount, bool) and isinstance(amount, (int, float)) and math.isfinite(amount)
+    if name == "memory":
+        if not number or amount < 0:
+            raise ObjectiveError(f"objective {wanted!r}: the tolerance must be a number of 0 or more")
+        return Objective(name, tolerance=float(amount))
+    if not number or amount <= 0 or amount != int(amount):
+        raise ObjectiveError(f"objective {wanted!r}: the limit must be a positive number of bytes")
+    return Objective(name, limit=int(amount))
+
+
+_UNITS = {"": 1, "b": 1} | {
+    f"{letter}{suffix}": base**power
+    for power, letter in enumerate("kmgt", start=1)
+    for suffix, base in (("", 1024), ("ib", 1024), ("b", 1000))
+}
+
+
+def bytes_of(text: str) -> int:
+    """A number of bytes as people write it: `512MiB`, `1.5 GB`, `64k`; units of 1024 but for kB, MB, GB, TB.
+
+    Raises:
+        ObjectiveError: it is no such number.
+
+    >>> bytes_of("1.5KiB"), bytes_of("2 MB")
+    (1536, 2000000)
+    """
+    digits = text.strip().rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    unit = text.strip()[len(digits) :].casefold()
+    try:
+        number = float(digits) * _UNITS[unit]
+    except (ValueError, KeyError):
+        number = math.nan
+    if not math.isfinite(number) or number < 1:
+        raise ObjectiveError(f"{text!r} is not a number of bytes such as 512MiB, 1.5GB or 65536")
+    return int(number)
+
+
+def bytes_text(count: float) -> str:
+    """A number of bytes for people.
+
+    >>> bytes_text(1536), bytes_text(100)
+    ('1.50 KiB', '100 B')
+    """
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if abs(count) >= size:
+            return f"{count / size:,.2f} {unit}"
+    return f"{count:,.0f} B"

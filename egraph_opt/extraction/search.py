@@ -14,6 +14,7 @@ from egraph_opt.extraction.frontier import frontier
 from egraph_opt.extraction.greedy import greedy
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.program import Effort
+from egraph_opt.extraction.reduced import by_parts
 
 QUICK_STEPS = 400_000
 """Steps of dynamic programming in `auto` for one piece, a fraction of a second."""
@@ -89,14 +90,18 @@ def greedy_piece(piece: Piece, search: Search) -> Found:
 def ilp_piece(piece: Piece, search: Search) -> Found:
     """Acyclic-order search, and a lower bound from one program with loop rows."""
     effort = Effort(mip_nodes=50, checks=100)
-    best = improve(
-        piece,
-        start_of(piece),
-        iterations=1 if _acyclic(piece) else search.iterations,
-        effort=lambda: search.effort(effort),
-        seed=search.seed,
-    )
-    return prove(piece, best, rounds=3, effort=lambda: search.effort(effort), seed=search.seed)
+
+    def solve(part: Piece) -> Found:
+        best = improve(
+            part,
+            start_of(part),
+            iterations=1 if _acyclic(part) else search.iterations,
+            effort=lambda: search.effort(effort),
+            seed=search.seed,
+        )
+        return prove(part, best, rounds=3, effort=lambda: search.effort(effort), seed=search.seed)
+
+    return by_parts(piece, start_of(piece), solve)
 
 
 def exact_piece(piece: Piece, search: Search) -> Found:
@@ -105,22 +110,41 @@ def exact_piece(piece: Piece, search: Search) -> Found:
     if thin is not None:
         return _optimal(piece, thin)
     effort = Effort(mip_nodes=200_000)
-    best = improve(
-        piece,
-        start_of(piece),
-        iterations=min(10, search.iterations),
-        effort=lambda: search.effort(Effort(mip_nodes=50, checks=100)),
-        seed=search.seed,
-    )
-    return prove(
-        piece, best, rounds=search.iterations, effort=lambda: search.effort(effort), seed=search.seed
-    )
+
+    def solve(part: Piece) -> Found:
+        thin = frontier(part, EXACT_STEPS)
+        if thin is not None:
+            return _optimal(part, thin)
+        best = improve(
+            part,
+            start_of(part),
+            iterations=min(10, search.iterations),
+            effort=lambda: search.effort(Effort(mip_nodes=50, checks=100)),
+            seed=search.seed,
+        )
+        return prove(
+            part, best, rounds=search.iterations, effort=lambda: search.effort(effort), seed=search.seed
+        )
+
+    return by_parts(piece, start_of(piece), solve)
 
 
 def quick_piece(piece: Piece, search: Search) -> Found:
     """Dynamic programming where it fits, else a proof where the size allows one, else search."""
+    thin = frontier(piece, _quick_steps(piece))
+    if thin is not None:
+        return _optimal(piece, thin)
+    return by_parts(piece, start_of(piece), lambda part: _quick_part(part, search))
+
+
+def _quick_steps(piece: Piece) -> int:
     size = len(piece.nodes)
-    thin = frontier(piece, max(20 * size, min(QUICK_STEPS, 1000 * size)))
+    return max(20 * size, min(QUICK_STEPS, 1000 * size))
+
+
+def _quick_part(piece: Piece, search: Search) -> Found:
+    size = len(piece.nodes)
+    thin = frontier(piece, _quick_steps(piece))
     if thin is not None:
         return _optimal(piece, thin)
     found = Found(start_of(piece), floor_of(piece))

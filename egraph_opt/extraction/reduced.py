@@ -1,0 +1,60 @@
+"""A piece by way of its contraction: what is left of it is solved apart and put together again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from egraph_opt.extraction.checking import better, used_part
+from egraph_opt.extraction.contract import Contracted, contract
+from egraph_opt.extraction.exact import Found
+from egraph_opt.extraction.piece import Choice, Piece
+from egraph_opt.extraction.simplify import Simplified, simplify, whole_choice
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """A piece after contraction: a constant and independent parts, each with the start as its incumbent."""
+
+    piece: Piece
+    contracted: Contracted
+    simplified: Simplified
+
+    @property
+    def parts(self) -> list[Piece]:
+        """What is left to decide."""
+        return self.simplified.pieces
+
+    @property
+    def settled(self) -> float:
+        """The cost of what is decided."""
+        nodes = self.simplified.fixed[self.simplified.fixed >= 0]
+        return math.fsum(self.contracted.problem.cost[nodes].tolist())
+
+    def expand(self, choices: list[Choice]) -> Choice:
+        """The choice of the piece that choices of the parts make."""
+        problem = self.contracted.problem
+        whole = whole_choice(problem, self.simplified, choices)
+        return self.contracted.expand(self.piece, whole.tolist())
+
+
+def reduce(piece: Piece, start: Choice) -> Reduced:
+    """Contract a piece and cut what is left; ``start`` is a solution of it."""
+    contracted = contract(piece, start)
+    known = used_part(contracted.problem, np.array(contracted.incumbent, np.int32))
+    return Reduced(piece, contracted, simplify(contracted.problem, known))
+
+
+def by_parts(piece: Piece, start: Choice, solve: Callable[[Piece], Found]) -> Found:
+    """Solve what contraction leaves of a piece; never worse than ``start``."""
+    reduced = reduce(piece, start)
+    found = [solve(part) for part in reduced.parts]
+    choice = reduced.expand([part.choice for part in found])
+    if not better(piece.value(choice), piece.value(start)):
+        choice = start
+    # The cost of a contracted node is the sum of several, rounded once more than that of the piece.
+    bound = math.fsum([reduced.settled, *(part.bound for part in found)]) * (1 - 1e-12)
+    return Found(choice, min(bound, piece.value(choice)[0]))

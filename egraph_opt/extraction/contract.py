@@ -13,7 +13,7 @@ Passing over keeps who reaches whom, so what is acyclic afterwards was acyclic b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,23 +46,49 @@ class Contracted:
     Attributes:
         problem: its class ids are the piece's; those of classes taken out have no node.
         parts: of each of its nodes, the nodes of the piece.
-        default: of each class of the piece the node that it takes where nothing else is said, or -1.
+        default: nodes of the piece that any solution may take, since each is the only one of its class or
+            gives one of several equal classes from another.
         incumbent: the start as a choice of the smaller problem.
     """
 
     problem: ExtractionProblem
     parts: list[Parts]
-    default: Choice
+    default: list[int]
     incumbent: Choice
 
     def expand(self, piece: Piece, choice: Iterable[int]) -> Choice:
-        """A choice of the piece from one of the smaller problem."""
-        full = list(self.default)
+        """A choice of the piece from one of the smaller problem.
+
+        Of the nodes that it and the default stand for, each class takes the first whose children are there.
+        """
+        given = set(self.default)
         for node in choice:
             if node >= 0:
-                for part in self.parts[node]:
-                    full[piece.owner[part]] = part
-        return piece.used(full)
+                given.update(self.parts[node])
+        return piece.used(first_built(sorted(given), piece.children, piece.owner, piece.users))
+
+
+def first_built(
+    nodes: Sequence[int],
+    children: Sequence[Collection[int]],
+    owner: Sequence[int],
+    users: Sequence[Collection[int]],
+) -> Choice:
+    """Of the given nodes, for each class the first whose children are there, or -1: never a cycle."""
+    missing = {node: len(children[node]) for node in nodes}
+    choice: Choice = [-1] * len(users)
+    ready = [node for node in nodes if not missing[node]]
+    for node in ready:
+        here = owner[node]
+        if choice[here] >= 0:
+            continue
+        choice[here] = node
+        for above in sorted(users[here]):
+            if above in missing:
+                missing[above] -= 1
+                if not missing[above]:
+                    ready.append(above)
+    return choice
 
 
 class _Contraction:
@@ -77,13 +103,15 @@ class _Contraction:
         self.parts: list[Parts] = [(node,) for node in range(len(piece.nodes))]
         self.users: list[set[int]] = [set(nodes) for nodes in piece.users]
         self.roots = set(piece.roots)
-        self.incumbent = list(start)
-        self.default: Choice = [-1] * len(piece.classes)
+        self.chosen = {node for node in start if node >= 0}
+        self.default: set[int] = set()
         self.pending = list(range(len(piece.classes)))
         self.waiting = [True] * len(piece.classes)
 
     def run(self) -> None:
         for _ in range(ROUNDS):
+            self._settle_down()
+            self._unite()
             self._settle_down()
             self._use_landmarks()
             if not self.pending:
@@ -109,6 +137,54 @@ class _Contraction:
             self._pass_over(here)
         elif here not in self.roots:
             self._merge(here)
+
+    def _unite(self) -> None:
+        """Make one class of those that give each other at no cost."""
+        free: list[tuple[int, int, int]] = []
+        for here, options in enumerate(self.options):
+            for node in options:
+                if len(self.children[node]) == 1 and not self.cost[node] and not self.tie[node]:
+                    free.append((here, next(iter(self.children[node])), node))
+        owner = np.array([here for here, _, _ in free], np.int32)
+        target = np.array([child for _, child, _ in free], np.int32)
+        component = strong_components(pointers(owner, len(self.options)), target).tolist()
+        groups: dict[int, set[int]] = {}
+        for here, child, node in free:
+            if component[here] == component[child]:
+                groups.setdefault(component[here], set()).update((here, child))
+                self._settle(node)
+        if not groups:
+            return
+        united = {member: min(group) for group in groups.values() for member in group}
+        for member, into in united.items():
+            if member != into:
+                self._move(member, into)
+        for into in sorted(set(united.values())):
+            for node in list(self.options[into]):
+                if into in self.children[node]:
+                    self._drop_node(node)
+            self._again(into)
+
+    def _move(self, member: int, into: int) -> None:
+        for node in self.options[member]:
+            self.owner[node] = into
+        self.options[into] += self.options[member]
+        self.options[member] = []
+        for user in sorted(self.users[member]):
+            self.children[user].discard(member)
+            self.children[user].add(into)
+            self.users[into].add(user)
+            self._again(self.owner[user])
+        self.users[member].clear()
+        if member in self.roots:
+            self.roots.discard(member)
+            self.roots.add(into)
+
+    def incumbent(self) -> Choice:
+        """A choice of nodes that the start turned into: for each class the first that can be built."""
+        alive = {node for node in self.chosen if node in self.options[self.owner[node]]}
+        alive.update(options[0] for options in self.options if len(options) == 1)
+        return first_built(sorted(alive), self.children, self.owner, self.users)
 
     def _use_landmarks(self) -> None:
         """Drop the nodes and the uses that no solution needs, by what is needed anyway."""
@@ -172,22 +248,32 @@ class _Contraction:
         cost, tie = self.cost[strong], self.tie[strong]
         for child in self.children[strong]:
             if not needed >> child & 1:
-                if not self._is_leaf(child):
+                added = self._provider(child, weak, needed)
+                if added < 0:
                     return False
-                leaf = self.options[child][0]
-                cost, tie = cost + self.cost[leaf], tie + self.tie[leaf]
+                cost, tie = cost + self.cost[added], tie + self.tie[added]
         limit = self.cost[weak]
         if cost < limit * (1 - 1e-9):
             return True
         return cost <= limit * (1 + 1e-12) and tie <= self.tie[weak]
 
+    def _provider(self, here: int, weak: int, needed: int) -> int:
+        """The cheapest node of a class that uses nothing but ``needed``, no dearer than ``weak``; or -1."""
+        best = -1
+        for node in self.options[here]:
+            if self.cost[node] <= self.cost[weak] * (1 + 1e-12) and (
+                best < 0 or (self.cost[node], self.tie[node]) < (self.cost[best], self.tie[best])
+            ):
+                if all(needed >> child & 1 for child in self.children[node]):
+                    best = node
+        return best
+
     def _drop_dominated(self, here: int, sets: Sets | None = None) -> None:
         options = self.options[here]
         if len(options) < 2:
             return
-        chosen = self.incumbent[here]
         ranked = sorted(
-            options, key=lambda k: (self.cost[k], len(self.children[k]), self.tie[k], k != chosen, k)
+            options, key=lambda k: (self.cost[k], len(self.children[k]), self.tie[k], k not in self.chosen, k)
         )
         left: list[int] = []
         for node in ranked:
@@ -197,15 +283,13 @@ class _Contraction:
             if by < 0:
                 left.append(node)
                 continue
-            if chosen == node:
-                chosen = self.incumbent[here] = by
-                self._start_leaves(by)
+            if node in self.chosen:
+                self.chosen.add(by)
+                for child in self.children[by]:
+                    added = -1 if needed >> child & 1 else self._provider(child, node, needed)
+                    if added >= 0:
+                        self.chosen.add(added)
             self._drop_node(node)
-
-    def _start_leaves(self, node: int) -> None:
-        for child in self.children[node]:
-            if self.incumbent[child] < 0:
-                self.incumbent[child] = self.options[child][0]
 
     def _pass_over(self, here: int) -> None:
         (node,) = self.options[here]
@@ -242,8 +326,7 @@ class _Contraction:
             self._again(owners.pop())
 
     def _settle(self, node: int) -> None:
-        for part in self.parts[node]:
-            self.default[self.piece.owner[part]] = part
+        self.default.update(self.parts[node])
 
     def _replace(self, user: int, old: int, new: set[int], stays: bool) -> None:
         """Let a node use ``new`` instead of ``old`` (beside it, if that stays as a leaf)."""
@@ -266,12 +349,11 @@ class _Contraction:
             return
         (above,) = owners
         for user in sorted(users):
-            kept = self.incumbent[above] == user
             for option in options:
                 if above not in self.children[option]:
                     node = self._joined(user, option, here)
-                    if kept and self.incumbent[here] == option:
-                        self.incumbent[above] = node
+                    if user in self.chosen and option in self.chosen:
+                        self.chosen.add(node)
             self._drop_node(user)
         self._remove_class(here)
         self._again(above)
@@ -329,5 +411,5 @@ def contract(piece: Piece, start: Choice) -> Contracted:
         tie=np.array([work.tie[node] for node in nodes]),
         n_classes=len(piece.classes),
     )
-    incumbent = [number.get(node, -1) for node in work.incumbent]
-    return Contracted(problem, [work.parts[node] for node in nodes], work.default, incumbent)
+    incumbent = [number.get(node, -1) for node in work.incumbent()]
+    return Contracted(problem, [work.parts[node] for node in nodes], sorted(work.default), incumbent)

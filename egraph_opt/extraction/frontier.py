@@ -52,10 +52,11 @@ class _Steps:
     left: int
 
 
-def frontier(piece: Piece, steps: int) -> Choice | None:
+def frontier(piece: Piece, steps: int, widest: int = WIDEST) -> Choice | None:
     """The optimal choice (cost, then tie, then closeness to the incumbent); None if it takes more steps."""
     budget = _Steps(steps)
-    order = np.argsort(-piece.component, kind="stable").tolist()
+    groups = _thin_order(piece)
+    order = [here for group in groups for here in group]
     position = [0] * len(order)
     for at, here in enumerate(order):
         position[here] = at
@@ -64,15 +65,72 @@ def frontier(piece: Piece, steps: int) -> Choice | None:
         needed |= 1 << position[root]
     states: dict[int, State] = {needed: (0, 0.0, 0, None)}
     single = _single_ways(piece, order, position)
-    sizes = np.bincount(piece.component)[::-1].tolist()
     start = 0
-    for size in sizes:
-        advanced = _advance(piece, states, order[start : start + size], position, start, single, budget)
+    for group in groups:
+        advanced = _advance(piece, states, group, position, start, single, budget, widest)
         if advanced is None:
             return None
-        start += size
+        start += len(group)
         states = _undominated(advanced, single, start, budget) if len(advanced) > 1 else advanced
     return _choice(piece, states[0][3])
+
+
+def _thin_order(piece: Piece) -> list[list[int]]:
+    """The components, users first, such that few classes are needed and undecided at any time.
+
+    Of the components all of whose users are decided, the one comes next that adds the fewest classes to the
+    frontier, the latest found where several do.
+    """
+    component = piece.component.tolist()
+    groups: list[list[int]] = [[] for _ in range(max(component, default=-1) + 1)]
+    for here, number in enumerate(component):
+        groups[number].append(here)
+    below: list[set[int]] = []
+    for group in groups:
+        reach = {child for here in group for node in piece.options[here] for child in piece.children[node]}
+        below.append(reach.difference(group))
+    users: list[set[int]] = [set() for _ in groups]
+    for number, reach in enumerate(below):
+        for child in reach:
+            users[component[child]].add(number)
+    using: list[list[int]] = [[] for _ in piece.classes]
+    for number, reach in enumerate(below):
+        for child in reach:
+            using[child].append(number)
+    missing = [len(above) for above in users]
+    added = [len(reach) - len(group) for reach, group in zip(below, groups, strict=True)]
+    seen = [False] * len(piece.classes)
+    found = 0
+    heap: list[tuple[int, int, int]] = []
+    order = []
+
+    def offer(number: int) -> None:
+        nonlocal found
+        found += 1
+        heappush(heap, (added[number], -found, number))
+
+    for number in range(len(groups) - 1, -1, -1):
+        if not missing[number]:
+            offer(number)
+    done = [False] * len(groups)
+    while heap:
+        number = heappop(heap)[2]
+        if done[number]:
+            continue
+        done[number] = True
+        order.append(groups[number])
+        for child in sorted(below[number]):
+            if not seen[child]:
+                seen[child] = True
+                for user in using[child]:
+                    added[user] -= 1
+                    if not missing[user] and not done[user]:
+                        offer(user)
+        for other in sorted({component[child] for child in below[number]}):
+            missing[other] -= 1
+            if not missing[other]:
+                offer(other)
+    return order
 
 
 def _advance(
@@ -83,6 +141,7 @@ def _advance(
     start: int,
     single: Single,
     budget: _Steps,
+    widest: int,
 ) -> dict[int, State] | None:
     """The frontiers after the component ``members`` is decided; bit 0 is the first class after it."""
     size = len(members)
@@ -107,7 +166,7 @@ def _advance(
             if old is None or value < old[:3]:
                 after[key] = (*value, (nodes, chain) if nodes else chain)
     budget.left -= 2 * len(after)
-    if len(after) > WIDEST:
+    if len(after) > widest:
         return None
     return after
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,13 +48,25 @@ def reduce(piece: Piece, start: Choice) -> Reduced:
     return Reduced(piece, contracted, simplify(contracted.problem, known))
 
 
-def by_parts(piece: Piece, start: Choice, solve: Callable[[Piece], Found]) -> Found:
-    """Solve what contraction leaves of a piece; never worse than ``start``."""
-    reduced = reduce(piece, start)
+def by_parts(
+    piece: Piece, start: Choice, solve: Callable[[Piece], Found], refine: Callable[[Piece], Choice]
+) -> Found:
+    """Solve what contraction leaves of a piece; never worse than ``start``.
+
+    Without ties far more can be contracted, so the cost comes first; then, where there are ties, ``refine``
+    looks for smaller ones.
+    """
+    costs_only = replace(piece, tie=[0.0] * len(piece.nodes))
+    reduced = reduce(costs_only, start)
     found = [solve(part) for part in reduced.parts]
-    choice = reduced.expand([part.choice for part in found])
-    if not better(piece.value(choice), piece.value(start)):
-        choice = start
+    best = _better_of(piece, start, reduced.expand([part.choice for part in found]))
     # The cost of a contracted node is the sum of several, rounded once more than that of the piece.
     bound = math.fsum([reduced.settled, *(part.bound for part in found)]) * (1 - 1e-12)
-    return Found(choice, min(bound, piece.value(choice)[0]))
+    if any(piece.tie):
+        reduced = reduce(piece, best)
+        best = _better_of(piece, best, reduced.expand([refine(part) for part in reduced.parts]))
+    return Found(best, min(bound, piece.value(best)[0]))
+
+
+def _better_of(piece: Piece, old: Choice, new: Choice) -> Choice:
+    return new if better(piece.value(new), piece.value(old)) else old

@@ -22,6 +22,9 @@ QUICK_STEPS = 400_000
 EXACT_STEPS = 5_000_000
 """The same in `exact`."""
 
+WIDE = 20_000
+"""Frontiers at one depth where dynamic programming is the last resort."""
+
 QUICK_SIZE = 10_000
 """Undecided nodes up to which `auto` spends `QUICK_WORK`; above, the work grows with the size."""
 
@@ -30,6 +33,9 @@ QUICK_WORK = 6_000
 
 QUICK_CHECKS = 20
 """Checks of each program of `auto`, which keeps its cutting rounds at the root short."""
+
+TIE_PROGRAMS = 4
+"""Programs for the ties of one part."""
 
 QUICK_ROUNDS = 16
 """Rounds of loop rows in `auto` for a small piece."""
@@ -101,18 +107,18 @@ def ilp_piece(piece: Piece, search: Search) -> Found:
         )
         return prove(part, best, rounds=3, effort=lambda: search.effort(effort), seed=search.seed)
 
-    return by_parts(piece, start_of(piece), solve)
+    return by_parts(piece, start_of(piece), solve, lambda part: _refine(part, search))
 
 
 def exact_piece(piece: Piece, search: Search) -> Found:
     """Dynamic programming where it fits, else rounds of loop rows until the optimum is proved."""
-    thin = frontier(piece, EXACT_STEPS)
+    thin = frontier(piece, EXACT_STEPS, WIDE)
     if thin is not None:
         return _optimal(piece, thin)
     effort = Effort(mip_nodes=200_000)
 
     def solve(part: Piece) -> Found:
-        thin = frontier(part, EXACT_STEPS)
+        thin = frontier(part, EXACT_STEPS, WIDE)
         if thin is not None:
             return _optimal(part, thin)
         best = improve(
@@ -126,7 +132,7 @@ def exact_piece(piece: Piece, search: Search) -> Found:
             part, best, rounds=search.iterations, effort=lambda: search.effort(effort), seed=search.seed
         )
 
-    return by_parts(piece, start_of(piece), solve)
+    return by_parts(piece, start_of(piece), solve, lambda part: _refine(part, search))
 
 
 def quick_piece(piece: Piece, search: Search) -> Found:
@@ -134,12 +140,38 @@ def quick_piece(piece: Piece, search: Search) -> Found:
     thin = frontier(piece, _quick_steps(piece))
     if thin is not None:
         return _optimal(piece, thin)
-    return by_parts(piece, start_of(piece), lambda part: _quick_part(part, search))
+    return by_parts(
+        piece,
+        start_of(piece),
+        lambda part: _quick_part(part, search),
+        lambda part: _refine(part, search),
+    )
 
 
 def _quick_steps(piece: Piece) -> int:
     size = len(piece.nodes)
     return max(20 * size, min(QUICK_STEPS, 1000 * size))
+
+
+def _refine(piece: Piece, search: Search) -> Choice:
+    """A smaller tie at no higher cost, by little work: the cost has been searched for already."""
+    thin = frontier(piece, _quick_steps(piece))
+    if thin is not None:
+        return _optimal(piece, thin).choice
+    effort = Effort(mip_nodes=5, checks=QUICK_CHECKS, gap=1e-4)
+    return improve(
+        piece,
+        start_of(piece),
+        iterations=min(TIE_PROGRAMS, search.iterations),
+        effort=lambda: search.effort(effort),
+        seed=search.seed,
+        work=_share(QUICK_WORK, piece, search) // 2,
+    )
+
+
+def _share(work: int, piece: Piece, search: Search) -> int:
+    """A piece's part of work that is done in full for problems of up to `QUICK_SIZE` nodes."""
+    return work * len(piece.nodes) // min(max(search.size, 1), QUICK_SIZE)
 
 
 def _quick_part(piece: Piece, search: Search) -> Found:
@@ -156,7 +188,9 @@ def _quick_part(piece: Piece, search: Search) -> Found:
         )
         if piece.value(found.choice)[0] <= found.bound * (1 + 1e-9):
             return found
-    work = QUICK_WORK * size // min(max(search.size, 1), QUICK_SIZE)
+    thin = frontier(piece, EXACT_STEPS, WIDE)
+    if thin is not None:
+        return _optimal(piece, thin)
     effort = Effort(mip_nodes=5, checks=QUICK_CHECKS, gap=1e-4)
     best = improve(
         piece,
@@ -164,7 +198,7 @@ def _quick_part(piece: Piece, search: Search) -> Found:
         iterations=search.iterations,
         effort=lambda: search.effort(effort),
         seed=search.seed,
-        work=work,
+        work=_share(QUICK_WORK, piece, search),
     )
     return Found(best, found.bound)
 

@@ -15,7 +15,12 @@ import numpy as np
 from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.program import Effort, Loop, loop_rows, solve_with_ties, structural_rows
+from egraph_opt.extraction.separation import separate
 from egraph_opt.extraction.structure import pointers, strong_components
+
+
+SEPARATIONS = 60
+"""The most relaxations that are solved to find rows."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,9 @@ def prove(
     usable = np.ones(len(piece.nodes), np.bool_)
     structure = structural_rows(piece, usable)
     loops = dict.fromkeys(mutual_pairs(piece))
+    spend = effort()
+    if spend is not None and len(piece.cyclic_pairs[0]):
+        bound = min(separate(piece, structure, loops, spend, SEPARATIONS), value[0])
     for _ in range(rounds):
         spend = effort()
         if spend is None:

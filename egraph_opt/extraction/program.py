@@ -139,6 +139,18 @@ def solve(
     return _answer(solver, piece, usable, scale, relaxed)
 
 
+def relax(piece: Piece, rows: Sequence[Rows], effort: Effort) -> tuple[Floats | None, float]:
+    """The values of the relaxation's columns (None where it was not solved to the end) and its cost."""
+    cost = np.array(piece.cost)
+    scale = float(cost.max(initial=0.0)) / 1000.0 or 1.0
+    solver = _solver(effort, 0)
+    solver.passModel(_model(piece, rows, np.ones(len(cost), np.bool_), cost / scale, True))
+    solver.run()
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None, 0.0
+    return np.array(solver.getSolution().col_value), solver.getInfo().objective_function_value * scale
+
+
 def solve_with_ties(
     piece: Piece,
     rows: Sequence[Rows],

@@ -4,9 +4,11 @@
   stays behind as a *leaf*, a class that uses nothing; so the class is on no cycle any more.
 - A class that only one other class uses is merged into it, each of its nodes with each node that uses it,
   where that makes no more nodes than there were.
-- Leaves that the same nodes use become one leaf, and a leaf that one class alone uses part of its nodes' cost.
-- A node is dropped that uses its own class, or where another node of its class is no dearer even with the
-  leaves that it uses beyond those of the first.
+- Leaves that the same nodes use become one; one that a single class uses becomes part of its nodes' cost.
+- Classes that give each other at no cost (views there and back) become one class.
+- A node is dropped that uses its own class, or needs it by its children's `landmarks`; or that is no cheaper
+  than another node of its class, with what that uses beyond the landmarks of the first.
+- What the roots have as landmarks is in every solution, so using it costs nothing.
 
 Passing over keeps who reaches whom, so what is acyclic afterwards was acyclic before, and costs are the same.
 """
@@ -18,13 +20,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from egraph_opt.extraction.landmarks import Sets, landmarks, members, needs_of
+from egraph_opt.extraction.landmarks import Sets, bits_of, landmarks, members, needs_of
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.extraction.structure import Ints, pointers, strong_components
 
 ROOM = 8
 """How many more nodes a merge may make than it removes, where the class has few users."""
+
+ADDED = 3
+"""How many classes a node may need provided to take another's place."""
 
 GROWTH = 4
 """By how much the children of all users may grow where a class is passed over."""
@@ -104,6 +109,8 @@ class _Contraction:
         self.users: list[set[int]] = [set(nodes) for nodes in piece.users]
         self.roots = set(piece.roots)
         self.chosen = {node for node in start if node >= 0}
+        self.masks: list[int] = []
+        self.least: list[float] = []
         self.default: set[int] = set()
         self.pending = list(range(len(piece.classes)))
         self.waiting = [True] * len(piece.classes)
@@ -140,11 +147,12 @@ class _Contraction:
 
     def _unite(self) -> None:
         """Make one class of those that give each other at no cost."""
-        free: list[tuple[int, int, int]] = []
-        for here, options in enumerate(self.options):
-            for node in options:
-                if len(self.children[node]) == 1 and not self.cost[node] and not self.tie[node]:
-                    free.append((here, next(iter(self.children[node])), node))
+        free = [
+            (here, next(iter(self.children[node])), node)
+            for here, options in enumerate(self.options)
+            for node in options
+            if len(self.children[node]) == 1 and not self.cost[node] and not self.tie[node]
+        ]
         owner = np.array([here for here, _, _ in free], np.int32)
         target = np.array([child for _, child, _ in free], np.int32)
         component = strong_components(pointers(owner, len(self.options)), target).tolist()
@@ -190,13 +198,15 @@ class _Contraction:
         """Drop the nodes and the uses that no solution needs, by what is needed anyway."""
         if len(self.options) > WIDEST:
             return
-        sets = landmarks(self.options, self.children, self.owner)
+        sets = landmarks(self.options, self.children)
         forced = members(needs_of(sets, self.roots))
         new = [here for here in forced if here not in self.roots]
         self.roots.update(new)
         for here in new:
             self._again(here)
         component = self._components()
+        self.masks = [bits_of(below) for below in self.children]
+        self.least = [min((self.cost[k] for k in nodes), default=0.0) for nodes in self.options]
         for here, options in enumerate(self.options):
             bit = 1 << here
             for node in list(options):
@@ -211,6 +221,7 @@ class _Contraction:
                         self._again(child)
                         self._again(here)
             self._drop_dominated(here, sets)
+        self.masks = []
 
     def _components(self) -> Ints:
         below = [
@@ -242,30 +253,47 @@ class _Contraction:
         return len(options) == 1 and not self.children[options[0]]
 
     def _dominates(self, strong: int, weak: int, needed: int) -> bool:
-        """Whether ``strong`` with the leaves that it adds is no dearer than ``weak``, which needs ``needed``."""
+        """Whether ``strong``, with what it adds to the classes ``needed`` by ``weak``, is no dearer.
+
+        A class that it adds is taken from those needed by one node, unless the solution has it below already;
+        either way no cycle arises, as what ``weak`` needs does not use the class of both.
+        """
         if self.cost[strong] > self.cost[weak] * (1 + 1e-12):
             return False
+        extra = self._beyond(strong, weak, needed)
+        if len(extra) > ADDED:
+            return False
         cost, tie = self.cost[strong], self.tie[strong]
-        for child in self.children[strong]:
-            if not needed >> child & 1:
-                added = self._provider(child, weak, needed)
-                if added < 0:
-                    return False
-                cost, tie = cost + self.cost[added], tie + self.tie[added]
+        room = self.cost[weak] * (1 + 1e-12) - cost
+        if self.masks and any(self.least[child] > room for child in extra):
+            return False
+        for child in extra:
+            added = self._provider(child, weak, needed)
+            if added < 0:
+                return False
+            cost, tie = cost + self.cost[added], tie + self.tie[added]
         limit = self.cost[weak]
         if cost < limit * (1 - 1e-9):
             return True
         return cost <= limit * (1 + 1e-12) and tie <= self.tie[weak]
 
+    def _beyond(self, strong: int, weak: int, needed: int) -> Collection[int]:
+        """What ``strong`` uses that ``weak`` does not need."""
+        if not self.masks:
+            return self.children[strong] - self.children[weak]
+        bits = self.masks[strong] & ~needed
+        return range(ADDED + 1) if bits.bit_count() > ADDED else members(bits)
+
     def _provider(self, here: int, weak: int, needed: int) -> int:
         """The cheapest node of a class that uses nothing but ``needed``, no dearer than ``weak``; or -1."""
-        best = -1
+        best, limit = -1, self.cost[weak] * (1 + 1e-12)
+        if not self.masks and not self._is_leaf(here):
+            return -1
         for node in self.options[here]:
-            if self.cost[node] <= self.cost[weak] * (1 + 1e-12) and (
-                best < 0 or (self.cost[node], self.tie[node]) < (self.cost[best], self.tie[best])
-            ):
-                if all(needed >> child & 1 for child in self.children[node]):
-                    best = node
+            if self.cost[node] > limit or (self.masks and self.masks[node] & ~needed):
+                continue
+            if best < 0 or (self.cost[node], self.tie[node]) < (self.cost[best], self.tie[best]):
+                best = node
         return best
 
     def _drop_dominated(self, here: int, sets: Sets | None = None) -> None:
@@ -278,17 +306,16 @@ class _Contraction:
         left: list[int] = []
         for node in ranked:
             below = self.children[node]
-            needed = sum(1 << child for child in below) if sets is None else needs_of(sets, below)
+            needed = 0 if sets is None else needs_of(sets, below)
             by = next((other for other in left[:64] if self._dominates(other, node, needed)), -1)
             if by < 0:
                 left.append(node)
                 continue
             if node in self.chosen:
                 self.chosen.add(by)
-                for child in self.children[by]:
-                    added = -1 if needed >> child & 1 else self._provider(child, node, needed)
-                    if added >= 0:
-                        self.chosen.add(added)
+                self.chosen.update(
+                    self._provider(child, node, needed) for child in self._beyond(by, node, needed)
+                )
             self._drop_node(node)
 
     def _pass_over(self, here: int) -> None:

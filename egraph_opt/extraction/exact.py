@@ -18,7 +18,6 @@ from egraph_opt.extraction.program import Effort, Loop, loop_rows, solve_with_ti
 from egraph_opt.extraction.separation import separate
 from egraph_opt.extraction.structure import pointers, strong_components
 
-
 SEPARATIONS = 60
 """The most relaxations that are solved to find rows."""
 

@@ -16,8 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-import numpy as np
-
 from egraph_opt.extraction.piece import Choice, Piece
 
 COMPARED = 24

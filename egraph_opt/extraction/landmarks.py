@@ -12,20 +12,19 @@ own class as a landmark is in no solution.  Sets are bits of integers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from collections import deque
+from collections.abc import Collection, Iterable, Sequence
 
 Sets = list[int]
 """Per class a set of classes as bits; -1, all bits, where the class cannot be built."""
 
 
-def landmarks(options: Sequence[Sequence[int]], children: Sequence[Sequence[int]], owner: Sequence[int]) -> Sets:
+def landmarks(options: Sequence[Sequence[int]], children: Sequence[Collection[int]]) -> Sets:
     """The landmarks of each class.
 
     Args:
         options: the nodes of each class.
         children: the child classes of each node.
-        owner: the class of each node.
     """
     found = [-1] * len(options)
     users: list[list[int]] = [[] for _ in options]
@@ -60,12 +59,20 @@ def landmarks(options: Sequence[Sequence[int]], children: Sequence[Sequence[int]
     return found
 
 
-def needs_of(sets: Sets, children: Sequence[int]) -> int:
+def needs_of(sets: Sets, children: Iterable[int]) -> int:
     """The landmarks of a node: those of its children together."""
     needs = 0
     for child in children:
         needs |= sets[child]
     return needs
+
+
+def bits_of(classes: Iterable[int]) -> int:
+    """A set of classes as bits."""
+    bits = 0
+    for here in classes:
+        bits |= 1 << here
+    return bits
 
 
 def members(bits: int) -> list[int]:

@@ -14,12 +14,13 @@ from egraph_opt.extraction.gym import load_json
 from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.extraction.registry import EXTRACTORS, Extractor, extract
 from egraph_opt.extraction.selection import selection
-from egraph_opt.extraction.solution import Solution
+from egraph_opt.extraction.solution import PieceReport, Solution
 
 __all__ = [
     "EXTRACTORS",
     "ExtractionProblem",
     "Extractor",
+    "PieceReport",
     "Solution",
     "check",
     "extract",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +13,10 @@ from egraph_opt.extraction.contract import Contracted, contract
 from egraph_opt.extraction.exact import Found
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.simplify import Simplified, simplify, whole_choice
+
+
+MOST = 0.7
+"""The share of the time that a piece may take though others follow: most take far less than they may."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +53,18 @@ def reduce(piece: Piece, start: Choice) -> Reduced:
 
 
 def by_parts(
-    piece: Piece, start: Choice, solve: Callable[[Piece], Found], refine: Callable[[Piece], Choice]
+    piece: Piece, start: Choice, solve: Callable[[Piece, float], Found], refine: Callable[[Piece], Choice]
 ) -> Found:
     """Solve what contraction leaves of a piece; never worse than ``start``.
 
-    Without ties far more can be contracted, so the cost comes first; then, where there are ties, ``refine``
+    ``solve`` is told which share of the time that is left a part may take.  Without ties far more can be
+    contracted, so the cost comes first; then, where there are ties, ``refine``
     looks for smaller ones.
     """
     costs_only = replace(piece, tie=[0.0] * len(piece.nodes))
     reduced = reduce(costs_only, start)
-    found = [solve(part) for part in reduced.parts]
+    shares = shares_of(reduced.parts)
+    found = [solve(part, share) for part, share in zip(reduced.parts, shares, strict=True)]
     best = _better_of(piece, start, reduced.expand([part.choice for part in found]))
     # The cost of a contracted node is the sum of several, rounded once more than that of the piece.
     bound = math.fsum([reduced.settled, *(part.bound for part in found)]) * (1 - 1e-12)
@@ -70,3 +76,11 @@ def by_parts(
 
 def _better_of(piece: Piece, old: Choice, new: Choice) -> Choice:
     return new if better(piece.value(new), piece.value(old)) else old
+
+
+def shares_of(pieces: Sequence[Piece]) -> list[float]:
+    """How much of the time that is left each piece may take: what it is of the later ones, or `MOST`."""
+    sizes = np.array([len(piece.nodes) for piece in pieces], np.float64)
+    part = sizes / np.maximum(np.cumsum(sizes[::-1])[::-1], 1.0)
+    shares: list[float] = np.maximum(part, MOST).tolist()
+    return shares

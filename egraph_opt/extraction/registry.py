@@ -16,13 +16,18 @@ from egraph_opt.extraction.checking import better, check, measure, used_part
 from egraph_opt.extraction.exact import Found
 from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.problem import ExtractionProblem
+from egraph_opt.extraction.reduced import shares_of
 from egraph_opt.extraction.search import Search, exact_piece, greedy_piece, ilp_piece, quick_piece
 from egraph_opt.extraction.simplify import simplify, whole_choice
-from egraph_opt.extraction.solution import Solution
+from egraph_opt.extraction.solution import PieceReport, Solution
 from egraph_opt.extraction.structure import Ints
 from egraph_opt.extraction.tree import tree
 
-Run = Callable[[ExtractionProblem, "Ints | None", Search], tuple[Ints, float]]
+ITERATIONS = 200
+"""Programs for any one piece where the caller does not say."""
+
+Pieces = tuple[PieceReport, ...]
+Run = Callable[[ExtractionProblem, "Ints | None", Search], tuple[Ints, float, Pieces]]
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class Extractor:
         name: what `extract` is asked for.
         exact_for: what its result is optimal for when it is given the time.
         anytime: whether it can be stopped early with the best so far.
-        run: (problem, incumbent or None, search limits) -> (choice, lower bound).
+        run: (problem, incumbent or None, search limits) -> (choice, lower bound, pieces).
     """
 
     name: str
@@ -43,21 +48,32 @@ class Extractor:
 
 
 def _by_pieces(solve_piece: Callable[[Piece, Search], Found]) -> Run:
-    def run(problem: ExtractionProblem, incumbent: Ints | None, search: Search) -> tuple[Ints, float]:
+    def run(problem: ExtractionProblem, incumbent: Ints | None, search: Search) -> tuple[Ints, float, Pieces]:
         simplified = simplify(problem, incumbent)
         search = search.for_size(sum(len(piece.nodes) for piece in simplified.pieces))
-        found = [solve_piece(piece, search) for piece in simplified.pieces]
+        shares = shares_of(simplified.pieces)
+        found = [
+            solve_piece(piece, search.slice(share))
+            for piece, share in zip(simplified.pieces, shares, strict=True)
+        ]
         choice = whole_choice(problem, simplified, [piece.choice for piece in found])
         settled = simplified.fixed[simplified.fixed >= 0]
         bound = math.fsum([*problem.cost[settled].tolist(), *(piece.bound for piece in found)])
-        return choice, max(bound, simplified.floor)
+        reports = tuple(_report(piece, part) for piece, part in zip(simplified.pieces, found, strict=True))
+        return choice, max(bound, simplified.floor), reports
 
     return run
 
 
-def _tree(problem: ExtractionProblem, incumbent: Ints | None, search: Search) -> tuple[Ints, float]:
+def _report(piece: Piece, found: Found) -> PieceReport:
+    cost = piece.value(found.choice)[0]
+    proved = found.bound >= cost * (1 - 1e-9)
+    return PieceReport(len(piece.nodes), cost, cost if proved else found.bound, proved)
+
+
+def _tree(problem: ExtractionProblem, incumbent: Ints | None, search: Search) -> tuple[Ints, float, Pieces]:
     floor = simplify(problem, None).floor
-    return used_part(problem, tree(problem)), floor
+    return used_part(problem, tree(problem)), floor, ()
 
 
 EXTRACTORS: dict[str, Extractor] = {
@@ -78,7 +94,7 @@ def extract(
     extractor: str = "auto",
     *,
     incumbent: Ints | None = None,
-    iterations: int = 200,
+    iterations: int | None = None,
     seconds: float | None = None,
     seed: int = 0,
 ) -> Solution:
@@ -92,8 +108,10 @@ def extract(
         incumbent: a known solution (per class a node or -1), such as the original graph.  The result is never
             worse, and where nothing is better it is the incumbent itself.  It may cost infinity, or hold
             classes that no root needs, but must be complete and acyclic; `selection` makes one from nodes.
-        iterations: the most programs that are solved for any one piece.
-        seconds: an emergency stop for the search.
+        iterations: the most programs that are solved for any one piece; by default 200, or what the seconds
+            allow where those are given.
+        seconds: a budget that the search uses until the optimum is proved; beside ``iterations`` only an
+            emergency stop.
         seed: of the random orders.
 
     Raises:
@@ -105,7 +123,9 @@ def extract(
         raise ExtractionError(f"no extractor {extractor!r} (there are {', '.join(EXTRACTORS)}){hint}")
     deadline = None if seconds is None else time.monotonic() + seconds
     known = None if incumbent is None else _usable_incumbent(problem, incumbent)
-    choice, bound = EXTRACTORS[extractor].run(problem, known, Search(iterations, deadline, seed))
+    persistent = iterations is None and seconds is not None
+    limits = Search(ITERATIONS if iterations is None else iterations, deadline, seed, persistent=persistent)
+    choice, bound, pieces = EXTRACTORS[extractor].run(problem, known, limits)
     if known is not None and not better(measure(problem, choice), measure(problem, known)):
         choice = known
     check(problem, choice)
@@ -113,7 +133,7 @@ def extract(
     proved = bound >= cost * (1 - 1e-9)
     lower = cost if proved else bound
     gap = (cost - lower) / cost if cost > 0 else 0.0
-    return Solution(choice, cost, lower, gap, proved, extractor)
+    return Solution(choice, cost, lower, gap, proved, extractor, pieces)
 
 
 def _usable_incumbent(problem: ExtractionProblem, incumbent: Ints) -> Ints | None:

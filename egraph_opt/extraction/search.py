@@ -43,6 +43,15 @@ QUICK_ROUNDS = 16
 ROUND_WORK = 18_000
 """Nodes that the rounds of a larger piece may hold in all: long cycles show up by the hundred there."""
 
+SMALL, SMALL_CHECKS = 500, 300
+"""Nodes of a piece that `auto` gives so many checks, a second or two, where it is not tangled."""
+
+TANGLED = 20
+"""Classes of a component above which that is not enough."""
+
+SEARCHED = 0.6
+"""The share of the time for acyclic orders where there is a budget of seconds; the rest goes to the proof."""
+
 PROVABLE = 6_000
 """Nodes of a piece up to which `auto` asks for a lower bound."""
 
@@ -56,16 +65,25 @@ class Search:
         deadline: of `time.monotonic`, an emergency stop; None for none.
         seed: of the random orders and the solver.
         size: how many undecided nodes the problem has.
+        persistent: whether to go on until the deadline or the proof.
     """
 
     iterations: int
     deadline: float | None
     seed: int
     size: int = 0
+    persistent: bool = False
 
     def for_size(self, size: int) -> Search:
         """The same limits for a problem of so many undecided nodes."""
         return replace(self, size=size)
+
+    def slice(self, share: float) -> Search:
+        """The same limits with a share of the time that is left."""
+        if self.deadline is None or not self.persistent:
+            return self
+        now = time.monotonic()
+        return replace(self, deadline=now + (self.deadline - now) * share)
 
     def effort(self, effort: Effort) -> Effort | None:
         """``effort`` with the seconds that are left, None if there are none."""
@@ -97,7 +115,7 @@ def ilp_piece(piece: Piece, search: Search) -> Found:
     """Acyclic-order search, and a lower bound from one program with loop rows."""
     effort = Effort(mip_nodes=50, checks=100)
 
-    def solve(part: Piece) -> Found:
+    def solve(part: Piece, share: float) -> Found:
         best = improve(
             part,
             start_of(part),
@@ -117,7 +135,7 @@ def exact_piece(piece: Piece, search: Search) -> Found:
         return _optimal(piece, thin)
     effort = Effort(mip_nodes=200_000)
 
-    def solve(part: Piece) -> Found:
+    def solve(part: Piece, share: float) -> Found:
         thin = frontier(part, EXACT_STEPS, WIDE)
         if thin is not None:
             return _optimal(part, thin)
@@ -143,7 +161,7 @@ def quick_piece(piece: Piece, search: Search) -> Found:
     return by_parts(
         piece,
         start_of(piece),
-        lambda part: _quick_part(part, search),
+        lambda part, share: _quick_part(part, search.slice(share)),
         lambda part: _refine(part, search),
     )
 
@@ -169,6 +187,24 @@ def _refine(piece: Piece, search: Search) -> Choice:
     )
 
 
+def _persist(piece: Piece, search: Search) -> Found:
+    """Search and proof by turns until the time is up; a small piece is proved at once."""
+    best, bound = start_of(piece), floor_of(piece)
+    programs = Effort(mip_nodes=50, checks=100)
+    proofs = Effort(mip_nodes=200_000)
+    if len(piece.nodes) > SMALL:
+        trial = search.slice(SEARCHED)
+        best = improve(
+            piece, best, iterations=1_000_000, effort=lambda: trial.effort(programs), seed=search.seed
+        )
+    found = prove(piece, best, rounds=1_000, effort=lambda: search.effort(proofs), seed=search.seed)
+    if piece.value(found.choice)[0] > found.bound * (1 + 1e-9):
+        thin = frontier(piece, EXACT_STEPS, WIDE)
+        if thin is not None:
+            return _optimal(piece, thin)
+    return Found(found.choice, max(bound, found.bound))
+
+
 def _share(work: int, piece: Piece, search: Search) -> int:
     """A piece's part of work that is done in full for problems of up to `QUICK_SIZE` nodes."""
     return work * len(piece.nodes) // min(max(search.size, 1), QUICK_SIZE)
@@ -179,10 +215,14 @@ def _quick_part(piece: Piece, search: Search) -> Found:
     thin = frontier(piece, _quick_steps(piece))
     if thin is not None:
         return _optimal(piece, thin)
+    if search.persistent:
+        return _persist(piece, search)
     found = Found(start_of(piece), floor_of(piece))
     if size <= PROVABLE:
         rounds = max(1, min(QUICK_ROUNDS, ROUND_WORK // size))
-        effort = Effort(mip_nodes=20, checks=QUICK_CHECKS)
+        cyclic = int(np.bincount(piece.component).max()) > TANGLED
+        checks = QUICK_CHECKS if cyclic or size > SMALL else SMALL_CHECKS
+        effort = Effort(mip_nodes=checks, checks=checks)
         found = prove(
             piece, found.choice, rounds=rounds, effort=lambda: search.effort(effort), seed=search.seed
         )

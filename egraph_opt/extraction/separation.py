@@ -34,7 +34,7 @@ def separate(piece: Piece, structure: Rows, loops: dict[Loop, None], effort: Eff
         values, objective = relax(piece, [structure, loop_rows(piece, loops)], effort)
         if values is None:
             break
-        bound = max(bound, objective)
+        bound = max(bound, objective * (1 - 1e-7))  # the solver's tolerance
         new = violated(piece, values[: len(piece.nodes)], values[len(piece.nodes) :])
         new = [loop for loop in new if loop not in loops]
         if not new:

@@ -1,76 +1,146 @@
-"""Compare the extractors on e-graphs in extraction-gym's JSON form (plain or .gz).
+"""What extraction reaches: costs, lower bounds, gaps and seconds, in one table for each kind of e-graph.
 
-    python benchmarks/extraction.py bert.json.gz vgg.json.gz --extractor auto --extractor ilp --iterations 50
-    python benchmarks/extraction.py --residual 3000
+    python benchmarks/extraction.py bert.json.gz vgg.json.gz --seconds 60
+    python benchmarks/extraction.py --random 2000
+    python benchmarks/extraction.py --models FOLDER --cost nodes --cost ascend
+    python benchmarks/extraction.py --residual 1000 --residual 10000 --residual 50000
 
-Prints one line per e-graph and extractor: cost, lower bound, gap, and the seconds that it took.
+E-graphs in files are in extraction-gym's JSON form, plain or .gz.  Random ones are compared with brute force.
+Seeds are fixed; without --seconds the work is too.
 """
 
 from __future__ import annotations
 
+import resource
+import sys
 import time
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
+from extraction_cases import brute_force, of_model, random_graph, residual, uneven
 from rich.console import Console
 from rich.table import Table
 
 from egraph_opt.extraction import EXTRACTORS, ExtractionProblem, check, extract, load_json
+from egraph_opt.extraction.structure import Ints
+
+CONSOLE = Console(width=120)
 
 
-def residual(layers: int) -> ExtractionProblem:
-    """A residual network of so many layers with every tensor in two layouts.
+def _table(title: str) -> Table:
+    columns = ("e-graph", "e-nodes", "e-classes", "extractor", "cost", "lower bound", "gap", "seconds")
+    return Table(*columns, title=title)
 
-    An operator costs 1, each third one 10 in the first layout; a conversion costs 0.5; every second layer
-    adds the tensor two layers before.
-    """
-    owner, children, cost = [0, 1, 0], [[], [0], [1]], [0.0, 0.5, 0.5]
-    for layer in range(1, layers + 1):
-        for layout in (0, 1):
-            here = 2 * layer + layout
-            skip = [here - 4] if layer % 2 == 0 else []
-            owner += [here, here]
-            children += [[here - 2, *skip], [here + 1 - 2 * layout]]
-            cost += [10.0 if layer % 3 == 0 and layout == 0 else 1.0, 0.5]
-    return ExtractionProblem(
-        node_class=np.array(owner, np.int32),
-        child_ptr=np.cumsum([0, *map(len, children)]).astype(np.int32),
-        child=np.array([child for below in children for child in below], np.int32),
-        cost=np.array(cost),
-        roots=np.array([2 * layers], np.int32),
-    )
+
+def _run(
+    table: Table,
+    name: str,
+    problem: ExtractionProblem,
+    how: str,
+    seconds: float | None,
+    known: Ints | None = None,
+) -> tuple[float, float]:
+    """Extract, check and write a row; the gap and the seconds it took."""
+    start = time.perf_counter()
+    found = extract(problem, how, incumbent=known, seconds=seconds)
+    took = time.perf_counter() - start
+    check(problem, found)
+    sizes = f"{problem.n_nodes}", f"{problem.n_classes}"
+    costs = f"{found.cost:.6g}", f"{found.lower_bound:.6g}", f"{100 * found.gap:.2f} %"
+    table.add_row(name, *sizes, how, *costs, f"{took:.2f}")
+    return found.gap, took
+
+
+def _files(files: list[Path], extractors: list[str], seconds: float | None) -> None:
+    table = _table("E-graphs in files")
+    for file in files:
+        for how in extractors:
+            _run(table, file.name, load_json(file), how, seconds)
+    CONSOLE.print(table)
+
+
+def _random(count: int) -> None:
+    """Each of so many e-graphs, half of them cyclic, by all extractors against brute force."""
+    table = Table("extractor", "e-graphs", "optimal", "proved", "below the optimum", "bound above it")
+    problems = [random_graph(seed, cyclic=seed % 2 == 1) for seed in range(count)]
+    best = [brute_force(problem) for problem in problems]
+    for how in EXTRACTORS:
+        figures = np.zeros(4, np.int64)
+        for problem, optimum in zip(problems, best, strict=True):
+            found = extract(problem, how)
+            check(problem, found)
+            slack = 1e-9 * max(1.0, optimum)
+            optimal, wrong = abs(found.cost - optimum) <= slack, found.cost < optimum - slack
+            figures += (optimal, found.proved, wrong, found.lower_bound > optimum + slack)
+        table.add_row(how, str(count), *map(str, figures))
+    CONSOLE.print(table)
+
+
+def _models(folders: list[Path], costs: list[str], seconds: float | None) -> None:
+    files = [
+        f for folder in folders for f in (sorted(folder.glob("*.onnx")) if folder.is_dir() else [folder])
+    ]
+    for cost in costs:
+        table, gaps, slowest = _table(f"Models under {cost}"), [], 0.0
+        for file in files:
+            worst = 0.0
+            for problem, known in of_model(file, cost):
+                gap, took = _run(table, file.stem, problem, "auto", seconds, known)
+                worst, slowest = max(worst, gap), max(slowest, took)
+            gaps.append(worst)
+        CONSOLE.print(table)
+        CONSOLE.print(
+            f"{cost}: {len(gaps)} models, {sum(gap == 0 for gap in gaps)} without a gap, "
+            f"largest gap {100 * max(gaps, default=0.0):.2f} %, slowest {slowest:.2f} s"
+        )
+
+
+def _residual(layers: list[int], extractors: list[str], seconds: float | None) -> None:
+    """Residual networks, with the exponent of the time's growth (a fit to all sizes) and the peak memory."""
+    for name, build in (("even", residual), ("uneven", uneven)):
+        for how in extractors:
+            table = _table(f"Residual networks, {name}")
+            times = [_run(table, f"{count} nodes", build(count), how, seconds)[1] for count in layers]
+            CONSOLE.print(table)
+            if len(set(layers)) > 1:
+                CONSOLE.print(
+                    f"time grows with n to the {np.polyfit(np.log(layers), np.log(times), 1)[0]:.2f}"
+                )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 if sys.platform == "darwin" else 1 / 1024)
+    CONSOLE.print(f"peak memory {peak / 2**20:.0f} MiB")
 
 
 def main(
     files: Annotated[
         list[Path] | None, typer.Argument(help="E-graphs in extraction-gym's JSON form.")
     ] = None,
-    extractor: Annotated[list[str] | None, typer.Option(help="Extractors to run; default: all.")] = None,
+    extractor: Annotated[list[str] | None, typer.Option(help="Extractors to run; default: auto.")] = None,
     layers: Annotated[
-        list[int] | None, typer.Option("--residual", help="Layers of a residual network.")
+        list[int] | None, typer.Option("--residual", help="Nodes of a residual network.")
     ] = None,
-    iterations: Annotated[int, typer.Option(help="Programs per piece, at most.")] = 200,
-    seconds: Annotated[float | None, typer.Option(help="Emergency stop of each extraction.")] = None,
-    seed: int = 0,
+    count: Annotated[int, typer.Option("--random", help="Random e-graphs to compare with brute force.")] = 0,
+    models: Annotated[
+        list[Path] | None, typer.Option(help="A model, or a folder of models, to saturate.")
+    ] = None,
+    cost: Annotated[
+        list[str] | None, typer.Option(help="Cost models; default: nodes, flops, ascend.")
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="Budget of each extraction.")] = None,
 ) -> None:
-    """Run the extractors and print a table."""
-    problems = [(file.name, load_json(file)) for file in files or []]
-    problems += [(f"residual {count}", residual(count)) for count in layers or []]
-    if not problems:
-        raise typer.BadParameter("give files, or --residual with a number of layers")
-    table = Table("e-graph", "e-nodes", "e-classes", "extractor", "cost", "lower bound", "gap", "seconds")
-    for name, problem in problems:
-        for how in extractor or list(EXTRACTORS):
-            start = time.perf_counter()
-            found = extract(problem, how, iterations=iterations, seconds=seconds, seed=seed)
-            took = time.perf_counter() - start
-            check(problem, found)
-            sizes = f"{problem.n_nodes}", f"{problem.n_classes}"
-            costs = f"{found.cost:.6g}", f"{found.lower_bound:.6g}", f"{100 * found.gap:.2f} %"
-            table.add_row(name, *sizes, how, *costs, f"{took:.2f}")
-    Console(width=110).print(table)
+    """Run the extractors and print tables."""
+    if not (files or layers or count or models):
+        raise typer.BadParameter("give files, --random, --models or --residual")
+    extractors = extractor or ["auto"]
+    if files:
+        _files(files, extractors, seconds)
+    if count:
+        _random(count)
+    if models:
+        _models(models, cost or ["nodes", "flops", "ascend"], seconds)
+    if layers:
+        _residual(layers, extractors, seconds)
 
 
 if __name__ == "__main__":

@@ -16,13 +16,14 @@ from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.extraction.ranking import k_best
 from egraph_opt.extraction.registry import EXTRACTORS, Extractor, extract
 from egraph_opt.extraction.selection import selection
-from egraph_opt.extraction.solution import Solution
+from egraph_opt.extraction.solution import PieceReport, Solution
 
 __all__ = [
     "EXTRACTORS",
     "Alternative",
     "ExtractionProblem",
     "Extractor",
+    "PieceReport",
     "Solution",
     "alternatives",
     "check",

@@ -15,9 +15,11 @@ import numpy as np
 
 from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.frontier import frontier
+from egraph_opt.extraction.highs import Effort
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.problem import ExtractionProblem
-from egraph_opt.extraction.program import Effort, solve_with_ties, structural_rows
+from egraph_opt.extraction.program import solve_with_ties
+from egraph_opt.extraction.rows import structural_rows
 from egraph_opt.extraction.simplify import simplify, whole_choice
 from egraph_opt.extraction.structure import Floats, Mask, pointers
 

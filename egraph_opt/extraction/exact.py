@@ -7,15 +7,29 @@ a round whose optimum is acyclic ends the search.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from egraph_opt.extraction.checking import better
+from egraph_opt.extraction.highs import Effort
 from egraph_opt.extraction.piece import Choice, Piece
-from egraph_opt.extraction.program import Effort, Loop, loop_rows, solve_with_ties, structural_rows
+from egraph_opt.extraction.precedence import Precedence, precedence
+from egraph_opt.extraction.program import solve_with_ties
+from egraph_opt.extraction.rows import Loop, LoopRow, loop_rows, rows_of, structural_rows
+from egraph_opt.extraction.separation import separate
 from egraph_opt.extraction.structure import pointers, strong_components
+
+SEPARATIONS = 60
+"""The most relaxations that are solved to find rows."""
+
+LOOPS_FIRST = 4
+"""Programs with loop rows alone before those of precedence are added."""
+
+TRIPLES = 20
+"""Rows of precedence for each node, at most."""
 
 
 @dataclass(frozen=True)
@@ -85,27 +99,45 @@ def prove(
     rounds: int,
     effort: Callable[[], Effort | None],
     seed: int,
+    work: float = math.inf,
 ) -> Found:
-    """Raise the lower bound, and take what the rounds find; ``start`` is the solution so far."""
+    """Raise the lower bound, and take what the rounds find; ``start`` is the solution so far.
+
+    Args:
+        rounds: the most programs that are solved.
+        work: no further one is begun once they took so much (see `Answer.work`).
+    """
     best, value, bound = start, piece.value(start), 0.0
     usable = np.ones(len(piece.nodes), np.bool_)
     structure = structural_rows(piece, usable)
-    loops = dict.fromkeys(mutual_pairs(piece))
-    for _ in range(rounds):
+    known: dict[LoopRow, None] = dict.fromkeys(rows_of(mutual_pairs(piece)))
+    spend = effort()
+    if spend is not None and len(piece.cyclic_pairs[0]):
+        separated = separate(piece, structure, known, spend, SEPARATIONS, work / 2)
+        bound, work = min(separated.bound, value[0]), work - separated.work
+    orders: Precedence | None = None
+    for number in range(rounds):
         spend = effort()
-        if spend is None:
+        if spend is None or work <= 0 or bound >= value[0] * (1 - 1e-9):
             break
-        answer = solve_with_ties(
-            piece, [structure, loop_rows(piece, loops)], usable, spend, start=best, seed=seed
-        )
+        if number == LOOPS_FIRST:
+            orders = precedence(piece, TRIPLES * len(piece.nodes))
+        rows = [structure, loop_rows(piece, known)]
+        if orders is not None:
+            rows.append(orders.rows)
+            spend = replace(spend, heuristics=0.0)
+        columns = 0 if orders is None else orders.columns
+        answer = solve_with_ties(piece, rows, usable, spend, start=best, seed=seed, columns=columns)
+        work -= answer.work
         bound = max(bound, min(answer.bound, value[0]))
-        new = [] if answer.choice is None else [x for x in loops_in(piece, answer.choice) if x not in loops]
+        shown = [] if answer.choice is None else rows_of(loops_in(piece, answer.choice))
+        new = [row for row in shown if row not in known]
         if answer.choice is not None and piece.order(answer.choice) is not None:
             if better(piece.value(answer.choice), value):
                 best, value = answer.choice, piece.value(answer.choice)
             if answer.optimal:
                 bound = value[0]
-        if not new or bound >= value[0] * (1 - 1e-9):
+        if not new:
             break
-        loops.update(dict.fromkeys(new))
+        known.update(dict.fromkeys(new))
     return Found(best, bound)

@@ -13,9 +13,8 @@ then completes the other, and these nodes come last, so no cycle arises.)
 
 from __future__ import annotations
 
-import numpy as np
-
 from egraph_opt.extraction.piece import Choice, Piece
+from egraph_opt.extraction.thin_order import thin_order
 from egraph_opt.extraction.ways import Component, Option, Single, Steps, Value, Ways
 
 COMPARED = 24
@@ -31,10 +30,11 @@ State = tuple[int, float, int, Chain]
 """A value and the nodes."""
 
 
-def frontier(piece: Piece, steps: int) -> Choice | None:
+def frontier(piece: Piece, steps: int, widest: int = WIDEST) -> Choice | None:
     """The optimal choice (cost, then tie, then closeness to the incumbent); None if it takes more steps."""
     budget = Steps(steps)
-    order = np.argsort(-piece.component, kind="stable").tolist()
+    groups = thin_order(piece)
+    order = [here for group in groups for here in group]
     position = [0] * len(order)
     for at, here in enumerate(order):
         position[here] = at
@@ -44,18 +44,19 @@ def frontier(piece: Piece, steps: int) -> Choice | None:
     states: dict[int, State] = {needed: (0, 0.0, 0, None)}
     single = _single_ways(piece, order, position)
     ways = Ways(piece, position, single)
-    sizes = np.bincount(piece.component)[::-1].tolist()
     start = 0
-    for size in sizes:
-        advanced = _advance(ways.component(order[start : start + size], start), states, budget)
+    for group in groups:
+        advanced = _advance(ways.component(group, start), states, budget, widest)
         if advanced is None:
             return None
-        start += size
+        start += len(group)
         states = _undominated(advanced, single, start, budget) if len(advanced) > 1 else advanced
     return _choice(piece, states[0][3])
 
 
-def _advance(component: Component, states: dict[int, State], budget: Steps) -> dict[int, State] | None:
+def _advance(
+    component: Component, states: dict[int, State], budget: Steps, widest: int
+) -> dict[int, State] | None:
     """The frontiers after a component is decided; bit 0 is the first class after it."""
     size = len(component.members)
     own = (1 << size) - 1
@@ -79,7 +80,7 @@ def _advance(component: Component, states: dict[int, State], budget: Steps) -> d
             if old is None or value < old[:3]:
                 after[key] = (*value, (nodes, chain) if nodes else chain)
     budget.left -= 2 * len(after)
-    if len(after) > WIDEST:
+    if len(after) > widest:
         return None
     return after
 

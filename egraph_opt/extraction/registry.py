@@ -16,13 +16,18 @@ from egraph_opt.extraction.checking import better, check, measure, used_part
 from egraph_opt.extraction.exact import Found
 from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.problem import ExtractionProblem
+from egraph_opt.extraction.reduced import shares_of
 from egraph_opt.extraction.search import Search, exact_piece, greedy_piece, ilp_piece, quick_piece
 from egraph_opt.extraction.simplify import simplify, whole_choice
-from egraph_opt.extraction.solution import Solution
+from egraph_opt.extraction.solution import PieceReport, Solution
 from egraph_opt.extraction.structure import Ints
 from egraph_opt.extraction.tree import tree
 
-Run = Callable[[ExtractionProblem, "Ints | None", Search], tuple[Ints, float]]
+ITERATIONS = 200
+"""Programs for any one piece where the caller does not say."""
+
+Pieces = tuple[PieceReport, ...]
+Run = Callable[[ExtractionProblem, "Ints | None", Search], tuple[Ints, float, Pieces]]
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class Extractor:
         name: what `extract` is asked for.
         exact_for: what its result is optimal for when it is given the time.
         anytime: whether it can be stopped early with the best so far.
-        run: (problem, incumbent or None, search limits) -> (choice, lower bound).
+        run: (problem, incumbent or None, search limits) -> (choice, lower bound, pieces).
     """
 
     name: str
@@ -43,24 +48,32 @@ class Extractor:
 
 
 def _by_pieces(solve_piece: Callable[[Piece, Search], Found]) -> Run:
-    def run(problem: ExtractionProblem, incumbent: Ints | None, search: Search) -> tuple[Ints, float]:
+    def run(problem: ExtractionProblem, incumbent: Ints | None, search: Search) -> tuple[Ints, float, Pieces]:
         simplified = simplify(problem, incumbent)
         search = search.for_size(sum(len(piece.nodes) for piece in simplified.pieces))
+        shares = shares_of(simplified.pieces)
         found = []
-        for piece in simplified.pieces:
+        for piece, share in zip(simplified.pieces, shares, strict=True):
             stopped = search.stop is not None and search.stop()
-            found.append((greedy_piece if stopped else solve_piece)(piece, search))
+            found.append((greedy_piece if stopped else solve_piece)(piece, search.slice(share)))
         choice = whole_choice(problem, simplified, [piece.choice for piece in found])
         settled = simplified.fixed[simplified.fixed >= 0]
         bound = math.fsum([*problem.cost[settled].tolist(), *(piece.bound for piece in found)])
-        return choice, max(bound, simplified.floor)
+        reports = tuple(_report(piece, part) for piece, part in zip(simplified.pieces, found, strict=True))
+        return choice, max(bound, simplified.floor), reports
 
     return run
 
 
-def _tree(problem: ExtractionProblem, incumbent: Ints | None, search: Search) -> tuple[Ints, float]:
+def _report(piece: Piece, found: Found) -> PieceReport:
+    cost = piece.value(found.choice)[0]
+    proved = found.bound >= cost * (1 - 1e-9)
+    return PieceReport(len(piece.nodes), cost, cost if proved else found.bound, proved)
+
+
+def _tree(problem: ExtractionProblem, incumbent: Ints | None, search: Search) -> tuple[Ints, float, Pieces]:
     floor = simplify(problem, None).floor
-    return used_part(problem, tree(problem)), floor
+    return used_part(problem, tree(problem)), floor, ()
 
 
 EXTRACTORS: dict[str, Extractor] = {
@@ -94,7 +107,7 @@ def extract(
     extractor: str = "auto",
     *,
     incumbent: Ints | None = None,
-    iterations: int = 200,
+    iterations: int | None = None,
     seconds: float | None = None,
     seed: int = 0,
     stop: Callable[[], bool] | None = None,
@@ -109,9 +122,11 @@ def extract(
         incumbent: a known solution (per class a node or -1), such as the original graph.  The result is never
             worse, and where nothing is better it is the incumbent itself.  It may cost infinity, or hold
             classes that no root needs, but must be complete and acyclic; `selection` makes one from nodes.
-        iterations: the most programs that are solved for any one piece.
-        seconds: an emergency stop for the search.  With 0 there is none: the result is the incumbent as it
-            is, or, where there is none of finite cost, the greedy choice.
+        iterations: the most programs that are solved for any one piece; by default 200, or what the seconds
+            allow where those are given.
+        seconds: a budget that the search uses until the optimum is proved; beside ``iterations`` only an
+            emergency stop.  With 0 there is no search: the result is the incumbent as it is, or, where there
+            is none of finite cost, the greedy choice.
         seed: of the random orders.
         stop: asked again and again whether to stop: the result is then the best found so far.  (See
             `egraph_opt.interrupts` for Ctrl-C.)  What it raises ends the search and is passed on.
@@ -129,11 +144,19 @@ def extract(
     if seconds == 0 and known is not None:
         return solution_of(problem, known, _floor(problem), extractor)
     run = EXTRACTORS["greedy-dag" if seconds == 0 else extractor].run
-    choice, bound = run(problem, known, Search(iterations, deadline, seed, stop=asked))
+    limits = Search(
+        ITERATIONS if iterations is None else iterations,
+        deadline,
+        seed,
+        persistent=iterations is None and seconds is not None,
+        stop=asked,
+    )
+    choice, bound, pieces = run(problem, known, limits)
     if known is not None and not better(measure(problem, choice), measure(problem, known)):
         choice = known
     check(problem, choice)
-    return solution_of(problem, choice, bound, extractor, asked is not None and asked())
+    interrupted = asked is not None and asked()
+    return solution_of(problem, choice, bound, extractor, pieces, interrupted)
 
 
 class _Remembered:
@@ -148,14 +171,19 @@ class _Remembered:
 
 
 def solution_of(
-    problem: ExtractionProblem, choice: Ints, bound: float, extractor: str, interrupted: bool = False
+    problem: ExtractionProblem,
+    choice: Ints,
+    bound: float,
+    extractor: str,
+    pieces: Pieces = (),
+    interrupted: bool = False,
 ) -> Solution:
     """A choice with its figures; ``bound`` may be above its cost by rounding."""
     cost = measure(problem, choice)[0]
     proved = bound >= cost * (1 - 1e-9)
     lower = cost if proved else bound
     gap = (cost - lower) / cost if cost > 0 else 0.0
-    return Solution(choice, cost, lower, gap, proved, extractor, interrupted)
+    return Solution(choice, cost, lower, gap, proved, extractor, pieces, interrupted)
 
 
 def _floor(problem: ExtractionProblem) -> float:

@@ -13,14 +13,18 @@ from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.exact import Found, prove
 from egraph_opt.extraction.frontier import frontier
 from egraph_opt.extraction.greedy import greedy
+from egraph_opt.extraction.highs import Effort
 from egraph_opt.extraction.piece import Choice, Piece
-from egraph_opt.extraction.program import Effort
+from egraph_opt.extraction.reduced import by_parts
 
 QUICK_STEPS = 400_000
 """Steps of dynamic programming in `auto` for one piece, a fraction of a second."""
 
 EXACT_STEPS = 5_000_000
 """The same in `exact`."""
+
+WIDE = 20_000
+"""Frontiers at one depth where dynamic programming is the last resort."""
 
 QUICK_SIZE = 10_000
 """Undecided nodes up to which `auto` spends `QUICK_WORK`; above, the work grows with the size."""
@@ -31,13 +35,22 @@ QUICK_WORK = 6_000
 QUICK_CHECKS = 20
 """Checks of each program of `auto`, which keeps its cutting rounds at the root short."""
 
+TIE_PROGRAMS = 4
+"""Programs for the ties of one part."""
+
 QUICK_ROUNDS = 16
 """Rounds of loop rows in `auto` for a small piece."""
 
-ROUND_WORK = 18_000
-"""Nodes that the rounds of a larger piece may hold in all: long cycles show up by the hundred there."""
+PROOF_WORK = 20_000
+"""Work of `auto` to prove an optimum, some seconds; shared out as `QUICK_WORK` is."""
 
-PROVABLE = 6_000
+SMALL, SMALL_CHECKS = 500, 2_000
+"""Nodes of a piece whose programs `auto` gives so many checks, some seconds."""
+
+SEARCHED = 0.6
+"""The share of the time for acyclic orders where there is a budget of seconds; the rest goes to the proof."""
+
+PROVABLE = 20_000
 """Nodes of a piece up to which `auto` asks for a lower bound."""
 
 
@@ -50,6 +63,7 @@ class Search:
         deadline: of `time.monotonic`, an emergency stop; None for none.
         seed: of the random orders and the solver.
         size: how many undecided nodes the problem has.
+        persistent: whether to go on until the deadline or the proof.
         stop: asked before and within each program whether the best so far will do; None for never.
     """
 
@@ -57,11 +71,19 @@ class Search:
     deadline: float | None
     seed: int
     size: int = 0
+    persistent: bool = False
     stop: Callable[[], bool] | None = None
 
     def for_size(self, size: int) -> Search:
         """The same limits for a problem of so many undecided nodes."""
         return replace(self, size=size)
+
+    def slice(self, share: float) -> Search:
+        """The same limits with a share of the time that is left."""
+        if self.deadline is None or not self.persistent:
+            return self
+        now = time.monotonic()
+        return replace(self, deadline=now + (self.deadline - now) * share)
 
     def effort(self, effort: Effort) -> Effort | None:
         """``effort`` with the seconds that are left, None if there are none."""
@@ -96,50 +118,126 @@ def greedy_piece(piece: Piece, search: Search) -> Found:
 def ilp_piece(piece: Piece, search: Search) -> Found:
     """Acyclic-order search, and a lower bound from one program with loop rows."""
     effort = Effort(mip_nodes=50, checks=100)
-    best = improve(
-        piece,
-        start_of(piece),
-        iterations=1 if _acyclic(piece) else search.iterations,
-        effort=lambda: search.effort(effort),
-        seed=search.seed,
-    )
-    return prove(piece, best, rounds=3, effort=lambda: search.effort(effort), seed=search.seed)
+
+    def solve(part: Piece, share: float, left: float) -> Found:
+        best = improve(
+            part,
+            start_of(part),
+            iterations=1 if _acyclic(part) else search.iterations,
+            effort=lambda: search.effort(effort),
+            seed=search.seed,
+        )
+        return prove(part, best, rounds=3, effort=lambda: search.effort(effort), seed=search.seed)
+
+    return by_parts(piece, start_of(piece), solve, lambda part: _refine(part, search))
 
 
 def exact_piece(piece: Piece, search: Search) -> Found:
     """Dynamic programming where it fits, else rounds of loop rows until the optimum is proved."""
-    thin = frontier(piece, EXACT_STEPS)
+    thin = frontier(piece, EXACT_STEPS, WIDE)
     if thin is not None:
         return _optimal(piece, thin)
     effort = Effort(mip_nodes=200_000)
-    best = improve(
-        piece,
-        start_of(piece),
-        iterations=min(10, search.iterations),
-        effort=lambda: search.effort(Effort(mip_nodes=50, checks=100)),
-        seed=search.seed,
-    )
-    return prove(
-        piece, best, rounds=search.iterations, effort=lambda: search.effort(effort), seed=search.seed
-    )
+
+    def solve(part: Piece, share: float, left: float) -> Found:
+        thin = frontier(part, EXACT_STEPS, WIDE)
+        if thin is not None:
+            return _optimal(part, thin)
+        best = improve(
+            part,
+            start_of(part),
+            iterations=min(10, search.iterations),
+            effort=lambda: search.effort(Effort(mip_nodes=50, checks=100)),
+            seed=search.seed,
+        )
+        return prove(
+            part, best, rounds=search.iterations, effort=lambda: search.effort(effort), seed=search.seed
+        )
+
+    return by_parts(piece, start_of(piece), solve, lambda part: _refine(part, search))
 
 
 def quick_piece(piece: Piece, search: Search) -> Found:
     """Dynamic programming where it fits, else a proof where the size allows one, else search."""
-    size = len(piece.nodes)
-    thin = frontier(piece, max(20 * size, min(QUICK_STEPS, 1000 * size)))
+    thin = frontier(piece, _quick_steps(piece))
     if thin is not None:
         return _optimal(piece, thin)
+    return by_parts(
+        piece,
+        start_of(piece),
+        lambda part, share, left: _quick_part(part, search.slice(share).for_size(int(search.size * left))),
+        lambda part: _refine(part, search),
+    )
+
+
+def _quick_steps(piece: Piece) -> int:
+    size = len(piece.nodes)
+    return max(20 * size, min(QUICK_STEPS, 1000 * size))
+
+
+def _refine(piece: Piece, search: Search) -> Choice:
+    """A smaller tie at no higher cost, by little work: the cost has been searched for already."""
+    thin = frontier(piece, _quick_steps(piece))
+    if thin is not None:
+        return _optimal(piece, thin).choice
+    effort = Effort(mip_nodes=5, checks=QUICK_CHECKS, gap=1e-4)
+    return improve(
+        piece,
+        start_of(piece),
+        iterations=min(TIE_PROGRAMS, search.iterations),
+        effort=lambda: search.effort(effort),
+        seed=search.seed,
+        work=_share(QUICK_WORK, piece, search) // 2,
+    )
+
+
+def _persist(piece: Piece, search: Search) -> Found:
+    """Search and proof by turns until the time is up; a small piece is proved at once."""
+    best, bound = start_of(piece), floor_of(piece)
+    programs = Effort(mip_nodes=50, checks=100)
+    proofs = Effort(mip_nodes=200_000)
+    if len(piece.nodes) > SMALL:
+        trial = search.slice(SEARCHED)
+        best = improve(
+            piece, best, iterations=1_000_000, effort=lambda: trial.effort(programs), seed=search.seed
+        )
+    found = prove(piece, best, rounds=1_000, effort=lambda: search.effort(proofs), seed=search.seed)
+    if piece.value(found.choice)[0] > found.bound * (1 + 1e-9):
+        thin = frontier(piece, EXACT_STEPS, WIDE)
+        if thin is not None:
+            return _optimal(piece, thin)
+    return Found(found.choice, max(bound, found.bound))
+
+
+def _share(work: int, piece: Piece, search: Search) -> int:
+    """A piece's part of work that is done in full for problems of up to `QUICK_SIZE` nodes."""
+    return work * len(piece.nodes) // min(max(search.size, 1), QUICK_SIZE)
+
+
+def _quick_part(piece: Piece, search: Search) -> Found:
+    size = len(piece.nodes)
+    thin = frontier(piece, _quick_steps(piece))
+    if thin is not None:
+        return _optimal(piece, thin)
+    if search.persistent:
+        return _persist(piece, search)
     found = Found(start_of(piece), floor_of(piece))
     if size <= PROVABLE:
-        rounds = max(1, min(QUICK_ROUNDS, ROUND_WORK // size))
-        effort = Effort(mip_nodes=20, checks=QUICK_CHECKS)
+        checks = QUICK_CHECKS if size > SMALL else SMALL_CHECKS
+        effort = Effort(mip_nodes=checks, checks=checks)
         found = prove(
-            piece, found.choice, rounds=rounds, effort=lambda: search.effort(effort), seed=search.seed
+            piece,
+            found.choice,
+            rounds=QUICK_ROUNDS,
+            effort=lambda: search.effort(effort),
+            seed=search.seed,
+            work=_share(PROOF_WORK, piece, search),
         )
         if piece.value(found.choice)[0] <= found.bound * (1 + 1e-9):
             return found
-    work = QUICK_WORK * size // min(max(search.size, 1), QUICK_SIZE)
+    thin = frontier(piece, EXACT_STEPS, WIDE)
+    if thin is not None:
+        return _optimal(piece, thin)
     effort = Effort(mip_nodes=5, checks=QUICK_CHECKS, gap=1e-4)
     best = improve(
         piece,
@@ -147,7 +245,7 @@ def quick_piece(piece: Piece, search: Search) -> Found:
         iterations=search.iterations,
         effort=lambda: search.effort(effort),
         seed=search.seed,
-        work=work,
+        work=_share(QUICK_WORK, piece, search),
     )
     return Found(best, found.bound)
 

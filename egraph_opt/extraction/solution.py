@@ -9,6 +9,23 @@ import numpy as np
 from egraph_opt.extraction.structure import Ints
 
 
+@dataclass(frozen=True)
+class PieceReport:
+    """What is known of one part of a problem that was solved by itself.
+
+    Attributes:
+        nodes: how many nodes there were to choose from.
+        cost: of what was chosen.
+        lower_bound: no solution of the piece costs less.
+        proved: the cost is optimal, up to a relative 1e-9.
+    """
+
+    nodes: int
+    cost: float
+    lower_bound: float
+    proved: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """What was extracted.
@@ -20,6 +37,7 @@ class Solution:
         gap: (cost - lower_bound) / cost; 0 where the cost is 0.
         proved: the cost is optimal, up to a relative 1e-9.
         extractor: the name of the extractor.
+        pieces: the parts that were solved apart; what had to be chosen anyway is in none of them.
         interrupted: the search was told to stop, and this is the best it had.
     """
 
@@ -29,6 +47,7 @@ class Solution:
     gap: float
     proved: bool
     extractor: str
+    pieces: tuple[PieceReport, ...] = ()
     interrupted: bool = False
 
     @property

@@ -11,8 +11,8 @@ from egraph_opt.extraction.acyclic_order import allowed_under, improve, random_o
 from egraph_opt.extraction.exact import loops_in, mutual_pairs, prove
 from egraph_opt.extraction.frontier import frontier
 from egraph_opt.extraction.greedy import greedy
+from egraph_opt.extraction.highs import Effort
 from egraph_opt.extraction.piece import Piece
-from egraph_opt.extraction.program import Effort
 from egraph_opt.extraction.simplify import simplify
 
 from .egraphs import optimum, problem_of, random_problem, residual

@@ -1,0 +1,113 @@
+"""E-graphs for `extraction.py`: residual networks, random ones with their optimum, and those of models."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+import egraph_opt.regions
+from egraph_opt import saturate
+from egraph_opt.extraction import ExtractionProblem, Solution, extract
+from egraph_opt.extraction.structure import Ints, topological
+
+
+def problem_of(
+    owner: list[int], children: list[list[int]], cost: list[float], roots: list[int]
+) -> ExtractionProblem:
+    """A problem from the class, child classes and cost of each node."""
+    return ExtractionProblem(
+        node_class=np.array(owner, np.int32),
+        child_ptr=np.cumsum([0, *map(len, children)]).astype(np.int32),
+        child=np.array([child for below in children for child in below], np.int32),
+        cost=np.array(cost),
+        roots=np.array(roots, np.int32),
+    )
+
+
+def residual(layers: int) -> ExtractionProblem:
+    """A residual network of so many layers with every tensor in two layouts.
+
+    An operator costs 1, each third one 10 in the first layout; a conversion costs 0.5; every second layer
+    adds the tensor two layers before.
+    """
+    owner, children, cost = [0, 1, 0], [[], [0], [1]], [0.0, 0.5, 0.5]
+    for layer in range(1, layers + 1):
+        for layout in (0, 1):
+            here = 2 * layer + layout
+            skip = [here - 4] if layer % 2 == 0 else []
+            owner += [here, here]
+            children += [[here - 2, *skip], [here + 1 - 2 * layout]]
+            cost += [10.0 if layer % 3 == 0 and layout == 0 else 1.0, 0.5]
+    return problem_of(owner, children, cost, [2 * layers])
+
+
+def uneven(layers: int, seed: int = 0) -> ExtractionProblem:
+    """A residual network like `residual` with random costs, and skips over 2 to 8 layers."""
+    rng = random.Random(seed)
+    owner, children, cost = [0, 1, 0], [[], [0], [1]], [0.0, 0.5, 0.5]
+    for layer in range(1, layers + 1):
+        skip = rng.randint(2, 8) if layer > 8 and rng.random() < 0.4 else 0
+        for layout in (0, 1):
+            here = 2 * layer + layout
+            owner += [here, here]
+            children += [[here - 2, *([here - 2 * skip] if skip else [])], [here + 1 - 2 * layout]]
+            cost += [rng.choice((1.0, 2.0, 3.0, 5.0)), rng.choice((0.5, 1.0, 1.5))]
+    return problem_of(owner, children, cost, [2 * layers])
+
+
+def random_graph(seed: int, cyclic: bool) -> ExtractionProblem:
+    """A random e-graph of up to 14 classes; every class has a leaf, most of them dear."""
+    rng = random.Random(seed)
+    n = rng.randint(2, 14)
+    owner, children, cost = (
+        list(range(n)),
+        [[] for _ in range(n)],
+        [rng.choice((3.0, 9.0, 20.0)) for _ in range(n)],
+    )
+    for here in range(n):
+        below = range(n) if cyclic else range(here)
+        for _ in range(rng.choice((1, 1, 2)) if len(below) else 0):
+            owner.append(here)
+            children.append([rng.choice(below) for _ in range(rng.randint(1, 3))])
+            cost.append(rng.choice((0.0, 0.1, 1.0, 1.0, 2.0)))
+    return problem_of(owner, children, cost, sorted(rng.sample(range(n), rng.randint(1, 2))))
+
+
+def brute_force(problem: ExtractionProblem) -> float:
+    """The least cost of any acyclic choice, by trying all of them."""
+    options = [np.flatnonzero(problem.node_class == here).tolist() for here in range(problem.n_classes)]
+    below = [problem.children(node).tolist() for node in range(problem.n_nodes)]
+    best = float("inf")
+    stack: list[tuple[dict[int, int], list[int]]] = [({}, problem.roots.tolist())]
+    while stack:
+        choice, pending = stack.pop()
+        pending = [here for here in pending if here not in choice]
+        if pending:
+            here, rest = pending[0], pending[1:]
+            stack.extend(({**choice, here: node}, rest + below[node]) for node in options[here])
+            continue
+        rows = [below[choice[here]] if here in choice else [] for here in range(problem.n_classes)]
+        if topological(rows) is not None:
+            best = min(best, float(problem.cost[list(choice.values())].sum()))
+    return best
+
+
+def of_model(path: Path, cost: str) -> Iterator[tuple[ExtractionProblem, Ints]]:
+    """The problems that a model's graphs pose under a cost model, each with the original graph."""
+    posed: list[tuple[ExtractionProblem, Ints]] = []
+
+    def record(problem: ExtractionProblem, extractor: str = "greedy-dag", **given: Ints) -> Solution:
+        if given.get("incumbent") is not None and extractor == "auto":
+            posed.append((problem, given["incumbent"]))
+        return extract(problem, "greedy-dag", incumbent=given.get("incumbent"))
+
+    before = egraph_opt.regions.extract
+    egraph_opt.regions.extract = record  # type: ignore[assignment]
+    try:
+        saturate(path, target=cost).extract(cost, verify=False)
+    finally:
+        egraph_opt.regions.extract = before
+    yield from posed

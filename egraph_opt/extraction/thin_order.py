@@ -1,0 +1,84 @@
+"""An order of a piece's components in which few classes are needed and undecided at any time."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from egraph_opt.extraction.piece import Piece
+
+
+def thin_order(piece: Piece) -> list[list[int]]:
+    """The components, users first, such that few classes are needed and undecided at any time.
+
+    Of the order in which they were found and a greedy one, the one that is less wide.
+    """
+    component = piece.component.tolist()
+    groups: list[list[int]] = [[] for _ in range(max(component, default=-1) + 1)]
+    for here, number in enumerate(component):
+        groups[number].append(here)
+    below: list[set[int]] = []
+    for group in groups:
+        reach = {child for here in group for node in piece.options[here] for child in piece.children[node]}
+        below.append(reach.difference(group))
+    orders = [list(range(len(groups) - 1, -1, -1)), _greedy_order(groups, below, component)]
+    best = min(orders, key=lambda order: _width(order, groups, below))
+    return [groups[number] for number in best]
+
+
+def _width(order: list[int], groups: list[list[int]], below: list[set[int]]) -> tuple[int, int]:
+    """How many classes are needed and undecided, at most and in all."""
+    pending: set[int] = set()
+    widest = total = 0
+    for number in order:
+        pending.difference_update(groups[number])
+        pending |= below[number]
+        widest = max(widest, len(pending))
+        total += len(pending)
+    return widest, total
+
+
+def _greedy_order(groups: list[list[int]], below: list[set[int]], component: list[int]) -> list[int]:
+    """Of the components all of whose users are decided, next the one that adds the fewest classes to the
+    frontier, the latest found where several do."""
+    users: list[set[int]] = [set() for _ in groups]
+    for number, reach in enumerate(below):
+        for child in reach:
+            users[component[child]].add(number)
+    using: list[list[int]] = [[] for _ in component]
+    for number, reach in enumerate(below):
+        for child in reach:
+            using[child].append(number)
+    missing = [len(above) for above in users]
+    added = [len(reach) - len(group) for reach, group in zip(below, groups, strict=True)]
+    seen = [False] * len(component)
+    found = 0
+    heap: list[tuple[int, int, int]] = []
+    order: list[int] = []
+
+    def offer(number: int) -> None:
+        nonlocal found
+        found += 1
+        heappush(heap, (added[number], -found, number))
+
+    for number in range(len(groups) - 1, -1, -1):
+        if not missing[number]:
+            offer(number)
+    done = [False] * len(groups)
+    while heap:
+        number = heappop(heap)[2]
+        if done[number]:
+            continue
+        done[number] = True
+        order.append(number)
+        for child in sorted(below[number]):
+            if not seen[child]:
+                seen[child] = True
+                for user in using[child]:
+                    added[user] -= 1
+                    if not missing[user] and not done[user]:
+                        offer(user)
+        for other in sorted({component[child] for child in below[number]}):
+            missing[other] -= 1
+            if not missing[other]:
+                offer(other)
+    return order

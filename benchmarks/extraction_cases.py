@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-import egraph_opt.regions
 from egraph_opt import saturate
-from egraph_opt.extraction import ExtractionProblem, Solution, extract
+from egraph_opt.cost import cost_model, default_points
+from egraph_opt.extraction import ExtractionProblem
 from egraph_opt.extraction.structure import Ints, topological
+from egraph_opt.repricing import key_of
 
 
 def problem_of(
@@ -95,19 +96,16 @@ def brute_force(problem: ExtractionProblem) -> float:
     return best
 
 
-def of_model(path: Path, cost: str) -> Iterator[tuple[ExtractionProblem, Ints]]:
+def of_model(path: Path, cost: str) -> Iterator[tuple[ExtractionProblem, Ints | None]]:
     """The problems that a model's graphs pose under a cost model, each with the original graph."""
-    posed: list[tuple[ExtractionProblem, Ints]] = []
-
-    def record(problem: ExtractionProblem, extractor: str = "greedy-dag", **given: Ints) -> Solution:
-        if given.get("incumbent") is not None and extractor == "auto":
-            posed.append((problem, given["incumbent"]))
-        return extract(problem, "greedy-dag", incumbent=given.get("incumbent"))
-
-    before = egraph_opt.regions.extract
-    egraph_opt.regions.extract = record  # type: ignore[assignment]
-    try:
-        saturate(path, target=cost).extract(cost, verify=False)
-    finally:
-        egraph_opt.regions.extract = before
-    yield from posed
+    model = cost_model(cost)
+    saturated = saturate(path, target=model)
+    if saturated.region is None:
+        return
+    points = default_points(saturated.region.inputs)
+    key = key_of(model.pseudo_operators, points, saturated.limits.fold_bytes)
+    prices = {id(part.choice.snapshot): part.prices for part in saturated.solve(model).walk()}
+    for region in saturated.region.walk():
+        compiled = region.compiled(key)
+        problem = compiled.reduced.at(prices[id(region.snapshot)].cost)
+        yield problem, compiled.reduced.down(compiled.original)

@@ -45,12 +45,18 @@ class Piece:
 
     @cached_property
     def price(self) -> list[int]:
-        """`cost` as integers, the largest about 2**40, so that sums do not depend on the order of adding."""
+        """`cost` as integers of 12 to 13 digits, so that sums do not depend on the order of adding.
+
+        The unit is a power of ten, in which costs with few decimal places are whole: equal sums stay equal.
+        """
         largest = max(self.cost, default=0.0)
-        scale = 2.0**40 / largest if largest > 0 else 0.0
-        if not math.isfinite(scale):
-            return [0 if cost == 0 else round(cost / largest * 2.0**40) for cost in self.cost]
-        return [round(cost * scale) for cost in self.cost]
+        if not largest > 0:
+            return [0] * len(self.cost)
+        digits = 12 - math.floor(math.log10(largest))
+        if digits > 300:  # near the smallest numbers there are
+            return [round(cost / largest * 1e12) for cost in self.cost]
+        scale = 10.0 ** abs(digits)
+        return [round(cost * scale if digits >= 0 else cost / scale) for cost in self.cost]
 
     @cached_property
     def owners(self) -> Ints:

@@ -81,9 +81,9 @@ def _eliminate(uses: Mapping[Pair, object], table: _Table, most: int) -> bool:
     """Write the rows around each class, those that join few pairs first; False if there are too many."""
     below: dict[int, set[int]] = {}
     above: dict[int, set[int]] = {}
-    for user, used in uses:
-        below.setdefault(user, set()).add(used)
-        above.setdefault(used, set()).add(user)
+    for user, child in uses:
+        below.setdefault(user, set()).add(child)
+        above.setdefault(child, set()).add(user)
     heap = [(len(below[here]) * len(above[here]), here) for here in below if here in above]
     heapify(heap)
     done: set[int] = set()

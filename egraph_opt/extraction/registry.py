@@ -12,11 +12,11 @@ from typing import Literal
 import numpy as np
 
 from egraph_opt.errors import ExtractionError
+from egraph_opt.extraction.by_parts import shares_of
 from egraph_opt.extraction.checking import better, check, measure, used_part
 from egraph_opt.extraction.exact import Found
 from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.problem import ExtractionProblem
-from egraph_opt.extraction.reduced import shares_of
 from egraph_opt.extraction.search import Search, exact_piece, greedy_piece, ilp_piece, quick_piece
 from egraph_opt.extraction.simplify import simplify, whole_choice
 from egraph_opt.extraction.solution import PieceReport, Solution

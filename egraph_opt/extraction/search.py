@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from egraph_opt.extraction.acyclic_order import improve
+from egraph_opt.extraction.by_parts import by_parts
 from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.exact import Found, prove
 from egraph_opt.extraction.frontier import frontier
 from egraph_opt.extraction.greedy import greedy
 from egraph_opt.extraction.highs import Effort
 from egraph_opt.extraction.piece import Choice, Piece
-from egraph_opt.extraction.reduced import by_parts
 
 QUICK_STEPS = 400_000
 """Steps of dynamic programming in `auto` for one piece, a fraction of a second."""

@@ -44,6 +44,21 @@ def random_problem(seed: int, cyclic: bool, max_classes: int = 8) -> ExtractionP
     return problem_of(nodes, sorted(rng.sample(range(n), rng.randint(1, min(n, 2)))))
 
 
+def leafy_problem(seed: int, cyclic: bool, classes: int = 12) -> ExtractionProblem:
+    """A random e-graph where every class can be had by itself at a price: little is decided at once."""
+    rng = random.Random(seed)
+    nodes: list[Node] = []
+    for here in range(classes):
+        nodes.append((here, (), rng.choice((3.0, 9.0, 20.0)), float(rng.choice((0, 1)))))
+        below = range(classes) if cyclic else range(here)
+        for _ in range(rng.choice((1, 2, 2, 3)) if len(below) else 0):
+            children = tuple(rng.choice(below) for _ in range(rng.randint(1, 3)))
+            nodes.append(
+                (here, children, rng.choice((0.0, 0.1, 1.0, 1.0, 2.0)), float(rng.choice((0, 0, 1))))
+            )
+    return problem_of(nodes, sorted(rng.sample(range(classes), rng.randint(1, 3))))
+
+
 def all_solutions(problem: ExtractionProblem) -> list[Ints]:
     """Every solution of a small problem, by trying all choices."""
     options = [

@@ -125,3 +125,19 @@ def test_frontiers_that_a_conversion_makes_equal_are_merged() -> None:
     assert found.bound == pytest.approx(small.value(best)[0])
     large = three_layouts(300)
     assert frontier(large, 40_000) is not None
+
+
+def test_sums_that_are_equal_in_decimals_have_equal_prices() -> None:
+    nodes = [
+        (0, (1,), 0.1, 0.0),
+        (0, (), 0.3, 1.0),
+        (1, (), 0.2, 0.0),
+        (1, (0,), 7.7, 0.0),
+        (0, (), 20.0, 0.0),
+    ]
+    (piece,) = simplify(problem_of(nodes, [0]), None, keep_all=True).pieces
+    price = {piece.nodes[k]: price for k, price in enumerate(piece.price)}
+    assert price[0] + price[2] == price[1]
+    best = frontier(piece, 1000)
+    assert best is not None
+    assert piece.value(best) == (pytest.approx(0.3), 0.0)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from egraph_opt.extraction.checking import better, used_part
-from egraph_opt.extraction.contract import Contracted, contract
+from egraph_opt.extraction.contraction import Contracted, contract
 from egraph_opt.extraction.exact import Found
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.simplify import Simplified, simplify, whole_choice
@@ -19,7 +19,7 @@ MOST = 0.7
 
 
 @dataclass(frozen=True)
-class Reduced:
+class Remainder:
     """A piece after contraction: a constant and independent parts, each with the start as its incumbent."""
 
     piece: Piece
@@ -44,11 +44,11 @@ class Reduced:
         return self.contracted.expand(self.piece, whole.tolist())
 
 
-def reduce(piece: Piece, start: Choice) -> Reduced:
+def remainder_of(piece: Piece, start: Choice) -> Remainder:
     """Contract a piece and cut what is left; ``start`` is a solution of it."""
     contracted = contract(piece, start)
     known = used_part(contracted.problem, np.array(contracted.incumbent, np.int32))
-    return Reduced(piece, contracted, simplify(contracted.problem, known))
+    return Remainder(piece, contracted, simplify(contracted.problem, known))
 
 
 def by_parts(
@@ -60,21 +60,20 @@ def by_parts(
     """Solve what contraction leaves of a piece; never worse than ``start``.
 
     ``solve`` is told which share of the time that is left a part may take, and what part of the piece's nodes
-    all parts have together.  Without ties far more can be
-    contracted, so the cost comes first; then, where there are ties, ``refine``
-    looks for smaller ones.
+    all parts have together.  Without ties far more can be contracted, so the cost comes first; then, where
+    there are ties, ``refine`` looks for smaller ones.
     """
     costs_only = replace(piece, tie=[0.0] * len(piece.nodes))
-    reduced = reduce(costs_only, start)
-    shares = shares_of(reduced.parts)
-    left = sum(len(part.nodes) for part in reduced.parts) / max(len(piece.nodes), 1)
-    found = [solve(part, share, left) for part, share in zip(reduced.parts, shares, strict=True)]
-    best = _better_of(piece, start, reduced.expand([part.choice for part in found]))
+    remainder = remainder_of(costs_only, start)
+    shares = shares_of(remainder.parts)
+    left = sum(len(part.nodes) for part in remainder.parts) / max(len(piece.nodes), 1)
+    found = [solve(part, share, left) for part, share in zip(remainder.parts, shares, strict=True)]
+    best = _better_of(piece, start, remainder.expand([part.choice for part in found]))
     # The cost of a contracted node is the sum of several, rounded once more than that of the piece.
-    bound = math.fsum([reduced.settled, *(part.bound for part in found)]) * (1 - 1e-12)
+    bound = math.fsum([remainder.settled, *(part.bound for part in found)]) * (1 - 1e-12)
     if any(piece.tie):
-        reduced = reduce(piece, best)
-        best = _better_of(piece, best, reduced.expand([refine(part) for part in reduced.parts]))
+        remainder = remainder_of(piece, best)
+        best = _better_of(piece, best, remainder.expand([refine(part) for part in remainder.parts]))
     return Found(best, min(bound, piece.value(best)[0]))
 
 

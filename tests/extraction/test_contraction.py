@@ -1,0 +1,107 @@
+"""What contraction leaves of a piece has the piece's optimum; landmarks are in all solutions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from egraph_opt.extraction.by_parts import by_parts, remainder_of
+from egraph_opt.extraction.exact import Found, prove
+from egraph_opt.extraction.frontier import frontier
+from egraph_opt.extraction.greedy import greedy
+from egraph_opt.extraction.highs import Effort
+from egraph_opt.extraction.landmarks import landmarks, members, needs_of
+from egraph_opt.extraction.piece import Choice, Piece
+from egraph_opt.extraction.simplify import simplify
+
+from .egraphs import all_solutions, leafy_problem, problem_of, random_problem, residual
+
+
+def pieces(count: int, cyclic: bool, classes: int = 12) -> list[Piece]:
+    """The undecided pieces of random problems."""
+    problems = [leafy_problem(seed, cyclic, classes) for seed in range(count)]
+    return [piece for problem in problems for piece in simplify(problem, None).pieces]
+
+
+def best_of(piece: Piece) -> Choice:
+    best = frontier(piece, 1_000_000)
+    assert best is not None
+    return best
+
+
+@pytest.mark.parametrize("cyclic", [True, False])
+@pytest.mark.parametrize("ties", [True, False])
+def test_the_optimum_stays(cyclic: bool, ties: bool) -> None:
+    shrunk = 0
+    for whole in pieces(150, cyclic):
+        piece = whole if ties else replace(whole, tie=[0.0] * len(whole.nodes))
+        remainder = remainder_of(piece, piece.used(greedy(piece)))
+        choice = remainder.expand([best_of(part) for part in remainder.parts])
+        assert piece.order(choice) is not None
+        assert piece.value(choice) == pytest.approx(piece.value(best_of(piece)))
+        shrunk += sum(len(part.nodes) for part in remainder.parts) < len(piece.nodes)
+    assert shrunk > 50
+
+
+def test_the_start_stays_a_solution_no_dearer() -> None:
+    for piece in pieces(150, cyclic=True):
+        start = piece.used(greedy(piece))
+        remainder = remainder_of(piece, start)
+        kept = [part.incumbent for part in remainder.parts]
+        choice = remainder.expand([row for row in kept if row is not None])
+        assert len([row for row in kept if row is not None]) == len(remainder.parts)
+        assert piece.order(choice) is not None
+        cost, tie = piece.value(start)
+        assert piece.value(choice) <= (cost + 1e-9, tie)
+
+
+def test_parts_add_up_to_a_bound_and_a_solution() -> None:
+    def solve(part: Piece, share: float, left: float) -> Found:
+        assert 0 < share <= 1
+        assert left >= 0
+        return prove(part, part.used(greedy(part)), rounds=50, effort=Effort, seed=0)
+
+    for piece in pieces(60, cyclic=True):
+        found = by_parts(piece, piece.used(greedy(piece)), solve, best_of)
+        best = piece.value(best_of(piece))
+        assert piece.value(found.choice) == pytest.approx(best)
+        assert found.bound == pytest.approx(best[0])
+
+
+def test_classes_that_convert_into_each_other_for_nothing_become_one() -> None:
+    problem, _ = residual(40)
+    free = replace(problem, cost=np.where(problem.cost == 0.5, 0.0, problem.cost))
+    pieces = simplify(free, None).pieces
+    left = [remainder_of(piece, piece.used(greedy(piece))) for piece in pieces]
+    assert sum(len(piece.nodes) for piece in pieces) > 100
+    assert not [part for remainder in left for part in remainder.parts]
+
+
+def test_landmarks_are_in_every_solution() -> None:
+    some = 0
+    for seed in range(300):
+        problem = random_problem(seed, cyclic=True, max_classes=7)
+        options: list[list[int]] = [[] for _ in range(problem.n_classes)]
+        for node in np.flatnonzero(np.isfinite(problem.cost)).tolist():
+            options[problem.node_class[node]].append(node)
+        sets = landmarks(options, [problem.children(node).tolist() for node in range(problem.n_nodes)])
+        needs = needs_of(sets, problem.roots.tolist())
+        solutions = all_solutions(problem)
+        assert bool(solutions) == (needs >= 0)
+        for choice in solutions:
+            assert (choice[members(needs)] >= 0).all()
+        some += bool(solutions) and len(members(needs)) > len(problem.roots)
+    assert some > 30
+
+
+def test_what_needs_its_own_class_has_all_landmarks() -> None:
+    # 1 is built by 2 or alone; 2 only by 1; so the node of 1 that uses 2 is in no solution
+    nodes = [(0, (1, 2), 1.0, 0.0), (0, (), 99.0, 0.0), (1, (2,), 0.0, 0.0), (1, (3,), 5.0, 0.0)]
+    nodes += [(2, (1,), 1.0, 0.0), (3, (), 1.0, 0.0), (3, (1,), 0.5, 0.0)]
+    problem = problem_of(nodes, [0])
+    options = [[0, 1], [2, 3], [4], [5, 6]]
+    sets = landmarks(options, [problem.children(node).tolist() for node in range(7)])
+    assert [members(row) for row in sets] == [[0], [1, 3], [1, 2, 3], [3]]
+    assert needs_of(sets, [2]) >> 1 & 1

@@ -20,11 +20,17 @@ from egraph_opt.extraction.ways import Component, Option, Single, Steps, Value, 
 COMPARED = 24
 """How many of the cheapest frontiers the others are compared with to be dropped."""
 
+COMPARISON = 3
+"""Steps that a comparison takes."""
+
 WIDEST = 3000
 """More frontiers than this at one depth, and the piece is not thin."""
 
 Chain = tuple[tuple[int, ...], "Chain"] | None
 """The nodes chosen so far, latest first."""
+
+Completion = tuple[int, float, int, int, int]
+"""A node: price, tie, moved, and the positions of what it uses as bits, counted from the first of them."""
 
 State = tuple[int, float, int, Chain]
 """A value and the nodes."""
@@ -43,14 +49,14 @@ def frontier(piece: Piece, steps: int, widest: int = WIDEST) -> Choice | None:
         needed |= 1 << position[root]
     states: dict[int, State] = {needed: (0, 0.0, 0, None)}
     single = _single_ways(piece, order, position)
-    ways = Ways(piece, position, single)
+    ways, completions = Ways(piece, position, single), _completions(single)
     start = 0
     for group in groups:
         advanced = _advance(ways.component(group, start), states, budget, widest)
         if advanced is None:
             return None
         start += len(group)
-        states = _undominated(advanced, single, start, budget) if len(advanced) > 1 else advanced
+        states = _undominated(advanced, completions, start, budget) if len(advanced) > 1 else advanced
     return _choice(piece, states[0][3])
 
 
@@ -98,35 +104,55 @@ def _single_ways(piece: Piece, order: list[int], position: list[int]) -> Single:
     ]
 
 
-def _completed(value: Value, lacking: int, given: int, single: Single, start: int, limit: Value) -> bool:
+def _completions(single: Single) -> list[list[Completion]]:
+    """The nodes of the class at each position, the cheapest first."""
+    rows = []
+    for place, nodes in enumerate(single):
+        row = []
+        for value, below in nodes:
+            first = min(below, default=place)
+            bits = 0
+            for at in below:
+                bits |= 1 << (at - first)
+            row.append((*value, first, bits))
+        rows.append(row)
+    return rows
+
+
+def _completed(
+    value: Value, lacking: int, given: int, ways: list[list[Completion]], start: int, limit: Value
+) -> bool:
     """Whether the lacking classes can be had from the given ones, one node each, within ``limit``."""
     price, tie, moved = value
+    most, missing = limit[0], ~given
     while lacking:
         bit = lacking & -lacking
         lacking ^= bit
-        for more, below in single[start + bit.bit_length() - 1]:
-            if price + more[0] > limit[0]:
+        for more, extra, changed, first, bits in ways[start + bit.bit_length() - 1]:
+            if price + more > most:
                 return False
-            if all(given >> (at - start) & 1 for at in below):
-                price, tie, moved = price + more[0], tie + more[1], moved + more[2]
+            if not bits << (first - start) & missing:
+                price, tie, moved = price + more, tie + extra, moved + changed
                 break
         else:
             return False
     return (price, tie, moved) <= limit
 
 
-def _undominated(states: dict[int, State], single: Single, start: int, budget: Steps) -> dict[int, State]:
+def _undominated(
+    states: dict[int, State], ways: list[list[Completion]], start: int, budget: Steps
+) -> dict[int, State]:
     ranked = sorted(states.items(), key=lambda item: (item[1][:3], item[0].bit_count(), item[0]))
     best: list[tuple[int, Value]] = []
     left: dict[int, State] = {}
     for mask, state in ranked:
         limit = state[:3]
         for tried, (other, value) in enumerate(best):
-            if _completed(value, other & ~mask, mask, single, start, limit):
-                budget.left -= tried
+            if _completed(value, other & ~mask, mask, ways, start, limit):
+                budget.left -= COMPARISON * tried
                 break
         else:
-            budget.left -= len(best)
+            budget.left -= COMPARISON * len(best)
             left[mask] = state
             if len(best) < COMPARED:
                 best.append((mask, limit))

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from egraph_opt.errors import ExtractionError
+from egraph_opt.extraction.alike import solve_alike
 from egraph_opt.extraction.by_parts import shares_of
 from egraph_opt.extraction.checking import better, check, measure, used_part
 from egraph_opt.extraction.exact import Found
@@ -52,10 +53,13 @@ def _by_pieces(solve_piece: Callable[[Piece, Search], Found]) -> Run:
         simplified = simplify(problem, incumbent)
         search = search.for_size(sum(len(piece.nodes) for piece in simplified.pieces))
         shares = shares_of(simplified.pieces)
-        found = []
-        for piece, share in zip(simplified.pieces, shares, strict=True):
+
+        def solve(number: int) -> Found:
             stopped = search.stop is not None and search.stop()
-            found.append((greedy_piece if stopped else solve_piece)(piece, search.slice(share)))
+            how = greedy_piece if stopped else solve_piece
+            return how(simplified.pieces[number], search.slice(shares[number]))
+
+        found = solve_alike(simplified.pieces, solve)
         choice = whole_choice(problem, simplified, [piece.choice for piece in found])
         settled = simplified.fixed[simplified.fixed >= 0]
         bound = math.fsum([*problem.cost[settled].tolist(), *(piece.bound for piece in found)])

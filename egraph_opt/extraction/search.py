@@ -20,7 +20,7 @@ from egraph_opt.extraction.piece import Choice, Piece
 QUICK_STEPS = 400_000
 """Steps of dynamic programming in `auto` for one piece, a fraction of a second."""
 
-EXACT_STEPS = 5_000_000
+EXACT_STEPS = 12_000_000
 """The same in `exact`."""
 
 WIDE = 20_000

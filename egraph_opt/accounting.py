@@ -19,6 +19,7 @@ from egraph_opt.report import (
     CostReport,
     MemoryReport,
     NodesReport,
+    OpenPiece,
     Report,
     RewriteReport,
     RulesetReport,
@@ -72,7 +73,6 @@ def report_of(account: Account, region: Region, extracted: Extracted, written: i
     after = counts if failed else nodes_of(written)
     parts = extracted.walk()
     before = original_cost(region.original, account.model, account.points) - sum(part.saved for part in parts)
-    solution = extracted.solution
     rewrites = _rewrites(region.walk(), parts)
     status, reason = "optimized", ""
     if failed:
@@ -82,15 +82,7 @@ def report_of(account: Account, region: Region, extracted: Extracted, written: i
     return Report(
         status=status,
         reason=reason,
-        cost=CostReport(
-            account.model.name,
-            account.model.unit,
-            before,
-            before if failed else solution.cost,
-            solution.lower_bound,
-            solution.gap,
-            account.points,
-        ),
+        cost=_cost(account, before, parts, failed),
         nodes=NodesReport(counts.file, after.file, counts.runtime, after.runtime),
         memory=account.memory.unchanged() if failed else account.memory,
         saturation=_saturation(region.walk()),
@@ -109,6 +101,36 @@ def _composites(regions: Sequence[Region]) -> dict[str, int]:
     for region in regions:
         found.update(find_composites(region.lowered, region.snapshot))
     return dict(sorted(found.items()))
+
+
+def _cost(account: Account, before: float, parts: Sequence[Extracted], failed: bool) -> CostReport:
+    """What is known of the cost: the bound takes off what bodies may cost less than they do."""
+    cost = parts[0].solution.cost
+    slack = math.fsum(part.solution.cost - part.solution.lower_bound for part in parts)
+    lower = max(0.0, cost - slack)
+    return CostReport(
+        account.model.name,
+        account.model.unit,
+        before,
+        before if failed else cost,
+        lower,
+        (cost - lower) / cost if cost > 0 else 0.0,
+        account.points,
+        sum(len(part.solution.pieces) for part in parts),
+        _open(parts),
+    )
+
+
+def _open(parts: Sequence[Extracted]) -> tuple[OpenPiece, ...]:
+    """The pieces that are not proved, the largest gap first."""
+    found: list[OpenPiece] = []
+    for part in parts:
+        pieces = [piece for piece in part.solution.pieces if not piece.proved]
+        names = part.choice.original_names() if pieces else {}
+        for piece in pieces:
+            tensors = [names[root].name or "" for root in piece.roots if root in names]
+            found.append(OpenPiece(tuple(tensors), piece.nodes, piece.cost, piece.lower_bound))
+    return tuple(sorted(found, key=lambda piece: piece.lower_bound - piece.cost))
 
 
 def _saturation(regions: Sequence[Region]) -> SaturationReport:

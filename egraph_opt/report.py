@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,11 +19,25 @@ STAGES = ("load", "lower", "saturate", "price", "extract", "rebuild", "fold", "v
 
 
 @dataclass(frozen=True)
+class OpenPiece:
+    """A part of a graph, solved by itself, whose cost is not proved to be the least.
+
+    `tensors` are those of the original that it computes for the rest, `nodes` the e-nodes to choose from.
+    """
+
+    tensors: Sequence[str]
+    nodes: int
+    cost: float
+    lower_bound: float
+
+
+@dataclass(frozen=True)
 class CostReport:
     """Cost of the model before and after, in `unit`; no graph in the e-graph costs less than `lower_bound`.
 
     `gap` is `(after - lower_bound) / after`, between 0 (proved to be the cheapest) and 1.  `points` are the
-    sizes at which symbolic dims of the inputs were priced.
+    sizes at which symbolic dims of the inputs were priced.  Independent `pieces` of the graphs were solved
+    apart; `open` are those that are not proved optimal, the largest gap first.
     """
 
     model: str
@@ -33,6 +47,8 @@ class CostReport:
     lower_bound: float = 0.0
     gap: float = 0.0
     points: Mapping[str, int] = field(default_factory=dict)
+    pieces: int = 0
+    open: Sequence[OpenPiece] = ()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from egraph_opt.memory import bytes_text
 from egraph_opt.node_counts import OperatorCount
-from egraph_opt.report import MemoryReport, Report, RewriteReport, RulesetReport
+from egraph_opt.report import MemoryReport, OpenPiece, Report, RewriteReport, RulesetReport
 
 
 def render(report: Report) -> RenderableType:
@@ -68,6 +68,8 @@ def _figures(report: Report) -> Table:
         table.add_row("peak memory", *row, Text(_memory_note(memory)))
     gap = "nothing in the e-graph is cheaper" if cost.gap == 0 else f"gap at most {cost.gap:.1%}"
     table.add_row("lower bound", "", _number(cost.lower_bound), "", gap)
+    if cost.open:
+        table.add_row("open pieces", "", str(len(cost.open)), "", _where(cost.open[0], cost.pieces))
     if cost.points:
         table.add_row(
             "priced at", "", "", "", ", ".join(f"{name} = {size}" for name, size in cost.points.items())
@@ -97,6 +99,13 @@ def _memory_note(memory: MemoryReport) -> str:
     if memory.unknown:
         notes.append(f"{memory.unknown:,} of unknown size")
     return ", ".join(notes)
+
+
+def _where(piece: OpenPiece, count: int) -> Text:
+    """Where the largest gap is."""
+    named = ", ".join(piece.tensors[:3]) or "tensors of its own"
+    more = ", ..." if len(piece.tensors) > 3 else ""
+    return Text(f"of {count}; the largest gap is at {named}{more}")
 
 
 def _operators(counts: Mapping[str, OperatorCount]) -> Table:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
+from egraph_opt import optimize
 from egraph_opt.node_counts import OperatorCount, nodes_of, operators_between
 from egraph_opt.report import (
     STAGES,
@@ -52,7 +53,8 @@ def example(**changes: object) -> Report:
 def test_the_dictionary_has_what_is_promised() -> None:
     plain = example().to_dict()
     assert plain["status"] == "optimized"
-    assert set(plain["cost"]) == {"model", "unit", "before", "after", "lower_bound", "gap", "points"}
+    figures = {"model", "unit", "before", "after", "lower_bound", "gap", "points", "pieces", "open"}
+    assert set(plain["cost"]) == figures
     assert set(plain["nodes"]) == {"before", "after", "runtime_before", "runtime_after"}
     assert set(plain["saturation"]) == {"rounds", "nodes", "classes", "stop"}
     assert set(plain["rewrites"][0]) == {"ruleset", "name", "matches", "used"}
@@ -78,6 +80,8 @@ def test_numpy_and_numbers_that_json_lacks_become_plain() -> None:
         "lower_bound": None,
         "gap": None,
         "points": {},
+        "pieces": 0,
+        "open": [],
     }
     assert type(plain["nodes"]["before"]) is int
     assert plain["verification"]["max_abs_error"] is None
@@ -194,3 +198,56 @@ def test_operators_are_listed_by_frequency_with_new_ones_last() -> None:
     counts = operators_between(before, after)
     assert list(counts) == ["Neg", "Relu", "Abs"]
     assert counts["Abs"] == OperatorCount(0, 1)
+
+
+TWO_LAYOUTS = """
+    <ir_version: 8, opset_import: ["": 17]>
+    g (float[2,3,4] x, bool c) => (float[2,4,3] y, float[4,3,2] w) {
+        a = Transpose<perm=[0,2,1]>(x)
+        b = Relu(a)
+        d = Sigmoid(x)
+        e = Transpose<perm=[0,2,1]>(d)
+        y = Add(b, e)
+        f = Transpose<perm=[2,1,0]>(x)
+        h = Exp(f)
+        i = Transpose<perm=[2,1,0]>(d)
+        w = Mul(h, i)
+    }
+"""
+
+
+def test_pieces_that_are_not_proved_are_named() -> None:
+    model = parser.parse_model(TWO_LAYOUTS)
+    searched = optimize(model, "nodes").report
+    assert (searched.cost.after, searched.cost.gap, searched.cost.pieces, searched.cost.open) == (7, 0, 1, ())
+    report = optimize(model, "nodes", extractor="greedy-dag").report
+    (piece,) = report.cost.open
+    assert set(piece.tensors) == {"y", "w"}
+    assert piece.lower_bound < piece.cost <= report.cost.after
+    assert report.cost.gap > 0
+    lines = {line.split("  ")[0].strip(): line for line in str(report).splitlines()}
+    assert "of 1; the largest gap is at y, w" in lines["open pieces"]
+
+
+def test_the_gap_of_a_body_is_one_of_the_whole() -> None:
+    inner = parser.parse_model(TWO_LAYOUTS).graph
+    del inner.input[:]
+    other = parser.parse_graph(
+        "h () => (float[2,4,3] p, float[4,3,2] q) { p = Identity(m)\n q = Identity(k) }"
+    )
+    values = [("m", (2, 4, 3)), ("k", (4, 3, 2)), ("x", (2, 3, 4))]
+    graph = helper.make_graph(
+        [helper.make_node("If", ["c"], ["s", "t"], then_branch=inner, else_branch=other)],
+        "g",
+        [
+            helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+            *(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in values),
+        ],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("s", "t")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    assert optimize(model, "nodes").report.cost.gap == 0
+    cost = optimize(model, "nodes", extractor="greedy-dag").report.cost
+    assert cost.gap > 0
+    assert cost.lower_bound < cost.after
+    assert [set(piece.tensors) for piece in cost.open] == [{"y", "w"}]

@@ -71,7 +71,10 @@ class Reduced:
         settled = math.fsum(cost[self.fixed[self.fixed >= 0]].tolist())
         lower = total if solution.proved else min(total, settled + solution.lower_bound)
         gap = (total - lower) / total if total > 0 else 0.0
-        return replace(solution, choice=choice, cost=total, lower_bound=lower, gap=gap)
+        pieces = tuple(
+            replace(piece, roots=tuple(self.class_[list(piece.roots)].tolist())) for piece in solution.pieces
+        )
+        return replace(solution, choice=choice, cost=total, lower_bound=lower, gap=gap, pieces=pieces)
 
 
 def reduce(problem: ExtractionProblem) -> Reduced:

@@ -72,7 +72,8 @@ def _by_pieces(solve_piece: Callable[[Piece, Search], Found]) -> Run:
 def _report(piece: Piece, found: Found) -> PieceReport:
     cost = piece.value(found.choice)[0]
     proved = found.bound >= cost * (1 - 1e-9)
-    return PieceReport(len(piece.nodes), cost, cost if proved else found.bound, proved)
+    roots = tuple(piece.classes[here] for here in piece.roots)
+    return PieceReport(len(piece.nodes), cost, cost if proved else found.bound, proved, roots)
 
 
 def _tree(problem: ExtractionProblem, incumbent: Ints | None, search: Search) -> tuple[Ints, float, Pieces]:

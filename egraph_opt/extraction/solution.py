@@ -18,12 +18,14 @@ class PieceReport:
         cost: of what was chosen.
         lower_bound: no solution of the piece costs less.
         proved: the cost is optimal, up to a relative 1e-9.
+        roots: the classes that it provides to the others.
     """
 
     nodes: int
     cost: float
     lower_bound: float
     proved: bool
+    roots: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,10 @@ import onnx_ir as ir
 from egraph_opt.composites import find_composites
 from egraph_opt.cost import CostModel
 from egraph_opt.erasing import stood_for
+from egraph_opt.extracted import Extracted, original_cost
 from egraph_opt.graphs import same_graph
 from egraph_opt.node_counts import NodeCount, nodes_of, operators_between
-from egraph_opt.regions import Extracted, Region, original_cost
+from egraph_opt.regions import Region
 from egraph_opt.report import (
     CostReport,
     MemoryReport,
@@ -104,17 +105,15 @@ def _composites(regions: Sequence[Region]) -> dict[str, int]:
 
 
 def _cost(account: Account, before: float, parts: Sequence[Extracted], failed: bool) -> CostReport:
-    """What is known of the cost: the bound takes off what bodies may cost less than they do."""
-    cost = parts[0].solution.cost
-    slack = math.fsum(part.solution.cost - part.solution.lower_bound for part in parts)
-    lower = max(0.0, cost - slack)
+    """What is known of the cost of a graph, the first of the parts, and of its bodies."""
+    solution = parts[0].solution
     return CostReport(
         account.model.name,
         account.model.unit,
         before,
-        before if failed else cost,
-        lower,
-        (cost - lower) / cost if cost > 0 else 0.0,
+        before if failed else solution.cost,
+        solution.lower_bound,
+        solution.gap,
         account.points,
         sum(len(part.solution.pieces) for part in parts),
         _open(parts),

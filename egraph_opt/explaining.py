@@ -13,13 +13,14 @@ import onnx_ir as ir
 from egraph_opt.choice import Choice
 from egraph_opt.erasing import form_of
 from egraph_opt.errors import UnknownTensorError
+from egraph_opt.extracted import Extracted
 from egraph_opt.extraction import alternatives
 from egraph_opt.extraction.registry import solution_of
 from egraph_opt.extraction.solution import Solution
 from egraph_opt.lowering import Lowered
 from egraph_opt.operators.declaration import Literal
 from egraph_opt.rebuilding import names_written
-from egraph_opt.regions import Extracted, Region
+from egraph_opt.regions import Region
 from egraph_opt.repricing import Compiled, Key
 
 Attributes = tuple[tuple[str, Any], ...]

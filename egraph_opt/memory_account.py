@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import onnx_ir as ir
 
+from egraph_opt.extracted import Extracted
 from egraph_opt.folding import constant_bytes
 from egraph_opt.memory import Objective, arena, arrange, bytes_text, places_in, usage, workload
-from egraph_opt.regions import Extracted, Region
+from egraph_opt.regions import Region
 from egraph_opt.report import MemoryReport
 from egraph_opt.types import Fact
 

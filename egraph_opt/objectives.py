@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from egraph_opt.extracted import Extracted
 from egraph_opt.memory import COST, Objective
 from egraph_opt.memory.pool import as_solution, front, pick
-from egraph_opt.regions import Extracted
 from egraph_opt.report import MemoryPoint
 
 

@@ -13,21 +13,16 @@ from functools import partial
 
 import onnx_ir as ir
 
-from egraph_opt.cost import CostModel, NodeView, bind
-from egraph_opt.extraction import ExtractionProblem, Solution
-from egraph_opt.extraction.structure import Ints
+from egraph_opt.cost import NodeView
 from egraph_opt.folding import Constants, constants_of, fold_constants
 from egraph_opt.graphs import bodies
 from egraph_opt.inference import attributes_of, infer_graph, infer_node, tensor_fact
 from egraph_opt.inference.onnx_inference import infer_by_onnx
 from egraph_opt.inlining import Inliner
 from egraph_opt.lowering import Lowered, lower
-from egraph_opt.memory import COST, Objective, Trace, trace
-from egraph_opt.near_optimal import near_optimal
-from egraph_opt.pricing import Prices, with_given
-from egraph_opt.rebuilding import Choice
-from egraph_opt.report import MemoryPoint
-from egraph_opt.repricing import KEPT, Compiled, Effort, Key, compiled, key_of
+from egraph_opt.memory import Trace, trace
+from egraph_opt.model_io import LoadedModel
+from egraph_opt.repricing import KEPT, Compiled, Key, compiled
 from egraph_opt.saturation import SaturationReport
 from egraph_opt.snapshot import Snapshot
 from egraph_opt.types import CLASH, UNKNOWN, Fact
@@ -222,119 +217,29 @@ def _fits(
     return True
 
 
-@dataclass(frozen=True)
-class Extracted:
-    """What was chosen for a region.
-
-    Attributes:
-        saved: what the target's compiler does for free to the original, in the cost's unit.
-        prices: of the region's e-nodes.
-        front: the best pairs of cost and peak memory that were seen, where memory mattered.
-    """
-
-    choice: Choice
-    saved: float
-    solution: Solution
-    prices: Prices
-    bodies: Sequence[Extracted]
-    front: tuple[MemoryPoint, ...] = ()
-
-    def walk(self) -> list[Extracted]:
-        found = [self]
-        for extracted in found:
-            found.extend(extracted.bodies)
-        return found
-
-
-def extract_region(
-    region: Region,
-    model: CostModel,
-    points: Mapping[str, int],
-    *,
-    effort: Effort,
+def region_of(
+    loaded: LoadedModel,
     fold_bytes: int,
+    assume: Mapping[str, tuple[float, float]],
+    saturate_one: Callable[[Lowered], tuple[Snapshot, SaturationReport]],
+    warnings: list[str],
     clock: Callable[[str], None],
-    warm: Extracted | None = None,
-    objective: Objective = COST,
-    inner: Objective = COST,
-    cheapest: float | None = None,
-    is_body: bool = False,
-) -> Extracted:
-    """Choose the cheapest graph, bodies first, since what they cost is part of their node's price.
+) -> Region:
+    """The graph of a model and its bodies, saturated; `warnings` grows."""
 
-    Args:
-        warm: what was chosen before, under other costs maybe, as a further start of the search.
-        objective: of this graph.
-        inner: of each of its bodies by itself.
-        cheapest: what an objective's tolerance counts from; if left out, the cheapest graph found.
-    """
-    chosen: dict[int, list[Extracted]] = {}
-    before = iter(() if warm is None else warm.bodies)
-    for key, graphs in region.bodies.items():
-        chosen[key] = [
-            extract_region(
-                body,
-                model,
-                points,
-                effort=effort,
-                fold_bytes=fold_bytes,
-                clock=clock,
-                warm=next(before, None),
-                objective=inner,
-                inner=inner,
-                is_body=True,
-            )
-            for body in graphs
-        ]
-    clock("price")
-    count = len(region.lowered.kept)
-    after = [sum(e.solution.cost for e in chosen.get(k, ())) for k in range(count)]
-    compiled = region.compiled(key_of(model.pseudo_operators, points, fold_bytes))
-    prices = compiled.view.prices(model, after)
-    clock("extract")
-    start = None if warm is None or warm.choice.snapshot is not region.snapshot else warm.solution.choice
-    solved = compiled.solve(prices.cost, effort, start)
-    solution = solved.solution
+    def warn(message: str) -> None:
+        if message not in warnings:
+            warnings.append(message)
 
-    def choice_of(nodes: Ints) -> Choice:
-        return Choice(
-            region.lowered,
-            region.snapshot,
-            with_given(region.snapshot, prices, nodes, compiled.given),
-            prices.computed,
-            {key: [e.choice for e in graphs] for key, graphs in chosen.items()},
-        )
-
-    def solve(problem: ExtractionProblem) -> Ints:
-        return compiled.search(problem.cost, effort, solved.original).choice
-
-    front: tuple[MemoryPoint, ...] = ()
-    if objective.searches:
-        solution, front = near_optimal(
-            *(replace(compiled.problem, cost=prices.cost), solution, solved.original, objective),
-            choice_of=choice_of,
-            solve=solve,
-            points=points,
-            late=effort.alarm(),
-            is_body=is_body,
-            cheapest=cheapest,
-        )
-    parts = [e for graphs in chosen.values() for e in graphs]
-    return Extracted(choice_of(solution.choice), solved.saved, solution, prices, parts, front)
-
-
-def original_cost(nodes: Sequence[OriginalNode], model: CostModel, points: Mapping[str, int]) -> float:
-    """What nodes of the input cost, their bodies included."""
-    total = 0.0
-    for node in nodes:
-        view = node.view
-        bound = NodeView(
-            view.op_type,
-            view.domain,
-            view.attributes,
-            tuple(None if fact is None else bind(fact, points) for fact in view.inputs),
-            tuple(bind(fact, points) for fact in view.outputs),
-            sum(original_cost(body, model, points) for body in node.bodies),
-        )
-        total += model.cost(bound)
-    return total
+    setting = Setting(
+        opsets=loaded.opset_imports,
+        ir_version=loaded.ir_version,
+        functions=loaded.model.functions,
+        assume=assume,
+        fold_bytes=fold_bytes,
+        inliner=Inliner(loaded.model.graph),
+        saturate=saturate_one,
+        warn=warn,
+        clock=clock,
+    )
+    return saturate_region(loaded.model.graph, setting, {}, Constants())

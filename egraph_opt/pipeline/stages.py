@@ -1,0 +1,162 @@
+"""The stages in order: load, lower, saturate; then price, extract, rebuild, verify."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from egraph_opt.cost import CostModel, cost_model
+from egraph_opt.folding import constant_bytes
+from egraph_opt.interrupts import OnInterrupt
+from egraph_opt.law import LEGALIZE, select
+from egraph_opt.lowering import Lowered
+from egraph_opt.memory import objective_of
+from egraph_opt.model_io import ModelSource, read_model
+from egraph_opt.node_counts import nodes_of
+from egraph_opt.pipeline.assumptions import ranges_of
+from egraph_opt.pipeline.clock import Clock, Progress
+from egraph_opt.pipeline.limits import NO_TIME, Limits
+from egraph_opt.pipeline.result import Result
+from egraph_opt.pipeline.saturated import ObjectiveLike, Saturated
+from egraph_opt.regions import region_of
+from egraph_opt.saturation import SaturationReport, saturate_terms
+from egraph_opt.snapshot import Snapshot
+
+
+def saturate(
+    model: ModelSource,
+    *,
+    rewrites: Iterable[str] | None = None,
+    limits: Limits = Limits(),
+    target: str | CostModel | None = None,
+    assume: Mapping[str, Any] | None = None,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> Saturated:
+    """Build the e-graph of a model and saturate it.
+
+    Args:
+        model: a path, a ModelProto or an onnx_ir.Model; it is not changed.
+        rewrites: names of rulesets; by default all that keep values, which together are called `default`:
+            ``["default", "approximate"]`` adds one.
+        limits: where to stop.
+        target: a cost model whose own rulesets and limits (of kernels, say) take part.
+        assume: by name of an input of integers or of a symbolic dim its least and largest value, or the
+            only one; the result is right within them only.
+        strict: raise where laws contradict each other in types, instead of leaving them out.
+
+    Raises:
+        ModelReadError, InvalidModelError, ExternalDataError: the model.
+        UnknownRulesetError: a ruleset.
+        UnsoundLawError: with strict.
+    """
+    wanted = cost_model(target) if target is not None else None
+    names = None if rewrites is None else tuple(rewrites)
+    laws = select(names, wanted.rulesets if wanted else ())
+    ranges, legalize = ranges_of(assume), LEGALIZE in (names or ())
+    target_limits = dict(wanted.limits) if wanted else {}
+    clock = Clock(progress)
+    clock("load")
+    loaded = read_model(model)
+    warnings = list(loaded.warnings)
+    counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
+    unsupported = loaded.unsupported or (None if limits.seconds else NO_TIME)
+    if unsupported is not None:
+        clock("")
+        return Saturated(
+            loaded,
+            None,
+            counts,
+            size,
+            limits,
+            target_limits,
+            clock.seconds,
+            tuple(warnings),
+            unsupported,
+            ranges,
+            legalize,
+        )
+
+    def run_laws(lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
+        return saturate_terms(
+            lowered,
+            laws,
+            target_limits,
+            nodes=limits.nodes,
+            rounds=limits.rounds,
+            seconds=limits.seconds,
+            strict=strict,
+        )
+
+    region = region_of(loaded, limits.fold_bytes, ranges, run_laws, warnings, clock)
+    clock("")
+    return Saturated(
+        *(loaded, region, counts, size, limits, target_limits, clock.seconds, tuple(warnings)),
+        assume=ranges,
+        legalize=legalize,
+    )
+
+
+def optimize(
+    model: ModelSource,
+    cost: str | CostModel = "ascend",
+    *,
+    rewrites: Iterable[str] | None = None,
+    limits: Limits = Limits(),
+    extractor: str = "auto",
+    objective: ObjectiveLike = "cost",
+    assume: Mapping[str, Any] | None = None,
+    verify: bool = True,
+    strict: bool = False,
+    seed: int = 0,
+    progress: Progress | None = None,
+    on_interrupt: OnInterrupt = "best",
+) -> Result:
+    """Optimise an ONNX model by equality saturation.
+
+    Args:
+        model: a path, a ModelProto or an onnx_ir.Model; it is not changed.
+        cost: a cost model or the name of one (see `egraph-opt costs`).
+        rewrites: names of rulesets (see `egraph-opt rules`); by default all that keep values, which together
+            are called `default`: ``["default", "approximate"]`` adds one.
+        limits: where the search stops.
+        extractor: how to choose, see `egraph_opt.extraction`.
+        objective: `"cost"`, the cheapest graph; `"memory"`, of those found that cost at most 5 % more (or
+            10 % with `("memory", 0.1)`) the one that needs the least memory at its peak; `("cost", bytes)`,
+            the cheapest found that needs at most so many bytes, or with a warning the one that needs least.
+        assume: by name of an input or of a symbolic dim its least and largest value, or the only one; a dim
+            of one size is priced at it.  The result is right within them only.
+        verify: compare the result with the original in onnxruntime.
+        strict: raise, instead of handing back the original, where the result is wrong.
+        seed: of the search and of verification's inputs.
+        progress: called with a stage's name and how much of it is done.
+        on_interrupt: what Ctrl-C does while the graph is chosen: ``"best"`` goes on with the best found so
+            far and says so in a warning, ``"raise"`` raises KeyboardInterrupt, as it does at other times.
+
+    Returns:
+        The optimized model; the original where nothing is better, with the reason.
+
+    Raises:
+        EgraphOptError: one of its kinds, for a model that cannot be read, unknown names, limits that are not
+            positive; with strict also for a wrong result.
+    """
+    chosen, wanted = cost_model(cost), objective_of(objective)
+    saturated = saturate(
+        model,
+        rewrites=rewrites,
+        limits=limits,
+        target=chosen,
+        assume=assume,
+        strict=strict,
+        progress=progress,
+    )
+    return saturated.extract(
+        chosen,
+        extractor=extractor,
+        objective=wanted,
+        verify=verify,
+        strict=strict,
+        seed=seed,
+        progress=progress,
+        on_interrupt=on_interrupt,
+    )

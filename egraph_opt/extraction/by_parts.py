@@ -13,6 +13,7 @@ from egraph_opt.extraction.contraction import Contracted, contract
 from egraph_opt.extraction.exact import Found
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.simplify import Simplified, simplify, whole_choice
+from egraph_opt.extraction.starting import floor_of
 
 MOST = 0.7
 """The share of the time that a piece may take though others follow: most take far less than they may."""
@@ -56,13 +57,16 @@ def by_parts(
     start: Choice,
     solve: Callable[[Piece, float, float], Found],
     refine: Callable[[Piece], Choice],
+    late: Callable[[], bool],
 ) -> Found:
     """Solve what contraction leaves of a piece; never worse than ``start``.
 
     ``solve`` is told which share of the time that is left a part may take, and what part of the piece's nodes
     all parts have together.  Without ties far more can be contracted, so the cost comes first; then, where
-    there are ties, ``refine`` looks for smaller ones.
+    there are ties, ``refine`` looks for smaller ones.  When it is ``late``, contraction is left out.
     """
+    if late():
+        return Found(start, floor_of(piece))
     costs_only = replace(piece, tie=[0.0] * len(piece.nodes))
     remainder = remainder_of(costs_only, start)
     shares = shares_of(remainder.parts)
@@ -71,7 +75,7 @@ def by_parts(
     best = _better_of(piece, start, remainder.expand([part.choice for part in found]))
     # The cost of a contracted node is the sum of several, rounded once more than that of the piece.
     bound = math.fsum([remainder.settled, *(part.bound for part in found)]) * (1 - 1e-12)
-    if any(piece.tie):
+    if any(piece.tie) and not late():
         remainder = remainder_of(piece, best)
         best = _better_of(piece, best, remainder.expand([refine(part) for part in remainder.parts]))
     return Found(best, min(bound, piece.value(best)[0]))

@@ -13,12 +13,14 @@ import numpy as np
 
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction.alike import solve_alike
+from egraph_opt.extraction.budget import Search
 from egraph_opt.extraction.by_parts import shares_of
 from egraph_opt.extraction.checking import better, check, measure, used_part
 from egraph_opt.extraction.exact import Found
 from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.problem import ExtractionProblem
-from egraph_opt.extraction.search import Search, exact_piece, greedy_piece, ilp_piece, quick_piece
+from egraph_opt.extraction.quick import quick_piece
+from egraph_opt.extraction.search import exact_piece, greedy_piece, ilp_piece
 from egraph_opt.extraction.simplify import simplify, whole_choice
 from egraph_opt.extraction.solution import PieceReport, Solution
 from egraph_opt.extraction.structure import Ints

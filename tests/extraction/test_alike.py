@@ -9,9 +9,9 @@ import pytest
 
 from egraph_opt.extraction import ExtractionProblem, check, extract, registry
 from egraph_opt.extraction.alike import canonical
+from egraph_opt.extraction.budget import Search
 from egraph_opt.extraction.exact import Found
 from egraph_opt.extraction.piece import Piece
-from egraph_opt.extraction.search import Search
 from egraph_opt.extraction.simplify import simplify
 
 from .egraphs import Node, leafy_problem, problem_of

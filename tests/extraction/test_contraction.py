@@ -64,7 +64,7 @@ def test_parts_add_up_to_a_bound_and_a_solution() -> None:
         return prove(part, part.used(greedy(part)), rounds=50, effort=Effort, seed=0)
 
     for piece in pieces(60, cyclic=True):
-        found = by_parts(piece, piece.used(greedy(piece)), solve, best_of)
+        found = by_parts(piece, piece.used(greedy(piece)), solve, best_of, lambda: False)
         best = piece.value(best_of(piece))
         assert piece.value(found.choice) == pytest.approx(best)
         assert found.bound == pytest.approx(best[0])

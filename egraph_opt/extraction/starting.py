@@ -1,0 +1,28 @@
+"""What is known of a piece before any search: a solution to start from and a bound; and what ends one."""
+
+from __future__ import annotations
+
+from egraph_opt.extraction.checking import better
+from egraph_opt.extraction.exact import Found
+from egraph_opt.extraction.greedy import greedy
+from egraph_opt.extraction.piece import Choice, Piece
+
+
+def start_of(piece: Piece) -> Choice:
+    """The better of the incumbent and the greedy choice; the incumbent where they are equal."""
+    found = piece.used(greedy(piece))
+    if piece.incumbent is not None and not better(piece.value(found), piece.value(piece.incumbent)):
+        return piece.incumbent
+    return found
+
+
+def floor_of(piece: Piece) -> float:
+    """A lower bound of a piece that takes no time: the cheapest node of each root."""
+    return sum(min(piece.cost[node] for node in piece.options[root]) for root in piece.roots)
+
+
+def optimal(piece: Piece, choice: Choice) -> Found:
+    """An optimal choice as it is found: the incumbent if that is as good."""
+    if piece.incumbent is not None and not better(piece.value(choice), piece.value(piece.incumbent)):
+        choice = piece.incumbent
+    return Found(choice, piece.value(choice)[0])

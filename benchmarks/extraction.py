@@ -2,7 +2,7 @@
 
     python benchmarks/extraction.py bert.json.gz vgg.json.gz --seconds 60
     python benchmarks/extraction.py --random 2000
-    python benchmarks/extraction.py --models FOLDER --cost nodes --cost ascend
+    python benchmarks/extraction.py --models FOLDER --wheels --cost nodes --cost ascend
     python benchmarks/extraction.py --residual 1000 --residual 10000 --residual 50000
 
 E-graphs in files are in extraction-gym's JSON form, plain or .gz.  Random ones are compared with brute force.
@@ -20,6 +20,7 @@ from typing import Annotated
 import numpy as np
 import typer
 from extraction_cases import brute_force, of_model, random_graph, residual, uneven
+from model_files import light_models, models_of_folder, trained_models
 from rich.console import Console
 from rich.table import Table
 
@@ -78,10 +79,7 @@ def _random(count: int) -> None:
     CONSOLE.print(table)
 
 
-def _models(folders: list[Path], costs: list[str], seconds: float | None) -> None:
-    files = [
-        f for folder in folders for f in (sorted(folder.glob("*.onnx")) if folder.is_dir() else [folder])
-    ]
+def _models(files: list[Path], costs: list[str], seconds: float | None) -> None:
     for cost in costs:
         table, gaps, slowest = _table(f"Models under {cost}"), [], 0.0
         for file in files:
@@ -121,24 +119,25 @@ def main(
         list[int] | None, typer.Option("--residual", help="Nodes of a residual network.")
     ] = None,
     count: Annotated[int, typer.Option("--random", help="Random e-graphs to compare with brute force.")] = 0,
-    models: Annotated[
-        list[Path] | None, typer.Option(help="A model, or a folder of models, to saturate.")
-    ] = None,
+    models: Annotated[list[Path] | None, typer.Option(help="A folder with models to saturate.")] = None,
+    wheels: Annotated[bool, typer.Option(help="The models of wheels, trained and light.")] = False,
     cost: Annotated[
         list[str] | None, typer.Option(help="Cost models; default: nodes, flops, ascend.")
     ] = None,
     seconds: Annotated[float | None, typer.Option(help="Budget of each extraction.")] = None,
 ) -> None:
     """Run the extractors and print tables."""
-    if not (files or layers or count or models):
-        raise typer.BadParameter("give files, --random, --models or --residual")
+    if not (files or layers or count or models or wheels):
+        raise typer.BadParameter("give files, --random, --models, --wheels or --residual")
     extractors = extractor or ["auto"]
     if files:
         _files(files, extractors, seconds)
     if count:
         _random(count)
-    if models:
-        _models(models, cost or ["nodes", "flops", "ascend"], seconds)
+    if models or wheels:
+        found = [path for folder in models or () for path in models_of_folder(folder).values()]
+        found += [*trained_models().values(), *light_models().values()] if wheels else []
+        _models(found, cost or ["nodes", "flops", "ascend"], seconds)
     if layers:
         _residual(layers, extractors, seconds)
 

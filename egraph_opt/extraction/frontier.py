@@ -49,7 +49,7 @@ def frontier(piece: Piece, steps: int, widest: int = WIDEST) -> Choice | None:
         needed |= 1 << position[root]
     states: dict[int, State] = {needed: (0, 0.0, 0, None)}
     single = _single_ways(piece, order, position)
-    ways, completions = Ways(piece, position, single), _completions(single)
+    ways, completions = Ways(piece, position, single), _Completions(single)
     start = 0
     for group in groups:
         advanced = _advance(ways.component(group, start), states, budget, widest)
@@ -104,24 +104,27 @@ def _single_ways(piece: Piece, order: list[int], position: list[int]) -> Single:
     ]
 
 
-def _completions(single: Single) -> list[list[Completion]]:
-    """The nodes of the class at each position, the cheapest first."""
-    rows = []
-    for place, nodes in enumerate(single):
-        row = []
-        for value, below in nodes:
-            first = min(below, default=place)
-            bits = 0
-            for at in below:
-                bits |= 1 << (at - first)
-            row.append((*value, first, bits))
-        rows.append(row)
-    return rows
+class _Completions:
+    """The nodes of the class at each position, the cheapest first; worked out as they are asked for."""
+
+    def __init__(self, single: Single) -> None:
+        self._single = single
+        self._known: dict[int, list[Completion]] = {}
+
+    def __getitem__(self, place: int) -> list[Completion]:
+        if place not in self._known:
+            row = []
+            for value, below in self._single[place]:
+                first = min(below, default=place)
+                bits = 0
+                for at in below:
+                    bits |= 1 << (at - first)
+                row.append((*value, first, bits))
+            self._known[place] = row
+        return self._known[place]
 
 
-def _completed(
-    value: Value, lacking: int, given: int, ways: list[list[Completion]], start: int, limit: Value
-) -> bool:
+def _completed(value: Value, lacking: int, given: int, ways: _Completions, start: int, limit: Value) -> bool:
     """Whether the lacking classes can be had from the given ones, one node each, within ``limit``."""
     price, tie, moved = value
     most, missing = limit[0], ~given
@@ -139,9 +142,7 @@ def _completed(
     return (price, tie, moved) <= limit
 
 
-def _undominated(
-    states: dict[int, State], ways: list[list[Completion]], start: int, budget: Steps
-) -> dict[int, State]:
+def _undominated(states: dict[int, State], ways: _Completions, start: int, budget: Steps) -> dict[int, State]:
     ranked = sorted(states.items(), key=lambda item: (item[1][:3], item[0].bit_count(), item[0]))
     best: list[tuple[int, Value]] = []
     left: dict[int, State] = {}

@@ -6,11 +6,14 @@ from heapq import heappop, heappush
 
 from egraph_opt.extraction.piece import Piece
 
+THIN = 6
+"""Classes needed and undecided at any time up to which an order will do."""
+
 
 def thin_order(piece: Piece) -> list[list[int]]:
     """The components, users first, such that few classes are needed and undecided at any time.
 
-    Of the order in which they were found and a greedy one, the one that is less wide.
+    The order in which they were found where that is thin, else that or a greedy one, whichever is less wide.
     """
     component = piece.component.tolist()
     groups: list[list[int]] = [[] for _ in range(max(component, default=-1) + 1)]
@@ -20,8 +23,11 @@ def thin_order(piece: Piece) -> list[list[int]]:
     for group in groups:
         reach = {child for here in group for node in piece.options[here] for child in piece.children[node]}
         below.append(reach.difference(group))
-    orders = [list(range(len(groups) - 1, -1, -1)), _greedy_order(groups, below, component)]
-    best = min(orders, key=lambda order: _width(order, groups, below))
+    best = list(range(len(groups) - 1, -1, -1))
+    width = _width(best, groups, below)
+    if width[0] > THIN:
+        other = _greedy_order(groups, below, component)
+        best = min(best, other, key=lambda order: _width(order, groups, below))
     return [groups[number] for number in best]
 
 

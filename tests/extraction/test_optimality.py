@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from egraph_opt.errors import ExtractionError
-from egraph_opt.extraction import EXTRACTORS, check, extract
+from egraph_opt.extraction import EXTRACTORS, check, extract, quick, search
 from egraph_opt.extraction.checking import measure
 
-from .egraphs import optimum, random_problem
+from .egraphs import leafy_problem, optimum, random_problem
 
 
 @pytest.mark.parametrize("cyclic", [False, True])
@@ -69,3 +69,18 @@ def test_an_optimal_incumbent_is_returned_as_it_is() -> None:
             np.testing.assert_array_equal(extract(problem, name, incumbent=incumbent).choice, incumbent)
         kept += 1
     assert kept > 50
+
+
+def test_programs_alone_prove_the_same_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
+    problems = [leafy_problem(seed, cyclic=seed % 3 > 0, classes=6 + seed % 7) for seed in range(60)]
+    best = [extract(problem, "exact").cost for problem in problems]
+    for module in (quick, search):
+        monkeypatch.setattr(module, "frontier", lambda *arguments: None)
+    for problem, cost in zip(problems, best, strict=True):
+        for name in ("auto", "exact", "ilp"):
+            solution = extract(problem, name)
+            assert solution.cost >= cost - 1e-9
+            assert solution.lower_bound <= cost + 1e-9
+            if name != "ilp":
+                assert solution.proved
+                assert solution.cost == pytest.approx(cost)

@@ -19,6 +19,7 @@ from egraph_opt.law import Equal, Example, closure, guard, holds, law, rewrite, 
 from egraph_opt.law_testing import Operands, listed
 from egraph_opt.operators import ConvWindow, binary, concat, conv, none
 from egraph_opt.rewrites.channels import is_absent, is_present
+from egraph_opt.rewrites.comparing import equals
 from egraph_opt.rewrites.convolution import PLAIN
 from egraph_opt.rewrites.distributivity import apart_yet, are_constant, joint, pair_of, same_type
 from egraph_opt.terms import Tensor, fact
@@ -164,12 +165,6 @@ def _channels_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(binary("Add", *grouped), why="groups would be others")
     one = conv(z, g.random(1, 2, 3, 3), none(), RING)
     yield g.near_miss(binary("Add", conv(x, v, none(), RING), one), why="a channel is broadcast")
-
-
-@hosted(default=False)
-def equals(u: ConvWindow, t: ConvWindow) -> bool:
-    """A comparison instead of a join: all convolutions of a network share a few windows."""
-    return u == t
 
 
 @law("convolution_sums", numerics="reassociates", examples=_channels_examples)

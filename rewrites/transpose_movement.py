@@ -32,6 +32,7 @@ from egraph_opt.operators import (
     transpose,
     where,
 )
+from egraph_opt.rewrites.comparing import equals
 from egraph_opt.rewrites.transpose import Permutation, invert
 from egraph_opt.terms import Tensor, cons, fact, nil
 from egraph_opt.types import Fact, Shape
@@ -288,13 +289,16 @@ def _concat_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law("transpose", numerics="bitwise", examples=_concat_examples)
-def through_concat_of_two(x: Tensor, y: Tensor, p: PyObject, a: PyObject, b: PyObject) -> Iterator[Any]:
+def through_concat_of_two(
+    x: Tensor, y: Tensor, p: PyObject, q: PyObject, a: PyObject, b: PyObject
+) -> Iterator[Any]:
     """Concat_a(Transpose_p(x), Transpose_p(y)) = Transpose_p(Concat_p[a](x, y))
 
     Source: TASO.
     """
-    pair = cons(transpose(x, p), cons(transpose(y, p), nil()))
-    yield rewrite(concat(pair, a), transpose(concat(cons(x, cons(y, nil())), b), p), let(b, moved_axis, p, a))
+    pair = cons(transpose(x, p), cons(transpose(y, q), nil()))
+    moved = concat(cons(x, cons(y, nil())), b)
+    yield rewrite(concat(pair, a), transpose(moved, p), holds(equals, p, q), let(b, moved_axis, p, a))
 
 
 @hosted()
@@ -314,10 +318,10 @@ def _matmul_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law("transpose", numerics="reassociates", examples=_matmul_examples)
-def of_product(x: Tensor, y: Tensor, p: PyObject) -> Iterator[Any]:
+def of_product(x: Tensor, y: Tensor, p: PyObject, q: PyObject) -> Iterator[Any]:
     """MatMul(x^T, y^T) = MatMul(y, x)^T
 
     Source: TASO.
     """
-    swaps = (let(p, swap_of_last_two, fact(x)), holds(same_rank, fact(x), fact(y)))
-    yield rewrite(matmul(transpose(x, p), transpose(y, p)), transpose(matmul(y, x), p), *swaps)
+    swaps = (holds(equals, p, q), let(p, swap_of_last_two, fact(x)), holds(same_rank, fact(x), fact(y)))
+    yield rewrite(matmul(transpose(x, p), transpose(y, q)), transpose(matmul(y, x), p), *swaps)

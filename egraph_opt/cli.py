@@ -36,6 +36,7 @@ _USAGE_ERRORS = (
     errors.ObjectiveError,
     errors.OutputError,
     errors.UnknownCostModelError,
+    errors.UnknownExtractorError,
     errors.UnknownRulesetError,
     errors.UnknownTensorError,
 )
@@ -146,6 +147,9 @@ def optimize(
         str | None,
         typer.Option(metavar="BYTES", help="The cheapest that needs at most so much at its peak: 512MiB."),
     ] = None,
+    extractor: Annotated[
+        str, typer.Option(metavar="NAME", help="How to choose: auto, exact, ilp, greedy-dag, tree.")
+    ] = "auto",
     limit_nodes: Annotated[int | None, typer.Option(metavar="N", help="Stop growing at N e-nodes.")] = None,
     limit_seconds: Annotated[
         float | None, typer.Option(metavar="S", help="Emergency stop after S seconds.")
@@ -188,6 +192,7 @@ def optimize(
                 cost,
                 rewrites=names,
                 limits=limits,
+                extractor=extractor,
                 objective=wanted,
                 assume=assumptions or None,
                 verify=not no_verify,

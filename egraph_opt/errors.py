@@ -87,6 +87,12 @@ class UnknownRulesetError(_UnknownNameError):
     listing = " (see `egraph-opt rules`)"
 
 
+class UnknownExtractorError(_UnknownNameError, ExtractionError):
+    """There is no extractor of that name."""
+
+    kind = "extractor"
+
+
 class UnknownTensorError(_UnknownNameError):
     """No tensor or node of that name is in the model (`known` are those that are)."""
 

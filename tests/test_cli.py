@@ -92,6 +92,7 @@ def test_options_reach_the_pipeline(model: Path, tmp_path: Path, monkeypatch: py
         *("optimize", model, tmp_path / "out.onnx", "--cost", "flops", "--rewrites", ", ".join(rulesets)),
         *("--limit-nodes", 1000, "--limit-seconds", 9.5, "--assume", "x=-1..2.5", "--assume", "N=2..3"),
         *("--no-verify", "--strict", "--seed", 7, "--memory-limit", "1.5MiB"),
+        *("--extractor", "greedy-dag"),
     )
     assert result.exit_code == 0, result.output
     assert seen["cost"] == "flops"
@@ -99,6 +100,7 @@ def test_options_reach_the_pipeline(model: Path, tmp_path: Path, monkeypatch: py
     assert seen["limits"] == pipeline.Limits(nodes=1000, seconds=9.5)
     assert seen["assume"] == {"x": (-1, 2.5), "N": (2, 3)}
     assert seen["objective"] == ("cost", 3 * 2**19)
+    assert seen["extractor"] == "greedy-dag"
     assert (seen["verify"], seen["strict"], seen["seed"]) == (False, True, 7)
 
 
@@ -173,6 +175,7 @@ def test_an_invalid_model_exits_with_1_and_names_the_node(model: Path, tmp_path:
     [
         (("--cost", "asend"), "did you mean 'ascend'?"),
         (("--rewrites", "no_such_ruleset"), "unknown ruleset 'no_such_ruleset'"),
+        (("--extractor", "exakt"), "did you mean 'exact'?"),
         (("--limit-nodes", "0"), "must be a positive number"),
         (("--limit-seconds", "-1"), "must be a positive number"),
         (("--limit-seconds", "nan"), "must be a positive number"),

@@ -6,12 +6,11 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
 
 import numpy as np
 
-from egraph_opt.errors import ExtractionError
+from egraph_opt.errors import ExtractionError, UnknownExtractorError
 from egraph_opt.extraction.alike import solve_alike
 from egraph_opt.extraction.budget import Search
 from egraph_opt.extraction.by_parts import shares_of
@@ -100,12 +99,10 @@ def extractor_named(name: str) -> Extractor:
     """The extractor of a name.
 
     Raises:
-        ExtractionError: there is none; suggests the nearest.
+        UnknownExtractorError: there is none; suggests the nearest.
     """
     if name not in EXTRACTORS:
-        near = get_close_matches(name, EXTRACTORS, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ExtractionError(f"no extractor {name!r} (there are {', '.join(EXTRACTORS)}){hint}")
+        raise UnknownExtractorError(name, EXTRACTORS)
     return EXTRACTORS[name]
 
 
@@ -139,8 +136,8 @@ def extract(
             `egraph_opt.interrupts` for Ctrl-C.)  What it raises ends the search and is passed on.
 
     Raises:
-        ExtractionError: no solution of finite cost, a malformed incumbent, an unknown extractor, seconds that
-            are negative or no number.
+        ExtractionError: no solution of finite cost, a malformed incumbent, seconds that are negative or no
+            number, an unknown extractor.
     """
     extractor_named(extractor)
     if seconds is not None and not seconds >= 0:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from egraph_opt.cost import CostModel, cost_model
+from egraph_opt.extraction.registry import extractor_named
 from egraph_opt.folding import constant_bytes
 from egraph_opt.interrupts import OnInterrupt
 from egraph_opt.law import LEGALIZE, select
@@ -141,6 +142,7 @@ def optimize(
             positive; with strict also for a wrong result.
     """
     chosen, wanted = cost_model(cost), objective_of(objective)
+    extractor_named(extractor)  # before the work, not after it
     saturated = saturate(
         model,
         rewrites=rewrites,

@@ -15,7 +15,7 @@ from egraph_opt.pricing import Prices, with_given
 from egraph_opt.rebuilding import Choice
 from egraph_opt.regions import OriginalNode, Region
 from egraph_opt.report import MemoryPoint
-from egraph_opt.repricing import Effort, key_of
+from egraph_opt.repricing import SearchLimits, key_of
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def extract_region(
     model: CostModel,
     points: Mapping[str, int],
     *,
-    effort: Effort,
+    search: SearchLimits,
     fold_bytes: int,
     clock: Callable[[str], None],
     warm: Extracted | None = None,
@@ -73,7 +73,7 @@ def extract_region(
                 body,
                 model,
                 points,
-                effort=effort,
+                search=search,
                 fold_bytes=fold_bytes,
                 clock=clock,
                 warm=next(before, None),
@@ -90,7 +90,7 @@ def extract_region(
     prices = compiled.view.prices(model, after)
     clock("extract")
     start = None if warm is None or warm.choice.snapshot is not region.snapshot else warm.solution.choice
-    solved = compiled.solve(prices.cost, effort, start)
+    solved = compiled.solve(prices.cost, search, start)
     solution = _loosened(solved.solution, [e.solution for graphs in chosen.values() for e in graphs])
 
     def choice_of(nodes: Ints) -> Choice:
@@ -103,7 +103,7 @@ def extract_region(
         )
 
     def solve(problem: ExtractionProblem) -> Ints:
-        return compiled.search(problem.cost, effort, solved.original).choice
+        return compiled.search(problem.cost, search, solved.original).choice
 
     front: tuple[MemoryPoint, ...] = ()
     if objective.searches:
@@ -112,7 +112,7 @@ def extract_region(
             choice_of=choice_of,
             solve=solve,
             points=points,
-            late=effort.alarm(),
+            late=search.alarm(),
             is_body=is_body,
             cheapest=cheapest,
         )

@@ -49,7 +49,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Effort:
+class SearchLimits:
     """How to search, and how far.
 
     Attributes:
@@ -119,27 +119,27 @@ class Compiled:
     own: Reduced | None
     given: Ints
 
-    def solve(self, cost: Floats, effort: Effort, warm: Ints | None = None) -> Solved:
+    def solve(self, cost: Floats, limits: SearchLimits, warm: Ints | None = None) -> Solved:
         """The best choice at a cost per e-node.
 
         Args:
             warm: another known choice, such as the one at other costs, to start from where it is better.
         """
-        original, saved = self._fused(cost, effort)
-        return Solved(self.search(cost, effort, original, warm), saved, original)
+        original, saved = self._fused(cost, limits)
+        return Solved(self.search(cost, limits, original, warm), saved, original)
 
-    def search(self, cost: Floats, effort: Effort, *known: Ints | None) -> Solution:
+    def search(self, cost: Floats, limits: SearchLimits, *known: Ints | None) -> Solution:
         """The best choice at a cost per e-node, from the best of some known ones."""
         problem = self.reduced.at(cost)
         starts = [start for choice in known if (start := self.reduced.down(choice)) is not None]
         best = min(starts, key=lambda start: measure(problem, start), default=None)
         try:
-            return self.reduced.lift(effort.extract(problem, best), cost)
+            return self.reduced.lift(limits.extract(problem, best), cost)
         except ExtractionError:
-            effort.extract(replace(self.problem, cost=cost), None)  # says the same of the snapshot's classes
+            limits.extract(replace(self.problem, cost=cost), None)  # says the same of the snapshot's classes
             raise
 
-    def _fused(self, cost: Floats, effort: Effort) -> tuple[Ints | None, float]:
+    def _fused(self, cost: Floats, limits: SearchLimits) -> tuple[Ints | None, float]:
         """The original graph as the target's compiler runs it, and what pseudo-operators save it there.
 
         What the target's compiler does for free it does to the original as well.
@@ -149,7 +149,7 @@ class Compiled:
         written = math.fsum(cost[self.original[self.original >= 0]].tolist())
         if self.own is None or not math.isfinite(written):
             return self.original, 0.0
-        small = effort.extract(self.own.at(cost), self.own.down(self.original), "auto")
+        small = limits.extract(self.own.at(cost), self.own.down(self.original), "auto")
         fused = self.own.lift(small, cost)
         return fused.choice, written - fused.cost
 

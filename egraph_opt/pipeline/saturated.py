@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from egraph_opt.pipeline.limits import NO_TIME, Limits
 from egraph_opt.pipeline.result import Result, original_proto
 from egraph_opt.rebuilding import Legend, rebuild_model
 from egraph_opt.regions import Region, region_of
-from egraph_opt.repricing import Effort, key_of
+from egraph_opt.repricing import SearchLimits, key_of
 from egraph_opt.saturation import SaturationReport
 from egraph_opt.snapshot import Snapshot
 from egraph_opt.storage import Stored, StoredRegion, fingerprint, read_saturated, write_saturated
@@ -180,13 +180,15 @@ class Saturated:
         for fold_bytes in (self.limits.fold_bytes, 0):
             with interruptible(on_interrupt) as stop:
                 stop = _at_once if interrupted else stop
-                effort = Effort(extractor, self.limits.solver_iterations, self.limits.seconds, seed, stop)
+                search = SearchLimits(
+                    extractor, self.limits.solver_iterations, self.limits.seconds, seed, stop
+                )
                 run = partial(
                     extract_region,
                     self.region,
                     model,
                     points,
-                    effort=effort,
+                    search=search,
                     fold_bytes=fold_bytes,
                     clock=clock,
                     warm=warm,
@@ -252,11 +254,16 @@ class Saturated:
                 self.region,
                 model,
                 points,
-                effort=Effort(extractor, self.limits.solver_iterations, self.limits.seconds, seed, stop),
+                search=SearchLimits(
+                    extractor, self.limits.solver_iterations, self.limits.seconds, seed, stop
+                ),
                 fold_bytes=self.limits.fold_bytes,
                 clock=lambda stage: None,
                 warm=warm,
             )
+
+    def _search(self, extractor: str, seed: int, stop: Callable[[], bool] | None) -> SearchLimits:
+        return SearchLimits(extractor, self.limits.solver_iterations, self.limits.seconds, seed, stop)
 
     def alternatives(
         self,

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +31,14 @@ example (float[2, 3, 4] x) => (float[2, 3, 4] y)
     y = Transpose <perm = [0, 2, 1]> (r)
 }
 """
+
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_is_python_s() -> Iterator[None]:
+    """A shell lets what it starts in the background ignore SIGINT; Python then leaves it so."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def knotted(classes: int = 60) -> ExtractionProblem:
@@ -184,6 +192,7 @@ def test_optimize_raises_where_that_was_asked_for() -> None:
 ROOT = Path(__file__).resolve().parents[2]
 CHILD = """
 import os, signal, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from tests.extraction.test_interrupts import knotted
 from egraph_opt.extraction import check, extract
 from egraph_opt.interrupts import interruptible

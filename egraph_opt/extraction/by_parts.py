@@ -45,9 +45,9 @@ class Remainder:
         return self.contracted.expand(self.piece, whole.tolist())
 
 
-def remainder_of(piece: Piece, start: Choice) -> Remainder:
+def remainder_of(piece: Piece, start: Choice, late: Callable[[], bool] = lambda: False) -> Remainder:
     """Contract a piece and cut what is left; ``start`` is a solution of it."""
-    contracted = contract(piece, start)
+    contracted = contract(piece, start, late)
     known = used_part(contracted.problem, np.array(contracted.incumbent, np.int32))
     return Remainder(piece, contracted, simplify(contracted.problem, known))
 
@@ -68,7 +68,7 @@ def by_parts(
     if late():
         return Found(start, floor_of(piece))
     costs_only = replace(piece, tie=[0.0] * len(piece.nodes))
-    remainder = remainder_of(costs_only, start)
+    remainder = remainder_of(costs_only, start, late)
     shares = shares_of(remainder.parts)
     left = sum(len(part.nodes) for part in remainder.parts) / max(len(piece.nodes), 1)
     found = [solve(part, share, left) for part, share in zip(remainder.parts, shares, strict=True)]
@@ -76,7 +76,7 @@ def by_parts(
     # The cost of a contracted node is the sum of several, rounded once more than that of the piece.
     bound = math.fsum([remainder.settled, *(part.bound for part in found)]) * (1 - 1e-12)
     if any(piece.tie) and not late():
-        remainder = remainder_of(piece, best)
+        remainder = remainder_of(piece, best, late)
         best = _better_of(piece, best, remainder.expand([refine(part) for part in remainder.parts]))
     return Found(best, min(bound, piece.value(best)[0]))
 

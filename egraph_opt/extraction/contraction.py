@@ -15,7 +15,7 @@ Passing over keeps who reaches whom, so what is acyclic afterwards was acyclic b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,18 +72,21 @@ class Contracted:
 class _Contraction(Shrinking):
     """The steps in turn, until none finds anything."""
 
-    def run(self) -> None:
+    def run(self, late: Callable[[], bool]) -> None:
+        """Every step leaves a problem with the same optimum, so it may end at any of them."""
         for _ in range(ROUNDS):
-            self._settle_down()
+            self._settle_down(late)
             self._unite()
-            self._settle_down()
+            self._settle_down(late)
+            if late():
+                return
             self._use_landmarks()
             if not self.pending:
                 break
-        self._settle_down()
+        self._settle_down(late)
 
-    def _settle_down(self) -> None:
-        while self.pending:
+    def _settle_down(self, late: Callable[[], bool]) -> None:
+        while self.pending and not late():
             batch, self.pending = self.pending, []
             for here in batch:
                 self.waiting[here] = False
@@ -228,10 +231,14 @@ class _Contraction(Shrinking):
             self.options[here] = []
 
 
-def contract(piece: Piece, start: Choice) -> Contracted:
-    """Contract a piece; ``start`` is a solution of it, which stays one (or becomes a better one)."""
+def contract(piece: Piece, start: Choice, late: Callable[[], bool]) -> Contracted:
+    """Contract a piece; ``start`` is a solution of it, which stays one (or becomes a better one).
+
+    Args:
+        late: asked now and then whether to stop with what there is.
+    """
     work = _Contraction(piece, start)
-    work.run()
+    work.run(late)
     nodes = [node for options in work.options for node in options]
     number = {node: at for at, node in enumerate(nodes)}
     for options in work.options:

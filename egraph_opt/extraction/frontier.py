@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.thin_order import thin_order
-from egraph_opt.extraction.ways import Component, Option, Single, Steps, Value, Ways
+from egraph_opt.extraction.ways import Component, Option, Rows, Steps, Value, Ways
 
 COMPARED = 24
 """How many of the cheapest frontiers the others are compared with to be dropped."""
@@ -30,7 +30,7 @@ Chain = tuple[tuple[int, ...], "Chain"] | None
 """The nodes chosen so far, latest first."""
 
 Completion = tuple[int, float, int, int, int]
-"""A node: price, tie, moved, and the positions of what it uses as bits, counted from the first of them."""
+"""A node: price, tie, moved, and what it uses: the first place, counted from its own, and bits from there."""
 
 State = tuple[int, float, int, Chain]
 """A value and the nodes."""
@@ -48,11 +48,11 @@ def frontier(piece: Piece, steps: int, widest: int = WIDEST) -> Choice | None:
     for root in piece.roots:
         needed |= 1 << position[root]
     states: dict[int, State] = {needed: (0, 0.0, 0, None)}
-    single = _single_ways(piece, order, position)
-    ways, completions = Ways(piece, position, single), _Completions(single)
+    rows = Rows(piece, order, position)
+    ways, completions = Ways(rows), _completions(rows)
     start = 0
     for group in groups:
-        advanced = _advance(ways.component(group, start), states, budget, widest)
+        advanced = _advance(ways.component(start, len(group)), states, budget, widest)
         if advanced is None:
             return None
         start += len(group)
@@ -64,7 +64,7 @@ def _advance(
     component: Component, states: dict[int, State], budget: Steps, widest: int
 ) -> dict[int, State] | None:
     """The frontiers after a component is decided; bit 0 is the first class after it."""
-    size = len(component.members)
+    size = component.size
     own = (1 << size) - 1
     known: dict[int, list[Option]] = {0: [(0, 0, 0.0, 0, ())]}
     after: dict[int, State] = {}
@@ -91,50 +91,32 @@ def _advance(
     return after
 
 
-def _single_ways(piece: Piece, order: list[int], position: list[int]) -> Single:
-    return [
-        sorted(
-            (
-                (piece.price[node], piece.tie[node], 0 if piece.kept[node] else 1),
-                [position[child] for child in piece.children[node]],
-            )
-            for node in piece.options[here]
-        )
-        for here in order
-    ]
+def _completions(rows: Rows) -> list[list[Completion]]:
+    """The nodes of the class at each position, the cheapest first."""
+    table: list[list[Completion]] = []
+    for row in rows.row:
+        described = []
+        for value, below in row:
+            first = min(below, default=0)
+            described.append((*value, first, sum(1 << (place - first) for place in below)))
+        table.append(described)
+    return [table[number] for number in rows.at]
 
 
-class _Completions:
-    """The nodes of the class at each position, the cheapest first; worked out as they are asked for."""
-
-    def __init__(self, single: Single) -> None:
-        self._single = single
-        self._known: dict[int, list[Completion]] = {}
-
-    def __getitem__(self, place: int) -> list[Completion]:
-        if place not in self._known:
-            row = []
-            for value, below in self._single[place]:
-                first = min(below, default=place)
-                bits = 0
-                for at in below:
-                    bits |= 1 << (at - first)
-                row.append((*value, first, bits))
-            self._known[place] = row
-        return self._known[place]
-
-
-def _completed(value: Value, lacking: int, given: int, ways: _Completions, start: int, limit: Value) -> bool:
+def _completed(
+    value: Value, lacking: int, given: int, ways: list[list[Completion]], start: int, limit: Value
+) -> bool:
     """Whether the lacking classes can be had from the given ones, one node each, within ``limit``."""
     price, tie, moved = value
     most, missing = limit[0], ~given
     while lacking:
         bit = lacking & -lacking
         lacking ^= bit
-        for more, extra, changed, first, bits in ways[start + bit.bit_length() - 1]:
+        place = bit.bit_length() - 1
+        for more, extra, changed, first, bits in ways[start + place]:
             if price + more > most:
                 return False
-            if not bits << (first - start) & missing:
+            if not bits << (place + first) & missing:
                 price, tie, moved = price + more, tie + extra, moved + changed
                 break
         else:
@@ -142,7 +124,9 @@ def _completed(value: Value, lacking: int, given: int, ways: _Completions, start
     return (price, tie, moved) <= limit
 
 
-def _undominated(states: dict[int, State], ways: _Completions, start: int, budget: Steps) -> dict[int, State]:
+def _undominated(
+    states: dict[int, State], ways: list[list[Completion]], start: int, budget: Steps
+) -> dict[int, State]:
     ranked = sorted(states.items(), key=lambda item: (item[1][:3], item[0].bit_count(), item[0]))
     best: list[tuple[int, Value]] = []
     left: dict[int, State] = {}

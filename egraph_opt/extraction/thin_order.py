@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
+import numpy as np
+
 from egraph_opt.extraction.piece import Piece
 
 THIN = 6
@@ -19,16 +21,33 @@ def thin_order(piece: Piece) -> list[list[int]]:
     groups: list[list[int]] = [[] for _ in range(max(component, default=-1) + 1)]
     for here, number in enumerate(component):
         groups[number].append(here)
+    found = list(range(len(groups) - 1, -1, -1))
+    if _found_width(piece, len(groups)) > THIN:
+        below = _below(piece, groups)
+        other = _greedy_order(groups, below, component)
+        found = min(found, other, key=lambda order: _width(order, groups, below))
+    return [groups[number] for number in found]
+
+
+def _found_width(piece: Piece, count: int) -> int:
+    """How many classes are needed and undecided at most in the order in which components were found."""
+    node, child = piece.pairs
+    user, own = count - 1 - piece.component[piece.owners[node]], count - 1 - piece.component
+    outside = user < own[child]
+    first = np.full(len(own), count, np.int64)
+    np.minimum.at(first, child[outside], user[outside])
+    waits = first < own
+    change = np.bincount(first[waits], minlength=count + 1) - np.bincount(own[waits], minlength=count + 1)
+    return int(np.cumsum(change).max(initial=0))
+
+
+def _below(piece: Piece, groups: list[list[int]]) -> list[set[int]]:
+    """What each component uses of others."""
     below: list[set[int]] = []
     for group in groups:
         reach = {child for here in group for node in piece.options[here] for child in piece.children[node]}
         below.append(reach.difference(group))
-    best = list(range(len(groups) - 1, -1, -1))
-    width = _width(best, groups, below)
-    if width[0] > THIN:
-        other = _greedy_order(groups, below, component)
-        best = min(best, other, key=lambda order: _width(order, groups, below))
-    return [groups[number] for number in best]
+    return below
 
 
 def _width(order: list[int], groups: list[list[int]], below: list[set[int]]) -> tuple[int, int]:

@@ -7,7 +7,7 @@ numbers of its own, its *form*; what was found for a form is looked up for each 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from egraph_opt.extraction.piece import Piece
@@ -21,8 +21,8 @@ Value = tuple[int, float, int]
 Option = tuple[int, int, float, int, tuple[int, ...]]
 """A way to provide some classes of a component: what it needs of later ones, price, tie, moved, nodes."""
 
-Single = list[list[tuple[Value, list[int]]]]
-"""For the class at each position its nodes, the cheapest first, with the positions of what they use."""
+Row = tuple[tuple[Value, tuple[int, ...]], ...]
+"""The nodes of a class, the cheapest first, with the places of what they use, counted from its own."""
 
 Node = tuple[Value, int, int]
 """A node of a member: its value, the members that it uses and the outside classes that it uses, as bits."""
@@ -41,49 +41,92 @@ class Steps:
     left: int
 
 
-@dataclass
-class Ways:
-    """The ways of a piece's components, by form.
+class Rows:
+    """The classes of a piece in an order, each with its `Row`; equal rows have equal numbers.
 
     Attributes:
-        position: of each class; a component's members come one after the other, later ones are outside.
+        row: by number.
+        at: of the class at each position the number of its row.
+        nodes: of the class at each position its nodes, in the order of the row.
     """
 
-    piece: Piece
-    position: list[int]
-    single: Single
-    _number: dict[Form, int] = field(default_factory=dict)
-    _known: dict[tuple[int, int], list[Way]] = field(default_factory=dict)
+    def __init__(self, piece: Piece, order: list[int], position: list[int]) -> None:
+        self.row: list[Row] = []
+        self.at: list[int] = []
+        self.nodes: list[list[int]] = []
+        price, tie, kept, children = piece.price, piece.tie, piece.kept, piece.children
+        number: dict[Row, int] = {}
+        for place, here in enumerate(order):
+            described = sorted(
+                (
+                    (price[node], tie[node], 0 if kept[node] else 1),
+                    tuple(sorted([position[child] - place for child in children[node]])),
+                    node,
+                )
+                for node in piece.options[here]
+            )
+            row = tuple([(value, below) for value, below, _ in described])
+            if row not in number:
+                number[row] = len(self.row)
+                self.row.append(row)
+            self.at.append(number[row])
+            self.nodes.append([node for _, _, node in described])
 
-    def component(self, members: list[int], start: int) -> Component:
-        """The component at the positions from ``start``."""
-        piece, position = self.piece, self.position
-        end = start + len(members)
-        outside: dict[int, int] = {}
+
+class Ways:
+    """The ways of a piece's components, by form."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self._outside: dict[tuple[int, ...], list[int]] = {}
+        self._forms: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[Form, int]] = {}
+        self._number: dict[Form, int] = {}
+        self._known: dict[tuple[int, int], list[Way]] = {}
+
+    def component(self, start: int, size: int) -> Component:
+        """The component at ``size`` positions from ``start``; classes at later ones are outside."""
+        at = self.rows.at
+        inner = tuple(at[start : start + size])
+        outside = self._outside.get(inner)
+        if outside is None:
+            outside = self._outside[inner] = self._used(inner)
+        key = inner, tuple([at[start + place] for place in outside])
+        if key not in self._forms:
+            form = self._form(*key, outside)
+            self._forms[key] = form, self._number.setdefault(form, len(self._number))
+        form, number = self._forms[key]
+        return Component(self, form, number, start, [place - size for place in outside])
+
+    def _used(self, inner: tuple[int, ...]) -> list[int]:
+        """The places of what the members with these rows use outside, counted from the first member's."""
+        found: dict[int, None] = {}
+        for member, number in enumerate(inner):
+            for _, below in self.rows.row[number]:
+                found.update((member + place, None) for place in below if member + place >= len(inner))
+        return list(found)
+
+    def _form(self, inner: tuple[int, ...], outer: tuple[int, ...], outside: list[int]) -> Form:
+        size, index = len(inner), {place: k for k, place in enumerate(outside)}
         rows = []
-        for here in members:
+        for member, number in enumerate(inner):
             row = []
-            for node in piece.options[here]:
+            for value, below in self.rows.row[number]:
                 inside = needs = 0
-                for child in piece.children[node]:
-                    at = position[child]
-                    if at < end:
-                        inside |= 1 << (at - start)
+                for place in below:
+                    if member + place < size:
+                        inside |= 1 << (member + place)
                     else:
-                        needs |= 1 << outside.setdefault(at, len(outside))
-                value = (piece.price[node], piece.tie[node], 0 if piece.kept[node] else 1)
+                        needs |= 1 << index[member + place]
                 row.append((value, inside, needs))
             rows.append(tuple(row))
         beyond = []
-        for at in outside:
+        for place, number in zip(outside, outer, strict=True):
             singles = []
-            for value, below in self.single[at]:
-                known = [outside.get(b, -1) for b in below]
-                singles.append((value, -1 if -1 in known else sum(1 << b for b in known)))
+            for value, below in self.rows.row[number]:
+                known = [index.get(place + other, -1) for other in below]
+                singles.append((value, -1 if -1 in known else sum(1 << k for k in known)))
             beyond.append(tuple(singles))
-        form = (tuple(rows), tuple(beyond))
-        number = self._number.setdefault(form, len(self._number))
-        return Component(self, form, number, members, [at - end for at in outside])
+        return tuple(rows), tuple(beyond)
 
     def known(self, number: int, form: Form, demand: int, budget: Steps) -> list[Way] | None:
         """The ways of a form, the cheapest first; None if that takes too many steps."""
@@ -97,13 +140,18 @@ class Ways:
 
 @dataclass(frozen=True)
 class Component:
-    """A component with its form; ``beyond`` are the places of the outside classes after it."""
+    """A component with its form and first position; ``beyond`` are the places of outside classes after it."""
 
     ways: Ways
     form: Form
     number: int
-    members: list[int]
+    start: int
     beyond: list[int]
+
+    @property
+    def size(self) -> int:
+        """How many classes it has."""
+        return len(self.form[0])
 
     def options(self, demand: int, budget: Steps) -> list[Option] | None:
         """The acyclic ways to provide the demanded members (bits); None if it takes too many steps."""
@@ -111,11 +159,11 @@ class Component:
         if found is None:
             return None
         budget.left -= len(found)
-        options = self.ways.piece.options
+        nodes = self.ways.rows.nodes
         answer = []
         for needs, price, tie, moved, picked in found:
-            nodes = tuple(options[self.members[member]][k] for member, k in picked)
-            answer.append((self._places(needs), price, tie, moved, nodes))
+            chosen = tuple([nodes[self.start + member][k] for member, k in picked])
+            answer.append((self._places(needs), price, tie, moved, chosen))
         return answer
 
     def _places(self, needs: int) -> int:

@@ -148,7 +148,7 @@ def optimize(
         typer.Option(metavar="BYTES", help="The cheapest that needs at most so much at its peak: 512MiB."),
     ] = None,
     extractor: Annotated[
-        str, typer.Option(metavar="NAME", help="How to choose: auto, exact, ilp, greedy-dag, tree.")
+        str, typer.Option(metavar="NAME", help="How to choose: auto, draft, exact, ilp, greedy-dag, tree.")
     ] = "auto",
     limit_nodes: Annotated[int | None, typer.Option(metavar="N", help="Stop growing at N e-nodes.")] = None,
     limit_seconds: Annotated[

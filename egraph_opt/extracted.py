@@ -103,8 +103,9 @@ def extract_region(
         )
 
     def solve(problem: ExtractionProblem) -> Ints:
-        return compiled.search(problem.cost, search, solved.original).choice
+        return compiled.search(problem.cost, draft, solved.original).choice
 
+    draft = replace(search, extractor="draft")  # a candidate need not be the best of its kind
     front: tuple[MemoryPoint, ...] = ()
     if objective.searches:
         solution, front = near_optimal(

@@ -60,6 +60,19 @@ def quick_piece(piece: Piece, search: Search) -> Found:
     return by_parts(piece, start_of(piece), solve, lambda part: refine(part, search), search.late)
 
 
+def draft_piece(piece: Piece, search: Search) -> Found:
+    """Dynamic programming of what contraction leaves where that fits, else a short search: no proof."""
+
+    def solve(part: Piece, share: float, left: float) -> Found:
+        thin = frontier(part, _quick_steps(part))
+        if thin is not None:
+            return optimal(part, thin)
+        found = Found(start_of(part), floor_of(part))
+        return _improved(part, search.for_size(int(search.size * left)), found, QUICK_WORK // 2)
+
+    return by_parts(piece, start_of(piece), solve, start_of, search.late)
+
+
 def _quick_steps(piece: Piece) -> int:
     size = len(piece.nodes)
     return max(20 * size, min(QUICK_STEPS, 1000 * size))
@@ -86,7 +99,7 @@ def _part(piece: Piece, search: Search) -> Found:
         found = prove(
             piece,
             found.choice,
-            rounds=QUICK_ROUNDS,
+            rounds=min(QUICK_ROUNDS, search.iterations),
             effort=lambda: search.effort(effort),
             seed=search.seed,
             work=_share(PROOF_WORK, piece, search),
@@ -96,8 +109,11 @@ def _part(piece: Piece, search: Search) -> Found:
     thin = None if search.late() else frontier(piece, EXACT_STEPS, WIDE)
     if thin is not None:
         return optimal(piece, thin)
-    if search.persistent:
-        return _persist(piece, search, found)
+    return _persist(piece, search, found) if search.persistent else _improved(piece, search, found)
+
+
+def _improved(piece: Piece, search: Search, found: Found, work: int = QUICK_WORK) -> Found:
+    """After a search of acyclic orders by counts."""
     effort = Effort(mip_nodes=5, checks=QUICK_CHECKS, gap=1e-4)
     best = improve(
         piece,
@@ -105,7 +121,7 @@ def _part(piece: Piece, search: Search) -> Found:
         iterations=search.iterations,
         effort=lambda: search.effort(effort),
         seed=search.seed,
-        work=_share(QUICK_WORK, piece, search),
+        work=_share(work, piece, search),
     )
     return Found(best, found.bound)
 

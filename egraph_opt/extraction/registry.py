@@ -18,7 +18,7 @@ from egraph_opt.extraction.checking import better, check, measure, used_part
 from egraph_opt.extraction.exact import Found
 from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.problem import ExtractionProblem
-from egraph_opt.extraction.quick import quick_piece
+from egraph_opt.extraction.quick import draft_piece, quick_piece
 from egraph_opt.extraction.search import exact_piece, greedy_piece, ilp_piece
 from egraph_opt.extraction.simplify import simplify, whole_choice
 from egraph_opt.extraction.solution import PieceReport, Solution
@@ -86,6 +86,7 @@ EXTRACTORS: dict[str, Extractor] = {
     extractor.name: extractor
     for extractor in (
         Extractor("auto", "nothing", True, _by_pieces(quick_piece)),
+        Extractor("draft", "nothing", True, _by_pieces(draft_piece)),
         Extractor("greedy-dag", "nothing", False, _by_pieces(greedy_piece)),
         Extractor("tree", "tree", False, _tree),
         Extractor("ilp", "nothing", True, _by_pieces(ilp_piece)),

@@ -127,8 +127,7 @@ def _loosened(solution: Solution, bodies: Sequence[Solution]) -> Solution:
     if not slack > 0:
         return solution
     lower = max(0.0, solution.lower_bound - slack)
-    gap = (solution.cost - lower) / solution.cost if solution.cost > 0 else 0.0
-    return replace(solution, lower_bound=lower, gap=gap, proved=False)
+    return replace(solution, lower_bound=lower, proved=False)
 
 
 def original_cost(nodes: Sequence[OriginalNode], model: CostModel, points: Mapping[str, int]) -> float:

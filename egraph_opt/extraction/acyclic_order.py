@@ -9,6 +9,7 @@ worse.  In large pieces most rounds free only a region; outside of it the incumb
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 import numpy as np
@@ -17,11 +18,10 @@ from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.frontier import frontier
 from egraph_opt.extraction.highs import Effort
 from egraph_opt.extraction.piece import Choice, Piece
-from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.extraction.program import solve_with_ties
 from egraph_opt.extraction.rows import structural_rows
 from egraph_opt.extraction.simplify import simplify, whole_choice
-from egraph_opt.extraction.structure import Floats, Mask, pointers
+from egraph_opt.extraction.structure import Floats, Mask
 
 LARGEST, SMALLEST, FIRST = 2500, 200, 800
 """Nodes of the region that a round frees in a piece that is larger; it grows while programs are easy."""
@@ -133,16 +133,7 @@ def region(piece: Piece, choice: Choice, largest: int, random: np.random.Generat
 
 def resolve(piece: Piece, usable: Mask, best: Choice, effort: Effort, seed: int) -> tuple[Choice, int]:
     """The best choice among the usable nodes, which hold ``best`` and allow no cycle; the work it took."""
-    node, child = piece.pairs
-    problem = ExtractionProblem(
-        node_class=piece.owners,
-        child_ptr=pointers(node, len(piece.nodes)),
-        child=child,
-        cost=np.where(usable, np.array(piece.cost), np.inf),
-        roots=np.array(piece.roots, np.int32),
-        tie=np.array(piece.tie),
-        n_classes=len(piece.classes),
-    )
+    problem = replace(piece.problem, cost=np.where(usable, piece.problem.cost, np.inf))
     simplified = simplify(problem, np.array(best, np.int32))
     work = 0
     choices = []

@@ -24,8 +24,8 @@ from egraph_opt.extraction.dominance import Needs, drop_dominated
 from egraph_opt.extraction.landmarks import landmarks, members, needs_of
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.problem import ExtractionProblem
-from egraph_opt.extraction.shrinking import Parts, Shrinking, first_built
-from egraph_opt.extraction.structure import pointers, strong_components
+from egraph_opt.extraction.shrinking import Parts, Shrinking
+from egraph_opt.extraction.structure import first_built, pointers, strong_components
 
 ROOM = 8
 """How many more nodes a merge may make than it removes, where the class has few users."""

@@ -20,7 +20,7 @@ from egraph_opt.extraction.precedence import Precedence, precedence
 from egraph_opt.extraction.program import solve_with_ties
 from egraph_opt.extraction.rows import Loop, LoopRow, loop_rows, rows_of, structural_rows
 from egraph_opt.extraction.separation import separate
-from egraph_opt.extraction.structure import pointers, strong_components
+from egraph_opt.extraction.structure import components_of
 
 SEPARATIONS = 60
 """The most relaxations that are solved to find rows."""
@@ -53,9 +53,7 @@ def mutual_pairs(piece: Piece) -> list[Loop]:
 def loops_in(piece: Piece, choice: Choice) -> list[Loop]:
     """The sets of classes on cycles of a choice: whole strong components, and one shortest cycle in each."""
     below = [piece.children[node] if node >= 0 else () for node in choice]
-    owner = np.repeat(np.arange(len(below)), [len(children) for children in below])
-    target = np.array([child for children in below for child in children], np.int32)
-    component = strong_components(pointers(owner, len(below)), target)
+    component = components_of(below)
     size = np.bincount(component)
     members: dict[int, list[int]] = {}
     for here in np.flatnonzero(size[component] > 1).tolist():

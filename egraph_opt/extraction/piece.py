@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.extraction.structure import Ints, pointers, strong_components, topological
 
 Choice = list[int]
@@ -78,6 +79,20 @@ class Piece:
         node = np.repeat(np.arange(len(self.children), dtype=np.int32), [len(c) for c in self.children])
         child = np.array([child for below in self.children for child in below], np.int32)
         return node, child
+
+    @cached_property
+    def problem(self) -> ExtractionProblem:
+        """The piece as a problem of its own; classes and nodes keep the piece's numbers."""
+        node, child = self.pairs
+        return ExtractionProblem(
+            node_class=self.owners,
+            child_ptr=pointers(node, len(self.nodes)),
+            child=child,
+            cost=np.array(self.cost),
+            roots=np.array(self.roots, np.int32),
+            tie=np.array(self.tie),
+            n_classes=len(self.classes),
+        )
 
     @cached_property
     def component(self) -> Ints:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from egraph_opt.extraction.acyclic_order import improve
 from egraph_opt.extraction.budget import Search
 from egraph_opt.extraction.by_parts import by_parts
@@ -9,7 +11,7 @@ from egraph_opt.extraction.exact import Found, prove
 from egraph_opt.extraction.frontier import frontier
 from egraph_opt.extraction.highs import Effort
 from egraph_opt.extraction.piece import Choice, Piece
-from egraph_opt.extraction.starting import floor_of, optimal, start_of
+from egraph_opt.extraction.starting import known, optimal, start_of
 
 QUICK_STEPS = 400_000
 """Steps of dynamic programming in `auto` for one piece, a fraction of a second."""
@@ -67,8 +69,7 @@ def draft_piece(piece: Piece, search: Search) -> Found:
         thin = frontier(part, _quick_steps(part))
         if thin is not None:
             return optimal(part, thin)
-        found = Found(start_of(part), floor_of(part))
-        return _improved(part, search.for_size(int(search.size * left)), found, QUICK_WORK // 2)
+        return _improved(part, search.for_size(int(search.size * left)), known(part), QUICK_WORK // 2)
 
     return by_parts(piece, start_of(piece), solve, start_of, search.late)
 
@@ -86,11 +87,11 @@ def _share(work: int, piece: Piece, search: Search) -> int:
 def _part(piece: Piece, search: Search) -> Found:
     size = len(piece.nodes)
     if search.late():
-        return Found(start_of(piece), floor_of(piece))
+        return known(piece)
     thin = frontier(piece, _quick_steps(piece))
     if thin is not None:
         return optimal(piece, thin)
-    found = Found(start_of(piece), floor_of(piece))
+    found = known(piece)
     if search.persistent and size <= SMALL:
         return _persist(piece, search, found)
     if size <= PROVABLE:
@@ -146,12 +147,5 @@ def refine(piece: Piece, search: Search) -> Choice:
     thin = frontier(piece, _quick_steps(piece))
     if thin is not None:
         return optimal(piece, thin).choice
-    effort = Effort(mip_nodes=5, checks=QUICK_CHECKS, gap=1e-4)
-    return improve(
-        piece,
-        start_of(piece),
-        iterations=min(TIE_PROGRAMS, search.iterations),
-        effort=lambda: search.effort(effort),
-        seed=search.seed,
-        work=_share(QUICK_WORK, piece, search) // 2,
-    )
+    few = replace(search, iterations=min(TIE_PROGRAMS, search.iterations))
+    return _improved(piece, few, known(piece), QUICK_WORK // 2).choice

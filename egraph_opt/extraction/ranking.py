@@ -20,7 +20,6 @@ import numpy as np
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction.checking import check, measure
 from egraph_opt.extraction.problem import ExtractionProblem, has_solution
-from egraph_opt.extraction.reduction import piece_problem
 from egraph_opt.extraction.registry import extract, extractor_named, solution_of
 from egraph_opt.extraction.simplify import simplify, whole_choice
 from egraph_opt.extraction.solution import Solution
@@ -80,7 +79,7 @@ def k_best(
         return extract(part, extractor, iterations=iterations, seconds=left, seed=seed)
 
     simplified = simplify(problem, None, keep_all=True)
-    rankings = [_Ranking(piece_problem(piece), solve) for piece in simplified.pieces]
+    rankings = [_Ranking(piece.problem, solve) for piece in simplified.pieces]
     picks = _cheapest_sums(len(rankings), k, lambda piece, rank: rankings[piece].value(rank))
     lowest = _cheapest_sums(len(rankings), k, lambda piece, rank: rankings[piece].bound(rank))
     settled = math.fsum(problem.cost[simplified.fixed[simplified.fixed >= 0]].tolist())

@@ -14,7 +14,6 @@ import numpy as np
 
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction.checking import check, used_part
-from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.extraction.simplify import simplify
 from egraph_opt.extraction.solution import Solution
@@ -70,11 +69,10 @@ class Reduced:
         total = math.fsum(cost[choice[choice >= 0]].tolist())
         settled = math.fsum(cost[self.fixed[self.fixed >= 0]].tolist())
         lower = total if solution.proved else min(total, settled + solution.lower_bound)
-        gap = (total - lower) / total if total > 0 else 0.0
         pieces = tuple(
             replace(piece, roots=tuple(self.class_[list(piece.roots)].tolist())) for piece in solution.pieces
         )
-        return replace(solution, choice=choice, cost=total, lower_bound=lower, gap=gap, pieces=pieces)
+        return replace(solution, choice=choice, cost=total, lower_bound=lower, pieces=pieces)
 
 
 def reduce(problem: ExtractionProblem) -> Reduced:
@@ -102,19 +100,6 @@ def reduce(problem: ExtractionProblem) -> Reduced:
     )
     class_ = _ids(here for piece in pieces for here in piece.classes)
     return Reduced(problem, smaller, node, class_, simplified.fixed)
-
-
-def piece_problem(piece: Piece) -> ExtractionProblem:
-    """A piece as a problem of its own; classes and nodes keep the piece's numbers."""
-    return ExtractionProblem(
-        node_class=np.array(piece.owner, np.int32),
-        child_ptr=np.cumsum([0, *map(len, piece.children)]).astype(np.int32),
-        child=_ids(child for below in piece.children for child in below),
-        cost=np.array(piece.cost),
-        roots=np.array(piece.roots, np.int32),
-        tie=np.array(piece.tie),
-        n_classes=len(piece.classes),
-    )
 
 
 def _ids(values: Iterable[int]) -> Ints:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -187,8 +187,7 @@ def solution_of(
     cost = measure(problem, choice)[0]
     proved = bound >= cost * (1 - 1e-9)
     lower = cost if proved else bound
-    gap = (cost - lower) / cost if cost > 0 else 0.0
-    return Solution(choice, cost, lower, gap, proved, extractor, pieces, interrupted)
+    return Solution(choice, cost, lower, proved, extractor, pieces, interrupted)
 
 
 def _floor(problem: ExtractionProblem) -> float:
@@ -201,15 +200,7 @@ def _floor(problem: ExtractionProblem) -> float:
 def _usable_incumbent(problem: ExtractionProblem, incumbent: Ints) -> Ints | None:
     """The used part of an incumbent, None if it costs infinity."""
     choice = np.asarray(incumbent)
-    finite = ExtractionProblem(
-        problem.node_class,
-        problem.child_ptr,
-        problem.child,
-        np.where(np.isfinite(problem.cost), problem.cost, 0.0),
-        problem.roots,
-        problem.tie,
-        problem.n_classes,
-    )
+    finite = replace(problem, cost=np.where(np.isfinite(problem.cost), problem.cost, 0.0))
     try:
         if choice.shape == (problem.n_classes,):
             choice = used_part(finite, choice.astype(np.int32))

@@ -61,6 +61,12 @@ def rows_of(loops: Iterable[Loop]) -> list[LoopRow]:
     return [(here, loop) for loop in loops for here in loop]
 
 
+def external(piece: Piece, loop: Loop) -> list[int]:
+    """The nodes of a set's classes that use none of them."""
+    inside = set(loop)
+    return [k for c in loop for k in piece.options[c] if inside.isdisjoint(piece.children[k])]
+
+
 def loop_rows(piece: Piece, wanted: Iterable[LoopRow]) -> Rows:
     """Loop rows as they go into the program."""
     row: list[int] = []
@@ -70,9 +76,7 @@ def loop_rows(piece: Piece, wanted: Iterable[LoopRow]) -> Rows:
     known: dict[Loop, tuple[set[int], list[int]]] = {}
     for here, loop in wanted:
         if loop not in known:
-            inside = set(loop)
-            outer = [k for c in loop for k in piece.options[c] if inside.isdisjoint(piece.children[k])]
-            known[loop] = inside, outer
+            known[loop] = set(loop), external(piece, loop)
         inside, outer = known[loop]
         # With y[c] = sum of its nodes, those in ext(S) cancel.
         own = [k for k in piece.options[here] if not inside.isdisjoint(piece.children[k])]

@@ -12,12 +12,12 @@ from egraph_opt.extraction.frontier import frontier
 from egraph_opt.extraction.highs import Effort
 from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.quick import EXACT_STEPS, WIDE, refine
-from egraph_opt.extraction.starting import floor_of, optimal, start_of
+from egraph_opt.extraction.starting import known, optimal, start_of
 
 
 def greedy_piece(piece: Piece, search: Search) -> Found:
     """The greedy choice."""
-    return Found(start_of(piece), floor_of(piece))
+    return known(piece)
 
 
 def ilp_piece(piece: Piece, search: Search) -> Found:

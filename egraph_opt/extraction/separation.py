@@ -7,7 +7,7 @@ Two searches, both exact for what they look for and quick:
 - *Unfounded sets.*  With the nodes up to some value left out, some classes cannot be built any more; the
   strongest components of what keeps them up hold little from outside.
 
-A row forbids no acyclic solution (see `program`), so the relaxation with them is a lower bound.
+A row forbids no acyclic solution (see `rows`), so the relaxation with them is a lower bound.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 from egraph_opt.extraction.highs import Effort
 from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.relaxation import Relaxation
-from egraph_opt.extraction.rows import Loop, LoopRow, Rows, loop_rows
-from egraph_opt.extraction.structure import Floats, pointers, strong_components
+from egraph_opt.extraction.rows import Loop, LoopRow, Rows, external, loop_rows
+from egraph_opt.extraction.structure import Floats, components_of, first_built
 
 LEAST = 1e-3
 """How much a row must be violated by to be added."""
@@ -68,9 +68,7 @@ def violated(piece: Piece, node_value: Floats, class_value: Floats) -> list[Loop
     found = cycles(piece, node_value, class_value) | unfounded(piece, node_value, class_value)
     rows = []
     for loop in sorted(found):
-        inside = set(loop)
-        outer = [k for c in loop for k in piece.options[c] if inside.isdisjoint(piece.children[k])]
-        built = float(node_value[outer].sum())
+        built = float(node_value[external(piece, loop)].sum())
         rows += [(here, loop) for here in loop if class_value[here] - built > LEAST]
     return rows
 
@@ -128,35 +126,18 @@ def unfounded(piece: Piece, node_value: Floats, class_value: Floats) -> set[Loop
     """Groups of classes that hold each other up, for each of the thresholds."""
     found: set[Loop] = set()
     for threshold in THRESHOLDS:
-        strong = (node_value > threshold).tolist()
-        built = _built(piece, strong)
-        lost = [here for here in np.flatnonzero(class_value > threshold).tolist() if not built[here]]
+        strong = node_value > threshold
+        built = first_built(np.flatnonzero(strong).tolist(), piece.children, piece.owner, piece.users)
+        lost = [here for here in np.flatnonzero(class_value > threshold).tolist() if built[here] < 0]
         if not lost:
             continue
         below: list[list[int]] = [[] for _ in piece.classes]
         for here in lost:
             needs = {child for k in piece.options[here] if strong[k] for child in piece.children[k]}
-            below[here] = sorted(child for child in needs if not built[child])
-        owner = np.repeat(np.arange(len(below)), [len(row) for row in below])
-        target = np.array([child for row in below for child in row], np.int32)
-        component = strong_components(pointers(owner, len(below)), target).tolist()
+            below[here] = sorted(child for child in needs if built[child] < 0)
+        component = components_of(below).tolist()
         groups: dict[int, list[int]] = {}
         for here in lost:
             groups.setdefault(component[here], []).append(here)
         found.update(tuple(group) for group in groups.values() if len(group) > 1)
     return found
-
-
-def _built(piece: Piece, usable: list[bool]) -> list[bool]:
-    missing = [len(below) for below in piece.children]
-    built = [False] * len(piece.classes)
-    ready = [node for node, count in enumerate(missing) if not count and usable[node]]
-    for node in ready:
-        here = piece.owner[node]
-        if not built[here]:
-            built[here] = True
-            for user in piece.users[here]:
-                missing[user] -= 1
-                if not missing[user] and usable[user]:
-                    ready.append(user)
-    return built

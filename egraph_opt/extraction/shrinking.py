@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-
-import numpy as np
-
 from egraph_opt.extraction.piece import Choice, Piece
-from egraph_opt.extraction.structure import Ints, pointers, strong_components
+from egraph_opt.extraction.structure import Ints, components_of, first_built
 
 Parts = tuple[int, ...]
 """Nodes of the piece that are chosen together."""
@@ -116,35 +112,10 @@ class Shrinking:
         below = [
             sorted({child for node in options for child in self.children[node]}) for options in self.options
         ]
-        owner = np.repeat(np.arange(len(below)), [len(row) for row in below])
-        target = np.array([child for row in below for child in row], np.int32)
-        return strong_components(pointers(owner, len(below)), target)
+        return components_of(below)
 
     def incumbent(self) -> Choice:
         """A choice of nodes that the start turned into: for each class the first that can be built."""
         alive = {node for node in self.chosen if node in self.options[self.owner[node]]}
         alive.update(options[0] for options in self.options if len(options) == 1)
         return first_built(sorted(alive), self.children, self.owner, self.users)
-
-
-def first_built(
-    nodes: Sequence[int],
-    children: Sequence[Collection[int]],
-    owner: Sequence[int],
-    users: Sequence[Collection[int]],
-) -> Choice:
-    """Of the given nodes, for each class the first whose children are there, or -1: never a cycle."""
-    missing = {node: len(children[node]) for node in nodes}
-    choice: Choice = [-1] * len(users)
-    ready = [node for node in nodes if not missing[node]]
-    for node in ready:
-        here = owner[node]
-        if choice[here] >= 0:
-            continue
-        choice[here] = node
-        for above in sorted(users[here]):
-            if above in missing:
-                missing[above] -= 1
-                if not missing[above]:
-                    ready.append(above)
-    return choice

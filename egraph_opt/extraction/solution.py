@@ -36,7 +36,6 @@ class Solution:
         choice: per class the chosen node, or -1 if the class is not used.
         cost: the sum over the chosen nodes.
         lower_bound: no solution costs less.
-        gap: (cost - lower_bound) / cost; 0 where the cost is 0.
         proved: the cost is optimal, up to a relative 1e-9.
         extractor: the name of the extractor.
         pieces: the parts that were solved apart; what had to be chosen anyway is in none of them.
@@ -46,11 +45,15 @@ class Solution:
     choice: Ints
     cost: float
     lower_bound: float
-    gap: float
     proved: bool
     extractor: str
     pieces: tuple[PieceReport, ...] = ()
     interrupted: bool = False
+
+    @property
+    def gap(self) -> float:
+        """(cost - lower_bound) / cost; 0 where the cost is 0."""
+        return (self.cost - self.lower_bound) / self.cost if self.cost > 0 else 0.0
 
     @property
     def nodes(self) -> Ints:

@@ -6,7 +6,7 @@ Nothing recurses, because e-graphs of deep models are deep.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -99,6 +99,41 @@ def strong_components(ptr: Ints, target: Ints) -> Ints:
                         break
                 found += 1
     return np.array(component, np.int32)
+
+
+def components_of(children: Sequence[Collection[int]]) -> Ints:
+    """`strong_components` of rows given as lists."""
+    owner = np.repeat(np.arange(len(children)), [len(row) for row in children])
+    target = np.array([child for row in children for child in row], np.int32)
+    return strong_components(pointers(owner, len(children)), target)
+
+
+def first_built(
+    nodes: Iterable[int],
+    children: Sequence[Collection[int]],
+    owner: Sequence[int],
+    users: Sequence[Collection[int]],
+) -> list[int]:
+    """Of the given nodes, for each class the first whose child classes are there, or -1: never a cycle.
+
+    Args:
+        children, owner: of all nodes.
+        users: the nodes that use each class.
+    """
+    missing = {node: len(children[node]) for node in nodes}
+    choice = [-1] * len(users)
+    ready = [node for node, count in missing.items() if not count]
+    for node in ready:
+        here = owner[node]
+        if choice[here] >= 0:
+            continue
+        choice[here] = node
+        for above in sorted(users[here]):
+            if above in missing:
+                missing[above] -= 1
+                if not missing[above]:
+                    ready.append(above)
+    return choice
 
 
 def weak_components(n: int, left: Ints, right: Ints) -> Ints:

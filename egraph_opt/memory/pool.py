@@ -141,8 +141,5 @@ def pick(found: Sequence[Figures], objective: Objective, cheapest: float | None 
 def as_solution(candidate: Candidate | Solution, optimum: Solution) -> Solution:
     """A candidate with the lower bound of the optimum."""
     bound = min(optimum.lower_bound, candidate.cost)
-    gap = (candidate.cost - bound) / candidate.cost if candidate.cost > 0 else 0.0
     proved = bound >= candidate.cost * (1 - 1e-9)
-    return replace(
-        optimum, choice=candidate.choice, cost=candidate.cost, lower_bound=bound, gap=gap, proved=proved
-    )
+    return replace(optimum, choice=candidate.choice, cost=candidate.cost, lower_bound=bound, proved=proved)

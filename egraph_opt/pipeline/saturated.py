@@ -180,9 +180,7 @@ class Saturated:
         for fold_bytes in (self.limits.fold_bytes, 0):
             with interruptible(on_interrupt) as stop:
                 stop = _at_once if interrupted else stop
-                search = SearchLimits(
-                    extractor, self.limits.solver_iterations, self.limits.seconds, seed, stop
-                )
+                search = self._search(extractor, seed, stop)
                 run = partial(
                     extract_region,
                     self.region,
@@ -254,9 +252,7 @@ class Saturated:
                 self.region,
                 model,
                 points,
-                search=SearchLimits(
-                    extractor, self.limits.solver_iterations, self.limits.seconds, seed, stop
-                ),
+                search=self._search(extractor, seed, stop),
                 fold_bytes=self.limits.fold_bytes,
                 clock=lambda stage: None,
                 warm=warm,

@@ -15,7 +15,6 @@ from egraph_opt.extraction.highs import Effort
 from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.precedence import precedence
 from egraph_opt.extraction.program import solve
-from egraph_opt.extraction.reduction import piece_problem
 from egraph_opt.extraction.rows import LoopRow, Rows, loop_rows, rows_of, structural_rows
 from egraph_opt.extraction.separation import separate
 from egraph_opt.extraction.simplify import simplify
@@ -48,7 +47,7 @@ def test_every_loop_row_holds_for_every_solution() -> None:
         sets = [s for k in range(2, size + 1) for s in itertools.combinations(range(size), k)]
         wanted = loop_rows(piece, rows_of(sets))
         rows += len(wanted.lower)
-        for choice in all_solutions(piece_problem(piece)):
+        for choice in all_solutions(piece.problem):
             assert held(wanted, columns_of(piece, choice))
     assert rows > 100
 
@@ -60,7 +59,7 @@ def test_separation_bounds_from_below_and_finds_rows_that_help() -> None:
         known: dict[LoopRow, None] = {}
         before = separate(piece, structure, known, Effort(), 1).bound
         after = separate(piece, structure, known, Effort(), 50).bound
-        best = optimum(piece_problem(piece))
+        best = optimum(piece.problem)
         assert best is not None
         assert before <= after + 1e-9
         assert after <= best[0] + 1e-6
@@ -78,7 +77,7 @@ def test_programs_with_precedence_give_acyclic_optima() -> None:
         answer = solve(piece, rows, usable, Effort(), columns=orders.columns)
         assert answer.choice is not None
         assert piece.order(answer.choice) is not None
-        best = optimum(piece_problem(piece))
+        best = optimum(piece.problem)
         assert best is not None
         assert piece.value(answer.choice)[0] == pytest.approx(best[0])
         assert answer.bound == pytest.approx(best[0])

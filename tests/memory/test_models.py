@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
 import onnx_ir as ir
 import pytest
-from onnx import ModelProto, numpy_helper, parser
+from onnx import parser
 
 from egraph_opt import Saturated, optimize, saturate
 from egraph_opt.memory import arrange, trace, usage, workload
 from egraph_opt.memory.trace import Trace
 from egraph_opt.types import Fact
 
+from .models import model
+
 MERGED = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[8, 4] x) => (float[8, 16] a, float[8, 16] b)
 <float[4, 16] v, float[4, 16] w> { a = MatMul (x, v) b = MatMul (x, w) }"""
-
-
-def model(text: str) -> ModelProto:
-    """A model in ONNX's text format; values that nobody makes become weights with random numbers."""
-    made = parser.parse_model(text)
-    random = np.random.default_rng(0)
-    for weight in made.graph.value_info:
-        shape = [dim.dim_value for dim in weight.type.tensor_type.shape.dim]
-        array = random.normal(size=shape).astype(np.float32)
-        made.graph.initializer.append(numpy_helper.from_array(array, weight.name))
-    del made.graph.value_info[:]
-    return made
 
 
 def graph_of(body: str, inputs: str = "float[4] x", outputs: str = "float[4] y") -> ir.Graph:

@@ -6,7 +6,6 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from onnx import ModelProto, numpy_helper, parser
 
 from egraph_opt import Saturated, optimize, saturate
 from egraph_opt.errors import ObjectiveError
@@ -14,6 +13,8 @@ from egraph_opt.extraction import ExtractionProblem, check, extract
 from egraph_opt.memory import Objective, objective_of
 from egraph_opt.memory.objective import bytes_of, bytes_text
 from egraph_opt.memory.pool import Candidate, Need, as_solution, candidates, front, pick
+
+from .models import model
 
 SLICED = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[64, 64] x) => (float[8, 64] y) <int64[1] from = {0}, int64[1] to = {8}, int64[1] axis = {0}>
@@ -44,18 +45,6 @@ g (bool c, float[8, 4] x) => (float[8, 1] y, float[8, 1] z)
     z = ReduceLogSum <axes = [1]> (e)
 }"""
 """The products in a branch; outside of it a result of 8 x SIZE floats."""
-
-
-def model(text: str) -> ModelProto:
-    """A model in ONNX's text format; values that nobody makes become weights with random numbers."""
-    made = parser.parse_model(text)
-    random = np.random.default_rng(0)
-    for weight in made.graph.value_info:
-        shape = [dim.dim_value for dim in weight.type.tensor_type.shape.dim]
-        array = random.normal(size=shape).astype(np.float32)
-        made.graph.initializer.append(numpy_helper.from_array(array, weight.name))
-    del made.graph.value_info[:]
-    return made
 
 
 @pytest.fixture(scope="module")

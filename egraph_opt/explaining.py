@@ -18,8 +18,9 @@ from egraph_opt.extraction import alternatives
 from egraph_opt.extraction.registry import solution_of
 from egraph_opt.extraction.solution import Solution
 from egraph_opt.lowering import Lowered
+from egraph_opt.naming import Namer
 from egraph_opt.operators.declaration import Literal
-from egraph_opt.rebuilding import names_written
+from egraph_opt.rebuilding import Legend, rebuild_graph
 from egraph_opt.regions import Region
 from egraph_opt.repricing import Compiled, Key
 
@@ -79,7 +80,7 @@ def tensor_alternatives(
         classes = _names(inner.lowered, inner.snapshot.term_classes)
         part = parts[id(inner.snapshot)]
         if inner is region:
-            classes = {**names_written(part.choice, model), **classes}
+            classes = {**_written_names(part.choice, model), **classes}
         if name in classes:
             return _ways(inner.compiled(key), part, classes[name], classes)
     known = [n for inner in region.walk() for n in _names(inner.lowered, inner.snapshot.term_classes)]
@@ -96,6 +97,16 @@ def _names(lowered: Lowered, term_classes: np.ndarray) -> dict[str, int]:
         if value.name and value.graph is lowered.graph:
             found[value.name] = int(term_classes[term])
     return found
+
+
+def _written_names(choice: Choice, model: ir.Model) -> dict[str, int]:
+    """The classes of what the rebuilt graph computes (not its bodies), by the names of nodes and values."""
+    legend = Legend()
+    graph = rebuild_graph(choice, model.ir_version, Namer(model.graph), legend=legend)
+    made = {value: node for node in graph for value in node.outputs}
+    values = {value: owner for value, owner in legend.owners.items() if value in made}
+    nodes = {made[value].name or "": owner for value, owner in values.items()}
+    return {**nodes, **{value.name or "": owner for value, owner in values.items()}}
 
 
 def _ways(

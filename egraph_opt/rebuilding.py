@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import onnx_ir as ir
@@ -13,26 +13,12 @@ from egraph_opt.choice import Choice
 from egraph_opt.erasing import Erased, erase, is_pseudo
 from egraph_opt.folding import stored_bytes
 from egraph_opt.graphs import captured_values
+from egraph_opt.legend import Legend
 from egraph_opt.naming import Namer, rename_all
 from egraph_opt.operators.declaration import Earlier, Literal, OnnxForm, Scalar, operator_named
 from egraph_opt.pricing import original_nodes
 from egraph_opt.rebuilt_constants import SPLAT_BYTES, ConstantWriter
 from egraph_opt.types import ABSENT, CLASH, UNKNOWN, Fact, meet
-
-
-@dataclass(frozen=True)
-class Legend:
-    """What the values of a rebuilt graph and of its bodies are: filled while it is rebuilt.
-
-    Attributes:
-        facts: the type of every value that a node computes or an input brings.
-        owners: per value its class in the snapshot of its own graph, where it is the value of one.
-        outline: only the nodes are wanted: constants that laws wrote are not computed, and have no data.
-    """
-
-    facts: dict[ir.Value, Fact] = field(default_factory=dict)
-    owners: dict[ir.Value, int] = field(default_factory=dict)
-    outline: bool = False
 
 
 class _Rebuilder:
@@ -425,15 +411,6 @@ def rebuild_graph(
     return _Rebuilder(choice, ir_version, namer, outer or {}, legend).run()
 
 
-def names_written(choice: Choice, model: ir.Model) -> dict[str, int]:
-    """The classes of what the rebuilt graph computes (not its bodies), by the names of nodes and values."""
-    builder = _Rebuilder(choice, model.ir_version, Namer(model.graph), {}, None)
-    builder.run()
-    values = {owner: value for owner, value in builder.values.items() if value.producer() is not None}
-    nodes = {value.producer().name or "": owner for owner, value in values.items()}  # type: ignore[union-attr]
-    return {**nodes, **{value.name or "": owner for owner, value in values.items()}}
-
-
 def rebuild_model(choice: Choice, model: ir.Model, legend: Legend | None = None) -> ir.Model:
     """A new model with the chosen graph; everything around the graph is the original's.
 
@@ -454,4 +431,4 @@ def rebuild_model(choice: Choice, model: ir.Model, legend: Legend | None = None)
     )
 
 
-__all__ = ["Choice", "Legend", "names_written", "rebuild_graph", "rebuild_model"]
+__all__ = ["Choice", "Legend", "rebuild_graph", "rebuild_model"]

@@ -173,8 +173,7 @@ class Saturated:
             proto = original_proto(self.loaded)
             reason = self.reason or NO_TIME
             return Result(proto, report_unchanged(account, reason), self.loaded, None)
-        ranges = {**self.assume, **ranges_of(assume)}
-        points = default_points(self.region.inputs, given=sizes_of(ranges))
+        ranges, points = self._ranges(assume), self._points(self.region, assume)
         interrupted = False
         # Each constant may grow a little; where that adds up to too much, none may.
         for fold_bytes in (self.limits.fold_bytes, 0):
@@ -246,7 +245,7 @@ class Saturated:
         model = cost_model(cost)
         if self.region is None:
             raise ExtractionError(f"{self.loaded.source}: there is nothing to choose from: {self.reason}")
-        points = default_points(self.region.inputs, given=sizes_of({**self.assume, **ranges_of(assume)}))
+        points = self._points(self.region, assume)
         with interruptible(on_interrupt) as stop:
             return extract_region(
                 self.region,
@@ -257,6 +256,13 @@ class Saturated:
                 clock=lambda stage: None,
                 warm=warm,
             )
+
+    def _ranges(self, assume: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:
+        return {**self.assume, **ranges_of(assume)}
+
+    def _points(self, region: Region, assume: Mapping[str, Any] | None) -> dict[str, int]:
+        """What symbolic dims are priced at."""
+        return default_points(region.inputs, given=sizes_of(self._ranges(assume)))
 
     def _search(self, extractor: str, seed: int, stop: Callable[[], bool] | None) -> SearchLimits:
         return SearchLimits(extractor, self.limits.solver_iterations, self.limits.seconds, seed, stop)
@@ -288,7 +294,7 @@ class Saturated:
         model = cost_model(cost)
         found = self.solve(model, extractor=extractor, assume=assume, seed=seed, on_interrupt="raise")
         assert self.region is not None  # or `solve` would have raised
-        points = default_points(self.region.inputs, given=sizes_of({**self.assume, **ranges_of(assume)}))
+        points = self._points(self.region, assume)
         key = key_of(model.pseudo_operators, points, self.limits.fold_bytes)
         return tensor_alternatives(self.region, found, key, self.loaded.model, name)
 

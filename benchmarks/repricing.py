@@ -53,7 +53,7 @@ def residual(blocks: int) -> onnx.ModelProto:
         nodes.append(helper.make_node("Add", [last, x], [f"b{k}s"]))
         x = f"b{k}x"
         nodes.append(helper.make_node("Relu", [f"b{k}s"], [x]))
-    shape = ["N", CHANNELS[0], 16, 16]
+    shape: list[str | int] = ["N", CHANNELS[0], 16, 16]
     graph = helper.make_graph(
         nodes,
         "residual",
@@ -132,7 +132,8 @@ def row(saturated: Saturated, priced: list[CostModel]) -> list[str]:
         scratch = replace(saturated, region=replace(region, ready={})).solve(model).solution
         if not a.solution.cost == b.solution.cost == scratch.cost:
             raise SystemExit(f"{model.name}: {a.solution.cost}, {b.solution.cost} and {scratch.cost}")
-    (ready,) = fresh.region.ready.values() if fresh.region else ()
+    assert fresh.region is not None
+    (ready,) = fresh.region.ready.values()
     count = len(priced) - 1
     return [
         f"{region.snapshot.n_nodes}",

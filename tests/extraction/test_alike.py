@@ -12,6 +12,7 @@ from egraph_opt.extraction.alike import canonical
 from egraph_opt.extraction.budget import Search
 from egraph_opt.extraction.exact import Found
 from egraph_opt.extraction.piece import Piece
+from egraph_opt.extraction.quick import quick_piece
 from egraph_opt.extraction.simplify import simplify
 
 from .egraphs import Node, leafy_problem, problem_of
@@ -81,7 +82,7 @@ def test_repeated_layers_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> Non
         solved.append(len(piece.nodes))
         return plain(piece, search)
 
-    plain = registry.quick_piece
+    plain = quick_piece
     whole = problem_of(nodes, roots)
     pieces_each = len(simplify(layer, None).pieces)
     monkeypatch.setitem(

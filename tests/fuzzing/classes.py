@@ -18,10 +18,11 @@ import onnx_ir as ir
 
 from egraph_opt import symbolic
 from egraph_opt.cost import cost_model
+from egraph_opt.erasing import is_pseudo
 from egraph_opt.naming import Namer
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.pricing import original_choice, price
-from egraph_opt.rebuilding import Choice, _Rebuilder, is_pseudo
+from egraph_opt.rebuilding import Choice, _Rebuilder
 from egraph_opt.regions import Region
 from egraph_opt.snapshot import Snapshot
 from egraph_opt.types import Fact
@@ -62,8 +63,8 @@ class _EveryNode(_Rebuilder):
         for owner in self._sequence():
             before = len(self.nodes)
             self._write(owner)
-            for node in self.nodes[before:]:
-                node.name = self.namer.fresh(f"rep_{int(self.choice.node[owner])}")
+            for written in self.nodes[before:]:
+                written.name = self.namer.fresh(f"rep_{int(self.choice.node[owner])}")
         for node in range(self.snapshot.n_nodes):
             owner = int(self.snapshot.node_class[node])
             # What was folded is computed by onnxruntime, too.
@@ -205,7 +206,7 @@ def _compare(
             values[owner] = results[value.name]
         elif value.const_value is not None:
             values[owner] = value.const_value.numpy()
-        elif value.name in feeds:
+        elif value.name is not None and value.name in feeds:
             values[owner] = feeds[value.name]
     for owner, array in values.items():
         wrong = _contradicts(snapshot.facts[owner], array, bindings)

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from egraph_opt import Saturated, saturate
-from egraph_opt.cost import CostModel, NodeView
+from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost_models.ascend import Ascend
 from egraph_opt.cost_models.flops import Flops
 from egraph_opt.cost_models.nodes import Nodes

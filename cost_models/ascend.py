@@ -7,8 +7,8 @@ predict milliseconds.
 What a price per node cannot know, and how it is approximated:
 
 - Element-wise operators on floats join the kernel of the convolution or matrix product before them where
-  nobody else needs its result: the laws of `rewrites/ascend_fusion.py` say so with a pseudo-operator, which
-  `ascend_fusion` prices.  The others join each other: they pay ``fused_share`` of launch and traffic.
+  nobody else needs its result: the laws of `rewrites/targets/ascend_fusion.py` say so with a pseudo-operator,
+  which `ascend_fusion` prices.  The others join each other: they pay ``fused_share`` of launch and traffic.
 - 4-D values around convolutions live in NC1HWC0, values of lower rank in ND.  A reshape that only changes
   the view is nearly free (``view_us``), but one that makes a 4-D value with a unit H or W out of a value of
   rank 3 or less, or undoes that, is where the formats meet and pays one conversion (within a Gather of one
@@ -25,11 +25,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from egraph_opt.cost import CostModel, NodeView
+from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost_models import ascend_cube, ascend_fusion, ascend_soc, counting
 from egraph_opt.cost_models.ascend_device import Device
+from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
-from egraph_opt.types import Fact, Shape
 
 DEFAULT_SOC = "310p3"
 

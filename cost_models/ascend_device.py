@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_soc import Soc
-from egraph_opt.types import Fact
+from egraph_opt.facts.fact import Fact
 
 _FLOATS = frozenset({0, 1, 10, 16})
 """Types that are computed in the chip's float type: unknown, float32, float16, bfloat16."""

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 import onnx
 import onnx_ir as ir
 
-from .. import symbolic
-from ..types import UNKNOWN, Dim, Fact
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import UNKNOWN, Dim, Fact
+
 from .intervals import hull
 from .onnx_inference import schema, tensor_type_fact
 from .ranges import narrowed, range_of

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ..symbolic import Bounds
-from ..types import CLASH, UNKNOWN, Fact, meet
+from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact, meet
+from egraph_opt.facts.symbolic import Bounds
+
 from . import convolution, elementwise, extending, generators, range_rules, reductions, slicing, views
 from .call import FORMULAS, Attribute, Call, ContradictionError
 from .numbers import completed

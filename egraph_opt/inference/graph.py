@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import onnx_ir as ir
 
-from .. import symbolic
-from ..types import CLASH, UNKNOWN, Dim, Fact, meet
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import CLASH, UNKNOWN, Dim, Fact, meet
+
 from .bodies import infer_whole, infer_with_bodies
 from .call import Attribute
 from .core import infer_node

@@ -17,8 +17,8 @@ import ml_dtypes
 import numpy as np
 from onnx import TensorProto, helper
 
-from .. import symbolic
-from ..types import SMALL, Element, Fact
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import SMALL, Element, Fact
 
 Number = int | float
 

@@ -11,7 +11,8 @@ import numpy as np
 import onnx
 from onnx import defs, helper, numpy_helper
 
-from ..types import CLASH, UNKNOWN, Dim, Fact, Shape
+from egraph_opt.facts.fact import CLASH, UNKNOWN, Dim, Fact, Shape
+
 from .call import Attribute
 
 _MEMO = 1 << 14

@@ -18,7 +18,7 @@ from egraph_opt.extraction import ExtractionProblem, Solution
 from egraph_opt.extraction.checking import measure
 from egraph_opt.extraction.structure import Floats, Ints
 from egraph_opt.memory.objective import Objective
-from egraph_opt.report import MemoryPoint
+from egraph_opt.report.report import MemoryPoint
 
 LADDER = (0.01, 0.1, 1.0, 10.0)
 """What all bytes that the optimum writes cost together, as multiples of its cost."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from egglog import PyObject
 from onnx import TensorProto
 
-from egraph_opt import symbolic
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.operators.availability import is_available
 from egraph_opt.operators.declaration import (
     PSEUDO_DOMAIN,
@@ -23,11 +24,10 @@ from egraph_opt.operators.declaration import (
     lowers,
     operator,
 )
-from egraph_opt.terms import Tensor
-from egraph_opt.types import Fact, Shape
+from egraph_opt.operators.terms import Tensor
 
 if TYPE_CHECKING:
-    from egraph_opt.lowering import NodeReader
+    from egraph_opt.egraph.lowering import NodeReader
 
 Axes = tuple[int, ...]
 

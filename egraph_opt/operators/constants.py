@@ -8,10 +8,10 @@ from typing import Any
 from egglog import PyObject, i64
 from onnx import TensorProto
 
+from egraph_opt.facts.fact import ABSENT, SMALL, Fact
 from egraph_opt.inference.ranges import narrowed
 from egraph_opt.operators.declaration import Literal, operator
-from egraph_opt.terms import Bundle, Tensor, Tensors
-from egraph_opt.types import ABSENT, SMALL, Fact
+from egraph_opt.operators.terms import Bundle, Tensor, Tensors
 
 _INTEGERS = frozenset(
     getattr(TensorProto, name) for name in "INT8 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64 BOOL".split()

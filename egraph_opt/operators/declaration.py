@@ -11,8 +11,8 @@ from typing import Any, TypeVar, get_type_hints
 import egglog
 from onnx import TensorProto
 
-from egraph_opt.terms import Bundle, Tensor, Tensors
-from egraph_opt.types import Fact
+from egraph_opt.facts.fact import Fact
+from egraph_opt.operators.terms import Bundle, Tensor, Tensors
 
 T = TypeVar("T")
 
@@ -189,7 +189,7 @@ def _egg_function(name: str, parameters: list[tuple[str, Any]], result: Any, **o
     def stub(*args: Any) -> None: ...
 
     stub.__name__ = stub.__qualname__ = name
-    stub.__module__ = "egraph_opt.terms"
+    stub.__module__ = "egraph_opt.operators.terms"
     stub.__annotations__ = {**dict(parameters), "return": result}
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     stub.__signature__ = inspect.Signature(  # type: ignore[attr-defined]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from egglog import PyObject, String, StringLike
 
+from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.activations import expand_activation
 from egraph_opt.operators.availability import is_available
 from egraph_opt.operators.declaration import (
@@ -18,11 +19,10 @@ from egraph_opt.operators.declaration import (
     lowers,
     operator,
 )
-from egraph_opt.terms import Tensor, Tensors
-from egraph_opt.types import Fact
+from egraph_opt.operators.terms import Tensor, Tensors
 
 if TYPE_CHECKING:
-    from egraph_opt.lowering import NodeReader
+    from egraph_opt.egraph.lowering import NodeReader
 
 UNARY = (
     "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu "

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from egglog import PyObject
 
+from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.declaration import Literal, OnnxForm, TermSpec, ints, lowers, operator
-from egraph_opt.terms import Tensor
-from egraph_opt.types import Fact
+from egraph_opt.operators.terms import Tensor
 
 if TYPE_CHECKING:
-    from egraph_opt.lowering import NodeReader
+    from egraph_opt.egraph.lowering import NodeReader
 
 
 def _expand_form(opset: int, attributes: tuple[tuple[int, ...]], facts: tuple[Fact, ...]) -> OnnxForm | None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from egglog import PyObject
 
+from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.operators.declaration import OnnxForm, TermSpec, attribute_class, lowers, operator
+from egraph_opt.operators.terms import Tensor, Tensors
 from egraph_opt.operators.windows import explicit_pads
-from egraph_opt.terms import Tensor, Tensors
-from egraph_opt.types import ABSENT, Fact
 
 if TYPE_CHECKING:
-    from egraph_opt.lowering import NodeReader
+    from egraph_opt.egraph.lowering import NodeReader
 
 
 @attribute_class

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from egglog import PyObject
 
+from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.operators.declaration import Attributes, OnnxForm, TermSpec, lowers, operator
-from egraph_opt.terms import Tensor
-from egraph_opt.types import ABSENT, Fact
+from egraph_opt.operators.terms import Tensor
 
 if TYPE_CHECKING:
-    from egraph_opt.lowering import NodeReader
+    from egraph_opt.egraph.lowering import NodeReader
 
 
 def _cumsum_form(opset: int, attributes: tuple[Attributes], facts: tuple[Fact, ...]) -> OnnxForm | None:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from egglog import PyObject
 
-from egraph_opt import symbolic
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import CLASH, Dim, Fact
 from egraph_opt.inference.ranges import narrowed, range_of
 from egraph_opt.operators.declaration import OnnxForm, TermSpec, ints, lowers, operator
-from egraph_opt.terms import Bundle, Tensor, Tensors
-from egraph_opt.types import CLASH, Dim, Fact
+from egraph_opt.operators.terms import Bundle, Tensor, Tensors
 
 if TYPE_CHECKING:
-    from egraph_opt.lowering import NodeReader
+    from egraph_opt.egraph.lowering import NodeReader
 
 Slices = tuple[tuple[int, int, int | None, int], ...]
 """Per axis: axis, start, end or None, step."""

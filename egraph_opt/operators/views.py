@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from egglog import PyObject
 
-from egraph_opt import symbolic
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import CLASH, Fact, Shape
 from egraph_opt.inference.ranges import narrowed, range_of
 from egraph_opt.operators.declaration import OnnxForm, TermSpec, ints, lowers, operator
-from egraph_opt.terms import Tensor
-from egraph_opt.types import CLASH, Fact, Shape
+from egraph_opt.operators.terms import Tensor
 
 if TYPE_CHECKING:
-    from egraph_opt.lowering import NodeReader
+    from egraph_opt.egraph.lowering import NodeReader
 
 
 def _transpose_form(opset: int, attributes: tuple[Any, ...], facts: tuple[Fact, ...]) -> OnnxForm | None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import onnx
 import onnx_ir as ir
 
-from egraph_opt.model_io import LoadedModel, write_model, write_original
-from egraph_opt.report import Report
+from egraph_opt.model.reading import LoadedModel, write_model, write_original
+from egraph_opt.report.report import Report
 
 
 @dataclass(frozen=True)

@@ -11,31 +11,43 @@ from typing import Any
 
 import onnx
 
-from egraph_opt.accounting import Account, report_of, report_unchanged
-from egraph_opt.cost import CostModel, cost_model, default_points
+from egraph_opt.cost.model import CostModel, cost_model, default_points
+from egraph_opt.cost.repricing import SearchLimits, key_of
+from egraph_opt.egraph.lowering import Lowered
+from egraph_opt.egraph.saturation import SaturationReport
+from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.egraph.storage import (
+    Stored,
+    StoredRegion,
+    fingerprint,
+    read_saturated,
+    write_saturated,
+)
 from egraph_opt.errors import ExtractionError, ModelReadError, VerificationError
-from egraph_opt.explaining import TensorAlternative, tensor_alternatives
-from egraph_opt.extracted import Extracted, extract_region
-from egraph_opt.finishing import Checks, finish, granted, value_changing, warnings_of
-from egraph_opt.folding import constant_bytes
-from egraph_opt.interrupts import OnInterrupt, interruptible
-from egraph_opt.law import all_laws
-from egraph_opt.lowering import Lowered
+from egraph_opt.extraction.interrupts import OnInterrupt, interruptible
+from egraph_opt.graph.constants import constant_bytes
+from egraph_opt.laws.law import all_laws
 from egraph_opt.memory import Objective, objective_of
-from egraph_opt.memory_account import arranged, over_limit
-from egraph_opt.model_io import LoadedModel, read_model
-from egraph_opt.node_counts import NodeCount, nodes_of
-from egraph_opt.objectives import extract_by
+from egraph_opt.model.node_counts import NodeCount, nodes_of
+from egraph_opt.model.reading import LoadedModel, read_model
 from egraph_opt.pipeline.assumptions import ranges_of, sizes_of
 from egraph_opt.pipeline.clock import Clock, Progress
+from egraph_opt.pipeline.extraction_by_objective import extract_by
 from egraph_opt.pipeline.limits import NO_TIME, Limits
+from egraph_opt.pipeline.memory_report import arranged, over_limit
+from egraph_opt.pipeline.optimization_report import Account, report_of, report_unchanged
+from egraph_opt.pipeline.region import Region, region_of
+from egraph_opt.pipeline.region_extraction import Extracted, extract_region
 from egraph_opt.pipeline.result import Result, original_proto
-from egraph_opt.rebuilding import Legend, rebuild_model
-from egraph_opt.regions import Region, region_of
-from egraph_opt.repricing import SearchLimits, key_of
-from egraph_opt.saturation import SaturationReport
-from egraph_opt.snapshot import Snapshot
-from egraph_opt.storage import Stored, StoredRegion, fingerprint, read_saturated, write_saturated
+from egraph_opt.pipeline.tensor_alternatives import TensorAlternative, tensor_alternatives
+from egraph_opt.pipeline.verified_graph import (
+    Checks,
+    finish,
+    granted,
+    value_changing,
+    warnings_of,
+)
+from egraph_opt.rebuild.nodes import Legend, rebuild_model
 from egraph_opt.verification import SKIPPED
 
 ObjectiveLike = str | tuple[str, float] | Objective

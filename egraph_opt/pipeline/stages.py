@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from egraph_opt.cost import CostModel, cost_model
+from egraph_opt.cost.model import CostModel, cost_model
+from egraph_opt.egraph.lowering import Lowered
+from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
+from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.extraction.interrupts import OnInterrupt
 from egraph_opt.extraction.registry import extractor_named
-from egraph_opt.folding import constant_bytes
-from egraph_opt.interrupts import OnInterrupt
-from egraph_opt.law import LEGALIZE, select
-from egraph_opt.lowering import Lowered
+from egraph_opt.graph.constants import constant_bytes
+from egraph_opt.laws.law import LEGALIZE, select
 from egraph_opt.memory import objective_of
-from egraph_opt.model_io import ModelSource, read_model
-from egraph_opt.node_counts import nodes_of
+from egraph_opt.model.node_counts import nodes_of
+from egraph_opt.model.reading import ModelSource, read_model
 from egraph_opt.pipeline.assumptions import ranges_of
 from egraph_opt.pipeline.clock import Clock, Progress
 from egraph_opt.pipeline.limits import NO_TIME, Limits
+from egraph_opt.pipeline.region import region_of
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.saturated import ObjectiveLike, Saturated
-from egraph_opt.regions import region_of
-from egraph_opt.saturation import SaturationReport, saturate_terms
-from egraph_opt.snapshot import Snapshot
 
 
 def saturate(

@@ -16,9 +16,9 @@ import pytest
 from onnx import parser
 
 from egraph_opt import optimize, saturate
-from egraph_opt.cost import CostModel, NodeView
+from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.extraction import ExtractionProblem, check, extract
-from egraph_opt.interrupts import interruptible
+from egraph_opt.extraction.interrupts import interruptible
 
 from .egraphs import problem_of
 

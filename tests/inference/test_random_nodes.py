@@ -6,8 +6,8 @@ import pytest
 from onnx import defs
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
+from egraph_opt.facts.fact import CLASH, Fact
 from egraph_opt.inference import infer_node
-from egraph_opt.types import CLASH, Fact
 
 from .observed import all_disagreements, all_values, facts_by_name
 from .random_nodes import FAMILIES

@@ -8,9 +8,9 @@ import onnx_ir as ir
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from egraph_opt.facts.fact import NO_NUMBER, Fact, meet
 from egraph_opt.inference import constants_of, infer_graph, infer_node, intervals, tensor_fact
 from egraph_opt.inference.ranges import narrowed, range_of
-from egraph_opt.types import NO_NUMBER, Fact, meet
 
 from .observed import all_values
 from .random_integers import WHOLE, Drawn

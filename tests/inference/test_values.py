@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact
 from egraph_opt.inference import infer_node
-from egraph_opt.types import CLASH, UNKNOWN, Fact
 
 FLOAT, INT32, INT64, BOOL, FLOAT16, DOUBLE, INT8 = 1, 6, 7, 9, 10, 11, 3
 

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from egraph_opt import errors, optimize, saturate
 from egraph_opt.cli import app
-from egraph_opt.legalization import MARK, legalizations
 from egraph_opt.pipeline import Result, Saturated
+from egraph_opt.rebuild.legalization import MARK, legalizations
 
 from .graphs import OPSETS, Graph, parsed
 from .test_type_cast import run

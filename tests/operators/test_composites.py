@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
-from egraph_opt.law_testing import Operands, compare, lower_example, rebuilt_original
+from egraph_opt.laws.testing import Operands, compare, lower_example, rebuilt_original
 from egraph_opt.operators import (
     attention,
     layer_norm,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.law_testing import Operands, listed, proves
+from egraph_opt.laws.testing import Operands, listed, proves
 from egraph_opt.operators import (
     ConvWindow,
     batchnorm,

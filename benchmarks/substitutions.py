@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 from substitution_shapes import Dims, Expression, Untypable, parse, typed_shapes
 
-from egraph_opt.laws.testing import Operands, listed, prove
+from egraph_opt.laws.examples import Operands, listed
+from egraph_opt.laws.testing import prove
 from egraph_opt.operators import ConvWindow, binary, concat, conv, matmul, none, output, split, unary
 
 ELEMENTWISE = {"ewadd": "Add", "ewmul": "Mul"}

@@ -53,7 +53,7 @@ class Example:
     """A concrete term for the generated test of a law.
 
     Attributes:
-        term: built with the operators' constructors and the operands of a `law_testing.Operands`.
+        term: built with the operators' constructors and the operands of a `examples.Operands`.
         fires: whether the law must apply to it (otherwise it is a near-miss: it must not).
         why: for a near-miss, the side condition that does not hold.
         limits: what the target publishes.

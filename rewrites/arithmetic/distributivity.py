@@ -18,8 +18,8 @@ from egglog import PyObject, String, eq, i64, ne, set_
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import INT64, Operands, listed
 from egraph_opt.laws.law import Equal, Example, closure, guard, holds, law, let, rewrite, rule
-from egraph_opt.laws.testing import INT64, Operands, listed
 from egraph_opt.operators import binary, concat, matmul, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, cons, fact, nil

@@ -12,8 +12,8 @@ import numpy as np
 from egglog import PyObject, eq, ne
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Equal, Example, guard, holds, law, rewrite, rule
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import binary, conv, matmul, none
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

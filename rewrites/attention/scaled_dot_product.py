@@ -22,6 +22,7 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import (
     Deduction,
     Equal,
@@ -34,7 +35,6 @@ from egraph_opt.laws.law import (
     rewrite,
     rule,
 )
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import (
     Literal,
     attention,

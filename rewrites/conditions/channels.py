@@ -15,8 +15,8 @@ from egglog import PyObject, StringLike, eq, i64, set_
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import ABSENT, Fact
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Deduction, closure, holds
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import ConvWindow, Literal, binary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

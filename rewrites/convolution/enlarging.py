@@ -12,8 +12,8 @@ import numpy as np
 from egglog import PyObject, eq, i64, ne
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, guard, law, let, rewrite
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import ConvWindow, binary, conv, none, pad, reduce
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

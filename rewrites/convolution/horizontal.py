@@ -16,8 +16,8 @@ import numpy as np
 from egglog import PyObject, String, eq, i64, ne, set_
 
 from egraph_opt.facts.fact import ABSENT, Fact
+from egraph_opt.laws.examples import Operands, listed
 from egraph_opt.laws.law import Deduction, Equal, Example, closure, holds, law, let, rule
-from egraph_opt.laws.testing import Operands, listed
 from egraph_opt.operators import ConvWindow, batchnorm, binary, concat, conv, literal, none, slice_
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.slicing import Slices

@@ -17,9 +17,9 @@ import numpy as np
 from egglog import PyObject, eq, ne, set_
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.examples import listed as terms
 from egraph_opt.laws.law import Equal, Example, closure, guard, holds, law, let, rewrite, rule
-from egraph_opt.laws.testing import Operands
-from egraph_opt.laws.testing import listed as terms
 from egraph_opt.operators import ConvWindow, concat, conv, literal, none, slice_, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.slicing import Slices

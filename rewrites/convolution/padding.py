@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from egglog import PyObject, String
 
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, holds, law, let, rewrite
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import ConvWindow, PoolWindow, conv, none, pad, pool, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor

@@ -15,8 +15,8 @@ from egglog import PyObject, eq, ne, set_
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands, listed
 from egraph_opt.laws.law import Equal, Example, closure, guard, holds, law, rewrite, rule
-from egraph_opt.laws.testing import Operands, listed
 from egraph_opt.operators import ConvWindow, binary, concat, conv, none
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

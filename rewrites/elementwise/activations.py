@@ -18,8 +18,8 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, law
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import binary, unary
 from egraph_opt.operators.activations import CUBE
 from egraph_opt.operators.host import hosted

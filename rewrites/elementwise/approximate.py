@@ -14,8 +14,8 @@ from egglog import PyObject, String, eq
 from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Equal, Example, holds, law, let, rewrite, rule
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import (
     GemmSettings,
     batchnorm,

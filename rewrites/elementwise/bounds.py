@@ -14,8 +14,8 @@ from egglog import PyObject, String
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import INT64, Operands, listed
 from egraph_opt.laws.law import Example, holds, law, let, rewrite
-from egraph_opt.laws.testing import INT64, Operands, listed
 from egraph_opt.operators import binary, unary, variadic
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, cons, fact, nil

@@ -18,8 +18,8 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.laws.examples import Operands, listed
 from egraph_opt.laws.law import Example, holds, law, let, rewrite
-from egraph_opt.laws.testing import Operands, listed
 from egraph_opt.operators import binary, unary, variadic, where
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, cons, fact, nil

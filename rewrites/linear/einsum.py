@@ -17,8 +17,8 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
+from egraph_opt.laws.examples import Operands, listed
 from egraph_opt.laws.law import Example, law, let, rewrite
-from egraph_opt.laws.testing import Operands, listed
 from egraph_opt.operators import einsum, matmul, reduce, reshape, transpose
 from egraph_opt.operators.declaration import attribute_class
 from egraph_opt.operators.host import hosted

@@ -15,8 +15,8 @@ from egglog import PyObject, eq, i64
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import ABSENT, Fact
+from egraph_opt.laws.examples import INT64, Operands
 from egraph_opt.laws.law import Example, holds, law, let, rewrite
-from egraph_opt.laws.testing import INT64, Operands
 from egraph_opt.operators import GemmSettings, Literal, binary, gemm, literal, matmul, none, transpose
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact, opset

@@ -14,8 +14,8 @@ import numpy as np
 from egglog import PyObject, eq, i64
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands, listed
 from egraph_opt.laws.law import Equal, Example, law, let, rule
-from egraph_opt.laws.testing import Operands, listed
 from egraph_opt.operators import binary, concat, matmul, slice_
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, cons, fact, nil, node

@@ -16,9 +16,9 @@ from egglog import PyObject, eq, set_
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.examples import listed as terms
 from egraph_opt.laws.law import Equal, Example, closure, guard, holds, law, let, rewrite, rule
-from egraph_opt.laws.testing import Operands
-from egraph_opt.laws.testing import listed as terms
 from egraph_opt.operators import binary, concat, matmul, slice_, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.slicing import Slices

@@ -16,8 +16,8 @@ from egglog import PyObject, eq, i64
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Deduction, Equal, Example, closure, guard, holds, law, let, rule
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import (
     Literal,
     binary,

@@ -18,6 +18,7 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.laws.examples import INT64, Operands
 from egraph_opt.laws.law import (
     Deduction,
     Equal,
@@ -30,7 +31,6 @@ from egraph_opt.laws.law import (
     rewrite,
     rule,
 )
-from egraph_opt.laws.testing import INT64, Operands
 from egraph_opt.operators import (
     Literal,
     binary,

@@ -14,8 +14,8 @@ from egglog import PyObject, eq, i64
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, law, let, rewrite
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import Literal, batchnorm, binary, literal, reshape, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact, node, opset

@@ -18,8 +18,8 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, holds, law, let, rewrite
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import (
     Literal,
     binary,

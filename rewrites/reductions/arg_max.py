@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from egglog import PyObject, String
 
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, holds, law, rewrite
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import arg_reduce, softmax
 from egraph_opt.operators.elementwise import apply_unary
 from egraph_opt.operators.host import hosted

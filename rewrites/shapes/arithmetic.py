@@ -19,8 +19,8 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import INT64, Operands, listed
 from egraph_opt.laws.law import Equal, Example, closure, holds, law, let, rewrite, rule
-from egraph_opt.laws.testing import INT64, Operands, listed
 from egraph_opt.operators import (
     Literal,
     binary,

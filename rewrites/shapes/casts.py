@@ -19,8 +19,8 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import integer_range
 from egraph_opt.inference.ranges import range_of
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, holds, law, rewrite
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import cast, gather, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

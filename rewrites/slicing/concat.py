@@ -17,9 +17,9 @@ import numpy as np
 from egglog import PyObject, eq, i64, ne, set_
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.examples import listed as terms
 from egraph_opt.laws.law import Deduction, Equal, Example, closure, holds, law, let, rewrite, rule
-from egraph_opt.laws.testing import Operands
-from egraph_opt.laws.testing import listed as terms
 from egraph_opt.operators import concat, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, Tensors, append, cons, fact, facts, nil

@@ -15,9 +15,9 @@ from egglog import PyObject, String, eq, i64, ne, set_
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.examples import listed as terms
 from egraph_opt.laws.law import Equal, Example, closure, holds, law, let, rule
-from egraph_opt.laws.testing import Operands
-from egraph_opt.laws.testing import listed as terms
 from egraph_opt.operators import cast, concat, slice_, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.slicing import Slices

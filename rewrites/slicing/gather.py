@@ -17,8 +17,8 @@ from egglog import PyObject, eq, ne
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
+from egraph_opt.laws.examples import INT64, Operands
 from egraph_opt.laws.law import Equal, Example, law, let, rewrite, rule
-from egraph_opt.laws.testing import INT64, Operands
 from egraph_opt.operators import Literal, gather, literal, reshape, slice_, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.slicing import Slices

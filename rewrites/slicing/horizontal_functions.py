@@ -12,8 +12,8 @@ import numpy as np
 from egglog import PyObject, String, eq, i64
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Equal, Example, guard, holds, law, rule
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import binary, slice_, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.slicing import Slices

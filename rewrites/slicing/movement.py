@@ -15,8 +15,8 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands, listed
 from egraph_opt.laws.law import Equal, Example, closure, holds, law, let, rewrite, rule
-from egraph_opt.laws.testing import Operands, listed
 from egraph_opt.operators import binary, cast, concat, slice_, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.slicing import Slices

@@ -14,8 +14,8 @@ from egglog import PyObject, eq, ne
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Dim, Fact
+from egraph_opt.laws.examples import INT64, Operands
 from egraph_opt.laws.law import Equal, Example, law, let, rewrite, rule
-from egraph_opt.laws.testing import INT64, Operands
 from egraph_opt.operators import Literal, literal, slice_, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.slicing import Slices

@@ -18,8 +18,8 @@ import numpy as np
 from egglog import PyObject, eq, i64, i64Like, ne, set_
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Deduction, Equal, Example, closure, law, let, rule
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import binary, output, slice_, split, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.slicing import Slices

@@ -11,8 +11,8 @@ from egglog import PyObject, eq, i64
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Equal, Example, law, let, rule
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import binary, reshape, slice_
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.slicing import Slices

@@ -22,8 +22,8 @@ from egglog import PyObject, String, eq, i64, ne, set_
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import ABSENT, Fact
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Equal, Example, closure, holds, law, let, rewrite, rule
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import (
     ConvWindow,
     GemmSettings,

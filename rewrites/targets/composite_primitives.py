@@ -22,8 +22,8 @@ import numpy as np
 from egglog import PyObject, String, eq, i64, ne, set_
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, closure, guard, law, let, rewrite
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import (
     Literal,
     attention,

@@ -16,8 +16,8 @@ import numpy as np
 from egglog import PyObject, String, eq, i64
 
 from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Equal, Example, holds, law, let, rule
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import (
     ConvWindow,
     PoolWindow,

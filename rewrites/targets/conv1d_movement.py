@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from egglog import PyObject, String, eq, i64
 
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Equal, Example, holds, law, let, rule
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import (
     batchnorm,
     gather,

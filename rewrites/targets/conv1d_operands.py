@@ -15,8 +15,8 @@ import egglog
 import numpy as np
 from egglog import PyObject, String, eq, i64, set_
 
+from egraph_opt.laws.examples import Operands, listed
 from egraph_opt.laws.law import Deduction, Equal, Example, closure, holds, law, let, rule
-from egraph_opt.laws.testing import Operands, listed
 from egraph_opt.operators import binary, concat, reshape, unary, variadic, where
 from egraph_opt.operators.terms import Tensor, Tensors, cons, fact, nil
 from egraph_opt.rewrites.conditions.view_shapes import known_dims

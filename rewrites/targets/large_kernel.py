@@ -18,8 +18,8 @@ import numpy as np
 from egglog import PyObject, eq, i64
 
 from egraph_opt.facts.fact import Dim, Fact
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, guard, holds, law, let, rewrite
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import ConvWindow, binary, concat, conv, none, pad, reshape, slice_, transpose
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.slicing import Slices

@@ -15,8 +15,8 @@ import numpy as np
 from egglog import PyObject, eq, i64
 
 from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Equal, Example, guard, holds, law, let, rule
-from egraph_opt.laws.testing import Operands
 from egraph_opt.operators import ConvWindow, conv, none, pad, reshape, slice_, transpose
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.slicing import Slices

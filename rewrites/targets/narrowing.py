@@ -20,8 +20,8 @@ from onnx import TensorProto
 from egraph_opt.facts.fact import Fact, Range
 from egraph_opt.inference.intervals import multiply, within
 from egraph_opt.inference.ranges import range_of
+from egraph_opt.laws.examples import Operands, listed
 from egraph_opt.laws.law import Equal, Example, closure, guard, holds, law, rule
-from egraph_opt.laws.testing import Operands, listed
 from egraph_opt.operators import binary, cast, concat, cumsum, reduce, unary, variadic, where
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, Tensors, cons, fact, facts, limit, nil

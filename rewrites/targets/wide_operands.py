@@ -14,8 +14,8 @@ import numpy as np
 from egglog import PyObject, String, eq, set_
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import Operands, listed
 from egraph_opt.laws.law import Equal, Example, closure, guard, holds, law, let, rewrite, rule
-from egraph_opt.laws.testing import Operands, listed
 from egraph_opt.operators import PoolWindow, binary, concat, pool, transpose, variadic
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, Tensors, cons, fact, nil

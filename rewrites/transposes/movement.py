@@ -17,8 +17,8 @@ from egglog import PyObject, String
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.laws.examples import Operands, listed
 from egraph_opt.laws.law import Example, holds, law, let, rewrite
-from egraph_opt.laws.testing import Operands, listed
 from egraph_opt.operators import (
     binary,
     cast,

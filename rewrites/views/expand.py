@@ -17,8 +17,8 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.examples import INT64, Operands
 from egraph_opt.laws.law import Equal, Example, holds, law, let, rewrite, rule
-from egraph_opt.laws.testing import INT64, Operands
 from egraph_opt.operators import binary, cast, expand, expand_to, shape_of, unary, where
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

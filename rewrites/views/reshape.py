@@ -13,8 +13,8 @@ import numpy as np
 from egglog import PyObject, String, eq
 
 from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.laws.examples import INT64, Operands
 from egraph_opt.laws.law import Equal, Example, holds, law, let, rewrite, rule
-from egraph_opt.laws.testing import INT64, Operands
 from egraph_opt.operators import cast, reshape, reshape_to, shape_of, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

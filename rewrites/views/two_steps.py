@@ -11,8 +11,8 @@ from egglog import PyObject
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
+from egraph_opt.laws.examples import Operands, listed
 from egraph_opt.laws.law import Example, law, let, rewrite
-from egraph_opt.laws.testing import Operands, listed
 from egraph_opt.operators import binary, concat, reshape, reshape_to, shape_of, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

@@ -17,8 +17,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnx.backend.test.loader import load_model_tests
 
 from egraph_opt.errors import OutputError
-from egraph_opt.model import external_data
-from egraph_opt.model import reading
+from egraph_opt.model import external_data, reading
 from egraph_opt.model.encoding import CARRIER_DOMAIN, graphs_of
 from egraph_opt.model.reading import read_model, to_proto, write_model, write_original
 

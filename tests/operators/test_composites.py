@@ -9,7 +9,8 @@ import numpy as np
 import onnx
 import pytest
 
-from egraph_opt.laws.testing import Operands, compare, lower_example, rebuilt_original
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.testing import compare, lower_example, rebuilt_original
 from egraph_opt.operators import (
     attention,
     layer_norm,

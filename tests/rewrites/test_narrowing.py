@@ -5,7 +5,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from egraph_opt import saturate
-from egraph_opt.laws.testing import Operands, listed, proves
+from egraph_opt.laws.examples import Operands, listed
+from egraph_opt.laws.testing import proves
 from egraph_opt.operators import (
     binary,
     cast,

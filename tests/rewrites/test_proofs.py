@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.laws.testing import Operands, listed, proves
+from egraph_opt.laws.examples import Operands, listed
+from egraph_opt.laws.testing import proves
 from egraph_opt.operators import (
     ConvWindow,
     batchnorm,

@@ -178,8 +178,8 @@ def optimize(
         wanted = _objective(objective, memory_limit)
         _check_files(source, target, report, in_place)
         # Imported here, so that usage errors and --help do not wait for egglog and onnxruntime.
-        from egraph_opt.pipeline import Limits
-        from egraph_opt.pipeline import optimize as run
+        from egraph_opt.pipeline.limits import Limits
+        from egraph_opt.pipeline.stages import optimize as run
 
         limits = Limits()
         if limit_nodes is not None:
@@ -221,7 +221,7 @@ def _objective(name: str, limit: str | None) -> str | tuple[str, float]:
 
 def _check_files(source: Path, target: Path, report: Path | None, in_place: bool) -> None:
     """What can be known to go wrong at the end is said at the start."""
-    from egraph_opt.model.reading import check_target
+    from egraph_opt.model.writing import check_target
 
     check_target(target, source, in_place=in_place)
     if report is not None:
@@ -268,7 +268,7 @@ def alternatives(
     table = Table(box=None, pad_edge=False)
     with _errors_as_lines():
         from egraph_opt.cost.model import cost_model
-        from egraph_opt.pipeline import saturate
+        from egraph_opt.pipeline.stages import saturate
 
         model = cost_model(cost)
         found = saturate(source, rewrites=names, target=model).alternatives(model, tensor)

@@ -18,11 +18,11 @@ from egraph_opt.egraph.analysis import form_facts, infer_operator, step_operands
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import ExtractionError
-from egraph_opt.extraction import ExtractionProblem
+from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.facts.fact import ABSENT, UNKNOWN, Fact
 from egraph_opt.graph.constants import byte_size
 from egraph_opt.graph.walks import bodies
-from egraph_opt.inference import attributes_of
+from egraph_opt.inference.graph import attributes_of
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Step, operator_named
 
 FREE = frozenset(("leaf", "literal", "none", "output"))
@@ -180,7 +180,7 @@ class _Compiler:
         node = self.lowered.kept[key]
         inputs = tuple(None if f == ABSENT else f for f in operands[: len(node.inputs)])
         body = key if bodies(node) else -1
-        return self._view(node.op_type, node.domain, attributes_of(node), inputs, results, body)
+        return self._view(node.op_type, node.domain, attributes_of(node), inputs, results, body=body)
 
     def _view(
         self,
@@ -189,6 +189,7 @@ class _Compiler:
         attributes: tuple[tuple[str, Any], ...],
         inputs: tuple[Fact | None, ...],
         results: tuple[Fact, ...],
+        *,
         body: int = -1,
     ) -> int:
         bound = tuple(None if f is None else self.bind(f) for f in inputs)
@@ -244,6 +245,7 @@ def price(
     model: CostModel,
     points: Mapping[str, int],
     body_costs: Sequence[float],
+    *,
     fold_bytes: int,
 ) -> Prices:
     """Price every e-node once: `pricing_view`, and the prices of its views.

@@ -29,9 +29,11 @@ from egraph_opt.cost.pricing import (
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import ExtractionError
-from egraph_opt.extraction import ExtractionProblem, Solution, extract
 from egraph_opt.extraction.checking import measure, used_part
+from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.extraction.reduction import Reduced, reduce
+from egraph_opt.extraction.registry import extract
+from egraph_opt.extraction.solution import Solution
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]

@@ -14,15 +14,18 @@ import egglog
 from egglog import PyObject, eq, i64, ne, rule, set_, union, var
 
 from egraph_opt.facts.fact import ABSENT, CLASH, UNKNOWN, Fact
-from egraph_opt.inference import infer_node
-from egraph_opt.operators import Literal, OnnxForm, literal_fact, operators, output
+from egraph_opt.inference.core import infer_node
+from egraph_opt.operators.constants import literal_fact, output
 from egraph_opt.operators.declaration import (
     PSEUDO_DOMAIN,
     Earlier,
+    Literal,
+    OnnxForm,
     Operator,
     Scalar,
     Step,
     operator_named,
+    operators,
 )
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import (
@@ -77,7 +80,9 @@ def _infer_operator(
         return UNKNOWN if steps is None else (*operands[:1], *infer_steps(steps, opset, operands))[-1]
     if form is None:
         return UNKNOWN
-    return infer_node(form.op_type, form.domain, form.attributes, form_facts(form, operands), 1, opset)[0]
+    return infer_node(form.op_type, form.domain, form.attributes, form_facts(form, operands), 1, opset=opset)[
+        0
+    ]
 
 
 def infer_steps(steps: Sequence[Step], opset: int, operands: tuple[Fact, ...]) -> tuple[Fact, ...]:

@@ -58,7 +58,9 @@ def saturate_terms(
     """
     dropped: list[str] = []
     while True:
-        snapshot, report = _saturate_once(lowered, laws, target_limits, nodes, rounds, seconds, guards)
+        snapshot, report = _saturate_once(
+            lowered, laws, target_limits, nodes=nodes, rounds=rounds, seconds=seconds, guards=guards
+        )
         clashes = snapshot.clashes()
         if not clashes:
             break
@@ -77,6 +79,7 @@ def _saturate_once(
     lowered: Lowered,
     laws: tuple[Law, ...],
     target_limits: Mapping[str, int],
+    *,
     nodes: int,
     rounds: int,
     seconds: float,

@@ -159,7 +159,7 @@ def take_snapshot(engine: Engine, lowered: Lowered) -> Snapshot:
             facts[found] = reader.decode("object", row.output)
     counts = [len(c) for c in children]
     stamps_array = np.array(made_by, dtype=np.int32)
-    term_node = _term_nodes(reader, lowered, names, attributes, children, stamps_array)
+    term_node = _term_nodes(reader, lowered, names, attributes, children, made_by=stamps_array)
     return Snapshot(
         operator=tuple(names),
         attributes=tuple(attributes),
@@ -179,6 +179,7 @@ def _term_nodes(
     names: Sequence[str],
     attributes: Sequence[tuple[Any, ...]],
     children: Sequence[Sequence[int]],
+    *,
     made_by: Ints,
 ) -> Ints:
     """Per original term its e-node; also marks those e-nodes as original ones.

@@ -161,7 +161,7 @@ def extract(
         choice = known
     check(problem, choice)
     interrupted = asked is not None and asked()
-    return solution_of(problem, choice, bound, extractor, pieces, interrupted)
+    return solution_of(problem, choice, bound, extractor, pieces=pieces, interrupted=interrupted)
 
 
 class _Remembered:
@@ -180,6 +180,7 @@ def solution_of(
     choice: Ints,
     bound: float,
     extractor: str,
+    *,
     pieces: Pieces = (),
     interrupted: bool = False,
 ) -> Solution:

@@ -17,7 +17,7 @@ def bodies_key(graphs: Sequence[ir.Graph], captured: Mapping[ir.Value, Hashable]
     Args:
         captured: by outer value that the bodies use, what stands for it.
     """
-    writer = _Writer(captured)
+    writer = _KeyWriter(captured)
     pending = list(graphs)
     for graph in pending:
         inner = writer.graph(graph)
@@ -27,7 +27,7 @@ def bodies_key(graphs: Sequence[ir.Graph], captured: Mapping[ir.Value, Hashable]
     return tuple(writer.tokens)
 
 
-class _Writer:
+class _KeyWriter:
     """Graphs as tokens; values go by the order in which they are made."""
 
     def __init__(self, captured: Mapping[ir.Value, Hashable]) -> None:

@@ -213,6 +213,7 @@ def fold_constants(
     constants: Constants,
     opsets: Mapping[str, int],
     ir_version: int,
+    *,
     fold_bytes: int,
 ) -> Constants:
     """The constants of a graph with those that its constant nodes compute.

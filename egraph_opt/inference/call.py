@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from egraph_opt.facts.fact import UNKNOWN, Fact, Shape
-from egraph_opt.facts.symbolic import Bounds
+from egraph_opt.facts.polynomials import Bounds
 
 Attribute = int | float | str | bytes | tuple[Any, ...]
 Formula = Callable[["Call"], Sequence[Fact]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact, meet
-from egraph_opt.facts.symbolic import Bounds
+from egraph_opt.facts.polynomials import Bounds
 
 from . import convolution, elementwise, extending, generators, range_rules, reductions, slicing, views
 from .call import FORMULAS, Attribute, Call, ContradictionError
@@ -28,6 +28,7 @@ def infer_node(
     attributes: tuple[tuple[str, Attribute], ...],
     inputs: tuple[Fact | None, ...],
     n_outputs: int,
+    *,
     opset: int,
     bounds: Bounds = (),
 ) -> tuple[Fact, ...]:
@@ -59,7 +60,7 @@ def infer_node(
     except ContradictionError:
         # ONNX is not asked: some nodes that cannot be right crash it (Split with too few outputs).
         return (CLASH,) * n_outputs
-    facts = infer_by_onnx(op_type, domain, attributes, inputs, n_outputs, opset)
+    facts = infer_by_onnx(op_type, domain, attributes, inputs, n_outputs, opset=opset)
     facts = [meet(a, b) for a, b in zip(known, facts, strict=True)]
     if any(fact.dtype < 0 or _has_negative_dim(fact) for fact in facts):
         return (CLASH,) * n_outputs

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import NO_NUMBER, Fact, Range, meet_ranges
-from egraph_opt.facts.symbolic import Bounds
+from egraph_opt.facts.polynomials import Bounds
 
 from . import intervals
 from .call import Call

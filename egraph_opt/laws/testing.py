@@ -23,15 +23,16 @@ from egraph_opt.egraph.lowering import Lowered, Term
 from egraph_opt.egraph.saturation import saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import ExtractionError
-from egraph_opt.extraction import extract
+from egraph_opt.extraction.registry import extract
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import Constants
 from egraph_opt.graph.names import Namer
 from egraph_opt.laws.examples import SIZES, Operands
 from egraph_opt.laws.law import Example, Law, select
-from egraph_opt.operators import operators
+from egraph_opt.operators.declaration import operators
 from egraph_opt.operators.terms import cons
-from egraph_opt.rebuild.nodes import Choice, rebuild_graph
+from egraph_opt.rebuild.choice import Choice
+from egraph_opt.rebuild.graph import rebuild_graph
 
 
 def _copy(value: ir.Value) -> ir.Value:
@@ -164,7 +165,7 @@ class _EveryNode(CostModel):
 
 
 def _prices(lowered: Lowered, snapshot: Snapshot) -> Prices:
-    return price(lowered, snapshot, _EveryNode(), {}, [], 1 << 30)
+    return price(lowered, snapshot, _EveryNode(), {}, [], fold_bytes=1 << 30)
 
 
 def check_example(entry: Law, example: Example, opset: int = 17) -> int:

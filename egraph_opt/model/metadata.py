@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from onnx import ModelProto
 
 from egraph_opt.model.encoding import is_held, restore
+
+LEGALIZED = "egraph_opt.legalized"
+"""The entry of a model's metadata that names the passes that changed it, separated by commas."""
+
 
 _SCALARS = ("ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string")
 
@@ -91,3 +97,16 @@ def _restore_value_infos(proto: ModelProto, frame: ModelProto) -> None:
     infos += [info for name, info in kept.items() if name in made - listed - outputs]
     del graph.value_info[:]
     graph.value_info.extend(infos)
+
+
+def marked(frame: ModelProto, changed: Mapping[str, int]) -> ModelProto:
+    """What surrounds a model's graph, with the mark of the passes that changed it."""
+    answer = ModelProto()
+    answer.CopyFrom(frame)
+    answer.metadata_props.add(key=LEGALIZED, value=",".join(sorted(changed)))
+    return answer
+
+
+def mark_of(model: ModelProto) -> str:
+    """The passes that changed a model; empty if none did."""
+    return next((entry.value for entry in model.metadata_props if entry.key == LEGALIZED), "")

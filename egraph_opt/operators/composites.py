@@ -27,7 +27,7 @@ from egraph_opt.operators.declaration import (
 from egraph_opt.operators.terms import Tensor
 
 if TYPE_CHECKING:
-    from egraph_opt.egraph.lowering import NodeReader
+    from egraph_opt.operators.node_reader import NodeReader
 
 Axes = tuple[int, ...]
 

@@ -22,7 +22,7 @@ from egraph_opt.operators.declaration import (
 from egraph_opt.operators.terms import Tensor, Tensors
 
 if TYPE_CHECKING:
-    from egraph_opt.egraph.lowering import NodeReader
+    from egraph_opt.operators.node_reader import NodeReader
 
 UNARY = (
     "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu "

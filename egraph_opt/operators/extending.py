@@ -11,7 +11,7 @@ from egraph_opt.operators.declaration import Literal, OnnxForm, TermSpec, ints, 
 from egraph_opt.operators.terms import Tensor
 
 if TYPE_CHECKING:
-    from egraph_opt.egraph.lowering import NodeReader
+    from egraph_opt.operators.node_reader import NodeReader
 
 
 def _expand_form(opset: int, attributes: tuple[tuple[int, ...]], facts: tuple[Fact, ...]) -> OnnxForm | None:

@@ -13,7 +13,7 @@ from egraph_opt.operators.terms import Tensor, Tensors
 from egraph_opt.operators.windows import explicit_pads
 
 if TYPE_CHECKING:
-    from egraph_opt.egraph.lowering import NodeReader
+    from egraph_opt.operators.node_reader import NodeReader
 
 
 @attribute_class

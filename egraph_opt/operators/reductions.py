@@ -11,7 +11,7 @@ from egraph_opt.operators.declaration import OnnxForm, TermSpec, ints, lowers, o
 from egraph_opt.operators.terms import Tensor
 
 if TYPE_CHECKING:
-    from egraph_opt.egraph.lowering import NodeReader
+    from egraph_opt.operators.node_reader import NodeReader
 
 REDUCTIONS = (
     "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "

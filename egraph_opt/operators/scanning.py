@@ -11,7 +11,7 @@ from egraph_opt.operators.declaration import Attributes, OnnxForm, TermSpec, low
 from egraph_opt.operators.terms import Tensor
 
 if TYPE_CHECKING:
-    from egraph_opt.egraph.lowering import NodeReader
+    from egraph_opt.operators.node_reader import NodeReader
 
 
 def _cumsum_form(opset: int, attributes: tuple[Attributes], facts: tuple[Fact, ...]) -> OnnxForm | None:

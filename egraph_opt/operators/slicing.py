@@ -13,7 +13,7 @@ from egraph_opt.operators.declaration import OnnxForm, TermSpec, ints, lowers, o
 from egraph_opt.operators.terms import Bundle, Tensor, Tensors
 
 if TYPE_CHECKING:
-    from egraph_opt.egraph.lowering import NodeReader
+    from egraph_opt.operators.node_reader import NodeReader
 
 Slices = tuple[tuple[int, int, int | None, int], ...]
 """Per axis: axis, start, end or None, step."""

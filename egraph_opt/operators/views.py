@@ -13,7 +13,7 @@ from egraph_opt.operators.declaration import OnnxForm, TermSpec, ints, lowers, o
 from egraph_opt.operators.terms import Tensor
 
 if TYPE_CHECKING:
-    from egraph_opt.egraph.lowering import NodeReader
+    from egraph_opt.operators.node_reader import NodeReader
 
 
 def _transpose_form(opset: int, attributes: tuple[Any, ...], facts: tuple[Fact, ...]) -> OnnxForm | None:

@@ -12,7 +12,7 @@ from egraph_opt.operators.declaration import OnnxForm, TermSpec, attribute_class
 from egraph_opt.operators.terms import Tensor
 
 if TYPE_CHECKING:
-    from egraph_opt.egraph.lowering import NodeReader
+    from egraph_opt.operators.node_reader import NodeReader
 
 
 def explicit_pads(

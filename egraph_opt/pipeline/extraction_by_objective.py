@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from egraph_opt.memory import COST, Objective
+from egraph_opt.memory.objective import COST, MemoryPoint, Objective
 from egraph_opt.memory.pool import as_solution, front, pick
 from egraph_opt.pipeline.region_extraction import Extracted
-from egraph_opt.report.report import MemoryPoint
 
 
 def extract_by(objective: Objective, has_bodies: bool, run: Callable[..., Extracted]) -> Extracted:

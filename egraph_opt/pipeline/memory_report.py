@@ -8,7 +8,10 @@ import onnx_ir as ir
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import constant_bytes
-from egraph_opt.memory import Objective, arena, arrange, bytes_text, places_in, usage, workload
+from egraph_opt.memory import arena, workload
+from egraph_opt.memory.objective import Objective, bytes_text
+from egraph_opt.memory.trace import arrange, places_in
+from egraph_opt.memory.workload import usage
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.report.report import MemoryReport
@@ -19,6 +22,7 @@ def arranged(
     facts: Mapping[ir.Value, Fact],
     region: Region,
     extracted: Extracted,
+    *,
     points: Mapping[str, int],
     objective: Objective,
 ) -> MemoryReport:

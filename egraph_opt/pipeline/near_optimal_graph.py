@@ -10,17 +10,19 @@ import onnx_ir as ir
 
 from egraph_opt.cost.model import bind
 from egraph_opt.egraph.snapshot import Snapshot
-from egraph_opt.extraction import ExtractionProblem, Solution
 from egraph_opt.extraction.checking import measure
+from egraph_opt.extraction.problem import ExtractionProblem
+from egraph_opt.extraction.solution import Solution
 from egraph_opt.extraction.structure import Floats, Ints
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import byte_size
 from egraph_opt.graph.names import Namer
-from egraph_opt.memory import Objective, arrange, places_in
+from egraph_opt.memory.objective import MemoryPoint, Objective
 from egraph_opt.memory.pool import Candidate, Need, as_solution, candidates, front, pick
+from egraph_opt.memory.trace import arrange, places_in
 from egraph_opt.rebuild.choice import Choice
-from egraph_opt.rebuild.nodes import Legend, rebuild_graph
-from egraph_opt.report.report import MemoryPoint
+from egraph_opt.rebuild.graph import rebuild_graph
+from egraph_opt.rebuild.value_info import Legend
 
 IR_VERSION = 10
 """Of outlines, which nobody writes."""

@@ -18,15 +18,15 @@ from egraph_opt.pipeline.region_extraction import Extracted, original_cost
 from egraph_opt.report.composites import find_composites
 from egraph_opt.report.report import (
     CostReport,
+    GrowthReport,
     MemoryReport,
     NodesReport,
     OpenPiece,
     Report,
     RewriteReport,
     RulesetReport,
-    SaturationReport,
 )
-from egraph_opt.verification import SKIPPED, Verification
+from egraph_opt.verification.result import SKIPPED, Verification
 
 
 @dataclass(frozen=True)
@@ -132,9 +132,9 @@ def _open(parts: Sequence[Extracted]) -> tuple[OpenPiece, ...]:
     return tuple(sorted(found, key=lambda piece: piece.lower_bound - piece.cost))
 
 
-def _saturation(regions: Sequence[Region]) -> SaturationReport:
+def _saturation(regions: Sequence[Region]) -> GrowthReport:
     accounts = [region.saturation for region in regions]
-    return SaturationReport(
+    return GrowthReport(
         rounds=max(a.rounds for a in accounts),
         nodes=sum(a.nodes for a in accounts),
         classes=sum(a.classes for a in accounts),

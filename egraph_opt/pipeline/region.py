@@ -22,9 +22,12 @@ from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact
 from egraph_opt.graph.constants import Constants, constants_of, fold_constants
 from egraph_opt.graph.inlining import Inliner
 from egraph_opt.graph.walks import bodies
-from egraph_opt.inference import attributes_of, infer_graph, infer_node, tensor_fact
+from egraph_opt.inference.constants import tensor_fact
+from egraph_opt.inference.core import infer_node
+from egraph_opt.inference.graph import attributes_of, infer_graph
 from egraph_opt.inference.onnx_inference import infer_by_onnx
-from egraph_opt.memory import Trace, trace
+from egraph_opt.memory import trace
+from egraph_opt.memory.trace import Trace
 from egraph_opt.model.reading import LoadedModel
 
 
@@ -120,7 +123,7 @@ def saturate_region(
     while True:
         setting.clock("fold")
         folded = fold_constants(
-            graph, facts, constants, setting.opsets, setting.ir_version, setting.fold_bytes
+            graph, facts, constants, setting.opsets, setting.ir_version, fold_bytes=setting.fold_bytes
         )
         setting.clock("lower")
         if len(folded.tensors) > len(constants.tensors):
@@ -210,9 +213,10 @@ def _fits(
             continue
         operands = tuple(None if v is None else outputs.get(v) or facts.get(v, UNKNOWN) for v in user.inputs)
         opset = setting.opsets.get("" if user.domain == "ai.onnx" else user.domain, 0)
-        signature = (user.op_type, user.domain, attributes_of(user), operands, len(user.outputs), opset)
+        signature = (user.op_type, user.domain, attributes_of(user), operands, len(user.outputs))
+        facts_of_user = (*infer_node(*signature, opset=opset), *infer_by_onnx(*signature, opset=opset))
         # ONNX's checker is stricter than what runs, and is asked about the result.
-        if any(fact.dtype == CLASH.dtype for fact in (*infer_node(*signature), *infer_by_onnx(*signature))):
+        if any(fact.dtype == CLASH.dtype for fact in facts_of_user):
             return False
     return True
 
@@ -222,6 +226,7 @@ def region_of(
     fold_bytes: int,
     assume: Mapping[str, tuple[float, float]],
     saturate_one: Callable[[Lowered], tuple[Snapshot, SaturationReport]],
+    *,
     warnings: list[str],
     clock: Callable[[str], None],
 ) -> Region:

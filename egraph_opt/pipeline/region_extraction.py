@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from egraph_opt.cost.model import CostModel, NodeView, bind
 from egraph_opt.cost.pricing import Prices, with_given
 from egraph_opt.cost.repricing import SearchLimits, key_of
-from egraph_opt.extraction import ExtractionProblem, Solution
+from egraph_opt.extraction.problem import ExtractionProblem
+from egraph_opt.extraction.solution import Solution
 from egraph_opt.extraction.structure import Ints
-from egraph_opt.memory import COST, Objective
+from egraph_opt.memory.objective import COST, MemoryPoint, Objective
 from egraph_opt.pipeline.near_optimal_graph import near_optimal
 from egraph_opt.pipeline.region import OriginalNode, Region
-from egraph_opt.rebuild.nodes import Choice
-from egraph_opt.report.report import MemoryPoint
+from egraph_opt.rebuild.choice import Choice
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from pathlib import Path
 import onnx
 import onnx_ir as ir
 
-from egraph_opt.model.reading import LoadedModel, write_model, write_original
+from egraph_opt.model.reading import LoadedModel
+from egraph_opt.model.writing import write_model, write_original
 from egraph_opt.report.report import Report
 
 

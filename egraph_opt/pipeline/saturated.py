@@ -27,7 +27,7 @@ from egraph_opt.errors import ExtractionError, ModelReadError, VerificationError
 from egraph_opt.extraction.interrupts import OnInterrupt, interruptible
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.laws.law import all_laws
-from egraph_opt.memory import Objective, objective_of
+from egraph_opt.memory.objective import Objective, objective_of
 from egraph_opt.model.node_counts import NodeCount, nodes_of
 from egraph_opt.model.reading import LoadedModel, read_model
 from egraph_opt.pipeline.assumptions import ranges_of, sizes_of
@@ -47,8 +47,9 @@ from egraph_opt.pipeline.verified_graph import (
     value_changing,
     warnings_of,
 )
-from egraph_opt.rebuild.nodes import Legend, rebuild_model
-from egraph_opt.verification import SKIPPED
+from egraph_opt.rebuild.graph import rebuild_model
+from egraph_opt.rebuild.value_info import Legend
+from egraph_opt.verification.result import SKIPPED
 
 ObjectiveLike = str | tuple[str, float] | Objective
 
@@ -136,7 +137,9 @@ class Saturated:
 
         region = None
         if stored.regions:
-            region = region_of(loaded, limits.fold_bytes, assume, next_region, [], lambda stage: None)
+            region = region_of(
+                loaded, limits.fold_bytes, assume, next_region, warnings=[], clock=lambda stage: None
+            )
         return Saturated(
             loaded,
             region,
@@ -209,7 +212,7 @@ class Saturated:
             rebuilt = rebuild_model(extracted.choice, self.loaded.model, legend)
             if constant_bytes(rebuilt.graph) - self.constant_bytes <= self.limits.fold_bytes:
                 break
-        memory = arranged(rebuilt, legend.facts, self.region, extracted, points, wanted)
+        memory = arranged(rebuilt, legend.facts, self.region, extracted, points=points, objective=wanted)
         memory = replace(memory, constants_before=self.constant_bytes)
         accounts = [region.saturation.matches for region in self.region.walk()]
         matched = [key for matches in accounts for key, found in matches.items() if found]

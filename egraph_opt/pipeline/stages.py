@@ -13,7 +13,7 @@ from egraph_opt.extraction.interrupts import OnInterrupt
 from egraph_opt.extraction.registry import extractor_named
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.laws.law import LEGALIZE, select
-from egraph_opt.memory import objective_of
+from egraph_opt.memory.objective import objective_of
 from egraph_opt.model.node_counts import nodes_of
 from egraph_opt.model.reading import ModelSource, read_model
 from egraph_opt.pipeline.assumptions import ranges_of
@@ -89,7 +89,7 @@ def saturate(
             strict=strict,
         )
 
-    region = region_of(loaded, limits.fold_bytes, ranges, run_laws, warnings, clock)
+    region = region_of(loaded, limits.fold_bytes, ranges, run_laws, warnings=warnings, clock=clock)
     clock("")
     return Saturated(
         *(loaded, region, counts, size, limits, target_limits, clock.seconds, tuple(warnings)),

@@ -22,7 +22,8 @@ from egraph_opt.operators.declaration import Literal
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.rebuild.choice import Choice
-from egraph_opt.rebuild.nodes import Legend, rebuild_graph
+from egraph_opt.rebuild.graph import rebuild_graph
+from egraph_opt.rebuild.value_info import Legend
 
 Attributes = tuple[tuple[str, Any], ...]
 
@@ -119,7 +120,14 @@ def _ways(
     writer = _Writer(part.choice, names)
     if local < 0 or small is None:  # nothing to choose
         return [
-            writer.row(int(part.choice.node[class_]), solution, solution.cost, 0.0, solution.proved, True)
+            writer.row(
+                int(part.choice.node[class_]),
+                solution,
+                solution.cost,
+                0.0,
+                proved=solution.proved,
+                chosen=True,
+            )
         ]
     settled = math.fsum(cost[reduced.fixed[reduced.fixed >= 0]].tolist())
     chosen = solution_of(problem, small, solution.lower_bound - settled, solution.extractor)
@@ -128,7 +136,7 @@ def _ways(
         lifted = reduced.lift(found.solution, cost)
         node = int(reduced.node[found.node]) if found.node >= 0 else -1
         total = solution.cost + found.difference
-        rows.append(writer.row(node, lifted, total, found.difference, found.proved, not rows))
+        rows.append(writer.row(node, lifted, total, found.difference, proved=found.proved, chosen=not rows))
     return rows
 
 
@@ -144,7 +152,7 @@ class _Writer:
             self.names[class_] = value.name or ""
 
     def row(
-        self, node: int, solution: Solution, cost: float, difference: float, proved: bool, chosen: bool
+        self, node: int, solution: Solution, cost: float, difference: float, *, proved: bool, chosen: bool
     ) -> TensorAlternative:
         if node < 0:
             return TensorAlternative("", (), (), "", cost, difference, proved, chosen)

@@ -9,11 +9,13 @@ import onnx
 import onnx_ir as ir
 
 from egraph_opt.laws.law import ASSUME, LEGALIZE, all_laws
-from egraph_opt.model.reading import LoadedModel, to_proto
-from egraph_opt.rebuild.legalization import legalize, marked
+from egraph_opt.model.metadata import marked
+from egraph_opt.model.reading import LoadedModel
+from egraph_opt.model.writing import to_proto
+from egraph_opt.rebuild.legalization import legalize
 from egraph_opt.report.report import RewriteReport
-from egraph_opt.verification import SKIPPED, Verification
-from egraph_opt.verification import verify as check_outputs
+from egraph_opt.verification.result import SKIPPED, Verification
+from egraph_opt.verification.verifier import verify as check_outputs
 
 
 @dataclass(frozen=True)

@@ -2,24 +2,20 @@
 
 They are no laws: what they write is no ONNX, so nothing may be concluded from it.  They run on the finished
 graph, after verification, when the ruleset `legalize` is asked for by name, and mark what they made in the
-model's metadata under `MARK`.  Such a model is handed on as it is when it comes back as an input.
+model's metadata under `LEGALIZED`.  Such a model is handed on as it is when it comes back as an input.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import onnx
 import onnx_ir as ir
 
 from egraph_opt.graph.names import Namer
 from egraph_opt.laws.law import LEGALIZE
-
-MARK = "egraph_opt.legalized"
-"""The entry of a model's metadata that names the passes that changed it, separated by commas."""
 
 
 @dataclass(frozen=True)
@@ -60,19 +56,6 @@ def legalize(model: ir.Model) -> dict[str, int]:
     """Run all passes on a model; per pass that changed something, how many nodes."""
     changed = {entry.name: entry.run(model) for entry in legalizations()}
     return {name: count for name, count in changed.items() if count}
-
-
-def marked(frame: onnx.ModelProto, changed: Mapping[str, int]) -> onnx.ModelProto:
-    """What surrounds a model's graph, with the mark of the passes that changed it."""
-    answer = onnx.ModelProto()
-    answer.CopyFrom(frame)
-    answer.metadata_props.add(key=MARK, value=",".join(sorted(changed)))
-    return answer
-
-
-def mark_of(model: onnx.ModelProto) -> str:
-    """The passes that changed a model; empty if none did."""
-    return next((entry.value for entry in model.metadata_props if entry.key == MARK), "")
 
 
 # --- the passes --------------------------------------------------------------------------------------------

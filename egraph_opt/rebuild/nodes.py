@@ -1,8 +1,8 @@
-"""The chosen e-nodes as an ONNX graph again; constants that laws wrote are computed on the way."""
+"""The chosen e-nodes as ONNX nodes, operands first; constants that laws wrote are computed on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,26 +12,37 @@ from egraph_opt.cost.expansion import Erased, erase, is_pseudo
 from egraph_opt.cost.pricing import original_nodes
 from egraph_opt.egraph.analysis import infer_steps, step_operands
 from egraph_opt.facts.fact import ABSENT, CLASH, UNKNOWN, Fact, meet
-from egraph_opt.graph.constants import stored_bytes
 from egraph_opt.graph.names import Namer, rename_all
-from egraph_opt.graph.walks import captured_values
 from egraph_opt.operators.declaration import Earlier, Literal, OnnxForm, Scalar, operator_named
 from egraph_opt.rebuild.choice import Choice
-from egraph_opt.rebuild.constants import SPLAT_BYTES, ConstantWriter
+from egraph_opt.rebuild.constants import ConstantWriter
 from egraph_opt.rebuild.value_info import Legend
 
+RebuildBody = Callable[[Choice, Mapping[ir.Value, ir.Value]], ir.Graph]
+"""From what was chosen for a body, and the new values of those that it captures."""
 
-class _Rebuilder:
+
+class NodeWriter:
+    """Writes one class after the other.
+
+    Attributes:
+        nodes: what was written, in order.
+        values: per class the value that stands for it.
+        constants: writes initializers and constants.
+    """
+
     def __init__(
         self,
         choice: Choice,
         ir_version: int,
         namer: Namer,
         outer: Mapping[ir.Value, ir.Value],
-        legend: Legend | None = None,
+        *,
+        legend: Legend,
+        rebuild_body: RebuildBody,
     ) -> None:
         self.choice, self.namer, self.outer = choice, namer, outer
-        self.legend = legend = legend or Legend()
+        self.legend, self.rebuild_body = legend, rebuild_body
         self.lowered, self.snapshot = choice.lowered, choice.snapshot
         self.ir_version = ir_version
         self.nodes: list[ir.Node] = []
@@ -43,7 +54,6 @@ class _Rebuilder:
         self.erased: dict[int, Fact] = {}
         self.original = original_nodes(self.lowered, self.snapshot)
         self.names = choice.original_names()
-        self.inputs = [self.constants.copied(value) for value in self.lowered.graph.inputs]
 
     # --- values -----------------------------------------------------------------------------------------
 
@@ -58,7 +68,7 @@ class _Rebuilder:
                 doc_string=original.doc_string,
                 metadata_props=dict(original.metadata_props),
             )
-        return self._inner_value(self._fact(owner), stem)
+        return self._inner_value(self.fact(owner), stem)
 
     def _inner_value(self, fact: Fact, stem: str) -> ir.Value:
         """A value under a new name."""
@@ -68,7 +78,7 @@ class _Rebuilder:
         self.legend.facts[value] = fact
         return value
 
-    def _fact(self, owner: int) -> Fact:
+    def fact(self, owner: int) -> Fact:
         """What is known of a class's value as it is written: pseudo-operators may have types of their own."""
         return self.erased.get(owner, self.snapshot.facts[owner])
 
@@ -78,36 +88,8 @@ class _Rebuilder:
 
     # --- nodes ------------------------------------------------------------------------------------------
 
-    def run(self) -> ir.Graph:
-        for owner in self.choice.order():
-            if owner not in self.values:  # an erased pseudo-operator may have needed it before
-                self._write(owner)
-        outputs = self._outputs()
-        nodes, initializers = self._needed(outputs)
-        self._describe()
-        graph = self.lowered.graph
-        return ir.Graph(
-            self.inputs,
-            outputs,
-            nodes=nodes,
-            initializers=initializers,
-            doc_string=graph.doc_string,
-            opset_imports=dict(graph.opset_imports),
-            name=graph.name,
-            metadata_props=dict(graph.metadata_props),
-        )
-
-    def _describe(self) -> None:
-        """Tell the legend of the values of classes and of the inputs."""
-        for original, value in zip(self.lowered.graph.inputs, self.inputs, strict=True):
-            term = self.lowered.term_of.get(original)
-            if term is not None:
-                self.legend.facts[value] = self.snapshot.facts[int(self.snapshot.term_classes[term])]
-        for owner, value in self.values.items():
-            self.legend.facts[value] = self._fact(owner)
-            self.legend.owners[value] = owner
-
-    def _write(self, owner: int) -> None:
+    def write(self, owner: int) -> None:
+        """Write a class: after this `values`, or `bundles`, has it."""
         node = int(self.choice.node[owner])
         name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
         if name == "leaf":
@@ -152,12 +134,12 @@ class _Rebuilder:
         inside.update((original, value) for original, value in pairs if value is not None)
         attributes = self._attributes(source, key, inside)
         original = self.original.get(node, (source, True))[0]  # equal nodes share a key, not a name
-        self._add(original, source.op_type, source.domain, inputs, attributes, owner)
+        self._add(original, source.op_type, source.domain, inputs, attributes, owner=owner)
 
     def _attributes(self, source: ir.Node, key: int, outer: Mapping[ir.Value, ir.Value]) -> list[ir.Attr]:
         """The attributes of a kept node, its bodies rebuilt."""
         chosen = self.choice.bodies.get(key, ())
-        graphs = [rebuild_graph(body, self.ir_version, self.namer, outer, self.legend) for body in chosen]
+        graphs = [self.rebuild_body(body, outer) for body in chosen]
         if key in self.written:  # equal bodies on other operands: names belong to the first
             for graph in graphs:
                 rename_all(graph, self.namer)
@@ -180,12 +162,17 @@ class _Rebuilder:
             original = source[0]
             inputs = self._verbatim_inputs(node, original, operands)
             self._add(
-                original, original.op_type, original.domain, inputs, list(original.attributes.values()), owner
+                original,
+                original.op_type,
+                original.domain,
+                inputs,
+                list(original.attributes.values()),
+                owner=owner,
             )
             return
-        facts = tuple(self._fact(c) for c in self.snapshot.children(node))
+        facts = tuple(self.fact(c) for c in self.snapshot.children(node))
         form, inputs, converted = self._form(name, attributes, facts, operands)
-        self._add(source[0] if source else None, form.op_type, form.domain, inputs, converted, owner)
+        self._add(source[0] if source else None, form.op_type, form.domain, inputs, converted, owner=owner)
 
     def _form(
         self,
@@ -216,7 +203,7 @@ class _Rebuilder:
         operands, children = self._operands(node), self.snapshot.children(node)
         parts = erase(self.snapshot, node)
         steps = [part.step for part in parts]
-        facts = tuple(self._fact(c) for c in children)
+        facts = tuple(self.fact(c) for c in children)
         inferred = infer_steps(steps, self.lowered.opset, facts)
         result = (*facts[:1], *inferred)[-1]
         if meet(result, self.snapshot.facts[owner]) == CLASH:
@@ -264,7 +251,7 @@ class _Rebuilder:
             return self.values[place]
         form, inputs, attributes = self._form(step.operator, step.attributes, facts, operands)
         if place is not None:
-            self._add(None, form.op_type, form.domain, inputs, attributes, place)
+            self._add(None, form.op_type, form.domain, inputs, attributes, owner=place)
             return self.values[place]
         stem = form.op_type.lower()
         value, name = self._inner_value(result, stem), self.namer.fresh(stem)
@@ -303,6 +290,7 @@ class _Rebuilder:
         domain: str,
         inputs: Sequence[ir.Value | None],
         attributes: Sequence[ir.Attr],
+        *,
         owner: int,
     ) -> None:
         chosen = int(self.choice.node[owner])  # -1: an inner value of a pseudo-operator
@@ -329,12 +317,12 @@ class _Rebuilder:
             self.values[owner] = outputs[0]
 
     def _bundle_outputs(self, owner: int, source: ir.Node | None) -> list[ir.Value]:
-        """Outputs with names of their own; `_write` gives those that are used the names of their classes."""
+        """Outputs with names of their own; `write` gives those that are used the names of their classes."""
         chosen = int(self.choice.node[owner])
         outputs, facts = [], []
         if source is None:
             axis, sizes = self.snapshot.attributes[chosen]
-            whole = self._fact(self.snapshot.children(chosen)[0])
+            whole = self.fact(self.snapshot.children(chosen)[0])
             for size in sizes:
                 outputs.append(ir.Value(name=self.namer.fresh("split")))
                 shape = whole.shape and (*whole.shape[:axis], size, *whole.shape[axis + 1 :])
@@ -346,89 +334,3 @@ class _Rebuilder:
                 facts.append(UNKNOWN if term is None else self.lowered.facts[term] or UNKNOWN)
         self.legend.facts.update(zip(outputs, facts, strict=True))
         return outputs
-
-    # --- outputs ----------------------------------------------------------------------------------------
-
-    def _outputs(self) -> list[ir.Value]:
-        """The graph's outputs under their own names."""
-        outputs: dict[ir.Value, ir.Value] = {}
-        classes = self.snapshot.term_classes
-        taken: set[ir.Value] = set()
-        for original, term in zip(self.lowered.graph.outputs, self.lowered.outputs, strict=True):
-            if original not in outputs:
-                value = self._output(original, int(classes[term]), taken)
-                value.shape, value.type = original.shape, original.type
-                outputs[original] = value
-                taken.add(value)
-        return [outputs[original] for original in self.lowered.graph.outputs]
-
-    def _output(self, original: ir.Value, owner: int, taken: set[ir.Value]) -> ir.Value:
-        """A class as an output: by Identity, or a small Constant, where its value already has a name."""
-        if original.is_graph_input() or original.is_initializer():
-            return self.constants.copied(original)
-        value = self.values[owner]
-        if value.producer() is not None and value.name == original.name and value not in taken:
-            return value
-        made = ir.Value(
-            name=original.name, doc_string=original.doc_string, metadata_props=dict(original.metadata_props)
-        )
-        tensor = value.const_value if self.snapshot.facts[owner].const else None
-        if tensor is not None and stored_bytes(tensor) <= SPLAT_BYTES:
-            self.constants.write(tensor, made, "constant")
-            return made
-        source = original.producer()
-        kept = source.name if source is not None and source.op_type == "Identity" else None
-        name = kept or self.namer.fresh("identity")
-        self.nodes.append(ir.Node("", "Identity", [value], outputs=[made], name=name))
-        self.legend.facts[made] = self._fact(owner)
-        return made
-
-    def _needed(self, outputs: Sequence[ir.Value]) -> tuple[list[ir.Node], list[ir.Value]]:
-        """Nodes and initializers without those that only an optimised body used to capture."""
-        needed = {*outputs, *self.inputs}
-        kept: list[ir.Node] = []
-        for node in reversed(self.nodes):
-            if any(value in needed for value in node.outputs):
-                kept.append(node)
-                needed.update(v for v in node.inputs if v is not None)
-                needed.update(captured_values(node))
-        return kept[::-1], [value for value in self.initializers.values() if value in needed]
-
-
-def rebuild_graph(
-    choice: Choice,
-    ir_version: int,
-    namer: Namer,
-    outer: Mapping[ir.Value, ir.Value] | None = None,
-    legend: Legend | None = None,
-) -> ir.Graph:
-    """The chosen graph as ONNX.
-
-    Args:
-        outer: for a body, the new values of the original ones that it captures.
-        legend: is told of the values.
-    """
-    return _Rebuilder(choice, ir_version, namer, outer or {}, legend).run()
-
-
-def rebuild_model(choice: Choice, model: ir.Model, legend: Legend | None = None) -> ir.Model:
-    """A new model with the chosen graph; everything around the graph is the original's.
-
-    Args:
-        legend: is told of the values.
-    """
-    graph = rebuild_graph(choice, model.ir_version, Namer(model.graph), legend=legend)
-    return ir.Model(
-        graph,
-        ir_version=model.ir_version,
-        producer_name=model.producer_name,
-        producer_version=model.producer_version,
-        domain=model.domain,
-        model_version=model.model_version,
-        doc_string=model.doc_string,
-        functions=list(model.functions.values()),
-        metadata_props=dict(model.metadata_props),
-    )
-
-
-__all__ = ["Choice", "Legend", "rebuild_graph", "rebuild_model"]

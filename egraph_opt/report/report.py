@@ -11,8 +11,10 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
+from egraph_opt.memory.objective import MemoryPoint
 from egraph_opt.model.node_counts import OperatorCount
-from egraph_opt.verification import SKIPPED, Verification
+from egraph_opt.report.text import render
+from egraph_opt.verification.result import SKIPPED, Verification
 
 STAGES = ("load", "lower", "saturate", "price", "extract", "rebuild", "fold", "verify")
 """The stages of an optimization in order; the keys of `Report.seconds`."""
@@ -62,14 +64,6 @@ class NodesReport:
 
 
 @dataclass(frozen=True)
-class MemoryPoint:
-    """A graph that was looked at: what it costs, and how many bytes it needs at its peak."""
-
-    cost: float
-    peak: int
-
-
-@dataclass(frozen=True)
 class MemoryReport:
     """Bytes of results in use at once, the most in a run, with symbolic dims as in `CostReport.points`.
 
@@ -107,7 +101,7 @@ class MemoryReport:
 
 
 @dataclass(frozen=True)
-class SaturationReport:
+class GrowthReport:
     """How far the e-graph grew; `stop` is why it stopped: `saturated`, `nodes`, `rounds` or `seconds`."""
 
     rounds: int = 0
@@ -159,7 +153,7 @@ class Report:
     cost: CostReport
     nodes: NodesReport
     memory: MemoryReport = MemoryReport()
-    saturation: SaturationReport = SaturationReport()
+    saturation: GrowthReport = GrowthReport()
     rewrites: tuple[RewriteReport, ...] = ()
     rulesets: tuple[RulesetReport, ...] = ()
     verification: Verification = SKIPPED
@@ -180,8 +174,6 @@ class Report:
         return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
     def __rich__(self) -> RenderableType:
-        from egraph_opt.report.text import render
-
         return render(self)
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from egraph_opt.memory import bytes_text
+from egraph_opt.memory.objective import bytes_text
 from egraph_opt.model.node_counts import OperatorCount
-from egraph_opt.report.report import MemoryReport, OpenPiece, Report, RewriteReport, RulesetReport
+
+if TYPE_CHECKING:
+    from egraph_opt.report.report import MemoryReport, OpenPiece, Report, RewriteReport, RulesetReport
 
 
 def render(report: Report) -> RenderableType:

@@ -55,7 +55,7 @@ class ExecutionError(Exception):
 
 
 @dataclass(frozen=True)
-class LoadedModel:
+class RunnableModel:
     """A model that is ready for the checker and for ONNX Runtime.
 
     Attributes:
@@ -69,7 +69,7 @@ class LoadedModel:
     folder: str | None = None
 
 
-def load(model: ModelLike, *, folder: str | os.PathLike[str] | None = None) -> LoadedModel:
+def load(model: ModelLike, *, folder: str | os.PathLike[str] | None = None) -> RunnableModel:
     """Reads a model without its external data; one serialization is shared by all later uses.
 
     Raises:
@@ -85,12 +85,12 @@ def load(model: ModelLike, *, folder: str | os.PathLike[str] | None = None) -> L
             ) from error
         if len(content) > PROTOBUF_LIMIT:
             raise ModelReadError("a ModelProto above 2 GB cannot be verified: save it, pass its path")
-        return LoadedModel(model, content, where)
+        return RunnableModel(model, content, where)
     try:
         if isinstance(model, bytes):
-            return LoadedModel(onnx.load_model_from_string(model), model, where)
+            return RunnableModel(onnx.load_model_from_string(model), model, where)
         path = os.fspath(model)
-        return LoadedModel(onnx.load(path, load_external_data=False), path, os.path.dirname(path) or ".")
+        return RunnableModel(onnx.load(path, load_external_data=False), path, os.path.dirname(path) or ".")
     except DecodeError as error:
         name = "the serialized model" if isinstance(model, bytes) else repr(os.fspath(model))
         raise ModelReadError(f"{name} is not an ONNX model: {error}") from error
@@ -105,7 +105,7 @@ class Session:
         ExecutionError: ONNX Runtime cannot load the model (unknown domain, missing kernel, invalid graph).
     """
 
-    def __init__(self, model: LoadedModel) -> None:
+    def __init__(self, model: RunnableModel) -> None:
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.log_severity_level = SILENT

@@ -78,10 +78,12 @@ def random_inputs(
             own = _whole_range(spec.dtype)
         generator = np.random.default_rng([seed, _number(spec.name)])
         if spec.kind == "tensor":
-            values[spec.name] = random_tensor(generator, spec, shape, distribution, own, bounds)
+            values[spec.name] = random_tensor(
+                generator, spec, shape, distribution=distribution, integers=own, bounds=bounds
+            )
         elif spec.kind == "sequence":
             values[spec.name] = [
-                random_tensor(generator, spec, shape, distribution, own, bounds)
+                random_tensor(generator, spec, shape, distribution=distribution, integers=own, bounds=bounds)
                 for _ in range(SEQUENCE_LENGTH)
             ]
         else:
@@ -93,6 +95,7 @@ def random_tensor(
     generator: np.random.Generator,
     spec: ValueSpec,
     shape: Sequence[int],
+    *,
     distribution: Distribution = "normal",
     integers: Integers = INTEGERS,
     bounds: tuple[float, float] | None = None,

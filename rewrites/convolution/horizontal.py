@@ -116,7 +116,7 @@ def _joined(x: Any, window: Any, s: Any, *convolutions: tuple[Any, Any, Any]) ->
     return tuple(Equal(y, slice_(whole, PyObject(part)(s, PyObject(k)))) for k, y in enumerate(outputs))
 
 
-def _original(y: Any, x: Any, u: Any, w: Any, b: Any, k: Any) -> tuple[Any, ...]:
+def _original(y: Any, x: Any, u: Any, w: Any, b: Any, *, k: Any) -> tuple[Any, ...]:
     known = (eq(w).to(weight_of(y, x, u)), eq(b).to(bias_of(y, x, u)))
     return (*known, eq(superseded(y)).to(i64(0)), eq(y).to(node(k)))
 
@@ -164,7 +164,7 @@ def two_convolutions(
     Source: TASO; operator fusion.
     """
     yield from members()
-    found = (*_original(y, x, u, v, b, i), *_original(z, x, u, w, c, j), i < j, j < i + NEAR, ne(v).to(w))
+    found = (*_original(y, x, u, v, b, k=i), *_original(z, x, u, w, c, k=j), i < j, j < i + NEAR, ne(v).to(w))
     parts = let(s, channel_parts, fact(v), fact(w))
     yield rule(*found, *parts, then=_joined(x, u, s, (y, v, b), (z, w, c)))
 
@@ -183,7 +183,7 @@ def three_convolutions(
     Source: TASO; operator fusion.
     """
     yield from members()
-    members_of = (_original(y, x, u, v, b, i), _original(z, x, u, w, c, j), _original(t, x, u, m, d, k))
+    members_of = (_original(y, x, u, v, b, k=i), _original(z, x, u, w, c, k=j), _original(t, x, u, m, d, k=k))
     near = (i < j, j < k, k < i + NEAR, ne(v).to(w), ne(w).to(m), ne(v).to(m))
     parts = let(s, channel_parts, fact(v), fact(w), fact(m))
     yield rule(

@@ -74,7 +74,7 @@ def grouped(w: Fact, window: ConvWindow) -> Dims | None:
 
 
 def scaled_columns(
-    x: Any, w: Any, c: Any, window: Any, d: Any, g: Any, back: Any
+    x: Any, w: Any, c: Any, window: Any, *, d: Any, g: Any, back: Any
 ) -> Iterator[tuple[Any, tuple[Any, ...]]]:
     """The weight times c by channels that go in, with the conditions under which it is: in groups or not."""
     operands = (fact(x), fact(w), fact(c), window)
@@ -128,7 +128,7 @@ def scale_before_conv(
     """
     yield from chains()
     left = conv(binary("Mul", x, c), w, b, window)
-    for weight, asked in scaled_columns(x, w, c, window, d, g, back):
+    for weight, asked in scaled_columns(x, w, c, window, d=d, g=g, back=back):
         yield rewrite(
             left, conv(x, weight, b, window), unchained("Mul", x), holds(multiplies, fact(c)), asked
         )
@@ -165,7 +165,7 @@ def shift_before_conv(
     yield from chains()
     left = conv(binary("Add", x, c), w, b, window)
     absent = let(zeros, absent_bias, fact(w), fact(b), window, PyObject(0))
-    for weight, asked in scaled_columns(x, w, c, window, d, g, back):
+    for weight, asked in scaled_columns(x, w, c, window, d=d, g=g, back=back):
         conditions = (
             unchained("Add", x),
             *let(axes, axes_of_a_row, fact(w), fact(b), fact(c), window),
@@ -221,5 +221,5 @@ def scale_below_shift(
     left = conv(binary("Add", binary("Mul", x, s), c), w, b, window)
     below = binary("Add", x, binary("Div", c, s))
     condition = (unchained("Mul", x), holds(is_scale_below_shift, fact(s), fact(c), window))
-    for weight, asked in scaled_columns(x, w, s, window, d, g, back):
+    for weight, asked in scaled_columns(x, w, s, window, d=d, g=g, back=back):
         yield rewrite(left, conv(below, weight, b, window), condition, asked)

@@ -129,9 +129,16 @@ def _before_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 def _compositions(
-    left: Any, x: Any, weight: Any, w2: Any, b1: Any, b2: Any, window: Any, f2: Any, asked: tuple[Any, ...]
+    left: Any,
+    rewritten: tuple[Any, Any, Any],
+    biases: tuple[Any, Any],
+    *,
+    w2: Any,
+    f2: Any,
+    asked: tuple[Any, ...],
 ) -> Iterator[Any]:
     """One convolution with the bias W2 b1 + b2, the taps of W2 summed, by which biases there are."""
+    (x, weight, window), (b1, b2) = rewritten, biases
     moved = matmul(reduce("ReduceSum", reshape(w2, f2), (2,), 0), b1)
     flattened = let(f2, flat, fact(w2))
     first, second = holds(is_present, fact(b1)), holds(is_present, fact(b2))
@@ -158,7 +165,7 @@ def pointwise_after_conv(
         *let(m2, matrix, fact(w2)),
         *let(d, joined, fact(w1), fact(w2)),
     )
-    yield from _compositions(left, x, weight, w2, b1, b2, u1, f2, asked)
+    yield from _compositions(left, (x, weight, u1), (b1, b2), w2=w2, f2=f2, asked=asked)
 
 
 @law("convolution", numerics="reassociates", examples=_before_examples)
@@ -178,4 +185,4 @@ def conv_after_pointwise(
         *let(m1, matrix, fact(w1)),
         *let(d, joined, fact(w1), fact(w2)),
     )
-    yield from _compositions(left, x, weight, w2, b1, b2, u2, f2, asked)
+    yield from _compositions(left, (x, weight, u2), (b1, b2), w2=w2, f2=f2, asked=asked)

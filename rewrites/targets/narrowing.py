@@ -183,7 +183,7 @@ def narrow_arithmetic(
 
     Source: Ascend auto-optimizer, TypeCast.
     """
-    yield from _statements(op, x, y, c, z, xs, ys, p, k, to, n, PyObject(True))
+    yield from _statements(PyObject(True), op=op, x=x, y=y, c=c, z=z, xs=xs, ys=ys, p=p, k=k, to=to, n=n)
 
 
 def _assumed_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -215,10 +215,12 @@ def assume_narrow(
 
     Source: Ascend auto-optimizer, TypeCast.
     """
-    yield from _statements(op, x, y, c, z, xs, ys, p, k, to, n, PyObject(False))
+    yield from _statements(PyObject(False), op=op, x=x, y=y, c=c, z=z, xs=xs, ys=ys, p=p, k=k, to=to, n=n)
 
 
 def _statements(
+    by_proof: Any,
+    *,
     op: Any,
     x: Any,
     y: Any,
@@ -230,7 +232,6 @@ def _statements(
     k: Any,
     to: Any,
     n: Any,
-    by_proof: Any,
 ) -> Iterator[Any]:
     """The rules of narrowing, by proof or by assumption."""
     asked = guard(eq(n).to(limit("narrow_int64")))

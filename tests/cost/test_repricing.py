@@ -76,7 +76,7 @@ def test_solving_costs_what_extracting_from_scratch_costs(cost: str) -> None:
     model, region = cost_model(cost), saturated.region
     solved = saturated.solve(model)
     args = (region.lowered, region.snapshot)
-    prices = price(*args, model, {"N": 1}, [], saturated.limits.fold_bytes)
+    prices = price(*args, model, {"N": 1}, [], fold_bytes=saturated.limits.fold_bytes)
     problem = problem_of(*args, prices)
     check(problem, solved.solution)
     original = used_part(problem, original_choice(region.snapshot, prices))

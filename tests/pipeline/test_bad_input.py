@@ -14,7 +14,8 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from egraph_opt import errors
-from egraph_opt.model.reading import read_model, write_model
+from egraph_opt.model.reading import read_model
+from egraph_opt.model.writing import write_model
 
 
 def tensor(name: str, shape: list[int | str] | None, dtype: int = TensorProto.FLOAT) -> onnx.ValueInfoProto:

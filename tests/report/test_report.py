@@ -16,11 +16,11 @@ from egraph_opt.model.node_counts import OperatorCount, nodes_of, operators_betw
 from egraph_opt.report.report import (
     STAGES,
     CostReport,
+    GrowthReport,
     NodesReport,
     Report,
     RewriteReport,
     RulesetReport,
-    SaturationReport,
 )
 from egraph_opt.verification import Verification
 
@@ -33,7 +33,7 @@ def example(**changes: object) -> Report:
         "reason": "",
         "cost": CostReport("ascend", "us", 1234.5, 987.25, 980.0, 0.007),
         "nodes": NodesReport(before=110, after=80, runtime_before=100, runtime_after=75),
-        "saturation": SaturationReport(rounds=5, nodes=12_345, classes=2_345, stop="saturated"),
+        "saturation": GrowthReport(rounds=5, nodes=12_345, classes=2_345, stop="saturated"),
         "rewrites": (
             RewriteReport("transpose", "compose", matches=1_000, used=12),
             RewriteReport("reshape", "idle", matches=3, used=0),

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx_ir as ir
-import onnxruntime
 
 from egraph_opt.facts.fact import UNKNOWN, Fact
+from egraph_opt.graph.runtime import plain_options, plain_session
 from egraph_opt.graph.walks import bodies, is_deterministic
 
 _log = logging.getLogger(__name__)
@@ -185,13 +185,9 @@ def _evaluate(
         graph.output.append(onnx.ValueInfoProto(name=names[value]))
     imports = [onnx.helper.make_opsetid(domain, version) for domain, version in opsets.items()]
     model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=max(ir_version, 4))
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
+    options = plain_options()
     options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    session = plain_session(model.SerializeToString(), options)
     return session.run([names[value] for value in wanted], feeds)  # type: ignore[no-any-return]
 
 

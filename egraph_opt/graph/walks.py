@@ -7,9 +7,10 @@ from collections.abc import Hashable, Iterator
 import onnx
 import onnx_ir as ir
 
-_RANDOM = frozenset(
+RANDOM = frozenset(
     ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 )
+"""ONNX's operators that draw random numbers."""
 
 
 def bodies(node: ir.Node) -> list[ir.Graph]:
@@ -70,7 +71,7 @@ def _draws(node: ir.Node) -> bool:
         if node.version is not None and node.version < 7:
             return True
         return len(node.inputs) > 2 and node.inputs[2] is not None
-    return node.op_type in _RANDOM
+    return node.op_type in RANDOM
 
 
 def is_deterministic(node: ir.Node) -> bool:

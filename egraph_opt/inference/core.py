@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact, meet
 from egraph_opt.facts.polynomials import Bounds
+from egraph_opt.graph.walks import RANDOM
 
 from . import convolution, elementwise, extending, generators, range_rules, reductions, slicing, views
 from .call import FORMULAS, Attribute, Call, ContradictionError
@@ -15,10 +16,6 @@ from .ranges import with_ranges
 
 FAMILIES = (convolution, elementwise, extending, generators, range_rules, reductions, slicing, views)
 """The modules whose import fills the tables of formulas and of ranges."""
-
-RANDOM = frozenset(
-    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
-)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -46,7 +46,12 @@ def to_proto(model: ir.Model, like: LoadedModel, *, embed: bool = True) -> Model
 
 
 def write_model(
-    model: ir.Model, path: str | os.PathLike[str], *, like: LoadedModel, in_place: bool = False
+    model: ir.Model,
+    path: str | os.PathLike[str],
+    *,
+    like: LoadedModel,
+    proto: ModelProto | None = None,
+    in_place: bool = False,
 ) -> Path:
     """Write an optimized graph to a file, in the frame of the model that was read.
 
@@ -58,6 +63,7 @@ def write_model(
         model: the graph; it is not changed.
         path: of the file to write; one that exists is replaced.
         like: what the graph was made from.
+        proto: what `to_proto` made of the graph, which is then not serialised again.
         in_place: allow `path` to be the file that the model was read from.
 
     Returns:
@@ -73,7 +79,7 @@ def write_model(
             _write_with_data(model, target, _data_file(target, like), like)
         else:
             with replacing(target) as file:
-                file.write(_bytes(to_proto(model, like)))
+                file.write(_bytes(to_proto(model, like) if proto is None else proto))
     except OSError as error:
         raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from error
     return target

@@ -11,8 +11,8 @@ import onnx_ir as ir
 
 from egraph_opt.cost.expansion import stood_for
 from egraph_opt.cost.model import CostModel
+from egraph_opt.graph.node_counts import NodeCount, nodes_of, operators_between
 from egraph_opt.graph.walks import same_graph
-from egraph_opt.model.node_counts import NodeCount, nodes_of, operators_between
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, original_cost
 from egraph_opt.report.composites import find_composites

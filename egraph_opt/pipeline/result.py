@@ -36,7 +36,7 @@ class Result:
         """
         if self._graph is None:
             return write_original(path, like=self._loaded, in_place=in_place)
-        return write_model(self._graph, path, like=self._loaded, in_place=in_place)
+        return write_model(self._graph, path, like=self._loaded, proto=self.model, in_place=in_place)
 
 
 def original_proto(loaded: LoadedModel) -> onnx.ModelProto:

@@ -15,16 +15,16 @@ import onnx
 import onnx_ir as ir
 from onnx.reference import ReferenceEvaluator
 
+from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.operators.declaration import Attributes, Literal, OnnxForm
 
 _OWN_TYPE = frozenset("Cast Ceil Floor Round Sign Equal Greater GreaterOrEqual Less LessOrEqual".split())
 _SINCE = {"BatchNormalization": 15}
 """Opsets from which on ONNX's reference computes an operator right: before it trains a BatchNormalization."""
-_FLOATS = frozenset((ir.DataType.FLOAT, ir.DataType.FLOAT16, ir.DataType.BFLOAT16, ir.DataType.DOUBLE))
 
 
 def is_float(dtype: int) -> bool:
-    return ir.DataType(dtype) in _FLOATS
+    return dtype in FLOATS
 
 
 def literal_array(literal: Literal) -> np.ndarray[Any, Any]:

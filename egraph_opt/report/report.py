@@ -11,8 +11,8 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
+from egraph_opt.graph.node_counts import OperatorCount
 from egraph_opt.memory.objective import MemoryPoint
-from egraph_opt.model.node_counts import OperatorCount
 from egraph_opt.report.text import render
 from egraph_opt.verification.result import SKIPPED, Verification
 

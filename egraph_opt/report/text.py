@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from egraph_opt.graph.node_counts import OperatorCount
 from egraph_opt.memory.objective import bytes_text
-from egraph_opt.model.node_counts import OperatorCount
 
 if TYPE_CHECKING:
     from egraph_opt.report.report import MemoryReport, OpenPiece, Report, RewriteReport, RulesetReport

@@ -18,13 +18,13 @@ from google.protobuf.message import DecodeError, EncodeError
 from onnxruntime.capi import onnxruntime_pybind11_state as _state
 
 from egraph_opt.errors import ModelReadError
+from egraph_opt.graph.runtime import SILENT, plain_options, plain_session
 
 ModelLike = onnx.ModelProto | bytes | str | os.PathLike[str]
 Value = Any
 """An array, a list of values (a sequence), a mapping (a map), or None (an absent optional)."""
 
 PROTOBUF_LIMIT = 2**31 - 1
-SILENT = 4
 _CODE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
 
 _ORT_ERRORS: tuple[type[Exception], ...] = tuple(
@@ -106,18 +106,14 @@ class Session:
     """
 
     def __init__(self, model: RunnableModel) -> None:
-        options = onnxruntime.SessionOptions()
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.log_severity_level = SILENT
+        options = plain_options()
         options.use_deterministic_compute = True
         if model.folder is not None and isinstance(model.content, bytes):
             options.add_session_config_entry(
                 "session.model_external_initializers_file_folder_path", str(Path(model.folder).resolve())
             )
         try:
-            self._session = onnxruntime.InferenceSession(
-                model.content, options, providers=["CPUExecutionProvider"]
-            )
+            self._session = plain_session(model.content, options)
         except _FAILURES as error:
             raise ExecutionError(_message(error)) from error
         self._run_options = onnxruntime.RunOptions()

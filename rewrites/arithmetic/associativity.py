@@ -16,13 +16,13 @@ import numpy as np
 from egglog import PyObject, String, eq
 
 from egraph_opt.facts import symbolic
+from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.laws.examples import INT64, Operands
 from egraph_opt.laws.law import Example, guard, holds, law, let, rewrite
 from egraph_opt.operators import binary, matmul, transpose
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact
-from egraph_opt.rewrites.conditions.channels import FLOATS
 from egraph_opt.rewrites.elementwise.identities import COMMUTATIVE
 
 # --- element by element ---------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from egglog import PyObject, String, ne
 
+from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import INT64, Operands
 from egraph_opt.laws.law import Example, holds, law, let, rewrite
@@ -24,7 +25,6 @@ from egraph_opt.operators import Literal, binary, literal, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact
 from egraph_opt.rewrites.conditions.channels import (
-    FLOATS,
     LARGEST,
     SMALLEST,
     Dims,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from egglog import PyObject
 
+from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, holds, law, rewrite
@@ -18,7 +19,7 @@ from egraph_opt.operators import ConvWindow, binary, conv, matmul, none
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact
 from egraph_opt.rewrites.arithmetic.constants import fits, may_combine, overflows_nowhere
-from egraph_opt.rewrites.conditions.channels import FLOATS, static_shape
+from egraph_opt.rewrites.conditions.channels import static_shape
 
 
 @hosted(default=False)

@@ -21,6 +21,7 @@ from egglog import PyObject, eq, set_
 from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
+from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import (
@@ -52,8 +53,6 @@ from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into
 
-_FLOATS = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE))
-
 _LOWEST: dict[int, float] = {TensorProto.FLOAT: -1e30, TensorProto.DOUBLE: -1e30}
 """What is no higher takes no part in a Softmax, and swallows what is added to it."""
 
@@ -68,7 +67,7 @@ def asked(s: Tensor) -> PyObject:
 
 @hosted(default=False)
 def is_logits(s: Fact) -> bool:
-    return s.dtype in _FLOATS and s.rank == 4 and not s.const
+    return s.dtype in KERNEL_FLOATS and s.rank == 4 and not s.const
 
 
 def _asking() -> Iterator[Deduction]:

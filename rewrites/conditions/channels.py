@@ -14,6 +14,7 @@ import numpy as np
 from egglog import PyObject, StringLike, eq, i64, set_
 from onnx import TensorProto
 
+from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Deduction, closure, holds
@@ -23,7 +24,6 @@ from egraph_opt.operators.terms import Tensor, fact
 
 Dims = tuple[int, ...]
 
-FLOATS = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE))
 LARGEST: dict[int, float] = {
     TensorProto.FLOAT: float(np.finfo(np.float32).max),
     TensorProto.DOUBLE: float(np.finfo(np.float64).max),

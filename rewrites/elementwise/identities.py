@@ -17,6 +17,7 @@ from egglog import PyObject, String
 from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
+from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.laws.examples import Operands, listed
 from egraph_opt.laws.law import Example, holds, law, let, rewrite
@@ -283,10 +284,7 @@ def few_operands(op: String, x: Tensor, y: Tensor) -> Iterator[Any]:
 
 @hosted(default=False)
 def is_float_two(c: Fact, x: Fact) -> bool:
-    return c.splat == 2 and c.dtype == x.dtype and x.dtype in _FLOATS and broadcasts_into(c.shape, x.shape)
-
-
-_FLOATS = frozenset((TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16))
+    return c.splat == 2 and c.dtype == x.dtype and x.dtype in FLOATS and broadcasts_into(c.shape, x.shape)
 
 
 def _square_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -307,7 +305,7 @@ def square(x: Tensor, c: Tensor) -> Iterator[Any]:
 
 @hosted(default=False)
 def is_float_one(c: Fact, x: Fact) -> bool:
-    return c.splat == 1 and c.dtype == x.dtype and x.dtype in _FLOATS and broadcasts_into(c.shape, x.shape)
+    return c.splat == 1 and c.dtype == x.dtype and x.dtype in FLOATS and broadcasts_into(c.shape, x.shape)
 
 
 def _reciprocal_examples(rng: np.random.Generator) -> Iterator[Example]:

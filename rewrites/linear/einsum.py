@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 from egglog import PyObject
-from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
+from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Dim, Fact, Shape
 from egraph_opt.laws.examples import Operands, listed
 from egraph_opt.laws.law import Example, law, let, rewrite
@@ -23,8 +23,6 @@ from egraph_opt.operators import einsum, matmul, reduce, reshape, transpose
 from egraph_opt.operators.declaration import attribute_class
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, cons, fact, nil
-
-_FLOATS = frozenset((TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16))
 
 
 @attribute_class
@@ -56,7 +54,7 @@ def _dims(operands: list[str], facts: tuple[Fact, ...]) -> dict[str, Dim] | None
     """The dim of every letter; None where one is not known, or broadcasts."""
     dims: dict[str, Dim] = {}
     for text, known in zip(operands, facts, strict=True):
-        if known.dtype not in _FLOATS or known.shape is None or len(known.shape) != len(text):
+        if known.dtype not in KERNEL_FLOATS or known.shape is None or len(known.shape) != len(text):
             return None
         for letter, dim in zip(text, known.shape, strict=True):
             if dim is None or not symbolic.known_equal(dims.setdefault(letter, dim), dim):

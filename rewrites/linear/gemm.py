@@ -14,13 +14,14 @@ import numpy as np
 from egglog import PyObject, eq, i64
 
 from egraph_opt.facts import symbolic
+from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws.examples import INT64, Operands
 from egraph_opt.laws.law import Example, holds, law, let, rewrite
 from egraph_opt.operators import GemmSettings, Literal, binary, gemm, literal, matmul, none, transpose
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact, opset
-from egraph_opt.rewrites.conditions.channels import FLOATS, is_absent, is_float_constant, splat
+from egraph_opt.rewrites.conditions.channels import is_absent, is_float_constant, splat
 
 PLAIN = GemmSettings()
 TURNED_A, TURNED_B = GemmSettings(trans_a=1), GemmSettings(trans_b=1)

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 from egglog import PyObject
-from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
+from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, holds, law, let, rewrite
@@ -36,8 +36,6 @@ from egraph_opt.operators.composites import Axes, scale_dims
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact
 
-FLOATS = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE))
-
 KEPT = PyObject(1)
 
 
@@ -56,7 +54,7 @@ def epsilon_of(e: Fact) -> float | None:
 def unit_scale(x: Fact, axes: Axes) -> Literal | None:
     """A scale of ones."""
     dims = scale_dims(x, axes)
-    if dims is None or x.const or x.dtype not in FLOATS:
+    if dims is None or x.const or x.dtype not in KERNEL_FLOATS:
         return None
     if not all(isinstance(d, int) and d > 0 for d in dims):
         return None  # onnxruntime normalises one element or more

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from egglog import PyObject
 
+from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import INT64, Operands
 from egraph_opt.laws.law import Example, holds, law, rewrite
@@ -22,7 +23,7 @@ from egraph_opt.operators import binary, reduce, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into
-from egraph_opt.rewrites.normalization.layer_norm import FLOATS, KEPT
+from egraph_opt.rewrites.normalization.layer_norm import KEPT
 
 Bounds = tuple[tuple[str, float | None], ...]
 
@@ -30,7 +31,7 @@ Bounds = tuple[tuple[str, float | None], ...]
 @hosted(default=False)
 def divides_by_count(c: Fact, x: Fact, axes: tuple[int, ...], total: Fact) -> bool:
     """c is one over the number of elements that are summed, up to its rounding."""
-    if x.shape is None or c.splat is None or x.dtype not in FLOATS:
+    if x.shape is None or c.splat is None or x.dtype not in KERNEL_FLOATS:
         return False
     dims = [x.shape[a] for a in axes]
     if not all(isinstance(d, int) and d > 0 for d in dims) or not broadcasts_into(c.shape, total.shape):
@@ -67,7 +68,7 @@ def mean_of_sum(x: Tensor, c: Tensor, a: PyObject, k: PyObject) -> Iterator[Any]
 
 @hosted(default=False)
 def is_float(x: Fact) -> bool:
-    return x.dtype in FLOATS and not x.const
+    return x.dtype in KERNEL_FLOATS and not x.const
 
 
 def _variance_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -131,7 +132,10 @@ def squares_are_positive(x: Tensor, a: PyObject, k: PyObject, s: PyObject) -> It
 @hosted(default=False)
 def is_exponent(c: Fact, wanted: float, u: Fact) -> bool:
     return (
-        c.splat == wanted and u.dtype in FLOATS and c.dtype == u.dtype and broadcasts_into(c.shape, u.shape)
+        c.splat == wanted
+        and u.dtype in KERNEL_FLOATS
+        and c.dtype == u.dtype
+        and broadcasts_into(c.shape, u.shape)
     )
 
 
@@ -205,7 +209,7 @@ def scale_behind_root(x: Tensor, g: Tensor, c: Tensor, a: PyObject) -> Iterator[
 
 @hosted(default=False)
 def is_scale(i: Fact, x: Fact) -> bool:
-    return x.dtype in FLOATS and i.dtype == x.dtype
+    return x.dtype in KERNEL_FLOATS and i.dtype == x.dtype
 
 
 def _factored_examples(rng: np.random.Generator) -> Iterator[Example]:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 from egglog import PyObject, String
-from onnx import TensorProto
 
+from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, holds, law, let, rewrite
@@ -21,8 +21,6 @@ from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into
 
-_FLOATS = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE))
-
 KEPT = PyObject(1)
 """keepdims of reductions that are taken apart along the axis again."""
 
@@ -30,7 +28,7 @@ KEPT = PyObject(1)
 @hosted()
 def one_axis(axes: tuple[int, ...], x: Fact) -> int | None:
     """The axis of a sum over one axis."""
-    return axes[0] if len(axes) == 1 and x.dtype in _FLOATS and not x.const else None
+    return axes[0] if len(axes) == 1 and x.dtype in KERNEL_FLOATS and not x.const else None
 
 
 def _sum(x: Any, axis: int = 2, keepdims: int = 1) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from egglog import PyObject
 from onnx import TensorProto as T
 
+from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import integer_range
@@ -47,7 +48,6 @@ HOLDS: dict[int, frozenset[int]] = {
 """The types that hold every value of a type exactly."""
 
 _SIGNED = frozenset((T.INT8, T.INT16, T.INT32, T.INT64))
-_FLOATS = frozenset((T.FLOAT16, T.BFLOAT16, T.FLOAT, T.DOUBLE))
 _INTEGERS = _SIGNED | {T.UINT8, T.UINT16, T.UINT32, T.UINT64}
 
 _WHOLE: dict[int, int] = {T.FLOAT16: 2**11, T.BFLOAT16: 2**8, T.FLOAT: 2**24, T.DOUBLE: 2**53}
@@ -70,7 +70,7 @@ def loses_nothing(x: Fact, through: int, to: int) -> bool:
         return True
     if through not in HOLDS.get(x.dtype, frozenset()) and not _has_range(x, through):
         return False
-    return not (x.dtype in _FLOATS and to in _INTEGERS and through != x.dtype)
+    return not (x.dtype in FLOATS and to in _INTEGERS and through != x.dtype)
 
 
 def _has_range(x: Fact, through: int) -> bool:

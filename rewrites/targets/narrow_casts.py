@@ -15,9 +15,10 @@ import numpy as np
 from egglog import PyObject, eq, i64
 from onnx import TensorProto as T
 
+from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.intervals import within
-from egraph_opt.inference.numbers import INTEGERS, integer_range
+from egraph_opt.inference.numbers import integer_range
 from egraph_opt.laws.examples import Operands, listed
 from egraph_opt.laws.law import Example, guard, holds, law, rewrite
 from egraph_opt.operators import (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
 from egraph_opt import optimize
-from egraph_opt.model.node_counts import OperatorCount, nodes_of, operators_between
+from egraph_opt.graph.node_counts import OperatorCount, nodes_of, operators_between
 from egraph_opt.report.report import (
     STAGES,
     CostReport,

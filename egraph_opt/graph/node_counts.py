@@ -9,12 +9,8 @@ from dataclasses import dataclass
 import onnx_ir as ir
 from onnx import ModelProto
 
+from egraph_opt.graph.walks import RANDOM, bodies
 from egraph_opt.model.encoding import CARRIER_DOMAIN, SPARSE_INITIALIZER, carry
-
-RANDOM = frozenset(
-    ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
-)
-"""Operators of ONNX that give another result at every run."""
 
 _FIRST_CONSTANT_INPUTS_IR = 4
 
@@ -63,7 +59,7 @@ def nodes_of(model: ir.Model | ModelProto) -> NodeCount:
     for node in graph:
         body_nodes = in_bodies[node] = _body_nodes(node)
         used = [*node.inputs, *(value for inner in body_nodes for value in inner.inputs)]
-        used += [value for body in _bodies(node) for value in body.outputs]
+        used += [value for body in bodies(node) for value in body.outputs]
         is_random = any(inner.op_type in RANDOM and not inner.domain for inner in (node, *body_nodes))
         if is_random or any(value in live for value in used if value is not None):
             live.update(node.outputs)
@@ -89,20 +85,8 @@ def _operator(node: ir.Node) -> str:
     return f"{node.domain}.{node.op_type}" if node.domain not in ("", CARRIER_DOMAIN) else node.op_type
 
 
-def _bodies(node: ir.Node) -> list[ir.Graph]:
-    found: list[ir.Graph] = []
-    for attribute in node.attributes.values():
-        if attribute.is_ref():
-            continue
-        if attribute.type == ir.AttributeType.GRAPH:
-            found.append(attribute.as_graph())
-        elif attribute.type == ir.AttributeType.GRAPHS:
-            found.extend(attribute.as_graphs())
-    return found
-
-
 def _body_nodes(node: ir.Node) -> list[ir.Node]:
-    return [inner for body in _bodies(node) for inner in body.all_nodes()]
+    return [inner for body in bodies(node) for inner in body.all_nodes()]
 
 
 def operators_between(before: NodeCount, after: NodeCount) -> dict[str, OperatorCount]:

@@ -1,7 +1,7 @@
 """The e-class analysis inside egglog: types, constancy and known elements of every class.
 
 One rule per declared operator calls the operator's inference on the facts of its operands; the merge of
-`fact` is `types.meet`.  A class whose fact is a clash shows that an unsound law fired.
+`fact` is `facts.meet`.  A class whose fact is a clash shows that an unsound law fired.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class LoadedModel:
     """A model that was read and checked.
 
     Attributes:
-        model: the graph; weights are read when somebody asks for them.  Nodes of `carriage.CARRIER_DOMAIN`
+        model: the graph; weights are read when somebody asks for them.  Nodes of `encoding.CARRIER_DOMAIN`
         stand
             for what onnx_ir cannot hold.
         source: how messages name the model: its path, or `<ModelProto>`.

@@ -15,7 +15,8 @@ import logging
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from egraph_opt.facts import fact as types
+from egraph_opt.facts.fact import CLASH, Fact
+from egraph_opt.facts.fact import meet as meet_facts
 
 _log = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ def hosted(default: Any = None) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return decorate
 
 
-@hosted(default=types.CLASH)
-def meet(a: types.Fact, b: types.Fact) -> types.Fact:
-    """`types.meet`, the merge of facts."""
-    return types.meet(a, b)
+@hosted(default=CLASH)
+def meet(a: Fact, b: Fact) -> Fact:
+    """`facts.fact.meet`, the merge of facts."""
+    return meet_facts(a, b)

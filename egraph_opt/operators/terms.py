@@ -50,7 +50,7 @@ def list_node(i: i64Like) -> Tensors: ...
 # What is known.
 @function(egg_fn="fact", merge=lambda old, new: PyObject(host.meet)(old, new))
 def fact(x: Tensor) -> PyObject:
-    """The `types.Fact` of a class."""
+    """The `facts.Fact` of a class."""
 
 
 @function(egg_fn="facts", merge=lambda old, new: new)

@@ -175,7 +175,7 @@ class Guard:
 def guard(*conditions: Any) -> tuple[Guard, ...]:
     """Conditions without which the law still holds: they keep it from firing where nobody needs it.
 
-    `law_testing.proves(.., guards=False)` leaves them out.  They may not bind variables that are
+    `testing.proves(.., guards=False)` leaves them out.  They may not bind variables that are
     used elsewhere.
     """
     return tuple(Guard(condition) for condition in _flatten(conditions))

@@ -10,9 +10,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import egglog
-from egglog import PyObject, eq, i64, ne, rule, set_, union, var
-
 from egraph_opt.host import hosted
 from egraph_opt.inference import infer_node
 from egraph_opt.operators import Literal, OnnxForm, literal_fact, operators, output
@@ -24,22 +21,10 @@ from egraph_opt.operators.declaration import (
     Step,
     operator_named,
 )
-from egraph_opt.terms import (
-    Bundle,
-    Tensor,
-    Tensors,
-    append,
-    bundle_facts,
-    bundle_node,
-    cons,
-    fact,
-    facts,
-    limit,
-    list_node,
-    nil,
-    node,
-    opset,
-)
+from egraph_opt.laws.statements import Rule, assign, eq, rule, union
+from egraph_opt.operators.expressions import Function, Sort, variable
+from egraph_opt.operators.expressions import declare as declare_function
+from egraph_opt.terms import append, bundle_facts, cons, fact, facts, nil, opset
 from egraph_opt.types import ABSENT, CLASH, UNKNOWN, Fact
 
 
@@ -130,42 +115,20 @@ def pick(of_bundle: tuple[Fact, ...], index: int) -> Fact:
     return of_bundle[index]
 
 
-_SORTS: dict[str, Any] = {
-    "tensor": Tensor,
-    "tensors": Tensors,
-    "bundle": Bundle,
-    "string": egglog.String,
-    "int": egglog.i64,
-    "object": PyObject,
-}
-
-
-def _analysis_rule(declared: Operator) -> Any:
+def _analysis_rule(declared: Operator) -> Rule:
     """fact(op(x, a)) = infer(a, fact(x))."""
-    variables = [var(name, _SORTS[kind]) for name, kind in zip(declared.names, declared.kinds, strict=True)]
-    conditions: list[Any] = []
-    arguments: list[Any] = []
-    for variable, name, kind in zip(variables, declared.names, declared.kinds, strict=True):
-        if kind in ("tensor", "tensors"):
-            known = var(f"{name}__fact", PyObject)
-            conditions.append(eq(known).to(fact(variable) if kind == "tensor" else facts(variable)))
-            arguments.append(known)
-        elif kind == "string":
-            arguments.append(PyObject.from_string(variable))
-        elif kind == "int":
-            arguments.append(PyObject.from_int(variable))
-        else:
-            arguments.append(variable)
-    whole: Any = var("whole__", _SORTS[declared.result])
-    number = var("opset__", i64)
-    inferred = PyObject(infer_term)(PyObject(declared.name), PyObject.from_int(number), *arguments)
-    target = bundle_facts(whole) if declared.result == "bundle" else fact(whole)
+    variables = [variable(name, sort) for name, sort in declared.function.parameters]
+    whole, known = _variable("whole", declared.result), _variable("known", "object")
+    of_whole = bundle_facts if declared.result == "bundle" else fact
     return rule(
-        eq(whole).to(declared.function(*variables)),
-        eq(number).to(opset()),
-        *conditions,
-        name=f"analysis.{declared.name}",
-    ).then(set_(target).to(inferred))
+        eq(whole, declared.function(*variables)),
+        eq(known, infer_term(declared.name, opset(), *variables)),
+        then=assign(of_whole(whole), known),
+    )
+
+
+def _variable(name: str, kind: Any) -> Any:
+    return variable(name, Sort(kind))
 
 
 @hosted()
@@ -180,64 +143,39 @@ def content(known: Fact) -> str | None:
     return repr((known.dtype, known.shape, known.data))
 
 
-@egglog.function(egg_fn="constant_with")
-def constant_with(text: PyObject) -> Tensor:
-    """The constant that has a content."""
+constant_with = declare_function(
+    Function(
+        "constant_with",
+        (("text", Sort("object")),),
+        Sort("tensor"),
+        doc="The constant that has a content.",
+    )
+)
 
 
-def equal_constants() -> Any:
-    """Constants of one content are one class; otherwise (c * -1) * -1, being c, is multiplied for ever."""
-    x, known, text = var("x", Tensor), var("known", PyObject), var("text", PyObject)
-    written = (eq(text).to(PyObject(content)(known)), ne(text).to(PyObject(None)))
-    found = rule(eq(known).to(fact(x)), *written, name="analysis.equal_constants")
-    return found.then(union(x).with_(constant_with(text)))
-
-
-def analysis_rules() -> list[Any]:
-    """The rules of the analysis and of list arithmetic; run to a fixed point after every round."""
-    x, xs, ys, whole = var("x", Tensor), var("xs", Tensors), var("ys", Tensors), var("whole", Tensors)
-    first, rest, b, k = var("first", PyObject), var("rest", PyObject), var("b", Bundle), var("k", i64)
-    y = var("y", Tensor)
+def analysis_rules() -> list[tuple[str, Rule]]:
+    """The rules of the analysis and of list arithmetic, by name; run to a fixed point after every round."""
+    x, y, b, k = (_variable(n, kind) for n, kind in zip("xybk", ("tensor", "tensor", "bundle", "int"), strict=True))
+    xs, ys, zs = (_variable(name, "tensors") for name in ("xs", "ys", "zs"))
+    known = _variable("known", "object")
     rules = [
-        rule(eq(whole).to(append(nil(), ys)), name="lists.append_nil").then(union(whole).with_(ys)),
-        rule(eq(whole).to(append(cons(x, xs), ys)), name="lists.append_cons").then(
-            union(whole).with_(cons(x, append(xs, ys)))
+        ("lists.append_nil", rule(eq(zs, append(nil(), ys)), then=union(zs, ys))),
+        (
+            "lists.append_cons",
+            rule(eq(zs, append(cons(x, xs), ys)), then=union(zs, cons(x, append(xs, ys)))),
         ),
-        rule(eq(whole).to(nil()), name="lists.facts_nil").then(set_(facts(whole)).to(PyObject(()))),
-        rule(
-            eq(whole).to(cons(x, xs)), eq(first).to(fact(x)), eq(rest).to(facts(xs)), name="lists.facts_cons"
-        ).then(set_(facts(whole)).to(PyObject(prepend)(first, rest))),
-        rule(eq(y).to(output(b, k)), eq(rest).to(bundle_facts(b)), name="analysis.output").then(
-            set_(fact(y)).to(PyObject(pick)(rest, PyObject.from_int(k)))
+        ("lists.facts_nil", rule(eq(zs, nil()), then=assign(facts(zs), ()))),
+        (
+            "lists.facts_cons",
+            rule(eq(zs, cons(x, xs)), eq(known, prepend(x, xs)), then=assign(facts(zs), known)),
         ),
-        equal_constants(),
+        ("analysis.output", rule(eq(y, output(b, k)), eq(known, pick(b, k)), then=assign(fact(y), known))),
+        # Constants of one content are one class; otherwise (c * -1) * -1, being c, is multiplied for ever.
+        ("analysis.equal_constants", rule(eq(known, fact(x)), then=union(x, constant_with(content(x))))),
     ]
     for declared in operators().values():
         if declared.name == "output":
             continue
         if declared.form is not None or declared.infer is not None or declared.expand is not None:
-            rules.append(_analysis_rule(declared))
-    return rules
-
-
-def table_rules() -> list[Any]:
-    """Rules that only make the host's tables exist: egglog knows a function once a rule mentions it."""
-    b, k, y, whole = var("b", Bundle), var("k", i64), var("y", Tensor), var("whole", Tensors)
-    s, z = var("s", egglog.String), var("z", i64)
-    rules = [
-        rule(eq(y).to(node(k)), name="tables.node").then(union(y).with_(y)),
-        rule(eq(b).to(bundle_node(k)), name="tables.bundle").then(union(b).with_(b)),
-        rule(eq(whole).to(list_node(k)), name="tables.list").then(union(whole).with_(whole)),
-        rule(eq(z).to(limit(s)), name="tables.limit").then(set_(limit(s)).to(z)),
-    ]
-    for declared in operators().values():
-        variables = [var(n, _SORTS[kind]) for n, kind in zip(declared.names, declared.kinds, strict=True)]
-        result = var("whole__", _SORTS[declared.result])
-        rules.append(
-            rule(
-                eq(result).to(declared.function(*variables)),
-                eq(z).to(declared.made_by(*variables)),
-                name=f"tables.{declared.name}",
-            ).then(set_(declared.made_by(*variables)).to(z))
-        )
+            rules.append((f"analysis.{declared.name}", _analysis_rule(declared)))
     return rules

@@ -21,7 +21,6 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 import onnxruntime
-from egglog import get_callable_args, get_callable_fn
 from onnx import TensorProto
 from onnx.reference import ReferenceEvaluator
 
@@ -36,11 +35,12 @@ from egraph_opt.law import Example, Law, select
 from egraph_opt.lowering import Lowered, Term
 from egraph_opt.naming import Namer
 from egraph_opt.operators import leaf, operators
+from egraph_opt.operators.declaration import operator_named
 from egraph_opt.pricing import Prices, original_choice, price, problem_of, with_given
 from egraph_opt.rebuilding import Choice, rebuild_graph
 from egraph_opt.saturation import saturate_terms
 from egraph_opt.snapshot import Snapshot
-from egraph_opt.terms import Tensor, cons, nil
+from egraph_opt.terms import Tensor, cons, listed
 from egraph_opt.types import Dim, Fact
 
 FLOAT = TensorProto.FLOAT
@@ -91,14 +91,6 @@ class Operands:
         return Example(term, False, why, tuple(sorted(limits.items())), self)
 
 
-def listed(*items: Any) -> Any:
-    """A list of operands, for `concat` and `variadic`."""
-    answer = nil()
-    for item in reversed(items):
-        answer = cons(item, answer)
-    return answer
-
-
 def _copy(value: ir.Value) -> ir.Value:
     """The same leaf for another graph: a value belongs to one."""
     return ir.Value(name=value.name, type=value.type, shape=value.shape, const_value=value.const_value)
@@ -120,7 +112,6 @@ class _Builder:
         self.operands = operands
         self.index: dict[Term, int] = {}
         self.bundles: dict[int, tuple[Fact, ...]] = {}
-        self.declared = {op.function: op for op in operators().values()}
 
     def add(self, term: Term, fact: Fact | None) -> int:
         if term not in self.index:
@@ -132,19 +123,18 @@ class _Builder:
 
     def list_of(self, expression: Any) -> tuple[int, ...]:
         items = []
-        while get_callable_fn(expression) == cons:
-            first, expression = get_callable_args(expression) or ()
+        while expression.head is cons:
+            first, expression = expression.arguments
             items.append(self.term(first))
         return tuple(items)
 
     def term(self, expression: Any) -> int:
         """The index of an expression (examples are small, so this descends into them)."""
-        operator = self.declared[get_callable_fn(expression)]
+        operator = operator_named(expression.head.name)
         attributes: list[Any] = []
         operands: list[Any] = []
         facts: list[Fact] = []
-        arguments: tuple[Any, ...] = get_callable_args(expression) or ()
-        for kind, argument in zip(operator.kinds, arguments, strict=True):
+        for kind, argument in zip(operator.kinds, expression.arguments, strict=True):
             if kind == "tensors":
                 operands.append(self.list_of(argument))
                 facts.extend(self.lowered.facts[k] for k in operands[-1])
@@ -153,7 +143,7 @@ class _Builder:
                 if kind == "tensor":
                     facts.append(self.lowered.facts[operands[-1]])
             else:
-                attributes.append(argument.value)
+                attributes.append(argument.head.value)
         term = Term(operator.name, tuple(attributes), tuple(operands))
         if operator.name == "leaf":
             return self.add(term, self.operands.facts[attributes[0]])
@@ -240,8 +230,8 @@ def check_example(entry: Law, example: Example, opset: int = 17) -> int:
     """
     laws = tuple(
         law
-        for law in select([entry.ruleset, *_rulesets(entry.partners)])
-        if law.key in (entry.key, *entry.partners)
+        for law in select([entry.ruleset, *_rulesets(entry.required)])
+        if law.key in (entry.key, *entry.required)
     )
     lowered = lower_example(example, opset)
     snapshot, report = saturate_terms(

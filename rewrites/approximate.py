@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq
+from egraph_opt.compat import PyObject, String, eq
 from onnx import TensorProto as T
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Equal, Example, holds, law, let, rewrite, rule
+from egraph_opt.compat import Equal, holds, let, rewrite, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import (
     GemmSettings,

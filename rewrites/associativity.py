@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq
+from egraph_opt.compat import PyObject, String, eq
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, guard, holds, law, let, rewrite
+from egraph_opt.compat import guard, holds, let, rewrite
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import binary, matmul, transpose
 from egraph_opt.rewrites.channels import FLOATS

@@ -15,14 +15,15 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
+from egraph_opt import compat as egglog
 import numpy as np
-from egglog import PyObject, eq, set_
+from egraph_opt.compat import PyObject, eq, set_
 from onnx import TensorProto
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
-from egraph_opt.law import Deduction, Equal, Example, closure, guard, holds, law, let, rewrite, rule
+from egraph_opt.compat import Deduction, Equal, closure, guard, holds, let, rewrite, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import (
     Literal,
@@ -203,7 +204,7 @@ def _where_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(
-    "attention", numerics="reassociates", examples=_where_examples, partners=("attention.scores_of_product",)
+    "attention", numerics="reassociates", examples=_where_examples, required=("attention.scores_of_product",)
 )
 def mask_of_condition(
     y: Tensor, q: Tensor, k: Tensor, c: Tensor, n: Tensor, s: PyObject, z: PyObject

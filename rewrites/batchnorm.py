@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, i64
+from egraph_opt.compat import PyObject, eq, i64
 from onnx import TensorProto
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, law, let, rewrite
+from egraph_opt.compat import let, rewrite
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import Literal, batchnorm, binary, literal, reshape, unary
 from egraph_opt.rewrites.channels import (

@@ -12,14 +12,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject
+from egraph_opt.compat import PyObject
 from onnx import TensorProto as T
 
 from egraph_opt.host import hosted
 from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import integer_range
 from egraph_opt.inference.ranges import range_of
-from egraph_opt.law import Example, holds, law, rewrite
+from egraph_opt.compat import holds, rewrite
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import cast, gather, unary
 from egraph_opt.terms import Tensor, fact

@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, i64
+from egraph_opt.compat import PyObject, eq, i64
 from onnx import TensorProto as T
 
 from egraph_opt.host import hosted
 from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import INTEGERS, integer_range
-from egraph_opt.law import Example, guard, holds, law, rewrite
+from egraph_opt.compat import guard, holds, rewrite
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands, listed
 from egraph_opt.operators import (
     cast,
@@ -136,7 +137,7 @@ def _up_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(small(transpose(x, (1, 0))), why="the target does not ask for it")
 
 
-@law("narrowing", numerics="bitwise", examples=_up_examples, partners=("narrowing.narrow_arithmetic",))
+@law("narrowing", numerics="bitwise", examples=_up_examples, required=("narrowing.narrow_arithmetic",))
 def narrow_moves(
     x: Tensor,
     y: Tensor,

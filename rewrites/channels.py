@@ -9,13 +9,13 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
+from egraph_opt import compat as egglog
 import numpy as np
-from egglog import PyObject, StringLike, eq, i64, set_
+from egraph_opt.compat import PyObject, StringLike, eq, i64, set_
 from onnx import TensorProto
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Deduction, closure, holds
+from egraph_opt.compat import Deduction, closure, holds
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import ConvWindow, Literal, binary
 from egraph_opt.terms import Tensor, fact
@@ -143,7 +143,7 @@ def chains() -> Iterator[Deduction]:
 
 def unchained(op: str, x: Any) -> Any:
     """The condition that x, to which `op` applies a constant, is not `op` of something and one number."""
-    return eq(chained(op, x)).to(i64(0))
+    return eq(chained(op, x)).to(0)
 
 
 # --- the channels that come out of a convolution, and its bias ------------------------------------------

@@ -11,7 +11,8 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, holds, law, rewrite
+from egraph_opt.compat import holds, rewrite
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import binary, where
 from egraph_opt.operators.elementwise import apply_unary

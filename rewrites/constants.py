@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, ne
+from egraph_opt.compat import PyObject, String, ne
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, holds, law, let, rewrite
+from egraph_opt.compat import holds, let, rewrite
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import Literal, binary, literal, unary
 from egraph_opt.rewrites.channels import FLOATS, LARGEST, SMALLEST, Dims, known_elements, splat, static_shape

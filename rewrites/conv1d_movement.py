@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq, i64
+from egraph_opt.compat import PyObject, String, eq, i64
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Equal, Example, holds, law, let, rule
+from egraph_opt.compat import Equal, holds, let, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import (
     batchnorm,

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, ne, set_
+from egraph_opt.compat import PyObject, eq, ne, set_
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
-from egraph_opt.law import Equal, Example, closure, guard, holds, law, rewrite, rule
+from egraph_opt.compat import Equal, closure, guard, holds, rewrite, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands, listed
 from egraph_opt.operators import ConvWindow, binary, concat, conv, none
 from egraph_opt.rewrites.channels import is_absent, is_present

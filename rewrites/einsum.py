@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from egglog import PyObject
+from egraph_opt.compat import PyObject
 from onnx import TensorProto
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, law, let, rewrite
+from egraph_opt.compat import let, rewrite
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands, listed
 from egraph_opt.operators import einsum, matmul, reduce, reshape, transpose
 from egraph_opt.operators.declaration import attribute_class

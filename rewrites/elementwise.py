@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String
+from egraph_opt.compat import PyObject, String
 from onnx import TensorProto
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, holds, law, let, rewrite
+from egraph_opt.compat import holds, let, rewrite
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands, listed
 from egraph_opt.operators import binary, unary, variadic, where
 from egraph_opt.terms import Tensor, cons, fact, nil

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, i64, ne
+from egraph_opt.compat import PyObject, eq, i64, ne
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, guard, law, let, rewrite
+from egraph_opt.compat import guard, let, rewrite
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import ConvWindow, binary, conv, none, pad, reduce
 from egraph_opt.rewrites.channels import is_float_constant, static_shape
@@ -86,6 +87,6 @@ def zeros_in_kernel(
     yield from followers()
     partner = (eq(y).to(conv(x, w, b, u)), eq(z).to(conv(x, v, c, t)), ne(y).to(z))
     pads = let(n, zeros_around, fact(w), u, fact(v), t)
-    last = guard(eq(superseded(y)).to(i64(0)), eq(superseded(z)).to(i64(0)))
+    last = guard(eq(superseded(y)).to(0), eq(superseded(z)).to(0))
     enlarged = conv(x, pad(w, PyObject("constant"), n, PyObject(0.0)), b, t)
     yield rewrite(conv(x, w, b, u), enlarged, *partner, *pads, *last)

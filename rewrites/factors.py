@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, ne
+from egraph_opt.compat import PyObject, eq, ne
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Equal, Example, guard, holds, law, rewrite, rule
+from egraph_opt.compat import Equal, guard, holds, rewrite, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import binary, conv, matmul, none
 from egraph_opt.rewrites.channels import is_float_constant, is_scale

@@ -8,12 +8,12 @@ of `constants`.
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
-from egglog import PyObject, eq, set_
+from egraph_opt import compat as egglog
+from egraph_opt.compat import PyObject, eq, set_
 from onnx import TensorProto
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Deduction, Equal, closure, holds, let, rule
+from egraph_opt.compat import Deduction, Equal, closure, holds, let, rule
 from egraph_opt.operators import binary, unary
 from egraph_opt.rewrites.elementwise import broadcasts_into
 from egraph_opt.terms import Tensor, fact

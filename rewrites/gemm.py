@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, i64
+from egraph_opt.compat import PyObject, eq, i64
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, holds, law, let, rewrite
+from egraph_opt.compat import holds, let, rewrite
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import GemmSettings, Literal, binary, gemm, literal, matmul, none, transpose
 from egraph_opt.rewrites.channels import FLOATS, is_absent, is_float_constant, splat

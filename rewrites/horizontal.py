@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, i64
+from egraph_opt.compat import PyObject, eq, i64
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Equal, Example, law, let, rule
+from egraph_opt.compat import Equal, let, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands, listed
 from egraph_opt.operators import binary, concat, matmul, slice_
 from egraph_opt.terms import Tensor, cons, fact, nil, node

@@ -11,12 +11,13 @@ original are joined, near each other: of many convolutions of one image not ever
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
+from egraph_opt import compat as egglog
 import numpy as np
-from egglog import PyObject, String, eq, i64, ne, set_
+from egraph_opt.compat import PyObject, String, eq, i64, ne, set_
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Deduction, Equal, Example, closure, holds, law, let, rule
+from egraph_opt.compat import Deduction, Equal, closure, holds, let, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands, listed
 from egraph_opt.operators import ConvWindow, batchnorm, binary, concat, conv, literal, none, slice_
 from egraph_opt.operators.slicing import Slices
@@ -65,7 +66,7 @@ def followers() -> Iterator[Deduction]:
     m, v = egglog.var("m", Tensor), egglog.var("v", Tensor)
     u, e, op = egglog.var("u", PyObject), egglog.var("e", PyObject), egglog.var("op", String)
     yield closure(eq(y).to(conv(x, w, b, u)), then=set_(superseded(y)).to(0))
-    convolution = eq(superseded(y)).to(i64(0))
+    convolution = eq(superseded(y)).to(0)
     yield closure(convolution, eq(z).to(batchnorm(y, w, b, m, v, e)), then=set_(superseded(y)).to(1))
     shifted = (convolution, eq(z).to(binary(op, y, c)), ne(z).to(y), holds(is_per_channel, op, fact(c)))
     yield closure(*shifted, then=set_(superseded(y)).to(1))
@@ -118,7 +119,7 @@ def _joined(x: Any, window: Any, s: Any, *convolutions: tuple[Any, Any, Any]) ->
 
 def _original(y: Any, x: Any, u: Any, w: Any, b: Any, k: Any) -> tuple[Any, ...]:
     known = (eq(w).to(weight_of(y, x, u)), eq(b).to(bias_of(y, x, u)))
-    return (*known, eq(superseded(y)).to(i64(0)), eq(y).to(node(k)))
+    return (*known, eq(superseded(y)).to(0), eq(y).to(node(k)))
 
 
 def _examples(rng: np.random.Generator, count: int) -> Iterator[Example]:

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import egglog
+from egraph_opt import compat as egglog
 import numpy as np
-from egglog import PyObject, eq, ne, set_
+from egraph_opt.compat import PyObject, eq, ne, set_
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Equal, Example, closure, guard, holds, law, let, rewrite, rule
+from egraph_opt.compat import Equal, closure, guard, holds, let, rewrite, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.law_testing import listed as terms
 from egraph_opt.operators import ConvWindow, concat, conv, literal, none, slice_, unary

@@ -10,13 +10,14 @@ See `concat` on how lists are walked.
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
+from egraph_opt import compat as egglog
 import numpy as np
-from egglog import PyObject, eq, set_
+from egraph_opt.compat import PyObject, eq, set_
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
-from egraph_opt.law import Equal, Example, closure, guard, holds, law, let, rewrite, rule
+from egraph_opt.compat import Equal, closure, guard, holds, let, rewrite, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.law_testing import listed as terms
 from egraph_opt.operators import binary, concat, matmul, slice_, unary

@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import egglog
+from egraph_opt import compat as egglog
 import numpy as np
-from egglog import PyObject, eq, i64
+from egraph_opt.compat import PyObject, eq, i64
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, guard, holds, law, let, rewrite
+from egraph_opt.compat import guard, holds, let, rewrite
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import ConvWindow, binary, concat, conv, none, pad, reshape, slice_, transpose
 from egraph_opt.operators.slicing import Slices

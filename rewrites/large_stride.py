@@ -12,10 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, i64
+from egraph_opt.compat import PyObject, eq, i64
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Equal, Example, guard, holds, law, let, rule
+from egraph_opt.compat import Equal, guard, holds, let, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import ConvWindow, conv, none, pad, reshape, slice_, transpose
 from egraph_opt.operators.slicing import Slices

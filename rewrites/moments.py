@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject
+from egraph_opt.compat import PyObject
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, holds, law, rewrite
+from egraph_opt.compat import holds, rewrite
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import binary, reduce, unary
 from egraph_opt.rewrites.elementwise import broadcasts_into

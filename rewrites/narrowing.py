@@ -12,15 +12,16 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
+from egraph_opt import compat as egglog
 import numpy as np
-from egglog import PyObject, String, eq, i64
+from egraph_opt.compat import PyObject, String, eq, i64
 from onnx import TensorProto
 
 from egraph_opt.host import hosted
 from egraph_opt.inference.intervals import multiply, within
 from egraph_opt.inference.ranges import range_of
-from egraph_opt.law import Equal, Example, closure, guard, holds, law, rule
+from egraph_opt.compat import Equal, closure, guard, holds, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands, listed
 from egraph_opt.operators import binary, cast, concat, cumsum, reduce, unary, variadic, where
 from egraph_opt.terms import Tensor, Tensors, cons, fact, facts, limit, nil
@@ -261,7 +262,7 @@ def _statements(
     yield rule(
         eq(z).to(concat(xs, p)),
         *asked,
-        holds(list_fits, by_proof, String("Concat"), facts(xs)),
+        holds(list_fits, by_proof, "Concat", facts(xs)),
         then=Equal(z, widen(concat(all_cast(xs, PyObject(INT32)), p))),
     )
     yield rule(

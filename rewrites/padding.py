@@ -12,10 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String
+from egraph_opt.compat import PyObject, String
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, holds, law, let, rewrite
+from egraph_opt.compat import holds, let, rewrite
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import ConvWindow, PoolWindow, conv, none, pad, pool, unary
 from egraph_opt.terms import Tensor

@@ -10,13 +10,14 @@ projection, which is then multiplied with one weight still.
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
+from egraph_opt import compat as egglog
 import numpy as np
-from egglog import PyObject, eq, i64
+from egraph_opt.compat import PyObject, eq, i64
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
-from egraph_opt.law import Deduction, Equal, Example, closure, guard, holds, law, let, rule
+from egraph_opt.compat import Deduction, Equal, closure, guard, holds, let, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import (
     Literal,

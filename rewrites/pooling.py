@@ -15,11 +15,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq, i64
+from egraph_opt.compat import PyObject, String, eq, i64
 from onnx import TensorProto
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, holds, law, let, rewrite
+from egraph_opt.compat import holds, let, rewrite
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import PoolWindow, global_pool, pad, pool
 from egraph_opt.terms import Tensor, fact, limit

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq
+from egraph_opt.compat import PyObject, String, eq
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Equal, Example, holds, law, let, rewrite, rule
+from egraph_opt.compat import Equal, holds, let, rewrite, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import cast, reshape, reshape_to, shape_of, unary
 from egraph_opt.rewrites.view_shapes import changes_dims, same_dims

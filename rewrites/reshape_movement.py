@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq, ne
+from egraph_opt.compat import PyObject, String, eq, ne
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Equal, Example, holds, law, let, rule
+from egraph_opt.compat import Equal, holds, let, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import binary, reshape, where
 from egraph_opt.rewrites.view_shapes import constant_partner, kept_partner, known_dims, views_agree
@@ -65,7 +66,7 @@ def past_partner(
     )
     yield rule(
         eq(z).to(binary(op, y, reshape(x, dims))),
-        ne(op).to(String("PRelu")),
+        ne(op).to("PRelu"),
         conditions,
         then=Equal(z, reshape(binary(op, y, x), out)),
     )
@@ -112,7 +113,7 @@ def past_constant(
     )
     yield rule(
         eq(z).to(binary(op, c, reshape(x, dims))),
-        ne(op).to(String("PRelu")),
+        ne(op).to("PRelu"),
         conditions,
         then=Equal(z, reshape(binary(op, moved, x), out)),
     )

@@ -11,14 +11,15 @@ values are, along which axis, a product with a weight of the original, or made o
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
+from egraph_opt import compat as egglog
 import numpy as np
-from egglog import PyObject, String, eq, i64
+from egraph_opt.compat import PyObject, String, eq, i64
 from onnx import TensorProto
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
-from egraph_opt.law import Deduction, Equal, Example, closure, guard, holds, law, let, rewrite, rule
+from egraph_opt.compat import Deduction, Equal, closure, guard, holds, let, rewrite, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import (
     Literal,

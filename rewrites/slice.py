@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, ne
+from egraph_opt.compat import PyObject, eq, ne
 from onnx import TensorProto
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Equal, Example, law, let, rewrite, rule
+from egraph_opt.compat import Equal, let, rewrite, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import Literal, literal, slice_, unary
 from egraph_opt.operators.slicing import Slices

@@ -8,14 +8,15 @@ Slice(x op y) = Slice(x) op Slice(y)
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
+from egraph_opt import compat as egglog
 import numpy as np
-from egglog import PyObject, String, eq, ne, set_
+from egraph_opt.compat import PyObject, String, eq, ne, set_
 from onnx import TensorProto
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
-from egraph_opt.law import Equal, Example, closure, holds, law, let, rewrite, rule
+from egraph_opt.compat import Equal, closure, holds, let, rewrite, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands, listed
 from egraph_opt.operators import binary, cast, concat, slice_, unary
 from egraph_opt.operators.slicing import Slices

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq
+from egraph_opt.compat import PyObject, String, eq
 from onnx import TensorProto
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Equal, Example, law, let, rule
+from egraph_opt.compat import Equal, let, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import INT64, Operands
 from egraph_opt.operators import Literal, binary, expand_to, literal, shape_of
 from egraph_opt.rewrites.view_shapes import same_dims

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject
+from egraph_opt.compat import PyObject
 
 from egraph_opt.host import hosted
-from egraph_opt.law import Example, holds, law, rewrite
+from egraph_opt.compat import holds, rewrite
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import batchnorm, instance_norm, transpose
 from egraph_opt.rewrites.transpose import Permutation, is_identity

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq
+from egraph_opt.compat import PyObject, eq
 
 from egraph_opt import symbolic
 from egraph_opt.host import hosted
-from egraph_opt.law import Equal, Example, guard, holds, law, let, rewrite, rule
+from egraph_opt.compat import Equal, guard, holds, let, rewrite, rule
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.operators import binary, matmul, reshape, transpose, unary
 from egraph_opt.rewrites.channels import is_scale

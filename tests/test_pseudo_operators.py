@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from egglog import PyObject
+from egraph_opt.compat import PyObject
 from onnx import parser
 
 from egraph_opt import Limits, optimize, saturate
 from egraph_opt.cost import CostModel, NodeView, cost_model
 from egraph_opt.graphs import same_graph
-from egraph_opt.law import Example, law, rewrite
+from egraph_opt.compat import rewrite
+from egraph_opt.law import Example, law
 from egraph_opt.law_testing import Operands
 from egraph_opt.model_io import read_model
 from egraph_opt.operators import OnnxForm, matmul, operator, unary

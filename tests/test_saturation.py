@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from egglog import PyObject, String
+from egraph_opt.compat import PyObject, String
 from onnx import ModelProto, numpy_helper, parser
 
 from egraph_opt import law as registry
 from egraph_opt import optimize
 from egraph_opt.errors import UnsoundLawError
 from egraph_opt.host import hosted
-from egraph_opt.law import Law, let, rewrite, select
+from egraph_opt.compat import let, rewrite
+from egraph_opt.law import Law, select
 from egraph_opt.lowering import Lowered
 from egraph_opt.operators import binary, transpose, unary
 from egraph_opt.pipeline import Limits, saturate

@@ -14,7 +14,6 @@ import onnx_ir as ir
 
 from egraph_opt.cost.expansion import erase, form_of, is_pseudo
 from egraph_opt.cost.model import CostModel, NodeView, bind
-from egraph_opt.egraph.analysis import form_facts, infer_operator, step_operands
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import ExtractionError
@@ -24,6 +23,7 @@ from egraph_opt.graph.constants import byte_size
 from egraph_opt.graph.walks import bodies
 from egraph_opt.inference.graph import attributes_of
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Step, operator_named
+from egraph_opt.operators.typing import form_facts, infer_operator, step_operands
 
 FREE = frozenset(("leaf", "literal", "none", "output"))
 

@@ -1,28 +1,27 @@
-"""The one module that talks to egglog's bindings: loading a lowered graph, running rounds, reading all rows.
+"""The one module that talks to egglog: rules and graphs go in, rounds are run, all rows come out.
 
-Rules are written with egglog's high-level API; graphs go in and come out through the low-level one, which
-takes a command per term and is linear in their number.
+Rules go in as text (see `egraph.program`), graphs command by command, which is linear in their number.
 """
 
 from __future__ import annotations
 
-import base64
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import cloudpickle
-import egglog
 from egglog import bindings
 
-from egraph_opt.egraph.analysis import analysis_rules, table_rules
+from egraph_opt.egraph.analysis import analysis_rules
 from egraph_opt.egraph.lowering import Lowered, Term
+from egraph_opt.egraph.program import EGGLOG_SORTS, declaration, pickled, rule_text, statement_rules
+from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import CLASH
-from egraph_opt.laws.law import Law, compile_law
-from egraph_opt.operators.declaration import Operator, operator_named, operators
-from egraph_opt.operators.host import canonical, forget_canonical
+from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, statements, where
+from egraph_opt.operators.declaration import operator_named, operators
+from egraph_opt.operators.expressions import functions
+from egraph_opt.operators.host import forget_canonical
 
 _log = logging.getLogger(__name__)
 
@@ -30,6 +29,9 @@ ANALYSIS_STEPS = 1000
 """A chain of new terms is typed one per step; no law writes chains that long."""
 
 _SPAN = bindings.RustSpan("egraph-opt", 0, 0)
+ANALYSIS = "analysis"
+"""The ruleset of facts and auxiliary tables."""
+
 _NODE = {"tensor": "node", "bundle": "bundle_node"}
 
 
@@ -46,7 +48,7 @@ def _apply(function: str, *arguments: Any) -> Any:
 
 
 def _object(value: object) -> Any:
-    return _apply("py-object", _string(base64.b64encode(cloudpickle.dumps(canonical(value))).decode()))
+    return _apply("py-object", _string(pickled(value)))
 
 
 def _set(function: str, key: list[Any], value: Any) -> Any:
@@ -74,25 +76,16 @@ class Engine:
 
     def __init__(self, laws: tuple[Law, ...], *, apart: bool = False, guards: bool = True) -> None:
         self.laws = laws
-        of_law = {entry: f"laws.{entry.key if apart else entry.ruleset}" for entry in laws}
-        graph = egglog.EGraph()
-        # egglog cannot be stopped within a run, so each ruleset is one of its own.
-        self.rulesets = tuple(sorted(set(of_law.values())))
-        declared = {name: egglog.ruleset(name=name) for name in (*self.rulesets, "analysis", "tables")}
-        for identity, entry in enumerate(laws, start=1):
-            rules = compile_law(entry, identity, guards=guards)
-            for name, of_kind in zip((of_law[entry], "analysis"), rules, strict=True):
-                for compiled in of_kind:
-                    declared[name].append(compiled)
-        for compiled in analysis_rules():
-            declared["analysis"].append(compiled)
-        for compiled in table_rules():
-            declared["tables"].append(compiled)
-        for name in ("tables", "analysis", *self.rulesets):
-            graph.run(declared[name])
-        self._graph = graph._egraph
-        self._rulesets = {name: str(declared[name].__egg_ident__) for name in declared}
+        self.rulesets = tuple(sorted({_ruleset_of(entry, apart) for entry in laws}))
+        self._graph = bindings.EGraph()
         self._loaded = False
+        for command in _program(laws, self.rulesets, apart, guards):
+            try:
+                self._graph.run_program(*self._graph.parse_program(command))
+            except BaseException as error:  # egglog's panics are no `Exception`s
+                if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                    raise
+                raise LawError(f"egglog refuses {command}: {error}") from error
 
     def load(self, lowered: Lowered, limits: Mapping[str, int]) -> None:
         """Put a graph in the place of the last one."""
@@ -149,7 +142,7 @@ class Engine:
         return _apply("list_node", _integer(lists[items]))
 
     def _run(self, ruleset: str) -> bindings.RunReport:
-        schedule = bindings.Run(_SPAN, bindings.RunConfig(self._rulesets[ruleset]))
+        schedule = bindings.Run(_SPAN, bindings.RunConfig(ruleset))
         (answer,) = self._graph.run_program(bindings.RunSchedule(schedule))
         assert isinstance(answer, bindings.RunScheduleOutput)
         return answer.report
@@ -157,7 +150,7 @@ class Engine:
     def analyse(self) -> bool:
         """Run the analysis to its fixed point: whether anything changed."""
         for count in range(ANALYSIS_STEPS):
-            if not self._run("analysis").updated:
+            if not self._run(ANALYSIS).updated:
                 return count > 0
         _log.warning("the analysis has found no fixed point in %d steps", ANALYSIS_STEPS)
         return True
@@ -189,7 +182,6 @@ class Engine:
         return {
             name: [Row(tuple(row.inputs), row.output) for row in function.rows]
             for name, function in frozen.functions.items()
-            if not function.is_let_binding
         }
 
     def decode(self, kind: str, value: Any) -> Any:
@@ -199,10 +191,40 @@ class Engine:
         return self._graph.value_to_string(value) if kind == "string" else self._graph.value_to_i64(value)
 
 
+def _ruleset_of(entry: Law, apart: bool) -> str:
+    return f"laws.{entry.key if apart else entry.ruleset}"
+
+
+def _program(laws: tuple[Law, ...], rulesets: tuple[str, ...], apart: bool, guards: bool) -> Iterator[str]:
+    """The commands that declare all functions and the rules of some laws."""
+    yield from (f"(sort {name})" for name in EGGLOG_SORTS.values() if name[0] in "TB")
+    yield from map(declaration, functions().values())
+    # egglog cannot be stopped within a run, so each ruleset is one of its own.
+    yield from (f"(ruleset {name})" for name in (*rulesets, ANALYSIS))
+    for name, statement in analysis_rules():
+        yield rule_text(statement.conditions, statement.actions, ruleset=ANALYSIS, name=name)
+    for entry in auxiliaries(laws):
+        yield from _rules(entry, ANALYSIS, 0, entry.name, True)
+    for identity, law in enumerate(laws, start=1):
+        yield from _rules(law, _ruleset_of(law, apart), identity, law.key, guards)
+
+
+def _rules(entry: Law | Auxiliary, ruleset: str, identity: int, name: str, guards: bool) -> Iterator[str]:
+    for k, statement in enumerate(statements(entry)):
+        closing = ANALYSIS if type(statement).__name__ == "Closure" else ruleset
+        for rule_name, conditions, actions in statement_rules(statement, f"{name}#{k}"):
+            try:
+                yield rule_text(
+                    conditions, actions, ruleset=closing, name=rule_name, identity=identity, guards=guards
+                )
+            except LawError as error:
+                raise LawError(f"{where(entry.function)}: {entry.name}: {error}") from error
+
+
 @lru_cache(maxsize=8)
 def engine_for(laws: tuple[Law, ...], guards: bool = True) -> Engine:
     """The engine that has these laws; building one costs a third of a second, so they are kept."""
     return Engine(laws, guards=guards)
 
 
-__all__ = ["Engine", "Operator", "Row", "engine_for"]
+__all__ = ["Engine", "Row", "engine_for"]

@@ -24,7 +24,7 @@ from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.inference.constants import tensor_fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
-from egraph_opt.operators.terms import Tensor, cons, nil
+from egraph_opt.operators.expressions import Tensor
 
 FLOAT = TensorProto.FLOAT
 INT64 = TensorProto.INT64
@@ -72,11 +72,3 @@ class Operands:
     def near_miss(self, term: Any, why: str, **limits: int) -> Example:
         """An example to which the law must not apply."""
         return Example(term, False, why, tuple(sorted(limits.items())), self)
-
-
-def listed(*items: Any) -> Any:
-    """A list of operands, for `concat` and `variadic`."""
-    answer = nil()
-    for item in reversed(items):
-        answer = cons(item, answer)
-    return answer

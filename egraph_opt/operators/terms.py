@@ -1,81 +1,107 @@
-"""The term language: egglog sorts, the constructors that every graph needs, and the analysis functions.
+"""The constructors that every graph needs, and the tables of the analysis.
 
 One e-class of sort `Tensor` is one mathematical value.  The constructors of operators are declared in
 `operators/`.  Lists (`nil`, `cons`) only ever merge by congruence, so a list class has one element list.
 """
 
-from egglog import Expr, PyObject, String, StringLike, function, i64, i64Like
+from __future__ import annotations
 
+from typing import Any
+
+from egraph_opt.errors import LawError, nearest
 from egraph_opt.operators import host
+from egraph_opt.operators.expressions import (
+    Attribute,
+    Bundle,
+    Expression,
+    Function,
+    Int,
+    String,
+    Tensor,
+    Tensors,
+    declare,
+)
+from egraph_opt.operators.expressions import Sort as _Sort
+
+_TENSOR, _TENSORS, _BUNDLE = _Sort("tensor"), _Sort("tensors"), _Sort("bundle")
+_OBJECT, _INT, _STRING = _Sort("object"), _Sort("int"), _Sort("string")
 
 
-class Tensor(Expr, egg_sort="Tensor"):
-    """One value: a tensor, or a sequence, optional or sparse tensor that no law looks into."""
-
-
-class Tensors(Expr, egg_sort="Tensors"):
-    """A list of operands."""
-
-
-class Bundle(Expr, egg_sort="Bundle"):
-    """All outputs of one multi-output operator."""
-
-
-@function(egg_fn="nil")
-def nil() -> Tensors: ...
-
-
-@function(egg_fn="cons")
-def cons(first: Tensor, rest: Tensors) -> Tensors: ...
-
-
-@function(egg_fn="append")
-def append(left: Tensors, right: Tensors) -> Tensors:
-    """The elements of left, then those of right; computed by the ruleset of `analysis`."""
-
+nil = declare(Function("nil", (), _TENSORS, doc="The empty list of operands."))
+cons = declare(Function("cons", (("first", _TENSOR), ("rest", _TENSORS)), _TENSORS, doc="A longer list."))
+append = declare(
+    Function(
+        "append",
+        (("left", _TENSORS), ("right", _TENSORS)),
+        _TENSORS,
+        doc="The elements of left, then those of right; computed by the analysis.",
+    )
+)
 
 # What the host writes: term i of a lowered graph, by its sort.
-@function(egg_fn="node", merge=lambda old, new: old)
-def node(i: i64Like) -> Tensor: ...
-
-
-@function(egg_fn="bundle_node", merge=lambda old, new: old)
-def bundle_node(i: i64Like) -> Bundle: ...
-
-
-@function(egg_fn="list_node", merge=lambda old, new: old)
-def list_node(i: i64Like) -> Tensors: ...
-
+node = declare(Function("node", (("i", _INT),), _TENSOR, "first", "Term i of the graph, if it is a tensor."))
+bundle_node = declare(Function("bundle_node", (("i", _INT),), _BUNDLE, "first"))
+list_node = declare(Function("list_node", (("i", _INT),), _TENSORS, "first"))
 
 # What is known.
-@function(egg_fn="fact", merge=lambda old, new: PyObject(host.meet)(old, new))
-def fact(x: Tensor) -> PyObject:
-    """The `facts.Fact` of a class."""
+fact = declare(Function("fact", (("x", _TENSOR),), _OBJECT, host.meet, "The `types.Fact` of a class."))
+facts = declare(Function("facts", (("xs", _TENSORS),), _OBJECT, "last", "Those of a list's elements."))
+bundle_facts = declare(
+    Function("bundle_facts", (("b", _BUNDLE),), _OBJECT, "last", "Those of a bundle's outputs.")
+)
+opset = declare(Function("opset", (), _INT, "last", "The model's opset of the default domain."))
+_limit = declare(Function("limit", (("name", _STRING),), _INT, "last"))
 
 
-@function(egg_fn="facts", merge=lambda old, new: new)
-def facts(xs: Tensors) -> PyObject:
-    """The facts of a list's elements, a tuple."""
+LIMITS = {
+    "conv_dilation": "the largest dilation of a convolution",
+    "conv_kernel": "the largest kernel of a convolution along an axis",
+    "conv_pad": "the largest pad of a convolution along an axis",
+    "conv_stride": "the largest stride of a convolution along an axis",
+    "fused_stages": "how many vector operators a cube operator takes in",
+    "lift_conv1d": "images are convolved in 2-D only",
+    "narrow_int64": "integers are computed in 32 bits",
+    "pool_kernel": "the largest window of a pooling, in elements",
+    "pool_stride": "the largest stride of a pooling",
+    "pool_window": "the largest window of a pooling along an axis",
+    "resident_pixels": "how many elements of a row are held at full width",
+    "row_width": "the widest image",
+}
+"""What a target may publish for laws to ask for; laws that split fire only above a limit."""
 
 
-@function(egg_fn="bundle_facts", merge=lambda old, new: new)
-def bundle_facts(b: Bundle) -> PyObject:
-    """The facts of a bundle's outputs, a tuple."""
+def declare_limit(name: str, meaning: str) -> str:
+    """Declare a limit that laws and cost models of one's own share; returns its name."""
+    LIMITS[name] = meaning
+    return name
 
 
-@function(egg_fn="opset", merge=lambda old, new: new)
-def opset() -> i64:
-    """The model's opset of the default domain."""
+def limit(name: str) -> Int:
+    """A limit that the target publishes: the pattern matches only under targets that do.
+
+    Raises:
+        LawError: there is no such limit.
+    """
+    if name not in LIMITS:
+        near = nearest(name, LIMITS)
+        raise LawError(f"there is no limit {name}" + (f"; did you mean {near}?" if near else ""))
+    return _limit(name)  # type: ignore[no-any-return]
 
 
-@function(egg_fn="limit", merge=lambda old, new: new)
-def limit(name: StringLike) -> i64:
-    """A limit that the target publishes, such as "pool_kernel"; laws that split fire only above it."""
+def listed(*items: Any) -> Tensors:
+    """A list of operands, for `concat` and `variadic`."""
+    answer: Tensors = nil()
+    for item in reversed(items):
+        answer = cons(item, answer)
+    return answer
 
 
 __all__ = [
+    "LIMITS",
+    "Attribute",
     "Bundle",
-    "PyObject",
+    "Expression",
+    "Int",
     "String",
     "Tensor",
     "Tensors",
@@ -83,11 +109,12 @@ __all__ = [
     "bundle_facts",
     "bundle_node",
     "cons",
+    "declare_limit",
     "fact",
     "facts",
-    "i64",
     "limit",
     "list_node",
+    "listed",
     "nil",
     "node",
     "opset",

@@ -10,10 +10,10 @@ import onnx_ir as ir
 
 from egraph_opt.cost.expansion import Erased, erase, is_pseudo
 from egraph_opt.cost.pricing import original_nodes
-from egraph_opt.egraph.analysis import infer_steps, step_operands
 from egraph_opt.facts.fact import ABSENT, CLASH, UNKNOWN, Fact, meet
 from egraph_opt.graph.names import Namer, rename_all
 from egraph_opt.operators.declaration import Earlier, Literal, OnnxForm, Scalar, operator_named
+from egraph_opt.operators.typing import infer_steps, step_operands
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.constants import ConstantWriter
 from egraph_opt.rebuild.value_info import Legend

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq
 
+from egraph_opt.compat import PyObject, String, eq, guard, holds, let, rewrite
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Example, guard, holds, law, let, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, matmul, transpose
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

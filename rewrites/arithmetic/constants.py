@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, ne
 
+from egraph_opt.compat import PyObject, String, holds, let, ne, rewrite
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Example, holds, law, let, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import Literal, binary, literal, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

@@ -12,17 +12,31 @@ convolutions.
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, String, eq, i64, ne, set_
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import (
+    Equal,
+    PyObject,
+    String,
+    closure,
+    eq,
+    guard,
+    holds,
+    i64,
+    let,
+    ne,
+    rewrite,
+    rule,
+    set_,
+)
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import INT64, Operands, listed
-from egraph_opt.laws.law import Equal, Example, closure, guard, holds, law, let, rewrite, rule
+from egraph_opt.laws.examples import INT64, Operands
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, concat, matmul, unary
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, cons, fact, nil
+from egraph_opt.operators.terms import Tensor, cons, fact, listed, nil
 from egraph_opt.rewrites.arithmetic.associativity import all_vary
 
 
@@ -211,7 +225,7 @@ def joint(x: Tensor) -> i64:
 
 def apart_yet(x: Any, y: Any) -> tuple[Any, Any]:
     """The conditions that neither x nor y has been joined by a law."""
-    return eq(joint(x)).to(i64(0)), eq(joint(y)).to(i64(0))
+    return eq(joint(x)).to(0), eq(joint(y)).to(0)
 
 
 @hosted(default=False)

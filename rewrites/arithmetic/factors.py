@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, ne
 
+from egraph_opt.compat import Equal, PyObject, eq, guard, holds, ne, rewrite, rule
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Equal, Example, guard, holds, law, rewrite, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, conv, matmul, none
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

@@ -15,27 +15,16 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, eq, set_
 from onnx import TensorProto
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import Deduction, Equal, PyObject, closure, eq, guard, holds, let, rewrite, rule, set_
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import (
-    Deduction,
-    Equal,
-    Example,
-    closure,
-    guard,
-    holds,
-    law,
-    let,
-    rewrite,
-    rule,
-)
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import (
     Literal,
     attention,
@@ -213,7 +202,7 @@ def _where_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(
-    "attention", numerics="reassociates", examples=_where_examples, partners=("attention.scores_of_product",)
+    "attention", numerics="reassociates", examples=_where_examples, required=("attention.scores_of_product",)
 )
 def mask_of_condition(
     y: Tensor, q: Tensor, k: Tensor, c: Tensor, n: Tensor, s: PyObject, z: PyObject

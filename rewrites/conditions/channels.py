@@ -9,15 +9,14 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, StringLike, eq, i64, set_
 from onnx import TensorProto
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import Deduction, PyObject, StringLike, closure, eq, holds, i64, set_
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Deduction, closure, holds
 from egraph_opt.operators import ConvWindow, Literal, binary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact
@@ -143,7 +142,7 @@ def chains() -> Iterator[Deduction]:
 
 def unchained(op: str, x: Any) -> Any:
     """The condition that x, to which `op` applies a constant, is not `op` of something and one number."""
-    return eq(chained(op, x)).to(i64(0))
+    return eq(chained(op, x)).to(0)
 
 
 # --- the channels that come out of a convolution, and its bias ------------------------------------------

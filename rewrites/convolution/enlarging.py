@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, i64, ne
 
+from egraph_opt.compat import PyObject, eq, guard, let, ne, rewrite
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, guard, law, let, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import ConvWindow, binary, conv, none, pad, reduce
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact
@@ -86,6 +86,6 @@ def zeros_in_kernel(
     yield from followers()
     partner = (eq(y).to(conv(x, w, b, u)), eq(z).to(conv(x, v, c, t)), ne(y).to(z))
     pads = let(n, zeros_around, fact(w), u, fact(v), t)
-    last = guard(eq(superseded(y)).to(i64(0)), eq(superseded(z)).to(i64(0)))
+    last = guard(eq(superseded(y)).to(0), eq(superseded(z)).to(0))
     enlarged = conv(x, pad(w, PyObject("constant"), n, PyObject(0.0)), b, t)
     yield rewrite(conv(x, w, b, u), enlarged, *partner, *pads, *last)

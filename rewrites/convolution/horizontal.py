@@ -11,17 +11,17 @@ original are joined, near each other: of many convolutions of one image not ever
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, String, eq, i64, ne, set_
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import Deduction, Equal, PyObject, String, closure, eq, holds, i64, let, ne, rule, set_
 from egraph_opt.facts.fact import ABSENT, Fact
-from egraph_opt.laws.examples import Operands, listed
-from egraph_opt.laws.law import Deduction, Equal, Example, closure, holds, law, let, rule
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import ConvWindow, batchnorm, binary, concat, conv, literal, none, slice_
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.slicing import Slices
-from egraph_opt.operators.terms import Tensor, cons, fact, nil, node
+from egraph_opt.operators.sorts import Slices
+from egraph_opt.operators.terms import Tensor, cons, fact, listed, nil, node
 from egraph_opt.rewrites.conditions.channels import absent_bias, is_float_constant, static_shape
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.sums import RING
@@ -65,7 +65,7 @@ def followers() -> Iterator[Deduction]:
     m, v = egglog.var("m", Tensor), egglog.var("v", Tensor)
     u, e, op = egglog.var("u", PyObject), egglog.var("e", PyObject), egglog.var("op", String)
     yield closure(eq(y).to(conv(x, w, b, u)), then=set_(superseded(y)).to(0))
-    convolution = eq(superseded(y)).to(i64(0))
+    convolution = eq(superseded(y)).to(0)
     yield closure(convolution, eq(z).to(batchnorm(y, w, b, m, v, e)), then=set_(superseded(y)).to(1))
     shifted = (convolution, eq(z).to(binary(op, y, c)), ne(z).to(y), holds(is_per_channel, op, fact(c)))
     yield closure(*shifted, then=set_(superseded(y)).to(1))
@@ -118,7 +118,7 @@ def _joined(x: Any, window: Any, s: Any, *convolutions: tuple[Any, Any, Any]) ->
 
 def _original(y: Any, x: Any, u: Any, w: Any, b: Any, *, k: Any) -> tuple[Any, ...]:
     known = (eq(w).to(weight_of(y, x, u)), eq(b).to(bias_of(y, x, u)))
-    return (*known, eq(superseded(y)).to(i64(0)), eq(y).to(node(k)))
+    return (*known, eq(superseded(y)).to(0), eq(y).to(node(k)))
 
 
 def _examples(rng: np.random.Generator, count: int) -> Iterator[Example]:

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject
 
+from egraph_opt.compat import PyObject, holds, let, rewrite
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, holds, law, let, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import ConvWindow, binary, conv, literal, none, reduce, reshape
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

@@ -12,18 +12,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, eq, ne, set_
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import Equal, PyObject, closure, eq, guard, holds, let, ne, rewrite, rule, set_
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.examples import listed as terms
-from egraph_opt.laws.law import Equal, Example, closure, guard, holds, law, let, rewrite, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import ConvWindow, concat, conv, literal, none, slice_, unary
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.slicing import Slices
+from egraph_opt.operators.sorts import Slices
 from egraph_opt.operators.terms import Tensor, Tensors, cons, fact, facts, nil
+from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.arithmetic.associativity import all_vary
 from egraph_opt.rewrites.arithmetic.distributivity import are_constant, pair_of, same_type
 from egraph_opt.rewrites.conditions.channels import absent_bias, is_absent, is_present

@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String
 
+from egraph_opt.compat import PyObject, String, holds, let, rewrite
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, holds, law, let, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import ConvWindow, PoolWindow, conv, none, pad, pool, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor

@@ -15,12 +15,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq, i64
 from onnx import TensorProto
 
+from egraph_opt.compat import PyObject, String, eq, holds, i64, let, rewrite
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, holds, law, let, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import PoolWindow, global_pool, pad, pool
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact, limit

@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, ne, set_
 
+from egraph_opt.compat import Equal, PyObject, closure, eq, guard, holds, ne, rewrite, rule, set_
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import Operands, listed
-from egraph_opt.laws.law import Equal, Example, closure, guard, holds, law, rewrite, rule
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import ConvWindow, binary, concat, conv, none
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, fact
+from egraph_opt.operators.terms import Tensor, fact, listed
 from egraph_opt.rewrites.arithmetic.distributivity import (
     apart_yet,
     are_constant,

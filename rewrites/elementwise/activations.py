@@ -123,7 +123,7 @@ def _swish_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(binary("Mul", x, unary("Sigmoid", (), shifted)), why="the gate is shifted")
 
 
-@law("activations", numerics="reassociates", examples=_swish_examples, partners=_SHARED)
+@law("activations", numerics="reassociates", examples=_swish_examples, required=_SHARED)
 def swish() -> Iterator[Any]:
     """x * Sigmoid(a * x) = Swish_a(x)
 
@@ -172,7 +172,7 @@ def _hard_swish_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(hard_swish, why="onnxruntime has no HardSwish in double precision")
 
 
-@law("activations", numerics="reassociates", examples=_hard_swish_examples, partners=_SHARED)
+@law("activations", numerics="reassociates", examples=_hard_swish_examples, required=_SHARED)
 def hard_swish() -> Iterator[Any]:
     """x * HardSigmoid(x) = HardSwish(x), where the gate may be Clip(x + 3, 0, 6) / 6
 
@@ -197,7 +197,7 @@ def _mish_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(binary("Mul", x, unary("Tanh", (), unary("Relu", (), x))), why="no Softplus")
 
 
-@law("activations", numerics="reassociates", examples=_mish_examples, partners=_SHARED)
+@law("activations", numerics="reassociates", examples=_mish_examples, required=_SHARED)
 def mish() -> Iterator[Any]:
     """x * Tanh(Softplus(x)) = Mish(x)
 

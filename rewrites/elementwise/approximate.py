@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq
 from onnx import TensorProto as T
 
+from egraph_opt.compat import Equal, PyObject, String, eq, holds, let, rewrite, rule
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Equal, Example, holds, law, let, rewrite, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import (
     GemmSettings,
     batchnorm,

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String
 from onnx import TensorProto
 
+from egraph_opt.compat import PyObject, String, holds, let, rewrite
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import INT64, Operands, listed
-from egraph_opt.laws.law import Example, holds, law, let, rewrite
+from egraph_opt.laws.examples import INT64, Operands
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, unary, variadic
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, cons, fact, nil
+from egraph_opt.operators.terms import Tensor, cons, fact, listed, nil
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into
 
 Bounds = tuple[tuple[str, float | None], ...]

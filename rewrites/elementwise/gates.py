@@ -8,12 +8,11 @@ of `constants`.
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
-from egglog import PyObject, eq, set_
 from onnx import TensorProto
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import Deduction, Equal, PyObject, closure, eq, holds, let, rule, set_
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.law import Deduction, Equal, closure, holds, let, rule
 from egraph_opt.operators import binary, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

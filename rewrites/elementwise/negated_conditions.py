@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
+from egraph_opt.compat import holds, rewrite
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Example, holds, law, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, where
 from egraph_opt.operators.elementwise import apply_unary
 from egraph_opt.operators.host import hosted

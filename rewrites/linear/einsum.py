@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from egglog import PyObject
 
+from egraph_opt.compat import PyObject, let, rewrite
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Dim, Fact, Shape
-from egraph_opt.laws.examples import Operands, listed
-from egraph_opt.laws.law import Example, law, let, rewrite
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import einsum, matmul, reduce, reshape, transpose
 from egraph_opt.operators.declaration import attribute_class
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, cons, fact, nil
+from egraph_opt.operators.terms import Tensor, cons, fact, listed, nil
 
 
 @attribute_class

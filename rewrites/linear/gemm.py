@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, i64
 
+from egraph_opt.compat import PyObject, eq, holds, i64, let, rewrite
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Example, holds, law, let, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import GemmSettings, Literal, binary, gemm, literal, matmul, none, transpose
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact, opset

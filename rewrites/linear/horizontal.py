@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, i64
 
+from egraph_opt.compat import Equal, PyObject, eq, i64, let, rule
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import Operands, listed
-from egraph_opt.laws.law import Equal, Example, law, let, rule
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, concat, matmul, slice_
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, cons, fact, nil, node
+from egraph_opt.operators.terms import Tensor, cons, fact, listed, nil, node
 
 NEAR = 32
 """The most terms of the lowered graph between weights that are joined."""

@@ -10,19 +10,19 @@ See `concat` on how lists are walked.
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, eq, set_
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import Equal, PyObject, closure, eq, guard, holds, let, rewrite, rule, set_
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.examples import listed as terms
-from egraph_opt.laws.law import Equal, Example, closure, guard, holds, law, let, rewrite, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, concat, matmul, slice_, unary
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.slicing import Slices
+from egraph_opt.operators.sorts import Slices
 from egraph_opt.operators.terms import Tensor, Tensors, cons, fact, facts, nil
+from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.arithmetic.associativity import all_vary
 from egraph_opt.rewrites.slicing.concat import listed, listing
 from egraph_opt.rewrites.slicing.movement import asked, asking_rules

@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject
 
+from egraph_opt.compat import PyObject, holds, let, rewrite
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Example, holds, law, let, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, matmul, reduce, reshape
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

@@ -10,14 +10,14 @@ projection, which is then multiplied with one weight still.
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, eq, i64
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import Deduction, Equal, PyObject, closure, eq, guard, holds, i64, let, rule
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Deduction, Equal, Example, closure, guard, holds, law, let, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import (
     Literal,
     binary,
@@ -33,7 +33,7 @@ from egraph_opt.operators import (
     unary,
 )
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.slicing import Slices
+from egraph_opt.operators.sorts import Slices
 from egraph_opt.operators.terms import Bundle, Tensor, fact, node
 from egraph_opt.rewrites.conditions.channels import is_float_constant, is_scale
 from egraph_opt.rewrites.linear.selection import LARGEST, absorbing, weight

@@ -11,26 +11,28 @@ values are, along which axis, a product with a weight of the original, or made o
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, String, eq, i64
 from onnx import TensorProto
 
-from egraph_opt.facts import symbolic
-from egraph_opt.facts.fact import Fact, Shape
-from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import (
+from egraph_opt import compat as egglog
+from egraph_opt.compat import (
     Deduction,
     Equal,
-    Example,
+    PyObject,
+    String,
     closure,
+    eq,
     guard,
     holds,
-    law,
+    i64,
     let,
     rewrite,
     rule,
 )
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.laws.examples import INT64, Operands
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import (
     Literal,
     binary,
@@ -44,7 +46,7 @@ from egraph_opt.operators import (
     unary,
 )
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.slicing import Slices
+from egraph_opt.operators.sorts import Slices
 from egraph_opt.operators.terms import Tensor, fact, node
 from egraph_opt.rewrites.slicing.movement import asked, asking_rules
 from egraph_opt.rewrites.slicing.slice import dim_at, taken_by

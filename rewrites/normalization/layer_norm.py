@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject
 
+from egraph_opt.compat import PyObject, holds, let, rewrite
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, holds, law, let, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import (
     Literal,
     binary,

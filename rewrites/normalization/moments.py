@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject
 
+from egraph_opt.compat import PyObject, holds, rewrite
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Example, holds, law, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, reduce, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String
 
+from egraph_opt.compat import PyObject, String, holds, rewrite
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, holds, law, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import arg_reduce, softmax
 from egraph_opt.operators.elementwise import apply_unary
 from egraph_opt.operators.host import hosted

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String
 from onnx import TensorProto
 
+from egraph_opt.compat import PyObject, String, holds, let, rewrite
 from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, holds, law, let, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import global_pool, reduce, reshape
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

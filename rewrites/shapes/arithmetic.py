@@ -12,15 +12,15 @@ Together these cut every chain of shape arithmetic whose result is a dim of some
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, String, eq, i64
 from onnx import TensorProto
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import Equal, PyObject, String, closure, eq, holds, i64, let, rewrite, rule
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import INT64, Operands, listed
-from egraph_opt.laws.law import Equal, Example, closure, holds, law, let, rewrite, rule
+from egraph_opt.laws.examples import INT64, Operands
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import (
     Literal,
     binary,
@@ -37,7 +37,7 @@ from egraph_opt.operators import (
     where,
 )
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Bundle, Tensor, fact, opset
+from egraph_opt.operators.terms import Bundle, Tensor, fact, listed, opset
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
 
 _SHAPE_RANGES = 15

@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject
 from onnx import TensorProto as T
 
+from egraph_opt.compat import PyObject, holds, rewrite
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import integer_range
 from egraph_opt.inference.ranges import range_of
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, holds, law, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import cast, gather, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

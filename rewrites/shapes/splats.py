@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq
 from onnx import TensorProto
 
+from egraph_opt.compat import Equal, PyObject, String, eq, let, rule
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Equal, Example, law, let, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import Literal, binary, expand_to, literal, shape_of
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

@@ -12,17 +12,30 @@ lists is then filled from the end of each.  Such a function keeps the newest ans
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, eq, i64, ne, set_
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import (
+    Deduction,
+    Equal,
+    PyObject,
+    closure,
+    eq,
+    holds,
+    i64,
+    let,
+    ne,
+    rewrite,
+    rule,
+    set_,
+)
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.examples import listed as terms
-from egraph_opt.laws.law import Deduction, Equal, Example, closure, holds, law, let, rewrite, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import concat, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, Tensors, append, cons, fact, facts, nil
+from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.slicing.slice import dim_at
 
 LONGEST = 512
@@ -118,7 +131,7 @@ def flatten(
     yield closure(*at_first, then=set_(nests(x, a)).to(0))
     yield closure(listed(nil(), a), then=set_(flat(nil(), a)).to(nil()))
     after = (*at_first, eq(zs).to(flat(rest, a)))
-    yield closure(*after, eq(nests(x, a)).to(i64(0)), then=set_(flat(xs, a)).to(cons(x, zs)))
+    yield closure(*after, eq(nests(x, a)).to(0), then=set_(flat(xs, a)).to(cons(x, zs)))
     its_parts = (eq(n).to(most_parts(x, a)), eq(ys).to(parts(x, a, n)))
     yield closure(*after, *its_parts, then=set_(flat(xs, a)).to(append(ys, zs)))
     whole = (eq(n).to(most_parts(y, a)), eq(xs).to(parts(y, a, n)), eq(y).to(concat(xs, a)))

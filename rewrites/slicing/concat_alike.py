@@ -9,19 +9,19 @@ See `concat` on how lists are walked.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, String, eq, i64, ne, set_
 from onnx import TensorProto
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import Equal, PyObject, String, closure, eq, holds, i64, let, ne, rule, set_
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.examples import listed as terms
-from egraph_opt.laws.law import Equal, Example, closure, holds, law, let, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import cast, concat, slice_, unary
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.slicing import Slices
+from egraph_opt.operators.sorts import Slices
 from egraph_opt.operators.terms import Tensor, Tensors, cons, fact, facts, nil
+from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.slicing.concat import listed, listing, worth_a_walk
 from egraph_opt.rewrites.slicing.slice import dim_at
 
@@ -141,11 +141,11 @@ def join_slices(
     yield closure(listed(nil(), a), then=known(nil(), a))
     yield closure(*at_first, known(rest, a), then=(known(xs, a), set_(linked(xs, a)).to(0)))
     yield closure(eq(z).to(concat(xs, a)), known(xs, a), then=visited(xs, a))
-    alone = (visited(xs, a), eq(xs).to(cons(y, rest)), eq(linked(xs, a)).to(i64(0)))
+    alone = (visited(xs, a), eq(xs).to(cons(y, rest)), eq(linked(xs, a)).to(0))
     yield closure(*alone, then=visited(rest, a))
     many = (
         visited(xs, a),
-        eq(linked(xs, a)).to(i64(1)),
+        eq(linked(xs, a)).to(1),
         eq(r).to(run(xs, a, x)),
         eq(zs).to(after_run(xs, a, x, r)),
     )

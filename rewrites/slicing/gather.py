@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, ne
 
+from egraph_opt.compat import Equal, PyObject, eq, let, ne, rewrite, rule
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
 from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Equal, Example, law, let, rewrite, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import Literal, gather, literal, reshape, slice_, unary
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.slicing import Slices
+from egraph_opt.operators.sorts import Slices
 from egraph_opt.operators.terms import Tensor, fact
 from egraph_opt.operators.views import inserted_axes
 from egraph_opt.rewrites.slicing.slice import Entry, beside, dim_at, entry_of, taken_by

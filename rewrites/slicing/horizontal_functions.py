@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq, i64
 
+from egraph_opt.compat import Equal, PyObject, String, eq, guard, holds, i64, rule
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Equal, Example, guard, holds, law, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, slice_, unary
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.slicing import Slices
+from egraph_opt.operators.sorts import Slices
 from egraph_opt.operators.terms import Tensor, fact, node
 
 

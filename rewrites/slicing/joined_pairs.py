@@ -9,17 +9,30 @@ Where both parts of the other side are written as well; the first in both direct
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, String, eq, ne, set_
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import (
+    Deduction,
+    Equal,
+    PyObject,
+    String,
+    closure,
+    eq,
+    guard,
+    holds,
+    let,
+    ne,
+    rule,
+    set_,
+)
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import Operands, listed
-from egraph_opt.laws.law import Deduction, Equal, Example, closure, guard, holds, law, let, rule
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, concat, reshape
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, fact
+from egraph_opt.operators.terms import Tensor, fact, listed
 from egraph_opt.rewrites.arithmetic.distributivity import pair_of
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into
 from egraph_opt.rewrites.linear.joined_products import differ_along

@@ -8,19 +8,19 @@ Slice(x op y) = Slice(x) op Slice(y)
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, String, eq, ne, set_
 from onnx import TensorProto
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import Equal, PyObject, String, closure, eq, holds, let, ne, rewrite, rule, set_
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import Operands, listed
-from egraph_opt.laws.law import Equal, Example, closure, holds, law, let, rewrite, rule
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, cast, concat, slice_, unary
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.slicing import Slices
-from egraph_opt.operators.terms import Tensor, Tensors, cons, fact, facts, nil
+from egraph_opt.operators.sorts import Slices
+from egraph_opt.operators.terms import Tensor, Tensors, cons, fact, facts, listed, nil
 from egraph_opt.rewrites.slicing.slice import Entry, beside, dim_at, entry_of
 
 Bounds = tuple[int, int | None, int]

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, ne
 from onnx import TensorProto
 
+from egraph_opt.compat import Equal, PyObject, eq, let, ne, rewrite, rule
 from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Equal, Example, law, let, rewrite, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import Literal, literal, slice_, unary
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.slicing import Slices
+from egraph_opt.operators.sorts import Slices
 from egraph_opt.operators.terms import Tensor, fact
 
 Entry = tuple[int, int, int | None, int]

@@ -13,16 +13,16 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, eq, i64, i64Like, ne, set_
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import Deduction, Equal, PyObject, closure, eq, i64, i64Like, let, ne, rule, set_
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Deduction, Equal, Example, closure, law, let, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, output, slice_, split, unary
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.slicing import Slices
+from egraph_opt.operators.sorts import Slices
 from egraph_opt.operators.terms import Bundle, Tensor, fact
 from egraph_opt.rewrites.slicing.slice import beside, dim_at
 
@@ -52,7 +52,7 @@ def pieces() -> Iterator[Deduction]:
     """The rules that fill `piece` for all Splits there are."""
     x, b, k = egglog.var("x", Tensor), egglog.var("b", Bundle), egglog.var("k", i64)
     a, n, p, q = (egglog.var(name, PyObject) for name in "anpq")
-    yield closure(eq(b).to(split(x, a, n)), let(p, piece_at, a, n, i64(0)), then=set_(piece(a, n, 0)).to(p))
+    yield closure(eq(b).to(split(x, a, n)), let(p, piece_at, a, n, 0), then=set_(piece(a, n, 0)).to(p))
     yield closure(
         eq(q).to(piece(a, n, k)), let(p, piece_at, a, n, k + 1), then=set_(piece(a, n, k + 1)).to(p)
     )
@@ -115,7 +115,7 @@ def cutting() -> Iterator[Deduction]:
     x, y = egglog.var("x", Tensor), egglog.var("y", Tensor)
     s, r, a, c = (egglog.var(name, PyObject) for name in "srac")
     for k in range(4):
-        found = (eq(y).to(slice_(x, s)), let(a, cut_axis, s, i64(k), fact(x)))
+        found = (eq(y).to(slice_(x, s)), let(a, cut_axis, s, k, fact(x)))
         yield closure(
             *found, let(r, beside, s, a), let(c, ranges_along, s, a), then=set_(cuts(x, r, a)).to(c)
         )
@@ -180,14 +180,14 @@ def _slices_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(binary("Add", *constant), why="constants are folded")
 
 
-@law("split", numerics="bitwise", examples=_slices_examples, partners=("split.outputs",))
+@law("split", numerics="bitwise", examples=_slices_examples, required=("split.outputs",))
 def from_slices(x: Tensor, y: Tensor, s: PyObject, a: PyObject, c: PyObject, n: PyObject) -> Iterator[Any]:
     """Slice(x, a, b) = a part of Split(x), where at least two slices of x do not overlap
 
     Source: Ascend auto-optimizer, GatherToSplit.
     """
     yield from cutting()
-    found = (eq(y).to(slice_(x, s)), let(a, cut_axis, s, i64(0), fact(x)), eq(c).to(cuts(x, PyObject(()), a)))
+    found = (eq(y).to(slice_(x, s)), let(a, cut_axis, s, 0, fact(x)), eq(c).to(cuts(x, PyObject(()), a)))
     bundle = split(x, a, n)
     yield rule(*found, let(n, sizes_around, s, a, c, fact(x)), then=Equal(bundle, bundle))
 
@@ -228,7 +228,7 @@ def share(
     """
     yield from cutting()
     for k in range(4):
-        at = let(a, cut_axis, s, i64(k), fact(x))
+        at = let(a, cut_axis, s, k, fact(x))
         shared = (let(r, beside, s, a), eq(c).to(cuts(x, r, a)), ne(r).to(PyObject(())))
         found = (eq(y).to(slice_(x, s)), *at, *shared, let(t, shared_cut, s, a, c))
         yield rule(*found, then=Equal(y, slice_(slice_(x, r), t)))

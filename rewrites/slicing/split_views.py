@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, i64
 
+from egraph_opt.compat import Equal, PyObject, eq, let, rule
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Equal, Example, law, let, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, reshape, slice_
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.slicing import Slices
+from egraph_opt.operators.sorts import Slices
 from egraph_opt.operators.terms import Tensor, fact
 from egraph_opt.rewrites.slicing.split import (
     Range,
@@ -95,6 +95,6 @@ def before_reshape(
     Source: Ascend auto-optimizer, SplitQKVMatmul.
     """
     yield from cutting()
-    cut = (eq(y).to(slice_(z, s)), eq(z).to(reshape(x, d)), let(a, cut_axis, s, i64(0), fact(z)))
+    cut = (eq(y).to(slice_(z, s)), eq(z).to(reshape(x, d)), let(a, cut_axis, s, 0, fact(z)))
     found = (*cut, eq(c).to(cuts(z, PyObject(()), a)), let(t, slice_before, s, a, c, fact(x), d))
     yield rule(*found, let(e, sliced_dims, s, d), then=Equal(y, reshape(slice_(x, t), e)))

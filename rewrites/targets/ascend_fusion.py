@@ -16,14 +16,14 @@ it, its cost model says: the ruleset runs for cost models that publish the limit
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, String, eq, i64, ne, set_
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import Equal, PyObject, String, closure, eq, holds, i64, let, ne, rewrite, rule, set_
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Equal, Example, closure, holds, law, let, rewrite, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import (
     ConvWindow,
     GemmSettings,
@@ -294,7 +294,7 @@ def _unary_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(unary("Relu", (), g.input(("N", 3, 4, 4))), why="no cube operator", fused_stages=2)
 
 
-@law("ascend.fusion", numerics="bitwise", examples=_unary_examples, partners=_PARTNERS)
+@law("ascend.fusion", numerics="bitwise", examples=_unary_examples, required=_PARTNERS)
 def unary_stage(
     op: String, s: PyObject, k: PyObject, e: PyObject, d: PyObject, xs: Tensors, ys: Tensors, n: i64
 ) -> Iterator[Any]:
@@ -332,7 +332,7 @@ def _binary_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(binary("Greater", product, g.random(4)), why="no compiler fuses it", fused_stages=2)
 
 
-@law("ascend.fusion", numerics="bitwise", examples=_binary_examples, partners=_PARTNERS)
+@law("ascend.fusion", numerics="bitwise", examples=_binary_examples, required=_PARTNERS)
 def binary_stage(
     op: String, y: Tensor, k: PyObject, e: PyObject, d: PyObject, xs: Tensors, ys: Tensors, n: i64
 ) -> Iterator[Any]:
@@ -370,7 +370,7 @@ def _gate_examples(rng: np.random.Generator) -> Iterator[Example]:
     "ascend.fusion",
     numerics="bitwise",
     examples=_gate_examples,
-    partners=(*_PARTNERS, "ascend.fusion.binary_stage", "ascend.fusion.unary_stage"),
+    required=(*_PARTNERS, "ascend.fusion.binary_stage", "ascend.fusion.unary_stage"),
 )
 def gate_stage(
     op: String, k: PyObject, e: PyObject, d: PyObject, xs: Tensors, ys: Tensors, n: i64

@@ -17,13 +17,13 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, String, eq, i64, ne, set_
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import PyObject, String, closure, eq, guard, i64, let, ne, rewrite, set_
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, closure, guard, law, let, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import (
     Literal,
     attention,
@@ -144,10 +144,10 @@ def softmax_parts(x: Tensor, y: Tensor, op: String, k: PyObject, a: PyObject) ->
     away = binary("Sub", x, reduce("ReduceMax", x, a, KEPT))
     e = unary("Exp", (), away)
     total = reduce("ReduceSum", e, a, KEPT)
-    yield closure(eq(y).to(softmax(op, x, k)), then=set_(level(x)).to(i64(0)))
-    yield closure(eq(y).to(away), then=set_(level(y)).to(i64(1)))
+    yield closure(eq(y).to(softmax(op, x, k)), then=set_(level(x)).to(0))
+    yield closure(eq(y).to(away), then=set_(level(y)).to(1))
     # What is found in the parts is the Softmax of x - m, whose parts are these again.
-    wanted = (*let(a, along, k), guard(eq(i64(0)).to(level(x))))
+    wanted = (*let(a, along, k), guard(eq(0).to(level(x))))
     yield rewrite(softmax("Softmax", x, k), binary("Div", e, total), *wanted)
     logarithm = binary("Sub", away, unary("Log", (), total))
     yield rewrite(softmax("LogSoftmax", x, k), logarithm, *wanted)

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq, i64
 
+from egraph_opt.compat import Equal, PyObject, String, eq, holds, i64, let, rule
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Equal, Example, holds, law, let, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import (
     batchnorm,
     gather,
@@ -28,7 +28,7 @@ from egraph_opt.operators import (
     transpose,
 )
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.slicing import Slices
+from egraph_opt.operators.sorts import Slices
 from egraph_opt.operators.terms import Bundle, Tensor, fact
 from egraph_opt.rewrites.conditions.view_shapes import known_dims
 from egraph_opt.rewrites.targets.conv1d import UNIT, is_lowered, lowered, wanted

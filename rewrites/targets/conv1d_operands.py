@@ -11,14 +11,14 @@ What meets there as ``Unsqueeze(Squeeze(y))`` is y.
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, String, eq, i64, set_
 
-from egraph_opt.laws.examples import Operands, listed
-from egraph_opt.laws.law import Deduction, Equal, Example, closure, holds, law, let, rule
+from egraph_opt import compat as egglog
+from egraph_opt.compat import Deduction, Equal, PyObject, String, closure, eq, holds, i64, let, rule, set_
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, concat, reshape, unary, variadic, where
-from egraph_opt.operators.terms import Tensor, Tensors, cons, fact, nil
+from egraph_opt.operators.terms import Tensor, Tensors, cons, fact, listed, nil
 from egraph_opt.rewrites.conditions.view_shapes import known_dims
 from egraph_opt.rewrites.targets.conv1d import is_lowered, lifted_dims, lowered, wanted
 from egraph_opt.rewrites.targets.conv1d_movement import both, lifted_axis

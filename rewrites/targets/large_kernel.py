@@ -13,16 +13,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, eq, i64
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import PyObject, eq, guard, holds, i64, let, rewrite
 from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, guard, holds, law, let, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import ConvWindow, binary, concat, conv, none, pad, reshape, slice_, transpose
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.slicing import Slices
+from egraph_opt.operators.sorts import Slices
 from egraph_opt.operators.terms import Tensor, cons, fact, limit, nil
 from egraph_opt.rewrites.conditions.channels import static_dims
 from egraph_opt.rewrites.transposes.windows import is_constant

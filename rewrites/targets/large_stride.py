@@ -12,14 +12,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, i64
 
+from egraph_opt.compat import Equal, PyObject, eq, guard, holds, i64, let, rule
 from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Equal, Example, guard, holds, law, let, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import ConvWindow, conv, none, pad, reshape, slice_, transpose
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.slicing import Slices
+from egraph_opt.operators.sorts import Slices
 from egraph_opt.operators.terms import Tensor, fact, limit
 from egraph_opt.rewrites.transposes.windows import is_constant
 

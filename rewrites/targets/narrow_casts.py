@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq, i64
 from onnx import TensorProto as T
 
+from egraph_opt.compat import PyObject, eq, guard, holds, i64, rewrite
 from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import integer_range
-from egraph_opt.laws.examples import Operands, listed
-from egraph_opt.laws.law import Example, guard, holds, law, rewrite
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import (
     cast,
     concat,
@@ -38,7 +38,7 @@ from egraph_opt.operators import (
     where,
 )
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, Tensors, fact, limit
+from egraph_opt.operators.terms import Tensor, Tensors, fact, limit, listed
 from egraph_opt.rewrites.targets.narrowing import LIMITS, all_cast
 
 NARROW: dict[int, int] = {T.INT64: T.INT32, T.DOUBLE: T.FLOAT}
@@ -137,7 +137,7 @@ def _up_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(small(transpose(x, (1, 0))), why="the target does not ask for it")
 
 
-@law("narrowing", numerics="bitwise", examples=_up_examples, partners=("narrowing.narrow_arithmetic",))
+@law("narrowing", numerics="bitwise", examples=_up_examples, required=("narrowing.narrow_arithmetic",))
 def narrow_moves(
     x: Tensor,
     y: Tensor,

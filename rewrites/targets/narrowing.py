@@ -12,19 +12,19 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, String, eq, i64
 from onnx import TensorProto
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import Equal, PyObject, String, closure, eq, guard, holds, i64, rule
 from egraph_opt.facts.fact import Fact, Range
 from egraph_opt.inference.intervals import multiply, within
 from egraph_opt.inference.ranges import range_of
-from egraph_opt.laws.examples import Operands, listed
-from egraph_opt.laws.law import Equal, Example, closure, guard, holds, law, rule
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, cast, concat, cumsum, reduce, unary, variadic, where
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, Tensors, cons, fact, facts, limit, nil
+from egraph_opt.operators.terms import Tensor, Tensors, cons, fact, facts, limit, listed, nil
 
 INT32, INT64 = TensorProto.INT32, TensorProto.INT64
 _NARROW: Range = (-(2**31), 2**31 - 1)
@@ -262,7 +262,7 @@ def _statements(
     yield rule(
         eq(z).to(concat(xs, p)),
         *asked,
-        holds(list_fits, by_proof, String("Concat"), facts(xs)),
+        holds(list_fits, by_proof, "Concat", facts(xs)),
         then=Equal(z, widen(concat(all_cast(xs, PyObject(INT32)), p))),
     )
     yield rule(

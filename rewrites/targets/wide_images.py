@@ -11,13 +11,13 @@ transposes meet on the way is in `wide_operands`, `transpose`, `transpose_moveme
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, String, eq, i64
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import PyObject, String, closure, eq, guard, holds, i64, let, rewrite
 from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, closure, guard, holds, law, let, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import (
     ConvWindow,
     PoolWindow,
@@ -193,7 +193,7 @@ def _transposed_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(conv_transpose(x, w, none(), high), why="it becomes higher than wide", **LIMITS)
 
 
-@law("wide_images", numerics="reassociates", examples=_transposed_examples, partners=FINDING)
+@law("wide_images", numerics="reassociates", examples=_transposed_examples, required=FINDING)
 def lay_conv_transpose(x: Tensor, w: Tensor, b: Tensor, u: PyObject, v: PyObject) -> Iterator[Any]:
     """ConvTranspose(x, W, b) = T(ConvTranspose(T(x), T(W), b)) for images too wide for the target
 
@@ -219,7 +219,7 @@ def _pool_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(tall, why="it is higher than wide", **LIMITS)
 
 
-@law("wide_images", numerics="reassociates", examples=_pool_examples, partners=FINDING)
+@law("wide_images", numerics="reassociates", examples=_pool_examples, required=FINDING)
 def lay_pool(kind: String, x: Tensor, u: PyObject, v: PyObject) -> Iterator[Any]:
     """Pool(x) = T(Pool(T(x))) for images too wide for the target
 

@@ -9,16 +9,16 @@ T swaps height and width.  What meets there as ``T(T(y))`` is y.
 from collections.abc import Iterator
 from typing import Any
 
-import egglog
 import numpy as np
-from egglog import PyObject, String, eq, set_
 
+from egraph_opt import compat as egglog
+from egraph_opt.compat import Equal, PyObject, String, closure, eq, guard, holds, let, rewrite, rule, set_
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import Operands, listed
-from egraph_opt.laws.law import Equal, Example, closure, guard, holds, law, let, rewrite, rule
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import PoolWindow, binary, concat, pool, transpose, variadic
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, Tensors, cons, fact, nil
+from egraph_opt.operators.terms import Tensor, Tensors, cons, fact, listed, nil
 from egraph_opt.rewrites.targets.wide_images import FINDING, LIMITS, after_wide, among
 from egraph_opt.rewrites.transposes.windows import SWAP
 
@@ -46,7 +46,7 @@ def _binary_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(low, why="the image was not too wide", **LIMITS)
 
 
-@law("wide_images", numerics="bitwise", examples=_binary_examples, partners=FINDING)
+@law("wide_images", numerics="bitwise", examples=_binary_examples, required=FINDING)
 def lay_binary(op: String, x: Tensor, y: Tensor) -> Iterator[Any]:
     """x op y = T(T(x) op T(y)) after an image too wide for the target
 
@@ -105,7 +105,7 @@ def _concat_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(concat(listed(y, y), axis), why="nothing was too wide", **LIMITS)
 
 
-@law("wide_images", numerics="bitwise", examples=_concat_examples, partners=FINDING)
+@law("wide_images", numerics="bitwise", examples=_concat_examples, required=FINDING)
 def lay_concat(z: Tensor, xs: Tensors, ys: Tensors, a: PyObject, c: PyObject) -> Iterator[Any]:
     """Concat(x, y, ..) = T(Concat(T(x), T(y), ..)) after an image too wide for the target
 
@@ -124,7 +124,7 @@ def _variadic_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield from _both(g, variadic(op, listed(y, x, y)))
 
 
-@law("wide_images", numerics="bitwise", examples=_variadic_examples, partners=FINDING)
+@law("wide_images", numerics="bitwise", examples=_variadic_examples, required=FINDING)
 def lay_variadic(op: String, z: Tensor, xs: Tensors, ys: Tensors) -> Iterator[Any]:
     """Sum(x, y, ..) = T(Sum(T(x), T(y), ..)), Max, Min and Mean likewise, after an image too wide
 

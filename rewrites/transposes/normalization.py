@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject
 
+from egraph_opt.compat import PyObject, holds, rewrite
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, holds, law, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import batchnorm, instance_norm, transpose
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor

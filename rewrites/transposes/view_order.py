@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, eq
 
+from egraph_opt.compat import Equal, PyObject, eq, guard, holds, let, rewrite, rule
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Equal, Example, guard, holds, law, let, rewrite, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, matmul, reshape, transpose, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq, i64
 
+from egraph_opt.compat import Equal, PyObject, String, eq, guard, holds, i64, let, rewrite, rule
 from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Equal, Example, guard, holds, law, let, rewrite, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import (
     ConvWindow,
     PoolWindow,

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq, ne
 from onnx import TensorProto
 
+from egraph_opt.compat import Equal, PyObject, String, eq, holds, let, ne, rewrite, rule
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Equal, Example, holds, law, let, rewrite, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, cast, expand, expand_to, shape_of, unary, where
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact
@@ -156,7 +156,7 @@ def redundant_in_binary(
     for again in _expansions(dims, t):
         wide = again(x)
         # A slope may be widened to x, and not the other way round.
-        either = ne(op).to(String("PRelu"))
+        either = ne(op).to("PRelu")
         yield rule(eq(z).to(binary(op, wide, y)), either, enough, then=Equal(z, binary(op, x, y)))
         yield rule(eq(z).to(binary(op, y, wide)), enough, then=Equal(z, binary(op, y, x)))
 
@@ -189,7 +189,7 @@ def past_binary(
     """
     sinks = holds(_sinks, fact(x), fact(w), fact(y), fact(z))
     for again in _expansions(dims, t):
-        conditions = (eq(w).to(again(x)), ne(op).to(String("PRelu")), sinks)
+        conditions = (eq(w).to(again(x)), ne(op).to("PRelu"), sinks)
         yield rule(eq(z).to(binary(op, w, y)), *conditions, then=Equal(z, again(binary(op, x, y))))
         yield rule(eq(z).to(binary(op, y, w)), *conditions, then=Equal(z, again(binary(op, y, x))))
 

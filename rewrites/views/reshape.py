@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq
 
+from egraph_opt.compat import Equal, PyObject, String, eq, holds, let, rewrite, rule
 from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Equal, Example, holds, law, let, rewrite, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import cast, reshape, reshape_to, shape_of, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject, String, eq, ne
 
+from egraph_opt.compat import Equal, PyObject, String, eq, holds, let, ne, rule
 from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Equal, Example, holds, law, let, rule
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, reshape, where
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact
@@ -70,7 +70,7 @@ def past_partner(
     )
     yield rule(
         eq(z).to(binary(op, y, reshape(x, dims))),
-        ne(op).to(String("PRelu")),
+        ne(op).to("PRelu"),
         conditions,
         then=Equal(z, reshape(binary(op, y, x), out)),
     )
@@ -117,7 +117,7 @@ def past_constant(
     )
     yield rule(
         eq(z).to(binary(op, c, reshape(x, dims))),
-        ne(op).to(String("PRelu")),
+        ne(op).to("PRelu"),
         conditions,
         then=Equal(z, reshape(binary(op, moved, x), out)),
     )

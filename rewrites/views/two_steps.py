@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from egglog import PyObject
 
+from egraph_opt.compat import PyObject, let, rewrite
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
-from egraph_opt.laws.examples import Operands, listed
-from egraph_opt.laws.law import Example, law, let, rewrite
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, concat, reshape, reshape_to, shape_of, unary
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, fact
+from egraph_opt.operators.terms import Tensor, fact, listed
 from egraph_opt.operators.views import inserted_axes, reshape_target
 
 
@@ -83,7 +83,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(two, why="two dims are those of another tensor")
 
 
-@law("reshape", numerics="bitwise", examples=_examples, partners=("reshape.know_the_target",))
+@law("reshape", numerics="bitwise", examples=_examples, required=("reshape.know_the_target",))
 def in_two_steps(x: Tensor, d: PyObject, m: PyObject) -> Iterator[Any]:
     """Reshape_d(x) = Reshape_d(Reshape_m(x)) where one node cannot say the left one
 

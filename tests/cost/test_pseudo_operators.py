@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from egglog import PyObject
 from onnx import parser
 
 from egraph_opt import Limits, optimize, saturate
+from egraph_opt.compat import PyObject, rewrite
 from egraph_opt.cost.model import CostModel, NodeView, cost_model
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.walks import same_graph
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, law, rewrite
+from egraph_opt.laws.law import Example, law
 from egraph_opt.model.reading import read_model
 from egraph_opt.operators import OnnxForm, matmul, operator, unary
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Earlier, Step

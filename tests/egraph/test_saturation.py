@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from egglog import PyObject, String
 from onnx import ModelProto, numpy_helper, parser
 
 from egraph_opt import optimize
+from egraph_opt.compat import PyObject, String, let, rewrite
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import UnsoundLawError
 from egraph_opt.laws import law as registry
-from egraph_opt.laws.law import Law, let, rewrite, select
+from egraph_opt.laws.law import Law, select
 from egraph_opt.operators import binary, transpose, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor

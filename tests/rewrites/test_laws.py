@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from egraph_opt.laws.law import Law, all_laws
-from egraph_opt.laws.testing import check_example
+from egraph_opt.testing.harness import check_example
 
 
 @pytest.mark.parametrize("entry", all_laws(), ids=lambda entry: entry.key)

@@ -12,13 +12,11 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 import onnxruntime
-from egglog import get_callable_args, get_callable_fn
 from onnx import TensorProto
 from onnx.reference import ReferenceEvaluator
 
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost.pricing import Prices, original_choice, price, problem_of, with_given
-from egraph_opt.egraph.analysis import infer_operator
 from egraph_opt.egraph.lowering import Lowered, Term
 from egraph_opt.egraph.saturation import saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
@@ -29,8 +27,9 @@ from egraph_opt.graph.constants import Constants
 from egraph_opt.graph.names import Namer
 from egraph_opt.laws.examples import SIZES, Operands
 from egraph_opt.laws.law import Example, Law, select
-from egraph_opt.operators.declaration import operators
+from egraph_opt.operators.declaration import operator_named, operators
 from egraph_opt.operators.terms import cons
+from egraph_opt.operators.typing import infer_operator
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.graph import rebuild_graph
 
@@ -56,7 +55,6 @@ class _Builder:
         self.operands = operands
         self.index: dict[Term, int] = {}
         self.bundles: dict[int, tuple[Fact, ...]] = {}
-        self.declared = {op.function: op for op in operators().values()}
 
     def add(self, term: Term, fact: Fact | None) -> int:
         if term not in self.index:
@@ -68,19 +66,18 @@ class _Builder:
 
     def list_of(self, expression: Any) -> tuple[int, ...]:
         items = []
-        while get_callable_fn(expression) == cons:
-            first, expression = get_callable_args(expression) or ()
+        while expression.head is cons:
+            first, expression = expression.arguments
             items.append(self.term(first))
         return tuple(items)
 
     def term(self, expression: Any) -> int:
         """The index of an expression (examples are small, so this descends into them)."""
-        operator = self.declared[get_callable_fn(expression)]
+        operator = operator_named(expression.head.name)
         attributes: list[Any] = []
         operands: list[Any] = []
         facts: list[Fact] = []
-        arguments: tuple[Any, ...] = get_callable_args(expression) or ()
-        for kind, argument in zip(operator.kinds, arguments, strict=True):
+        for kind, argument in zip(operator.kinds, expression.arguments, strict=True):
             if kind == "tensors":
                 operands.append(self.list_of(argument))
                 facts.extend(self.lowered.facts[k] for k in operands[-1])
@@ -89,7 +86,7 @@ class _Builder:
                 if kind == "tensor":
                     facts.append(self.lowered.facts[operands[-1]])
             else:
-                attributes.append(argument.value)
+                attributes.append(argument.head.value)
         term = Term(operator.name, tuple(attributes), tuple(operands))
         if operator.name == "leaf":
             return self.add(term, self.operands.facts[attributes[0]])
@@ -176,8 +173,8 @@ def check_example(entry: Law, example: Example, opset: int = 17) -> int:
     """
     laws = tuple(
         law
-        for law in select([entry.ruleset, *_rulesets(entry.partners)])
-        if law.key in (entry.key, *entry.partners)
+        for law in select([entry.ruleset, *_rulesets(entry.required)])
+        if law.key in (entry.key, *entry.required)
     )
     lowered = lower_example(example, opset)
     snapshot, report = saturate_terms(

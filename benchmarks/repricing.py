@@ -132,7 +132,7 @@ def row(saturated: Saturated, priced: list[CostModel]) -> list[str]:
         scratch = replace(saturated, region=replace(region, ready={})).solve(model).solution
         if not a.solution.cost == b.solution.cost == scratch.cost:
             raise SystemExit(f"{model.name}: {a.solution.cost}, {b.solution.cost} and {scratch.cost}")
-    (ready,) = fresh.region.ready.values() if fresh.region else ()
+    (ready,) = fresh.region.cache.by_key.values() if fresh.region else ()
     count = len(priced) - 1
     return [
         f"{region.snapshot.n_nodes}",

@@ -175,6 +175,21 @@ def compiled(lowered: Lowered, snapshot: Snapshot, key: Key) -> Compiled:
     return Compiled(view, problem, reduced, used, own, given)
 
 
+class CompiledCache:
+    """What `compiled` worked out for one region, by setting: only the time of pricing depends on it."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[Key, Compiled] = {}
+
+    def compiled(self, lowered: Lowered, snapshot: Snapshot, key: Key) -> Compiled:
+        """The region ready for prices, worked out once for a setting."""
+        if key not in self.by_key:
+            while len(self.by_key) >= KEPT:
+                self.by_key.pop(next(iter(self.by_key)))
+            self.by_key[key] = compiled(lowered, snapshot, key)
+        return self.by_key[key]
+
+
 def key_of(pseudo_operators: frozenset[str], points: Mapping[str, int], fold_bytes: int) -> Key:
     """The setting as a key."""
     return Key(frozenset(pseudo_operators), tuple(sorted(points.items())), fold_bytes)

@@ -14,7 +14,7 @@ from functools import partial
 import onnx_ir as ir
 
 from egraph_opt.cost.model import NodeView
-from egraph_opt.cost.repricing import KEPT, Compiled, Key, compiled
+from egraph_opt.cost.repricing import Compiled, CompiledCache, Key
 from egraph_opt.egraph.lowering import Lowered, lower
 from egraph_opt.egraph.saturation import SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
@@ -73,8 +73,7 @@ class Region:
         memory: of the main graph, what it asks of memory as it came.
         inputs: the facts of the graph's inputs.
         bodies: by kept node its bodies.
-        ready: what `compiled` worked out for the latest settings; it changes how long pricing takes, not what
-            comes of it.
+        cache: of what does not depend on prices.
     """
 
     lowered: Lowered
@@ -84,15 +83,11 @@ class Region:
     memory: Trace | None
     inputs: tuple[Fact, ...]
     bodies: Mapping[int, Sequence[Region]]
-    ready: dict[Key, Compiled] = field(default_factory=dict, repr=False, compare=False)
+    cache: CompiledCache = field(default_factory=CompiledCache, repr=False, compare=False)
 
     def compiled(self, key: Key) -> Compiled:
         """The region ready for prices, worked out once for a setting."""
-        if key not in self.ready:
-            while len(self.ready) >= KEPT:
-                self.ready.pop(next(iter(self.ready)))
-            self.ready[key] = compiled(self.lowered, self.snapshot, key)
-        return self.ready[key]
+        return self.cache.compiled(self.lowered, self.snapshot, key)
 
     def walk(self) -> list[Region]:
         """This region and all within it, in the order in which they were saturated."""

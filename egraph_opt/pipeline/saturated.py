@@ -198,7 +198,7 @@ class Saturated:
     ) -> Extracted:
         """Choose the cheapest graph under a cost model and stop there, for tuning of cost models.
 
-        What does not depend on prices is worked out once and kept (`Region.ready`), so that the next cost
+        What does not depend on prices is worked out once and kept (`Region.cache`), so that the next cost
         model is answered in a fraction of the time.  `warm` is the last answer, from which the search starts
         where it is better than the original graph.  (`extract` may choose again with fewer folded constants,
         where those would make the file too large.)

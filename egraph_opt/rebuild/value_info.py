@@ -9,7 +9,7 @@ import onnx_ir as ir
 from egraph_opt.facts.fact import Fact
 
 
-@dataclass(frozen=True)
+@dataclass
 class Legend:
     """What the values of a rebuilt graph and of its bodies are: filled while it is rebuilt.
 

@@ -99,7 +99,7 @@ def test_a_model_is_asked_once_for_each_distinct_view() -> None:
     assert saturated.region is not None
     first, second = Priced(), Priced(Conv=3.0, Relu=0.5)
     saturated.solve(first)
-    (key,) = saturated.region.ready
+    (key,) = saturated.region.cache.by_key
     ready = saturated.region.compiled(key)
     saturated.solve(second)
     assert saturated.region.compiled(key) is ready
@@ -115,8 +115,8 @@ def test_what_is_kept_ready_is_bounded_and_changes_no_answer() -> None:
     costs = [saturated.solve("flops", assume={"N": n}).solution.cost for n in (1, 2, 3, 4, 5, 6, 1)]
     assert costs[0] == costs[-1]
     assert costs[1] > costs[0]
-    assert len(saturated.region.ready) == KEPT
-    assert key_of(frozenset(), {"N": 1}, 2**20) in saturated.region.ready
+    assert len(saturated.region.cache.by_key) == KEPT
+    assert key_of(frozenset(), {"N": 1}, 2**20) in saturated.region.cache.by_key
 
 
 def test_a_loaded_e_graph_is_repriced_like_the_one_in_memory(tmp_path: Path) -> None:

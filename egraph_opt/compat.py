@@ -7,7 +7,20 @@ from egraph_opt.operators.host import HostFunction, host_function
 from egraph_opt.laws.statements import Assignment, Equals, Differs, Rule, Union, flattened
 from egraph_opt.laws.statements import guard, rule as _rule, rewrite
 from egraph_opt.operators.expressions import (
-    Attribute, Int, Sort, String, Tensor, Tensors, Unit, constant, coerced, declare, Function, signature, sort_of, variable,
+    Attribute,
+    Int,
+    Sort,
+    String,
+    Tensor,
+    Tensors,
+    Unit,
+    constant,
+    coerced,
+    declare,
+    Function,
+    signature,
+    sort_of,
+    variable,
 )
 from egraph_opt.operators.expressions import Expression
 
@@ -43,6 +56,7 @@ def _two(make):
         if not isinstance(left, Expression):
             left = coerced(left, right.sort, "eq")
         return make(left, coerced(right, left.sort, "eq"))
+
     return f
 
 
@@ -100,5 +114,8 @@ def function(*, egg_fn: str, merge: Any = None):
                 kept = merge.__globals__[[n for n in name if n != "PyObject"][0]]
             else:
                 kept = "last" if merge(1, 2) == 2 else "first"
-        return declare(Function(egg_fn, parameters, result, kept if result.kind != "unit" else None, stub.__doc__ or ""))
+        return declare(
+            Function(egg_fn, parameters, result, kept if result.kind != "unit" else None, stub.__doc__ or "")
+        )
+
     return register

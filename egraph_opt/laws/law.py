@@ -5,10 +5,10 @@ yields statements (see `laws.statements`) in the pattern language (see `operator
 line of its docstring states the law.  Registration, the table of `egraph-opt rules` and the generated tests
 follow from the declaration::
 
-    @law("transpose", numerics="bitwise", source="TASO")
+    @law("transpose", numerics="bitwise", kind="merge", serves="traffic", source="TASO")
     def compose_transposes(x: Tensor, p: Permutation, q: Permutation):
         '''Transpose_q(Transpose_p(x)) = Transpose_(p then q)(x)'''
-        yield rewrite(transpose(transpose(x, p), q), transpose(x, then(p, q)), because="p and q are forgotten")
+        yield rewrite(transpose(transpose(x, p), q), transpose(x, then(p, q)), because="forgets p and q")
 """
 
 from __future__ import annotations
@@ -28,6 +28,13 @@ from egraph_opt.laws.statements import Equality, Rule
 from egraph_opt.operators.expressions import sort_of, variable
 
 Numerics = Literal["bitwise", "reassociates", "approximate"]
+
+Kind = Literal["eliminate", "merge", "fuse", "split", "move", "replace", "composite"]
+"""What a law does: nodes go away; several of one kind become one; neighbours become one; one becomes several;
+an operator changes places with another; it becomes another one; many become the one that they spell."""
+
+Purpose = Literal["arithmetic", "traffic", "launches", "memory", "accuracy", "target"]
+"""What a law serves: less to compute, to move, to start or to hold, closer results, what a target can run."""
 DEFAULT = "default"
 """Stands for all rulesets that are used unless others are named."""
 
@@ -77,12 +84,19 @@ class Auxiliary:
     function: Callable[..., Any] = field(compare=False)
     uses: tuple[Auxiliary, ...] = ()
 
+    def __call__(self) -> Any:  # until all laws are moved
+        from egraph_opt.compat import Closure
+
+        for statement in statements(self):
+            yield Closure(statement.conditions, statement.actions)  # type: ignore[union-attr]
+
 
 @dataclass(frozen=True)
 class Law:
     """A registered law; its rules are named `<ruleset>.<name>#<k>`.
 
     Attributes:
+        kind, serves: what it does, and what for.
         required: laws (`ruleset.name`) without which its examples do not show it.
         uses: the auxiliaries whose tables it asks.
     """
@@ -94,6 +108,8 @@ class Law:
     numerics: Numerics
     function: Callable[..., Any] = field(compare=False)
     examples: Examples | None = field(compare=False)
+    kind: Kind = "replace"
+    serves: Purpose = "launches"
     required: tuple[str, ...] = ()
     uses: tuple[Auxiliary, ...] = ()
 
@@ -113,6 +129,8 @@ def law(
     ruleset: str,
     *,
     numerics: Numerics,
+    kind: Kind = "replace",
+    serves: Purpose = "launches",
     source: str = "",
     examples: Examples | None = None,
     required: tuple[str, ...] = (),
@@ -121,6 +139,9 @@ def law(
     """Register a law; see the module's text.
 
     Args:
+        numerics: "bitwise" if it moves data, "reassociates" if both sides are equal in real arithmetic,
+            "approximate" if values change.
+        examples: written by hand, where none can be drawn from the pattern, and near-misses.
         required: laws (`ruleset.name`) that its test needs as well.
         uses: auxiliaries whose tables it asks.
 
@@ -143,6 +164,8 @@ def law(
             numerics=numerics,
             function=function,
             examples=examples,
+            kind=kind,
+            serves=serves,
             required=required,
             uses=uses,
         )

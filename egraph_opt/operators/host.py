@@ -62,10 +62,14 @@ class HostFunction:
         name: of the function.
         function: what computes.
         default: what is answered where that raises.
+        is_condition: whether it answers True or False.
     """
 
     def __init__(self, function: Callable[..., Any], default: Any = None) -> None:
-        self.function, self.default, self.name = function, default, function.__qualname__
+        answers = function.__annotations__.get("return")
+        self.function, self.name = function, function.__qualname__
+        self.is_condition = answers in (bool, "bool")
+        self.default = False if self.is_condition and default is None else default
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -113,11 +117,6 @@ class HostFunction:
         variadic = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
         least = sum(p.default is p.empty and p.kind is not p.VAR_POSITIONAL for p in parameters)
         return least, float("inf") if variadic else len(parameters)
-
-    @functools.cached_property
-    def is_condition(self) -> bool:
-        """Whether it answers True or False."""
-        return self._hints.get("return") is bool
 
     @functools.cached_property
     def result(self) -> Sort:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from egraph_opt.operators.node_reader import NodeReader
 
 
-
 def normal_slice(dim: Dim, start: int, end: int, step: int) -> tuple[int, int | None, int] | None:
     """Bounds as ONNX reads them, in one form; None where it depends on a dim that is not a number.
 

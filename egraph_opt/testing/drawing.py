@@ -301,7 +301,7 @@ def drawn(
     for _ in range(tries):
         try:
             yield _attempt(entry, number, rng, fail, reverse)
-        except Rejected:
+        except (Rejected, LookupError, ValueError, TypeError):  # what was drawn does not go together
             continue
 
 

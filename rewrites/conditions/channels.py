@@ -6,20 +6,15 @@ No laws here.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto
 
-from egraph_opt import compat as egglog
-from egraph_opt.compat import Deduction, PyObject, StringLike, closure, eq, holds, i64, set_
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT, Fact
-from egraph_opt.laws.examples import Operands
+from egraph_opt.laws import Int, Operands, String, Tensor, assign, auxiliary, eq, hosted, rule, table
 from egraph_opt.operators import ConvWindow, Literal, binary
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, fact
 
 Dims = tuple[int, ...]
 
@@ -114,15 +109,15 @@ def static_dims(w: Fact) -> Dims | None:
 # --- chains ---------------------------------------------------------------------------------------------
 
 
-@egglog.function(egg_fn="chained", merge=lambda old, new: old.max(new))
-def chained(op: StringLike, x: Tensor) -> i64:
+@table(merge="max")
+def chained(op: String, x: Tensor) -> Int:
     """1 where x, to which Mul or Add applies a constant, is itself that of something and one number; else 0.
 
     Two constants of a chain combine.  Only the combined one moves further, or every order of all would.
     """
 
 
-@hosted(default=False)
+@hosted()
 def is_number(op: str, c: Fact) -> bool:
     """A constant of one element that is not neutral."""
     shape = static_shape(c)
@@ -130,19 +125,18 @@ def is_number(op: str, c: Fact) -> bool:
     return shape is not None and acts and math.prod(shape) == 1
 
 
-def chains() -> Iterator[Deduction]:
-    """The rules that fill `chained`."""
-    x, y, c = (egglog.var(name, Tensor) for name in "xyc")
+@auxiliary()
+def chains(x: Tensor, y: Tensor, c: Tensor):
+    """Fills `chained`."""
     for op, inverse in (("Mul", "Div"), ("Add", "Sub")):
-        yield closure(eq(y).to(binary(op, x, c)), then=set_(chained(op, x)).to(0))
+        yield rule(eq(y, binary(op, x, c)), then=assign(chained(op, x), 0))
         for written in (op, inverse):
-            applied = (eq(y).to(binary(written, x, c)), holds(is_number, PyObject(op), fact(c)))
-            yield closure(*applied, then=set_(chained(op, y)).to(1))
+            yield rule(eq(y, binary(written, x, c)), is_number(op, c), then=assign(chained(op, y), 1))
 
 
-def unchained(op: str, x: Any) -> Any:
+def unchained(op: str, x: Tensor) -> Any:
     """The condition that x, to which `op` applies a constant, is not `op` of something and one number."""
-    return eq(chained(op, x)).to(0)
+    return eq(chained(op, x), 0)
 
 
 # --- the channels that come out of a convolution, and its bias ------------------------------------------
@@ -178,12 +172,12 @@ def shift_of_bias(w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int
     return None if count is None else (count,)
 
 
-@hosted(default=False)
+@hosted()
 def is_present(b: Fact) -> bool:
     return b != ABSENT
 
 
-@hosted(default=False)
+@hosted()
 def is_absent(b: Fact) -> bool:
     return b == ABSENT
 

@@ -16,6 +16,7 @@ from egraph_opt import compat as egglog
 from egraph_opt.compat import Deduction, Equal, PyObject, closure, eq, guard, holds, i64, let, rule
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.laws import Permutation
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import (
@@ -37,7 +38,6 @@ from egraph_opt.operators.sorts import Slices
 from egraph_opt.operators.terms import Bundle, Tensor, fact, node
 from egraph_opt.rewrites.conditions.channels import is_float_constant, is_scale
 from egraph_opt.rewrites.linear.selection import LARGEST, absorbing, weight
-from egraph_opt.rewrites.transposes.composition import Permutation
 
 
 @egglog.function(egg_fn="part_scales_taken")

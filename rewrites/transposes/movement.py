@@ -17,6 +17,7 @@ from onnx import TensorProto
 
 from egraph_opt.compat import PyObject, String, holds, let, rewrite
 from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.laws import Permutation
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import (
@@ -35,7 +36,7 @@ from egraph_opt.operators import (
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, cons, fact, listed, nil
 from egraph_opt.rewrites.conditions.comparing import equals
-from egraph_opt.rewrites.transposes.composition import Permutation, invert
+from egraph_opt.rewrites.transposes.composition import invert
 
 
 @hosted()

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.compat import PyObject, holds, rewrite
+from egraph_opt.laws import Permutation
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import batchnorm, instance_norm, transpose
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor
-from egraph_opt.rewrites.transposes.composition import Permutation, is_identity
+from egraph_opt.rewrites.transposes.composition import is_identity
 from egraph_opt.rewrites.transposes.windows import SWAP, keeps_channels
 
 

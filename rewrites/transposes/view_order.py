@@ -12,13 +12,14 @@ import numpy as np
 from egraph_opt.compat import Equal, PyObject, eq, guard, holds, let, rewrite, rule
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
+from egraph_opt.laws import Permutation
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, matmul, reshape, transpose, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact
 from egraph_opt.rewrites.conditions.channels import is_scale
-from egraph_opt.rewrites.transposes.composition import Permutation, is_identity
+from egraph_opt.rewrites.transposes.composition import is_identity
 
 
 def groups(before: Shape, after: Shape) -> list[Shape] | None:

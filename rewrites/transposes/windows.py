@@ -17,6 +17,7 @@ import numpy as np
 
 from egraph_opt.compat import Equal, PyObject, String, eq, guard, holds, i64, let, rewrite, rule
 from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.laws import Permutation
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import (
@@ -35,7 +36,7 @@ from egraph_opt.operators import (
 )
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Bundle, Tensor, fact
-from egraph_opt.rewrites.transposes.composition import Permutation, is_identity
+from egraph_opt.rewrites.transposes.composition import is_identity
 from egraph_opt.rewrites.transposes.movement import inverse, moved_axis
 
 SWAP = (0, 1, 3, 2)

@@ -284,7 +284,7 @@ def alternatives(
 @app.command()
 def rules() -> None:
     """List every law: ruleset, name, formula, source, exact or not."""
-    from egraph_opt.laws.law import all_laws, opt_in
+    from egraph_opt.laws.selection import all_laws, opt_in
     from egraph_opt.rebuild.legalization import legalizations
 
     exactness = {"bitwise": "bit by bit", "reassociates": "in real arithmetic", "approximate": "no"}

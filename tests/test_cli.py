@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 import egraph_opt.verification
 from egraph_opt import errors, pipeline
 from egraph_opt.cli import app, exit_code, parse_assumption
-from egraph_opt.laws.law import all_laws
+from egraph_opt.laws.selection import all_laws
 from egraph_opt.pipeline import verified_graph
 from egraph_opt.rebuild.legalization import legalizations
 

@@ -18,7 +18,8 @@ from egraph_opt.egraph.lowering import Lowered, Term
 from egraph_opt.egraph.program import EGGLOG_SORTS, declaration, pickled, rule_text, statement_rules
 from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import CLASH
-from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, statements, where
+from egraph_opt.laws.checking import check
+from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, where
 from egraph_opt.operators.declaration import operator_named, operators
 from egraph_opt.operators.expressions import functions
 from egraph_opt.operators.host import forget_canonical
@@ -210,7 +211,7 @@ def _program(laws: tuple[Law, ...], rulesets: tuple[str, ...], apart: bool, guar
 
 
 def _rules(entry: Law | Auxiliary, ruleset: str, identity: int, name: str, guards: bool) -> Iterator[str]:
-    for k, statement in enumerate(statements(entry)):
+    for k, statement in enumerate(check(entry)):
         closing = ANALYSIS if type(statement).__name__ == "Closure" else ruleset
         for rule_name, conditions, actions in statement_rules(statement, f"{name}#{k}"):
             try:

@@ -75,7 +75,7 @@ def varies(x: Fact) -> bool:
 def is_same(a: Any, b: Any) -> bool:
     """Two values are the same.
 
-    A network has few permutations, windows and axes: atoms that share nothing but one of these are joined over
-    all pairs.  Two variables that are compared are not.
+    A network has few permutations, windows and axes: atoms that share nothing but one of these are joined
+    over all pairs.  Two variables that are compared are not.
     """
     return bool(a == b)

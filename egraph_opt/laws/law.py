@@ -1,4 +1,4 @@
-"""How a law is declared, registered and selected.
+"""How a law is declared and registered.
 
 A law is a generator function in a file of `rewrites/`.  Its typed parameters are the pattern variables; it
 yields statements (see `laws.statements`) in the pattern language (see `operators.expressions`).  The first
@@ -13,19 +13,17 @@ follow from the declaration::
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
 import inspect
+import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_type_hints
 
 import numpy as np
 
-from egraph_opt.errors import LawError, UnknownRulesetError
+from egraph_opt.errors import LawError
 from egraph_opt.laws.statements import Equality, Rule
-from egraph_opt.operators.expressions import sort_of, variable
+from egraph_opt.operators.expressions import Expression, sort_of, variable
 
 Numerics = Literal["bitwise", "reassociates", "approximate"]
 
@@ -35,18 +33,6 @@ an operator changes places with another; it becomes another one; many become the
 
 Purpose = Literal["arithmetic", "traffic", "launches", "memory", "accuracy", "target"]
 """What a law serves: less to compute, to move, to start or to hold, closer results, what a target can run."""
-DEFAULT = "default"
-"""Stands for all rulesets that are used unless others are named."""
-
-LEGALIZE = "legalize"
-"""The ruleset of passes that are no laws: see `legalization`."""
-
-ASSUME = "assume"
-"""The ruleset of laws that take for granted what the types of values only make likely."""
-
-OPT_IN = ("approximate", ASSUME, LEGALIZE)
-"""Rulesets that run only when they are named: values change, or the result leaves the standard."""
-
 Examples = Callable[[np.random.Generator], Iterable["Example"]]
 
 
@@ -122,7 +108,8 @@ class Law:
         return self.numerics != "approximate"
 
 
-_laws: dict[str, Law] = {}
+registered: dict[str, Law] = {}
+"""Every law by key; see `selection` for those that are installed."""
 
 
 def law(
@@ -169,9 +156,9 @@ def law(
             required=required,
             uses=uses,
         )
-        if declared.key in _laws:
+        if declared.key in registered:
             raise LawError(f"{where(function)}: law {declared.key} is declared twice")
-        _laws[declared.key] = declared
+        registered[declared.key] = declared
         return declared
 
     return register
@@ -204,57 +191,33 @@ def auxiliaries(laws: Iterable[Law]) -> tuple[Auxiliary, ...]:
     return tuple(found[name] for name in sorted(found))
 
 
-def statements(entry: Law | Auxiliary) -> list[Equality | Rule]:
-    """What a law or an auxiliary yields on its pattern variables.
-
-    Raises:
-        LawError: it is declared wrongly; the message names its file and line.
-    """
+def pattern_variables(entry: Law | Auxiliary) -> list[Expression]:
+    """The typed parameters of a law, as variables."""
     hints = get_type_hints(entry.function, include_extras=True)
     hints.pop("return", None)
-    variables = [variable(name, sort_of(bound)) for name, bound in hints.items()]
-    try:
-        return list(entry.function(*variables))
-    except LawError as error:
-        raise LawError(f"{where(entry.function)}: {entry.name}: {error}") from error
+    missing = [name for name in inspect.signature(entry.function).parameters if name not in hints]
+    if missing:
+        raise LawError(f"{where(entry.function)}: {entry.name}: {missing[0]} has no sort")
+    return [variable(name, sort_of(bound)) for name, bound in hints.items()]
 
 
-@lru_cache(maxsize=1)
-def _load_entry_points() -> None:
-    for point in sorted(importlib.metadata.entry_points(group="egraph_opt.rewrites"), key=lambda p: p.name):
-        point.load()
-
-
-def all_laws() -> tuple[Law, ...]:
-    """Every registered law, ordered by ruleset and name; loads the installed rulesets first."""
-    _load_entry_points()
-    return tuple(sorted(_laws.values(), key=lambda entry: entry.key))
-
-
-def rulesets() -> tuple[str, ...]:
-    """The names of all rulesets."""
-    return tuple(sorted({entry.ruleset for entry in all_laws()}))
-
-
-def opt_in(ruleset: str) -> bool:
-    """Whether a ruleset runs only when it is named: it changes values, or belongs to one target."""
-    return ruleset.split(".")[0] in OPT_IN or "." in ruleset
-
-
-def select(names: Iterable[str] | None, extra: Iterable[str] = ()) -> tuple[Law, ...]:
-    """The laws of the rulesets named, and of `extra` ones.
-
-    The name `default` is that of all that are exact, which are taken where no names are given:
-    ``["default", "approximate"]`` adds a ruleset to them.  `legalize` names no laws.
+def statements(entry: Law | Auxiliary) -> list[Equality | Rule]:
+    """What a law or an auxiliary yields on its pattern variables, each with its line.
 
     Raises:
-        UnknownRulesetError: a name that no ruleset has.
+        LawError: it is declared wrongly; the message names file and line.
     """
-    known = rulesets()
-    chosen = {DEFAULT, *extra} if names is None else {*names, *extra}
-    for name in sorted(chosen):
-        if name not in (*known, DEFAULT, LEGALIZE):
-            raise UnknownRulesetError(name, (*known, DEFAULT, LEGALIZE))
-    if DEFAULT in chosen:
-        chosen.update(name for name in known if not opt_in(name))
-    return tuple(entry for entry in all_laws() if entry.ruleset in chosen)
+    generator = entry.function(*pattern_variables(entry))
+    found: list[Equality | Rule] = []
+    try:
+        for statement in generator:
+            if not isinstance(statement, (Equality, Rule)):
+                raise LawError(f"yields {statement!r}, which is no statement")
+            found.append(replace(statement, line=generator.gi_frame.f_lineno))
+    except Exception as error:
+        file = entry.function.__code__.co_filename
+        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
+        place = f"{file}:{lines[-1]}" if lines else where(entry.function)
+        told = str(error) if isinstance(error, LawError) else f"{type(error).__name__}: {error}"
+        raise LawError(f"{place}: {entry.name}: {told}") from error
+    return found

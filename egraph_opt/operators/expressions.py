@@ -97,8 +97,8 @@ class Constant:
 class Tensor(Expression):
     """One value: a tensor, or a sequence, optional or sparse tensor that no law looks into.
 
-    ``x + y``, ``x - y``, ``x * y``, ``x / y``, ``x ** y``, ``-x`` and ``x @ y`` are ONNX's Add, Sub, Mul, Div,
-    Pow, Neg and MatMul, with ONNX's broadcasting.
+    ``x + y``, ``x - y``, ``x * y``, ``x / y``, ``x ** y``, ``-x`` and ``x @ y`` are ONNX's Add, Sub, Mul,
+    Div, Pow, Neg and MatMul, with ONNX's broadcasting.
     """
 
     __slots__ = ()
@@ -193,10 +193,11 @@ _CLASSES: dict[str, type[Expression]] = {
 _KINDS: dict[Any, Kind] = {cls: kind for kind, cls in _CLASSES.items()}  # type: ignore[misc]
 
 
-class attribute_sort:
-    """The mark of a named sort of attributes: ``Permutation = Annotated[tuple[int, ...], attribute_sort("Permutation")]``.
+class attribute_sort:  # noqa: N801 - a mark in annotations
+    """The mark of a named sort of attributes.
 
-    For the host, and for a type checker, a value of the sort is what the annotation says first.
+    In ``Permutation = Annotated[tuple[int, ...], attribute_sort("Permutation")]`` a value of the sort is, for the
+    host and for a type checker, what stands first.
     """
 
     def __init__(self, name: str) -> None:

@@ -15,7 +15,8 @@ from egraph_opt.extraction.interrupts import OnInterrupt
 from egraph_opt.extraction.registry import extractor_named
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.node_counts import nodes_of
-from egraph_opt.laws.law import LEGALIZE, Law, select
+from egraph_opt.laws.law import Law
+from egraph_opt.laws.selection import LEGALIZE, select
 from egraph_opt.memory.objective import objective_of
 from egraph_opt.model.reading import ModelSource, read_model
 from egraph_opt.pipeline.assumptions import ranges_of

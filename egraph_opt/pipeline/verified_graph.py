@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import onnx
 import onnx_ir as ir
 
-from egraph_opt.laws.law import ASSUME, LEGALIZE, all_laws
+from egraph_opt.laws.selection import ASSUME, LEGALIZE, all_laws
 from egraph_opt.model.metadata import marked
 from egraph_opt.model.reading import LoadedModel
 from egraph_opt.model.writing import to_proto

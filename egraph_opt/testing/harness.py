@@ -26,7 +26,8 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import Constants
 from egraph_opt.graph.names import Namer
 from egraph_opt.laws.examples import SIZES, Operands
-from egraph_opt.laws.law import Example, Law, select
+from egraph_opt.laws.law import Example, Law
+from egraph_opt.laws.selection import select
 from egraph_opt.operators.declaration import operator_named, operators
 from egraph_opt.operators.terms import cons
 from egraph_opt.operators.typing import infer_operator

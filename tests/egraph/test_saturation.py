@@ -21,7 +21,8 @@ from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import UnsoundLawError
 from egraph_opt.laws import law as registry
-from egraph_opt.laws.law import Law, select
+from egraph_opt.laws.law import Law
+from egraph_opt.laws.selection import select
 from egraph_opt.operators import binary, transpose, unary
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from egraph_opt.laws.law import Law, all_laws
+from egraph_opt.laws.law import Law
+from egraph_opt.laws.selection import all_laws
 from egraph_opt.testing.harness import check_example
 
 

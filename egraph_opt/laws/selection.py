@@ -47,17 +47,27 @@ def opt_in(ruleset: str) -> bool:
 def select(names: Iterable[str] | None, extra: Iterable[str] = ()) -> tuple[Law, ...]:
     """The laws of the rulesets named, and of `extra` ones.
 
-    The name `default` is that of all that are exact, which are taken where no names are given:
-    ``["default", "approximate"]`` adds a ruleset to them.  `legalize` names no laws.
+    The name `default` is that of all that are exact, which are taken where none are named:
+    ``["default", "approximate"]`` adds a ruleset to them, ``["default", "-concat", "-slice.compose"]`` leaves
+    out a ruleset and a law (and so does ``["-concat", "-slice.compose"]``).  `legalize` names no laws.
 
     Raises:
-        UnknownRulesetError: a name that no ruleset has.
+        UnknownRulesetError: a name that no ruleset and no law has.
     """
-    known = rulesets()
-    chosen = {DEFAULT, *extra} if names is None else {*names, *extra}
-    for name in sorted(chosen):
-        if name not in (*known, DEFAULT, LEGALIZE):
-            raise UnknownRulesetError(name, (*known, DEFAULT, LEGALIZE))
+    given = tuple(names or ())
+    left_out = {name[1:] for name in given if name.startswith("-")}
+    chosen = {name for name in given if not name.startswith("-")} or {DEFAULT}
+    chosen.update(extra)
+    laws, known = all_laws(), rulesets()
+    keys = {entry.key for entry in laws}
+    for name in sorted(chosen | left_out):
+        if name not in (*known, DEFAULT, LEGALIZE) and name not in keys:
+            raise UnknownRulesetError(name, (*known, DEFAULT, LEGALIZE, *(keys if "." in name else ())))
     if DEFAULT in chosen:
         chosen.update(name for name in known if not opt_in(name))
-    return tuple(entry for entry in all_laws() if entry.ruleset in chosen)
+    return tuple(
+        entry
+        for entry in laws
+        if not chosen.isdisjoint((entry.ruleset, entry.key))
+        and left_out.isdisjoint((entry.ruleset, entry.key))
+    )

@@ -300,12 +300,12 @@ PLUS = Function("+", (("left", Sort("int")), ("right", Sort("int"))), Sort("int"
 LESS = Function("<", (("left", Sort("int")), ("right", Sort("int"))), Sort("unit"))
 """egglog's own arithmetic."""
 
-_functions: dict[str, Function] = {}
+declared_functions: dict[str, Function] = {}
 
 
 def functions() -> dict[str, Function]:
     """Everything that egglog keeps a table of, in order of declaration."""
-    return dict(_functions)
+    return dict(declared_functions)
 
 
 def declare(function: Function) -> Function:
@@ -314,9 +314,9 @@ def declare(function: Function) -> Function:
     Raises:
         LawError: the name is taken.
     """
-    if function.name in _functions:
+    if function.name in declared_functions:
         raise LawError(f"{function.name} is declared twice")
-    _functions[function.name] = function
+    declared_functions[function.name] = function
     return function
 
 

@@ -45,7 +45,9 @@ _SOUNDNESS_ERRORS = (errors.UnsoundLawError, errors.VerificationError)
 
 CostOption = Annotated[
     str,
-    typer.Option(metavar="NAME", help="The cost model, see `egraph-opt costs`, or a class: my_costs.py:Launches."),
+    typer.Option(
+        metavar="NAME", help="The cost model, see `egraph-opt costs`, or a class: my_costs.py:Launches."
+    ),
 ]
 RewritesOption = Annotated[
     str | None,
@@ -229,7 +231,7 @@ def _load(files: list[Path] | None) -> None:
     """Register the laws of files, each of which has to fire on an example."""
     for file in files or ():
         from egraph_opt.laws.loading import load_laws
-        from egraph_opt.testing.harness import check_fires
+        from egraph_opt.testing.firing import check_fires
 
         for law in load_laws(file):
             check_fires(law)

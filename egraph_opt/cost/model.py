@@ -17,8 +17,8 @@ from types import MappingProxyType
 
 from egraph_opt.errors import LawError, UnknownCostModelError
 from egraph_opt.facts import symbolic
-from egraph_opt.laws.loading import run_file
 from egraph_opt.facts.fact import Dim, Fact
+from egraph_opt.laws.loading import run_file
 
 GROUP = "egraph_opt.cost_models"
 """The entry-point group that cost models, the built-in ones too, are registered in."""

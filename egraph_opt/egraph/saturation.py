@@ -9,8 +9,11 @@ from dataclasses import dataclass, replace
 from egraph_opt.egraph.engine import Engine, engine_for
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot, take_snapshot
+from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import UnsoundLawError
-from egraph_opt.laws.law import Law
+from egraph_opt.laws.checking import host_functions
+from egraph_opt.laws.law import Law, auxiliaries
+from egraph_opt.operators.host import calls
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,8 @@ class SaturationReport:
         stop: "saturated", or the limit that ended it: "nodes", "rounds" or "seconds".
         matches: by law's key.
         seconds: by ruleset, and of the analysis.
-        dropped: laws left out because they made classes of contradicting types, with what was seen.
+        dropped: laws left out because they made classes of contradicting types, or because a function of theirs
+            raised or did not come back, with what was seen.
     """
 
     rounds: int
@@ -58,9 +62,16 @@ def saturate_terms(
     """
     dropped: list[str] = []
     while True:
-        snapshot, report = _saturate_once(
-            lowered, laws, target_limits, nodes=nodes, rounds=rounds, seconds=seconds, guards=guards
-        )
+        calls.failures.clear()
+        with watched():
+            snapshot, report = _saturate_once(
+                lowered, laws, target_limits, nodes=nodes, rounds=rounds, seconds=seconds, guards=guards
+            )
+        failed = {entry: told for entry in laws if (told := _failure(entry))}
+        if failed:
+            dropped += [f"{entry.key}: {told}" for entry, told in failed.items()]
+            laws = tuple(entry for entry in laws if entry not in failed)
+            continue
         clashes = snapshot.clashes()
         if not clashes:
             break
@@ -73,6 +84,16 @@ def saturate_terms(
         dropped.append(f"{named}: {message}")
         laws = tuple(entry for entry in laws if entry.key not in suspects)
     return snapshot, replace(report, dropped=tuple(dropped))
+
+
+def _failure(entry: Law) -> str:
+    """What went wrong in a host function that a law calls, or ""."""
+    if not calls.failures:
+        return ""
+    called = {function for part in (entry, *auxiliaries([entry])) for function in host_functions(part)}
+    return "; ".join(
+        f"{function.name} raised {told}" for function, told in calls.failures.items() if function in called
+    )
 
 
 def _saturate_once(

@@ -116,6 +116,23 @@ def _bound_all(
     return used
 
 
+def host_functions(entry: Law | Auxiliary) -> set[HostFunction]:
+    """The host functions that a law or an auxiliary calls."""
+    pending: list[Expression] = []
+    for statement in statements(entry):
+        sides = (statement.left, statement.right) if isinstance(statement, Equality) else ()
+        pending.extend(sides)
+        pending += [part for a in getattr(statement, "actions", ()) for part in _parts(a)]
+        pending += [part for c in unguarded(statement.conditions) for part in _expressions(c)]
+    found = set()
+    while pending:
+        part = pending.pop()
+        if isinstance(part.head, HostFunction):
+            found.add(part.head)
+        pending.extend(part.arguments)
+    return found
+
+
 def variables_of(expression: Expression) -> set[Expression]:
     """The variables in an expression."""
     found: set[Expression] = set()

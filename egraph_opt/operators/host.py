@@ -11,8 +11,8 @@ A law applies only where all the host functions that it calls answer something (
 that it names as conditions answer True.  A tensor handed to a host function is handed as its `Fact`, a list
 of tensors as a tuple of theirs.
 
-An exception there would kill the run and name no rule, so a host function answers a default instead and
-logs.  Functions are pickled by reference: they live in importable modules.
+An exception there would kill the run and name no rule, so a host function answers a default instead, and the
+exception is kept in `calls`, for the laws that call the function to be left out.  Functions are pickled by reference: they live in importable modules.
 
 egglog tells objects apart by their pickled bytes, and those depend on which strings within an object are the
 same object.  So that equal answers are equal to egglog, too, everything that goes in is made `canonical`: the
@@ -24,7 +24,9 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
+import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, get_type_hints
 
 from egraph_opt.errors import LawError
@@ -55,6 +57,26 @@ def forget_canonical(more_than: int = 1 << 19) -> None:
         _first.clear()
 
 
+class HostTimeout(Exception):
+    """A host function does not come back."""
+
+
+@dataclass
+class HostCalls:
+    """What happens in host functions while an e-graph grows; laws whose functions fail are left out.
+
+    Attributes:
+        failures: by function the first exception.
+        running: the function that is being called, and since when.
+    """
+
+    failures: dict[HostFunction, str] = field(default_factory=dict)
+    running: tuple[HostFunction, float] | None = None
+
+
+calls = HostCalls()
+
+
 class HostFunction:
     """A function that egglog calls; see the module's text.
 
@@ -75,11 +97,15 @@ class HostFunction:
     def __call__(self, *arguments: Any) -> Any:
         if any(isinstance(argument, Expression) for argument in arguments):
             return self._answer(arguments)
+        calls.running = (self, time.monotonic())
         try:
             return canonical(self.function(*arguments))
-        except Exception:  # egglog turns any exception into a panic that names no rule
-            _log.exception("%s%r failed in an e-graph", self.name, arguments)
+        except Exception as error:  # egglog turns any exception into a panic that names no rule
+            _log.debug("%s%r failed in an e-graph", self.name, arguments, exc_info=True)
+            calls.failures.setdefault(self, f"{type(error).__name__}: {error}")
             return self.default
+        finally:
+            calls.running = None
 
     def __reduce__(self) -> str:
         return self.name
@@ -139,7 +165,7 @@ def _handed(argument: Any, sort: Sort, where: str) -> Expression:
 
 
 def hosted(default: Any = None) -> Callable[[Callable[..., Any]], HostFunction]:
-    """Declare a host function: where it raises, the error is logged and it answers `default`.
+    """Declare a host function: where it raises, it answers `default`, and laws that call it are left out.
 
     A function that is annotated to return `bool` is a condition, which does not hold where it raises.
     """

@@ -88,7 +88,7 @@ def extract(saturated: Saturated, region: Region, request: Request, clock: Clock
         points=request.points,
         objective=request.objective,
     )
-    matched = _matched(region)
+    matched = saturated.matched
     changing = value_changing(matched)
     checks = Checks(request.verify, request.ranges, request.seed, changing, saturated.legalize)
     finished = finish(chosen.model, saturated.loaded, checks, clock)
@@ -170,9 +170,3 @@ def _choose_within(
     model = rebuild_model(extracted.choice, saturated.loaded.model, legend)
     interrupted = at_once or any(part.solution.interrupted for part in extracted.walk())
     return Chosen(extracted, model, legend.facts, interrupted)
-
-
-def _matched(region: Region) -> list[str]:
-    """The laws that found something, in the graph or in a body."""
-    reports = [part.saturation.matches for part in region.walk()]
-    return [key for matches in reports for key, found in matches.items() if found]

@@ -133,7 +133,7 @@ def saturate_region(
     setting.clock("saturate")
     snapshot, report = setting.saturate(lowered)
     for dropped in report.dropped:
-        setting.warn(f"a law was left out because its types contradict: {dropped}")
+        setting.warn(f"a law was left out: {dropped}")
     inner: dict[int, list[Region]] = {}
     for key, node in enumerate(lowered.kept):
         graphs = bodies(node)

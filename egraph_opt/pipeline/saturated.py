@@ -65,6 +65,12 @@ class Saturated:
     assume: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     legalize: bool = False
 
+    @property
+    def matched(self) -> tuple[str, ...]:
+        """The laws that found something, in the graph or in a body."""
+        regions = self.region.walk() if self.region else ()
+        return tuple(key for part in regions for key, found in part.saturation.matches.items() if found)
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write to a `.npz` file, which `load` reads in another process.
 

@@ -8,7 +8,7 @@ import onnx_ir as ir
 
 from egraph_opt.extracted import Extracted
 from egraph_opt.folding import constant_bytes
-from egraph_opt.memory import Objective, arena, arrange, bytes_text, places_in, usage, workload
+from egraph_opt.memory import Objective, arena, arrange, bytes_text, liveness, places_in, usage
 from egraph_opt.regions import Region
 from egraph_opt.report import MemoryReport
 from egraph_opt.types import Fact
@@ -33,14 +33,14 @@ def arranged(
         What it needs, beside what the original needs; `constants_before` is left open.
     """
     after = arrange(written.graph, facts, points, places_in(region.lowered.graph))
-    before = None if region.memory is None else usage(workload(region.memory, points))
+    before = None if region.memory is None else usage(liveness(region.memory, points))
     return MemoryReport(
         before=None if before is None else before.peak,
         after=after.usage.peak,
         arena_before=None if before is None else arena(before.blocks),
         arena_after=arena(after.usage.blocks),
         constants_after=constant_bytes(written.graph),
-        unknown=after.workload.unknown,
+        unknown=after.liveness.unknown,
         limit=objective.limit,
         front=extracted.front,
     )

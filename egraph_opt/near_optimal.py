@@ -15,7 +15,7 @@ from egraph_opt.extraction.checking import measure
 from egraph_opt.extraction.structure import Floats, Ints
 from egraph_opt.folding import byte_size
 from egraph_opt.memory import Objective, arrange, places_in
-from egraph_opt.memory.pool import Candidate, Need, as_solution, candidates, front, pick
+from egraph_opt.memory.candidates import Candidate, Need, as_solution, candidates, pareto_front, pick
 from egraph_opt.naming import Namer
 from egraph_opt.rebuilding import Legend, rebuild_graph
 from egraph_opt.report import MemoryPoint
@@ -64,7 +64,7 @@ def near_optimal(
         late=late,
     )
     wanted = pick(found, objective, cheapest)
-    pairs = tuple(MemoryPoint(candidate.cost, candidate.peak) for candidate in front(found))
+    pairs = tuple(MemoryPoint(candidate.cost, candidate.peak) for candidate in pareto_front(found))
     return as_solution(wanted, optimum), pairs
 
 

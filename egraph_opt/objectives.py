@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from egraph_opt.extracted import Extracted
 from egraph_opt.memory import COST, Objective
-from egraph_opt.memory.pool import as_solution, front, pick
+from egraph_opt.memory.candidates import as_solution, pareto_front, pick
 from egraph_opt.report import MemoryPoint
 
 
@@ -29,7 +29,7 @@ def extract_by(objective: Objective, has_bodies: bool, run: Callable[..., Extrac
     points = [_point(first), _point(second)]
     best = first if pick(points, objective, cheapest) is points[0] else second
     solution = as_solution(best.solution, first.solution)
-    return replace(best, solution=solution, front=tuple(front([*first.front, *second.front])))
+    return replace(best, solution=solution, front=tuple(pareto_front([*first.front, *second.front])))
 
 
 def _point(extracted: Extracted) -> MemoryPoint:

@@ -122,6 +122,13 @@ def _integers(name: str, values: npt.ArrayLike) -> Ints:
     return np.ascontiguousarray(array, np.int32)
 
 
+def least_costs(problem: ExtractionProblem, nodes: npt.NDArray[np.integer]) -> Floats:
+    """Per class the cost of the cheapest of the given nodes; infinite where it has none."""
+    least = np.full(problem.n_classes, np.inf)
+    np.minimum.at(least, problem.node_class[nodes], problem.cost[nodes])
+    return least
+
+
 def choosable(problem: ExtractionProblem, allowed: Mask | None = None) -> Mask:
     """The nodes of finite cost all of whose children can be built from such nodes without a cycle.
 

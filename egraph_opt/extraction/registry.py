@@ -11,25 +11,28 @@ from typing import Literal
 import numpy as np
 
 from egraph_opt.errors import ExtractionError, UnknownExtractorError
-from egraph_opt.extraction.alike import solve_alike
-from egraph_opt.extraction.budget import Search
-from egraph_opt.extraction.by_parts import shares_of
 from egraph_opt.extraction.checking import better, check, measure, used_part
-from egraph_opt.extraction.exact import Found
-from egraph_opt.extraction.piece import Piece
-from egraph_opt.extraction.problem import ExtractionProblem
-from egraph_opt.extraction.quick import draft_piece, quick_piece
-from egraph_opt.extraction.search import exact_piece, greedy_piece, ilp_piece
-from egraph_opt.extraction.simplify import simplify, whole_choice
+from egraph_opt.extraction.heuristics.tree import tree
+from egraph_opt.extraction.piece import Found, Piece
+from egraph_opt.extraction.presolve.presolve import presolve
+from egraph_opt.extraction.problem import ExtractionProblem, least_costs
 from egraph_opt.extraction.solution import PieceReport, Solution
+from egraph_opt.extraction.strategies.decomposition import time_shares
+from egraph_opt.extraction.strategies.default import default_piece, draft_piece
+from egraph_opt.extraction.strategies.exact import exact_piece, greedy_piece, ilp_piece
+from egraph_opt.extraction.strategies.isomorphism import solve_up_to_isomorphism
+from egraph_opt.extraction.strategies.limits import SearchLimits
 from egraph_opt.extraction.structure import Ints
-from egraph_opt.extraction.tree import tree
 
 ITERATIONS = 200
 """Programs for any one piece where the caller does not say."""
 
 Pieces = tuple[PieceReport, ...]
-Run = Callable[[ExtractionProblem, "Ints | None", Search], tuple[Ints, float, Pieces]]
+Outcome = tuple[Ints, float, Pieces]
+"""A choice, a lower bound, and the pieces."""
+
+Run = Callable[[ExtractionProblem, "Ints | None", SearchLimits], Outcome]
+"""(problem, incumbent or None, limits) -> what was found."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Extractor:
         name: what `extract` is asked for.
         exact_for: what its result is optimal for when it is given the time.
         anytime: whether it can be stopped early with the best so far.
-        run: (problem, incumbent or None, search limits) -> (choice, lower bound, pieces).
+        run: how it chooses.
     """
 
     name: str
@@ -49,23 +52,24 @@ class Extractor:
     run: Run
 
 
-def _by_pieces(solve_piece: Callable[[Piece, Search], Found]) -> Run:
-    def run(problem: ExtractionProblem, incumbent: Ints | None, search: Search) -> tuple[Ints, float, Pieces]:
-        simplified = simplify(problem, incumbent)
-        search = search.for_size(sum(len(piece.nodes) for piece in simplified.pieces))
-        shares = shares_of(simplified.pieces)
+def _by_pieces(solve_piece: Callable[[Piece, SearchLimits], Found]) -> Run:
+    def run(
+        problem: ExtractionProblem, incumbent: Ints | None, limits: SearchLimits
+    ) -> tuple[Ints, float, Pieces]:
+        presolved = presolve(problem, incumbent)
+        limits = limits.for_size(sum(len(piece.nodes) for piece in presolved.pieces))
+        shares = time_shares(presolved.pieces)
 
         def solve(number: int) -> Found:
-            stopped = search.stop is not None and search.stop()
+            stopped = limits.stop is not None and limits.stop()
             how = greedy_piece if stopped else solve_piece
-            return how(simplified.pieces[number], search.slice(shares[number]))
+            return how(presolved.pieces[number], limits.slice(shares[number]))
 
-        found = solve_alike(simplified.pieces, solve)
-        choice = whole_choice(problem, simplified, [piece.choice for piece in found])
-        settled = simplified.fixed[simplified.fixed >= 0]
-        bound = math.fsum([*problem.cost[settled].tolist(), *(piece.bound for piece in found)])
-        reports = tuple(_report(piece, part) for piece, part in zip(simplified.pieces, found, strict=True))
-        return choice, max(bound, simplified.floor), reports
+        found = solve_up_to_isomorphism(presolved.pieces, solve)
+        choice = presolved.postsolve(piece.choice for piece in found)
+        bound = presolved.bound(piece.bound for piece in found)
+        reports = tuple(_report(piece, part) for piece, part in zip(presolved.pieces, found, strict=True))
+        return choice, max(bound, presolved.floor), reports
 
     return run
 
@@ -77,15 +81,17 @@ def _report(piece: Piece, found: Found) -> PieceReport:
     return PieceReport(len(piece.nodes), cost, cost if proved else found.bound, proved, roots)
 
 
-def _tree(problem: ExtractionProblem, incumbent: Ints | None, search: Search) -> tuple[Ints, float, Pieces]:
-    floor = simplify(problem, None).floor
+def _tree(
+    problem: ExtractionProblem, incumbent: Ints | None, limits: SearchLimits
+) -> tuple[Ints, float, Pieces]:
+    floor = presolve(problem, None).floor
     return used_part(problem, tree(problem)), floor, ()
 
 
 EXTRACTORS: dict[str, Extractor] = {
     extractor.name: extractor
     for extractor in (
-        Extractor("auto", "nothing", True, _by_pieces(quick_piece)),
+        Extractor("auto", "nothing", True, _by_pieces(default_piece)),
         Extractor("draft", "nothing", True, _by_pieces(draft_piece)),
         Extractor("greedy-dag", "nothing", False, _by_pieces(greedy_piece)),
         Extractor("tree", "tree", False, _tree),
@@ -149,7 +155,7 @@ def extract(
     if seconds == 0 and known is not None:
         return solution_of(problem, known, _floor(problem), extractor)
     run = EXTRACTORS["greedy-dag" if seconds == 0 else extractor].run
-    limits = Search(
+    limits = SearchLimits(
         ITERATIONS if iterations is None else iterations,
         deadline,
         seed,
@@ -161,7 +167,7 @@ def extract(
         choice = known
     check(problem, choice)
     interrupted = asked is not None and asked()
-    return solution_of(problem, choice, bound, extractor, pieces, interrupted)
+    return solution_of(problem, choice, bound, extractor, pieces=pieces, interrupted=interrupted)
 
 
 class _Remembered:
@@ -180,6 +186,7 @@ def solution_of(
     choice: Ints,
     bound: float,
     extractor: str,
+    *,
     pieces: Pieces = (),
     interrupted: bool = False,
 ) -> Solution:
@@ -192,9 +199,8 @@ def solution_of(
 
 def _floor(problem: ExtractionProblem) -> float:
     """A lower bound that takes no time: the cheapest node of each root."""
-    cheapest = np.full(problem.n_classes, np.inf)
-    np.minimum.at(cheapest, problem.node_class, problem.cost)
-    return float(math.fsum(cheapest[np.unique(problem.roots)].tolist()))
+    least = least_costs(problem, np.arange(problem.n_nodes))
+    return math.fsum(least[np.unique(problem.roots)].tolist())
 
 
 def _usable_incumbent(problem: ExtractionProblem, incumbent: Ints) -> Ints | None:

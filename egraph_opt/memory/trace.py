@@ -17,8 +17,8 @@ import onnx_ir as ir
 from egraph_opt.cost import bind
 from egraph_opt.folding import byte_size
 from egraph_opt.graphs import bodies, captured_values, is_deterministic
+from egraph_opt.memory.liveness import Liveness, Step, Usage, usage
 from egraph_opt.memory.schedule import best_usage
-from egraph_opt.memory.workload import Step, Usage, Workload, usage
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
 from egraph_opt.types import UNKNOWN, Fact
 
@@ -135,7 +135,7 @@ def trace(graph: ir.Graph, facts: Mapping[ir.Value, Fact], *, is_body: bool = Fa
     return Trace(tracer.facts, tracer.values, tracer.steps, tracer.start, kept)
 
 
-def workload(traced: Trace, points: Mapping[str, int]) -> Workload:
+def liveness(traced: Trace, points: Mapping[str, int]) -> Liveness:
     """The trace with symbols replaced by numbers; bodies run in the order in which they are written."""
     known: dict[Fact, tuple[int | None, int]] = {}
     for fact in traced.facts:
@@ -147,12 +147,12 @@ def workload(traced: Trace, points: Mapping[str, int]) -> Workload:
     unknown = sum(size is None for size in sizes)
     steps = []
     for step in traced.steps:
-        inner = [workload(body, points) for body in step.bodies]
+        inner = [liveness(body, points) for body in step.bodies]
         unknown += sum(body.unknown for body in inner)
         reuse = tuple(b for b in step.in_place if sizes[b] is not None and kinds[b] == kinds[step.writes[0]])
         extra = max((usage(body).peak for body in inner), default=0)
         steps.append(Step(step.needs, step.reads, step.writes, reuse, extra))
-    return Workload([size or 0 for size in sizes], steps, traced.start, traced.kept, unknown)
+    return Liveness([size or 0 for size in sizes], steps, traced.start, traced.kept, unknown)
 
 
 def _bytes_and_width(fact: Fact) -> tuple[int | None, int]:
@@ -166,12 +166,12 @@ class Arranged:
     """A graph in its order.
 
     Attributes:
-        trace, workload: of the graph as it was before.
+        trace, liveness: of the graph as it was before.
         usage: in the order that it has now, by the steps and buffers of these.
     """
 
     trace: Trace
-    workload: Workload
+    liveness: Liveness
     usage: Usage
 
 
@@ -200,7 +200,7 @@ def arrange(
         graphs.extend(body for node in current for body in bodies(node))
     for current in reversed(graphs):
         traced = trace(current, facts, is_body=is_body or current is not graph)
-        asked = workload(traced, points)
+        asked = liveness(traced, points)
         nodes = list(current)
         names = [nodes[step.position].outputs[0].name or "" for step in traced.steps]
         ranks = [(places or {}).get(name) for name in names]

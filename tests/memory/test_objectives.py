@@ -11,8 +11,8 @@ from egraph_opt import Saturated, optimize, saturate
 from egraph_opt.errors import ObjectiveError
 from egraph_opt.extraction import ExtractionProblem, check, extract
 from egraph_opt.memory import Objective, objective_of
+from egraph_opt.memory.candidates import Candidate, Need, as_solution, candidates, pareto_front, pick
 from egraph_opt.memory.objective import bytes_of, bytes_text
-from egraph_opt.memory.pool import Candidate, Need, as_solution, candidates, front, pick
 
 from .models import model
 
@@ -208,7 +208,7 @@ def test_a_pool_finds_the_smallest_peak_of_small_chains_of_choices(seed: int) ->
     least = min(c.peak for c in everything)
     assert found[0].cost == min(c.cost for c in everything)
     assert min(c.peak for c in found) == least
-    best = front(found)
+    best = pareto_front(found)
     assert best[0].cost == optimum.cost and best[-1].peak == least
     assert pick(found, Objective("memory", tolerance=9.0)).peak == least
     assert pick(found, Objective(limit=least - 1)).peak == least

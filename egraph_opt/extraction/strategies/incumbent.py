@@ -1,0 +1,32 @@
+"""What is known of a piece before any search: a solution to start from and a bound; and what ends one."""
+
+from __future__ import annotations
+
+from egraph_opt.extraction.checking import better
+from egraph_opt.extraction.heuristics.greedy import greedy
+from egraph_opt.extraction.piece import Choice, Found, Piece
+
+
+def starting_choice(piece: Piece) -> Choice:
+    """The better of the incumbent and the greedy choice; the incumbent where they are equal."""
+    found = piece.used(greedy(piece))
+    if piece.incumbent is not None and not better(piece.value(found), piece.value(piece.incumbent)):
+        return piece.incumbent
+    return found
+
+
+def trivial_bound(piece: Piece) -> float:
+    """A lower bound of a piece that takes no time: the cheapest node of each root."""
+    return sum(min(piece.cost[node] for node in piece.options[root]) for root in piece.roots)
+
+
+def starting_point(piece: Piece) -> Found:
+    """Both together: the greedy extractor's answer."""
+    return Found(starting_choice(piece), trivial_bound(piece))
+
+
+def optimal(piece: Piece, choice: Choice) -> Found:
+    """An optimal choice as it is found: the incumbent if that is as good."""
+    if piece.incumbent is not None and not better(piece.value(choice), piece.value(piece.incumbent)):
+        choice = piece.incumbent
+    return Found(choice, piece.value(choice)[0])

@@ -15,7 +15,8 @@ from egraph_opt.extraction.checking import measure
 from egraph_opt.extraction.structure import Floats, Ints
 from egraph_opt.folding import byte_size
 from egraph_opt.memory import Objective, arrange, places_in
-from egraph_opt.memory.candidates import Candidate, Need, as_solution, candidates, pareto_front, pick
+from egraph_opt.memory.candidates import Candidate, Need, as_solution, candidates
+from egraph_opt.memory.pareto import pareto_front, pick
 from egraph_opt.naming import Namer
 from egraph_opt.rebuilding import Legend, rebuild_graph
 from egraph_opt.report import MemoryPoint

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from egraph_opt.extracted import Extracted
 from egraph_opt.memory import COST, Objective
-from egraph_opt.memory.candidates import as_solution, pareto_front, pick
+from egraph_opt.memory.candidates import as_solution
+from egraph_opt.memory.pareto import pareto_front, pick
 from egraph_opt.report import MemoryPoint
 
 

@@ -46,8 +46,8 @@ def check(problem: ExtractionProblem, solution: Solution | Ints) -> None:
         raise ExtractionError(f"class {unused[0]} has a chosen node, but no root needs it")
     children = chosen_children(problem, choice)
     if topological(children) is None:
-        loop = [int(classes[i]) for i in cycle_in(children)]
-        steps = " needs class ".join(map(str, [*loop, loop[0]]))
+        cycle = [int(classes[i]) for i in cycle_in(children)]
+        steps = " needs class ".join(map(str, [*cycle, cycle[0]]))
         raise ExtractionError(f"the choice is cyclic: class {steps}")
     if isinstance(solution, Solution):
         _check_figures(problem, solution)

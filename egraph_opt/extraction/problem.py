@@ -184,8 +184,8 @@ def explain_unbuildable(problem: ExtractionProblem, can: Mask) -> str | None:
             return f"class {here}{via} has only nodes of infinite cost; give one of them a finite cost"
         below = problem.children(int(finite[0]))
         here = int(below[~built[below]][0])
-    loop = [*list(walk)[walk[here] :], here]
+    cycle = [*list(walk)[walk[here] :], here]
     return (
         f"root class {root} has no acyclic solution of finite cost: "
-        f"class {' needs class '.join(map(str, loop))} and no other choice is left"
+        f"class {' needs class '.join(map(str, cycle))} and no other choice is left"
     )

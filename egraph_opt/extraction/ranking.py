@@ -21,15 +21,12 @@ from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction.checking import check, chosen_children, measure
 from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.problem import ExtractionProblem, has_solution
-from egraph_opt.extraction.registry import extract, extractor_named, solution_of
+from egraph_opt.extraction.registry import Solve, extract, extractor_named, solution_of
 from egraph_opt.extraction.solution import Solution
 from egraph_opt.extraction.structure import Ints, Mask, topological
 
-Value = tuple[float, float]
-"""Cost and tie."""
-
-Solve = Callable[[ExtractionProblem], Solution | None]
-"""The best solution of a problem that has one; None when the time is over."""
+CostAndTie = tuple[float, float]
+"""What solutions are ranked by."""
 
 Pick = tuple[tuple[int, int], ...]
 """Of which pieces another solution than the best is taken, and which: (piece, rank), sorted by piece."""
@@ -98,7 +95,7 @@ def k_best(
     return solutions
 
 
-def _cheapest_sums(pieces: int, k: int, value: Callable[[int, int], Value | None]) -> list[Pick]:
+def _cheapest_sums(pieces: int, k: int, value: Callable[[int, int], CostAndTie | None]) -> list[Pick]:
     """The picks of the ``k`` smallest sums of one value for each piece; ranks count from 0.
 
     Every pick but the empty one comes of one other: its last piece one rank lower.
@@ -140,12 +137,12 @@ class _Part:
 
 
 class _Ranking:
-    """The solutions of one piece, found as they are asked for."""
+    """The solutions of one piece, found on demand."""
 
     def __init__(self, problem: ExtractionProblem, solve: Solve) -> None:
         self.problem, self._solve = problem, solve
         self.found: list[Ints] = []
-        self._values: list[Value] = []
+        self._values: list[CostAndTie] = []
         self._bounds: list[float] = []
         self._abandoned = math.inf
         # By value: parts that are solved, and after them (part, i): those of its solutions that differ first
@@ -158,7 +155,7 @@ class _Ranking:
             choice = extract(problem, "greedy-dag").choice
             self._push(_Part(everything, 0.0, choice, _users_first(problem, choice)), -1)
 
-    def value(self, rank: int) -> Value | None:
+    def value(self, rank: int) -> CostAndTie | None:
         """What the solution of a rank costs; None if there is none, or no time to find it."""
         while len(self.found) <= rank:
             if not self._next():
@@ -170,7 +167,7 @@ class _Ranking:
         self.value(rank)
         return self.found[rank]
 
-    def bound(self, rank: int) -> Value | None:
+    def bound(self, rank: int) -> CostAndTie | None:
         """A cost that the solution of a rank cannot be below (and a tie of 0); None if there is none."""
         if rank < len(self._bounds):
             return self._bounds[rank], 0.0

@@ -17,11 +17,12 @@ from egraph_opt.extraction.piece import Found, Piece
 from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.problem import ExtractionProblem, least_costs
 from egraph_opt.extraction.solution import PieceReport, Solution
+from egraph_opt.extraction.strategies.budget import Budget
 from egraph_opt.extraction.strategies.decomposition import time_shares
 from egraph_opt.extraction.strategies.default import default_piece, draft_piece
-from egraph_opt.extraction.strategies.exact import exact_piece, greedy_piece, ilp_piece
+from egraph_opt.extraction.strategies.incumbent import greedy_piece
+from egraph_opt.extraction.strategies.integer_programs import exact_piece, ilp_piece
 from egraph_opt.extraction.strategies.isomorphism import solve_up_to_isomorphism
-from egraph_opt.extraction.strategies.limits import SearchLimits
 from egraph_opt.extraction.structure import Ints
 
 ITERATIONS = 200
@@ -31,8 +32,8 @@ Pieces = tuple[PieceReport, ...]
 Outcome = tuple[Ints, float, Pieces]
 """A choice, a lower bound, and the pieces."""
 
-Run = Callable[[ExtractionProblem, "Ints | None", SearchLimits], Outcome]
-"""(problem, incumbent or None, limits) -> what was found."""
+Run = Callable[[ExtractionProblem, "Ints | None", Budget], Outcome]
+"""(problem, incumbent or None, budget) -> what was found."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Extractor:
     """How to choose.
 
     Attributes:
-        name: what `extract` is asked for.
+        name: as `extract` takes it.
         exact_for: what its result is optimal for when it is given the time.
         anytime: whether it can be stopped early with the best so far.
         run: how it chooses.
@@ -52,18 +53,20 @@ class Extractor:
     run: Run
 
 
-def _by_pieces(solve_piece: Callable[[Piece, SearchLimits], Found]) -> Run:
-    def run(
-        problem: ExtractionProblem, incumbent: Ints | None, limits: SearchLimits
-    ) -> tuple[Ints, float, Pieces]:
+Solve = Callable[[ExtractionProblem], Solution | None]
+"""The best solution of a problem; None where there is none, or no time to find it."""
+
+
+def _by_pieces(solve_piece: Callable[[Piece, Budget], Found]) -> Run:
+    def run(problem: ExtractionProblem, incumbent: Ints | None, budget: Budget) -> tuple[Ints, float, Pieces]:
         presolved = presolve(problem, incumbent)
-        limits = limits.for_size(sum(len(piece.nodes) for piece in presolved.pieces))
+        budget = budget.for_size(sum(len(piece.nodes) for piece in presolved.pieces))
         shares = time_shares(presolved.pieces)
 
         def solve(number: int) -> Found:
-            stopped = limits.stop is not None and limits.stop()
+            stopped = budget.stop is not None and budget.stop()
             how = greedy_piece if stopped else solve_piece
-            return how(presolved.pieces[number], limits.slice(shares[number]))
+            return how(presolved.pieces[number], budget.slice(shares[number]))
 
         found = solve_up_to_isomorphism(presolved.pieces, solve)
         choice = presolved.postsolve(piece.choice for piece in found)
@@ -81,9 +84,7 @@ def _report(piece: Piece, found: Found) -> PieceReport:
     return PieceReport(len(piece.nodes), cost, cost if proved else found.bound, proved, roots)
 
 
-def _tree(
-    problem: ExtractionProblem, incumbent: Ints | None, limits: SearchLimits
-) -> tuple[Ints, float, Pieces]:
+def _tree(problem: ExtractionProblem, incumbent: Ints | None, budget: Budget) -> tuple[Ints, float, Pieces]:
     floor = presolve(problem, None).floor
     return used_part(problem, tree(problem)), floor, ()
 
@@ -139,7 +140,7 @@ def extract(
             emergency stop.  With 0 there is no search: the result is the incumbent as it is, or, where there
             is none of finite cost, the greedy choice.
         seed: of the random orders.
-        stop: asked again and again whether to stop: the result is then the best found so far.  (See
+        stop: called again and again; once it says yes, the result is the best found so far.  (See
             `egraph_opt.interrupts` for Ctrl-C.)  What it raises ends the search and is passed on.
 
     Raises:
@@ -150,23 +151,23 @@ def extract(
     if seconds is not None and not seconds >= 0:
         raise ExtractionError(f"seconds={seconds!r}: must be 0 or more, or None for no stop")
     deadline = None if seconds is None else time.monotonic() + seconds
-    asked = None if stop is None else _Remembered(stop)
+    stopped = None if stop is None else _Remembered(stop)
     known = None if incumbent is None else _usable_incumbent(problem, incumbent)
     if seconds == 0 and known is not None:
         return solution_of(problem, known, _floor(problem), extractor)
     run = EXTRACTORS["greedy-dag" if seconds == 0 else extractor].run
-    limits = SearchLimits(
+    budget = Budget(
         ITERATIONS if iterations is None else iterations,
         deadline,
         seed,
         persistent=iterations is None and seconds is not None,
-        stop=asked,
+        stop=stopped,
     )
-    choice, bound, pieces = run(problem, known, limits)
+    choice, bound, pieces = run(problem, known, budget)
     if known is not None and not better(measure(problem, choice), measure(problem, known)):
         choice = known
     check(problem, choice)
-    interrupted = asked is not None and asked()
+    interrupted = stopped is not None and stopped()
     return solution_of(problem, choice, bound, extractor, pieces=pieces, interrupted=interrupted)
 
 

@@ -1,30 +1,28 @@
 """Near-optimal solutions that need less memory, found by extracting again under other costs.
 
-What a solution needs at its peak is no sum over its nodes, so it cannot be asked for directly.  But e-nodes
-may be made dearer by the bytes that they write: all of them (a ladder of weights), or those that are in use
-at the peak of the solution before, more with every round until the solution changes (a subgradient method:
-the peak is the largest of sums).  Every solution found that way is measured by a schedule of its own.
+What a solution needs at its peak is no sum over its nodes, so extraction cannot minimise it.  But e-nodes may
+be penalised for the bytes that they write: all of them (a ladder of weights), or those that are in use at the
+peak of the solution before, more with every round until the solution changes (a subgradient method: the peak
+is the largest of sums).  Every solution found that way is measured by a schedule of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 
-from egraph_opt.extraction import ExtractionProblem, Solution
 from egraph_opt.extraction.checking import measure
+from egraph_opt.extraction.problem import ExtractionProblem
+from egraph_opt.extraction.solution import Solution
 from egraph_opt.extraction.structure import Floats, Ints
-from egraph_opt.memory.objective import Objective
-from egraph_opt.report import MemoryPoint
 
 LADDER = (0.01, 0.1, 1.0, 10.0)
 """What all bytes that the optimum writes cost together, as multiples of its cost."""
 
 ROUNDS = 10
-"""How often what is in use at the peak becomes dearer."""
+"""How often the penalty of what is in use at the peak rises."""
 
 STEP = 0.02
 """By how much in the first round, relative to the cost and the peak; doubled where nothing changed."""
@@ -103,39 +101,6 @@ def candidates(
 
 def _penalised(problem: ExtractionProblem, more: Floats) -> ExtractionProblem:
     return replace(problem, cost=problem.cost + more)
-
-
-Figures = TypeVar("Figures", Candidate, MemoryPoint)
-
-
-def pareto_front(found: Sequence[Figures]) -> list[Figures]:
-    """Those that no other beats in cost and peak both, the cheapest first."""
-    best: list[Figures] = []
-    for candidate in sorted(found, key=lambda c: (c.cost, c.peak)):
-        if not best or candidate.peak < best[-1].peak:
-            best.append(candidate)
-    return best
-
-
-def pick(found: Sequence[Figures], objective: Objective, cheapest: float | None = None) -> Figures:
-    """The solution that is wanted; the first found among equals.
-
-    Where none keeps to the limit it is the one that needs the least, where none is within the tolerance the
-    cheapest.
-
-    Args:
-        cheapest: what the tolerance counts from; if left out, the cheapest of those found.
-    """
-    least = min(c.cost for c in found)
-    if objective.name == "memory":
-        most = max(least, (least if cheapest is None else cheapest) * (1 + objective.tolerance))
-        return min((c for c in found if c.cost <= most), key=lambda c: (c.peak, c.cost))
-    if objective.limit is not None:
-        within = [c for c in found if c.peak <= objective.limit]
-        if not within:
-            return min(found, key=lambda c: (c.peak, c.cost))
-        found = within
-    return min(found, key=lambda c: (c.cost, c.peak))
 
 
 def as_solution(candidate: Candidate | Solution, optimum: Solution) -> Solution:

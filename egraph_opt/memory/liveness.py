@@ -1,7 +1,8 @@
-"""What a graph asks of memory: buffers, the steps that write and read them, and what an order of steps needs.
+"""The liveness of buffers: which steps write and read them, and what is in use in an order of the steps.
 
-A buffer is what an allocator hands out; views share their operand's.  A step's result may take the place of
-an operand that is read for the last time, where the step says so: element-wise operators do.
+A buffer is what an allocator hands out; views share their operand's.  A step's result may reuse the place
+of an operand that is read for the last time (in-place reuse), where the step says so: element-wise operators
+do.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Step:
+class RunStep:
     """A node that runs.
 
     Attributes:
@@ -43,7 +44,7 @@ class Liveness:
     """
 
     size: Sequence[int]
-    steps: Sequence[Step]
+    steps: Sequence[RunStep]
     start: tuple[int, ...] = ()
     kept: frozenset[int] = frozenset()
     unknown: int = 0
@@ -107,7 +108,7 @@ class Usage:
 def usage(liveness: Liveness, order: Sequence[int] | None = None) -> Usage:
     """Run the steps in an order (as they come, if left out).
 
-    A buffer is freed after the step that reads it last; one that nobody reads after the step that writes it.
+    A buffer is freed after the step that reads it last, or writes it if none reads it.
     """
     steps, size = liveness.steps, liveness.size
     order = range(len(steps)) if order is None else order

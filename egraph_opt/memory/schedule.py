@@ -116,7 +116,7 @@ def forward(liveness: Liveness, *, recent: bool = False) -> Order:
 
 
 def backward(liveness: Liveness) -> Order:
-    """List scheduling from the end: of the steps whose results nobody waits for, the one that asks for least.
+    """List scheduling from the end: of the steps whose users have run, the one that adds the least.
 
     Before a step is run what it writes is not there, what it reads is.
     """
@@ -183,7 +183,7 @@ def by_rank(liveness: Liveness, ranks: Sequence[int | None]) -> Order:
 
 
 def by_branches(liveness: Liveness) -> Order:
-    """Depth first from the steps that nobody waits for; the neediest operand of each step first.
+    """Depth first from the steps without users; the neediest operand of each step first.
 
     What a step needs is estimated as if its operands shared nothing.
     """

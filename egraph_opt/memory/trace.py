@@ -1,4 +1,4 @@
-"""What an ONNX graph asks of memory, sizes left symbolic: which nodes run, what they read, what they make.
+"""The memory trace of an ONNX graph, sizes left symbolic: which nodes run, what they read, what they make.
 
 Weights, and what depends on constants alone, are not counted: they are there before a run (the report has
 their bytes).  Nor are the inputs of the model, which are the caller's; those of a body are its own.  Reshape,
@@ -17,7 +17,7 @@ import onnx_ir as ir
 from egraph_opt.cost import bind
 from egraph_opt.folding import byte_size
 from egraph_opt.graphs import bodies, captured_values, is_deterministic
-from egraph_opt.memory.liveness import Liveness, Step, Usage, usage
+from egraph_opt.memory.liveness import Liveness, RunStep, Usage, usage
 from egraph_opt.memory.schedule import best_usage
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
 from egraph_opt.types import UNKNOWN, Fact
@@ -123,7 +123,7 @@ class _Tracer:
 
 
 def trace(graph: ir.Graph, facts: Mapping[ir.Value, Fact], *, is_body: bool = False) -> Trace:
-    """What a graph asks of memory.
+    """The steps and buffers of a graph.
 
     Args:
         facts: of its values and of those of its bodies; a value that is missing is of unknown size.
@@ -151,7 +151,7 @@ def liveness(traced: Trace, points: Mapping[str, int]) -> Liveness:
         unknown += sum(body.unknown for body in inner)
         reuse = tuple(b for b in step.in_place if sizes[b] is not None and kinds[b] == kinds[step.writes[0]])
         extra = max((usage(body).peak for body in inner), default=0)
-        steps.append(Step(step.needs, step.reads, step.writes, reuse, extra))
+        steps.append(RunStep(step.needs, step.reads, step.writes, reuse, extra))
     return Liveness([size or 0 for size in sizes], steps, traced.start, traced.kept, unknown)
 
 
@@ -200,14 +200,14 @@ def arrange(
         graphs.extend(body for node in current for body in bodies(node))
     for current in reversed(graphs):
         traced = trace(current, facts, is_body=is_body or current is not graph)
-        asked = liveness(traced, points)
+        sized = liveness(traced, points)
         nodes = list(current)
         names = [nodes[step.position].outputs[0].name or "" for step in traced.steps]
         ranks = [(places or {}).get(name) for name in names]
-        found = best_usage(asked, ranks if places else None)
+        found = best_usage(sized, ranks if places else None)
         if list(found.order) != list(range(len(traced.steps))):
             _reorder(current, [traced.steps[k].position for k in found.order])
-    return Arranged(traced, asked, found)  # the graph itself comes last
+    return Arranged(traced, sized, found)  # the graph itself comes last
 
 
 def places_in(graph: ir.Graph) -> dict[str, int]:

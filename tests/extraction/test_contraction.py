@@ -46,7 +46,7 @@ def test_the_optimum_stays(cyclic: bool, ties: bool) -> None:
     assert shrunk > 50
 
 
-def test_the_start_stays_a_solution_no_dearer() -> None:
+def test_the_start_stays_a_solution_that_costs_no_more() -> None:
     for piece in pieces(150, cyclic=True):
         start = piece.used(greedy(piece))
         contracted = contract(piece, start)

@@ -1,4 +1,4 @@
-"""Rows against cycles: they cut cycles off and nothing else."""
+"""Cycle cuts and precedence: they cut cycles off and nothing else."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def cyclic_pieces(count: int) -> list[Piece]:
     return [piece for piece in pieces(count, cyclic=True, classes=7) if len(piece.cyclic_pairs[0])]
 
 
-def test_every_loop_row_holds_for_every_solution() -> None:
+def test_every_cycle_cut_holds_for_every_solution() -> None:
     rows = 0
     for piece in cyclic_pieces(60):
         size = min(len(piece.classes), 5)
@@ -57,8 +57,8 @@ def test_separation_bounds_from_below_and_finds_rows_that_help() -> None:
     for piece in cyclic_pieces(100):
         structure = structural_rows(piece, np.ones(len(piece.nodes), np.bool_))
         known: dict[CycleCut, None] = {}
-        before = separate_cuts(piece, structure, known, Effort(), 1).bound
-        after = separate_cuts(piece, structure, known, Effort(), 50).bound
+        before = separate_cuts(piece, structure, known, Effort(), rounds=1).bound
+        after = separate_cuts(piece, structure, known, Effort(), rounds=50).bound
         best = optimum(piece.problem)
         assert best is not None
         assert before <= after + 1e-9
@@ -103,9 +103,9 @@ def test_proofs_go_on_with_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
         for piece in presolve(problem, None).pieces:
             found = prove(piece, piece.used(greedy(piece)), rounds=5, effort=Effort, seed=0)
             assert piece.value(found.choice)[0] == pytest.approx(found.bound)
-            thin = dynamic_program(piece, 100_000)
-            assert thin is not None
-            assert found.bound == pytest.approx(piece.value(thin)[0])
+            solved = dynamic_program(piece, 100_000)
+            assert solved is not None
+            assert found.bound == pytest.approx(piece.value(solved)[0])
 
 
 def test_no_program_is_begun_once_the_work_is_done() -> None:

@@ -1,4 +1,4 @@
-"""Pieces that are the same but for their numbers have one form, and are solved once."""
+"""Isomorphic pieces have one canonical form, and are solved once."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from egraph_opt.extraction import ExtractionProblem, check, extract, registry
 from egraph_opt.extraction.piece import Found, Piece
 from egraph_opt.extraction.presolve.presolve import presolve
+from egraph_opt.extraction.strategies.budget import Budget
 from egraph_opt.extraction.strategies.isomorphism import canonical_piece
-from egraph_opt.extraction.strategies.limits import SearchLimits
 
 from .egraphs import Node, leafy_problem, problem_of
 from .test_contraction import pieces
@@ -62,8 +62,8 @@ def test_a_choice_is_read_as_it_was_written() -> None:
 
 def test_a_price_makes_another_form() -> None:
     (piece,) = pieces(10, cyclic=True)[:1]
-    dearer = Piece(**{**vars(piece), "cost": [piece.cost[0] + 1e-6, *piece.cost[1:]]})
-    assert canonical_piece(dearer).form != canonical_piece(piece).form
+    expensive = Piece(**{**vars(piece), "cost": [piece.cost[0] + 1e-6, *piece.cost[1:]]})
+    assert canonical_piece(expensive).form != canonical_piece(piece).form
 
 
 def test_repeated_layers_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,9 +76,9 @@ def test_repeated_layers_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> Non
         roots += ends
     solved: list[int] = []
 
-    def count(piece: Piece, limits: SearchLimits) -> Found:
+    def count(piece: Piece, budget: Budget) -> Found:
         solved.append(len(piece.nodes))
-        return plain(piece, limits)
+        return plain(piece, budget)
 
     plain = registry.default_piece
     whole = problem_of(nodes, roots)

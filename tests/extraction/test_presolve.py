@@ -1,4 +1,4 @@
-"""Simplifications keep the optimum, and take away what they should."""
+"""Presolve keeps the optimum, and takes away what it should."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_dominated_self_referring_and_unreachable_nodes_go() -> None:
         (1, (), 2.0, 0.0),
         (2, (), 1.0, 0.0),
         (3, (), 1.0, 0.0),
-        (4, (), 1.0, 0.0),  # nobody uses it
+        (4, (), 1.0, 0.0),  # no node uses it
     ]
     presolved = presolve(problem_of(nodes, [0]), None)
     (piece,) = presolved.pieces

@@ -1,4 +1,4 @@
-"""The parts of the search by themselves: dynamic programming, loop rows and acyclic orders agree."""
+"""The parts of the search by themselves: dynamic programming, cycle cuts and acyclic orders agree."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pieces(count: int, max_classes: int = 8) -> Iterator[Piece]:
             yield from presolve(problem, None).pieces
 
 
-def test_loop_rows_prove_what_dynamic_programming_finds() -> None:
+def test_cycle_cuts_prove_what_dynamic_programming_finds() -> None:
     compared = 0
     for piece in pieces(300):
         best = dynamic_program(piece, 100_000)
@@ -40,12 +40,12 @@ def test_loop_rows_prove_what_dynamic_programming_finds() -> None:
 
 
 def test_ties_are_broken_by_a_second_program() -> None:
-    # three ways to the same cost that no simplification can tell apart, with ties 9, 4 and 6
+    # three choices of the same cost that no presolve can tell apart, with ties 9, 4 and 6
     nodes = [(0, (1, 2), 1.0, 0.0), (0, (2, 3), 1.0, 0.0), (0, (1, 3), 1.0, 0.0)]
     nodes += [(1, (), 2.0, 5.5), (2, (), 2.0, 3.5), (3, (), 2.0, 0.5)]
     (piece,) = presolve(problem_of(nodes, [0]), None).pieces
-    dear = [piece.nodes.index(node) if node >= 0 else -1 for node in (0, 3, 4, -1)]
-    choice = [dear[here] for here in piece.classes]
+    expensive = [piece.nodes.index(node) if node >= 0 else -1 for node in (0, 3, 4, -1)]
+    choice = [expensive[here] for here in piece.classes]
     found = prove(piece, choice, rounds=5, effort=Effort, seed=0)
     assert piece.value(found.choice) == (5.0, 4.0)
     assert piece.value(dynamic_program(piece, 1000) or []) == (5.0, 4.0)
@@ -85,14 +85,14 @@ def test_a_region_holds_the_chosen_nodes_and_not_much_more() -> None:
     assert 50 <= mask.sum() <= len(chosen) + 60
 
 
-def test_loops_of_a_choice_are_its_cycles() -> None:
+def test_cycles_of_a_choice_are_found() -> None:
     nodes = [(0, (1,), 1.0, 0.0), (1, (2,), 1.0, 0.0), (2, (1,), 1.0, 0.0), (2, (), 9.0, 0.0)]
     nodes += [(1, (), 9.5, 0.0)]
     (piece,) = presolve(problem_of(nodes, [0]), None).pieces
     assert [sorted(piece.classes[here] for here in pair) for pair in mutual_pairs(piece)] == [[1, 2]]
     number = {node: position for position, node in enumerate(piece.nodes)}
     cyclic = [number[{0: 0, 1: 1, 2: 2}[here]] for here in piece.classes]
-    assert [sorted(piece.classes[here] for here in loop) for loop in cycles_in(piece, cyclic)] == [[1, 2]]
+    assert [sorted(piece.classes[here] for here in cycle) for cycle in cycles_in(piece, cyclic)] == [[1, 2]]
 
 
 def test_dynamic_programming_gives_up_after_its_steps() -> None:

@@ -86,8 +86,8 @@ def test_symbols_are_priced_at_points_and_unknown_sizes_are_counted() -> None:
     graph = graph_of("a = Softmax (x) b = Softmax (a) y = Softmax (b)")
     x, (a, b, y) = graph.inputs[0], [node.outputs[0] for node in graph]
     facts = {x: Fact(1, ("N",)), a: Fact(1, ("N", 2)), b: Fact(1, None), y: Fact(1, ("N + 1",))}
-    asked = liveness(trace(graph, facts), {"N": 10})
-    assert (list(asked.size), asked.unknown) == ([80, 0, 44], 1)
+    sized = liveness(trace(graph, facts), {"N": 10})
+    assert (list(sized.size), sized.unknown) == ([80, 0, 44], 1)
 
 
 def test_a_graph_is_put_into_the_better_order_with_its_constants() -> None:

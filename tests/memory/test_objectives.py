@@ -11,8 +11,9 @@ from egraph_opt import Saturated, optimize, saturate
 from egraph_opt.errors import ObjectiveError
 from egraph_opt.extraction import ExtractionProblem, check, extract
 from egraph_opt.memory import Objective, objective_of
-from egraph_opt.memory.candidates import Candidate, Need, as_solution, candidates, pareto_front, pick
+from egraph_opt.memory.candidates import Candidate, Need, as_solution, candidates
 from egraph_opt.memory.objective import bytes_of, bytes_text
+from egraph_opt.memory.pareto import pareto_front, pick
 
 from .models import model
 
@@ -181,7 +182,7 @@ def choices(problem: ExtractionProblem) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_pool_finds_the_smallest_peak_of_small_chains_of_choices(seed: int) -> None:
+def test_candidates_hold_the_smallest_peak_of_small_chains_of_choices(seed: int) -> None:
     """A chain of classes with two nodes each, the peak being the largest pair of neighbours."""
     random = np.random.default_rng(seed)
     count = 6

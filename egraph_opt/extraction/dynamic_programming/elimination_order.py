@@ -1,4 +1,4 @@
-"""An order of a piece's components in which few classes are needed and undecided at any time."""
+"""An elimination order of small width: few classes are needed and undecided at any time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NARROW = 6
 def elimination_order(piece: Piece) -> list[list[int]]:
     """The components, users first, such that few classes are needed and undecided at any time.
 
-    The order in which they were found where that is thin, else that or a greedy one, whichever is less wide.
+    The order in which they were found where that is narrow, else that or a greedy one, whichever is narrower.
     """
     component = piece.component.tolist()
     groups: list[list[int]] = [[] for _ in range(max(component, default=-1) + 1)]

@@ -1,4 +1,4 @@
-"""Exact extraction of long, thin pieces by dynamic programming, in time linear in their length.
+"""Exact extraction of pieces of small width by dynamic programming, in time linear in their length.
 
 The strongly connected components of the class graph are decided one after the other, users first.  All that
 matters of the decisions so far is which undecided classes they need: the *frontier*, a set of bits, and the
@@ -33,7 +33,7 @@ COMPARISON = 3
 """Steps that a comparison takes."""
 
 WIDEST = 3000
-"""More frontiers than this at one depth, and the piece is not thin."""
+"""More frontiers than this at one depth, and the piece is too wide."""
 
 Chain = tuple[tuple[int, ...], "Chain"] | None
 """The nodes chosen so far, latest first."""

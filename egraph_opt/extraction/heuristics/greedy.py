@@ -83,7 +83,7 @@ def _union(children: tuple[int, ...], sets: list[Blocks], total: list[Weight]) -
 def _weigh(
     own: Weight, children: tuple[int, ...], sets: list[Blocks], total: list[Weight], weights: list[Weight]
 ) -> Weight:
-    """What a node costs with everything below it: the dearest child, and what the others add to it."""
+    """What a node costs with everything below it: the most expensive child, and what the others add to it."""
     order = _by_cost(children, total)
     below = total[order[0]]
     cost, tie, moved = own[0] + below[0], own[1] + below[1], own[2] + below[2]

@@ -1,4 +1,4 @@
-"""What every way to build a class needs: its *landmarks*.
+"""What every derivation of a class needs: its *landmarks*.
 
 A class is a landmark of another if every acyclic solution that holds the other holds it, built before it.
 They come as the greatest solution of

@@ -62,7 +62,7 @@ class Remaining:
         )
 
     def class_edges(self) -> tuple[Ints, Ints, Ints]:
-        """Distinct (class, child) pairs, as pointers and targets, and how many nodes of the class have each."""
+        """Distinct (class, child) pairs as pointers and targets, and of each how many nodes have it."""
         n = max(self.problem.n_classes, 1)
         keys, counts = np.unique(
             self.problem.node_class[self.pair_node].astype(np.int64) * n + self.pair_child, return_counts=True

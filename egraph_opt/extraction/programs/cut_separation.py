@@ -1,13 +1,13 @@
-"""Cycle rows for fractional solutions: sets of classes that a relaxed solution uses more than it can build.
+"""Separation of cycle cuts: sets of classes that a fractional solution uses more than it can build.
 
-Two searches, both exact for what they look for and quick:
+Two separation procedures, both exact for their kind of set and in polynomial time:
 
-- *Cycles.*  The row of the classes on a cycle is violated where the uses along it that the solution does not
+- *Cycles.*  The cut of the classes on a cycle is violated where the uses along it that the solution does not
   make add up to less than the most used class on it: a shortest path for each class.
 - *Unfounded sets.*  With the nodes up to some value left out, some classes cannot be built any more; the
   strongest components of what keeps them up hold little from outside.
 
-A row forbids no acyclic solution (see `rows`), so the relaxation with them is a lower bound.
+A cut forbids no acyclic solution (see `rows`), so the relaxation with them is a lower bound.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import numpy as np
 from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.programs.highs import Effort
 from egraph_opt.extraction.programs.relaxation import Relaxation
-from egraph_opt.extraction.programs.rows import Cycle, CycleCut, Rows, cycle_cut_rows, external
+from egraph_opt.extraction.programs.rows import Cycle, CycleCut, Rows, cycle_cut_rows, external_nodes
 from egraph_opt.extraction.structure import Floats, components_of, first_built
 
 LEAST = 1e-3
-"""How much a row must be violated by to be added."""
+"""How much a cut must be violated by to be added."""
 
 THRESHOLDS = (1e-6, 0.05, 0.2, 0.34, 0.5)
 """The values up to which nodes are left out, in turn."""
@@ -43,10 +43,11 @@ def separate_cuts(
     structure: Rows,
     known: dict[CycleCut, None],
     effort: Effort,
+    *,
     rounds: int,
     limit: float = math.inf,
 ) -> Separation:
-    """Add to the ``known`` rows those that relaxed solutions violate; no more once the work is at a limit."""
+    """Add to the ``known`` cuts those that relaxed solutions violate; no more once the work is at a limit."""
     bound, work = 0.0, 0
     relaxation = Relaxation(piece, [structure, cycle_cut_rows(piece, known)], effort)
     for _ in range(rounds):
@@ -64,12 +65,12 @@ def separate_cuts(
 
 
 def violated_cuts(piece: Piece, node_value: Floats, class_value: Floats) -> list[CycleCut]:
-    """The loop rows of the sets found that the values violate, in order."""
+    """The cycle rows of the sets found that the values violate, in order."""
     found = cycles(piece, node_value, class_value) | unfounded(piece, node_value, class_value)
     rows = []
-    for loop in sorted(found):
-        built = float(node_value[external(piece, loop)].sum())
-        rows += [(here, loop) for here in loop if class_value[here] - built > LEAST]
+    for cycle in sorted(found):
+        built = float(node_value[external_nodes(piece, cycle)].sum())
+        rows += [(here, cycle) for here in cycle if class_value[here] - built > LEAST]
     return rows
 
 
@@ -89,9 +90,9 @@ def cycles(piece: Piece, node_value: Floats, class_value: Floats) -> set[Cycle]:
         steps.setdefault(here, []).append((other, weight))
     found: set[Cycle] = set()
     for start in sorted(steps):
-        loop = _shortest(start, steps, float(class_value[start]) - LEAST)
-        if loop is not None:
-            found.add(loop)
+        cycle = _shortest(start, steps, float(class_value[start]) - LEAST)
+        if cycle is not None:
+            found.add(cycle)
     return found
 
 
@@ -115,11 +116,11 @@ def _shortest(start: int, steps: dict[int, list[tuple[int, float]]], limit: floa
                 heappush(heap, (total, other))
     if last < 0:
         return None
-    loop = []
+    cycle = []
     while last >= 0:
-        loop.append(last)
+        cycle.append(last)
         last = came[last]
-    return tuple(sorted(loop))
+    return tuple(sorted(cycle))
 
 
 def unfounded(piece: Piece, node_value: Floats, class_value: Floats) -> set[Cycle]:

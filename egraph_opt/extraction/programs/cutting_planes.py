@@ -103,7 +103,7 @@ def prove(
     known: dict[CycleCut, None] = dict.fromkeys(cycle_cuts(mutual_pairs(piece)))
     spend = effort()
     if spend is not None and len(piece.cyclic_pairs[0]):
-        separated = separate_cuts(piece, structure, known, spend, SEPARATIONS, work / 2)
+        separated = separate_cuts(piece, structure, known, spend, rounds=SEPARATIONS, limit=work / 2)
         bound, work = min(separated.bound, value[0]), work - separated.work
     orders: Precedence | None = None
     for number in range(rounds):

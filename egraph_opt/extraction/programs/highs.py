@@ -18,7 +18,7 @@ class Effort:
     """What one call of the solver may spend: counts, and seconds as an emergency stop.
 
     ``checks`` limits how often branch and bound, its cutting rounds at the root included, looks whether to go
-    on: places in the algorithm, not in time.  ``stop`` is asked there, too, and between simplex iterations.
+    on: places in the algorithm, not in time.  ``stop`` is called there, too, and between simplex iterations.
     ``heuristics`` is the share of branch and bound that looks for better solutions.
     """
 
@@ -32,7 +32,7 @@ class Effort:
 
 
 def cost_scale(cost: Floats) -> float:
-    """What costs are divided by, so that the solver's tolerances are small beside the dearest."""
+    """What costs are divided by, so that the solver's tolerances are small beside the largest."""
     return float(cost.max(initial=0.0)) / 1000.0 or 1.0
 
 

@@ -5,8 +5,8 @@ transitive, and no two classes come after each other.  Asking for that of all tr
 a cubic number of rows; but it is enough to ask for it around each class when it is taken out of the graph,
 its users being joined with what it uses (Rankooh and Rintanen, 2022: "Propositional encodings of acyclicity
 and reachability by using vertex elimination"; their integer programs for planning without deletes use it
-likewise).  In the thin graphs that networks are, few pairs are joined.  No number of loop rows is as strong
-where cycles are many.
+likewise).  In graphs of small width, as networks are, few pairs are joined.  No number of cycle cuts is as
+strong where cycles are many.
 """
 
 from __future__ import annotations

@@ -93,9 +93,11 @@ def solve_with_ties(
 
 
 def _cost_row(piece: Piece, usable: Mask, limit: float) -> Rows:
-    """No dearer than ``limit``, scaled so that the solver's tolerance is small beside it."""
+    """The cost is at most ``limit``, scaled so that the solver's tolerance is small beside it."""
     scale = limit / 1e4 or 1.0
-    cost = np.minimum(np.array(piece.cost) / scale, 2e4)  # dearer nodes are out anyway, and spoil the scaling
+    cost = np.minimum(
+        np.array(piece.cost) / scale, 2e4
+    )  # more expensive nodes are out anyway, and spoil the scaling
     column = np.flatnonzero(usable & (cost > 0))
     value = cost[column]
     return Rows(

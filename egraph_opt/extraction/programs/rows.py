@@ -4,9 +4,10 @@ Columns: ``x[k]``, node k is chosen; ``y[c]``, class c is used.  Rows:
 
 - the nodes of a class sum to its use: ``sum(x[k] for k in c) == y[c]``, and ``y == 1`` for the roots;
 - what is used is there: for each class c and child d, ``sum(x[k] for k in c that use d) <= y[d]``;
-- *loop rows* against cycles: for a set S of classes, ``y[c] <= sum(x[k] for k in ext(S))`` for each c in S,
+- *cycle cuts*: for a set S of classes, ``y[c] <= sum(x[k] for k in ext(S))`` for each c in S,
   where ext(S) are the nodes of classes of S that use no class of S.  (In an acyclic solution, some used class
-  of S comes before the others.)  They are as many as the caller asks for.
+  of S comes before the others; so these are the loop formulas of logic programs.)  They are generated
+  as solutions violate them.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.structure import Floats, Mask
 
 Cycle = tuple[int, ...]
-"""Classes on a cycle, sorted."""
+"""The classes of a cycle, or of several that share classes, sorted."""
 
 CycleCut = tuple[int, Cycle]
-"""A class and a set of classes that holds it: one loop row."""
+"""A class and a set of classes that holds it: one cycle cut."""
 
 
 @dataclass(frozen=True)
@@ -56,28 +57,28 @@ def structural_rows(piece: Piece, usable: Mask) -> Rows:
     )
 
 
-def cycle_cuts(loops: Iterable[Cycle]) -> list[CycleCut]:
-    """The loop rows of sets of classes, one for each class."""
-    return [(here, loop) for loop in loops for here in loop]
+def cycle_cuts(sets: Iterable[Cycle]) -> list[CycleCut]:
+    """The cycle cuts of sets of classes, one for each class."""
+    return [(here, cycle) for cycle in sets for here in cycle]
 
 
-def external(piece: Piece, loop: Cycle) -> list[int]:
+def external_nodes(piece: Piece, cycle: Cycle) -> list[int]:
     """The nodes of a set's classes that use none of them."""
-    inside = set(loop)
-    return [k for c in loop for k in piece.options[c] if inside.isdisjoint(piece.children[k])]
+    inside = set(cycle)
+    return [k for c in cycle for k in piece.options[c] if inside.isdisjoint(piece.children[k])]
 
 
-def cycle_cut_rows(piece: Piece, wanted: Iterable[CycleCut]) -> Rows:
-    """Cycle rows as they go into the program."""
+def cycle_cut_rows(piece: Piece, cuts: Iterable[CycleCut]) -> Rows:
+    """Cycle cuts as rows of the program."""
     row: list[int] = []
     column: list[int] = []
     value: list[float] = []
     count = 0
     known: dict[Cycle, tuple[set[int], list[int]]] = {}
-    for here, loop in wanted:
-        if loop not in known:
-            known[loop] = set(loop), external(piece, loop)
-        inside, outer = known[loop]
+    for here, cycle in cuts:
+        if cycle not in known:
+            known[cycle] = set(cycle), external_nodes(piece, cycle)
+        inside, outer = known[cycle]
         # With y[c] = sum of its nodes, those in ext(S) cancel.
         own = [k for k in piece.options[here] if not inside.isdisjoint(piece.children[k])]
         others = [k for k in outer if piece.owner[k] != here]

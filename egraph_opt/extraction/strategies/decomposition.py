@@ -1,4 +1,4 @@
-"""A piece by way of its contraction: what is left of it is solved apart and put together again."""
+"""A piece by decomposition: what contraction leaves of it is solved piece by piece and put together again."""
 
 from __future__ import annotations
 

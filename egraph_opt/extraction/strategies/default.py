@@ -9,9 +9,9 @@ from egraph_opt.extraction.heuristics.acyclic_order import improve
 from egraph_opt.extraction.piece import Choice, Found, Piece
 from egraph_opt.extraction.programs.cutting_planes import prove
 from egraph_opt.extraction.programs.highs import Effort
+from egraph_opt.extraction.strategies.budget import Budget
 from egraph_opt.extraction.strategies.decomposition import solve_decomposed
 from egraph_opt.extraction.strategies.incumbent import optimal, starting_choice, starting_point
-from egraph_opt.extraction.strategies.limits import SearchLimits
 
 AUTO_STEPS = 400_000
 """Steps of dynamic programming in `auto` for one piece, a fraction of a second."""
@@ -35,7 +35,7 @@ TIE_PROGRAMS = 4
 """Programs for the ties of one part."""
 
 AUTO_ROUNDS = 16
-"""Rounds of loop rows in `auto` for a small piece."""
+"""Rounds of cycle cuts in `auto` for a small piece."""
 
 PROOF_WORK = 20_000
 """Work of `auto` to prove an optimum, some seconds; shared out as `AUTO_WORK` is."""
@@ -50,30 +50,30 @@ PROVABLE = 20_000
 """Nodes of a piece up to which `auto` asks for a lower bound."""
 
 
-def default_piece(piece: Piece, limits: SearchLimits) -> Found:
-    """Dynamic programming where it fits, else a proof where the size allows one, else limits."""
-    thin = dynamic_program(piece, _steps_for(piece))
-    if thin is not None:
-        return optimal(piece, thin)
+def default_piece(piece: Piece, budget: Budget) -> Found:
+    """Dynamic programming where it fits, else a proof where the size allows one, else budget."""
+    solved = dynamic_program(piece, _steps_for(piece))
+    if solved is not None:
+        return optimal(piece, solved)
 
     def solve(part: Piece, share: float, left: float) -> Found:
-        return _part(part, limits.slice(share).for_size(int(limits.size * left)))
+        return _part(part, budget.slice(share).for_size(int(budget.size * left)))
 
     return solve_decomposed(
-        piece, starting_choice(piece), solve, lambda part: refine(part, limits), limits.late
+        piece, starting_choice(piece), solve, lambda part: refine(part, budget), budget.late
     )
 
 
-def draft_piece(piece: Piece, limits: SearchLimits) -> Found:
+def draft_piece(piece: Piece, budget: Budget) -> Found:
     """Dynamic programming of what contraction leaves where that fits, else a short search: no proof."""
 
     def solve(part: Piece, share: float, left: float) -> Found:
-        thin = dynamic_program(part, _steps_for(part))
-        if thin is not None:
-            return optimal(part, thin)
-        return _improved(part, limits.for_size(int(limits.size * left)), starting_point(part), AUTO_WORK // 2)
+        solved = dynamic_program(part, _steps_for(part))
+        if solved is not None:
+            return optimal(part, solved)
+        return _improved(part, budget.for_size(int(budget.size * left)), starting_point(part), AUTO_WORK // 2)
 
-    return solve_decomposed(piece, starting_choice(piece), solve, starting_choice, limits.late)
+    return solve_decomposed(piece, starting_choice(piece), solve, starting_choice, budget.late)
 
 
 def _steps_for(piece: Piece) -> int:
@@ -81,73 +81,73 @@ def _steps_for(piece: Piece) -> int:
     return max(20 * size, min(AUTO_STEPS, 1000 * size))
 
 
-def _share(work: int, piece: Piece, limits: SearchLimits) -> int:
+def _share(work: int, piece: Piece, budget: Budget) -> int:
     """A piece's part of work that is done in full for problems of up to `AUTO_SIZE` nodes."""
-    return work * len(piece.nodes) // min(max(limits.size, 1), AUTO_SIZE)
+    return work * len(piece.nodes) // min(max(budget.size, 1), AUTO_SIZE)
 
 
-def _part(piece: Piece, limits: SearchLimits) -> Found:
+def _part(piece: Piece, budget: Budget) -> Found:
     size = len(piece.nodes)
-    if limits.late():
+    if budget.late():
         return starting_point(piece)
-    thin = dynamic_program(piece, _steps_for(piece))
-    if thin is not None:
-        return optimal(piece, thin)
+    solved = dynamic_program(piece, _steps_for(piece))
+    if solved is not None:
+        return optimal(piece, solved)
     found = starting_point(piece)
-    if limits.persistent and size <= SMALL:
-        return _persist(piece, limits, found)
+    if budget.persistent and size <= SMALL:
+        return _persist(piece, budget, found)
     if size <= PROVABLE:
         checks = AUTO_CHECKS if size > SMALL else SMALL_CHECKS
         effort = Effort(mip_nodes=checks, checks=checks)
         found = prove(
             piece,
             found.choice,
-            rounds=min(AUTO_ROUNDS, limits.iterations),
-            effort=lambda: limits.effort(effort),
-            seed=limits.seed,
-            work=_share(PROOF_WORK, piece, limits),
+            rounds=min(AUTO_ROUNDS, budget.iterations),
+            effort=lambda: budget.effort(effort),
+            seed=budget.seed,
+            work=_share(PROOF_WORK, piece, budget),
         )
         if piece.value(found.choice)[0] <= found.bound * (1 + 1e-9):
             return found
-    thin = None if limits.late() else dynamic_program(piece, EXACT_STEPS, WIDE)
-    if thin is not None:
-        return optimal(piece, thin)
-    return _persist(piece, limits, found) if limits.persistent else _improved(piece, limits, found)
+    solved = None if budget.late() else dynamic_program(piece, EXACT_STEPS, WIDE)
+    if solved is not None:
+        return optimal(piece, solved)
+    return _persist(piece, budget, found) if budget.persistent else _improved(piece, budget, found)
 
 
-def _improved(piece: Piece, limits: SearchLimits, found: Found, work: int = AUTO_WORK) -> Found:
+def _improved(piece: Piece, budget: Budget, found: Found, work: int = AUTO_WORK) -> Found:
     """After a search of acyclic orders by counts."""
     effort = Effort(mip_nodes=5, checks=AUTO_CHECKS, gap=1e-4)
     best = improve(
         piece,
         found.choice,
-        iterations=limits.iterations,
-        effort=lambda: limits.effort(effort),
-        seed=limits.seed,
-        work=_share(work, piece, limits),
+        iterations=budget.iterations,
+        effort=lambda: budget.effort(effort),
+        seed=budget.seed,
+        work=_share(work, piece, budget),
     )
     return Found(best, found.bound)
 
 
-def _persist(piece: Piece, limits: SearchLimits, found: Found) -> Found:
+def _persist(piece: Piece, budget: Budget, found: Found) -> Found:
     """Search and then prove until the time is up; a small piece is proved at once."""
     best, programs, proofs = found.choice, Effort(mip_nodes=50, checks=100), Effort(mip_nodes=200_000)
     if len(piece.nodes) > SMALL:
-        trial = limits.slice(SEARCHED)
+        trial = budget.slice(SEARCHED)
         best = improve(
-            piece, best, iterations=1_000_000, effort=lambda: trial.effort(programs), seed=limits.seed
+            piece, best, iterations=1_000_000, effort=lambda: trial.effort(programs), seed=budget.seed
         )
-    proved = prove(piece, best, rounds=1_000, effort=lambda: limits.effort(proofs), seed=limits.seed)
+    proved = prove(piece, best, rounds=1_000, effort=lambda: budget.effort(proofs), seed=budget.seed)
     found = Found(proved.choice, max(found.bound, proved.bound))
-    late = limits.late() or piece.value(found.choice)[0] <= found.bound * (1 + 1e-9)
-    thin = None if late else dynamic_program(piece, EXACT_STEPS, WIDE)
-    return found if thin is None else optimal(piece, thin)
+    late = budget.late() or piece.value(found.choice)[0] <= found.bound * (1 + 1e-9)
+    solved = None if late else dynamic_program(piece, EXACT_STEPS, WIDE)
+    return found if solved is None else optimal(piece, solved)
 
 
-def refine(piece: Piece, limits: SearchLimits) -> Choice:
+def refine(piece: Piece, budget: Budget) -> Choice:
     """A smaller tie at no higher cost, by little work: the cost has been searched for already."""
-    thin = dynamic_program(piece, _steps_for(piece))
-    if thin is not None:
-        return optimal(piece, thin).choice
-    few = replace(limits, iterations=min(TIE_PROGRAMS, limits.iterations))
+    solved = dynamic_program(piece, _steps_for(piece))
+    if solved is not None:
+        return optimal(piece, solved).choice
+    few = replace(budget, iterations=min(TIE_PROGRAMS, budget.iterations))
     return _improved(piece, few, starting_point(piece), AUTO_WORK // 2).choice

@@ -5,6 +5,7 @@ from __future__ import annotations
 from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.heuristics.greedy import greedy
 from egraph_opt.extraction.piece import Choice, Found, Piece
+from egraph_opt.extraction.strategies.budget import Budget
 
 
 def starting_choice(piece: Piece) -> Choice:
@@ -23,6 +24,11 @@ def trivial_bound(piece: Piece) -> float:
 def starting_point(piece: Piece) -> Found:
     """Both together: the greedy extractor's answer."""
     return Found(starting_choice(piece), trivial_bound(piece))
+
+
+def greedy_piece(piece: Piece, budget: Budget) -> Found:
+    """The strategy `greedy-dag`."""
+    return starting_point(piece)
 
 
 def optimal(piece: Piece, choice: Choice) -> Found:

@@ -1,8 +1,8 @@
-"""Pieces that are alike are solved once: a network repeats its layers.
+"""Isomorphic pieces are solved once: a network repeats its layers.
 
 Numbers differ from layer to layer, so a piece is written down in an order of its own: colours of classes
 and nodes are refined by those around them (Weisfeiler and Leman), and classes numbered from the roots down
-by colour.  Pieces with the same *form* are the same but for their numbers.  Colours that do not tell two
+by colour.  Pieces with the same *canonical form* are isomorphic.  Colours that do not tell two
 classes apart may lead to two forms for one piece, which is then solved twice; never to one form for two.
 """
 

@@ -10,7 +10,7 @@ from egraph_opt.extraction.programs.highs import Effort
 
 
 @dataclass(frozen=True)
-class SearchLimits:
+class Budget:
     """The limits of one extraction.
 
     Attributes:
@@ -19,7 +19,7 @@ class SearchLimits:
         seed: of the random orders and the solver.
         size: how many undecided nodes the problem has.
         persistent: whether to go on until the deadline or the proof.
-        stop: asked before and within each program whether the best so far will do; None for never.
+        stop: called before and within each program to learn whether the best so far will do; None for never.
     """
 
     iterations: int
@@ -29,11 +29,11 @@ class SearchLimits:
     persistent: bool = False
     stop: Callable[[], bool] | None = None
 
-    def for_size(self, size: int) -> SearchLimits:
+    def for_size(self, size: int) -> Budget:
         """The same limits for a problem of so many undecided nodes."""
         return replace(self, size=size)
 
-    def slice(self, share: float) -> SearchLimits:
+    def slice(self, share: float) -> Budget:
         """The same limits with a share of the time that is left."""
         if self.deadline is None or not self.persistent:
             return self

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from egraph_opt.extraction.dynamic_programming.frontier import dynamic_program
 from egraph_opt.extraction.heuristics.acyclic_order import improve
 from egraph_opt.extraction.piece import Choice, Found, Piece
 from egraph_opt.extraction.programs.cutting_planes import prove
 from egraph_opt.extraction.programs.highs import Effort
 from egraph_opt.extraction.strategies.budget import Budget
 from egraph_opt.extraction.strategies.decomposition import solve_decomposed
-from egraph_opt.extraction.strategies.incumbent import optimal, starting_choice, starting_point
-
-AUTO_STEPS = 400_000
-"""Steps of dynamic programming in `auto` for one piece, a fraction of a second."""
-
-EXACT_STEPS = 12_000_000
-"""The same in `exact`."""
-
-WIDE = 20_000
-"""Frontiers at one depth where dynamic programming is the last resort."""
+from egraph_opt.extraction.strategies.incumbent import starting_choice, starting_point
+from egraph_opt.extraction.strategies.narrow import solve_narrow, solve_wide
 
 AUTO_SIZE = 10_000
 """Undecided nodes up to which `auto` spends `AUTO_WORK`; above, the work grows with the size."""
@@ -52,9 +43,9 @@ PROVABLE = 20_000
 
 def default_piece(piece: Piece, budget: Budget) -> Found:
     """Dynamic programming where it fits, else a proof where the size allows one, else budget."""
-    solved = dynamic_program(piece, _steps_for(piece))
+    solved = solve_narrow(piece)
     if solved is not None:
-        return optimal(piece, solved)
+        return solved
 
     def solve(part: Piece, share: float, left: float) -> Found:
         return _part(part, budget.slice(share).for_size(int(budget.size * left)))
@@ -68,17 +59,12 @@ def draft_piece(piece: Piece, budget: Budget) -> Found:
     """Dynamic programming of what contraction leaves where that fits, else a short search: no proof."""
 
     def solve(part: Piece, share: float, left: float) -> Found:
-        solved = dynamic_program(part, _steps_for(part))
+        solved = solve_narrow(part)
         if solved is not None:
-            return optimal(part, solved)
+            return solved
         return _improved(part, budget.for_size(int(budget.size * left)), starting_point(part), AUTO_WORK // 2)
 
     return solve_decomposed(piece, starting_choice(piece), solve, starting_choice, budget.late)
-
-
-def _steps_for(piece: Piece) -> int:
-    size = len(piece.nodes)
-    return max(20 * size, min(AUTO_STEPS, 1000 * size))
 
 
 def _share(work: int, piece: Piece, budget: Budget) -> int:
@@ -90,9 +76,9 @@ def _part(piece: Piece, budget: Budget) -> Found:
     size = len(piece.nodes)
     if budget.late():
         return starting_point(piece)
-    solved = dynamic_program(piece, _steps_for(piece))
+    solved = solve_narrow(piece)
     if solved is not None:
-        return optimal(piece, solved)
+        return solved
     found = starting_point(piece)
     if budget.persistent and size <= SMALL:
         return _persist(piece, budget, found)
@@ -109,9 +95,9 @@ def _part(piece: Piece, budget: Budget) -> Found:
         )
         if piece.value(found.choice)[0] <= found.bound * (1 + 1e-9):
             return found
-    solved = None if budget.late() else dynamic_program(piece, EXACT_STEPS, WIDE)
+    solved = None if budget.late() else solve_wide(piece)
     if solved is not None:
-        return optimal(piece, solved)
+        return solved
     return _persist(piece, budget, found) if budget.persistent else _improved(piece, budget, found)
 
 
@@ -140,14 +126,14 @@ def _persist(piece: Piece, budget: Budget, found: Found) -> Found:
     proved = prove(piece, best, rounds=1_000, effort=lambda: budget.effort(proofs), seed=budget.seed)
     found = Found(proved.choice, max(found.bound, proved.bound))
     late = budget.late() or piece.value(found.choice)[0] <= found.bound * (1 + 1e-9)
-    solved = None if late else dynamic_program(piece, EXACT_STEPS, WIDE)
-    return found if solved is None else optimal(piece, solved)
+    solved = None if late else solve_wide(piece)
+    return found if solved is None else solved
 
 
 def refine(piece: Piece, budget: Budget) -> Choice:
     """A smaller tie at no higher cost, by little work: the cost has been searched for already."""
-    solved = dynamic_program(piece, _steps_for(piece))
+    solved = solve_narrow(piece)
     if solved is not None:
-        return optimal(piece, solved).choice
+        return solved.choice
     few = replace(budget, iterations=min(TIE_PROGRAMS, budget.iterations))
     return _improved(piece, few, starting_point(piece), AUTO_WORK // 2).choice

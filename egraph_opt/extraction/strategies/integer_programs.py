@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from egraph_opt.extraction.dynamic_programming.frontier import dynamic_program
 from egraph_opt.extraction.heuristics.acyclic_order import improve
 from egraph_opt.extraction.piece import Found, Piece
 from egraph_opt.extraction.programs.cutting_planes import prove
 from egraph_opt.extraction.programs.highs import Effort
 from egraph_opt.extraction.strategies.budget import Budget
 from egraph_opt.extraction.strategies.decomposition import solve_decomposed
-from egraph_opt.extraction.strategies.default import EXACT_STEPS, WIDE, refine
-from egraph_opt.extraction.strategies.incumbent import optimal, starting_choice
+from egraph_opt.extraction.strategies.default import refine
+from egraph_opt.extraction.strategies.incumbent import starting_choice
+from egraph_opt.extraction.strategies.narrow import solve_wide
 
 
 def ilp_piece(piece: Piece, budget: Budget) -> Found:
@@ -36,15 +36,15 @@ def ilp_piece(piece: Piece, budget: Budget) -> Found:
 
 def exact_piece(piece: Piece, budget: Budget) -> Found:
     """Dynamic programming where it fits, else rounds of cycle cuts until the optimum is proved."""
-    solved = dynamic_program(piece, EXACT_STEPS, WIDE)
+    solved = solve_wide(piece)
     if solved is not None:
-        return optimal(piece, solved)
+        return solved
     effort = Effort(mip_nodes=200_000)
 
     def solve(part: Piece, share: float, left: float) -> Found:
-        solved = dynamic_program(part, EXACT_STEPS, WIDE)
+        solved = solve_wide(part)
         if solved is not None:
-            return optimal(part, solved)
+            return solved
         best = improve(
             part,
             starting_choice(part),

@@ -58,7 +58,7 @@ Solve = Callable[[ExtractionProblem], Solution | None]
 
 
 def _by_pieces(solve_piece: Callable[[Piece, Budget], Found]) -> Run:
-    def run(problem: ExtractionProblem, incumbent: Ints | None, budget: Budget) -> tuple[Ints, float, Pieces]:
+    def run(problem: ExtractionProblem, incumbent: Ints | None, budget: Budget) -> Outcome:
         presolved = presolve(problem, incumbent)
         budget = budget.for_size(sum(len(piece.nodes) for piece in presolved.pieces))
         shares = time_shares(presolved.pieces)
@@ -84,7 +84,7 @@ def _report(piece: Piece, found: Found) -> PieceReport:
     return PieceReport(len(piece.nodes), cost, cost if proved else found.bound, proved, roots)
 
 
-def _tree(problem: ExtractionProblem, incumbent: Ints | None, budget: Budget) -> tuple[Ints, float, Pieces]:
+def _tree(problem: ExtractionProblem, incumbent: Ints | None, budget: Budget) -> Outcome:
     floor = presolve(problem, None).floor
     return used_part(problem, tree(problem)), floor, ()
 

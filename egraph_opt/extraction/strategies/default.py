@@ -38,11 +38,11 @@ SEARCHED = 0.6
 """The share of the time for acyclic orders where there is a budget of seconds; the rest goes to the proof."""
 
 PROVABLE = 20_000
-"""Nodes of a piece up to which `auto` asks for a lower bound."""
+"""Nodes of a piece up to which `auto` looks for a lower bound."""
 
 
 def default_piece(piece: Piece, budget: Budget) -> Found:
-    """Dynamic programming where it fits, else a proof where the size allows one, else budget."""
+    """Dynamic programming where it fits, else a proof where the size allows one, else search."""
     solved = solve_narrow(piece)
     if solved is not None:
         return solved

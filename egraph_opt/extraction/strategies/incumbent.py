@@ -1,4 +1,4 @@
-"""What is known of a piece before any search: a solution to start from and a bound; and what ends one."""
+"""The incumbent of a piece before any search, and how an optimum replaces it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def trivial_bound(piece: Piece) -> float:
 
 
 def starting_point(piece: Piece) -> Found:
-    """Both together: the greedy extractor's answer."""
+    """`starting_choice` and `trivial_bound` together."""
     return Found(starting_choice(piece), trivial_bound(piece))
 
 

@@ -141,7 +141,7 @@ def extract(
             is none of finite cost, the greedy choice.
         seed: of the random orders.
         stop: called again and again; once it says yes, the result is the best found so far.  (See
-            `egraph_opt.interrupts` for Ctrl-C.)  What it raises ends the search and is passed on.
+            `egraph_opt.extraction.interrupts` for Ctrl-C.)  What it raises ends the search and is passed on.
 
     Raises:
         ExtractionError: no solution of finite cost, a malformed incumbent, seconds that are negative or no

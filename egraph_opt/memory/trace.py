@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
-from egraph_opt.cost import bind
-from egraph_opt.folding import byte_size
-from egraph_opt.graphs import bodies, captured_values, is_deterministic
+from egraph_opt.cost.model import bind
+from egraph_opt.facts.fact import UNKNOWN, Fact
+from egraph_opt.graph.constants import byte_size
+from egraph_opt.graph.walks import bodies, captured_values, is_deterministic
 from egraph_opt.memory.liveness import Liveness, RunStep, Usage, usage
 from egraph_opt.memory.schedule import best_usage
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
-from egraph_opt.types import UNKNOWN, Fact
 
 VIEWS = frozenset(("Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"))
 """Operators whose result shares the memory of their first operand."""

@@ -311,23 +311,28 @@ def alternatives(
 
 
 @app.command()
-def rules() -> None:
-    """List every law: ruleset, name, formula, source, exact or not."""
+def rules(load: LoadOption = None) -> None:
+    """List every law: ruleset, name, formula, direction and why, kind, purpose, exact or not."""
+    from egraph_opt.laws.direction import direction_of
     from egraph_opt.laws.selection import all_laws, opt_in
     from egraph_opt.rebuild.legalization import legalizations
 
     exactness = {"bitwise": "bit by bit", "reassociates": "in real arithmetic", "approximate": "no"}
     table = Table(box=None, pad_edge=False)
-    for name in ("ruleset", "name", "law", "exact", "on", "source"):
+    for name in ("ruleset", "name", "law", "", "why", "kind", "serves", "exact", "on", "source"):
         table.add_column(name, overflow="fold")
-    laws = all_laws()
-    passes = legalizations()
-    for law in laws:
-        on = "by name" if opt_in(law.ruleset) else "always"
-        cells = (law.ruleset, law.name, law.formula, exactness[law.numerics], on, law.source)
-        table.add_row(*(Text(" ".join(cell.split())) for cell in cells))
-    for step in passes:
-        table.add_row(step.ruleset, step.name, step.formula, "outside the standard", "by name", step.source)
+    with _errors_as_lines():
+        _load(load)
+        laws = all_laws()
+        for law in laws:
+            on = "by name" if opt_in(law.ruleset) else "always"
+            way = direction_of(law)
+            told = (law.formula, way.sign, way.reason, law.kind, law.serves, exactness[law.numerics], on)
+            cells = (law.ruleset, law.name, *told, law.source)
+            table.add_row(*(Text(" ".join(cell.split())) for cell in cells))
+    for step in legalizations():
+        told = (step.formula, "->", "outside the standard", "replace", "target", "no", "by name")
+        table.add_row(*(Text(cell) for cell in (step.ruleset, step.name, *told, step.source)))
     _print_table(table)
     typer.echo(f"{len(laws)} laws in {len({law.ruleset for law in laws})} rulesets")
 

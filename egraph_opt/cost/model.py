@@ -186,7 +186,7 @@ def cost_models() -> dict[str, EntryPoint]:
 def cost_model(name: str | CostModel) -> CostModel:
     """The cost model of a name such as ``"flops"``, ``"ascend"`` or ``"ascend:910b4"``; a model is itself.
 
-    ``"my_costs.py:Launches"`` is that of a class in a file, and ``"my_costs.py:Launches:fast"`` a variant of it.
+    ``"my_costs.py:Launches"`` is that of a class in a file, ``"my_costs.py:Launches:fast"`` a variant of it.
 
     Raises:
         LawError: the file cannot be run.

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from egraph_opt.egraph.engine import Engine, engine_for
 from egraph_opt.egraph.lowering import Lowered
-from egraph_opt.egraph.snapshot import Snapshot, take_snapshot
+from egraph_opt.egraph.readout import take_snapshot
+from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import UnsoundLawError
 from egraph_opt.laws.checking import host_functions
@@ -25,8 +26,8 @@ class SaturationReport:
         stop: "saturated", or the limit that ended it: "nodes", "rounds" or "seconds".
         matches: by law's key.
         seconds: by ruleset, and of the analysis.
-        dropped: laws left out because they made classes of contradicting types, or because a function of theirs
-            raised or did not come back, with what was seen.
+        dropped: laws left out because they made classes of contradicting types, or because a function of
+            theirs raised or did not come back, with what was seen.
     """
 
     rounds: int

@@ -1,4 +1,4 @@
-"""Host functions that do not come back: a thread looks at the clock and raises in the one that runs egglog."""
+"""Host functions that do not come back: a watcher raises in the one that runs egglog."""
 
 from __future__ import annotations
 

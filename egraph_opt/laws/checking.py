@@ -146,7 +146,7 @@ def variables_of(expression: Expression) -> set[Expression]:
 
 
 def _binds(expression: Expression) -> set[Expression]:
-    """The variables that an expression binds where it is matched; those handed to the host only within terms."""
+    """The variables that an expression binds where it is matched; handed to the host only those in terms."""
     if isinstance(expression.head, HostFunction):
         terms = (a for a in expression.arguments if a.arguments)
         return {v for term in terms for v in _binds(term)}

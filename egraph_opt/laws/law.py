@@ -21,9 +21,9 @@ from typing import Any, Literal, get_type_hints
 
 import numpy as np
 
-from egraph_opt.errors import LawError
+from egraph_opt.errors import LawError, nearest
 from egraph_opt.laws.statements import Equality, Rule
-from egraph_opt.operators.expressions import Expression, sort_of, variable
+from egraph_opt.operators.expressions import Expression, functions, sort_of, variable
 
 Numerics = Literal["bitwise", "reassociates", "approximate"]
 
@@ -67,7 +67,7 @@ class Auxiliary:
     """
 
     name: str
-    function: Callable[..., Any] = field(compare=False)
+    function: Callable[..., Any]
     uses: tuple[Auxiliary, ...] = ()
 
     def __call__(self) -> Any:  # until all laws are moved
@@ -92,7 +92,7 @@ class Law:
     formula: str
     source: str
     numerics: Numerics
-    function: Callable[..., Any] = field(compare=False)
+    function: Callable[..., Any]
     examples: Examples | None = field(compare=False)
     kind: Kind = "replace"
     serves: Purpose = "launches"
@@ -209,15 +209,27 @@ def statements(entry: Law | Auxiliary) -> list[Equality | Rule]:
     """
     generator = entry.function(*pattern_variables(entry))
     found: list[Equality | Rule] = []
+    file = entry.function.__code__.co_filename
     try:
         for statement in generator:
             if not isinstance(statement, (Equality, Rule)):
-                raise LawError(f"yields {statement!r}, which is no statement")
+                problem = f"yields {statement!r}, which is no statement"
+                raise LawError(f"{file}:{generator.gi_frame.f_lineno}: {entry.name}: {problem}")
             found.append(replace(statement, line=generator.gi_frame.f_lineno))
     except Exception as error:
-        file = entry.function.__code__.co_filename
+        if str(error).startswith(f"{file}:"):
+            raise
         lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
         place = f"{file}:{lines[-1]}" if lines else where(entry.function)
-        told = str(error) if isinstance(error, LawError) else f"{type(error).__name__}: {error}"
-        raise LawError(f"{place}: {entry.name}: {told}") from error
+        raise LawError(f"{place}: {entry.name}: {told(error)}") from error
     return found
+
+
+def told(error: BaseException) -> str:
+    """What an exception says, in a line; for a name that is not defined, the operator that may be meant."""
+    if isinstance(error, LawError):
+        return str(error)
+    if isinstance(error, NameError) and error.name:
+        near = nearest(error.name, functions())
+        return str(error) + (f"; is the operator {near!r} meant?" if near else "")
+    return f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"

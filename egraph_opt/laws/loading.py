@@ -1,4 +1,4 @@
-"""Files of laws and of cost models that nobody packaged: ``--load my_laws.py``, ``--cost my_costs.py:Launches``."""
+"""Files of laws and of cost models that nobody packaged: `--load laws.py`, `--cost costs.py:Launches`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from egraph_opt.errors import LawError, nearest
+from egraph_opt.errors import LawError
 from egraph_opt.laws.checking import check, unused
-from egraph_opt.laws.law import Law, registered
+from egraph_opt.laws.law import Law, registered, told
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.operators import declaration, expressions
 
@@ -25,8 +25,8 @@ def load_laws(path: str | Path) -> tuple[Law, ...]:
         The laws of the file, whose rulesets are on by default from now on.
 
     Raises:
-        LawError: there is no such file, it cannot be run, it declares no law, or one wrongly; the message names
-            file and line, and nothing of the file stays registered.
+        LawError: there is no such file, it cannot be run, it declares no law, or one wrongly; the message
+            names file and line, and nothing of the file stays registered.
     """
     file = Path(path)
     all_laws()
@@ -48,7 +48,7 @@ def load_laws(path: str | Path) -> tuple[Law, ...]:
 
 
 def module_name(file: Path) -> str:
-    """What a file is imported as: another name for other content, so that both can be pickled by reference."""
+    """What a file is imported as: by content, so that two versions can both be pickled by reference."""
     try:
         content = file.read_bytes()
     except OSError as error:
@@ -75,9 +75,11 @@ def run_file(file: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[name]
-        if isinstance(error, (KeyboardInterrupt, SystemExit)) and not isinstance(error, SystemExit):
+        if isinstance(error, KeyboardInterrupt):
             raise
-        raise LawError(f"{_place(file, error)}: {_told(error)}") from error
+        if isinstance(error, LawError) and f"{file}:" in str(error):
+            raise
+        raise LawError(f"{_place(file, error)}: {told(error)}") from error
     return module
 
 
@@ -86,21 +88,6 @@ def _place(file: Path, error: BaseException) -> str:
         return f"{file}:{error.lineno or 1}"
     own = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
     return f"{file}:{own[-1]}" if own else str(file)
-
-
-def _told(error: BaseException) -> str:
-    if isinstance(error, LawError):
-        return str(error).removeprefix(f"{_origin(error)}: ")
-    if isinstance(error, NameError) and error.name:
-        near = nearest(error.name, [*declaration.operators(), *expressions.functions()])
-        return f"{error}" + (f"; is the operator {near!r} meant?" if near else "")
-    return f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
-
-
-def _origin(error: BaseException) -> str:
-    """The file and line that a message begins with already."""
-    head, _, _ = str(error).partition(": ")
-    return head if ".py:" in head else "\0"
 
 
 @contextmanager

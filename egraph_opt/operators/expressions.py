@@ -196,8 +196,8 @@ _KINDS: dict[Any, Kind] = {cls: kind for kind, cls in _CLASSES.items()}  # type:
 class attribute_sort:  # noqa: N801 - a mark in annotations
     """The mark of a named sort of attributes.
 
-    In ``Permutation = Annotated[tuple[int, ...], attribute_sort("Permutation")]`` a value of the sort is, for the
-    host and for a type checker, what stands first.
+    In ``Permutation = Annotated[tuple[int, ...], attribute_sort("Permutation")]`` a value of the sort is, for
+    the host and for a type checker, what stands first.
     """
 
     def __init__(self, name: str) -> None:

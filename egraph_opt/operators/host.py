@@ -12,7 +12,8 @@ that it names as conditions answer True.  A tensor handed to a host function is 
 of tensors as a tuple of theirs.
 
 An exception there would kill the run and name no rule, so a host function answers a default instead, and the
-exception is kept in `calls`, for the laws that call the function to be left out.  Functions are pickled by reference: they live in importable modules.
+exception is kept in `calls`, for the laws that call the function to be left out.  Functions are pickled by
+reference: they live in importable modules.
 
 egglog tells objects apart by their pickled bytes, and those depend on which strings within an object are the
 same object.  So that equal answers are equal to egglog, too, everything that goes in is made `canonical`: the

@@ -1,4 +1,4 @@
-"""A result that is wrong: the law that made it so is found by leaving laws out, and the model optimised without it."""
+"""A wrong result: the law that made it is found by leaving laws out, and left out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Run = Callable[[frozenset[str]], Result]
 def without_offending_law(wrong: Result, matched: Iterable[str], run: Run) -> Result:
     """The result without the law that makes outputs wrong, which a warning names.
 
-    Laws that are not part of this package are suspected first; then halves of the suspects are left out in turn.
+    Laws that are not part of this package are suspected first; then halves of the suspects are left out.
 
     Args:
         wrong: the result with all laws: the original, with the reason.

@@ -1,4 +1,4 @@
-"""What random operands and attributes of an operator look like, so that most of what is drawn is well-typed."""
+"""Random operands and attributes of operators, so that most of what is drawn is well-typed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Dim, Fact, Shape
-from egraph_opt.operators import ConvWindow, GemmSettings, Literal, PoolWindow
+from egraph_opt.operators.declaration import Literal
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
+from egraph_opt.operators.linear import ConvWindow, GemmSettings
 from egraph_opt.operators.reductions import REDUCTIONS
+from egraph_opt.operators.windows import PoolWindow
 
 Random = np.random.Generator
 

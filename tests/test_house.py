@@ -30,9 +30,9 @@ ORDER = (
     "memory",
     "rebuild",
     "verification",
-    "testing",
     "report",
     "pipeline",
+    "testing",
     "cli",
 )
 """A room imports itself and what stands before it."""

@@ -14,6 +14,7 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from egraph_opt.errors import LawError, UnknownCostModelError
 from egraph_opt.facts import symbolic
@@ -221,7 +222,8 @@ def _from_file(name: str) -> CostModel:
     if base not in classes:
         raise UnknownCostModelError(base, classes)
     try:
-        return _checked(classes[base](variant) if colon else classes[base]())
+        factory: Any = classes[base]
+        return _checked(factory(variant) if colon else factory())
     except TypeError as error:
         raise LawError(f"{path}.py: {base}: {error}") from error
 

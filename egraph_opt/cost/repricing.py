@@ -92,12 +92,12 @@ class Solved(NamedTuple):
 
     Attributes:
         solution: the best choice.
-        saved: what pseudo-operators save the original graph.
+        fusion_saving: what pseudo-operators save the original graph.
         original: the original graph with them; None where it cannot be written.
     """
 
     solution: Solution
-    saved: float
+    fusion_saving: float
     original: Ints | None
 
 
@@ -127,8 +127,8 @@ class Compiled:
         Args:
             warm: another known choice, such as the one at other costs, to start from where it is better.
         """
-        original, saved = self._fused(cost, limits)
-        return Solved(self.search(cost, limits, original, warm), saved, original)
+        original, fusion_saving = self._fused(cost, limits)
+        return Solved(self.search(cost, limits, original, warm), fusion_saving, original)
 
     def search(self, cost: Floats, limits: SearchLimits, *known: Ints | None) -> Solution:
         """The best choice at a cost per e-node, from the best of some known ones."""

@@ -13,7 +13,7 @@ from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import UnsoundLawError
 from egraph_opt.laws.checking import host_functions
-from egraph_opt.laws.law import Law, auxiliaries
+from egraph_opt.laws.law import Auxiliary, Law, auxiliaries
 from egraph_opt.operators.host import calls
 
 
@@ -76,8 +76,8 @@ def saturate_terms(
         clashes = snapshot.clashes()
         if not clashes:
             break
-        culprit = _culprit(lowered, laws, target_limits, nodes, rounds)
-        suspects = {culprit} if culprit else _suspects(snapshot, clashes)
+        offending = _offending_law(lowered, laws, target_limits, nodes, rounds)
+        suspects = {offending} if offending else _suspects(snapshot, clashes)
         named = ", ".join(sorted(suspects)) or "the original"
         message = _describe(snapshot, clashes[0])
         if strict or not suspects:
@@ -91,7 +91,8 @@ def _failure(entry: Law) -> str:
     """What went wrong in a host function that a law calls, or ""."""
     if not calls.failures:
         return ""
-    called = {function for part in (entry, *auxiliaries([entry])) for function in host_functions(part)}
+    parts: tuple[Law | Auxiliary, ...] = (entry, *auxiliaries([entry]))
+    called = {function for part in parts for function in host_functions(part)}
     return "; ".join(
         f"{function.name} raised {told}" for function, told in calls.failures.items() if function in called
     )
@@ -160,7 +161,7 @@ class _Run:
         return "seconds" if time.monotonic() > self._deadline else ""
 
 
-def _culprit(
+def _offending_law(
     lowered: Lowered, laws: tuple[Law, ...], target_limits: Mapping[str, int], nodes: int, rounds: int
 ) -> str | None:
     """The first law that makes types clash when laws are applied one by one; None if it takes too many."""

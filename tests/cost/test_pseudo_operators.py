@@ -1,4 +1,4 @@
-"""Operators that only a target has: priced by its cost model, erased when the graph is rebuilt."""
+"""Operators that only a target has: priced by its cost model, expanded when the graph is rebuilt."""
 
 from __future__ import annotations
 

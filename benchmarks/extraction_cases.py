@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from egraph_opt import saturate
-from egraph_opt.cost import cost_model, default_points
+from egraph_opt.cost.model import cost_model, default_points
+from egraph_opt.cost.repricing import key_of
 from egraph_opt.extraction import ExtractionProblem
 from egraph_opt.extraction.structure import Ints, topological
-from egraph_opt.repricing import key_of
 
 
 def problem_of(
@@ -60,7 +60,7 @@ def uneven(layers: int, seed: int = 0) -> ExtractionProblem:
 
 
 def random_graph(seed: int, cyclic: bool) -> ExtractionProblem:
-    """A random e-graph of up to 14 classes; every class has a leaf, most of them dear."""
+    """A random e-graph of up to 14 classes; every class has a leaf, most of them expensive."""
     rng = random.Random(seed)
     n = rng.randint(2, 14)
     owner = list(range(n))

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
-from egraph_opt.law_testing import Operands, compare, lower_example, rebuilt_original
+from egraph_opt.laws.examples import Operands
 from egraph_opt.operators import (
     attention,
     layer_norm,
@@ -19,6 +19,7 @@ from egraph_opt.operators import (
     shifted_layer_norm,
     unary,
 )
+from egraph_opt.testing.harness import compare, lower_example, rebuilt_original
 
 NEWEST = 24
 Build = Callable[[Operands], Any]

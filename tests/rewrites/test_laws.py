@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from egraph_opt.law import Law, all_laws
-from egraph_opt.law_testing import check_example
+from egraph_opt.laws.law import Law
+from egraph_opt.laws.selection import all_laws
+from egraph_opt.testing.harness import check_example
 
 
 @pytest.mark.parametrize("entry", all_laws(), ids=lambda entry: entry.key)

@@ -1,0 +1,72 @@
+"""A saturated e-graph as plain arrays: all that pricing, extraction and rebuilding need of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from egraph_opt.facts.fact import CLASH, Fact
+
+Ints = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """E-nodes and e-classes, numbered.
+
+    Attributes:
+        operator: per e-node its operator's name.
+        attributes: per e-node its attributes, in the operator's order.
+        node_class: per e-node its class.
+        child_ptr, child: the classes of node k's operands are ``child[child_ptr[k]:child_ptr[k + 1]]``; lists
+            are spliced in.
+        made_by: per e-node 0 if it is of the original graph, else 1 + the index in `laws`.
+        facts: per class; UNKNOWN for bundles.
+        laws: the keys of the laws it was saturated under.
+        term_node: per term of the lowered graph its e-node.
+    """
+
+    operator: tuple[str, ...]
+    attributes: tuple[tuple[Any, ...], ...]
+    node_class: Ints
+    child_ptr: Ints
+    child: Ints
+    made_by: Ints
+    facts: tuple[Fact, ...]
+    laws: tuple[str, ...]
+    term_node: Ints
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.operator)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.facts)
+
+    def children(self, node: int) -> list[int]:
+        return self.child[self.child_ptr[node] : self.child_ptr[node + 1]].tolist()  # type: ignore[no-any-return]
+
+    @cached_property
+    def term_classes(self) -> Ints:
+        """Per term of the lowered graph its class."""
+        return self.node_class[self.term_node]
+
+    @cached_property
+    def _index(self) -> dict[tuple[str, str, tuple[int, ...]], int]:
+        return {
+            (name, repr(self.attributes[k]), tuple(self.children(k))): k
+            for k, name in enumerate(self.operator)
+        }
+
+    def find(self, operator: str, attributes: tuple[Any, ...], operands: tuple[int, ...]) -> int:
+        """The e-node of an operator on the classes given, or -1."""
+        return self._index.get((operator, repr(attributes), operands), -1)
+
+    def clashes(self) -> list[int]:
+        """Classes whose nodes contradict each other in type: an unsound law fired."""
+        return [c for c, known in enumerate(self.facts) if known.dtype == CLASH.dtype]

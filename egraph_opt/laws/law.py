@@ -1,0 +1,235 @@
+"""How a law is declared and registered.
+
+A law is a generator function in a file of `rewrites/`.  Its typed parameters are the pattern variables; it
+yields statements (see `laws.statements`) in the pattern language (see `operators.expressions`).  The first
+line of its docstring states the law.  Registration, the table of `egraph-opt rules` and the generated tests
+follow from the declaration::
+
+    @law("transpose", numerics="bitwise", kind="merge", serves="traffic", source="TASO")
+    def compose_transposes(x: Tensor, p: Permutation, q: Permutation):
+        '''Transpose_q(Transpose_p(x)) = Transpose_(p then q)(x)'''
+        yield rewrite(transpose(transpose(x, p), q), transpose(x, then(p, q)), because="forgets p and q")
+"""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_type_hints
+
+import numpy as np
+
+from egraph_opt.errors import LawError, nearest
+from egraph_opt.laws.statements import Equality, Rule
+from egraph_opt.operators.expressions import Expression, functions, sort_of, variable
+
+Numerics = Literal["bitwise", "reassociates", "approximate"]
+
+Kind = Literal["eliminate", "merge", "fuse", "split", "move", "replace", "composite"]
+"""What a law does: nodes go away; several of one kind become one; neighbours become one; one becomes several;
+an operator changes places with another; it becomes another one; many become the one that they spell."""
+
+Purpose = Literal["arithmetic", "traffic", "launches", "memory", "accuracy", "target"]
+"""What a law serves: less to compute, to move, to start or to hold, closer results, what a target can run."""
+Examples = Callable[[np.random.Generator], Iterable["Example"]]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A concrete term for the generated test of a law.
+
+    Attributes:
+        term: built with the operators' constructors and the operands of a `law_testing.Operands`.
+        fires: whether the law must apply to it (otherwise it is a near-miss: it must not).
+        why: for a near-miss, the side condition that does not hold.
+        limits: what the target publishes.
+        operands: the leaves of the term.
+    """
+
+    term: Any
+    fires: bool = True
+    why: str = ""
+    limits: tuple[tuple[str, int], ...] = ()
+    operands: Any = None
+
+
+@dataclass(frozen=True)
+class Auxiliary:
+    """Rules that fill tables and relations which laws ask: walks along lists, sets of bounds, demand.
+
+    They run with the analysis, to a fixed point after every round, and are not counted as matches.  They have
+    to end by themselves: they may not write operators that they match again.
+
+    Attributes:
+        uses: auxiliaries whose tables these rules ask in their turn.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    uses: tuple[Auxiliary, ...] = ()
+
+    def __call__(self) -> Any:  # until all laws are moved
+        from egraph_opt.compat import Closure
+
+        for statement in statements(self):
+            yield Closure(statement.conditions, statement.actions)  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True)
+class Law:
+    """A registered law; its rules are named `<ruleset>.<name>#<k>`.
+
+    Attributes:
+        kind, serves: what it does, and what for.
+        required: laws (`ruleset.name`) without which its examples do not show it.
+        uses: the auxiliaries whose tables it asks.
+    """
+
+    ruleset: str
+    name: str
+    formula: str
+    source: str
+    numerics: Numerics
+    function: Callable[..., Any]
+    examples: Examples | None = field(compare=False)
+    kind: Kind = "replace"
+    serves: Purpose = "launches"
+    required: tuple[str, ...] = ()
+    uses: tuple[Auxiliary, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return f"{self.ruleset}.{self.name}"
+
+    @property
+    def exact(self) -> bool:
+        return self.numerics != "approximate"
+
+
+registered: dict[str, Law] = {}
+"""Every law by key; see `selection` for those that are installed."""
+
+
+def law(
+    ruleset: str,
+    *,
+    numerics: Numerics,
+    kind: Kind = "replace",
+    serves: Purpose = "launches",
+    source: str = "",
+    examples: Examples | None = None,
+    required: tuple[str, ...] = (),
+    uses: tuple[Auxiliary, ...] = (),
+) -> Callable[[Callable[..., Any]], Law]:
+    """Register a law; see the module's text.
+
+    Args:
+        numerics: "bitwise" if it moves data, "reassociates" if both sides are equal in real arithmetic,
+            "approximate" if values change.
+        examples: written by hand, where none can be drawn from the pattern, and near-misses.
+        required: laws (`ruleset.name`) that its test needs as well.
+        uses: auxiliaries whose tables it asks.
+
+    Raises:
+        LawError: the name is taken, or the docstring states no law.
+    """
+
+    def register(function: Callable[..., Any]) -> Law:
+        lines = [line.strip() for line in (inspect.getdoc(function) or "").splitlines()]
+        if not lines or not lines[0]:
+            raise LawError(f"{where(function)}: law {function.__name__} does not say what it states")
+        sources = [
+            line.removeprefix("Source:").strip().rstrip(".") for line in lines if line.startswith("Source:")
+        ]
+        declared = Law(
+            ruleset=ruleset,
+            name=function.__name__,
+            formula=lines[0],
+            source=source or (sources[0] if sources else "algebra"),
+            numerics=numerics,
+            function=function,
+            examples=examples,
+            kind=kind,
+            serves=serves,
+            required=required,
+            uses=uses,
+        )
+        if declared.key in registered:
+            raise LawError(f"{where(function)}: law {declared.key} is declared twice")
+        registered[declared.key] = declared
+        return declared
+
+    return register
+
+
+def auxiliary(*uses: Auxiliary) -> Callable[[Callable[..., Any]], Auxiliary]:
+    """Declare the rules that fill tables of laws; the function is written as a law is, and yields `rule`s."""
+
+    def register(function: Callable[..., Any]) -> Auxiliary:
+        return Auxiliary(f"{function.__module__}.{function.__name__}", function, uses)
+
+    return register
+
+
+def where(function: Callable[..., Any]) -> str:
+    """The file and line of a function, for messages."""
+    code = function.__code__
+    return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def auxiliaries(laws: Iterable[Law]) -> tuple[Auxiliary, ...]:
+    """What some laws use, directly or not, each once, by name."""
+    found: dict[str, Auxiliary] = {}
+    pending = [entry for law in laws for entry in law.uses]
+    while pending:
+        entry = pending.pop()
+        if entry.name not in found:
+            found[entry.name] = entry
+            pending.extend(entry.uses)
+    return tuple(found[name] for name in sorted(found))
+
+
+def pattern_variables(entry: Law | Auxiliary) -> list[Expression]:
+    """The typed parameters of a law, as variables."""
+    hints = get_type_hints(entry.function, include_extras=True)
+    hints.pop("return", None)
+    missing = [name for name in inspect.signature(entry.function).parameters if name not in hints]
+    if missing:
+        raise LawError(f"{where(entry.function)}: {entry.name}: {missing[0]} has no sort")
+    return [variable(name, sort_of(bound)) for name, bound in hints.items()]
+
+
+def statements(entry: Law | Auxiliary) -> list[Equality | Rule]:
+    """What a law or an auxiliary yields on its pattern variables, each with its line.
+
+    Raises:
+        LawError: it is declared wrongly; the message names file and line.
+    """
+    generator = entry.function(*pattern_variables(entry))
+    found: list[Equality | Rule] = []
+    file = entry.function.__code__.co_filename
+    try:
+        for statement in generator:
+            if not isinstance(statement, (Equality, Rule)):
+                problem = f"yields {statement!r}, which is no statement"
+                raise LawError(f"{file}:{generator.gi_frame.f_lineno}: {entry.name}: {problem}")
+            found.append(replace(statement, line=generator.gi_frame.f_lineno))
+    except Exception as error:
+        if str(error).startswith(f"{file}:"):
+            raise
+        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
+        place = f"{file}:{lines[-1]}" if lines else where(entry.function)
+        raise LawError(f"{place}: {entry.name}: {told(error)}") from error
+    return found
+
+
+def told(error: BaseException) -> str:
+    """What an exception says, in a line; for a name that is not defined, the operator that may be meant."""
+    if isinstance(error, LawError):
+        return str(error)
+    if isinstance(error, NameError) and error.name:
+        near = nearest(error.name, functions())
+        return str(error) + (f"; is the operator {near!r} meant?" if near else "")
+    return f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"

@@ -55,12 +55,12 @@ def near_optimal(
     known = [optimum.choice]
     if original is not None and np.isfinite(measure(problem, original)[0]):
         known.append(original)
-    cheapest = choice_of(optimum.choice)
-    places = places_in(cheapest.lowered.graph)
+    rebuilt = choice_of(optimum.choice)
+    places = places_in(rebuilt.lowered.graph)
     found = candidates(
         problem,
         known,
-        written_bytes(cheapest.snapshot, points),
+        written_bytes(rebuilt.snapshot, points),
         lambda choice: _need(choice_of(choice), points, places, is_body),
         solve,
         enough=partial(_within, objective),

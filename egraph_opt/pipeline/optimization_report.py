@@ -73,9 +73,8 @@ def report_of(account: Account, region: Region, extracted: Extracted, written: i
     counts = account.counts
     after = counts if failed else nodes_of(written)
     parts = extracted.walk()
-    before = original_cost(region.original, account.model, account.points) - sum(
-        part.fusion_saving for part in parts
-    )
+    fusion_saving = sum(part.fusion_saving for part in parts)
+    before = original_cost(region.original, account.model, account.points) - fusion_saving
     rewrites = _rewrites(region.walk(), parts)
     status, reason = "optimized", ""
     if failed:

@@ -210,7 +210,7 @@ class Saturated:
         where those would make the file too large.)
 
         Returns:
-            Its `solution` has cost, lower bound and gap; `fusion_saving` is to be taken off what the original costs.
+            Its `solution` has cost, bound and gap; `fusion_saving` is to be taken off the original's cost.
 
         Raises:
             UnknownCostModelError: no cost model of that name.

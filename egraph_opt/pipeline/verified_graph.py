@@ -79,9 +79,8 @@ def finish(rebuilt: ir.Model, loaded: LoadedModel, checks: Checks, clock: Callab
         names = ", ".join(f"{LEGALIZE}.{name}" for name in changed)
         checked = "; verified before that" if checks.verify else ""
         remark = f"outside the standard now: {names}{checked}"
-        verification = replace(
-            verification, detail="; ".join(part for part in (verification.detail, remark) if part)
-        )
+        details = [part for part in (verification.detail, remark) if part]
+        verification = replace(verification, detail="; ".join(details))
         loaded = replace(loaded, metadata=marked(loaded.metadata, changed))
         proto = to_proto(rebuilt, loaded)
     clock("")

@@ -26,7 +26,8 @@ from egraph_opt.graph.names import Namer
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.pipeline.region import Region
 from egraph_opt.rebuild.choice import Choice
-from egraph_opt.rebuild.nodes import _Rebuilder
+from egraph_opt.rebuild.nodes import NodeWriter
+from egraph_opt.rebuild.value_info import ValueInfo
 from egraph_opt.verification.comparison import TOLERANCES, compare, compare_floats, scales
 from egraph_opt.verification.execution import ExecutionError
 
@@ -45,11 +46,17 @@ class Finding:
     message: str
 
 
-class _EveryNode(_Rebuilder):
+def _no_body(choice: Choice, captured: Mapping[ir.Value, ir.Value]) -> ir.Graph:
+    raise AssertionError("graphs with bodies are left out")
+
+
+class _EveryNode(NodeWriter):
     """Writes a representative of every class, then all other e-nodes that can be written."""
 
     def __init__(self, choice: Choice, ir_version: int, writable: np.ndarray[Any, Any]) -> None:
-        super().__init__(choice, ir_version, Namer(choice.lowered.graph), {})
+        namer = Namer(choice.lowered.graph)
+        super().__init__(choice, ir_version, namer, {}, info=ValueInfo(), rebuild_body=_no_body)
+        self.inputs = [self.constants.copied(value) for value in self.lowered.graph.inputs]
         self.writable = writable
         self.tested: dict[int, str] = {}
         self.labels: dict[str, str] = {}
@@ -63,7 +70,7 @@ class _EveryNode(_Rebuilder):
     def write_all(self) -> ir.Graph:
         for owner in self._sequence():
             before = len(self.nodes)
-            self._write(owner)
+            self.write(owner)
             for written in self.nodes[before:]:
                 written.name = self.namer.fresh(f"rep_{int(self.choice.node[owner])}")
         for node in range(self.snapshot.n_nodes):

@@ -194,6 +194,12 @@ def is_present(b: Fact) -> bool:
 
 
 @hosted()
+def is_constant_bias(b: Fact) -> bool:
+    """A bias that is there, and constant."""
+    return is_float_constant(b)
+
+
+@hosted()
 def is_absent(b: Fact) -> bool:
     return b == ABSENT
 

@@ -22,6 +22,7 @@ from egraph_opt.rewrites.conditions.channels import (
     at_axis,
     chains,
     count_in,
+    is_constant_bias,
     is_float_constant,
     is_scale,
     is_shift,
@@ -99,11 +100,6 @@ def is_scale_below_shift(s: Fact, c: Fact, window: ConvWindow) -> bool:
         return False
     safe = all(abs(v) >= SMALLEST[s.dtype] for v in scales)
     return safe and max(map(abs, shifts)) <= LARGEST[s.dtype] * min(1.0, min(map(abs, scales)))
-
-
-@hosted()
-def is_constant_bias(b: Fact) -> bool:
-    return is_float_constant(b)
 
 
 Case = tuple[Any, Any, str]

@@ -167,10 +167,15 @@ def count_out(w: Fact, c: Fact, window: ConvWindow, transposed: int) -> int | No
     return None if channels is None else count_along(c, len(w.shape or ()), 1, channels)
 
 
+def is_bias(b: Fact, w: Fact, window: ConvWindow, transposed: int) -> bool:
+    """A constant bias: one that is written as a product or sum might broadcast."""
+    return is_float_constant(b) and b.shape == (channels_out(w, window, transposed),)
+
+
 @hosted()
 def scale_of_bias(w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
     """The dims in which a constant behind a convolution scales its constant bias."""
-    known = is_scale(c) and is_float_constant(b)
+    known = is_scale(c) and is_bias(b, w, window, transposed)
     count = count_out(w, c, window, transposed) if known else None
     return None if count is None else (count,)
 
@@ -185,7 +190,8 @@ def shift_of_zeros(w: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dim
 @hosted()
 def shift_of_bias(w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
     """The dims in which a constant behind a convolution is added to its constant bias."""
-    return shift_of_zeros.function(w, c, window, transposed) if is_finite_constant(b) else None
+    known = is_finite_constant(b) and is_bias(b, w, window, transposed)
+    return shift_of_zeros.function(w, c, window, transposed) if known else None
 
 
 @hosted()
@@ -194,9 +200,9 @@ def is_present(b: Fact) -> bool:
 
 
 @hosted()
-def is_constant_bias(b: Fact) -> bool:
-    """A bias that is there, and constant."""
-    return is_float_constant(b)
+def is_constant_bias(b: Fact, w: Fact) -> bool:
+    """A bias of a Conv that is there, and constant."""
+    return is_float_constant(b) and w.shape is not None and b.shape == w.shape[:1]
 
 
 @hosted()

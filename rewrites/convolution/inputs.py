@@ -174,7 +174,7 @@ def shift_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWi
     for weight in scaled_columns(x, w, c, window):
         moved = reduce("ReduceSum", weight, axes_of_a_row(w), 0)
         yield equal(conv(x + c, w, none(), window), conv(x, w, moved, window), known)
-        yield equal(conv(x + c, w, b, window), conv(x, w, b + moved, window), known, is_constant_bias(b))
+        yield equal(conv(x + c, w, b, window), conv(x, w, b + moved, window), known, is_constant_bias(b, w))
 
 
 @law(

@@ -72,11 +72,11 @@ def joined(w1: Fact, w2: Fact) -> Dims | None:
     return (second[0], first[1], *kernel)
 
 
-def _biases(w2: Any, b1: Any, b2: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
+def _biases(w1: Any, w2: Any, b1: Any, b2: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
     """The biases of two convolutions in a row, present or not, that of both as one, and what has to hold."""
     moved = reduce("ReduceSum", reshape(w2, flat(w2)), (2,), 0) @ b1
-    yield b1, b2, moved + b2, (is_constant_bias(b1), is_constant_bias(b2))
-    yield b1, none(), moved, (is_constant_bias(b1),)
+    yield b1, b2, moved + b2, (is_constant_bias(b1, w1), is_constant_bias(b2, w2))
+    yield b1, none(), moved, (is_constant_bias(b1, w1),)
     yield none(), b2, b2, ()
 
 
@@ -141,7 +141,7 @@ def pointwise_after_conv(
     """Conv(Conv(x, W1, b1), W2, b2) = Conv(x, W2 W1, W2 b1 + b2) where W2 has a kernel of 1"""
     weight = reshape(reshape(w2, matrix(w2)) @ reshape(w1, matrix(w1)), joined(w1, w2))
     known = (is_pointwise(w2, u2), is_ungrouped(u1), guard(is_smaller(w1, w2)))
-    for first, second, bias, present in _biases(w2, b1, b2):
+    for first, second, bias, present in _biases(w1, w2, b1, b2):
         two = conv(conv(x, w1, first, u1), w2, second, u2)
         yield rewrite(two, conv(x, weight, bias, u1), known, present, because=FORGETS)
 
@@ -164,7 +164,7 @@ def conv_after_pointwise(
     by_tap = transpose(reshape(w2, flat(w2)), (0, 2, 1)) @ reshape(w1, matrix(w1))
     weight = reshape(transpose(by_tap, (0, 2, 1)), joined(w1, w2))
     other = guard(is_smaller(w1, w2), absent(is_pointwise(w2, u2)))
-    for first, second, bias, present in _biases(w2, b1, b2):
+    for first, second, bias, present in _biases(w1, w2, b1, b2):
         two = conv(conv(x, w1, first, u1), w2, second, u2)
         known = (is_pointwise(w1, u1), is_ungrouped(u2), *(present and (*present, pads_nothing(u2))))
         yield rewrite(two, conv(x, weight, bias, u2), known, other, because=FORGETS)

@@ -4,7 +4,7 @@ A @ B + C = Gemm(A, B, C)                           matrices; C broadcasts to th
 T(A) @ B = Gemm(A, B) with transA                   likewise A @ T(B)
 Gemm(T(A), B, C) = Gemm(A, B, C) with transA turned over, likewise B
 Gemm(A, B, C) -> Gemm(A, alpha * B, beta * C) with factors of 1
-Gemm(A, B) -> A @ B
+Gemm(A, B) = A @ B
 """
 
 from dataclasses import replace
@@ -12,7 +12,7 @@ from dataclasses import replace
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Float, Tensor, equal, guard, hosted, is_constant, law, number_like, rewrite
-from egraph_opt.operators import GemmSettings, gemm, matmul, none, transpose
+from egraph_opt.operators import GemmSettings, gemm, none, transpose
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into
 
 PLAIN = GemmSettings()
@@ -96,7 +96,7 @@ def without_beta(s: GemmSettings) -> GemmSettings:
 
 @law("gemm", numerics="reassociates", kind="split", serves="arithmetic", source="the definition of Gemm")
 def gemm_apart(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
-    """Gemm(A, B, C) = Gemm(A, alpha * B, beta * C) with factors of 1, for constant B and C; Gemm(A, B) = A @ B"""
+    """Gemm(A, B, C) = Gemm(A, alpha * B, beta * C) with factors of 1, and Gemm(A, B) = A @ B"""
     whole, sound = gemm(a, b, c, s), are_matrices(a, b)
     scaled_b = gemm(a, b * number_like(b, alpha_of(s)), c, without_alpha(s))
     scaled_c = gemm(a, b, c * number_like(c, beta_of(s)), without_beta(s))

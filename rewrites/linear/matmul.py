@@ -19,7 +19,7 @@ import numpy as np
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Axes, Dims, Example, Operands, Tensor, guard, hosted, law, rewrite
+from egraph_opt.laws import Axes, Dims, Example, Operands, Tensor, equal, guard, hosted, law, rewrite
 from egraph_opt.operators import reduce, reshape
 from egraph_opt.rewrites.conditions.channels import (
     chains,
@@ -188,11 +188,10 @@ def is_no_bigger(a: Fact, b: Fact) -> bool:
     source="TASO, associativity of MatMul",
 )
 def constant_products(x: Tensor, a: Tensor, b: Tensor):
-    """(x @ W1) @ W2 = x @ (W1 @ W2), and W2 @ (W1 @ x) = (W2 @ W1) @ x; together where that is no bigger"""
-    for apart, together in (((x @ a) @ b, x @ (a @ b)), (a @ (b @ x), (a @ b) @ x)):
-        matrices = are_weights(a, b, x)
-        yield rewrite(apart, together, matrices, guard(is_no_bigger(a, b)), inverse="constant_products")
-        yield rewrite(together, apart, matrices, inverse="constant_products")
+    """(x @ W1) @ W2 = x @ (W1 @ W2), and W2 @ (W1 @ x) = (W2 @ W1) @ x, where that is no bigger"""
+    sound, demand = are_weights(a, b, x), guard(is_no_bigger(a, b))
+    yield equal((x @ a) @ b, x @ (a @ b), sound, demand)
+    yield equal(a @ (b @ x), (a @ b) @ x, sound, demand)
 
 
 # --- scales of products of two activations --------------------------------------------------------------

@@ -16,7 +16,6 @@ import numpy as np
 
 from egraph_opt import compat as egglog
 from egraph_opt.compat import (
-    Deduction,
     Equal,
     PyObject,
     closure,
@@ -30,6 +29,9 @@ from egraph_opt.compat import (
     set_,
 )
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Axis, Unit, auxiliary, table
+from egraph_opt.laws import eq as egglog_eq
+from egraph_opt.laws import rule as fixpoint
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import concat, unary
@@ -42,22 +44,21 @@ LONGEST = 512
 """Lists longer than this are left alone."""
 
 
-@egglog.function(egg_fn="concat_listed")
-def listed(xs: Tensors, axis: PyObject) -> egglog.Unit:
+@table()
+def listed(xs: Tensors, axis: Axis) -> Unit:
     """A concatenation of values that are not all constant has this list, or its tail is this one."""
 
 
-@hosted(default=False)
+@hosted()
 def worth_a_walk(xs: tuple[Fact, ...]) -> bool:
     return 2 <= len(xs) <= LONGEST and not all(x.const for x in xs)
 
 
-def listing() -> Iterator[Deduction]:
-    """The rules that fill `listed`."""
-    xs, rest = egglog.var("xs", Tensors), egglog.var("rest", Tensors)
-    x, y, a = egglog.var("x", Tensor), egglog.var("y", Tensor), egglog.var("a", PyObject)
-    yield closure(eq(y).to(concat(xs, a)), holds(worth_a_walk, facts(xs)), then=listed(xs, a))
-    yield closure(listed(xs, a), eq(xs).to(cons(x, rest)), then=listed(rest, a))
+@auxiliary()
+def listing(xs: Tensors, x: Tensor, rest: Tensors, a: Axis):
+    """Fills `listed`."""
+    yield fixpoint(concat(xs, a), worth_a_walk(xs), then=listed(xs, a))
+    yield fixpoint(listed(xs, a), egglog_eq(xs, cons(x, rest)), then=listed(rest, a))
 
 
 # --- nested ---------------------------------------------------------------------------------------------

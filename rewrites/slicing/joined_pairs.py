@@ -11,23 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt import compat as egglog
 from egraph_opt.compat import (
-    Deduction,
     Equal,
     PyObject,
     String,
-    closure,
     eq,
     guard,
     holds,
     let,
     ne,
     rule,
-    set_,
 )
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Axis, assign, auxiliary, table
+from egraph_opt.laws import eq as egglog_eq
+from egraph_opt.laws import rule as fixpoint
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, concat, reshape
@@ -38,16 +37,15 @@ from egraph_opt.rewrites.elementwise.identities import broadcasts_into
 from egraph_opt.rewrites.linear.joined_products import differ_along
 
 
-@egglog.function(egg_fn="joined_pair", merge=lambda old, new: old)
-def joined(x: Tensor, y: Tensor, axis: PyObject) -> Tensor:
+@table()
+def joined(x: Tensor, y: Tensor, axis: Axis) -> Tensor:
     """The concatenation of two: a table, since to match lists within lists is to try all pairs of them."""
 
 
-def pairs() -> Iterator[Deduction]:
-    """The rule that fills `joined`."""
-    x, y, t = (egglog.var(name, Tensor) for name in "xyt")
-    a = egglog.var("a", PyObject)
-    yield closure(eq(t).to(concat(pair_of(x, y), a)), then=set_(joined(x, y, a)).to(t))
+@auxiliary()
+def pairs(x: Tensor, y: Tensor, t: Tensor, a: Axis):
+    """Fills `joined`."""
+    yield fixpoint(egglog_eq(t, concat(pair_of(x, y), a)), then=assign(joined(x, y, a), t))
 
 
 @hosted()

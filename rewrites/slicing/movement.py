@@ -15,6 +15,9 @@ from egraph_opt import compat as egglog
 from egraph_opt.compat import Equal, PyObject, String, closure, eq, holds, let, ne, rewrite, rule, set_
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Axis, DataType, Settings, Unit, auxiliary, is_same, table
+from egraph_opt.laws import eq as egglog_eq
+from egraph_opt.laws import rule as fixpoint
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, cast, concat, slice_, unary
@@ -206,13 +209,13 @@ def of_concat(
 # --- slices of element-wise operators -------------------------------------------------------------------
 
 
-@egglog.function(egg_fn="slice_asked")
-def asked(x: Tensor, axis: PyObject) -> egglog.Unit:
-    """A slice of x along an axis meets a Slice or a Concat above."""
+@table()
+def asked(x: Tensor, axis: Axis) -> Unit:
+    """A slice of x along an axis meets one above: x is a Slice or a Concat, or made of such by elements."""
 
 
 @hosted()
-def axis_number(k: int, y: Fact) -> int | None:
+def axis_number(k: int, y: Fact) -> Axis | None:
     """The k-th axis of y, where there is one: slices of slices compose along any two axes."""
     return k if y.rank is not None and k < y.rank else None
 
@@ -223,7 +226,7 @@ def single_axis(spec: Slices) -> int | None:
 
 
 @hosted()
-def axis_in_result(axis: int, x: Fact, y: Fact) -> int | None:
+def axis_in_result(axis: Axis, x: Fact, y: Fact) -> Axis | None:
     """Where an axis of an operand that is as long as the result's stands in the result y of broadcasting."""
     if x.shape is None or y.shape is None:
         return None
@@ -254,40 +257,35 @@ def stays(spec: Slices, x: Fact, y: Fact) -> bool:
     return of_operand is not None and (x.const or not of_operand)
 
 
-@hosted(default=False)
-def stays_along(axis: int, x: Fact, y: Fact) -> bool:
+@hosted()
+def stays_along(axis: Axis, x: Fact, y: Fact) -> bool:
     return stays(((axis, 0, 0, 1),), x, y)
 
 
-def asking_rules() -> Iterator[Any]:
-    """Which values are, along which axis, a Slice or a Concat, or made of such element by element."""
-    x, y, z = (egglog.var(name, Tensor) for name in "xyz")
-    xs = egglog.var("xs", Tensors)
-    a, b, s = (egglog.var(name, PyObject) for name in "abs")
-    op, to = egglog.var("op", String), egglog.var("to", PyObject)
-    yield closure(eq(y).to(concat(xs, a)), then=asked(y, a))
+@auxiliary()
+def asking_rules(
+    x: Tensor,
+    y: Tensor,
+    z: Tensor,
+    xs: Tensors,
+    op: String,
+    f: Settings,
+    to: DataType,
+    s: Slices,
+    a: Axis,
+    c: Axis,
+):
+    """Fills `asked`."""
+    yield fixpoint(egglog_eq(y, concat(xs, a)), then=asked(y, a))
     for k in range(5):
-        yield closure(eq(y).to(slice_(x, s)), let(a, axis_number, k, fact(y)), then=asked(y, a))
-    yield closure(eq(y).to(unary(op, s, x)), asked(x, a), then=asked(y, a))
-    yield closure(eq(y).to(cast(x, to)), asked(x, a), then=asked(y, a))
-    for result, other in ((binary(op, x, z), z), (binary(op, z, x), z)):
-        place = let(b, axis_in_result, a, fact(x), fact(y))
-        yield closure(
-            eq(y).to(result),
-            asked(x, a),
-            place,
-            holds(stays_along, b, fact(other), fact(y)),
-            then=asked(y, b),
-        )
-    both = (asked(x, a), let(b, axis_in_result, a, fact(x), fact(y)))
-    c = egglog.var("c", PyObject)
-    yield closure(
-        eq(y).to(binary(op, x, z)),
-        *both,
-        asked(z, c),
-        let(b, axis_in_result, c, fact(z), fact(y)),
-        then=asked(y, b),
-    )
+        yield fixpoint(egglog_eq(y, slice_(x, s)), then=asked(y, axis_number(k, y)))
+    for made in (unary(op, f, x), cast(x, to)):
+        yield fixpoint(egglog_eq(y, made), asked(x, a), then=asked(y, a))
+    b = axis_in_result(a, x, y)
+    for made in (binary(op, x, z), binary(op, z, x)):
+        yield fixpoint(egglog_eq(y, made), asked(x, a), stays_along(b, z, y), then=asked(y, b))
+    both = (asked(x, a), asked(z, c), is_same(b, axis_in_result(c, z, y)))
+    yield fixpoint(egglog_eq(y, binary(op, x, z)), *both, then=asked(y, b))
 
 
 def _unary_examples(rng: np.random.Generator) -> Iterator[Example]:

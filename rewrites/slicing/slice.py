@@ -18,7 +18,7 @@ from egraph_opt.laws.examples import INT64, Operands
 from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import Literal, literal, slice_, unary
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.sorts import Slices
+from egraph_opt.operators.sorts import Axis, Slices
 from egraph_opt.operators.terms import Tensor, fact
 
 Entry = tuple[int, int, int | None, int]
@@ -52,7 +52,7 @@ def dim_at(x: Fact, axis: int) -> Dim:
 
 
 @hosted()
-def beside(spec: Slices, axis: int) -> Slices:
+def beside(spec: Slices, axis: Axis) -> Slices:
     """A slice without its cut along one axis."""
     return tuple(entry for entry in spec if entry[0] != axis)
 

@@ -11,16 +11,19 @@ get Splits of their own.  Splits of Splits, and concatenations of all parts, fol
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from egraph_opt import compat as egglog
 from egraph_opt.compat import Deduction, Equal, PyObject, closure, eq, i64, i64Like, let, ne, rule, set_
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Axis, assign, auxiliary, table
+from egraph_opt.laws import rule as fixpoint
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import binary, output, slice_, split, unary
+from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.sorts import Slices
 from egraph_opt.operators.terms import Bundle, Tensor, fact
@@ -30,6 +33,7 @@ MOST = 256
 """A tensor with more cuts than this gets no Split."""
 
 Range = tuple[int, int]
+Ranges = Annotated[tuple[Range, ...], attribute_sort("Ranges")]
 
 
 # --- outputs are slices ---------------------------------------------------------------------------------
@@ -85,17 +89,17 @@ def outputs(x: Tensor, y: Tensor, b: Bundle, a: PyObject, n: PyObject, k: i64, p
 
 
 @hosted(default=())
-def united(old: tuple[Range, ...], new: tuple[Range, ...]) -> tuple[Range, ...]:
+def united(old: Ranges, new: Ranges) -> Ranges:
     return tuple(sorted({*old, *new}))
 
 
-@egglog.function(egg_fn="split_cuts", merge=lambda old, new: PyObject(united)(old, new))
-def cuts(x: Tensor, rest: PyObject, axis: PyObject) -> PyObject:
+@table(merge=united)
+def cuts(x: Tensor, rest: Slices, axis: Axis) -> Ranges:
     """The ranges that slices take of an axis of x, beside what all of them take of other axes."""
 
 
 @hosted()
-def cut_axis(spec: Slices, k: int, x: Fact) -> int | None:
+def cut_axis(spec: Slices, k: int, x: Fact) -> Axis | None:
     """The axis of the k-th cut of a slice, if that takes a range of a dim that is a number."""
     if k >= len(spec) or x.const:
         return None
@@ -106,19 +110,16 @@ def cut_axis(spec: Slices, k: int, x: Fact) -> int | None:
 
 
 @hosted()
-def ranges_along(spec: Slices, axis: int) -> tuple[Range, ...]:
+def ranges_along(spec: Slices, axis: Axis) -> Ranges:
     return tuple((entry[1], entry[2]) for entry in spec if entry[0] == axis)  # type: ignore[misc]
 
 
-def cutting() -> Iterator[Deduction]:
-    """The rules that fill `cuts`."""
-    x, y = egglog.var("x", Tensor), egglog.var("y", Tensor)
-    s, r, a, c = (egglog.var(name, PyObject) for name in "srac")
+@auxiliary()
+def cutting(x: Tensor, s: Slices):
+    """Fills `cuts`."""
     for k in range(4):
-        found = (eq(y).to(slice_(x, s)), let(a, cut_axis, s, k, fact(x)))
-        yield closure(
-            *found, let(r, beside, s, a), let(c, ranges_along, s, a), then=set_(cuts(x, r, a)).to(c)
-        )
+        a = cut_axis(s, k, x)
+        yield fixpoint(slice_(x, s), then=assign(cuts(x, beside(s, a), a), ranges_along(s, a)))
 
 
 def disjoint(ranges: Sequence[Range]) -> list[Range]:

@@ -19,13 +19,13 @@ from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import ConvWindow, batchnorm, binary, concat, conv, literal, none, slice_
+from egraph_opt.operators.host import element as part
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.sorts import Slices
 from egraph_opt.operators.terms import Tensor, cons, fact, listed, nil, node
 from egraph_opt.rewrites.conditions.channels import absent_bias, is_float_constant, static_shape
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.sums import RING
-from egraph_opt.rewrites.linear.horizontal import part
 
 NEAR = 64
 """The most terms of the lowered graph between convolutions that are joined."""

@@ -37,7 +37,8 @@ from egraph_opt.operators.host import hosted
 from egraph_opt.operators.sorts import Slices
 from egraph_opt.operators.terms import Bundle, Tensor, fact, node
 from egraph_opt.rewrites.conditions.channels import is_float_constant, is_scale
-from egraph_opt.rewrites.linear.selection import LARGEST, absorbing, weight
+from egraph_opt.rewrites.linear.selection import absorbing, weight
+from egraph_opt.rewrites.linear.selection_views import LARGEST
 
 
 @egglog.function(egg_fn="part_scales_taken")

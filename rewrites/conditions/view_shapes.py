@@ -13,7 +13,7 @@ from itertools import combinations
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
-from egraph_opt.operators.host import hosted
+from egraph_opt.laws import Dims, hosted
 
 
 def same_dims(a: Shape | None, b: Shape | None) -> bool:
@@ -131,21 +131,21 @@ def partner_choices(source: Shape, dims: Shape, partner: Shape) -> frozenset[Sha
 
 
 @hosted()
-def kept_partner(x: Fact, dims: Shape, y: Fact) -> Shape | None:
+def kept_partner(x: Fact, dims: Dims, y: Fact) -> Dims | None:
     """The partner's dims where the view of x does not concern it."""
     choice = _only_choice(x, dims, y)
     return choice if choice is not None and same_dims(choice, y.shape) else None
 
 
 @hosted()
-def constant_partner(x: Fact, dims: Shape, y: Fact) -> Shape | None:
+def constant_partner(x: Fact, dims: Dims, y: Fact) -> Dims | None:
     """The dims of a constant partner in front of the view of x, where they are others than behind it."""
     choice = _only_choice(x, dims, y) if y.const else None
     return choice if choice is not None and not same_dims(choice, y.shape) else None
 
 
-@hosted(default=False)
-def changes_dims(x: Fact, dims: Shape) -> bool:
+@hosted()
+def changes_dims(x: Fact, dims: Dims) -> bool:
     """Whether a view of x is not x itself; views that are would be moved around without end."""
     return not same_dims(x.shape, dims)
 
@@ -157,8 +157,8 @@ def _only_choice(x: Fact, dims: Shape, y: Fact) -> Shape | None:
     return next(iter(choices)) if len(choices) == 1 else None
 
 
-@hosted(default=False)
-def views_agree(op: str, x: Fact, x_dims: Shape, y: Fact, y_dims: Shape) -> bool:
+@hosted()
+def views_agree(op: str, x: Fact, x_dims: Dims, y: Fact, y_dims: Dims) -> bool:
     """Whether ``view(x) op view(y)`` is a view of ``x op y``; constants are moved by themselves."""
     if x.shape is None or y.shape is None or x.const or y.const:
         return False
@@ -172,7 +172,7 @@ def views_agree(op: str, x: Fact, x_dims: Shape, y: Fact, y_dims: Shape) -> bool
 
 
 @hosted()
-def known_dims(z: Fact) -> Shape | None:
+def known_dims(z: Fact) -> Dims | None:
     """The dims of a value, all known."""
     return z.shape if z.is_symbolic else None
 

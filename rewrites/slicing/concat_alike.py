@@ -211,15 +211,7 @@ def _functions(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(concat(terms(*operands), 1), why=why)
 
 
-@law(
-    "concat",
-    numerics="bitwise",
-    kind="move",
-    serves="launches",
-    source="TASO",
-    uses=(mapping,),
-    examples=_functions,
-)
+@law("concat", numerics="bitwise", kind="move", source="TASO", uses=(mapping,), examples=_functions)
 def of_functions(xs: Tensors, ys: Tensors, a: Axis, op: String, s: Settings, to: DataType, d: DataType):
     """Concat(f(x), f(y), ..) = f(Concat(x, y, ..))"""
     made, worth = concat(xs, a), worth_a_walk(xs)

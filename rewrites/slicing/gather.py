@@ -115,7 +115,6 @@ def _ranges(rng: np.random.Generator) -> Iterator[Example]:
 @law(
     "gather",
     numerics="bitwise",
-    kind="replace",
     serves="traffic",
     source="Ascend auto-optimizer, GatherToSplit",
     examples=_ranges,
@@ -157,7 +156,7 @@ def _single(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(reshape(slice_(of, spec), dims), why=why)
 
 
-@law("gather", numerics="bitwise", kind="fuse", serves="launches", examples=_single)
+@law("gather", numerics="bitwise", kind="fuse", examples=_single)
 def from_slice(x: Tensor, s: Slices, d: Dims):
     """Squeeze(Slice(x, i, i + 1)) = Gather(x, i)"""
     part = slice_(x, s)

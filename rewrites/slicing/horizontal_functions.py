@@ -58,14 +58,7 @@ def _parts(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(both((0, 0), (3, 4)), why="nothing is in one part")
 
 
-@law(
-    "horizontal",
-    numerics="bitwise",
-    kind="merge",
-    serves="launches",
-    source="TASO, Relu of a Split",
-    examples=_parts,
-)
+@law("horizontal", numerics="bitwise", kind="merge", source="TASO, Relu of a Split", examples=_parts)
 def functions_of_parts(
     x: Tensor, y: Tensor, z: Tensor, op: String, s: Settings, p: Slices, q: Slices, i: Int, j: Int
 ):

@@ -92,15 +92,7 @@ def _of_binary(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(both(g.random(2, 4), g.random(3, 4), g.input(("N", 2, 1))), why="x is broadcast")
 
 
-@law(
-    "joining",
-    numerics="bitwise",
-    kind="move",
-    serves="launches",
-    source="TASO",
-    uses=(pairs,),
-    examples=_of_binary,
-)
+@law("joining", numerics="bitwise", kind="move", source="TASO", uses=(pairs,), examples=_of_binary)
 def of_binary(op: String, x: Tensor, y: Tensor, z: Tensor, w: Tensor, a: Axis):
     """Concat(x op y, z op w) = Concat(x, z) op Concat(y, w), where both are written as well"""
     b = axis_of_second(a, x, y, z, w)
@@ -120,15 +112,7 @@ def _of_concats(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(concat(listed(crossed, *parts), 1), why="they are not cut at one place")
 
 
-@law(
-    "joining",
-    numerics="bitwise",
-    kind="move",
-    serves="launches",
-    source="TASO",
-    uses=(pairs,),
-    examples=_of_concats,
-)
+@law("joining", numerics="bitwise", kind="move", source="TASO", uses=(pairs,), examples=_of_concats)
 def binary_of_concats(op: String, x: Tensor, y: Tensor, z: Tensor, w: Tensor, a: Axis, b: Axis):
     """Concat(x, z) op Concat(y, w) = Concat(x op y, z op w), where both are written as well"""
     first, second = binary(op, x, y), binary(op, z, w)

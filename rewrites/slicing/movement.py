@@ -86,7 +86,7 @@ def stays(spec: Slices, x: Fact, y: Fact) -> bool:
 
 @hosted()
 def stays_along(axis: Axis, x: Fact, y: Fact) -> bool:
-    return stays(((axis, 0, 0, 1),), x, y)
+    return bool(stays(((axis, 0, 0, 1),), x, y))
 
 
 @auxiliary()

@@ -194,7 +194,6 @@ def _empty_parts(rng: np.random.Generator) -> Iterator[Example]:
     "slice",
     numerics="bitwise",
     kind="eliminate",
-    serves="launches",
     source="Ascend auto-optimizer, EmptySliceFix",
     examples=_empty_parts,
 )

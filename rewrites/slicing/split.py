@@ -82,7 +82,7 @@ def _outputs(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(slice_(x, ((1, 0, 3, 1),)), why="nothing is split")
 
 
-@law("split", numerics="bitwise", kind="replace", serves="launches", uses=(pieces,), examples=_outputs)
+@law("split", numerics="bitwise", uses=(pieces,), examples=_outputs)
 def outputs(x: Tensor, b: Bundle, a: Axis, n: Sizes, k: Int, p: Slices):
     """Split(x)[i] = Slice(x, start of i, end of i)"""
     yield equal(output(b, k), slice_(x, p), eq(b, split(x, a, n)), eq(p, piece(a, n, k)))
@@ -187,7 +187,6 @@ def _parts(rng: np.random.Generator) -> Iterator[Example]:
     "split",
     numerics="bitwise",
     kind="merge",
-    serves="launches",
     source="Ascend auto-optimizer, GatherToSplit",
     uses=(cutting,),
     required=("split.outputs",),
@@ -222,7 +221,7 @@ def _shared(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(three((0, 3, 6), (0, 1, 2)), why="nothing is shared")
 
 
-@law("split", numerics="bitwise", kind="split", serves="launches", uses=(cutting,), examples=_shared)
+@law("split", numerics="bitwise", kind="split", uses=(cutting,), examples=_shared)
 def share(x: Tensor, s: Slices, c: Ranges):
     """Slice(x, a, b; r) = Slice(Slice(x, r), a, b), where at least three slices share r"""
     for k in range(4):

@@ -70,7 +70,6 @@ def _views(rng: np.random.Generator) -> Iterator[Example]:
     "split",
     numerics="bitwise",
     kind="move",
-    serves="launches",
     source="Ascend auto-optimizer, SplitQKVMatmul",
     uses=(cutting,),
     examples=_views,

@@ -93,14 +93,7 @@ def _targets(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(expand_to(x, other), why="an axis of unknown length")
 
 
-@law(
-    "expand",
-    numerics="bitwise",
-    kind="replace",
-    serves="launches",
-    source="symbolic shape inference",
-    examples=_targets,
-)
+@law("expand", numerics="bitwise", source="symbolic shape inference", examples=_targets)
 def know_the_target(x: Tensor, t: Tensor):
     """Expand(x, target) = Expand_dims(x) where the target's elements are known numbers, or dims of x"""
     yield rewrite(expand_to(x, t), expand(x, numbers(t, x)), because="forgets how the target is computed")
@@ -163,8 +156,9 @@ def _sinking(rng: np.random.Generator) -> Iterator[Example]:
 @law("expand", numerics="bitwise", kind="move", serves="arithmetic", examples=_sinking)
 def past_binary(x: Tensor, y: Tensor, op: String, t: Tensor, dims: Dims):
     """Expand(x) op y = Expand(x op y) where Expand alone brings the dims"""
+    sides: tuple[Form, ...] = (lambda u: binary(op, u, y), lambda u: binary(op, y, u))
     for wide in _expansions(dims, t):
-        for place in (lambda u: binary(op, u, y), lambda u: binary(op, y, u)):
+        for place in sides:
             z = place(wide(x))
             alone = (alone_brings(wide(x), z, x, y), ne(op, "PRelu"))
             yield rewrite(z, wide(place(x)), *alone, because="either operand could be the one")
@@ -185,8 +179,13 @@ def _conditionals(rng: np.random.Generator) -> Iterator[Example]:
 @law("expand", numerics="bitwise", kind="move", serves="traffic", examples=_conditionals)
 def past_where(x: Tensor, y: Tensor, v: Tensor, t: Tensor, dims: Dims):
     """Where(.., Expand(x), ..) = Where(.., x, ..), expanded where no other operand brings the dims"""
+    places: tuple[Form, ...] = (
+        lambda u: where(u, y, v),
+        lambda u: where(y, u, v),
+        lambda u: where(y, v, u),
+    )
     for wide in _expansions(dims, t):
-        for place in (lambda u: where(u, y, v), lambda u: where(y, u, v), lambda u: where(y, v, u)):
+        for place in places:
             z = place(wide(x))
             yield rewrite(z, place(x), brings(z, x, y, v), because="forgets the dims")
             alone = alone_brings(wide(x), z, x, y, v)

@@ -39,7 +39,6 @@ def own_dims(x: Fact, dims: Dims) -> bool:
     "reshape",
     numerics="bitwise",
     kind="merge",
-    serves="launches",
     source="onnxoptimizer fuse_consecutive_reshapes, fuse_consecutive_squeezes",
 )
 def compose_reshapes(x: Tensor, a: Dims, b: Dims):
@@ -49,13 +48,7 @@ def compose_reshapes(x: Tensor, a: Dims, b: Dims):
     yield rewrite(both, x, own_dims(x, b), because="forgets a")
 
 
-@law(
-    "reshape",
-    numerics="bitwise",
-    kind="eliminate",
-    serves="launches",
-    source="onnxoptimizer eliminate_nop_reshape",
-)
+@law("reshape", numerics="bitwise", kind="eliminate", source="onnxoptimizer eliminate_nop_reshape")
 def drop_own_dims(x: Tensor, dims: Dims):
     """Reshape_dims(x: dims) = x"""
     yield rewrite(reshape(x, dims), x, own_dims(x, dims), because="every x is a Reshape of itself")
@@ -82,14 +75,7 @@ def _targets(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(reshape_to(x, shape_of(y, 0, 3), 0), why="the operand's dims are not known")
 
 
-@law(
-    "reshape",
-    numerics="bitwise",
-    kind="replace",
-    serves="launches",
-    source="Ascend auto-optimizer, DynamicReshape",
-    examples=_targets,
-)
+@law("reshape", numerics="bitwise", source="Ascend auto-optimizer, DynamicReshape", examples=_targets)
 def know_the_target(x: Tensor, t: Tensor, a: Flag):
     """Reshape(x, target) = Reshape_dims(x) where the dims of the result are known
 
@@ -99,13 +85,13 @@ def know_the_target(x: Tensor, t: Tensor, a: Flag):
     yield rewrite(z, reshape(x, known_target(x, z)), because="forgets how the target is computed")
 
 
-@law("reshape", numerics="bitwise", kind="move", serves="launches", source="TASO")
+@law("reshape", numerics="bitwise", kind="move", source="TASO")
 def through_unary(x: Tensor, op: String, s: Settings, dims: Dims):
     """f(Reshape(x)) = Reshape(f(x))"""
     yield equal(unary(op, s, reshape(x, dims)), reshape(unary(op, s, x), dims), changes_dims(x, dims))
 
 
-@law("reshape", numerics="bitwise", kind="move", serves="launches", source="TASO")
+@law("reshape", numerics="bitwise", kind="move", source="TASO")
 def through_cast(x: Tensor, to: DataType, dims: Dims):
     """Cast(Reshape(x)) = Reshape(Cast(x))"""
     yield equal(cast(reshape(x, dims), to), reshape(cast(x, to), dims), changes_dims(x, dims))

@@ -18,9 +18,9 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Dims, Example, Operands, String, Tensor, hosted, law, ne, rewrite
 from egraph_opt.operators import binary, reshape, where
 from egraph_opt.rewrites.conditions.view_shapes import (
-    constant_partner,
-    kept_partner,
+    kept_dims,
     known_dims,
+    moved_dims,
     views_agree,
 )
 
@@ -55,7 +55,7 @@ def past_partner(x: Tensor, y: Tensor, op: String, dims: Dims):
     for place, may_stand in _either_side(op, x, y):
         z = place(reshape(x, dims), y)
         moved = reshape(place(x, y), known_dims(z))
-        yield rewrite(z, moved, kept_partner(x, dims, y), may_stand, because=_ONE_WAY)
+        yield rewrite(z, moved, kept_dims(x, dims, y), may_stand, because=_ONE_WAY)
 
 
 def _constants(rng: np.random.Generator) -> Iterator[Example]:
@@ -85,7 +85,7 @@ def _constants(rng: np.random.Generator) -> Iterator[Example]:
 )
 def past_constant(x: Tensor, c: Tensor, op: String, dims: Dims):
     """Reshape(x) op c = Reshape(x op Reshape'(c)) for a constant c"""
-    before = reshape(c, constant_partner(x, dims, c))
+    before = reshape(c, moved_dims(x, dims, c))
     for place, may_stand in _either_side(op, x, c):
         z = place(reshape(x, dims), c)
         yield rewrite(z, reshape(place(x, before), known_dims(z)), may_stand, because=_ONE_WAY)
@@ -127,8 +127,8 @@ def _put(at: int, x: Any, *others: Any) -> Any:
 @hosted()
 def dims_in_front(x: Fact, dims: Dims, y: Fact) -> Dims | None:
     """The dims of another operand of Where in front of the view: it stays, or is a constant."""
-    kept: Dims | None = kept_partner(x, dims, y)
-    moved: Dims | None = constant_partner(x, dims, y)
+    kept: Dims | None = kept_dims(x, dims, y)
+    moved: Dims | None = moved_dims(x, dims, y)
     return moved if kept is None else kept
 
 

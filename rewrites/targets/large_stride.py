@@ -143,7 +143,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     "large_stride",
     numerics="reassociates",
     serves="target",
-    source="hicann/ops-nn aclnn_convolution.cpp, which does so for one channel where the kernel is the stride",
+    source="hicann/ops-nn aclnn_convolution.cpp, for one channel and a kernel of the stride",
     examples=_examples,
 )
 def fold_neighbours(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):

@@ -171,7 +171,8 @@ def narrow_moves(
         yield equal(cast(wide, t), moved, *narrowed)
     yield equal(cast(pad(x, m, q, v), t), pad(small, m, q, v), *narrowed, has(v, t))
     yield equal(cast(output(split(x, a, n), k), t), output(split(small, a, n), k), *narrowed)
-    yield equal(cast(where(i, x, y), t), where(i, small, cast(y, t)), *demand, narrows(x, t))
+    chosen = where(i, small, cast(y, t))
+    yield equal(cast(where(i, x, y), t), chosen, *demand, narrows(x, t), narrows(y, t))
     joined = concat(xs, a)
     yield rewrite(
         cast(joined, t),

@@ -155,15 +155,12 @@ def fits(w: Fact, v: Fact, axis: Axis, most: int) -> bool:
 
 
 _LIMITS = {"conv_kernel": 8, "conv_stride": 4}
-SOURCE = "Ascend auto-optimizer, SplitLargeKernelConv"
-
-
-def _convolutions() -> Iterator[tuple[tuple[Any, ...], tuple[int, ...], ConvWindow]]:
-    """Shapes of x and W with windows, 1-D to 3-D, kernels beyond the limit, without pads along them."""
-    yield (2, 3, 40), (4, 3, 10), ConvWindow((1,), (0, 0), (1,))
-    yield (1, 2, 7, 61), (3, 2, 3, 24), ConvWindow((1, 2), (1, 0, 1, 0), (1, 2))
-    yield (1, 2, 14, 15), (2, 1, 10, 9), ConvWindow((1, 1), (0,) * 4, (1, 1), 2)
-    yield (1, 1, 5, 12, 4), (2, 1, 2, 9, 2), ConvWindow((1, 1, 1), (1, 0, 0, 1, 0, 0), (1, 1, 1))
+_SHARED: dict[str, Any] = {
+    "numerics": "reassociates",
+    "kind": "split",
+    "serves": "target",
+    "source": "Ascend auto-optimizer, SplitLargeKernelConv",
+}
 
 
 def _near_misses(g: Operands) -> Iterator[Example]:
@@ -181,9 +178,6 @@ def _near_misses(g: Operands) -> Iterator[Example]:
 
 
 def _split_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for shape, weight, window in _convolutions():
-        g = Operands(rng)
-        yield g.fires(conv(g.input(shape), g.random(*weight), g.random(weight[0]), window), **_LIMITS)
     g = Operands(rng)
     x, plain = g.input((1, 2, 20)), ConvWindow((1,), (0, 0), (2,))
     for start, fires in ((6, True), (5, False)):
@@ -193,14 +187,7 @@ def _split_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield from _near_misses(g)
 
 
-@law(
-    "large_kernel",
-    numerics="reassociates",
-    kind="split",
-    serves="target",
-    source=SOURCE,
-    examples=_split_examples,
-)
+@law("large_kernel", examples=_split_examples, **_SHARED)
 def split_kernel(x: Tensor, w: Tensor, v: Tensor, b: Tensor, u: ConvWindow, head: Slices, tail: Slices):
     """Conv(x, W, b) = Conv(x, W[:m], b) + Conv(x[m*d:], W[m:]) for a kernel beyond the target's limit"""
     cut = halves(w, u, limit("conv_kernel"))
@@ -246,9 +233,8 @@ def lists_of_slices(x: Tensor, ys: Tensors, specs: Any):
 
 def _fold_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    for shape, weight, window in list(_convolutions())[:2]:
-        yield g.fires(conv(g.input(shape), g.random(*weight), g.random(weight[0]), window), **_LIMITS)
-    plain = ConvWindow((1,), (0, 0), (1,))
+    plain, dilated = ConvWindow((1,), (0, 0), (1,)), ConvWindow((2, 1), (0, 1, 0, 1), (2, 1))
+    yield g.fires(conv(g.input((1, 2, 61, 7)), g.random(3, 2, 24, 3), g.random(3), dilated), **_LIMITS)
     odd = conv(g.input((1, 4, 40)), g.random(4, 4, 9), none(), plain)
     yield g.near_miss(odd, why="the parts are not equal", **_LIMITS)
     grouped = conv(g.input((1, 4, 40)), g.random(4, 2, 10), none(), replace(plain, group=2))
@@ -256,14 +242,7 @@ def _fold_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield from _near_misses(g)
 
 
-@law(
-    "large_kernel",
-    numerics="reassociates",
-    kind="split",
-    serves="target",
-    uses=(lists_of_slices,),
-    examples=_fold_examples,
-)
+@law("large_kernel", uses=(lists_of_slices,), examples=_fold_examples, **{**_SHARED, "source": "algebra"})
 def fold_kernel(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     """Conv(x, W, b) = Conv(Concat(x[0:], x[m*d:], ..), Concat(W[:m], W[m:2*m], ..), b) of equal parts
 
@@ -301,23 +280,7 @@ def without_pads(window: ConvWindow, pads: Pads) -> ConvWindow:
     return replace(window, pads=tuple(p - q for p, q in zip(window.pads, moved, strict=True)))
 
 
-def _pad_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    for shape, weight, window in _convolutions():
-        padded = replace(window, pads=tuple(p + k % 3 for k, p in enumerate(window.pads, 1)))
-        y = conv(g.input(shape), g.random(*weight), none(), padded)
-        yield g.fires(y, **_LIMITS)
-        yield g.near_miss(y, why="within the limit", conv_kernel=24, conv_stride=4)
-
-
-@law(
-    "large_kernel",
-    numerics="reassociates",
-    kind="split",
-    serves="target",
-    source=SOURCE,
-    examples=_pad_examples,
-)
+@law("large_kernel", **_SHARED)
 def pads_apart(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     """Conv(x, W, b; pads) = Conv(Pad(x), W, b) along an axis whose kernel is beyond the target's limit"""
     pads = pads_along(w, u, limit("conv_kernel"))

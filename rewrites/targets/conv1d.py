@@ -5,8 +5,8 @@
 
 where the views concern axis 2.  The squeeze then sinks to the next convolution, whose unsqueeze it meets:
 `reshape` and `conv1d_operands` have the element-wise operators, `conv1d_movement` those with axes.  All
-fire only where the target publishes the limit `lift_conv1d`, so that others do not pay for the growth; from
-the right, Squeeze(Conv2d(x, W)) = Conv1d(Squeeze(x), Squeeze(W)), wherever there is a squeeze.
+fire only where the target publishes the limit `lift_conv1d`, so that others do not pay for the growth; the
+way back, Conv2d(Unsqueeze(x), W) = Unsqueeze(Conv1d(x, Squeeze(W))), wherever a row was made an image.
 """
 
 from collections.abc import Callable, Iterator
@@ -63,9 +63,20 @@ def lowered_dims(x: Fact) -> Dims | None:
     return (*x.shape[:UNIT], x.shape[UNIT + 1])
 
 
+@hosted()
+def image_dims(x: Fact) -> Dims | None:
+    """[a, b, 1, c] of a value [a, b, c] of full rank."""
+    return lifted_dims(x) if x.rank == UNIT + 1 else None
+
+
 def lift(x: Tensor) -> Any:
-    """Unsqueeze(x)"""
+    """Unsqueeze(x) of an operand, which may be broadcast."""
     return reshape(x, lifted_dims(x))
+
+
+def unsqueeze(x: Tensor) -> Any:
+    """Unsqueeze(x)"""
+    return reshape(x, image_dims(x))
 
 
 def lower(x: Tensor) -> Any:
@@ -73,9 +84,9 @@ def lower(x: Tensor) -> Any:
     return reshape(x, lowered_dims(x))
 
 
-def viewed_as(y: Tensor, image: Tensor) -> Any:
-    """Squeeze(image), where that is y."""
-    return reshape(image, known_dims(y))
+def viewed_as(y: Tensor, other: Tensor) -> Any:
+    """Squeeze(other) or Unsqueeze(other), where that is y."""
+    return reshape(other, known_dims(y))
 
 
 DEMAND = guard(limit("lift_conv1d"))
@@ -149,8 +160,9 @@ def lift_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     y = conv(x, w, b, u)
     lifted = viewed_as(y, conv(lift(x), lift(w), b, image_window(u)))
     yield rewrite(y, lifted, DEMAND, inverse="lift_convolution")
-    line = conv(lower(x), lower(w), b, line_window(u))
-    yield rewrite(lower(y), line, guard(varies(x)), inverse="lift_convolution")
+    z = conv(unsqueeze(x), w, b, u)
+    line = viewed_as(z, conv(x, lower(w), b, line_window(u)))
+    yield rewrite(z, line, guard(varies(x)), inverse="lift_convolution")
 
 
 def _transposed(g: Operands) -> Iterator[Any]:
@@ -166,8 +178,9 @@ def lift_transposed_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     y = conv_transpose(x, w, b, u)
     lifted = viewed_as(y, conv_transpose(lift(x), lift(w), b, image_window(u)))
     yield rewrite(y, lifted, DEMAND, inverse="lift_transposed_convolution")
-    line = conv_transpose(lower(x), lower(w), b, line_window(u))
-    yield rewrite(lower(y), line, guard(varies(x)), inverse="lift_transposed_convolution")
+    z = conv_transpose(unsqueeze(x), w, b, u)
+    line = viewed_as(z, conv_transpose(x, lower(w), b, line_window(u)))
+    yield rewrite(z, line, guard(varies(x)), inverse="lift_transposed_convolution")
 
 
 def _pools(g: Operands) -> Iterator[Any]:
@@ -180,12 +193,15 @@ def lift_pool(x: Tensor, k: String, u: PoolWindow):
     """Pool1d(x) = Squeeze(Pool2d(Unsqueeze(x)))"""
     y = pool(k, x, u)
     yield rewrite(y, viewed_as(y, pool(k, lift(x), image_window(u))), DEMAND, inverse="lift_pool")
-    yield rewrite(lower(y), pool(k, lower(x), line_window(u)), guard(varies(x)), inverse="lift_pool")
+    z = pool(k, unsqueeze(x), u)
+    line = viewed_as(z, pool(k, x, line_window(u)))
+    yield rewrite(z, line, guard(varies(x)), inverse="lift_pool")
 
 
 @law("conv1d", numerics="reassociates", **SHARED)
 def past_global_pool(x: Tensor, k: String):
     """GlobalPool(Squeeze(x)) = Squeeze(GlobalPool(x))"""
-    y, image = global_pool(k, lower(x)), global_pool(k, x)
-    yield rewrite(y, viewed_as(y, image), DEMAND, guard(varies(x)), inverse="past_global_pool")
-    yield rewrite(lower(image), y, DEMAND, guard(varies(x)), inverse="past_global_pool")
+    demand = (DEMAND, guard(varies(x)))
+    for view in (lower, unsqueeze):
+        y = global_pool(k, view(x))
+        yield rewrite(y, viewed_as(y, global_pool(k, x)), *demand, inverse="past_global_pool")

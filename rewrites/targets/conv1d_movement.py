@@ -45,7 +45,16 @@ from egraph_opt.operators import (
     split,
     transpose,
 )
-from egraph_opt.rewrites.targets.conv1d import DEMAND, SHARED, UNIT, lower, lowered, on_demand, viewed_as
+from egraph_opt.rewrites.targets.conv1d import (
+    DEMAND,
+    SHARED,
+    UNIT,
+    lower,
+    lowered,
+    on_demand,
+    unsqueeze,
+    viewed_as,
+)
 
 
 @hosted()
@@ -122,16 +131,15 @@ def _same(attribute: Any) -> Any:
 
 
 def sinking(law_name: str, x: Tensor, of: Any, to_image: Any = _same, to_line: Any = _same) -> Iterator[Any]:
-    """f(Squeeze(x)) = Squeeze(f'(x)), from either side.
+    """f(Squeeze(x)) = Squeeze(f'(x)), and f'(Unsqueeze(x)) = Unsqueeze(f(x)).
 
     Args:
         of: makes f or f' of an operand and of what becomes of the attribute.
         to_image, to_line: how the attribute changes from f to f', and from f' to f.
     """
-    demand = (DEMAND, guard(varies(x)))
-    line, image = of(lower(x), _same), of(x, _same)
-    yield rewrite(line, viewed_as(line, of(x, to_image)), *demand, inverse=law_name)
-    yield rewrite(lower(image), of(lower(x), to_line), *demand, inverse=law_name)
+    for view, change in ((lower, to_image), (unsqueeze, to_line)):
+        y = of(view(x), _same)
+        yield rewrite(y, viewed_as(y, of(x, change)), DEMAND, guard(varies(x)), inverse=law_name)
 
 
 # --- the laws -----------------------------------------------------------------------------------------------

@@ -139,14 +139,20 @@ def lowered(g: Operands, *shape: Any) -> Any:
     return reshape(g.input((a, b, 1, c)), shape)
 
 
-def on_demand(terms: Any) -> Any:
-    """Examples of terms that lift where the target publishes the limit, and only there."""
+def on_demand(terms: Any, misses: Any = lambda g: ()) -> Any:
+    """Examples of terms that lift where the target publishes the limit, and only there.
+
+    Args:
+        misses: terms that never lift, and why.
+    """
 
     def examples(rng: np.random.Generator) -> Iterator[Example]:
         g = Operands(rng)
         for term in terms(g):
             yield g.fires(term, lift_conv1d=1)
             yield g.near_miss(term, why="the target has no such limit")
+        for term, why in misses(g):
+            yield g.near_miss(term, why, lift_conv1d=1)
 
     return examples
 
@@ -154,15 +160,34 @@ def on_demand(terms: Any) -> Any:
 # --- the laws -----------------------------------------------------------------------------------------------
 
 
-@law("conv1d", numerics="reassociates", **SHARED)
+def _same(operand: Any) -> Any:
+    return operand
+
+
+def lifting(law_name: str, x: Tensor, of: Any) -> Iterator[Any]:
+    """f(x) = Squeeze(f'(Unsqueeze(x))), and f'(Unsqueeze(x)) = Unsqueeze(f(x)).
+
+    Args:
+        of: makes f or f' of an operand, and of what becomes of the kernel and of the window.
+    """
+    y, z = of(x, _same, _same), of(unsqueeze(x), _same, _same)
+    yield rewrite(y, viewed_as(y, of(lift(x), lift, image_window)), DEMAND, inverse=law_name)
+    yield rewrite(z, viewed_as(z, of(x, lower, line_window)), guard(varies(x)), inverse=law_name)
+
+
+def _images(g: Operands) -> Iterator[Any]:
+    plain = ConvWindow((1, 1), (0, 0, 0, 0), (1, 1))
+    yield conv(g.input((1, 4, 1, 9)), g.random(3, 4, 1, 3), none(), plain), "it is an image"
+    x = reshape(g.input((1, 4, 9)), (1, 4, 1, 9))
+    padded = ConvWindow((2, 1), (1, 0, 0, 0), (1, 1))
+    yield conv(x, g.random(3, 4, 1, 3), none(), padded), "its row is one of zeros"
+    yield conv(x, g.random(3, 4, 2, 3), none(), padded), "its kernel looks at a second row"
+
+
+@law("conv1d", numerics="reassociates", examples=on_demand(lambda g: (), _images), **SHARED)
 def lift_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     """Conv1d(x, W) = Squeeze(Conv2d(Unsqueeze(x), Unsqueeze(W)))"""
-    y = conv(x, w, b, u)
-    lifted = viewed_as(y, conv(lift(x), lift(w), b, image_window(u)))
-    yield rewrite(y, lifted, DEMAND, inverse="lift_convolution")
-    z = conv(unsqueeze(x), w, b, u)
-    line = viewed_as(z, conv(x, lower(w), b, line_window(u)))
-    yield rewrite(z, line, guard(varies(x)), inverse="lift_convolution")
+    yield from lifting("lift_convolution", x, lambda v, kernel, window: conv(v, kernel(w), b, window(u)))
 
 
 def _transposed(g: Operands) -> Iterator[Any]:
@@ -175,12 +200,11 @@ def _transposed(g: Operands) -> Iterator[Any]:
 @law("conv1d", numerics="reassociates", examples=on_demand(_transposed), **SHARED)
 def lift_transposed_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     """ConvTranspose1d(x, W) = Squeeze(ConvTranspose2d(Unsqueeze(x), Unsqueeze(W)))"""
-    y = conv_transpose(x, w, b, u)
-    lifted = viewed_as(y, conv_transpose(lift(x), lift(w), b, image_window(u)))
-    yield rewrite(y, lifted, DEMAND, inverse="lift_transposed_convolution")
-    z = conv_transpose(unsqueeze(x), w, b, u)
-    line = viewed_as(z, conv_transpose(x, lower(w), b, line_window(u)))
-    yield rewrite(z, line, guard(varies(x)), inverse="lift_transposed_convolution")
+    yield from lifting(
+        "lift_transposed_convolution",
+        x,
+        lambda v, kernel, window: conv_transpose(v, kernel(w), b, window(u)),
+    )
 
 
 def _pools(g: Operands) -> Iterator[Any]:
@@ -191,14 +215,15 @@ def _pools(g: Operands) -> Iterator[Any]:
 @law("conv1d", numerics="reassociates", examples=on_demand(_pools), **SHARED)
 def lift_pool(x: Tensor, k: String, u: PoolWindow):
     """Pool1d(x) = Squeeze(Pool2d(Unsqueeze(x)))"""
-    y = pool(k, x, u)
-    yield rewrite(y, viewed_as(y, pool(k, lift(x), image_window(u))), DEMAND, inverse="lift_pool")
-    z = pool(k, unsqueeze(x), u)
-    line = viewed_as(z, pool(k, x, line_window(u)))
-    yield rewrite(z, line, guard(varies(x)), inverse="lift_pool")
+    yield from lifting("lift_pool", x, lambda v, _, window: pool(k, v, window(u)))
 
 
-@law("conv1d", numerics="reassociates", **SHARED)
+def _other_views(g: Operands) -> Iterator[Any]:
+    for shape, dims in (((2, 3, 1, 4), (6, 1, 4)), ((2, 1, 3, 4), (2, 3, 4))):
+        yield global_pool("GlobalMaxPool", reshape(g.input(shape), dims)), "the view is another one"
+
+
+@law("conv1d", numerics="reassociates", examples=on_demand(lambda g: (), _other_views), **SHARED)
 def past_global_pool(x: Tensor, k: String):
     """GlobalPool(Squeeze(x)) = Squeeze(GlobalPool(x))"""
     demand = (DEMAND, guard(varies(x)))

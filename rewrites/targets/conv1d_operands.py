@@ -56,7 +56,11 @@ def _binaries(g: Operands) -> Iterator[Any]:
     yield binary("Mul", lowered(g, "N", 3, 1), g.input(("N", 3, "L")))
 
 
-@law("conv1d", numerics="bitwise", examples=on_demand(_binaries), **SHARED)
+def _higher(g: Operands) -> Iterator[Any]:
+    yield binary("Mul", lowered(g, "N", 3, "L"), g.input((2, "N", 3, "L"))), "the result has a fourth axis"
+
+
+@law("conv1d", numerics="bitwise", examples=on_demand(_binaries, _higher), **SHARED)
 def past_binary(x: Tensor, y: Tensor, op: String):
     """Squeeze(x) op y = Squeeze(x op Unsqueeze(y))"""
     for z, image in (
@@ -116,7 +120,12 @@ def _concats(g: Operands) -> Iterator[Any]:
     yield from (concat(listed(x, y), 1), concat(listed(y, y, x), 1), concat(listed(x, x), 2))
 
 
-@law("conv1d", numerics="bitwise", uses=(lifted_lists,), examples=on_demand(_concats), **SHARED)
+def _lines(g: Operands) -> Iterator[Any]:
+    y = g.input(("N", 4, "L"))
+    yield concat(listed(y, y), 2), "no operand is an image"
+
+
+@law("conv1d", numerics="bitwise", uses=(lifted_lists,), examples=on_demand(_concats, _lines), **SHARED)
 def past_concat(xs: Tensors, a: Axis):
     """Concat(Squeeze(x), y, ..) = Squeeze(Concat(x, Unsqueeze(y), ..))"""
     z = concat(xs, a)

@@ -78,6 +78,11 @@ def is_float(x: Fact) -> bool:
     return x.dtype in FLOATS
 
 
+def quotients(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+    """x / y in all its spellings."""
+    return x / y, x * one_over(y), one_over(y) * x
+
+
 def beside_number(term: Callable[[Any, Any], Any], number: float) -> Examples:
     """Examples of `term(x, c)` where all of c is one number; near-misses where c makes the result bigger."""
 

@@ -36,7 +36,7 @@ from egraph_opt.operators.composites import Axes, scale_dims
 from egraph_opt.operators.host import hosted
 from egraph_opt.operators.terms import Tensor, fact
 
-KEPT = PyObject(1)
+KEPT = 1
 
 
 # --- the core ------------------------------------------------------------------------------------------

@@ -196,6 +196,11 @@ def _ruleset_of(entry: Law, apart: bool) -> str:
     return f"laws.{entry.key if apart else entry.ruleset}"
 
 
+def rule_texts(laws: tuple[Law, ...]) -> list[str]:
+    """The commands that an engine of some laws begins with, in egglog's language."""
+    return list(_program(laws, tuple(sorted({_ruleset_of(entry, False) for entry in laws})), False, True))
+
+
 def _program(laws: tuple[Law, ...], rulesets: tuple[str, ...], apart: bool, guards: bool) -> Iterator[str]:
     """The commands that declare all functions and the rules of some laws."""
     yield from (f"(sort {name})" for name in EGGLOG_SORTS.values() if name[0] in "TB")

@@ -158,7 +158,7 @@ def guard(*conditions: Any) -> tuple[Guard, ...]:
 
     `testing.proves(.., guards=False)` leaves them out.  They may not bind variables that are used elsewhere.
     """
-    return tuple(Guard(condition) for condition in flattened(conditions))
+    return tuple(c if isinstance(c, Guard) else Guard(c) for c in flattened(conditions))
 
 
 def without_guards(conditions: Iterable[Any]) -> tuple[Any, ...]:

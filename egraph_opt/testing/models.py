@@ -11,7 +11,7 @@ from egraph_opt.graph.body_equality import bodies_key
 from egraph_opt.pipeline.stages import optimize
 
 
-def same_graph(one: onnx.ModelProto, other: onnx.ModelProto) -> bool:
+def equal_graphs(one: onnx.ModelProto, other: onnx.ModelProto) -> bool:
     """Whether two models compute the same by the same nodes in the same order, whatever the names.
 
     Raises:
@@ -40,7 +40,7 @@ def assert_sound(model: Any, cost: Any = "nodes", **options: Any) -> Any:
     verdict = result.report.verification
     assert verdict.status in ("passed", "approximate"), f"the outputs were not compared: {verdict.detail}"
     again = optimize(result.model, cost, strict=True, **options)
-    assert again.report.status == "unchanged" or same_graph(result.model, again.model), (
+    assert again.report.status == "unchanged" or equal_graphs(result.model, again.model), (
         f"a second optimisation changes the graph: {result.report.cost.after}, then {again.report.cost.after}"
     )
     return result

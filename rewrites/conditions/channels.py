@@ -13,10 +13,21 @@ from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT, Fact
-from egraph_opt.laws import Int, Operands, String, Tensor, assign, auxiliary, eq, hosted, rule, table
+from egraph_opt.laws import (
+    Dims,
+    Int,
+    Operands,
+    String,
+    Tensor,
+    assign,
+    auxiliary,
+    eq,
+    guard,
+    hosted,
+    rule,
+    table,
+)
 from egraph_opt.operators import ConvWindow, Literal, binary
-
-Dims = tuple[int, ...]
 
 LARGEST: dict[int, float] = {
     TensorProto.FLOAT: float(np.finfo(np.float32).max),
@@ -53,7 +64,7 @@ def is_finite_constant(c: Fact) -> bool:
     return is_float_constant(c) and all(math.isfinite(v) for v in known_elements(c) or ())
 
 
-def static_shape(fact: Fact) -> Dims | None:
+def static_shape(fact: Fact) -> tuple[int, ...] | None:
     """The dims where all of them are numbers."""
     return fact.shape if fact.is_static else None  # type: ignore[return-value]
 
@@ -96,7 +107,7 @@ def at_axis(count: int, rank: int, axis: int) -> Dims:
     return tuple(count if k == axis else 1 for k in range(rank))
 
 
-def splat(like: Fact, dims: Dims, value: float) -> Literal:
+def splat(like: Fact, dims: tuple[int, ...], value: float) -> Literal:
     """A literal with one value in every element, of the dtype of another operand."""
     return Literal(like.dtype, dims, (value,))
 
@@ -135,8 +146,8 @@ def chains(x: Tensor, y: Tensor, c: Tensor):
 
 
 def unchained(op: str, x: Tensor) -> Any:
-    """The condition that x, to which `op` applies a constant, is not `op` of something and one number."""
-    return eq(chained(op, x), 0)
+    """The guard that `op` applies a constant to x, which is not `op` of something and one number itself."""
+    return guard(eq(chained(op, x), 0))
 
 
 # --- the channels that come out of a convolution, and its bias ------------------------------------------
@@ -156,25 +167,42 @@ def count_out(w: Fact, c: Fact, window: ConvWindow, transposed: int) -> int | No
     return None if channels is None else count_along(c, len(w.shape or ()), 1, channels)
 
 
+def is_bias(b: Fact, w: Fact, window: ConvWindow, transposed: int) -> bool:
+    """A constant bias: one that is written as a product or sum might broadcast."""
+    return is_float_constant(b) and b.shape == (channels_out(w, window, transposed),)
+
+
 @hosted()
 def scale_of_bias(w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
     """The dims in which a constant behind a convolution scales its constant bias."""
-    known = is_scale(c) and is_float_constant(b)
+    known = is_scale(c) and is_bias(b, w, window, transposed)
     count = count_out(w, c, window, transposed) if known else None
+    return None if count is None else (count,)
+
+
+@hosted()
+def shift_of_zeros(w: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
+    """The dims in which a constant behind a convolution is added to the zeros of an absent bias."""
+    count = count_out(w, c, window, transposed) if is_shift(c) else None
     return None if count is None else (count,)
 
 
 @hosted()
 def shift_of_bias(w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
-    """The dims in which a constant behind a convolution is added to its bias, a constant or absent."""
-    known = is_shift(c) and (b == ABSENT or is_finite_constant(b))
-    count = count_out(w, c, window, transposed) if known else None
-    return None if count is None else (count,)
+    """The dims in which a constant behind a convolution is added to its constant bias."""
+    known = is_finite_constant(b) and is_bias(b, w, window, transposed)
+    return shift_of_zeros.function(w, c, window, transposed) if known else None
 
 
 @hosted()
 def is_present(b: Fact) -> bool:
     return b != ABSENT
+
+
+@hosted()
+def is_constant_bias(b: Fact, w: Fact) -> bool:
+    """A bias of a Conv that is there, and constant."""
+    return is_float_constant(b) and w.shape is not None and b.shape == w.shape[:1]
 
 
 @hosted()

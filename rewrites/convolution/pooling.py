@@ -116,9 +116,9 @@ def covers_input(window: PoolWindow, x: Fact) -> bool:
 @hosted()
 def whole_window(x: Fact) -> PoolWindow | None:
     """The window that covers all of x."""
-    if not x.is_static or not _kernels_exist(x) or len(x.shape or ()) < 3 or 0 in x.shape[2:]:
+    kernel = (x.static_shape or ())[2:]
+    if not kernel or 0 in kernel or not _kernels_exist(x):
         return None
-    kernel = x.shape[2:]
     return PoolWindow(kernel, (1,) * len(kernel), (0,) * (2 * len(kernel)), (1,) * len(kernel))
 
 

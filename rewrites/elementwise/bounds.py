@@ -81,7 +81,7 @@ def only_bound(op: str, settings: Settings, x: Fact, number: int) -> Float | Non
     low, high = (dict(settings).get(k) for k in ("min", "max"))
     bound, other = (low, high) if op == "Max" else (high, low)
     sound = number >= 8 and x.dtype in _CLIPPED and not x.const and other is None
-    return bound if sound else None  # type: ignore[return-value]
+    return bound if sound else None
 
 
 @hosted()

@@ -102,9 +102,10 @@ def behind_channels(x: Fact, fold: Fold) -> Permutation:
 @hosted()
 def among_channels(x: Fact, fold: Fold) -> Dims:
     """The dims with the neighbours among the channels."""
-    batch, channels, *spatial = x.shape  # type: ignore[misc]
-    spatial[fold.axis - 2] = fold.length // fold.factor  # type: ignore[has-type]
-    return (batch, channels * fold.factor, *spatial)  # type: ignore[has-type]
+    assert x.shape is not None and isinstance(x.shape[1], int), "what `fold` was found for"
+    batch, channels, *spatial = x.shape
+    spatial[fold.axis - 2] = fold.length // fold.factor
+    return (batch, channels * fold.factor, *spatial)
 
 
 def folded(x: Tensor, fold: Any) -> Any:

@@ -116,9 +116,11 @@ def covers_input(window: PoolWindow, x: Fact) -> bool:
 @hosted()
 def whole_window(x: Fact) -> PoolWindow | None:
     """The window that covers all of x."""
-    if not x.is_static or not _kernels_exist(x) or len(x.shape or ()) < 3 or 0 in x.shape[2:]:
+    if x.shape is None or not _kernels_exist(x) or len(x.shape) < 3:
         return None
-    kernel = x.shape[2:]
+    kernel = tuple(d for d in x.shape[2:] if isinstance(d, int) and d > 0)
+    if len(kernel) != len(x.shape) - 2:
+        return None
     return PoolWindow(kernel, (1,) * len(kernel), (0,) * (2 * len(kernel)), (1,) * len(kernel))
 
 

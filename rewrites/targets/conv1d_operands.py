@@ -46,7 +46,7 @@ from egraph_opt.rewrites.targets.conv1d import (
 )
 from egraph_opt.rewrites.targets.conv1d_movement import lifted_axis
 
-_BECAUSE = "only with demand, past all that reads the squeezed value"
+_BECAUSE = "a list does not tell that all of it is lifted"
 
 
 def _binaries(g: Operands) -> Iterator[Any]:
@@ -67,7 +67,7 @@ def past_binary(x: Tensor, y: Tensor, op: String):
         (binary(op, lower(x), y), binary(op, x, lift(y))),
         (binary(op, y, lower(x)), binary(op, lift(y), x)),
     ):
-        yield rewrite(z, viewed_as(z, image), DEMAND, guard(varies(x)), because=_BECAUSE)
+        yield rewrite(z, viewed_as(z, image), DEMAND, guard(varies(x)), inverse="reshape.past_view")
 
 
 def _choices(g: Operands) -> Iterator[Any]:
@@ -84,7 +84,7 @@ def past_where(x: Tensor, y: Tensor, v: Tensor):
         (where(y, lower(x), v), where(lift(y), x, lift(v))),
         (where(y, v, lower(x)), where(lift(y), lift(v), x)),
     ):
-        yield rewrite(z, viewed_as(z, image), DEMAND, guard(varies(x)), because=_BECAUSE)
+        yield rewrite(z, viewed_as(z, image), DEMAND, guard(varies(x)), inverse="reshape.past_where")
 
 
 # --- lists of operands --------------------------------------------------------------------------------------

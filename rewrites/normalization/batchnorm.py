@@ -135,7 +135,9 @@ def contract_affine(x: Tensor, k: Tensor, c: Tensor, i: Int):
 
 def _count_behind(x: Fact, s: Fact, b: Fact, c: Fact) -> Dims | None:
     """The dims in which c, behind a BatchNormalization with constant scale and bias, joins them."""
-    if x.rank is None or x.rank < 2 or s.rank != 1 or not is_float_constant(s) or not is_finite_constant(b):
+    if x.rank is None or x.rank < 2 or s.rank != 1 or b.shape != s.shape:
+        return None
+    if not is_float_constant(s) or not is_finite_constant(b):
         return None
     count = count_along(c, x.rank, 1, s.shape[0])  # type: ignore[index,arg-type]
     return None if count is None else (count,)

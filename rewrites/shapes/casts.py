@@ -18,7 +18,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import integer_range
 from egraph_opt.inference.ranges import range_of
-from egraph_opt.laws import Axis, DataType, Example, Operands, Tensor, hosted, law, rewrite
+from egraph_opt.laws import Axis, DataType, Example, Operands, Tensor, guard, hosted, law, rewrite
 from egraph_opt.operators import cast, gather, unary
 
 _WITHIN = {
@@ -90,6 +90,12 @@ def to_own_type(x: Tensor, t: DataType):
     yield rewrite(cast(x, t), x, is_own_type(x, t), because="every x is cast to its own type")
 
 
+@hosted()
+def is_other(x: Fact, to: DataType) -> bool:
+    """x is of a known type, and of another one."""
+    return x.dtype > 0 and x.dtype != to
+
+
 def _pair_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     i, x, b = g.input((2, 3), T.INT32), g.input(("N", 3)), g.input((2, 3), T.BOOL)
@@ -133,7 +139,11 @@ def _pair_examples(rng: np.random.Generator) -> Iterator[Example]:
 )
 def pair_of_casts(x: Tensor, t: DataType, s: DataType):
     """Cast_S(Cast_T(x)) = Cast_S(x) where T has every value of x, or all are integers and S is no wider"""
-    yield rewrite(cast(cast(x, t), s), cast(x, s), loses_nothing(x, t, s), because="forgets T")
+    yield rewrite(cast(cast(x, t), s), cast(x, s), loses_nothing(x, t, s), inverse="pair_of_casts")
+    for wide in (T.INT64, T.DOUBLE):
+        way = cast(x, wide)
+        sound = is_other(x, wide), loses_nothing(x, wide, s), guard(way)
+        yield rewrite(cast(x, s), cast(way, s), sound, inverse="pair_of_casts")
 
 
 @hosted()

@@ -144,7 +144,7 @@ def _nested(rng: np.random.Generator) -> Iterator[Example]:
     examples=_nested,
 )
 def flatten(xs: Tensors, zs: Tensors, a: Axis, n: Number, x: Tensor, y: Tensor):
-    """Concat_a(.., Concat_a(ys), ..) = Concat_a(.., ys, ..); back where the first two stand together as well"""
+    """Concat_a(.., Concat_a(ys), ..) = Concat_a(.., ys, ..); back where two stand together as well"""
     whole = concat(xs, a)
     longest = (eq(n, most_parts(whole, a)), eq(xs, parts(whole, a, n)))
     found = (*longest, eq(zs, flat(xs, a)), ne(zs, xs))

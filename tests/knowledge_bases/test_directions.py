@@ -168,15 +168,22 @@ def bn_folding(g: Operands) -> Pair:
     return before, conv(x, weight, bias, window)
 
 
+FORGETFUL = frozenset({"empty_slice_fix"})
+"""The graph after has forgotten what was empty: any slice of anything."""
+
+NEEDS_A_NEIGHBOUR = frozenset({"split_large_kernel_conv", "transpose_large_input_conv"})
+"""Found where a neighbour asks for it, which these graphs do not have."""
+
+
 @pytest.mark.parametrize("name", sorted(PAIRS))
 def test_the_graph_after_is_found_from_the_graph_before(name: str) -> None:
     make, limits = PAIRS[name]
     g = Operands(np.random.default_rng(0))
     before, after = make(g)
-    assert finds(g, before, after, guards=True, **limits)
+    assert finds(g, before, after, guards=name not in NEEDS_A_NEIGHBOUR, **limits)
 
 
-@pytest.mark.parametrize("name", sorted(PAIRS))
+@pytest.mark.parametrize("name", sorted(set(PAIRS) - FORGETFUL))
 def test_the_graph_before_is_found_from_the_graph_after(name: str) -> None:
     make, limits = PAIRS[name]
     g = Operands(np.random.default_rng(0))

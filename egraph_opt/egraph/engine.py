@@ -209,19 +209,21 @@ def _program(laws: tuple[Law, ...], rulesets: tuple[str, ...], apart: bool, guar
     yield from (f"(ruleset {name})" for name in (*rulesets, ANALYSIS))
     for name, statement in analysis_rules():
         yield rule_text(statement.conditions, statement.actions, ruleset=ANALYSIS, name=name)
-    for entry in auxiliaries(laws):
-        yield from _rules(entry, ANALYSIS, 0, entry.name, True)
+    written: set[str] = set()
     for identity, law in enumerate(laws, start=1):
+        for entry in auxiliaries([law]):  # what they write is stamped with the first law that uses them
+            if entry.name not in written:
+                yield from _rules(entry, ANALYSIS, identity, entry.name, True)
+        written.update(entry.name for entry in auxiliaries([law]))
         yield from _rules(law, _ruleset_of(law, apart), identity, law.key, guards)
 
 
 def _rules(entry: Law | Auxiliary, ruleset: str, identity: int, name: str, guards: bool) -> Iterator[str]:
     for k, statement in enumerate(check(entry)):
-        closing = ANALYSIS if type(statement).__name__ == "Closure" else ruleset
         for rule_name, conditions, actions in statement_rules(statement, f"{name}#{k}"):
             try:
                 yield rule_text(
-                    conditions, actions, ruleset=closing, name=rule_name, identity=identity, guards=guards
+                    conditions, actions, ruleset=ruleset, name=rule_name, identity=identity, guards=guards
                 )
             except LawError as error:
                 raise LawError(f"{where(entry.function)}: {entry.name}: {error}") from error

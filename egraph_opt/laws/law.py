@@ -70,12 +70,6 @@ class Auxiliary:
     function: Callable[..., Any]
     uses: tuple[Auxiliary, ...] = ()
 
-    def __call__(self) -> Any:  # until all laws are moved
-        from egraph_opt.compat import Closure
-
-        for statement in statements(self):
-            yield Closure(statement.conditions, statement.actions)  # type: ignore[union-attr]
-
 
 @dataclass(frozen=True)
 class Law:

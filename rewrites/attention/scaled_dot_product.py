@@ -12,6 +12,7 @@ Where(c, Scores, -inf) = Scores + Where(c, 0, -inf)        where there is demand
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto
@@ -84,7 +85,7 @@ def is_stack(q: Fact, w: Fact) -> bool:
     return all(symbolic.known_equal(a, b) for a, b in zip(q.shape[:2], w.shape[:2], strict=True))
 
 
-def _operands(rng):
+def _operands(rng: np.random.Generator) -> tuple[Operands, Any, Any, Any]:
     """q, k and v of one batch of three heads, and a mask."""
     g = Operands(rng)
     return g, g.input(("N", 3, "L", 4)), g.input(("N", 3, "M", 4)), g.input(("N", 3, "M", 5))

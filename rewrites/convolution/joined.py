@@ -121,9 +121,9 @@ def kernel_lists(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, xs: Tensors, ws
         others = (eq(ws, kernels(rest, x, u, 1)), eq(bs, biases(rest, x, u)))
         more = (assign(kernels(xs, x, u, 1), cons(w, ws)), assign(biases(xs, x, u), cons(bias, bs)))
         yield rule(first, others, then=more)
-    first = (listed(xs, 1), eq(xs, cons(bare, rest)))
-    yield rule(first, eq(rest, nil()), then=assign(kernels(xs, x, u, 0), cons(w, nil())))
-    yield rule(first, eq(ws, kernels(rest, x, u, 0)), then=assign(kernels(xs, x, u, 0), cons(w, ws)))
+    found = (listed(xs, 1), eq(xs, cons(bare, rest)))
+    yield rule(found, eq(rest, nil()), then=assign(kernels(xs, x, u, 0), cons(w, nil())))
+    yield rule(found, eq(ws, kernels(rest, x, u, 0)), then=assign(kernels(xs, x, u, 0), cons(w, ws)))
 
 
 @hosted()

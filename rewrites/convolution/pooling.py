@@ -10,12 +10,28 @@ Cascades are looked for only above the target's limits `pool_kernel` (a side of 
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Pads, String, Tensor, guard, hosted, law, limit, rewrite
+from egraph_opt.laws import (
+    Example,
+    Int,
+    Operands,
+    Pads,
+    String,
+    Tensor,
+    eq,
+    guard,
+    hosted,
+    law,
+    limit,
+    node,
+    rewrite,
+)
 from egraph_opt.operators import PoolWindow, global_pool, pad, pool
 
 CANDIDATES = 3
@@ -79,26 +95,42 @@ def is_covered(window: PoolWindow, x: Fact) -> bool:
     return all(not isinstance(dim, int) or k <= dim for k, dim in pairs)
 
 
+def _window(*kernel: int) -> PoolWindow:
+    return PoolWindow(kernel, kernel, (0,) * (2 * len(kernel)), (1,) * len(kernel))
+
+
+def _cascade_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    for kind in ("AveragePool", "MaxPool"):
+        x = g.input(("N", 2, 16, 32))
+        y = pool(kind, x, _window(2, 4))
+        yield g.fires(pool(kind, y, replace(_window(4, 2), strides=(2, 3))))
+        yield g.near_miss(pool(kind, y, replace(_window(3, 2), pads=(1, 0, 0, 0))), why="padded")
+        overlapping = pool(kind, x, replace(_window(3, 3), strides=(2, 2)))
+        yield g.near_miss(pool(kind, overlapping, _window(2, 2)), why="windows overlap")
+
+
 @law(
     "pooling",
     numerics="reassociates",
     kind="split",
     serves="target",
     source="Ascend auto-optimizer, AvgPoolSplit",
+    examples=_cascade_examples,
 )
-def cascade_of_pools(kind: String, x: Tensor, w: PoolWindow, u: PoolWindow):
+def cascade_of_pools(kind: String, x: Tensor, w: PoolWindow, u: PoolWindow, k: Int):
     """Pool(x; k1*k2, stride k1*s2) = Pool(Pool(x; k1, stride k1); k2, stride s2)
 
-    To the right beyond the target's limits only.
+    To the right beyond the target's limits, to the left where the original has the inner one.
     """
     limits = (limit("pool_kernel"), limit("pool_window"), limit("pool_stride"))
     for rank in range(CANDIDATES):
         pair = cascade(w, rank, *limits)
         two = pool(kind, pool(kind, x, pair[0]), pair[1])
         yield rewrite(pool(kind, x, w), two, is_covered(w, x), inverse="cascade_of_pools")
-    one = in_one(w, u)
-    two = pool(kind, pool(kind, x, w), u)
-    yield rewrite(two, pool(kind, x, one), is_covered(one, x), inverse="cascade_of_pools")
+    inner, one = pool(kind, x, w), in_one(w, u)
+    known = (is_covered(one, x), guard(eq(inner, node(k))))
+    yield rewrite(pool(kind, inner, u), pool(kind, x, one), known, inverse="cascade_of_pools")
 
 
 def _kernels_exist(x: Fact) -> bool:
@@ -115,11 +147,23 @@ def covers_input(window: PoolWindow, x: Fact) -> bool:
 
 @hosted()
 def whole_window(x: Fact) -> PoolWindow | None:
-    """The window that covers all of x."""
-    kernel = (x.static_shape or ())[2:]
-    if not kernel or 0 in kernel or not _kernels_exist(x):
+    """The window that covers all of x, of which the batch may be any."""
+    kernel = tuple(d for d in (x.shape or ())[2:] if isinstance(d, int) and d > 0)
+    if not kernel or len(kernel) + 2 != x.rank or not _kernels_exist(x):
         return None
     return PoolWindow(kernel, (1,) * len(kernel), (0,) * (2 * len(kernel)), (1,) * len(kernel))
+
+
+def _whole_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    for kind in ("AveragePool", "MaxPool"):
+        x = g.input(("N", 2, 7, 6))
+        yield g.fires(pool(kind, x, _window(7, 6)))
+        yield g.fires(global_pool(f"Global{kind}", pool(kind, x, _window(1, 2))))
+        yield g.near_miss(
+            global_pool(f"Global{kind}", pool(kind, g.input((1, 2, 7, "L")), _window(1, 2))),
+            why="x is not known",
+        )
 
 
 @law(
@@ -128,13 +172,17 @@ def whole_window(x: Fact) -> PoolWindow | None:
     kind="replace",
     serves="target",
     source="Ascend auto-optimizer, AvgPoolSplit; the only way out for a prime kernel",
+    examples=_whole_examples,
 )
-def whole_input(x: Tensor, w: PoolWindow):
-    """AveragePool(x; the whole input) = GlobalAveragePool(x), likewise MaxPool"""
+def whole_input(x: Tensor, w: PoolWindow, z: Tensor):
+    """AveragePool(x; the whole input) = GlobalAveragePool(x), likewise MaxPool
+
+    To the left where x is pooled itself, since both can be one.
+    """
     for kind in ("AveragePool", "MaxPool"):
-        whole = global_pool(f"Global{kind}", x)
+        whole, pooled = global_pool(f"Global{kind}", x), guard(eq(x, pool(kind, z, w)))
         yield rewrite(pool(kind, x, w), whole, covers_input(w, x), inverse="whole_input")
-        yield rewrite(whole, pool(kind, x, whole_window(x)), inverse="whole_input")
+        yield rewrite(whole, pool(kind, x, whole_window(x)), pooled, inverse="whole_input")
 
 
 @hosted()

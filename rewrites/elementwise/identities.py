@@ -6,7 +6,7 @@ f(f(x)) -> f(x)      Neg(Neg(x)) -> x      Not(Not(x)) -> x
 Clip_cd(Clip_ab(x)) -> Clip(x)      Clip_ab(Relu(x)) -> Clip(x)
 Where(true, x, y) -> x      Where(c, x, x) -> x
 Sum(x) -> x      Sum(x, y) -> x + y
-x ^ 2 -> x * x      1 / x = Reciprocal(x)
+x ^ 2 -> x * x      1 / x -> Reciprocal(x)
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +27,6 @@ from egraph_opt.laws import (
     hosted,
     law,
     nil,
-    number_like,
     relu,
     rewrite,
 )
@@ -90,9 +89,9 @@ def beside_number(term: Callable[[Any, Any], Any], number: float) -> Examples:
         for shape in ((), (1,), (4,), (3, 1), (1, 3, 4)):
             g = Operands(rng)
             yield g.fires(term(g.input(("N", 3, 4)), g.constant(np.full(shape, number))))
-        for dims, shape in ((("N", 3, 4), (2, 1, 3, 4)), ((3, 1), (4,))):
+        for dims, wider in ((("N", 3, 4), (2, 1, 3, 4)), ((3, 1), (4,))):
             g = Operands(rng)
-            wide = g.constant(np.full(shape, number))
+            wide = g.constant(np.full(wider, number))
             yield g.near_miss(term(g.input(dims), wide), why="broadcasting makes the result bigger")
 
     return examples
@@ -283,5 +282,5 @@ def square(x: Tensor, c: Tensor):
 @law("elementwise", numerics="bitwise", examples=beside_number(lambda x, c: c / x, 1.0))
 def reciprocal(x: Tensor, c: Tensor):
     """1 / x = Reciprocal(x)"""
-    yield rewrite(c / x, one_over(x), all_are(c, 1), is_float(x), fits(c, x), inverse="reciprocal")
-    yield rewrite(one_over(x), number_like(x, 1.0) / x, inverse="reciprocal")
+    one = (all_are(c, 1), is_float(x), fits(c, x))
+    yield rewrite(c / x, one_over(x), *one, because="every reciprocal would be a quotient as well")

@@ -63,13 +63,13 @@ def turned_b(s: GemmSettings) -> GemmSettings:
 
 @law("gemm", numerics="reassociates", kind="fuse", source="onnxoptimizer fuse_transpose_into_gemm")
 def transposes_into_gemm(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
-    """Gemm(T(A), B, C) = Gemm(A, B, C) with transA turned over, likewise B; back for constants"""
+    """Gemm(T(A), B, C) = Gemm(A, B, C) with transA turned over, likewise B; back for constants, on demand"""
     whole, t = gemm(a, b, c, s), (1, 0)
     yield rewrite(gemm(transpose(a, t), b, c, s), gemm(a, b, c, turned_a(s)), inverse="transposes_into_gemm")
     yield rewrite(gemm(a, transpose(b, t), c, s), gemm(a, b, c, turned_b(s)), inverse="transposes_into_gemm")
     of_a, of_b = gemm(transpose(a, t), b, c, turned_a(s)), gemm(a, transpose(b, t), c, turned_b(s))
-    yield rewrite(whole, of_a, guard(is_constant(a)), inverse="transposes_into_gemm")
-    yield rewrite(whole, of_b, guard(is_constant(b)), inverse="transposes_into_gemm")
+    yield rewrite(whole, of_a, guard(is_constant(a), transpose(a, t)), inverse="transposes_into_gemm")
+    yield rewrite(whole, of_b, guard(is_constant(b), transpose(b, t)), inverse="transposes_into_gemm")
 
 
 @hosted()

@@ -88,6 +88,15 @@ def of_columns(spec: Slices, axis: Axis, w: Fact) -> Slices | None:
 
 
 @hosted()
+def of_result(spec: Slices, x: Fact, w: Fact) -> Slices | None:
+    """The slice of x @ W that a slice of the columns of W gives."""
+    if x.rank is None or w.rank is None or [entry[0] for entry in spec] != [w.rank - 1]:
+        return None
+    last = max(x.rank, w.rank) - 1 - (x.rank == 1)
+    return tuple((last, *entry[1:]) for entry in spec)
+
+
+@hosted()
 def is_nothing(spec: Slices) -> bool:
     return spec == ()
 
@@ -143,7 +152,10 @@ def of_product(x: Tensor, w: Tensor, i: Tensor, s: Slices):
     y, known = x @ w, (is_matrix(w), guard(weight(w)))
     axis = summed_last(x, w, y)
     part, rest = x @ slice_(w, of_columns(s, axis, w)), beside(s, axis)
-    yield rewrite(slice_(y, s), part, known, is_nothing(rest), because=MORE)
+    yield rewrite(slice_(y, s), part, known, is_nothing(rest), inverse="of_product")
+    yield rewrite(
+        x @ slice_(w, s), slice_(y, of_result(s, x, w)), is_matrix(w), guard(y), inverse="of_product"
+    )
     yield rewrite(slice_(y, s), slice_(part, rest), known, is_something(rest), because=MORE)
     yield rewrite(gather(y, i, axis), x @ gather(w, i, last_axis(w)), known, is_list(i), because=MORE)
 

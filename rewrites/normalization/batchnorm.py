@@ -24,6 +24,7 @@ from egraph_opt.laws import (
     equal,
     guard,
     hosted,
+    is_same,
     law,
     node,
     number_like,
@@ -65,6 +66,12 @@ def only_scales(m: Fact, v: Fact, epsilon: float) -> bool:
     return v.splat == 1 and m.splat == 0 and epsilon == 0
 
 
+@hosted()
+def epsilon_of(e: Fact, v: Fact) -> Float | None:
+    """The one number that is added to the variance."""
+    return float(e.splat) if e.splat is not None and e.dtype == v.dtype and e.shape in ((), (1,)) else None
+
+
 @law(
     "batchnorm",
     numerics="reassociates",
@@ -72,7 +79,9 @@ def only_scales(m: Fact, v: Fact, epsilon: float) -> bool:
     serves="arithmetic",
     source="Ascend auto-optimizer, BNFolding; onnxoptimizer fuse_bn_into_conv",
 )
-def expand_batchnorm(x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, eps: Float):
+def expand_batchnorm(
+    x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, eps: Float, e: Tensor, dims: Dims
+):
     """BatchNormalization(x; s, b, m, v) = x * k + (b - m * k) with k = s / sqrt(v + epsilon)"""
     k, d = s / sqrt(v + number_like(v, eps)), channel_dims(x, s)
     yield rewrite(
@@ -82,6 +91,11 @@ def expand_batchnorm(x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, eps:
         guard(varies(x), absent(only_scales(m, v, eps))),
         inverse="contract_affine",
     )
+    k = s / sqrt(v + e)
+    spelled = x * reshape(k, dims) + reshape(b - m * k, dims)
+    whole = batchnorm(x, s, b, m, v, epsilon_of(e, v))
+    sound = are_parameters(s, b, m, v, x), is_same(dims, channel_dims(x, s)), guard(varies(x))
+    yield rewrite(spelled, whole, sound, inverse="expand_batchnorm")
 
 
 @hosted()
@@ -135,7 +149,9 @@ def contract_affine(x: Tensor, k: Tensor, c: Tensor, i: Int):
 
 def _count_behind(x: Fact, s: Fact, b: Fact, c: Fact) -> Dims | None:
     """The dims in which c, behind a BatchNormalization with constant scale and bias, joins them."""
-    if x.rank is None or x.rank < 2 or s.rank != 1 or not is_float_constant(s) or not is_finite_constant(b):
+    if x.rank is None or x.rank < 2 or s.rank != 1 or b.shape != s.shape:
+        return None
+    if not is_float_constant(s) or not is_finite_constant(b):
         return None
     count = count_along(c, x.rank, 1, s.shape[0])  # type: ignore[index,arg-type]
     return None if count is None else (count,)

@@ -43,6 +43,7 @@ from egraph_opt.operators import (
     transpose,
 )
 from egraph_opt.operators.composites import scale_dims
+from egraph_opt.rewrites.conditions.view_shapes import same_dims
 from egraph_opt.rewrites.elementwise.identities import quotients
 from egraph_opt.rewrites.transposes.composition import invert
 
@@ -119,6 +120,12 @@ def fitting(x: Fact, axes: Axes, g: Fact) -> Dims | None:
     return full[axes[0] :]
 
 
+@hosted()
+def is_scale_of(s: Fact, x: Fact, axes: Axes) -> bool:
+    """s has a number per normalised element."""
+    return same_dims(s.shape, scale_dims(x, axes))
+
+
 def _apart_examples(rng: np.random.Generator) -> Iterator[Example]:
     for function in (rms_norm, layer_norm):
         g = Operands(rng)
@@ -132,7 +139,7 @@ def scale(x: Tensor, s: Tensor, g: Tensor, a: Axes, e: Float):
     """RMS(x; s) * g = RMS(x; s * g), likewise LayerNormalization without bias"""
     for function in (rms_norm, layer_norm):
         norm, both = function(x, s, a, e), function(x, s * reshape(g, fitting(x, a, g)), a, e)
-        yield equal(norm * g, both)
+        yield equal(norm * g, both, is_scale_of(s, x, a))
         yield rewrite(g * norm, both, because="the product in the other order")
 
 
@@ -164,7 +171,8 @@ def shift(x: Tensor, s: Tensor, b: Tensor, c: Tensor, a: Axes, e: Float):
     yield equal(norm + b, whole)
     yield rewrite(b + norm, whole, because="the sum in the other order")
     more = b + reshape(c, fitting(x, a, c))
-    yield equal(shifted_layer_norm(x, s, b, a, e) + c, shifted_layer_norm(x, s, more, a, e))
+    shifted = shifted_layer_norm(x, s, b, a, e)
+    yield equal(shifted + c, shifted_layer_norm(x, s, more, a, e), is_scale_of(b, x, a))
 
 
 # --- the mean ------------------------------------------------------------------------------------------
@@ -172,7 +180,7 @@ def shift(x: Tensor, s: Tensor, b: Tensor, c: Tensor, a: Axes, e: Float):
 
 @law("normalization", numerics="reassociates", kind="composite", source="ONNX, LayerNormalization")
 def centred(x: Tensor, s: Tensor, a: Axes, e: Float):
-    """RMS(x - mean(x); s) -> Layer(x; s)"""
+    """RMS(x - mean(x); s) = Layer(x; s)"""
     away = x - reduce("ReduceMean", x, a, KEPT)
     yield rewrite(rms_norm(away, s, a, e), layer_norm(x, s, a, e), inverse=PARTS)
 
@@ -202,12 +210,6 @@ def last_axes(x: Fact, axes: Axes) -> Axes | None:
 @hosted()
 def normalised_dims(x: Fact, axes: Axes) -> Dims | None:
     return tuple(x.shape[k] for k in axes) if x.shape is not None and x.is_symbolic else None
-
-
-@hosted()
-def is_scale_of(s: Fact, x: Fact, axes: Axes) -> bool:
-    """s has a number per normalised element."""
-    return s.shape is not None and s.shape == scale_dims(x, axes)
 
 
 @law(

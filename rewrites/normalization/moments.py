@@ -3,7 +3,7 @@
 ReduceSum(x) * (1 / n) -> ReduceMean(x)                      n elements are summed
 ReduceMean(x * x) - ReduceMean(x)^2 -> ReduceMean((x - ReduceMean(x))^2)
 Clip(ReduceMean(x * x)) -> ReduceMean(x * x)                 from below by 0
-u ^ 0.5 -> Sqrt(u)      u ^ -0.5 -> 1 / Sqrt(u)      u ^ -1 -> 1 / u      Sqrt(1 / u) = 1 / Sqrt(u)
+u ^ 0.5 -> Sqrt(u)      u ^ -0.5 -> 1 / Sqrt(u)      u ^ -1 -> 1 / u      Sqrt(1 / u) -> 1 / Sqrt(u)
 x * (r * g) = (x * r) * g                                    r = 1 / Sqrt(mean(x * x) + e)
 x * i + (b - m * i) = (x - m) * i + b                        m = ReduceMean(x)
 """
@@ -127,7 +127,7 @@ def roots(u: Tensor, c: Tensor):
 @law("normalization", numerics="reassociates", kind="move")
 def root_of_inverse(u: Tensor):
     """Sqrt(1 / u) = 1 / Sqrt(u)"""
-    yield equal(sqrt(reciprocal(u)), reciprocal(sqrt(u)))
+    yield rewrite(sqrt(reciprocal(u)), reciprocal(sqrt(u)), because="1 / Sqrt(u) is the canonical form")
 
 
 # --- scales that were multiplied with the root first ---------------------------------------------------

@@ -1,6 +1,6 @@
 """Gathers with known indices: as slices, and composed with each other and with slices.
 
-Gather(x, [a, a+d, a+2d, ..]) -> Slice(x, a, .., d)       and a Reshape for indices that are no vector
+Gather(x, [a, a+d, a+2d, ..]) = Slice(x, a, .., d)       and a Reshape for indices that are no vector
 Gather(x, i) = Squeeze(Slice(x, i, i + 1))
 Gather(Gather(x, i), j) -> Gather(x, i[j])
 Gather(Slice_s(x), j) -> Gather(x, s[j])
@@ -16,7 +16,20 @@ import numpy as np
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws import Axis, Dims, Example, Operands, Slices, Tensor, hosted, is_same, law, ne, rewrite
+from egraph_opt.laws import (
+    Axis,
+    Dims,
+    Example,
+    Operands,
+    Slices,
+    Tensor,
+    guard,
+    hosted,
+    is_same,
+    law,
+    ne,
+    rewrite,
+)
 from egraph_opt.laws.examples import INT64
 from egraph_opt.operators import Literal, gather, literal, reshape, slice_
 from egraph_opt.operators.views import inserted_axes
@@ -122,7 +135,7 @@ def _ranges(rng: np.random.Generator) -> Iterator[Example]:
 def to_slice(x: Tensor, i: Tensor, a: Axis):
     """Gather(x, [a, a+d, ..]) = Slice(x, a, .., d)"""
     part = slice_(x, as_slice(a, x, i))
-    yield rewrite(gather(x, i, a), part, is_vector(i), because="the Slice says the same without a tensor")
+    yield rewrite(gather(x, i, a), part, is_vector(i), inverse="from_slice")
     yield rewrite(gather(x, i, a), reshape(part, gathered_dims(a, x, i)), inverse="from_slice")
 
 
@@ -156,9 +169,21 @@ def _single(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(reshape(slice_(of, spec), dims), why=why)
 
 
+@hosted()
+def taken_indices(s: Slices, x: Fact) -> tuple[Literal, Axis] | None:
+    """The indices that a slice of one axis takes, and the axis."""
+    dim = dim_at(x, s[0][0]) if len(s) == 1 else None
+    if not isinstance(dim, int) or not (taken := tuple(taken_by(s[0], dim))):
+        return None
+    return Literal(INT64, (len(taken),), taken), s[0][0]
+
+
 @law("gather", numerics="bitwise", kind="fuse", examples=_single)
 def from_slice(x: Tensor, s: Slices, d: Dims):
-    """Squeeze(Slice(x, i, i + 1)) = Gather(x, i)"""
+    """Squeeze(Slice(x, i, i + 1)) = Gather(x, i), and Slice(x) = Gather(x) where that is written"""
+    found = taken_indices(s, x)
+    several = gather(x, literal(found[0]), found[1])
+    yield rewrite(slice_(x, s), several, guard(several), inverse="to_slice")
     part = slice_(x, s)
     picked = lone_index(s, d, x, part)
     yield rewrite(reshape(part, d), gather(x, literal(picked[0]), picked[1]), inverse="to_slice")

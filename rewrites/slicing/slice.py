@@ -1,6 +1,6 @@
 """Slices: composition and normal form.
 
-Slice_t(Slice_s(x)) -> Slice_(t after s)(x)       same and different axes, any steps
+Slice_t(Slice_s(x)) = Slice_(t after s)(x)        same and different axes, any steps
 Slice_s(x) -> Slice_s'(x)                         s' in normal form: without what is whole, written in one way
 Slice_whole(x) -> x
 Slice_s(x) -> the empty tensor                    where it takes nothing
@@ -12,7 +12,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws import Axis, Example, Operands, Slices, Tensor, hosted, law, rewrite
+from egraph_opt.laws import Axis, Example, Operands, Slices, Tensor, guard, hosted, law, rewrite
 from egraph_opt.operators import Literal, literal, slice_
 
 Entry = tuple[int, int, int | None, int]
@@ -67,6 +67,17 @@ def _compose_open(axis: int, inner: Bounds, outer: Bounds) -> Entry | None:
 
 
 @hosted()
+def first_cut(spec: Slices) -> Slices | None:
+    """The cut along the first axis of several."""
+    return spec[:1] if len(spec) > 1 else None
+
+
+@hosted()
+def other_cuts(spec: Slices) -> Slices:
+    return spec[1:]
+
+
+@hosted()
 def composed(inner: Slices, outer: Slices, x: Fact) -> Slices | None:
     """What a slice of a slice of x takes of x."""
     entries = {entry[0]: entry for entry in inner}
@@ -116,8 +127,10 @@ def _compositions(rng: np.random.Generator) -> Iterator[Example]:
     examples=_compositions,
 )
 def compose(x: Tensor, s: Slices, t: Slices):
-    """Slice_t(Slice_s(x)) = Slice_(t after s)(x)"""
-    yield rewrite(slice_(slice_(x, s), t), slice_(x, composed(s, t, x)), because="forgets s and t")
+    """Slice_t(Slice_s(x)) = Slice_(t after s)(x); apart again where a part of the cuts is made as well"""
+    yield rewrite(slice_(slice_(x, s), t), slice_(x, composed(s, t, x)), inverse="compose")
+    first = slice_(x, first_cut(s))
+    yield rewrite(slice_(x, s), slice_(first, other_cuts(s)), guard(first), inverse="compose")
 
 
 def normal_form(spec: Slices, x: Fact) -> Slices:

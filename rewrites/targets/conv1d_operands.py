@@ -37,6 +37,7 @@ from egraph_opt.operators import binary, concat, variadic, where
 from egraph_opt.rewrites.targets.conv1d import (
     DEMAND,
     SHARED,
+    image_dims,
     lift,
     lifted_dims,
     lower,
@@ -46,7 +47,7 @@ from egraph_opt.rewrites.targets.conv1d import (
 )
 from egraph_opt.rewrites.targets.conv1d_movement import lifted_axis
 
-_BECAUSE = "only with demand, past all that reads the squeezed value"
+_BECAUSE = "a list does not tell that all of it is lifted"
 
 
 def _binaries(g: Operands) -> Iterator[Any]:
@@ -67,7 +68,7 @@ def past_binary(x: Tensor, y: Tensor, op: String):
         (binary(op, lower(x), y), binary(op, x, lift(y))),
         (binary(op, y, lower(x)), binary(op, lift(y), x)),
     ):
-        yield rewrite(z, viewed_as(z, image), DEMAND, guard(varies(x)), because=_BECAUSE)
+        yield rewrite(z, viewed_as(z, image), DEMAND, guard(varies(x)), inverse="reshape.past_view")
 
 
 def _choices(g: Operands) -> Iterator[Any]:
@@ -84,7 +85,7 @@ def past_where(x: Tensor, y: Tensor, v: Tensor):
         (where(y, lower(x), v), where(lift(y), x, lift(v))),
         (where(y, v, lower(x)), where(lift(y), lift(v), x)),
     ):
-        yield rewrite(z, viewed_as(z, image), DEMAND, guard(varies(x)), because=_BECAUSE)
+        yield rewrite(z, viewed_as(z, image), DEMAND, guard(varies(x)), inverse="reshape.past_where")
 
 
 # --- lists of operands --------------------------------------------------------------------------------------
@@ -115,6 +116,12 @@ def can_lift(xs: tuple[Fact, ...]) -> bool:
     return all(lifted_dims(x) is not None for x in xs)
 
 
+@hosted()
+def are_rows(xs: tuple[Fact, ...]) -> bool:
+    """All have the axes that a squeezed image has."""
+    return all(image_dims(x) is not None for x in xs)
+
+
 def _concats(g: Operands) -> Iterator[Any]:
     x, y = lowered(g, "N", 3, "L"), g.input(("N", 4, "L"))
     yield from (concat(listed(x, y), 1), concat(listed(y, y, x), 1), concat(listed(x, x), 2))
@@ -130,7 +137,7 @@ def past_concat(xs: Tensors, a: Axis):
     """Concat(Squeeze(x), y, ..) = Squeeze(Concat(x, Unsqueeze(y), ..))"""
     z = concat(xs, a)
     image = concat(all_lifted(xs), lifted_axis(a))
-    yield rewrite(z, viewed_as(z, image), guard(squeezed_among(xs)), can_lift(xs), because=_BECAUSE)
+    yield rewrite(z, viewed_as(z, image), guard(squeezed_among(xs)), are_rows(xs), because=_BECAUSE)
 
 
 def _sums(g: Operands) -> Iterator[Any]:

@@ -255,7 +255,7 @@ def fold_kernel(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
         conv(image, weight, b, u),
         guard(is_constant(w)),
         demand(u),
-        because="only where the target's limit demands it",
+        because="channels do not tell that they are parts of a kernel",
     )
 
 

@@ -55,7 +55,9 @@ def folding(x: Fact, w: Fact, y: Fact, window: ConvWindow, most: int) -> tuple[F
     are not known as numbers.
     """
     along = next((k for k, stride in enumerate(window.strides) if stride > most), None)
-    if along is None or x.shape is None or w.shape is None or y.shape is None or not x.is_symbolic:
+    if along is None or x.shape is None or w.shape is None or y.shape is None:
+        return None
+    if not x.is_symbolic or not w.is_symbolic:
         return None
     axis, stride = along + 2, window.strides[along]
     sizes = (x.shape[axis], y.shape[axis], w.shape[axis], x.shape[1], w.shape[1])
@@ -64,9 +66,9 @@ def folding(x: Fact, w: Fact, y: Fact, window: ConvWindow, most: int) -> tuple[F
     _, windows, kernel, *_ = (int(n) for n in sizes if n is not None)
     factors = [f for f in range(2, stride + 1) if stride % f == 0 and stride // f <= most]
     factor = min(factors, key=lambda f: (-(-kernel // f) * f, -f))
-    padded = -(-kernel // factor) * factor
-    covered = (windows - 1) * stride + padded
-    return Fold(axis, factor, window.pads[along], covered), Fold(axis, factor, 0, padded)
+    length = -(-kernel // factor) * factor
+    covered = (windows - 1) * stride + length
+    return Fold(axis, factor, window.pads[along], covered), Fold(axis, factor, 0, length)
 
 
 @hosted()
@@ -102,16 +104,19 @@ def behind_channels(x: Fact, fold: Fold) -> Permutation:
 @hosted()
 def among_channels(x: Fact, fold: Fold) -> Dims:
     """The dims with the neighbours among the channels."""
-    assert x.shape is not None and isinstance(x.shape[1], int), "what `fold` was found for"
-    batch, channels, *spatial = x.shape
+    shape: Any = x.shape
+    batch, channels, *spatial = shape
     spatial[fold.axis - 2] = fold.length // fold.factor
     return (batch, channels * fold.factor, *spatial)
 
 
-def folded(x: Tensor, fold: Any) -> Any:
-    """F(x)"""
-    covered = slice_(pad(x, "constant", pads_of(x, fold), 0.0), covered_part(fold))
-    neighbours = transpose(reshape(covered, apart(x, fold)), behind_channels(x, fold))
+def padded(x: Tensor, fold: Any) -> Any:
+    return pad(x, "constant", pads_of(x, fold), 0.0)
+
+
+def folded(x: Tensor, extended: Any, fold: Any) -> Any:
+    """F(x), of x as it is extended to the length of the fold."""
+    neighbours = transpose(reshape(extended, apart(x, fold)), behind_channels(x, fold))
     return reshape(neighbours, among_channels(x, fold))
 
 
@@ -151,9 +156,11 @@ def fold_neighbours(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     """Conv(x, W, b; stride s) = Conv(F(x), F(W), b; stride s/f), F folding f neighbours into channels"""
     y = conv(x, w, b, u)
     folds = folding(x, w, y, u, limit("conv_stride"))
+    covered = slice_(padded(x, folds[0]), covered_part(folds[0]))
+    image, weight = folded(x, covered, folds[0]), folded(w, padded(w, folds[1]), folds[1])
     yield rewrite(
         y,
-        conv(folded(x, folds[0]), folded(w, folds[1]), b, shorter_steps(u, folds[0])),
+        conv(image, weight, b, shorter_steps(u, folds[0])),
         guard(is_constant(w)),
-        because="only where the target's limit demands it",
+        because="folded channels do not tell that they were neighbours",
     )

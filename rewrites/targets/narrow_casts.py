@@ -35,7 +35,6 @@ from egraph_opt.laws import (
     hosted,
     law,
     limit,
-    listed,
     rewrite,
     varies,
 )
@@ -106,13 +105,12 @@ def _far_pads(g: Operands) -> tuple[Any, Any]:
 
 def _down_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x, d = cast(g.input(("N", 4), T.INT32), T.INT64), cast(g.input((2, 6)), T.DOUBLE)
-    yield g.fires(reshape(d, (3, 4)), **LIMITS)
-    yield g.fires(gather(x, g.constant(np.array([2, 0])), 1), **LIMITS)
-    yield g.fires(expand_to(x, shape_of(g.input((2, "N", 4)), 0, 3)), **LIMITS)
-    yield g.fires(reshape_to(x, shape_of(g.input((4, "N")), 0, 2), 0), **LIMITS)
-    yield g.fires(pad(x, "constant", (0, 1, 0, 0), 7), **LIMITS)
-    yield g.fires(output(split(d, 1, (2, 4)), 1), **LIMITS)
+    x, longer, turned = g.input(("N", 4), T.INT32), g.input((2, "N", 4)), g.input((4, "N"))
+    for of in (
+        lambda v: expand_to(v, shape_of(longer, 0, 3)),
+        lambda v: reshape_to(v, shape_of(turned, 0, 2), 0),
+    ):
+        yield from (g.fires(term, **LIMITS) for term in (of(cast(x, T.INT64)), cast(of(x), T.INT64)))
     yield g.near_miss(_far_pads(g)[0], why="int32 does not have what is padded with", **LIMITS)
 
 
@@ -137,18 +135,18 @@ def moves_of_wide(
 
 def _up_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x, d, c = g.input(("N", 4), T.INT64), g.input((2, 6), T.DOUBLE), g.input((4,), T.BOOL)
-    for term in (
-        transpose(x, (1, 0)),
-        gather(x, g.constant(np.array([2, 0])), 1),
-        expand_to(g.input((4,), T.INT64), shape_of(x, 0, 2)),
-        pad(x, "constant", (0, 1, 0, 0), 7),
-        where(c, x, g.constant(np.array(5))),
-        concat(listed(x, g.constant(np.arange(8).reshape(2, 4)), x), 0),
+    x, y, c = g.input(("N", 4), T.INT64), g.input(("N", 4), T.INT32), g.input((4,), T.BOOL)
+    longer, turned, five = g.input((2, "N", 4)), g.input((4, "N")), g.constant(np.array(5))
+    for of, values in (
+        (lambda v: expand_to(v, shape_of(longer, 0, 3)), (x,)),
+        (lambda v: reshape_to(v, shape_of(turned, 0, 2), 0), (x,)),
+        (lambda v, w: where(c, v, w), (x, five)),
     ):
-        yield g.fires(cast(term, T.INT32), **LIMITS)
-    yield g.fires(cast(output(split(d, 1, (2, 4)), 1), T.FLOAT), **LIMITS)
+        yield g.fires(cast(of(*values), T.INT32), **LIMITS)
+        yield g.fires(of(*(cast(v, T.INT32) for v in values)), **LIMITS)
     yield g.near_miss(_far_pads(g)[1], why="int32 does not have what is padded with", **LIMITS)
+    half = where(c, cast(x, T.INT32), cast(y, T.INT32))
+    yield g.near_miss(half, why="one of them is narrow already", **LIMITS)
 
 
 @law(

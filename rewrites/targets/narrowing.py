@@ -224,27 +224,31 @@ def _small(g: Operands, *shape: int | str, most: int = 1000) -> Any:
     return unary("Clip", (("max", most), ("min", -most)), g.input(shape, INT64))
 
 
-def _examples_of(g: Operands, x: Any) -> Iterator[Any]:
+def _examples_of(g: Operands, x: Any, dtype: Any) -> Iterator[Any]:
     """A term of every operator, of x [N, 3]."""
-    c = g.constant(np.array([7, -3, 11]))
-    yield from (binary(op, x, c) for op in sorted(ARITHMETIC | COMPARISONS))
+    c = g.constant(np.array([7, -3, 11], dtype))
+    yield from (binary(op, x, c) for op in sorted(ARITHMETIC))
     yield from (unary(op, (), x) for op in ("Abs", "Neg", "Sign"))
     yield variadic("Max", listed(x, c, x))
-    yield concat(listed(x, g.constant(np.array([[7, -3, 11]]))), 0)
+    yield concat(listed(x, g.constant(np.array([[7, -3, 11]], dtype))), 0)
     yield where(g.input((3,), TensorProto.BOOL), x, c)
     yield from (reduce(kind, x, (1,), 1) for kind in ("ReduceMax", "ReduceMin", "ReduceSum"))
     yield cumsum(x, g.constant(np.array(1)), (("exclusive", 0), ("reverse", 0)))
 
 
+def _all_examples(g: Operands, x: Any) -> Iterator[Example]:
+    """Every operator in int64 and, as ranges of int8 allow, in int32; comparisons in both."""
+    c, narrow = g.constant(np.array([7, -3, 11])), cast(g.input(("N", 3), TensorProto.INT8), INT32)
+    wide = _examples_of(g, x, np.int64)
+    widened_terms = (cast(term, INT64) for term in _examples_of(g, narrow, np.int32))
+    less = (binary(op, v, w) for op in COMPARISONS for v, w in ((x, c), (cast(x, INT32), cast(c, INT32))))
+    yield from (g.fires(term, **LIMITS) for term in (*wide, *widened_terms, *less))
+
+
 def _proved_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    for term in _examples_of(g, _small(g, "N", 3)):
-        yield g.fires(term, **LIMITS)
-    x, wild, wide = g.input(("N", 3), TensorProto.INT8), g.input(("N", 3), INT64), _small(g, 3, most=2**20)
-    small = cast(x, INT32)
-    for term in (binary("Mul", small, small), unary("Neg", (), small), reduce("ReduceSum", small, (1,), 0)):
-        yield g.fires(cast(term, INT64), **LIMITS)
-    single = g.input((3,), INT32)
+    yield from _all_examples(g, _small(g, "N", 3))
+    wild, wide, single = g.input(("N", 3), INT64), _small(g, 3, most=2**20), g.input((3,), INT32)
     for term, why in (
         (binary("Add", wild, g.constant(np.array(7))), "the input may be any number"),
         (binary("Less", wild, g.constant(np.array(7))), "the input may be any number"),
@@ -260,8 +264,7 @@ def _proved_examples(rng: np.random.Generator) -> Iterator[Example]:
 def _assumed_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x = g.input(("N", 3), INT64)
-    for term in _examples_of(g, x):
-        yield g.fires(term, **LIMITS)
+    yield from _all_examples(g, x)
     yield g.near_miss(binary("Add", x, g.constant(np.array(2**40))), why="beyond int32", **LIMITS)
     yield g.near_miss(unary("Exp", (), g.input((3,))), why="no integers", **LIMITS)
 

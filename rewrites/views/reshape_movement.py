@@ -24,7 +24,7 @@ from egraph_opt.rewrites.conditions.view_shapes import (
     views_agree,
 )
 
-_ONE_WAY = "forgets which axes the view made"
+_ONE_WAY = "views that sink meet; to rise as well adds a third to the e-nodes of some models"
 
 
 def _either_side(op: Any, x: Any, y: Any) -> Iterator[tuple[Any, Any]]:

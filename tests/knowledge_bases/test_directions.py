@@ -40,7 +40,7 @@ from egraph_opt.operators.declaration import Literal
 from egraph_opt.testing.finding import finds
 
 Pair = tuple[Any, Any]
-PAIRS: dict[str, tuple[Callable[[Operands], Pair], dict[str, int]]] = {}
+PAIRS: dict[str, tuple[Callable[[Operands], Pair], dict[str, Any]]] = {}
 
 
 def pair(**limits: int) -> Callable[[Callable[[Operands], Pair]], Callable[[Operands], Pair]]:
@@ -108,7 +108,8 @@ def gather_to_split(g: Operands) -> Pair:
 @pair()
 def gather_to_slice(g: Operands) -> Pair:
     x = g.input(("N", 4, 5))
-    return gather(x, g.constant(np.array([1, 2])), 1), slice_(x, ((1, 1, 3, 1),))
+    indices = literal(Literal(TensorProto.INT64, (2,), (1, 2)))
+    return gather(x, indices, 1), slice_(x, ((1, 1, 3, 1),))
 
 
 @pair(pool_window=3, pool_kernel=3, pool_stride=3)
@@ -122,7 +123,7 @@ def avg_pool_split(g: Operands) -> Pair:
 @pair()
 def global_average_pool(g: Operands) -> Pair:
     x = g.input(("N", 2, 7))
-    whole = pool("AveragePool", x, PoolWindow((7,), (7,), (0, 0), (1,)))
+    whole = pool("AveragePool", x, PoolWindow((7,), (1,), (0, 0), (1,)))
     return whole, global_pool("GlobalAveragePool", x)
 
 
@@ -161,9 +162,17 @@ def bn_folding(g: Operands) -> Pair:
     s, c, m, v = (g.constant(g.rng.uniform(0.5, 2, 4).astype(np.float32)) for _ in range(4))
     window = ConvWindow((1, 1), (0, 0, 0, 0), (1, 1))
     before = batchnorm(conv(x, w, b, window), s, c, m, v, 1e-3)
-    k = s / sqrt(v + literal(Literal(TensorProto.FLOAT, (1,), (1e-3,))))
-    folded = conv(x, w * reshape(k, (4, 1, 1, 1)), b * k + (c - m * k), window)
-    return before, folded
+    k = s / sqrt(v + literal(Literal(TensorProto.FLOAT, (), (1e-3,))))
+    scale, shift = reshape(k, (1, 4, 1, 1)), reshape(c - m * k, (1, 4, 1, 1))
+    weight, bias = w * reshape(scale, (4, 1, 1, 1)), b * reshape(scale, (4,)) + reshape(shift, (4,))
+    return before, conv(x, weight, bias, window)
+
+
+FORGETFUL = frozenset({"empty_slice_fix"})
+"""The graph after has forgotten what was empty: any slice of anything."""
+
+NEEDS_A_NEIGHBOUR = frozenset({"split_large_kernel_conv", "transpose_large_input_conv"})
+"""Found where a neighbour asks for it, which these graphs do not have."""
 
 
 @pytest.mark.parametrize("name", sorted(PAIRS))
@@ -171,10 +180,10 @@ def test_the_graph_after_is_found_from_the_graph_before(name: str) -> None:
     make, limits = PAIRS[name]
     g = Operands(np.random.default_rng(0))
     before, after = make(g)
-    assert finds(g, before, after, **limits)
+    assert finds(g, before, after, guards=name not in NEEDS_A_NEIGHBOUR, **limits)
 
 
-@pytest.mark.parametrize("name", sorted(PAIRS))
+@pytest.mark.parametrize("name", sorted(set(PAIRS) - FORGETFUL))
 def test_the_graph_before_is_found_from_the_graph_after(name: str) -> None:
     make, limits = PAIRS[name]
     g = Operands(np.random.default_rng(0))

@@ -182,8 +182,8 @@ def _where_examples(rng):
     g, q, k, _ = _operands(rng)
     condition = g.constant(rng.integers(0, 2, (3, 1, 1)).astype(bool))
     given = scores(q, k, 0.5)
-    for low in (-math.inf, float(np.finfo(np.float32).min)):
-        zero, low = g.constant(0.0), g.constant(low)
+    for lowest in (-math.inf, float(np.finfo(np.float32).min)):
+        zero, low = g.constant(0.0), g.constant(lowest)
         yield g.fires(softmax("Softmax", where(condition, given, low), 3))
         yield g.fires(softmax("Softmax", given + where(condition, zero, low), 3))
     finite = where(condition, given, g.constant(-1e4))

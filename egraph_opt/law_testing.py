@@ -30,7 +30,7 @@ from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import extract
 from egraph_opt.folding import Constants
 from egraph_opt.inference import tensor_fact
-from egraph_opt.law import ASSUME, Example, Law, select
+from egraph_opt.law import ASSUME, Deduction, Example, Law, _pattern_variables, select
 from egraph_opt.law_comparison import Original, Tally
 from egraph_opt.law_cycles import written_on_the_original
 from egraph_opt.law_feeds import Kind
@@ -271,6 +271,12 @@ def _matches_of(entry: Law, report: SaturationReport) -> dict[int, int]:
         for name, count in report.rule_matches.items()
         if name.startswith(prefix) and count
     }
+
+
+def statements_of(entry: Law) -> list[int]:
+    """The numbers of a law's statements but for those of its closure, which run with the analysis."""
+    statements = entry.function(*_pattern_variables(entry.function))
+    return [k for k, made in enumerate(statements) if not (isinstance(made, Deduction) and made.closure)]
 
 
 def check_example(

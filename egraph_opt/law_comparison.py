@@ -216,10 +216,17 @@ class Original:
                 found = [y.astype(x.dtype) for x, y in zip(trial.expected, found, strict=True)]
                 tally.left_out["onnxruntime does not run what was rewritten where a dim is 0"] += 1
             where = f"on {trial.kind} inputs, {dict(trial.sizes)}"
-            _assert_types(trial.expected, found, where)
+            try:
+                _assert_answers(trial, found, numerics, where)
+            except AssertionError:
+                if all(array.size for array in trial.feeds.values()):
+                    raise
+                # A MatMul whose inner dim is 0 may answer what happened to be in memory.
+                wide = _run_reference(rewritten, _widened(trial.feeds))
+                found = [y.astype(x.dtype) for x, y in zip(trial.expected, wide, strict=True)]
+                _assert_answers(trial, found, numerics, where)
+                tally.left_out["onnxruntime is wrong where a dim is 0, says the reference"] += 1
             if numerics != "approximate":
-                for a, b in zip(trial.expected, found, strict=True):
-                    _assert_equal(a, b, trial.kind, numerics, where)
                 self._compare_reference(trial, rewritten, tally)
             tally.made["onnxruntime, " + trial.kind] += 1
         return tally
@@ -248,6 +255,13 @@ class Original:
 def _scale(x: npt.NDArray[Any]) -> float:
     """The greatest finite magnitude."""
     return float(np.max(np.abs(x[np.isfinite(x)]), initial=0))
+
+
+def _assert_answers(trial: Trial, found: Outputs, numerics: str, where: str) -> None:
+    _assert_types(trial.expected, found, where)
+    if numerics != "approximate":
+        for a, b in zip(trial.expected, found, strict=True):
+            _assert_equal(a, b, trial.kind, numerics, where)
 
 
 def _assert_types(expected: Outputs, found: Outputs, where: str) -> None:

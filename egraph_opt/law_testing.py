@@ -26,6 +26,7 @@ from onnx import TensorProto
 from egraph_opt import symbolic
 from egraph_opt.analysis import infer_operator
 from egraph_opt.cost import CostModel, NodeView
+from egraph_opt.engine import Engine
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import extract
 from egraph_opt.folding import Constants
@@ -279,6 +280,18 @@ def statements_of(entry: Law) -> list[int]:
     return [k for k, made in enumerate(statements) if not (isinstance(made, Deduction) and made.closure)]
 
 
+def fires_on(entry: Law, example: Example, opset: int = 17) -> bool:
+    """Whether a law matches anything in an example; it is compiled anew, since it may be a relaxed one."""
+    engine = Engine(_laws_of(entry))
+    engine.load(lower_example(example, opset), dict(example.limits))
+    for _ in range(2):
+        for ruleset in engine.rulesets:
+            if any(n and name.startswith(f"{entry.key}#") for name, n in engine.apply(ruleset)[1].items()):
+                return True
+        engine.analyse()
+    return False
+
+
 def check_example(
     entry: Law, example: Example, opset: int = 17, *, seeds: tuple[int, ...] = (0,), kinds: bool = True
 ) -> Checked:
@@ -301,7 +314,8 @@ def check_example(
         assert not matches, f"{entry.key} fired where it must not ({example.why}): {example.term}"
         return Checked(Tally(), matches)
     assert matches, f"{entry.key} did not fire: {example.term}"
-    checked = _check_alternatives(entry, lowered, snapshot, matches, opset, seeds, kinds, reference=True)
+    original = _original(entry, lowered, opset, seeds, kinds, reference=True)
+    checked = _check_alternatives(entry, lowered, snapshot, matches, opset, original)
     assert checked.alternatives, (
         f"{entry.key} fired and added nothing that can be written to a class of {example.term}"
     )
@@ -318,13 +332,16 @@ def check_variant(
     """
     try:
         lowered = lower_example(example, opset)
-    except Exception:  # inference of operands that do not suit an operator fails in many ways
+        original = _original(entry, lowered, opset, seeds, True, reference=False)
+    except Exception:  # operands that do not suit an operator make inference fail in many ways
+        return None
+    if not original.trials:
         return None
     snapshot, report = _saturated(entry, example, lowered)
     matches = _matches_of(entry, report)
     if not matches:
         return Checked(Tally(), matches)
-    return _check_alternatives(entry, lowered, snapshot, matches, opset, seeds, True, reference=False)
+    return _check_alternatives(entry, lowered, snapshot, matches, opset, original)
 
 
 def _saturated(entry: Law, example: Example, lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
@@ -339,27 +356,30 @@ def _saturated(entry: Law, example: Example, lowered: Lowered) -> tuple[Snapshot
     )
 
 
+def _original(
+    entry: Law, lowered: Lowered, opset: int, seeds: tuple[int, ...], kinds: bool, *, reference: bool
+) -> Original:
+    """The example as it was written, with every inner value as an output."""
+    _show_all(lowered)
+    # What the laws of `assume` take for granted does not hold of the largest integers.
+    odd: Kind = "special" if entry.numerics == "bitwise" and entry.ruleset != ASSUME else "moderate"
+    return Original(
+        rebuilt_original(lowered, opset),
+        ("normal", odd) if kinds and entry.exact else ("normal",),
+        seeds,
+        reference=reference and entry.exact,
+    )
+
+
 def _check_alternatives(
     entry: Law,
     lowered: Lowered,
     snapshot: Snapshot,
     matches: Mapping[int, int],
     opset: int,
-    seeds: tuple[int, ...],
-    kinds: bool,
-    *,
-    reference: bool,
+    original: Original,
 ) -> Checked:
-    _show_all(lowered)
     alternatives, cyclic = _alternatives(lowered, snapshot, _prices(lowered, snapshot))
-    # What the laws of `assume` take for granted does not hold of the largest integers.
-    odd: Kind = "special" if entry.numerics == "bitwise" and entry.ruleset != ASSUME else "moderate"
-    original = Original(
-        rebuilt_original(lowered, opset),
-        ("normal", odd) if kinds and entry.exact else ("normal",),
-        seeds,
-        reference=reference and entry.exact,
-    )
     tally = Tally()
     for node in cyclic:
         tally.add(_check_cyclic(lowered, snapshot, node, original, entry.numerics, opset))

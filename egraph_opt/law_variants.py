@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def _input(value: ir.Value, dims: Dims, dtype: int) -> tuple[ir.Value, Fact]:
 def _constant(value: ir.Value, array: Any) -> tuple[ir.Value, Fact]:
     tensor = ir.tensor(array)
     made = ir.Value(
-        name=value.name, type=ir.TensorType(tensor.dtype), shape=ir.Shape(tensor.shape), const_value=tensor
+        name=value.name, type=ir.TensorType(tensor.dtype), shape=ir.Shape(array.shape), const_value=tensor
     )
     return made, tensor_fact(tensor)
 
@@ -88,6 +89,10 @@ def _replaced(example: Example, old: int, new: int | str) -> Example:
     return _with_dims(example, lambda dims: tuple(new if d == old else d for d in dims))
 
 
+def _last(rank: int, dims: Dims) -> Dims:
+    return dims[max(len(dims) - rank, 0) :]
+
+
 def variants(example: Example) -> Iterator[tuple[str, Example]]:
     """Other types; each size of an input 0, 1 or a symbol; inputs of the last axes only."""
     operands: Operands = example.operands
@@ -104,4 +109,4 @@ def variants(example: Example) -> Iterator[tuple[str, Example]]:
             if size != other and (other or size not in fixed):
                 yield f"{size} became {other}", _replaced(example, size, other)
     for rank in range(max((len(dims) for dims in inputs), default=0)):
-        yield f"rank {rank}", _with_dims(example, lambda dims, r=rank: dims[len(dims) - min(r, len(dims)) :])
+        yield f"rank {rank}", _with_dims(example, partial(_last, rank))

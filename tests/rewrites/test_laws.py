@@ -24,7 +24,7 @@ DRAWN = 3
 """Variants that are drawn of the examples of a law."""
 
 LEFT_OUT = 0.25
-"""The most of a law's checks that may be left out: most are of empty tensors, which onnxruntime refuses."""
+"""The most of a law's checks that may be left out; empty tensors, which onnxruntime refuses, are extra."""
 
 EVALUATORS = ("onnxruntime, normal", "reference")
 
@@ -54,8 +54,8 @@ def test_a_law_holds_on_its_examples(entry: Law, record_property: Record) -> Non
 def _assert_bounds(entry: Law, tally: Tally) -> None:
     for evaluator in EVALUATORS if entry.exact else EVALUATORS[:1]:
         assert tally.made[evaluator], f"{entry.key} was checked by no {evaluator}: {tally.left_out}"
-    left_out = sum(tally.left_out.values())
-    assert left_out <= LEFT_OUT * sum(tally.made.values()), f"{entry.key}: {tally.left_out}"
+    left_out = sum(n for reason, n in tally.left_out.items() if "a dim is 0" not in reason)
+    assert left_out <= LEFT_OUT * tally.made.total(), f"{entry.key}: {tally.left_out}"
 
 
 @pytest.mark.parametrize("entry", all_laws(), ids=lambda entry: entry.key)

@@ -20,7 +20,6 @@ UNEXAMPLED: dict[str, tuple[int, ...]] = {
     "large_stride.fold_neighbours": (0, 1, 6, 7),
     "narrowing.moves_of_wide": (5, 6),
     "narrowing.narrow_moves": (3, 5),
-    "normalization.squares_are_positive": (0,),
     "reduction.reduction_is_global_pool": (1,),
     "reshape.compose_reshapes": (1,),
     "shapes.dims_of_input": (4, 5),

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from egraph_opt import saturate
-from egraph_opt.composites import find_composites
+from egraph_opt.report.composites import find_composites
 
 EXPECTED: dict[str, dict[str, int]] = {
     # Two layers each; the embeddings of BERT are normalised too, GPT-2, T5 and Whisper end with one more.

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from egraph_opt import saturate
-from egraph_opt.cost import cost_model, default_points
+from egraph_opt.cost.model import cost_model, default_points
+from egraph_opt.cost.repricing import key_of
 from egraph_opt.extraction import ExtractionProblem
 from egraph_opt.extraction.structure import Ints, topological
-from egraph_opt.repricing import key_of
 
 
 def problem_of(

@@ -12,7 +12,7 @@ from pathlib import Path
 import onnx
 import onnxruntime
 
-from egraph_opt.node_counts import nodes_of
+from egraph_opt.graph.node_counts import nodes_of
 from egraph_opt.verification.execution import Session, load
 
 

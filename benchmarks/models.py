@@ -24,7 +24,7 @@ from greedy_tools import run_tools
 from model_files import light_models, models_of_folder, trained_models
 
 from egraph_opt import optimize, saturate
-from egraph_opt.report import Report
+from egraph_opt.report.report import Report
 
 COSTS = ("nodes", "ascend")
 COUNTED = ("flops", "bytes")

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from egraph_opt import Saturated, saturate
-from egraph_opt.cost import CostModel, NodeView
+from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost_models.ascend import Ascend
 from egraph_opt.cost_models.flops import Flops
 from egraph_opt.cost_models.nodes import Nodes
@@ -132,7 +132,7 @@ def row(saturated: Saturated, priced: list[CostModel]) -> list[str]:
         scratch = replace(saturated, region=replace(region, ready={})).solve(model).solution
         if not a.solution.cost == b.solution.cost == scratch.cost:
             raise SystemExit(f"{model.name}: {a.solution.cost}, {b.solution.cost} and {scratch.cost}")
-    (ready,) = fresh.region.ready.values() if fresh.region else ()
+    (ready,) = fresh.region.cache.by_key.values() if fresh.region else ()
     count = len(priced) - 1
     return [
         f"{region.snapshot.n_nodes}",

@@ -23,8 +23,10 @@ from typing import Any
 import numpy as np
 from substitution_shapes import Dims, Expression, Untypable, parse, typed_shapes
 
-from egraph_opt.law_testing import Operands, listed, prove
+from egraph_opt.laws.examples import Operands
 from egraph_opt.operators import ConvWindow, binary, concat, conv, matmul, none, output, split, unary
+from egraph_opt.operators.terms import listed
+from egraph_opt.testing.harness import prove
 
 ELEMENTWISE = {"ewadd": "Add", "ewmul": "Mul"}
 RELU = 2

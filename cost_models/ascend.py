@@ -7,8 +7,8 @@ predict milliseconds.
 What a price per node cannot know, and how it is approximated:
 
 - Element-wise operators on floats join the kernel of the convolution or matrix product before them where
-  nobody else needs its result: the laws of `rewrites/ascend_fusion.py` say so with a pseudo-operator, which
-  `ascend_fusion` prices.  The others join each other: they pay ``fused_share`` of launch and traffic.
+  nobody else needs its result: the laws of `rewrites/targets/ascend_fusion.py` say so with a pseudo-operator,
+  which `ascend_fusion` prices.  The others join each other: they pay ``fused_share`` of launch and traffic.
 - 4-D values around convolutions live in NC1HWC0, values of lower rank in ND.  A reshape that only changes
   the view is nearly free (``view_us``), but one that makes a 4-D value with a unit H or W out of a value of
   rank 3 or less, or undoes that, is where the formats meet and pays one conversion (within a Gather of one
@@ -25,11 +25,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from egraph_opt.cost import CostModel, NodeView
+from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost_models import ascend_cube, ascend_fusion, ascend_soc, counting
-from egraph_opt.cost_models.ascend_device import Device
+from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device
+from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
-from egraph_opt.types import Fact, Shape
 
 DEFAULT_SOC = "310p3"
 
@@ -39,8 +39,6 @@ _FUSABLE = frozenset(
      "Relu", "Sigmoid", "Softplus", "Sqrt", "Sub", "Sum", "Swish", "Tanh"]
 )  # fmt: skip
 """Element-wise operators that the compiler merges into a producer (Ascend/mstt op_fusion_pass.yaml)."""
-
-_FLOATS = frozenset({0, 1, 10, 16})
 
 
 class Ascend(CostModel):
@@ -147,7 +145,7 @@ class Ascend(CostModel):
 
     def _border(self, image: Shape, other_rank: int, fact: Fact) -> float:
         """The format conversion between a 4-D value with a unit H or W and one of rank below 4, else 0."""
-        if len(image) != 4 or other_rank > 3 or 1 not in image[2:] or fact.dtype not in _FLOATS:
+        if len(image) != 4 or other_rank > 3 or 1 not in image[2:] or fact.dtype not in CHIP_FLOATS:
             return 0.0
         return self._device.to_blocks(counting.dims(Fact(shape=image)), self._device.width(fact))
 
@@ -174,7 +172,7 @@ class Ascend(CostModel):
         """Element-wise operators, reductions, normalisations, and whatever else is not known here."""
         output = node.output()
         fuses = node.op_type in _FUSABLE and node.domain in ("", "ai.onnx")
-        fuses = fuses and (output is None or output.dtype in _FLOATS)
+        fuses = fuses and (output is None or output.dtype in CHIP_FLOATS)
         share = self.soc.fused_share if fuses else 1.0
         moving = self._device.operands((*node.inputs, *node.outputs))
         time = share * self.soc.fixed_vector_us + max(self._computing(node), share * moving)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 
-from egraph_opt.cost import NodeView
+from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_device import Device
-from egraph_opt.types import Fact
+from egraph_opt.facts.fact import Fact
 
 Shape = tuple[int, ...]
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_soc import Soc
-from egraph_opt.types import Fact
+from egraph_opt.facts.fact import Fact
 
-_FLOATS = frozenset({0, 1, 10, 16})
+CHIP_FLOATS = frozenset({0, 1, 10, 16})
 """Types that are computed in the chip's float type: unknown, float32, float16, bfloat16."""
 
 
@@ -27,7 +27,7 @@ class Device:
     def width(self, fact: Fact | None) -> float:
         """Bytes of one element on the chip."""
         dtype = 0 if fact is None else fact.dtype
-        return self.soc.float_bytes if dtype in _FLOATS else counting.BITS.get(dtype, 32) / 8
+        return self.soc.float_bytes if dtype in CHIP_FLOATS else counting.BITS.get(dtype, 32) / 8
 
     def bytes_of(self, fact: Fact | None) -> float:
         """Bytes of a value in the plain format ND; 0 for an absent operand."""

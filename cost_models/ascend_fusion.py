@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from egraph_opt.cost import NodeView
+from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_device import Device
-from egraph_opt.types import Fact
+from egraph_opt.facts.fact import Fact
 
 OPERATOR = "fused_cube"
-"""The pseudo-operator of `rewrites/ascend_fusion.py`, and what a cost model sees of it."""
+"""The pseudo-operator of `rewrites/targets/ascend_fusion.py`, and what a cost model sees of it."""
 
 FORM = "FusedCube"
 

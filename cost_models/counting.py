@@ -19,8 +19,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-from egraph_opt.cost import NodeView
-from egraph_opt.types import Fact
+from egraph_opt.cost.model import NodeView
+from egraph_opt.facts.fact import Fact
 
 LARGEST = 2**62
 """Counts stop here, so that sums of them stay finite."""

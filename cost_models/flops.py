@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from egraph_opt.cost import CostModel, NodeView
+from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost_models import counting
 
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 from typing import Any
 
-from egraph_opt.cost import cost_model, cost_models
+from egraph_opt.cost.model import cost_model, cost_models
 from egraph_opt.extraction.registry import EXTRACTORS
-from egraph_opt.law import Law, all_laws, opt_in
+from egraph_opt.laws.law import Law, all_laws, opt_in
 from egraph_opt.operators import Operator, operators
 
 MARKER = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)

@@ -1,6 +1,41 @@
-"""Optimise ONNX models by equality saturation."""
+"""Optimise ONNX models by equality saturation.
 
-from egraph_opt.cost import CostModel, NodeView
-from egraph_opt.pipeline import Limits, Result, Saturated, optimize, saturate
+The public names are imported when they are first asked for: to read a model nobody waits for the rule engine.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from egraph_opt.cost.model import CostModel, NodeView
+    from egraph_opt.pipeline.limits import Limits
+    from egraph_opt.pipeline.result import Result
+    from egraph_opt.pipeline.saturated import Saturated
+    from egraph_opt.pipeline.stages import optimize, saturate
 
 __all__ = ["CostModel", "Limits", "NodeView", "Result", "Saturated", "optimize", "saturate"]
+
+_MODULES = {
+    "CostModel": "cost.model",
+    "Limits": "pipeline.limits",
+    "NodeView": "cost.model",
+    "Result": "pipeline.result",
+    "Saturated": "pipeline.saturated",
+    "optimize": "pipeline.stages",
+    "saturate": "pipeline.stages",
+}
+"""Where the public names are defined."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -178,8 +178,8 @@ def optimize(
         wanted = _objective(objective, memory_limit)
         _check_files(source, target, report, in_place)
         # Imported here, so that usage errors and --help do not wait for egglog and onnxruntime.
-        from egraph_opt.pipeline import Limits
-        from egraph_opt.pipeline import optimize as run
+        from egraph_opt.pipeline.limits import Limits
+        from egraph_opt.pipeline.stages import optimize as run
 
         limits = Limits()
         if limit_nodes is not None:
@@ -221,7 +221,7 @@ def _objective(name: str, limit: str | None) -> str | tuple[str, float]:
 
 def _check_files(source: Path, target: Path, report: Path | None, in_place: bool) -> None:
     """What can be known to go wrong at the end is said at the start."""
-    from egraph_opt.model_io import check_target
+    from egraph_opt.model.writing import check_target
 
     check_target(target, source, in_place=in_place)
     if report is not None:
@@ -232,7 +232,7 @@ def _check_files(source: Path, target: Path, report: Path | None, in_place: bool
 
 
 def _write_json(report: dict[str, object], path: Path) -> None:
-    from egraph_opt.model_files import replacing
+    from egraph_opt.model.files import replacing
 
     text = json.dumps(report, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     try:
@@ -267,8 +267,8 @@ def alternatives(
     names = None if rewrites is None else [name.strip() for name in rewrites.split(",") if name.strip()]
     table = Table(box=None, pad_edge=False)
     with _errors_as_lines():
-        from egraph_opt.cost import cost_model
-        from egraph_opt.pipeline import saturate
+        from egraph_opt.cost.model import cost_model
+        from egraph_opt.pipeline.stages import saturate
 
         model = cost_model(cost)
         found = saturate(source, rewrites=names, target=model).alternatives(model, tensor)
@@ -284,8 +284,8 @@ def alternatives(
 @app.command()
 def rules() -> None:
     """List every law: ruleset, name, formula, source, exact or not."""
-    from egraph_opt.law import all_laws, opt_in
-    from egraph_opt.legalization import legalizations
+    from egraph_opt.laws.law import all_laws, opt_in
+    from egraph_opt.rebuild.legalization import legalizations
 
     exactness = {"bitwise": "bit by bit", "reassociates": "in real arithmetic", "approximate": "no"}
     table = Table(box=None, pad_edge=False)
@@ -306,7 +306,7 @@ def rules() -> None:
 @app.command()
 def costs() -> None:
     """List the cost models: name, unit, what it prices."""
-    from egraph_opt.cost import cost_model, cost_models
+    from egraph_opt.cost.model import cost_model, cost_models
 
     table = Table(box=None, pad_edge=False)
     for name in ("name", "unit", "variants", "what it prices"):

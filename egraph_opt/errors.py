@@ -113,3 +113,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     by_folded = {candidate.casefold(): candidate for candidate in known}
     found = get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.5)
     return by_folded[found[0]] if found else None
+
+
+class LawError(EgraphOptError):
+    """A law, table or host function is declared wrongly."""

@@ -16,10 +16,11 @@ from onnx import TensorProto, helper, numpy_helper
 from typer.testing import CliRunner, Result
 
 import egraph_opt.verification
-from egraph_opt import errors, finishing, pipeline
+from egraph_opt import errors, pipeline
 from egraph_opt.cli import app, exit_code, parse_assumption
-from egraph_opt.law import all_laws
-from egraph_opt.legalization import legalizations
+from egraph_opt.laws.law import all_laws
+from egraph_opt.pipeline import verified_graph
+from egraph_opt.rebuild.legalization import legalizations
 
 
 def run(*arguments: object) -> Result:
@@ -218,7 +219,7 @@ def test_missing_arguments_and_unknown_options_exit_with_2(model: Path) -> None:
 def wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let verification find a difference in whatever it is given."""
     failed = egraph_opt.verification.Verification("failed", 3.0, 1.0, [0], "output 'y' differs by 3")
-    monkeypatch.setattr(finishing, "check_outputs", lambda *_, **__: failed)
+    monkeypatch.setattr(verified_graph, "check_outputs", lambda *_, **__: failed)
 
 
 @pytest.mark.usefixtures("wrong_result")

@@ -83,17 +83,19 @@ def alternatives(
     for node in np.flatnonzero((problem.node_class == class_) & choosable(problem)).tolist():
         best = None if node == chosen else _cheapest_with(problem, node, solve)
         if best is not None:
-            found.append(_against(problem, solution, node, *best, extractor))
+            found.append(_against(problem, solution, node, *best, extractor=extractor))
     if chosen >= 0:
         without = np.where(problem.node_class == class_, np.inf, problem.cost)
         other = solve(replace(problem, cost=without))
         if other is not None:
-            found.append(_against(problem, solution, -1, other.choice, other.lower_bound, extractor))
+            found.append(
+                _against(problem, solution, -1, other.choice, other.lower_bound, extractor=extractor)
+            )
     return [found[0], *sorted(found[1:], key=lambda one: (one.difference, one.node))]
 
 
 def _against(
-    problem: ExtractionProblem, solution: Solution, node: int, choice: Ints, bound: float, extractor: str
+    problem: ExtractionProblem, solution: Solution, node: int, choice: Ints, bound: float, *, extractor: str
 ) -> Alternative:
     other = solution_of(problem, choice, bound, extractor)
     return Alternative(node, other, other.cost - solution.cost, other.proved and solution.proved)

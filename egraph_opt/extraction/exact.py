@@ -111,7 +111,7 @@ def prove(
     known: dict[LoopRow, None] = dict.fromkeys(rows_of(mutual_pairs(piece)))
     spend = effort()
     if spend is not None and len(piece.cyclic_pairs[0]):
-        separated = separate(piece, structure, known, spend, SEPARATIONS, work / 2)
+        separated = separate(piece, structure, known, spend, SEPARATIONS, limit=work / 2)
         bound, work = min(separated.bound, value[0]), work - separated.work
     orders: Precedence | None = None
     for number in range(rounds):

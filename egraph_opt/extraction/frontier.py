@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.thin_order import thin_order
-from egraph_opt.extraction.ways import Component, Option, Rows, Steps, Value, Ways
+from egraph_opt.extraction.ways import Component, NumberedRows, Option, Steps, Value, Ways
 
 COMPARED = 24
 """How many of the cheapest frontiers the others are compared with to be dropped."""
@@ -48,7 +48,7 @@ def frontier(piece: Piece, steps: int, widest: int = WIDEST) -> Choice | None:
     for root in piece.roots:
         needed |= 1 << position[root]
     states: dict[int, State] = {needed: (0, 0.0, 0, None)}
-    rows = Rows(piece, order, position)
+    rows = NumberedRows(piece, order, position)
     ways, completions = Ways(rows), _completions(rows)
     start = 0
     for group in groups:
@@ -91,7 +91,7 @@ def _advance(
     return after
 
 
-def _completions(rows: Rows) -> list[list[Completion]]:
+def _completions(rows: NumberedRows) -> list[list[Completion]]:
     """The nodes of the class at each position, the cheapest first."""
     table: list[list[Completion]] = []
     for row in rows.row:
@@ -104,7 +104,7 @@ def _completions(rows: Rows) -> list[list[Completion]]:
 
 
 def _completed(
-    value: Value, lacking: int, given: int, ways: list[list[Completion]], start: int, limit: Value
+    value: Value, lacking: int, given: int, ways: list[list[Completion]], start: int, *, limit: Value
 ) -> bool:
     """Whether the lacking classes can be had from the given ones, one node each, within ``limit``."""
     price, tie, moved = value
@@ -133,7 +133,7 @@ def _undominated(
     for mask, state in ranked:
         limit = state[:3]
         for tried, (other, value) in enumerate(best):
-            if _completed(value, other & ~mask, mask, ways, start, limit):
+            if _completed(value, other & ~mask, mask, ways, start, limit=limit):
                 budget.left -= COMPARISON * tried
                 break
         else:

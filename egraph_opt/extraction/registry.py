@@ -134,7 +134,7 @@ def extract(
             is none of finite cost, the greedy choice.
         seed: of the random orders.
         stop: asked again and again whether to stop: the result is then the best found so far.  (See
-            `egraph_opt.interrupts` for Ctrl-C.)  What it raises ends the search and is passed on.
+            `egraph_opt.extraction.interrupts` for Ctrl-C.)  What it raises ends the search and is passed on.
 
     Raises:
         ExtractionError: no solution of finite cost, a malformed incumbent, seconds that are negative or no
@@ -161,7 +161,7 @@ def extract(
         choice = known
     check(problem, choice)
     interrupted = asked is not None and asked()
-    return solution_of(problem, choice, bound, extractor, pieces, interrupted)
+    return solution_of(problem, choice, bound, extractor, pieces=pieces, interrupted=interrupted)
 
 
 class _Remembered:
@@ -180,6 +180,7 @@ def solution_of(
     choice: Ints,
     bound: float,
     extractor: str,
+    *,
     pieces: Pieces = (),
     interrupted: bool = False,
 ) -> Solution:

@@ -44,6 +44,7 @@ def separate(
     known: dict[LoopRow, None],
     effort: Effort,
     rounds: int,
+    *,
     limit: float = math.inf,
 ) -> Separated:
     """Add to the ``known`` rows those that relaxed solutions violate; no more once the work is at a limit."""

@@ -204,12 +204,12 @@ def _cut(problem: ExtractionProblem, work: _Work, kept: Mask, incumbent: Ints | 
     cheapest = np.full(n, np.inf)
     alive = np.flatnonzero(work.alive)
     np.minimum.at(cheapest, problem.node_class[alive], problem.cost[alive])
-    pieces = _pieces(problem, work, part, is_open, kept, incumbent)
+    pieces = _pieces(problem, work, part, is_open, kept=kept, incumbent=incumbent)
     return Simplified(fixed, pieces, float(cheapest[work.forced].sum()), len(alive))
 
 
 def _pieces(
-    problem: ExtractionProblem, work: _Work, part: Ints, is_open: Mask, kept: Mask, incumbent: Ints | None
+    problem: ExtractionProblem, work: _Work, part: Ints, is_open: Mask, *, kept: Mask, incumbent: Ints | None
 ) -> list[Piece]:
     classes = np.flatnonzero(is_open)
     classes = classes[np.argsort(part[classes], kind="stable")]

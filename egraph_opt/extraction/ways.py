@@ -41,7 +41,7 @@ class Steps:
     left: int
 
 
-class Rows:
+class NumberedRows:
     """The classes of a piece in an order, each with its `Row`; equal rows have equal numbers.
 
     Attributes:
@@ -76,7 +76,7 @@ class Rows:
 class Ways:
     """The ways of a piece's components, by form."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: NumberedRows) -> None:
         self.rows = rows
         self._outside: dict[tuple[int, ...], list[int]] = {}
         self._forms: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[Form, int]] = {}

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 import onnx
 import onnx_ir as ir
 
-from .. import symbolic
-from ..types import UNKNOWN, Dim, Fact
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import UNKNOWN, Dim, Fact
+from egraph_opt.graph.walks import captured_values
+
 from .intervals import hull
 from .onnx_inference import schema, tensor_type_fact
 from .ranges import narrowed, range_of
@@ -64,7 +66,7 @@ def infer_whole(
         for value, fact in zip(node.inputs, inputs, strict=True)
         if value is not None and value.name and fact is not None
     }
-    for value in captured(node):
+    for value in captured_values(node):
         fact = look(value)
         if fact is not None and fact.dtype and value.name:
             types[value.name] = _type_bytes(fact)
@@ -78,33 +80,6 @@ def infer_whole(
         data = outputs.get(value.name or "")
         facts.append(UNKNOWN if data is None else tensor_type_fact(onnx.TypeProto.FromString(data), set()))
     return tuple(facts)
-
-
-def captured(node: ir.Node) -> list[ir.Value]:
-    """The values from outside that bodies of the node use, nested ones included, once each, in order."""
-    inside: set[ir.Value] = set()
-    used: dict[ir.Value, None] = {}
-    stack = _graphs(node)
-    while stack:
-        graph = stack.pop()
-        inside.update(graph.inputs)
-        inside.update(graph.initializers.values())
-        for inner in graph:
-            used.update((value, None) for value in inner.inputs if value is not None)
-            inside.update(inner.outputs)
-            stack.extend(_graphs(inner))
-        used.update((value, None) for value in graph.outputs)
-    return [value for value in used if value not in inside]
-
-
-def _graphs(node: ir.Node) -> list[ir.Graph]:
-    graphs: list[ir.Graph] = []
-    for attribute in node.attributes.values():
-        if attribute.type == ir.AttributeType.GRAPH:
-            graphs.append(attribute.as_graph())
-        elif attribute.type == ir.AttributeType.GRAPHS:
-            graphs.extend(attribute.as_graphs())
-    return graphs
 
 
 def _type_bytes(fact: Fact) -> bytes:

@@ -1,6 +1,6 @@
 """What a formula sees of one node, and the table of formulas.
 
-A formula is a function of a :class:`Call`.  It answers one :class:`~egraph_opt.types.Fact` per output, as far
+A formula is a function of a :class:`Call`.  It answers one :class:`.Fact` per output, as far
 as it knows (a missing one is unknown), and raises :class:`ContradictionError` where the operands cannot be
 right.
 """
@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..symbolic import Bounds
-from ..types import UNKNOWN, Fact, Shape
+from egraph_opt.facts.fact import UNKNOWN, Fact, Shape
+from egraph_opt.facts.polynomials import Bounds
 
 Attribute = int | float | str | bytes | tuple[Any, ...]
 Formula = Callable[["Call"], Sequence[Fact]]

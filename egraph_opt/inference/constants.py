@@ -8,8 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import onnx_ir as ir
 
-from ..types import SMALL, Fact
-from .numbers import BOOL, FLOATS, INTEGERS, Array, completed, with_data
+from egraph_opt.facts.dtypes import BOOL, FLOATS, INTEGERS
+from egraph_opt.facts.fact import SMALL, Fact
+
+from .numbers import Array, completed, with_data
 from .ranges import narrowed
 
 MAX_SCANNED = 2**28

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .. import symbolic
-from ..types import Dim, Fact, Shape
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Dim, Fact, Shape
+
 from .call import Call, ContradictionError, formula
 
 

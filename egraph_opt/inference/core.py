@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ..symbolic import Bounds
-from ..types import CLASH, UNKNOWN, Fact, meet
+from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact, meet
+from egraph_opt.facts.polynomials import Bounds
+from egraph_opt.graph.walks import RANDOM
+
 from . import convolution, elementwise, extending, generators, range_rules, reductions, slicing, views
 from .call import FORMULAS, Attribute, Call, ContradictionError
 from .numbers import completed
@@ -15,10 +17,6 @@ from .ranges import with_ranges
 FAMILIES = (convolution, elementwise, extending, generators, range_rules, reductions, slicing, views)
 """The modules whose import fills the tables of formulas and of ranges."""
 
-RANDOM = frozenset(
-    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
-)
-
 
 @lru_cache(maxsize=1 << 16)
 def infer_node(
@@ -27,6 +25,7 @@ def infer_node(
     attributes: tuple[tuple[str, Attribute], ...],
     inputs: tuple[Fact | None, ...],
     n_outputs: int,
+    *,
     opset: int,
     bounds: Bounds = (),
 ) -> tuple[Fact, ...]:
@@ -58,7 +57,7 @@ def infer_node(
     except ContradictionError:
         # ONNX is not asked: some nodes that cannot be right crash it (Split with too few outputs).
         return (CLASH,) * n_outputs
-    facts = infer_by_onnx(op_type, domain, attributes, inputs, n_outputs, opset)
+    facts = infer_by_onnx(op_type, domain, attributes, inputs, n_outputs, opset=opset)
     facts = [meet(a, b) for a, b in zip(known, facts, strict=True)]
     if any(fact.dtype < 0 or _has_negative_dim(fact) for fact in facts):
         return (CLASH,) * n_outputs

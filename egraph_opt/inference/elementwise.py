@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import symbolic
-from ..types import SMALL, UNKNOWN, Dim, Element, Fact, Shape
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.dtypes import BOOL, FLOATS
+from egraph_opt.facts.fact import SMALL, UNKNOWN, Dim, Element, Fact, Shape
+
 from .call import Call, ContradictionError, formula
-from .numbers import BOOL, FLOATS, Array, array, cast, compare, divide, modulo, numpy_type, with_data
+from .numbers import Array, array, cast, compare, divide, modulo, numpy_type, with_data
 
 Scalar = Element | float
 Operation = Callable[..., Scalar]

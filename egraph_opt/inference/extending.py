@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import symbolic
-from ..types import SMALL, Dim, Element, Fact, Shape
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import SMALL, Dim, Element, Fact, Shape
+
 from .call import Call, ContradictionError, formula, normal_axes
 from .elementwise import broadcast
 from .numbers import array, with_data

@@ -5,7 +5,8 @@ from __future__ import annotations
 import onnx
 import onnx_ir as ir
 
-from ..types import UNKNOWN, Fact
+from egraph_opt.facts.fact import UNKNOWN, Fact
+
 from .onnx_inference import tensor_type_fact
 
 

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import symbolic
-from ..types import SMALL, Dim, Element, Fact
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.dtypes import FLOATS
+from egraph_opt.facts.fact import SMALL, Dim, Element, Fact
+
 from .call import Call, ContradictionError, formula
-from .numbers import FLOATS, Array, array, with_data
+from .numbers import Array, array, with_data
 
 _INT64 = 7
 _FLOAT = 1

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import onnx_ir as ir
 
-from .. import symbolic
-from ..types import CLASH, UNKNOWN, Dim, Fact, meet
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import CLASH, UNKNOWN, Dim, Fact, meet
+
 from .bodies import infer_whole, infer_with_bodies
 from .call import Attribute
 from .core import infer_node
@@ -46,12 +47,14 @@ def infer_graph(
         assume: least and greatest number by name of a symbolic dim, or of an input of integers (of the main
             graph); what follows from it is only true where it is.
     """
-    run = _Run(graph, opset, outer, constants, warn, functions or {}, assume or {})
+    run = _GraphInference(
+        graph, opset, outer, constants, warn=warn, functions=functions or {}, assume=assume or {}
+    )
     run.is_body = bool(outer) if is_body is None else is_body
     return run.facts_of_all()
 
 
-class _Run:
+class _GraphInference:
     """One pass over one graph."""
 
     is_body = False
@@ -64,6 +67,7 @@ class _Run:
         opset: Mapping[str, int],
         outer: Mapping[ir.Value, Fact],
         constants: Constants,
+        *,
         warn: Callable[[str], None],
         functions: Functions,
         assume: Assumed,
@@ -158,14 +162,20 @@ class _Run:
             return infer_whole(node, inputs, self._opset, self.fact)
         version = self._opset.get("" if node.domain == "ai.onnx" else node.domain, 0)
         return infer_node(
-            *(node.op_type, node.domain, attributes_of(node), inputs, len(node.outputs), version),
-            self._bounds,
+            *(node.op_type, node.domain, attributes_of(node), inputs, len(node.outputs)),
+            opset=version,
+            bounds=self._bounds,
         )
 
     def _branch(self, body: ir.Graph) -> list[Fact]:
         """Facts of the outputs of a body that has no inputs, inferred here and now."""
         outer = ChainMap(self._facts, dict(self._outer))
-        run = _Run(body, self._opset, outer, self._constants, _ignore, self._functions, self._assume)
+        run = _GraphInference(
+            *(body, self._opset, outer, self._constants),
+            warn=_ignore,
+            functions=self._functions,
+            assume=self._assume,
+        )
         run.is_body, run.names_unknown = True, False
         facts = run.facts_of_all()
         return [facts.get(v) or self.fact(v) or UNKNOWN for v in body.outputs]

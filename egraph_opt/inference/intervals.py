@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ..types import Range
+from egraph_opt.facts.fact import Range
 
 EXACT = 1 << 16
 """Ends up to this are kept as they are."""

@@ -17,16 +17,12 @@ import ml_dtypes
 import numpy as np
 from onnx import TensorProto, helper
 
-from .. import symbolic
-from ..types import SMALL, Element, Fact
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.dtypes import BOOL, FLOATS, INTEGERS
+from egraph_opt.facts.fact import SMALL, Element, Fact
 
 Number = int | float
 
-BOOL = TensorProto.BOOL
-FLOATS = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16})
-INTEGERS = frozenset(
-    getattr(TensorProto, f"{sign}INT{bits}") for sign in ("", "U") for bits in (2, 4, 8, 16, 32, 64)
-)
 WIDE = frozenset({TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64})
 """Integer types that symbolic elements are assumed to fit into."""
 

@@ -11,7 +11,8 @@ import numpy as np
 import onnx
 from onnx import defs, helper, numpy_helper
 
-from ..types import CLASH, UNKNOWN, Dim, Fact, Shape
+from egraph_opt.facts.fact import CLASH, UNKNOWN, Dim, Fact, Shape
+
 from .call import Attribute
 
 _MEMO = 1 << 14
@@ -61,6 +62,7 @@ def infer_by_onnx(
     attributes: _Attributes,
     inputs: tuple[Fact | None, ...],
     n_outputs: int,
+    *,
     opset: int,
 ) -> list[Fact]:
     """Types of the outputs by ONNX alone; ``CLASH`` where it finds an error."""
@@ -80,7 +82,7 @@ def infer_by_onnx(
         elements = fact.data if fact.data is not None else fact.value
         if elements is not None and fact.is_static and not any(isinstance(e, str) for e in elements):
             data[f"i{k}"] = _tensor_bytes(fact.dtype, fact.shape, elements)
-    node = _node_bytes(op_type, domain, attributes, present, n_outputs, opset)
+    node = _node_bytes(op_type, domain, attributes, present, n_outputs, opset=opset)
     trusted = _is_trusted(op_type, domain, inputs)
     try:
         outputs = found._infer_node_outputs(node, types, data, {}, {domain: opset}, onnx.IR_VERSION)  # type: ignore[call-arg]
@@ -163,7 +165,13 @@ def _one_element(dtype: int, number: int | float) -> onnx.TensorProto:
 
 @lru_cache(_MEMO)
 def _node_bytes(
-    op_type: str, domain: str, attributes: _Attributes, present: tuple[bool, ...], n_outputs: int, opset: int
+    op_type: str,
+    domain: str,
+    attributes: _Attributes,
+    present: tuple[bool, ...],
+    n_outputs: int,
+    *,
+    opset: int,
 ) -> bytes:
     node = onnx.NodeProto(op_type=op_type, domain=domain)
     node.input.extend(f"i{k}" if there else "" for k, there in enumerate(present))

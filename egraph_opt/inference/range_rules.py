@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 
-from .. import symbolic
-from ..types import Dim, Fact, Range
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.dtypes import BOOL
+from egraph_opt.facts.fact import Dim, Fact, Range
+
 from . import intervals
 from .call import Call, normal_axes, normal_axis
 from .intervals import hull
-from .numbers import BOOL
 from .ranges import LARGEST_DIM, range_of, ranged
 
 # --- what rules ask ----------------------------------------------------------------------------------------

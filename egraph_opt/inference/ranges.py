@@ -15,12 +15,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from .. import symbolic
-from ..symbolic import Bounds
-from ..types import NO_NUMBER, Fact, Range, meet_ranges
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.dtypes import BOOL, INTEGERS
+from egraph_opt.facts.fact import NO_NUMBER, Fact, Range, meet_ranges
+from egraph_opt.facts.polynomials import Bounds
+
 from . import intervals
 from .call import Call
-from .numbers import BOOL, INTEGERS, completed, integer_range
+from .numbers import completed, integer_range
 
 RangeRule = Callable[[Call], Sequence[Range | None]]
 

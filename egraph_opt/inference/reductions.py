@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 
-from .. import symbolic
-from ..types import Dim, Element, Fact, Shape
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.dtypes import FLOATS
+from egraph_opt.facts.fact import Dim, Element, Fact, Shape
+
 from .call import Call, ContradictionError, formula, normal_axes, normal_axis
 from .elementwise import broadcast
-from .numbers import FLOATS, array, with_data
+from .numbers import array, with_data
 from .views import axis_of
 
 _INT64 = 7

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import symbolic
-from ..types import SMALL, UNKNOWN, Dim, Fact
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import SMALL, UNKNOWN, Dim, Fact
+
 from .call import Call, ContradictionError, formula, normal_axes, normal_axis
 from .numbers import Array, array, with_data
 from .views import axis_of, moved

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .. import symbolic
-from ..types import Dim, Fact, Shape
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Dim, Fact, Shape
+
 from .call import Call, ContradictionError, formula, normal_axes, normal_axis
 from .numbers import Array, array, with_data
 

@@ -1,10 +1,10 @@
 """Peak memory: what a graph needs while it runs, in which order it needs less, and which graph needs less.
 
->>> from egraph_opt.memory import Step, Workload, best_usage, usage
+>>> from egraph_opt.memory import RunStep, Workload, best_usage, usage
 >>> wide = Workload(  # two branches that grow and shrink; step 4 joins them
 ...     size=[100, 1, 100, 1, 1],
-...     steps=[Step(writes=(0,)), Step(writes=(2,)), Step((0,), (0,), (1,)), Step((1,), (2,), (3,)),
-...            Step((2, 3), (1, 3), (4,))],
+...     steps=[RunStep(writes=(0,)), RunStep(writes=(2,)), RunStep((0,), (0,), (1,)),
+...            RunStep((1,), (2,), (3,)), RunStep((2, 3), (1, 3), (4,))],
 ...     kept=frozenset((4,)))
 >>> usage(wide).peak, best_usage(wide).peak
 (201, 102)
@@ -14,14 +14,14 @@ from egraph_opt.memory.arena import arena
 from egraph_opt.memory.objective import COST, Objective, bytes_of, bytes_text, objective_of
 from egraph_opt.memory.schedule import best_usage
 from egraph_opt.memory.trace import Arranged, Trace, arrange, places_in, trace, workload
-from egraph_opt.memory.workload import Block, Step, Usage, Workload, usage
+from egraph_opt.memory.workload import Block, RunStep, Usage, Workload, usage
 
 __all__ = [
     "COST",
     "Arranged",
     "Block",
     "Objective",
-    "Step",
+    "RunStep",
     "Trace",
     "Usage",
     "Workload",

@@ -111,3 +111,11 @@ def bytes_text(count: float) -> str:
         if abs(count) >= size:
             return f"{count / size:,.2f} {unit}"
     return f"{count:,.0f} B"
+
+
+@dataclass(frozen=True)
+class MemoryPoint:
+    """A graph that was looked at: what it costs, and how many bytes it needs at its peak."""
+
+    cost: float
+    peak: int

@@ -14,11 +14,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from egraph_opt.extraction import ExtractionProblem, Solution
 from egraph_opt.extraction.checking import measure
+from egraph_opt.extraction.problem import ExtractionProblem
+from egraph_opt.extraction.solution import Solution
 from egraph_opt.extraction.structure import Floats, Ints
-from egraph_opt.memory.objective import Objective
-from egraph_opt.report import MemoryPoint
+from egraph_opt.memory.objective import MemoryPoint, Objective
 
 LADDER = (0.01, 0.1, 1.0, 10.0)
 """What all bytes that the optimum writes cost together, as multiples of its cost."""

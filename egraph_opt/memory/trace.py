@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
-from egraph_opt.cost import bind
-from egraph_opt.folding import byte_size
-from egraph_opt.graphs import bodies, captured_values, is_deterministic
+from egraph_opt.cost.model import bind
+from egraph_opt.facts.fact import UNKNOWN, Fact
+from egraph_opt.graph.constants import byte_size
+from egraph_opt.graph.walks import bodies, captured_values, is_deterministic
 from egraph_opt.memory.schedule import best_usage
-from egraph_opt.memory.workload import Step, Usage, Workload, usage
+from egraph_opt.memory.workload import RunStep, Usage, Workload, usage
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
-from egraph_opt.types import UNKNOWN, Fact
 
 VIEWS = frozenset(("Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"))
 """Operators whose result shares the memory of their first operand."""
@@ -151,7 +151,7 @@ def workload(traced: Trace, points: Mapping[str, int]) -> Workload:
         unknown += sum(body.unknown for body in inner)
         reuse = tuple(b for b in step.in_place if sizes[b] is not None and kinds[b] == kinds[step.writes[0]])
         extra = max((usage(body).peak for body in inner), default=0)
-        steps.append(Step(step.needs, step.reads, step.writes, reuse, extra))
+        steps.append(RunStep(step.needs, step.reads, step.writes, reuse, extra))
     return Workload([size or 0 for size in sizes], steps, traced.start, traced.kept, unknown)
 
 

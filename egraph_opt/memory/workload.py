@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Step:
+class RunStep:
     """A node that runs.
 
     Attributes:
@@ -43,7 +43,7 @@ class Workload:
     """
 
     size: Sequence[int]
-    steps: Sequence[Step]
+    steps: Sequence[RunStep]
     start: tuple[int, ...] = ()
     kept: frozenset[int] = frozenset()
     unknown: int = 0

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from egglog import PyObject
 from onnx import TensorProto
 
-from egraph_opt import symbolic
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.operators.availability import is_available
 from egraph_opt.operators.declaration import (
     PSEUDO_DOMAIN,
@@ -23,13 +23,12 @@ from egraph_opt.operators.declaration import (
     lowers,
     operator,
 )
-from egraph_opt.terms import Tensor
-from egraph_opt.types import Fact, Shape
+from egraph_opt.operators.expressions import Tensor
+from egraph_opt.operators.sorts import Axes, Float
 
 if TYPE_CHECKING:
-    from egraph_opt.lowering import NodeReader
+    from egraph_opt.operators.node_reader import NodeReader
 
-Axes = tuple[int, ...]
 
 _AS_FLOAT32 = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16))
 """Types that lose nothing by the float32 in which ONNX's normalisations compute inside."""
@@ -93,17 +92,17 @@ def _expand_shifted(attributes: tuple[Axes, float]) -> tuple[Step, ...]:
 
 
 @operator(form=_norm_form("RMSNormalization"), infer=_infer_norm, expand=_expand_rms)
-def rms_norm(x: Tensor, scale: Tensor, axes: PyObject, epsilon: PyObject) -> Tensor:
+def rms_norm(x: Tensor, scale: Tensor, axes: Axes, epsilon: Float) -> Tensor:
     """x / sqrt(mean(x^2) + epsilon) * scale, the mean over `axes` (sorted); scale: see `scale_dims`."""
 
 
 @operator(form=_norm_form("LayerNormalization"), infer=_infer_norm, expand=_expand_layer)
-def layer_norm(x: Tensor, scale: Tensor, axes: PyObject, epsilon: PyObject) -> Tensor:
+def layer_norm(x: Tensor, scale: Tensor, axes: Axes, epsilon: Float) -> Tensor:
     """`rms_norm` of x - mean(x)."""
 
 
 @operator(form=_norm_form("LayerNormalization"), infer=_infer_norm, expand=_expand_shifted)
-def shifted_layer_norm(x: Tensor, scale: Tensor, bias: Tensor, axes: PyObject, epsilon: PyObject) -> Tensor:
+def shifted_layer_norm(x: Tensor, scale: Tensor, bias: Tensor, axes: Axes, epsilon: Float) -> Tensor:
     """`layer_norm` with a bias of the scale's shape added."""
 
 
@@ -147,7 +146,7 @@ def _scores_form(opset: int, attributes: tuple[float], facts: tuple[Fact, ...]) 
 
 
 @operator(form=_scores_form, expand=lambda attributes: _scores(*attributes))
-def scores(q: Tensor, k: Tensor, scale: PyObject) -> Tensor:
+def scores(q: Tensor, k: Tensor, scale: Float) -> Tensor:
     """q @ k' * scale: how much each query [B, H, L, d] asks for each key [B, H, S, d]."""
 
 
@@ -191,12 +190,12 @@ def _attention_form(opset: int, attributes: tuple[float], facts: tuple[Fact, ...
 
 
 @operator(form=_attention_form, expand=_attend(masked=False))
-def attention(q: Tensor, k: Tensor, v: Tensor, scale: PyObject) -> Tensor:
+def attention(q: Tensor, k: Tensor, v: Tensor, scale: Float) -> Tensor:
     """Softmax(q @ k' * scale) @ v; v: [B, H, S, e]."""
 
 
 @operator(form=_attention_form, expand=_attend(masked=True))
-def masked_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: PyObject) -> Tensor:
+def masked_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: Float) -> Tensor:
     """Softmax(q @ k' * scale + mask) @ v."""
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from egglog import PyObject, i64
 from onnx import TensorProto
 
+from egraph_opt.facts.fact import ABSENT, SMALL, Fact
 from egraph_opt.inference.ranges import narrowed
 from egraph_opt.operators.declaration import Literal, operator
-from egraph_opt.terms import Bundle, Tensor, Tensors
-from egraph_opt.types import ABSENT, SMALL, Fact
+from egraph_opt.operators.expressions import Bundle, Int, Tensor, Tensors
 
 _INTEGERS = frozenset(
     getattr(TensorProto, name) for name in "INT8 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64 BOOL".split()
@@ -19,7 +18,7 @@ _INTEGERS = frozenset(
 
 
 @operator()
-def leaf(index: i64) -> Tensor:
+def leaf(index: Int) -> Tensor:
     """A graph input, an initializer or a value of an outer scope: the `index`-th of the lowered graph."""
 
 
@@ -60,15 +59,15 @@ def _infer_literal(opset: int, attributes: tuple[Literal], facts: tuple[()]) -> 
 
 
 @operator(infer=_infer_literal)
-def literal(value: PyObject) -> Tensor:
+def literal(value: Literal) -> Tensor:
     """A `Literal`."""
 
 
 @operator()
-def opaque(key: i64, xs: Tensors) -> Bundle:
+def opaque(key: Int, xs: Tensors) -> Bundle:
     """An ONNX node that no law looks into: the `key`-th kept node of the lowered graph on other operands."""
 
 
 @operator()
-def output(b: Bundle, index: i64) -> Tensor:
+def output(b: Bundle, index: Int) -> Tensor:
     """Output `index` of a bundle."""

@@ -6,13 +6,12 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
-import egglog
 from onnx import TensorProto
 
-from egraph_opt.terms import Bundle, Tensor, Tensors
-from egraph_opt.types import Fact
+from egraph_opt.facts.fact import Fact
+from egraph_opt.operators.expressions import Function, Sort, declare, signature
 
 T = TypeVar("T")
 
@@ -124,7 +123,7 @@ class Operator:
 
     Attributes:
         name: of its constructor.
-        function: the egglog constructor, for use in laws.
+        function: its constructor, for use in laws.
         made_by: the parallel table: which law made the e-node (0: it is of the original graph).
         kinds: per parameter "tensor", "tensors", "bundle", "string", "int" or "object".
         names: the parameters' names.
@@ -139,8 +138,8 @@ class Operator:
     """
 
     name: str
-    function: Any
-    made_by: Any
+    function: Function
+    made_by: Function
     kinds: tuple[str, ...]
     names: tuple[str, ...]
     result: str
@@ -158,15 +157,6 @@ class Operator:
         return tuple(k for k, kind in enumerate(self.kinds) if kind in ("tensor", "tensors", "bundle"))
 
 
-_KINDS = {
-    Tensor: "tensor",
-    Tensors: "tensors",
-    Bundle: "bundle",
-    egglog.String: "string",
-    egglog.i64: "int",
-    egglog.PyObject: "object",
-}
-
 _operators: dict[str, Operator] = {}
 
 
@@ -179,61 +169,37 @@ def operator_named(name: str) -> Operator:
     return _operators[name]
 
 
-def _keep_first(old: Any, new: Any) -> Any:
-    return old
-
-
-def _egg_function(name: str, parameters: list[tuple[str, Any]], result: Any, **options: Any) -> Any:
-    """An egglog function with a computed signature (egglog reads signatures of Python functions)."""
-
-    def stub(*args: Any) -> None: ...
-
-    stub.__name__ = stub.__qualname__ = name
-    stub.__module__ = "egraph_opt.terms"
-    stub.__annotations__ = {**dict(parameters), "return": result}
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    stub.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(n, kind, annotation=a) for n, a in parameters], return_annotation=result
-    )
-    declare: Any = egglog.function(egg_fn=name, **options)
-    return declare(stub)
-
-
 def operator(
     *, form: Form | None = None, infer: Inference | None = None, expand: Expansion | None = None
 ) -> Callable[[Callable[..., Any]], Any]:
     """Declare an operator from a stub whose parameters are its operands and attributes.
 
-    Returns the egglog constructor, so that laws use the declared name.
+    Returns the constructor, so that laws use the declared name.
 
     Raises:
-        ValueError: the name is taken.
+        LawError: the name is taken.
     """
 
-    def declare(stub: Callable[..., Any]) -> Any:
+    def register(stub: Callable[..., Any]) -> Function:
         name = stub.__name__
-        if name in _operators:
-            raise ValueError(f"operator {name} is declared twice")
-        hints = get_type_hints(stub)
-        result = hints.pop("return")
-        parameters = list(hints.items())
-        function = _egg_function(name, parameters, result)
-        made_by = _egg_function(f"made_by_{name}", parameters, egglog.i64, merge=_keep_first)
+        parameters, result = signature(stub)
+        function = declare(Function(name, parameters, result, doc=inspect.getdoc(stub) or ""))
+        made_by = declare(Function(f"made_by_{name}", parameters, Sort("int"), "first"))
         _operators[name] = Operator(
             name=name,
             function=function,
             made_by=made_by,
-            kinds=tuple(_KINDS[annotation] for _, annotation in parameters),
+            kinds=tuple(sort.kind for _, sort in parameters),
             names=tuple(n for n, _ in parameters),
-            result=_KINDS[result],
+            result=result.kind,
             form=form,
             infer=infer,
             expand=expand,
-            doc=inspect.getdoc(stub) or "",
+            doc=function.doc,
         )
         return function
 
-    return declare
+    return register
 
 
 # --- lowering -------------------------------------------------------------------------------------------

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from egglog import PyObject, String, StringLike
-
+from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.activations import expand_activation
 from egraph_opt.operators.availability import is_available
 from egraph_opt.operators.declaration import (
@@ -18,11 +17,11 @@ from egraph_opt.operators.declaration import (
     lowers,
     operator,
 )
-from egraph_opt.terms import Tensor, Tensors
-from egraph_opt.types import Fact
+from egraph_opt.operators.expressions import String, Tensor, Tensors, stands_for
+from egraph_opt.operators.sorts import DataType, Settings
 
 if TYPE_CHECKING:
-    from egraph_opt.lowering import NodeReader
+    from egraph_opt.operators.node_reader import NodeReader
 
 UNARY = (
     "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu "
@@ -61,7 +60,7 @@ def _expand_unary(attributes: tuple[str, Attributes]) -> tuple[Step, ...] | None
 
 
 @operator(form=_unary_form, expand=_expand_unary)
-def unary(op: String, settings: PyObject, x: Tensor) -> Tensor:
+def unary(op: String, settings: Settings, x: Tensor) -> Tensor:
     """The ONNX operator `op` on each element; `settings`: its attributes, sorted, defaults filled in.
 
     An activation that the opset does not have yet is a pseudo-operator.
@@ -73,7 +72,7 @@ def relu(x: Tensor) -> Any:
     return unary("Relu", (), x)
 
 
-def apply_unary(op: StringLike, x: Tensor) -> Any:
+def apply_unary(op: String, x: Tensor) -> Any:
     """A unary operator without attributes, for laws."""
     return unary(op, (), x)
 
@@ -85,6 +84,10 @@ def _binary_form(opset: int, attributes: tuple[str], facts: tuple[Fact, ...]) ->
 @operator(form=_binary_form)
 def binary(op: String, x: Tensor, y: Tensor) -> Tensor:
     """The ONNX operator `op` on the elements of x and y, broadcast as in numpy."""
+
+
+stands_for("unary", unary)
+stands_for("binary", binary)
 
 
 def _where_form(opset: int, attributes: tuple[()], facts: tuple[Fact, ...]) -> OnnxForm | None:
@@ -110,7 +113,7 @@ def _cast_form(opset: int, attributes: tuple[int], facts: tuple[Fact, ...]) -> O
 
 
 @operator(form=_cast_form)
-def cast(x: Tensor, to: PyObject) -> Tensor:
+def cast(x: Tensor, to: DataType) -> Tensor:
     """x in another element type (an ``onnx.TensorProto.DataType``)."""
 
 

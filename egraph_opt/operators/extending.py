@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from egglog import PyObject
-
+from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.declaration import Literal, OnnxForm, TermSpec, ints, lowers, operator
-from egraph_opt.terms import Tensor
-from egraph_opt.types import Fact
+from egraph_opt.operators.expressions import Tensor
+from egraph_opt.operators.sorts import Dims, Mode, Number, Pads, Place
 
 if TYPE_CHECKING:
-    from egraph_opt.lowering import NodeReader
+    from egraph_opt.operators.node_reader import NodeReader
 
 
 def _expand_form(opset: int, attributes: tuple[tuple[int, ...]], facts: tuple[Fact, ...]) -> OnnxForm | None:
@@ -19,7 +18,7 @@ def _expand_form(opset: int, attributes: tuple[tuple[int, ...]], facts: tuple[Fa
 
 
 @operator(form=_expand_form)
-def expand(x: Tensor, dims: PyObject) -> Tensor:
+def expand(x: Tensor, dims: Dims) -> Tensor:
     """x broadcast against the dims given, all numbers."""
 
 
@@ -59,7 +58,7 @@ def _pad_form(opset: int, attributes: tuple[Any, ...], facts: tuple[Fact, ...]) 
 
 
 @operator(form=_pad_form)
-def pad(x: Tensor, mode: PyObject, pads: PyObject, value: PyObject) -> Tensor:
+def pad(x: Tensor, mode: Mode, pads: Pads, value: Number) -> Tensor:
     """x with `pads` (all begins, then all ends; 0 or more) elements added at the borders."""
 
 
@@ -100,7 +99,7 @@ def _shape_form(opset: int, attributes: tuple[int, int], facts: tuple[Fact, ...]
 
 
 @operator(form=_shape_form)
-def shape_of(x: Tensor, start: PyObject, end: PyObject) -> Tensor:
+def shape_of(x: Tensor, start: Place, end: Place) -> Tensor:
     """The dims of x from axis `start` up to `end`, int64."""
 
 

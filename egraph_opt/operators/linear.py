@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from egglog import PyObject
-
+from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.operators.declaration import OnnxForm, TermSpec, attribute_class, lowers, operator
+from egraph_opt.operators.expressions import Tensor, Tensors, stands_for
+from egraph_opt.operators.sorts import Equation
 from egraph_opt.operators.windows import explicit_pads
-from egraph_opt.terms import Tensor, Tensors
-from egraph_opt.types import ABSENT, Fact
 
 if TYPE_CHECKING:
-    from egraph_opt.lowering import NodeReader
+    from egraph_opt.operators.node_reader import NodeReader
 
 
 @attribute_class
@@ -49,12 +48,12 @@ def _conv_form(op_type: str) -> Any:
 
 
 @operator(form=_conv_form("Conv"))
-def conv(x: Tensor, w: Tensor, b: Tensor, window: PyObject) -> Tensor:
+def conv(x: Tensor, w: Tensor, b: Tensor, window: ConvWindow) -> Tensor:
     """x: [N, C, *spatial], w: [M, C/group, *kernel], b: [M] or none; `window` is a `ConvWindow`."""
 
 
 @operator(form=_conv_form("ConvTranspose"))
-def conv_transpose(x: Tensor, w: Tensor, b: Tensor, window: PyObject) -> Tensor:
+def conv_transpose(x: Tensor, w: Tensor, b: Tensor, window: ConvWindow) -> Tensor:
     """x: [N, C, *spatial], w: [C, M/group, *kernel], b: [M] or none; `window` is a `ConvWindow`."""
 
 
@@ -94,6 +93,9 @@ def matmul(x: Tensor, y: Tensor) -> Tensor:
     """The matrix product of numpy's matmul, leading dims broadcast."""
 
 
+stands_for("matmul", matmul)
+
+
 @lowers("MatMul")
 def _lower_matmul(node: NodeReader) -> TermSpec | None:
     return TermSpec("matmul", (), (0, 1))
@@ -120,7 +122,7 @@ def _gemm_form(opset: int, attributes: tuple[GemmSettings], facts: tuple[Fact, .
 
 
 @operator(form=_gemm_form)
-def gemm(a: Tensor, b: Tensor, c: Tensor, settings: PyObject) -> Tensor:
+def gemm(a: Tensor, b: Tensor, c: Tensor, settings: GemmSettings) -> Tensor:
     """Gemm of two matrices; c broadcasts to the result or is none; `settings` is a `GemmSettings`."""
 
 
@@ -139,7 +141,7 @@ def _einsum_form(opset: int, attributes: tuple[str], facts: tuple[Fact, ...]) ->
 
 
 @operator(form=_einsum_form)
-def einsum(equation: PyObject, xs: Tensors) -> Tensor:
+def einsum(equation: Equation, xs: Tensors) -> Tensor:
     """Sums of products in Einstein's notation; `equation` as ONNX has it, without blanks."""
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from egglog import PyObject, String
-
+from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.declaration import OnnxForm, TermSpec, ints, lowers, operator
-from egraph_opt.terms import Tensor
-from egraph_opt.types import Fact
+from egraph_opt.operators.expressions import String, Tensor
+from egraph_opt.operators.sorts import Axes, Axis, Flag, Float
 
 if TYPE_CHECKING:
-    from egraph_opt.lowering import NodeReader
+    from egraph_opt.operators.node_reader import NodeReader
 
 REDUCTIONS = (
     "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "
@@ -31,7 +30,7 @@ def _reduce_form(opset: int, attributes: tuple[Any, ...], facts: tuple[Fact, ...
 
 
 @operator(form=_reduce_form)
-def reduce(kind: String, x: Tensor, axes: PyObject, keepdims: PyObject) -> Tensor:
+def reduce(kind: String, x: Tensor, axes: Axes, keepdims: Flag) -> Tensor:
     """An ONNX reduction over `axes` (sorted, 0 or more, at least one)."""
 
 
@@ -63,7 +62,7 @@ def _arg_reduce_form(opset: int, attributes: tuple[Any, ...], facts: tuple[Fact,
 
 
 @operator(form=_arg_reduce_form)
-def arg_reduce(kind: String, x: Tensor, axis: PyObject, keepdims: PyObject, last: PyObject) -> Tensor:
+def arg_reduce(kind: String, x: Tensor, axis: Axis, keepdims: Flag, last: Flag) -> Tensor:
     """ArgMax or ArgMin along one axis (0 or more): of equals the first, or with `last` the last."""
 
 
@@ -85,7 +84,7 @@ def _softmax_form(opset: int, attributes: tuple[str, int], facts: tuple[Fact, ..
 
 
 @operator(form=_softmax_form)
-def softmax(kind: String, x: Tensor, axis: PyObject) -> Tensor:
+def softmax(kind: String, x: Tensor, axis: Axis) -> Tensor:
     """Softmax, LogSoftmax or Hardmax along one axis (0 or more)."""
 
 
@@ -106,7 +105,7 @@ def _batchnorm_form(opset: int, attributes: tuple[float], facts: tuple[Fact, ...
 
 
 @operator(form=_batchnorm_form)
-def batchnorm(x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, epsilon: PyObject) -> Tensor:
+def batchnorm(x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, epsilon: Float) -> Tensor:
     """(x - mean) / sqrt(var + epsilon) * scale + bias per channel (axis 1), as in inference."""
 
 
@@ -124,7 +123,7 @@ def _instance_form(opset: int, attributes: tuple[float], facts: tuple[Fact, ...]
 
 
 @operator(form=_instance_form)
-def instance_norm(x: Tensor, scale: Tensor, bias: Tensor, epsilon: PyObject) -> Tensor:
+def instance_norm(x: Tensor, scale: Tensor, bias: Tensor, epsilon: Float) -> Tensor:
     """(x - mean) / sqrt(var + epsilon) * scale + bias, mean and variance of each channel of each instance."""
 
 

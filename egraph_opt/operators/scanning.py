@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from egglog import PyObject
-
+from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.operators.declaration import Attributes, OnnxForm, TermSpec, lowers, operator
-from egraph_opt.terms import Tensor
-from egraph_opt.types import ABSENT, Fact
+from egraph_opt.operators.expressions import Tensor
+from egraph_opt.operators.sorts import Settings
 
 if TYPE_CHECKING:
-    from egraph_opt.lowering import NodeReader
+    from egraph_opt.operators.node_reader import NodeReader
 
 
 def _cumsum_form(opset: int, attributes: tuple[Attributes], facts: tuple[Fact, ...]) -> OnnxForm | None:
@@ -19,7 +18,7 @@ def _cumsum_form(opset: int, attributes: tuple[Attributes], facts: tuple[Fact, .
 
 
 @operator(form=_cumsum_form)
-def cumsum(x: Tensor, axis: Tensor, settings: PyObject) -> Tensor:
+def cumsum(x: Tensor, axis: Tensor, settings: Settings) -> Tensor:
     """Sums of all elements of x up to each one along an axis; `settings`: exclusive and reverse."""
 
 
@@ -37,7 +36,7 @@ def _resize_form(opset: int, attributes: tuple[Attributes], facts: tuple[Fact, .
 
 
 @operator(form=_resize_form)
-def resize(x: Tensor, roi: Tensor, scales: Tensor, sizes: Tensor, settings: PyObject) -> Tensor:
+def resize(x: Tensor, roi: Tensor, scales: Tensor, sizes: Tensor, settings: Settings) -> Tensor:
     """x at another resolution; `settings`: the attributes of Resize, sorted, defaults filled in."""
 
 

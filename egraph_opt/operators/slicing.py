@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from egglog import PyObject
-
-from egraph_opt import symbolic
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import CLASH, Dim, Fact
 from egraph_opt.inference.ranges import narrowed, range_of
 from egraph_opt.operators.declaration import OnnxForm, TermSpec, ints, lowers, operator
-from egraph_opt.terms import Bundle, Tensor, Tensors
-from egraph_opt.types import CLASH, Dim, Fact
+from egraph_opt.operators.expressions import Bundle, Tensor, Tensors
+from egraph_opt.operators.sorts import Axis, Sizes, Slices
 
 if TYPE_CHECKING:
-    from egraph_opt.lowering import NodeReader
-
-Slices = tuple[tuple[int, int, int | None, int], ...]
-"""Per axis: axis, start, end or None, step."""
+    from egraph_opt.operators.node_reader import NodeReader
 
 
 def normal_slice(dim: Dim, start: int, end: int, step: int) -> tuple[int, int | None, int] | None:
@@ -57,7 +53,7 @@ def _slice_form(opset: int, attributes: tuple[Slices], facts: tuple[Fact, ...]) 
 
 
 @operator(form=_slice_form)
-def slice_(x: Tensor, spec: PyObject) -> Tensor:
+def slice_(x: Tensor, spec: Slices) -> Tensor:
     """x[start:end:step] along axes; `spec` is a tuple of (axis, start, end or None, step) sorted by axis."""
 
 
@@ -108,7 +104,7 @@ def _concat_form(opset: int, attributes: tuple[int], facts: tuple[Fact, ...]) ->
 
 
 @operator(form=_concat_form)
-def concat(xs: Tensors, axis: PyObject) -> Tensor:
+def concat(xs: Tensors, axis: Axis) -> Tensor:
     """The operands one after the other along an axis (0 or more)."""
 
 
@@ -146,7 +142,7 @@ def _infer_split(
 
 
 @operator(form=_split_form, infer=_infer_split)
-def split(x: Tensor, axis: PyObject, sizes: PyObject) -> Bundle:
+def split(x: Tensor, axis: Axis, sizes: Sizes) -> Bundle:
     """Consecutive parts of x along an axis, of the sizes given (which sum to the dim)."""
 
 
@@ -173,7 +169,7 @@ def _gather_form(opset: int, attributes: tuple[int], facts: tuple[Fact, ...]) ->
 
 
 @operator(form=_gather_form)
-def gather(x: Tensor, indices: Tensor, axis: PyObject) -> Tensor:
+def gather(x: Tensor, indices: Tensor, axis: Axis) -> Tensor:
     """The slices of x at `indices` along an axis (0 or more)."""
 
 

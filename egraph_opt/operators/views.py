@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from egglog import PyObject
-
-from egraph_opt import symbolic
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import CLASH, Fact, Shape
 from egraph_opt.inference.ranges import narrowed, range_of
 from egraph_opt.operators.declaration import OnnxForm, TermSpec, ints, lowers, operator
-from egraph_opt.terms import Tensor
-from egraph_opt.types import CLASH, Fact, Shape
+from egraph_opt.operators.expressions import Tensor
+from egraph_opt.operators.sorts import Dims, Flag, Permutation
 
 if TYPE_CHECKING:
-    from egraph_opt.lowering import NodeReader
+    from egraph_opt.operators.node_reader import NodeReader
 
 
 def _transpose_form(opset: int, attributes: tuple[Any, ...], facts: tuple[Fact, ...]) -> OnnxForm | None:
@@ -21,7 +20,7 @@ def _transpose_form(opset: int, attributes: tuple[Any, ...], facts: tuple[Fact, 
 
 
 @operator(form=_transpose_form)
-def transpose(x: Tensor, perm: PyObject) -> Tensor:
+def transpose(x: Tensor, perm: Permutation) -> Tensor:
     """Axis i of the result is axis perm[i] of x."""
 
 
@@ -98,7 +97,7 @@ def _infer_reshape(opset: int, attributes: tuple[Shape], facts: tuple[Fact, ...]
 
 
 @operator(form=_reshape_form, infer=_infer_reshape)
-def reshape(x: Tensor, dims: PyObject) -> Tensor:
+def reshape(x: Tensor, dims: Dims) -> Tensor:
     """The elements of x in row-major order with the dims given, all known as numbers or expressions.
 
     Squeeze, Unsqueeze and Flatten are this operator too; which one is written follows from the dims.
@@ -110,7 +109,7 @@ def _reshape_to_form(opset: int, attributes: tuple[int], facts: tuple[Fact, ...]
 
 
 @operator(form=_reshape_to_form)
-def reshape_to(x: Tensor, target: Tensor, allowzero: PyObject) -> Tensor:
+def reshape_to(x: Tensor, target: Tensor, allowzero: Flag) -> Tensor:
     """Reshape with a target that is computed at run time."""
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from egglog import PyObject, String
-
+from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.declaration import OnnxForm, TermSpec, attribute_class, lowers, operator
-from egraph_opt.terms import Tensor
-from egraph_opt.types import Fact
+from egraph_opt.operators.expressions import String, Tensor
 
 if TYPE_CHECKING:
-    from egraph_opt.lowering import NodeReader
+    from egraph_opt.operators.node_reader import NodeReader
 
 
 def explicit_pads(
@@ -70,7 +68,7 @@ def _pool_form(opset: int, attributes: tuple[str, PoolWindow], facts: tuple[Fact
 
 
 @operator(form=_pool_form)
-def pool(kind: String, x: Tensor, window: PyObject) -> Tensor:
+def pool(kind: String, x: Tensor, window: PoolWindow) -> Tensor:
     """AveragePool or MaxPool of x: [N, C, *spatial]; `window` is a `PoolWindow`."""
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import onnx
 import onnx_ir as ir
 
-from egraph_opt.model_io import LoadedModel, write_model, write_original
-from egraph_opt.report import Report
+from egraph_opt.model.reading import LoadedModel
+from egraph_opt.model.writing import write_model, write_original
+from egraph_opt.report.report import Report
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Result:
         """
         if self._graph is None:
             return write_original(path, like=self._loaded, in_place=in_place)
-        return write_model(self._graph, path, like=self._loaded, in_place=in_place)
+        return write_model(self._graph, path, like=self._loaded, proto=self.model, in_place=in_place)
 
 
 def original_proto(loaded: LoadedModel) -> onnx.ModelProto:

@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import onnx
 
-from egraph_opt.accounting import Account, report_of, report_unchanged
-from egraph_opt.cost import CostModel, cost_model, default_points
-from egraph_opt.errors import ExtractionError, ModelReadError, VerificationError
-from egraph_opt.explaining import TensorAlternative, tensor_alternatives
-from egraph_opt.extracted import Extracted, extract_region
-from egraph_opt.finishing import Checks, finish, granted, value_changing, warnings_of
-from egraph_opt.folding import constant_bytes
-from egraph_opt.interrupts import OnInterrupt, interruptible
-from egraph_opt.law import all_laws
-from egraph_opt.lowering import Lowered
-from egraph_opt.memory import Objective, objective_of
-from egraph_opt.memory_account import arranged, over_limit
-from egraph_opt.model_io import LoadedModel, read_model
-from egraph_opt.node_counts import NodeCount, nodes_of
-from egraph_opt.objectives import extract_by
+from egraph_opt.cost.model import CostModel, cost_model, default_points
+from egraph_opt.cost.repricing import key_of
+from egraph_opt.egraph.lowering import Lowered
+from egraph_opt.egraph.saturation import SaturationReport
+from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.egraph.storage import (
+    Stored,
+    StoredRegion,
+    fingerprint,
+    read_saturated,
+    write_saturated,
+)
+from egraph_opt.errors import ExtractionError, ModelReadError
+from egraph_opt.extraction.interrupts import OnInterrupt, interruptible
+from egraph_opt.graph.constants import constant_bytes
+from egraph_opt.graph.node_counts import NodeCount, nodes_of
+from egraph_opt.laws.law import all_laws
+from egraph_opt.memory.objective import Objective, objective_of
+from egraph_opt.model.reading import LoadedModel, read_model
 from egraph_opt.pipeline.assumptions import ranges_of, sizes_of
 from egraph_opt.pipeline.clock import Clock, Progress
-from egraph_opt.pipeline.limits import NO_TIME, Limits
-from egraph_opt.pipeline.result import Result, original_proto
-from egraph_opt.rebuilding import Legend, rebuild_model
-from egraph_opt.regions import Region, region_of
-from egraph_opt.repricing import SearchLimits, key_of
-from egraph_opt.saturation import SaturationReport
-from egraph_opt.snapshot import Snapshot
-from egraph_opt.storage import Stored, StoredRegion, fingerprint, read_saturated, write_saturated
-from egraph_opt.verification import SKIPPED
+from egraph_opt.pipeline.extraction import Request, extract, search_limits, unchanged
+from egraph_opt.pipeline.limits import Limits
+from egraph_opt.pipeline.region import Region, region_of
+from egraph_opt.pipeline.region_extraction import Extracted, extract_region
+from egraph_opt.pipeline.result import Result
+from egraph_opt.pipeline.tensor_alternatives import TensorAlternative, tensor_alternatives
 
 ObjectiveLike = str | tuple[str, float] | Objective
 
@@ -124,7 +124,9 @@ class Saturated:
 
         region = None
         if stored.regions:
-            region = region_of(loaded, limits.fold_bytes, assume, next_region, [], lambda stage: None)
+            region = region_of(
+                loaded, limits.fold_bytes, assume, next_region, warnings=[], clock=lambda stage: None
+            )
         return Saturated(
             loaded,
             region,
@@ -167,56 +169,22 @@ class Saturated:
             VerificationError: with strict, where the outputs differ.
         """
         model, wanted = cost_model(cost), objective_of(objective)
-        clock = Clock(progress)
-        if self.region is None or self.limits.seconds == 0:
-            account = Account(model, {}, self.counts, SKIPPED, self.seconds, self.warnings)
-            proto = original_proto(self.loaded)
-            reason = self.reason or NO_TIME
-            return Result(proto, report_unchanged(account, reason), self.loaded, None)
-        ranges, points = self._ranges(assume), self._points(self.region, assume)
-        interrupted = False
-        # Each constant may grow a little; where that adds up to too much, none may.
-        for fold_bytes in (self.limits.fold_bytes, 0):
-            with interruptible(on_interrupt) as stop:
-                stop = _at_once if interrupted else stop
-                search = self._search(extractor, seed, stop)
-                run = partial(
-                    extract_region,
-                    self.region,
-                    model,
-                    points,
-                    search=search,
-                    fold_bytes=fold_bytes,
-                    clock=clock,
-                    warm=warm,
-                )
-                extracted = extract_by(wanted, bool(self.region.bodies), run)
-            interrupted = any(part.solution.interrupted for part in extracted.walk())
-            clock("rebuild")
-            legend = Legend()
-            rebuilt = rebuild_model(extracted.choice, self.loaded.model, legend)
-            if constant_bytes(rebuilt.graph) - self.constant_bytes <= self.limits.fold_bytes:
-                break
-        memory = arranged(rebuilt, legend.facts, self.region, extracted, points, wanted)
-        memory = replace(memory, constants_before=self.constant_bytes)
-        accounts = [region.saturation.matches for region in self.region.walk()]
-        matched = [key for matches in accounts for key, found in matches.items() if found]
-        changing = value_changing(matched)
-        checks = Checks(verify, ranges, seed, changing, self.legalize)
-        finished = finish(rebuilt, self.loaded, checks, clock)
-        verdict = finished.verdict
-        if verdict.status == "failed" and strict:
-            raise VerificationError(f"{self.loaded.source}: {verdict.detail}")
-        warnings = [*self.warnings, *granted(matched), *warnings_of(verdict, changing), *over_limit(memory)]
-        if interrupted:
-            warnings.append("the search was interrupted: the result is the best that was found until then")
-        seconds = {**self.seconds, **clock.seconds}
-        account = Account(model, points, self.counts, verdict, seconds, warnings, memory)
-        report = report_of(account, self.region, extracted, rebuilt)
-        report = replace(report, rewrites=(*report.rewrites, *finished.rewrites))
-        if report.status == "fallback":
-            return Result(original_proto(self.loaded), report, self.loaded, None)
-        return Result(finished.proto, report, finished.loaded, rebuilt)
+        region, clock = self.region, Clock(progress)
+        if region is None or self.limits.seconds == 0:
+            return unchanged(self, model)
+        request = Request(
+            model=model,
+            objective=wanted,
+            ranges=self._ranges(assume),
+            points=self._points(region, assume),
+            extractor=extractor,
+            seed=seed,
+            warm=warm,
+            on_interrupt=on_interrupt,
+            verify=verify,
+            strict=strict,
+        )
+        return extract(self, region, request, clock)
 
     def solve(
         self,
@@ -230,7 +198,7 @@ class Saturated:
     ) -> Extracted:
         """Choose the cheapest graph under a cost model and stop there, for tuning of cost models.
 
-        What does not depend on prices is worked out once and kept (`Region.ready`), so that the next cost
+        What does not depend on prices is worked out once and kept (`Region.cache`), so that the next cost
         model is answered in a fraction of the time.  `warm` is the last answer, from which the search starts
         where it is better than the original graph.  (`extract` may choose again with fewer folded constants,
         where those would make the file too large.)
@@ -251,7 +219,7 @@ class Saturated:
                 self.region,
                 model,
                 points,
-                search=self._search(extractor, seed, stop),
+                search=search_limits(self.limits, extractor, seed, stop),
                 fold_bytes=self.limits.fold_bytes,
                 clock=lambda stage: None,
                 warm=warm,
@@ -263,9 +231,6 @@ class Saturated:
     def _points(self, region: Region, assume: Mapping[str, Any] | None) -> dict[str, int]:
         """What symbolic dims are priced at."""
         return default_points(region.inputs, given=sizes_of(self._ranges(assume)))
-
-    def _search(self, extractor: str, seed: int, stop: Callable[[], bool] | None) -> SearchLimits:
-        return SearchLimits(extractor, self.limits.solver_iterations, self.limits.seconds, seed, stop)
 
     def alternatives(
         self,
@@ -297,7 +262,3 @@ class Saturated:
         points = self._points(self.region, assume)
         key = key_of(model.pseudo_operators, points, self.limits.fold_bytes)
         return tensor_alternatives(self.region, found, key, self.loaded.model, name)
-
-
-def _at_once() -> bool:
-    return True

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from egraph_opt.cost import CostModel, cost_model
+from egraph_opt.cost.model import CostModel, cost_model
+from egraph_opt.egraph.lowering import Lowered
+from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
+from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.extraction.interrupts import OnInterrupt
 from egraph_opt.extraction.registry import extractor_named
-from egraph_opt.folding import constant_bytes
-from egraph_opt.interrupts import OnInterrupt
-from egraph_opt.law import LEGALIZE, select
-from egraph_opt.lowering import Lowered
-from egraph_opt.memory import objective_of
-from egraph_opt.model_io import ModelSource, read_model
-from egraph_opt.node_counts import nodes_of
+from egraph_opt.graph.constants import constant_bytes
+from egraph_opt.graph.node_counts import nodes_of
+from egraph_opt.laws.law import LEGALIZE, Law, select
+from egraph_opt.memory.objective import objective_of
+from egraph_opt.model.reading import ModelSource, read_model
 from egraph_opt.pipeline.assumptions import ranges_of
 from egraph_opt.pipeline.clock import Clock, Progress
 from egraph_opt.pipeline.limits import NO_TIME, Limits
+from egraph_opt.pipeline.region import region_of
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.saturated import ObjectiveLike, Saturated
-from egraph_opt.regions import region_of
-from egraph_opt.saturation import SaturationReport, saturate_terms
-from egraph_opt.snapshot import Snapshot
 
 
 def saturate(
@@ -51,50 +53,64 @@ def saturate(
         UnknownRulesetError: a ruleset.
         UnsoundLawError: with strict.
     """
-    wanted = cost_model(target) if target is not None else None
-    names = None if rewrites is None else tuple(rewrites)
-    laws = select(names, wanted.rulesets if wanted else ())
-    ranges, legalize = ranges_of(assume), LEGALIZE in (names or ())
-    target_limits = dict(wanted.limits) if wanted else {}
-    clock = Clock(progress)
+    rules, ranges, clock = _rules(rewrites, target), ranges_of(assume), Clock(progress)
     clock("load")
     loaded = read_model(model)
     warnings = list(loaded.warnings)
     counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
-    unsupported = loaded.unsupported or (None if limits.seconds else NO_TIME)
-    if unsupported is not None:
-        clock("")
-        return Saturated(
-            loaded,
-            None,
-            counts,
-            size,
-            limits,
-            target_limits,
-            clock.seconds,
-            tuple(warnings),
-            unsupported,
-            ranges,
-            legalize,
-        )
-
-    def run_laws(lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
-        return saturate_terms(
-            lowered,
-            laws,
-            target_limits,
-            nodes=limits.nodes,
-            rounds=limits.rounds,
-            seconds=limits.seconds,
-            strict=strict,
-        )
-
-    region = region_of(loaded, limits.fold_bytes, ranges, run_laws, warnings, clock)
+    reason = loaded.unsupported or ("" if limits.seconds else NO_TIME)
+    region = None
+    if not reason:
+        run_laws = partial(_saturate_terms, rules=rules, limits=limits, strict=strict)
+        region = region_of(loaded, limits.fold_bytes, ranges, run_laws, warnings=warnings, clock=clock)
     clock("")
     return Saturated(
-        *(loaded, region, counts, size, limits, target_limits, clock.seconds, tuple(warnings)),
+        loaded=loaded,
+        region=region,
+        counts=counts,
+        constant_bytes=size,
+        limits=limits,
+        target_limits=rules.target_limits,
+        seconds=clock.seconds,
+        warnings=tuple(warnings),
+        reason=reason,
         assume=ranges,
-        legalize=legalize,
+        legalize=rules.legalize,
+    )
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is applied to a model.
+
+    Attributes:
+        target_limits: what the target publishes, of kernels, say.
+        legalize: the result is to be made what the target's compiler takes, outside the standard.
+    """
+
+    laws: tuple[Law, ...]
+    target_limits: Mapping[str, int]
+    legalize: bool
+
+
+def _rules(rewrites: Iterable[str] | None, target: str | CostModel | None) -> Rules:
+    wanted = cost_model(target) if target is not None else None
+    names = None if rewrites is None else tuple(rewrites)
+    laws = select(names, wanted.rulesets if wanted else ())
+    return Rules(laws, dict(wanted.limits) if wanted else {}, LEGALIZE in (names or ()))
+
+
+def _saturate_terms(
+    lowered: Lowered, *, rules: Rules, limits: Limits, strict: bool
+) -> tuple[Snapshot, SaturationReport]:
+    return saturate_terms(
+        lowered,
+        rules.laws,
+        rules.target_limits,
+        nodes=limits.nodes,
+        rounds=limits.rounds,
+        seconds=limits.seconds,
+        strict=strict,
     )
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import onnx
 from onnx import checker, shape_inference
 
-from egraph_opt.verification.execution import LoadedModel
+from egraph_opt.verification.execution import RunnableModel
 
 _REFUSALS = (checker.ValidationError, shape_inference.InferenceError, RuntimeError, ValueError)
 
 
-def checker_error(original: LoadedModel, optimized: LoadedModel) -> str:
+def checker_error(original: RunnableModel, optimized: RunnableModel) -> str:
     """Why the checker refuses the optimized model where it accepts the original; empty if it does not.
 
     The full check (types and shapes too) is asked for where the original passes it, else the plain one.
@@ -21,7 +21,7 @@ def checker_error(original: LoadedModel, optimized: LoadedModel) -> str:
     return ""
 
 
-def _refusal(model: LoadedModel, full: bool) -> str:
+def _refusal(model: RunnableModel, full: bool) -> str:
     try:
         if isinstance(model.content, str):
             checker.check_model(model.content, full_check=full)

@@ -8,12 +8,10 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-GENERATORS = frozenset(
-    {
-        "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
-        "BiasDropout", "BitmaskBiasDropout", "BitmaskDropout",
-    }
-)  # fmt: skip
+from egraph_opt.graph.walks import RANDOM
+from egraph_opt.model.encoding import bodies_of, graphs_of
+
+GENERATORS = RANDOM | {"BiasDropout", "BitmaskBiasDropout", "BitmaskDropout"}
 """Operators that draw random numbers, whatever their domain."""
 
 
@@ -44,8 +42,7 @@ def random_operators(model: onnx.ModelProto) -> list[str]:
         wanted.update(node.input)
         for body_node in _bodies(node):
             wanted.update(body_node.input)
-        for attribute in _all_attributes(node):
-            wanted.update(output.name for body in _graphs(attribute) for output in body.output)
+        wanted.update(output.name for body in _graphs(node) for output in body.output)
         if _is_random(node, constants, random_functions):
             found.append(f"{node.op_type} {node.name!r}" if node.name else node.op_type)
     return found[::-1]
@@ -88,20 +85,12 @@ def _constants(
     return found
 
 
-def _graphs(attribute: onnx.AttributeProto) -> list[onnx.GraphProto]:
-    return [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]
-
-
-def _all_attributes(node: onnx.NodeProto) -> Iterator[onnx.AttributeProto]:
-    yield from node.attribute
-    for inner in _bodies(node):
-        yield from inner.attribute
+def _graphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
+    """The bodies of a node, at any depth."""
+    return [graph for body in bodies_of(node) for graph in graphs_of(body)]
 
 
 def _bodies(node: onnx.NodeProto) -> Iterator[onnx.NodeProto]:
     """All nodes inside of a node, at any depth."""
-    todo = [graph for attribute in node.attribute for graph in _graphs(attribute)]
-    while todo:
-        for inner in todo.pop().node:
-            yield inner
-            todo += [graph for attribute in inner.attribute for graph in _graphs(attribute)]
+    for graph in _graphs(node):
+        yield from graph.node

@@ -18,13 +18,13 @@ from google.protobuf.message import DecodeError, EncodeError
 from onnxruntime.capi import onnxruntime_pybind11_state as _state
 
 from egraph_opt.errors import ModelReadError
+from egraph_opt.graph.runtime import SILENT, plain_options, plain_session
 
 ModelLike = onnx.ModelProto | bytes | str | os.PathLike[str]
 Value = Any
 """An array, a list of values (a sequence), a mapping (a map), or None (an absent optional)."""
 
 PROTOBUF_LIMIT = 2**31 - 1
-SILENT = 4
 _CODE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
 
 _ORT_ERRORS: tuple[type[Exception], ...] = tuple(
@@ -55,7 +55,7 @@ class ExecutionError(Exception):
 
 
 @dataclass(frozen=True)
-class LoadedModel:
+class RunnableModel:
     """A model that is ready for the checker and for ONNX Runtime.
 
     Attributes:
@@ -69,7 +69,7 @@ class LoadedModel:
     folder: str | None = None
 
 
-def load(model: ModelLike, *, folder: str | os.PathLike[str] | None = None) -> LoadedModel:
+def load(model: ModelLike, *, folder: str | os.PathLike[str] | None = None) -> RunnableModel:
     """Reads a model without its external data; one serialization is shared by all later uses.
 
     Raises:
@@ -85,12 +85,12 @@ def load(model: ModelLike, *, folder: str | os.PathLike[str] | None = None) -> L
             ) from error
         if len(content) > PROTOBUF_LIMIT:
             raise ModelReadError("a ModelProto above 2 GB cannot be verified: save it, pass its path")
-        return LoadedModel(model, content, where)
+        return RunnableModel(model, content, where)
     try:
         if isinstance(model, bytes):
-            return LoadedModel(onnx.load_model_from_string(model), model, where)
+            return RunnableModel(onnx.load_model_from_string(model), model, where)
         path = os.fspath(model)
-        return LoadedModel(onnx.load(path, load_external_data=False), path, os.path.dirname(path) or ".")
+        return RunnableModel(onnx.load(path, load_external_data=False), path, os.path.dirname(path) or ".")
     except DecodeError as error:
         name = "the serialized model" if isinstance(model, bytes) else repr(os.fspath(model))
         raise ModelReadError(f"{name} is not an ONNX model: {error}") from error
@@ -105,19 +105,15 @@ class Session:
         ExecutionError: ONNX Runtime cannot load the model (unknown domain, missing kernel, invalid graph).
     """
 
-    def __init__(self, model: LoadedModel) -> None:
-        options = onnxruntime.SessionOptions()
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.log_severity_level = SILENT
+    def __init__(self, model: RunnableModel) -> None:
+        options = plain_options()
         options.use_deterministic_compute = True
         if model.folder is not None and isinstance(model.content, bytes):
             options.add_session_config_entry(
                 "session.model_external_initializers_file_folder_path", str(Path(model.folder).resolve())
             )
         try:
-            self._session = onnxruntime.InferenceSession(
-                model.content, options, providers=["CPUExecutionProvider"]
-            )
+            self._session = plain_session(model.content, options)
         except _FAILURES as error:
             raise ExecutionError(_message(error)) from error
         self._run_options = onnxruntime.RunOptions()

@@ -10,7 +10,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from egraph_opt.verification.interface import FLOATS, ValueSpec, interface
+from egraph_opt.facts.dtypes import ALL_FLOATS
+from egraph_opt.verification.interface import ValueSpec, interface
 from egraph_opt.verification.sizes import Ranges, candidates, shape_of
 
 Distribution = Literal["normal", "uniform", "ones", "smooth", "large"]
@@ -78,10 +79,12 @@ def random_inputs(
             own = _whole_range(spec.dtype)
         generator = np.random.default_rng([seed, _number(spec.name)])
         if spec.kind == "tensor":
-            values[spec.name] = random_tensor(generator, spec, shape, distribution, own, bounds)
+            values[spec.name] = random_tensor(
+                generator, spec, shape, distribution=distribution, integers=own, bounds=bounds
+            )
         elif spec.kind == "sequence":
             values[spec.name] = [
-                random_tensor(generator, spec, shape, distribution, own, bounds)
+                random_tensor(generator, spec, shape, distribution=distribution, integers=own, bounds=bounds)
                 for _ in range(SEQUENCE_LENGTH)
             ]
         else:
@@ -93,6 +96,7 @@ def random_tensor(
     generator: np.random.Generator,
     spec: ValueSpec,
     shape: Sequence[int],
+    *,
     distribution: Distribution = "normal",
     integers: Integers = INTEGERS,
     bounds: tuple[float, float] | None = None,
@@ -105,7 +109,7 @@ def random_tensor(
     if spec.dtype == TensorProto.BOOL:
         low, high = (int(bool(bounds[0])), int(bool(bounds[1]))) if bounds else (0, 1)
         return generator.integers(low, high, tuple(shape), endpoint=True).astype(np.bool_).reshape(shape)
-    if spec.dtype in FLOATS:
+    if spec.dtype in ALL_FLOATS:
         dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(spec.dtype))
         return np.asarray(_floats(generator, shape, distribution, bounds)).astype(dtype).reshape(shape)
     if spec.dtype in (TensorProto.COMPLEX64, TensorProto.COMPLEX128):

@@ -14,14 +14,6 @@ Kind = Literal["tensor", "sequence", "map", "other"]
 DECLARED_DEFAULTS = 4
 """From this IR version on an initializer that is an input too is a default that callers may override."""
 
-FLOATS = frozenset(
-    {
-        TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16,
-        TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ,
-        TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ,
-    }
-)  # fmt: skip
-
 
 @dataclass(frozen=True)
 class ValueSpec:

@@ -9,7 +9,7 @@ import numpy as np
 from onnx import numpy_helper
 
 from egraph_opt.verification.comparison import TOLERANCES, Array
-from egraph_opt.verification.execution import LoadedModel
+from egraph_opt.verification.execution import RunnableModel
 from egraph_opt.verification.inputs import WORDS
 from egraph_opt.verification.interface import Interface
 
@@ -17,7 +17,7 @@ SINGLE = 8
 """So many defaults that are no floats are overridden one at a time, if all at once does not run."""
 
 
-def overrides(model: LoadedModel, interface: Interface, seed: int) -> Iterator[dict[str, Array]]:
+def overrides(model: RunnableModel, interface: Interface, seed: int) -> Iterator[dict[str, Array]]:
     """Sets of overriding values to try: all defaults at once, then the floats, then others one by one."""
     values = {
         tensor.name: _other(_array(model, tensor), np.random.default_rng([seed, k]))
@@ -33,7 +33,7 @@ def overrides(model: LoadedModel, interface: Interface, seed: int) -> Iterator[d
             yield {name: values[name]}
 
 
-def _array(model: LoadedModel, tensor: Any) -> Array:
+def _array(model: RunnableModel, tensor: Any) -> Array:
     array: Array = numpy_helper.to_array(tensor, base_dir=model.folder or "")
     return array
 

@@ -52,7 +52,7 @@ class Plan:
 
 
 @dataclass
-class Search:
+class PlanSearch:
     """Looks for inputs that a model accepts, in a fixed order and number of attempts."""
 
     specs: Sequence[ValueSpec]

@@ -10,7 +10,7 @@ import numpy as np
 
 from egraph_opt.verification.comparison import TOLERANCES, compare, leaves, widened
 from egraph_opt.verification.determinism import random_operators
-from egraph_opt.verification.execution import ExecutionError, LoadedModel, Session, Value
+from egraph_opt.verification.execution import ExecutionError, RunnableModel, Session, Value
 from egraph_opt.verification.interface import Interface, ValueSpec, interface
 from egraph_opt.verification.sizes import Sizes, dim_name
 from egraph_opt.verification.stability import UNSTABLE, Perturbed, judge, reproduces
@@ -71,8 +71,8 @@ class Runs:
         MismatchError: it loads the original, but not the optimized model.
     """
 
-    before: LoadedModel
-    after: LoadedModel
+    before: RunnableModel
+    after: RunnableModel
     seed: int
     compared: int = 0
     absolute: float = 0.0

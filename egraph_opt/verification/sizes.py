@@ -10,7 +10,8 @@ import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from egraph_opt.verification.interface import FLOATS, ValueSpec
+from egraph_opt.facts.dtypes import ALL_FLOATS
+from egraph_opt.verification.interface import ValueSpec
 
 Sizes = dict[str, int]
 Ranges = Mapping[str, tuple[float, float]]
@@ -146,7 +147,7 @@ def enlarged(specs: Sequence[ValueSpec], sizes: Sizes) -> Sizes:
     """The same assignment with all dims but the leading ones larger, as long as the inputs stay small."""
     leads = symbols(specs)
     # The cost of attention grows with the square of the length: tokens are not multiplied as samples are.
-    tokens = any(spec.dtype not in FLOATS for spec in specs if spec.shape is None or spec.shape)
+    tokens = any(spec.dtype not in ALL_FLOATS for spec in specs if spec.shape is None or spec.shape)
     for factor in ENLARGEMENTS[-1:] if tokens else ENLARGEMENTS:
         larger = {name: size if leads.get(name, True) else factor * size for name, size in sizes.items()}
         if _affordable(specs, larger, MAX_ENLARGED):

@@ -36,7 +36,7 @@ from egraph_opt.verification.comparison import (
     leaves,
     widened,
 )
-from egraph_opt.verification.execution import ExecutionError, LoadedModel, Session, load
+from egraph_opt.verification.execution import ExecutionError, RunnableModel, Session, load
 
 FACTOR = 4.0
 """An optimized graph rounds at every operator, the perturbation at the inputs and weights only."""
@@ -56,7 +56,7 @@ Run = Callable[[Mapping[str, Value]], list[Value]]
 class Perturbed:
     """The original under perturbation; sessions with other weights are made once, when asked for."""
 
-    model: LoadedModel
+    model: RunnableModel
     run: Run
     seed: int
     _sessions: list[Session] | None = field(default=None, repr=False)

@@ -12,7 +12,7 @@ from egraph_opt.verification.execution import ExecutionError, ModelLike, Value, 
 from egraph_opt.verification.inputs import Distribution, Integers, UnsupportedInputError, random_inputs
 from egraph_opt.verification.interface import Interface, differences, interface
 from egraph_opt.verification.overriding import overrides
-from egraph_opt.verification.planning import Plan, Search
+from egraph_opt.verification.planning import Plan, PlanSearch
 from egraph_opt.verification.result import Status, Verification
 from egraph_opt.verification.runs import MismatchError, NotComparableError, Runs, sizes_text
 from egraph_opt.verification.sizes import Ranges, Sizes, enlarged
@@ -106,7 +106,7 @@ class _Course:
     def _plan(self) -> Plan | None:
         """What the original runs on; None if nothing was found, but given inputs were compared."""
         try:
-            return Search(self.interface.required, self.runs.original.run, self.seed, self.assume).plan()
+            return PlanSearch(self.interface.required, self.runs.original.run, self.seed, self.assume).plan()
         except UnsupportedInputError as error:
             reason, cause = str(error), error
         except ExecutionError as error:
@@ -135,7 +135,7 @@ class _Course:
             (name, (value, _)), *_ = case.items()
             if any(self._compare(plan, sizes, "normal", self.seed, case) for sizes in plan.sizes):
                 continue
-            search = Search(self.interface.required, self.runs.original.run, self.seed, assumed)
+            search = PlanSearch(self.interface.required, self.runs.original.run, self.seed, assumed)
             try:
                 other = search.plan()
             except ExecutionError:
@@ -147,7 +147,12 @@ class _Course:
         for spec in self.interface.required:
             if spec.optional:
                 integers, distribution = plan.fallback
-                feeds = self._feeds(plan, plan.sizes[0], distribution, self.seed, integers, {}, {spec.name})
+                feeds = self._feeds(
+                    *(plan, plan.sizes[0], distribution, integers),
+                    seed=self.seed,
+                    case={},
+                    absent={spec.name},
+                )
                 self.runs.compare(feeds, plan.sizes[0], f"seed {self.seed}, without {spec.name!r}")
 
     def _probe(self, plan: Plan) -> None:
@@ -169,7 +174,7 @@ class _Course:
         if not self.override_defaults or not overridable:
             return
         integers, distribution = plan.fallback
-        base = self._feeds(plan, plan.sizes[0], distribution, self.seed, integers, {})
+        base = self._feeds(plan, plan.sizes[0], distribution, integers, seed=self.seed, case={})
         accepted = 0
         for changed in overrides(self.runs.before, self.interface, self.seed):
             where = f"seed {self.seed}, {len(changed)} defaults overridden"
@@ -193,7 +198,7 @@ class _Course:
         )
         where = "".join(f", {name}={low}" for name, (low, _) in case.items())
         for integers, floats in ranges:
-            feeds = self._feeds(plan, sizes, floats, seed, integers, case)
+            feeds = self._feeds(plan, sizes, floats, integers, seed=seed, case=case)
             if self.runs.compare(feeds, sizes, f"seed {seed}, {floats} floats{where}"):
                 if seed not in self.seeds:
                     self.seeds.append(seed)
@@ -205,8 +210,9 @@ class _Course:
         plan: Plan,
         sizes: Sizes,
         distribution: Distribution,
-        seed: int,
         integers: Mapping[str, Integers],
+        *,
+        seed: int,
         case: Ranges,
         absent: Collection[str] = (),
     ) -> dict[str, Value]:

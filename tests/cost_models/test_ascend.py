@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from egraph_opt.cost import NodeView
+from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models.ascend import Ascend
 from egraph_opt.cost_models.ascend_soc import socs
-from egraph_opt.types import Fact
+from egraph_opt.facts.fact import Fact
 
 CHIPS = {soc: Ascend(soc) for soc in socs()}
 ASCEND = CHIPS["310p3"]

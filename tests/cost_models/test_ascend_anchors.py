@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 import pytest
 
-from egraph_opt.cost import NodeView
+from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend import Ascend
-from egraph_opt.types import Fact
+from egraph_opt.facts.fact import Fact
 
 FACTOR = 2.0
 

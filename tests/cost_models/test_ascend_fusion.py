@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from egraph_opt.cost import NodeView
+from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models.ascend import Ascend
 from egraph_opt.cost_models.ascend_soc import socs
-from egraph_opt.types import Fact
+from egraph_opt.facts.fact import Fact
 
 IMAGE = Fact(1, (1, 64, 56, 56))
 WEIGHTS = (Fact(1, (64, 64, 3, 3), const=True), Fact(1, (64,), const=True))

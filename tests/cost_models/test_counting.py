@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from egraph_opt.cost import NodeView, cost_model
+from egraph_opt.cost.model import NodeView, cost_model
 from egraph_opt.cost_models import counting
-from egraph_opt.types import UNKNOWN, Fact
+from egraph_opt.facts.fact import UNKNOWN, Fact
 
 
 def f32(*shape: int | None, const: bool = False) -> Fact:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from egraph_opt.cost import CostModel, NodeView, cost_model
+from egraph_opt.cost.model import CostModel, NodeView, cost_model
 from egraph_opt.cost_models.ascend_soc import socs
-from egraph_opt.types import UNKNOWN, Fact
+from egraph_opt.facts.fact import UNKNOWN, Fact
 
 MODELS = [cost_model(name) for name in ("bytes", "flops", "nodes", *(f"ascend:{soc}" for soc in socs()))]
 SCHEMAS = sorted(onnx.defs.get_all_schemas(), key=lambda schema: (schema.domain, schema.name))

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from egraph_opt import optimize
-from egraph_opt.cost import CostModel, NodeView
+from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.errors import UnsoundLawError
 from egraph_opt.pipeline import Result, Saturated, saturate
 from egraph_opt.verification import verify

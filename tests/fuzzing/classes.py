@@ -16,15 +16,17 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 
-from egraph_opt import symbolic
-from egraph_opt.cost import cost_model
-from egraph_opt.naming import Namer
+from egraph_opt.cost.expansion import is_pseudo
+from egraph_opt.cost.model import cost_model
+from egraph_opt.cost.pricing import original_choice, price
+from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Fact
+from egraph_opt.graph.names import Namer
 from egraph_opt.operators.declaration import operator_named
-from egraph_opt.pricing import original_choice, price
-from egraph_opt.rebuilding import Choice, _Rebuilder, is_pseudo
-from egraph_opt.regions import Region
-from egraph_opt.snapshot import Snapshot
-from egraph_opt.types import Fact
+from egraph_opt.pipeline.region import Region
+from egraph_opt.rebuild.choice import Choice
+from egraph_opt.rebuild.nodes import _Rebuilder
 from egraph_opt.verification.comparison import TOLERANCES, compare, compare_floats, scales
 from egraph_opt.verification.execution import ExecutionError
 
@@ -168,7 +170,7 @@ def every_node_agrees(
 ) -> list[Finding]:
     """What e-nodes of the main graph compute something else than their class, or are of another type."""
     lowered, snapshot = region.lowered, region.snapshot
-    prices = price(lowered, snapshot, cost_model("nodes"), {}, [0.0] * len(lowered.kept), 1 << 20)
+    prices = price(lowered, snapshot, cost_model("nodes"), {}, [0.0] * len(lowered.kept), fold_bytes=1 << 20)
     choice = Choice(lowered, snapshot, original_choice(snapshot, prices).copy(), prices.computed, {})
     if any(r is not region for r in region.walk()):
         return []  # bodies are graphs of their own, which this does not write

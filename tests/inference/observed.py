@@ -8,10 +8,10 @@ import onnx_ir as ir
 import onnxruntime as ort
 from onnx import helper
 
-from egraph_opt import symbolic
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Fact
 from egraph_opt.inference import constants_of, infer_graph
 from egraph_opt.inference.ranges import range_of
-from egraph_opt.types import Fact
 
 PACKED = frozenset({"INT4", "UINT4", "INT2", "UINT2", "FLOAT4E2M1"})
 

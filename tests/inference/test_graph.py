@@ -6,7 +6,7 @@ import onnx_ir as ir
 import pytest
 from onnx import parser
 
-from egraph_opt import symbolic
+from egraph_opt.facts import symbolic
 from egraph_opt.inference import constants_of, infer_graph, tensor_fact
 
 from .observed import facts_by_name

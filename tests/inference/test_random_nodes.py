@@ -6,8 +6,8 @@ import pytest
 from onnx import defs
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
+from egraph_opt.facts.fact import CLASH, Fact
 from egraph_opt.inference import infer_node
-from egraph_opt.types import CLASH, Fact
 
 from .observed import all_disagreements, all_values, facts_by_name
 from .random_nodes import FAMILIES
@@ -82,7 +82,7 @@ def test_no_operands_or_attributes_make_inference_raise(seed):
         count = rng.randint(schema.min_input, min(schema.max_input, schema.min_input + 3))
         inputs = tuple(any_fact(rng, dtype) for _ in range(count))
         n_outputs = max(1, min(schema.max_output, rng.randint(1, 3)))
-        facts = infer_node(schema.name, "", attributes, inputs, n_outputs, schema.since_version)
+        facts = infer_node(schema.name, "", attributes, inputs, n_outputs, opset=schema.since_version)
         assert len(facts) == n_outputs
         clashes += facts[0] == CLASH
     assert 0 < clashes < 1500

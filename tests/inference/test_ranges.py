@@ -8,9 +8,9 @@ import onnx_ir as ir
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from egraph_opt.facts.fact import NO_NUMBER, Fact, meet
 from egraph_opt.inference import constants_of, infer_graph, infer_node, intervals, tensor_fact
 from egraph_opt.inference.ranges import narrowed, range_of
-from egraph_opt.types import NO_NUMBER, Fact, meet
 
 from .observed import all_values
 from .random_integers import WHOLE, Drawn
@@ -61,7 +61,9 @@ def of(low: int, high: int, shape=(2, 3), dtype: int = INT64) -> Fact:
 
 
 def answer(op: str, *operands: Fact | None, opset: int = 17, outputs: int = 1, bounds=(), **attributes):
-    facts = infer_node(op, "", tuple(sorted(attributes.items())), operands, outputs, opset, bounds)
+    facts = infer_node(
+        op, "", tuple(sorted(attributes.items())), operands, outputs, opset=opset, bounds=bounds
+    )
     return range_of(facts[-1])
 
 
@@ -127,7 +129,7 @@ def test_what_a_node_makes_of_ranges(op: str, operands, attributes, expected) ->
 
 def test_indices_of_top_k_are_positions_and_its_values_those_of_the_input() -> None:
     k = Fact(INT64, (1,), True, (2,))
-    values, indices = infer_node("TopK", "", (), (of(-4, 40, ("N", 7)), k), 2, 17)
+    values, indices = infer_node("TopK", "", (), (of(-4, 40, ("N", 7)), k), 2, opset=17)
     assert (range_of(values), range_of(indices)) == ((-4, 40), (0, 6))
 
 
@@ -159,7 +161,7 @@ def test_constants_of_any_size_have_the_range_of_their_elements() -> None:
 
 
 def test_a_decided_comparison_is_a_known_constant() -> None:
-    (fact,) = infer_node("Less", "", (), (of(0, 4, (2,)), of(5, 9, (2,))), 1, 17)
+    (fact,) = infer_node("Less", "", (), (of(0, 4, (2,)), of(5, 9, (2,))), 1, opset=17)
     assert fact.splat == 1 and fact.ints == (1, 1) and fact.range is None
 
 

@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from egraph_opt import symbolic
+from egraph_opt.facts import symbolic
 
 from .observed import all_disagreements, all_values, bindings_of, facts_by_name
 

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact
 from egraph_opt.inference import infer_node
-from egraph_opt.types import CLASH, UNKNOWN, Fact
 
 FLOAT, INT32, INT64, BOOL, FLOAT16, DOUBLE, INT8 = 1, 6, 7, 9, 10, 11, 3
 
@@ -23,7 +23,7 @@ def splat(value, *shape, dtype=FLOAT):
 
 
 def one(op_type, *inputs, opset=17, **attributes):
-    return infer_node(op_type, "", tuple(sorted(attributes.items())), inputs, 1, opset)[0]
+    return infer_node(op_type, "", tuple(sorted(attributes.items())), inputs, 1, opset=opset)[0]
 
 
 def test_shape_arithmetic_of_a_dynamic_model_gives_the_target_of_a_reshape():
@@ -159,8 +159,8 @@ def test_operands_of_wrong_types_clash():
 
 
 def test_an_operator_that_onnx_does_not_know_is_unknown():
-    assert infer_node("Frobnicate", "", (), (Fact(FLOAT, (3,)),), 2, 17) == (UNKNOWN, UNKNOWN)
-    assert infer_node("Gelu", "com.microsoft", (), (Fact(FLOAT, (3,)),), 1, 1) == (UNKNOWN,)
+    assert infer_node("Frobnicate", "", (), (Fact(FLOAT, (3,)),), 2, opset=17) == (UNKNOWN, UNKNOWN)
+    assert infer_node("Gelu", "com.microsoft", (), (Fact(FLOAT, (3,)),), 1, opset=1) == (UNKNOWN,)
 
 
 def test_attributes_that_became_inputs_are_read_from_either():
@@ -182,8 +182,8 @@ def test_a_squeeze_of_no_axes_is_not_decided():
 
 def test_a_split_may_be_uneven_from_opset_18_on():
     x = Fact(FLOAT, ("N", 7))
-    parts = infer_node("Split", "", (("axis", 1), ("num_outputs", 3)), (x,), 3, 18)
+    parts = infer_node("Split", "", (("axis", 1), ("num_outputs", 3)), (x,), 3, opset=18)
     assert [part.shape for part in parts] == [("N", 3), ("N", 3), ("N", 1)]
-    assert infer_node("Split", "", (("axis", 1),), (x,), 3, 13)[0] == CLASH
-    given = infer_node("Split", "", (("axis", 1),), (x, vector(2, 5)), 2, 13)
+    assert infer_node("Split", "", (("axis", 1),), (x,), 3, opset=13)[0] == CLASH
+    given = infer_node("Split", "", (("axis", 1),), (x, vector(2, 5)), 2, opset=13)
     assert [part.shape for part in given] == [("N", 2), ("N", 5)]

@@ -11,7 +11,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper, parser
 
 from egraph_opt import optimize
-from egraph_opt.report import Report
+from egraph_opt.report.report import Report
 
 OPSETS = (11, 13, 14, 17, 26)
 """What the knowledge bases are tested with; the last is the newest that onnxruntime 1.31 runs."""

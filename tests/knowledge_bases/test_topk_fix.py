@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 
 from egraph_opt import errors, optimize, saturate
 from egraph_opt.cli import app
-from egraph_opt.legalization import MARK, legalizations
+from egraph_opt.model.metadata import LEGALIZED
 from egraph_opt.pipeline import Result, Saturated
+from egraph_opt.rebuild.legalization import legalizations
 
 from .graphs import OPSETS, Graph, parsed
 from .test_type_cast import run
@@ -162,7 +163,7 @@ def test_what_was_not_verified_is_not_said_to_be() -> None:
 
 def test_the_result_is_marked_and_the_report_says_when_it_was_verified() -> None:
     result = asked(best())
-    assert {p.key: p.value for p in result.model.metadata_props} == {MARK: "topk_int32"}
+    assert {p.key: p.value for p in result.model.metadata_props} == {LEGALIZED: "topk_int32"}
     verdict = result.report.verification
     assert verdict.status == "passed"
     assert "outside the standard" in verdict.detail and "verified before" in verdict.detail
@@ -197,7 +198,10 @@ def test_metadata_of_the_original_is_kept_and_the_original_is_not_marked() -> No
     model = best()
     helper.set_model_props(model, {"author": "somebody"})
     result = asked(model)
-    assert {p.key: p.value for p in result.model.metadata_props} == {"author": "somebody", MARK: "topk_int32"}
+    assert {p.key: p.value for p in result.model.metadata_props} == {
+        "author": "somebody",
+        LEGALIZED: "topk_int32",
+    }
     assert [p.key for p in model.metadata_props] == ["author"]
 
 
@@ -207,7 +211,7 @@ def test_a_saturated_model_remembers_what_was_asked(tmp_path: Path) -> None:
     for each in (saturated, loaded):
         for _ in range(2):
             result = each.extract("ascend")
-            assert result.model.metadata_props[0].key == MARK
+            assert result.model.metadata_props[0].key == LEGALIZED
             assert types_of(result.model)[top(result.model).output[1]] == INT32
 
 

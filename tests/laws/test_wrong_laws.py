@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from egraph_opt.errors import UnsoundLawError
-from egraph_opt.law import Example, Law
-from egraph_opt.law_testing import check_example, check_variant
-from egraph_opt.law_variants import variants
+from egraph_opt.laws.law import Example, Law
+from egraph_opt.testing.harness import check_example, check_variant
+from egraph_opt.testing.variants import variants
 
+from . import wrong_somewhere  # noqa: F401 (notes its laws)
 from .wrong_laws import WRONG
 
 SHOWN_BY_A_VARIANT = frozenset(

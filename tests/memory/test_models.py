@@ -7,9 +7,9 @@ import pytest
 from onnx import parser
 
 from egraph_opt import Saturated, optimize, saturate
+from egraph_opt.facts.fact import Fact
 from egraph_opt.memory import arrange, trace, usage, workload
 from egraph_opt.memory.trace import Trace
-from egraph_opt.types import Fact
 
 from .models import model
 

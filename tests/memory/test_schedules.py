@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from egraph_opt.memory import Block, Step, Workload, arena, best_usage, usage
+from egraph_opt.memory import Block, RunStep, Workload, arena, best_usage, usage
 from egraph_opt.memory.arena import best_fit, greedy_by_size
 from egraph_opt.memory.schedule import backward, by_branches, by_rank, forward
 
@@ -19,7 +19,7 @@ def random_workload(seed: int, most: int = 7) -> Workload:
     size: list[int] = [int(random.integers(0, 20)) for _ in range(int(random.integers(0, 2)))]
     start = tuple(range(len(size)))
     maker: dict[int, int] = {}
-    steps: list[Step] = []
+    steps: list[RunStep] = []
     for index in range(int(random.integers(1, most + 1))):
         reads = [b for b in range(len(size)) if random.random() < 0.4]
         needs = {maker[b] for b in reads if b in maker} | {k for k in range(index) if random.random() < 0.1}
@@ -32,7 +32,7 @@ def random_workload(seed: int, most: int = 7) -> Workload:
         if writes:
             reuse = [b for b in reads if size[b] == size[writes[0]]]
         extra = int(random.integers(0, 10)) if random.random() < 0.2 else 0
-        steps.append(Step(tuple(sorted(needs)), tuple(reads), tuple(writes), tuple(reuse), extra))
+        steps.append(RunStep(tuple(sorted(needs)), tuple(reads), tuple(writes), tuple(reuse), extra))
     kept = frozenset(b for b in range(len(size)) if random.random() < 0.2)
     return Workload(size, steps, start, kept)
 
@@ -106,23 +106,23 @@ def test_the_best_order_is_no_worse_than_the_written_one_and_mostly_optimal() ->
 
 
 def test_an_order_that_is_as_good_is_left_alone() -> None:
-    steps = [Step(writes=(0,)), Step(writes=(1,)), Step((0, 1), (0, 1), (2,))]
+    steps = [RunStep(writes=(0,)), RunStep(writes=(1,)), RunStep((0, 1), (0, 1), (2,))]
     assert best_usage(Workload([3, 3, 1], steps, kept=frozenset((2,)))).order == (0, 1, 2)
 
 
 def test_branches_run_one_after_the_other() -> None:
     """Ten branches that grow to 100 bytes and shrink to 1, written breadth first: 1,000 bytes, or 110."""
     size = [100, 1] * 10 + [1]
-    steps = [Step(writes=(2 * k,)) for k in range(10)]
-    steps += [Step((k,), (2 * k,), (2 * k + 1,)) for k in range(10)]
-    steps.append(Step(tuple(range(10, 20)), tuple(range(1, 20, 2)), (20,)))
+    steps = [RunStep(writes=(2 * k,)) for k in range(10)]
+    steps += [RunStep((k,), (2 * k,), (2 * k + 1,)) for k in range(10)]
+    steps.append(RunStep(tuple(range(10, 20)), tuple(range(1, 20, 2)), (20,)))
     wide = Workload(size, steps, kept=frozenset((20,)))
     assert usage(wide).peak == 1001
     assert best_usage(wide).peak == 110
 
 
 def test_a_result_takes_the_place_of_an_operand_that_dies() -> None:
-    chain = [Step(writes=(0,)), Step((0,), (0,), (1,), (0,)), Step((1,), (1,), (2,), (1,))]
+    chain = [RunStep(writes=(0,)), RunStep((0,), (0,), (1,), (0,)), RunStep((1,), (1,), (2,), (1,))]
     run = usage(Workload([8, 8, 8], chain, kept=frozenset((2,))))
     assert run.peak == 8
     assert run.blocks == [Block(8, 0, 2, (0, 1, 2), (0, 1, 2))]
@@ -178,9 +178,9 @@ def test_large_graphs_are_scheduled_without_walking_them_again_and_again() -> No
     """Steps of the heaps grow like the graph: as many as edges, whatever waits."""
     count = 5_000
     size = [1] * (2 * count + 1)
-    steps = [Step(writes=(k,)) for k in range(count)]
-    steps += [Step((k,), (k,), (count + k,)) for k in range(count)]
-    steps.append(Step(tuple(range(count, 2 * count)), tuple(range(count, 2 * count)), (2 * count,)))
+    steps = [RunStep(writes=(k,)) for k in range(count)]
+    steps += [RunStep((k,), (k,), (count + k,)) for k in range(count)]
+    steps.append(RunStep(tuple(range(count, 2 * count)), tuple(range(count, 2 * count)), (2 * count,)))
     wide = Workload(size, steps, kept=frozenset((2 * count,)))
     assert best_usage(wide).peak == count + 1
     assert arena(best_usage(wide).blocks) == count + 1

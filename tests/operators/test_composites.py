@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
-from egraph_opt.law_testing import Operands, compare, lower_example, rebuilt_original
+from egraph_opt.laws.examples import Operands
 from egraph_opt.operators import (
     attention,
     layer_norm,
@@ -19,6 +19,9 @@ from egraph_opt.operators import (
     shifted_layer_norm,
     unary,
 )
+from egraph_opt.testing.alternatives import rebuilt_original
+from egraph_opt.testing.harness import compare
+from egraph_opt.testing.terms import lower_example
 
 NEWEST = 24
 Build = Callable[[Operands], Any]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from egraph_opt import optimize, saturate
-from egraph_opt.cost import CostModel, NodeView
+from egraph_opt.cost.model import CostModel, NodeView
 
 from ..knowledge_bases.graphs import Graph, optimized
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from egraph_opt.law import Law, all_laws
-from egraph_opt.law_comparison import Tally
-from egraph_opt.law_testing import check_example, check_variant, statements_of
-from egraph_opt.law_variants import variants
+from egraph_opt.laws.law import Law, all_laws
+from egraph_opt.testing.comparison import Tally
+from egraph_opt.testing.harness import check_example, check_variant, rules_of
+from egraph_opt.testing.variants import variants
 
 from .unexampled import UNEXAMPLED
 
@@ -34,7 +34,7 @@ Record = Callable[[str, object], None]
 @pytest.mark.parametrize("entry", all_laws(), ids=lambda entry: entry.key)
 def test_a_law_holds_on_its_examples(entry: Law, record_property: Record) -> None:
     assert entry.examples is not None, f"{entry.key} has no examples"
-    tally, fired = Tally(), set[int]()
+    tally, fired = Tally(), set[str]()
     for seed in SEEDS:
         examples = list(entry.examples(np.random.default_rng(seed)))
         assert any(e.fires for e in examples), f"{entry.key} has no example on which it fires"
@@ -42,10 +42,10 @@ def test_a_law_holds_on_its_examples(entry: Law, record_property: Record) -> Non
         for example in examples:
             checked = check_example(entry, example, seeds=(seed,), kinds=seed == SEEDS[0])
             tally.add(checked.tally)
-            fired.update(checked.statements)
+            fired.update(checked.rules)
     record_property("checks", {"made": dict(tally.made), "left out": dict(tally.left_out)})
     _assert_bounds(entry, tally)
-    unexampled = set(statements_of(entry)) - fired
+    unexampled = set(rules_of(entry)) - fired
     assert unexampled == set(UNEXAMPLED.get(entry.key, ())), (
         f"{entry.key}: statements without an example on which they fire"
     )

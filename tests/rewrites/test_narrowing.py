@@ -5,7 +5,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from egraph_opt import saturate
-from egraph_opt.law_testing import Operands, listed, proves
+from egraph_opt.laws.examples import Operands
 from egraph_opt.operators import (
     binary,
     cast,
@@ -18,6 +18,8 @@ from egraph_opt.operators import (
     unary,
     where,
 )
+from egraph_opt.operators.terms import listed
+from egraph_opt.testing.harness import proves
 
 INT8, INT32, INT64, FLOAT = TensorProto.INT8, TensorProto.INT32, TensorProto.INT64, TensorProto.FLOAT
 

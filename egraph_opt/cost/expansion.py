@@ -1,0 +1,101 @@
+"""What pseudo-operators of a snapshot stand for: steps, each with the e-node that it is, where there is one.
+
+A pseudo-operator hides values that the e-graph mostly knows: the convolution in a fused pair is the one that
+the pair's law matched.  Finding it gives the rebuilt graph the original's names back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.operators.declaration import (
+    COMMUTATIVE,
+    PSEUDO_DOMAIN,
+    Earlier,
+    OnnxForm,
+    Scalar,
+    Step,
+    operator_named,
+)
+
+
+@dataclass(frozen=True)
+class Erased:
+    """A step in its place.
+
+    Attributes:
+        step: the operator, on operands of the pseudo-operator and results of earlier steps.
+        node: the e-node that it is, or -1.
+    """
+
+    step: Step
+    node: int
+
+
+def erase(snapshot: Snapshot, node: int) -> tuple[Erased, ...]:
+    """The steps of a chosen e-node, none if it stands for its first operand.
+
+    Raises:
+        AssertionError: it is no pseudo-operator.
+    """
+    declared = operator_named(snapshot.operator[node])
+    steps = declared.expand(snapshot.attributes[node]) if declared.expand is not None else None
+    if steps is None:
+        raise AssertionError(f"{declared.name} is no pseudo-operator")
+    children = snapshot.children(node)
+
+    def class_of(operand: int | Earlier | Scalar) -> int:
+        if isinstance(operand, Earlier):
+            return classes[operand.step]
+        if isinstance(operand, int):
+            return children[operand]
+        written = operand.literal(snapshot.facts[children[0]].dtype)
+        known = snapshot.find("literal", (written,), ())
+        return int(snapshot.node_class[known]) if known >= 0 else -1
+
+    found: list[Erased] = []
+    classes: list[int] = []
+    for wanted in steps:
+        spelled: list[tuple[bool, int, Step]] = []
+        for step in _spellings(wanted):
+            operands = tuple(class_of(k) for k in step.operands)
+            known = snapshot.find(step.operator, step.attributes, operands)
+            spelled.append((known >= 0 and snapshot.made_by[known] == 0, known, step))
+        _, known, step = max(spelled, key=lambda entry: (entry[0], entry[1] >= 0))
+        found.append(Erased(step, known))
+        classes.append(int(snapshot.node_class[known]) if known >= 0 else -1)
+    return tuple(found)
+
+
+def _spellings(step: Step) -> tuple[Step, ...]:
+    """A step, and for x + y also y + x: the original may have it so."""
+    if step.operator != "binary" or step.attributes[0] not in COMMUTATIVE:
+        return (step,)
+    return (step, replace(step, operands=step.operands[::-1]))
+
+
+def is_pseudo(snapshot: Snapshot, node: int, opset: int) -> bool:
+    """Whether an e-node is erased when the graph is rebuilt."""
+    if operator_named(snapshot.operator[node]).expand is None:
+        return False
+    form = form_of(snapshot, node, opset)
+    return form is not None and form.domain == PSEUDO_DOMAIN
+
+
+def form_of(snapshot: Snapshot, node: int, opset: int) -> OnnxForm | None:
+    """An e-node as it is written; None where the opset cannot say it."""
+    declared = operator_named(snapshot.operator[node])
+    if declared.form is None:
+        return None
+    facts = tuple(snapshot.facts[c] for c in snapshot.children(node))
+    return declared.form(opset, snapshot.attributes[node], facts)
+
+
+def stood_for(snapshot: Snapshot, nodes: list[int], opset: int) -> list[int]:
+    """The e-nodes given, and those that the pseudo-operators among them stand for, once each."""
+    answer = dict.fromkeys(nodes)
+    for node in nodes:
+        if is_pseudo(snapshot, node, opset):
+            answer.update((part.node, None) for part in erase(snapshot, node) if part.node >= 0)
+    return list(answer)

@@ -1,0 +1,195 @@
+"""Regions made ready for prices: everything that one cost model after the other can share.
+
+Which views there are, what constants are computed, what is left to choose and what the original graph chose
+do not depend on prices.  `compiled` works them out, once for each setting: a region keeps the latest of them.
+The next cost model then takes no more than asking it for the price of each distinct view, and the search.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from egraph_opt.cost.pricing import (
+    UNWRITABLE,
+    Prices,
+    PricingView,
+    given_of,
+    original_choice,
+    pricing_view,
+    problem_of,
+    standing_in,
+)
+from egraph_opt.egraph.lowering import Lowered
+from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.errors import ExtractionError
+from egraph_opt.extraction.checking import measure, used_part
+from egraph_opt.extraction.problem import ExtractionProblem
+from egraph_opt.extraction.reduction import Reduced, reduce
+from egraph_opt.extraction.registry import extract
+from egraph_opt.extraction.solution import Solution
+
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+
+KEPT = 4
+"""Settings whose compiled form a region keeps; the oldest goes first."""
+
+
+class Key(NamedTuple):
+    """What the compiled form of a region depends on."""
+
+    pseudo_operators: frozenset[str]
+    points: tuple[tuple[str, int], ...]
+    fold_bytes: int
+
+
+@dataclass(frozen=True)
+class SearchLimits:
+    """How to search, and how far.
+
+    Attributes:
+        extractor: a name in `egraph_opt.extraction.EXTRACTORS`.
+        iterations: integer programs for any one piece.
+        seconds: an emergency stop.
+        seed: of the search.
+        stop: asked before each program whether the best so far will do.
+    """
+
+    extractor: str = "auto"
+    iterations: int = 200
+    seconds: float | None = None
+    seed: int = 0
+    stop: Callable[[], bool] | None = None
+
+    def alarm(self) -> Callable[[], bool]:
+        """A question whether to stop: the seconds count from now."""
+        deadline = math.inf if self.seconds is None else time.monotonic() + self.seconds
+        return lambda: time.monotonic() > deadline or (self.stop is not None and self.stop())
+
+    def extract(
+        self, problem: ExtractionProblem, incumbent: Ints | None, extractor: str | None = None
+    ) -> Solution:
+        return extract(
+            problem,
+            extractor or self.extractor,
+            incumbent=incumbent,
+            iterations=self.iterations,
+            seconds=self.seconds,
+            seed=self.seed,
+            stop=self.stop,
+        )
+
+
+class Solved(NamedTuple):
+    """An answer.
+
+    Attributes:
+        solution: the best choice.
+        saved: what pseudo-operators save the original graph.
+        original: the original graph with them; None where it cannot be written.
+    """
+
+    solution: Solution
+    saved: float
+    original: Ints | None
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A region, ready for prices.
+
+    Attributes:
+        problem: its costs are 0, or infinite for e-nodes that cannot be written.
+        reduced: what is left of it to decide.
+        original: the original graph as a choice; None where it cannot be written.
+        own: what is to decide for the original graph: which pseudo-operators stand for its e-nodes; None
+            where there are no such pseudo-operators.
+        given: per class the e-node that provides it for nothing, or -1.
+    """
+
+    view: PricingView
+    problem: ExtractionProblem
+    reduced: Reduced
+    original: Ints | None
+    own: Reduced | None
+    given: Ints
+
+    def solve(self, cost: Floats, limits: SearchLimits, warm: Ints | None = None) -> Solved:
+        """The best choice at a cost per e-node.
+
+        Args:
+            warm: another known choice, such as the one at other costs, to start from where it is better.
+        """
+        original, saved = self._fused(cost, limits)
+        return Solved(self.search(cost, limits, original, warm), saved, original)
+
+    def search(self, cost: Floats, limits: SearchLimits, *known: Ints | None) -> Solution:
+        """The best choice at a cost per e-node, from the best of some known ones."""
+        problem = self.reduced.at(cost)
+        starts = [start for choice in known if (start := self.reduced.down(choice)) is not None]
+        best = min(starts, key=lambda start: measure(problem, start), default=None)
+        try:
+            return self.reduced.lift(limits.extract(problem, best), cost)
+        except ExtractionError:
+            limits.extract(replace(self.problem, cost=cost), None)  # says the same of the snapshot's classes
+            raise
+
+    def _fused(self, cost: Floats, limits: SearchLimits) -> tuple[Ints | None, float]:
+        """The original graph as the target's compiler runs it, and what pseudo-operators save it there.
+
+        What the target's compiler does for free it does to the original as well.
+        """
+        if self.original is None:
+            return None, 0.0
+        written = math.fsum(cost[self.original[self.original >= 0]].tolist())
+        if self.own is None or not math.isfinite(written):
+            return self.original, 0.0
+        small = limits.extract(self.own.at(cost), self.own.down(self.original), "auto")
+        fused = self.own.lift(small, cost)
+        return fused.choice, written - fused.cost
+
+
+def compiled(lowered: Lowered, snapshot: Snapshot, key: Key) -> Compiled:
+    """Do all that does not depend on prices.
+
+    Raises:
+        ExtractionError: no graph can be written.
+    """
+    view = pricing_view(lowered, snapshot, key.pseudo_operators, dict(key.points), key.fold_bytes)
+    bare = Prices(np.where(view.view == UNWRITABLE, np.inf, 0.0), view.tie, view.computed)
+    problem = problem_of(lowered, snapshot, bare)
+    reduced, given = reduce(problem), given_of(snapshot, bare)
+    original = original_choice(snapshot, bare)
+    used = used_part(problem, original)
+    if not np.isfinite(problem.cost[used[used >= 0]]).all():
+        return Compiled(view, problem, reduced, None, None, given)
+    allowed = standing_in(lowered, snapshot, bare, original)
+    own = None if allowed is None else reduce(replace(problem, cost=np.where(allowed, problem.cost, np.inf)))
+    return Compiled(view, problem, reduced, used, own, given)
+
+
+class CompiledCache:
+    """What `compiled` worked out for one region, by setting: only the time of pricing depends on it."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[Key, Compiled] = {}
+
+    def compiled(self, lowered: Lowered, snapshot: Snapshot, key: Key) -> Compiled:
+        """The region ready for prices, worked out once for a setting."""
+        if key not in self.by_key:
+            while len(self.by_key) >= KEPT:
+                self.by_key.pop(next(iter(self.by_key)))
+            self.by_key[key] = compiled(lowered, snapshot, key)
+        return self.by_key[key]
+
+
+def key_of(pseudo_operators: frozenset[str], points: Mapping[str, int], fold_bytes: int) -> Key:
+    """The setting as a key."""
+    return Key(frozenset(pseudo_operators), tuple(sorted(points.items())), fold_bytes)

@@ -1,0 +1,1 @@
+"""From a graph to a saturated e-graph, and out of egglog into arrays and files."""

@@ -1,0 +1,111 @@
+"""The e-class analysis inside egglog: types, constancy and known elements of every class.
+
+One rule per declared operator calls the operator's inference on the facts of its operands; the merge of
+`fact` is `facts.meet`.  A class whose fact is a clash shows that an unsound law fired.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from egraph_opt.facts.fact import UNKNOWN, Fact
+from egraph_opt.laws.statements import Rule, assign, eq, rule, union
+from egraph_opt.operators.constants import output
+from egraph_opt.operators.declaration import Operator, operator_named, operators
+from egraph_opt.operators.expressions import Function, Sort, variable
+from egraph_opt.operators.expressions import declare as declare_function
+from egraph_opt.operators.host import hosted
+from egraph_opt.operators.terms import append, bundle_facts, cons, fact, facts, nil, opset
+from egraph_opt.operators.typing import infer_operator
+
+
+@hosted(default=UNKNOWN)
+def infer_term(name: str, opset: int, *parameters: Any) -> Any:
+    """`infer_operator` on parameters as the constructor has them: attributes and facts interleaved."""
+    declared = operator_named(name)
+    attributes = tuple(parameters[k] for k in declared.attribute_positions)
+    operands: list[Fact] = []
+    for k in declared.operand_positions:
+        if declared.kinds[k] == "tensors":
+            operands.extend(parameters[k])
+        else:
+            operands.append(parameters[k])
+    return infer_operator(name, opset, attributes, tuple(operands))
+
+
+@hosted(default=())
+def prepend(first: Fact, rest: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    return (first, *rest)
+
+
+@hosted(default=UNKNOWN)
+def pick(of_bundle: tuple[Fact, ...], index: int) -> Fact:
+    return of_bundle[index]
+
+
+def _analysis_rule(declared: Operator) -> Rule:
+    """fact(op(x, a)) = infer(a, fact(x))."""
+    variables = [variable(name, sort) for name, sort in declared.function.parameters]
+    whole, known = _variable("whole", declared.result), _variable("known", "object")
+    of_whole = bundle_facts if declared.result == "bundle" else fact
+    return rule(
+        eq(whole, declared.function(*variables)),
+        eq(known, infer_term(declared.name, opset(), *variables)),
+        then=assign(of_whole(whole), known),
+    )
+
+
+def _variable(name: str, kind: Any) -> Any:
+    return variable(name, Sort(kind))
+
+
+@hosted()
+def content(known: Fact) -> str | None:
+    """A text that constants of the same type, shape and elements share; None where these are not known."""
+    if not known.const or not known.is_static or known.dtype <= 0:
+        return None
+    if known.splat is not None:
+        return repr((known.dtype, known.shape, known.splat))
+    if known.data is None or any(isinstance(element, str) for element in known.data):
+        return None
+    return repr((known.dtype, known.shape, known.data))
+
+
+constant_with = declare_function(
+    Function(
+        "constant_with",
+        (("text", Sort("object")),),
+        Sort("tensor"),
+        doc="The constant that has a content.",
+    )
+)
+
+
+def analysis_rules() -> list[tuple[str, Rule]]:
+    """The rules of the analysis and of list arithmetic, by name; run to a fixed point after every round."""
+    x, y, b, k = (
+        _variable(n, kind) for n, kind in zip("xybk", ("tensor", "tensor", "bundle", "int"), strict=True)
+    )
+    xs, ys, zs = (_variable(name, "tensors") for name in ("xs", "ys", "zs"))
+    known = _variable("known", "object")
+    rules = [
+        ("lists.append_nil", rule(eq(zs, append(nil(), ys)), then=union(zs, ys))),
+        (
+            "lists.append_cons",
+            rule(eq(zs, append(cons(x, xs), ys)), then=union(zs, cons(x, append(xs, ys)))),
+        ),
+        ("lists.facts_nil", rule(eq(zs, nil()), then=assign(facts(zs), ()))),
+        (
+            "lists.facts_cons",
+            rule(eq(zs, cons(x, xs)), eq(known, prepend(x, xs)), then=assign(facts(zs), known)),
+        ),
+        ("analysis.output", rule(eq(y, output(b, k)), eq(known, pick(b, k)), then=assign(fact(y), known))),
+        # Constants of one content are one class; otherwise (c * -1) * -1, being c, is multiplied for ever.
+        ("analysis.equal_constants", rule(eq(known, fact(x)), then=union(x, constant_with(content(x))))),
+    ]
+    for declared in operators().values():
+        if declared.name == "output":
+            continue
+        if declared.form is not None or declared.infer is not None or declared.expand is not None:
+            rules.append((f"analysis.{declared.name}", _analysis_rule(declared)))
+    return rules

@@ -1,0 +1,239 @@
+"""A graph of ONNX nodes as terms, hash-consed: the host's side of the e-graph.
+
+Every output of a node becomes one term; what the terms stand for (their original nodes and names, facts,
+leaves) is kept beside them for the way back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import onnx_ir as ir
+
+from egraph_opt.facts.fact import ABSENT, UNKNOWN, Fact
+from egraph_opt.graph.body_equality import bodies_key, plain_attributes
+from egraph_opt.graph.constants import Constants
+from egraph_opt.graph.walks import bodies, captured_values, is_deterministic
+from egraph_opt.operators.declaration import Literal, TermSpec, lowering_of
+from egraph_opt.operators.node_reader import NodeReader
+
+
+@dataclass(frozen=True)
+class Term:
+    """One e-node of the original graph; operands are indices of earlier terms, of a list a tuple of them."""
+
+    operator: str
+    attributes: tuple[Any, ...]
+    operands: tuple[Any, ...]
+
+
+@dataclass
+class Lowered:
+    """A graph as terms.
+
+    Attributes:
+        graph: the ONNX graph.
+        opset: of the default domain.
+        terms: in topological order.
+        facts: per term what is known of it; None for bundles.
+        names: per term the original values that it is, in order.
+        nodes: the original node that a term (for several outputs: the bundle) was, and whether it can be
+            written back as it was.
+        leaves: what `leaf(k)` stands for.
+        kept: what `opaque(k, ...)` stands for.
+        captures: per kept node the outer values that its bodies use, in order; they follow its inputs.
+        outputs: the terms of the graph's outputs.
+        term_of: the term of every value that was lowered.
+        constants: the data of the constants.
+    """
+
+    graph: ir.Graph
+    opset: int
+    terms: list[Term] = field(default_factory=list)
+    facts: list[Fact | None] = field(default_factory=list)
+    names: list[list[ir.Value]] = field(default_factory=list)
+    nodes: dict[int, tuple[ir.Node, bool]] = field(default_factory=dict)
+    leaves: list[ir.Value] = field(default_factory=list)
+    kept: list[ir.Node] = field(default_factory=list)
+    captures: list[list[ir.Value]] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+    term_of: dict[ir.Value, int] = field(default_factory=dict)
+    constants: Constants = field(default_factory=Constants)
+
+
+class _Lowering:
+    def __init__(
+        self, graph: ir.Graph, opset: int, facts: Mapping[ir.Value, Fact], constants: Constants
+    ) -> None:
+        self.facts = facts
+        self.result = Lowered(graph, opset, constants=constants)
+        self.index: dict[Any, int] = {}
+        self.of_value = self.result.term_of
+        self.keys: dict[Any, int] = {}
+        self.leaf_keys: dict[Any, int] = {}
+
+    def add(self, term: Term, fact: Fact | None) -> int:
+        """The index of a term; one that is written alike is shared (0.0 and -0.0 are equal, not alike)."""
+        key = (term.operator, repr(term.attributes), term.operands)
+        found = self.index.get(key)
+        if found is None:
+            found = self.index[key] = len(self.result.terms)
+            self.result.terms.append(term)
+            self.result.facts.append(fact)
+            self.result.names.append([])
+        return found
+
+    def name(self, value: ir.Value, index: int) -> None:
+        self.of_value[value] = index
+        self.result.names[index].append(value)
+
+    def leaf(self, value: ir.Value) -> int:
+        """The leaf of a value that no node of this graph computes; equal constants are one leaf."""
+        content = self.result.constants.content_key(value)
+        key = content if content is not None else id(value)
+        if key not in self.leaf_keys:
+            self.leaf_keys[key] = len(self.result.leaves)
+            self.result.leaves.append(value)
+        index = self.add(Term("leaf", (self.leaf_keys[key],), ()), self.facts.get(value, UNKNOWN))
+        self.name(value, index)
+        return index
+
+    def operand(self, value: ir.Value | None) -> int:
+        if value is None:
+            return self.add(Term("none", (), ()), ABSENT)
+        return self.of_value[value] if value in self.of_value else self.leaf(value)
+
+    def known_constant(self, fact: Fact) -> Literal | None:
+        """A value whose elements are all known, as a literal."""
+        if not fact.is_static or fact.dtype <= 0 or fact.dtype == ir.DataType.STRING:
+            return None
+        dims: tuple[int, ...] = fact.shape  # type: ignore[assignment]
+        if fact.ints is not None and len(dims) <= 1:
+            return Literal(fact.dtype, dims, fact.ints or (0,))
+        if fact.const and fact.splat is not None:
+            return Literal(fact.dtype, dims, (fact.splat,))
+        return None
+
+    def node(self, node: ir.Node) -> None:
+        if all(self.result.constants.has(v) for v in node.outputs if v.name):
+            for value in node.outputs:
+                self.leaf(value)
+            return
+        if len(node.outputs) == 1:
+            literal = self.known_constant(self.facts.get(node.outputs[0], UNKNOWN))
+            if literal is not None:
+                fact = self.facts[node.outputs[0]]
+                self.name(node.outputs[0], self.add(Term("literal", (literal,), ()), fact))
+                return
+        spec = self._structured(node)
+        if spec is None:
+            self._opaque(node)
+        else:
+            self._place(node, spec)
+
+    def _structured(self, node: ir.Node) -> TermSpec | None:
+        if node.domain not in ("", "ai.onnx") or any(
+            isinstance(a, ir.Attr) and a.is_ref() for a in node.attributes.values()
+        ):
+            return None
+        lower = lowering_of(node.op_type)
+        return None if lower is None else lower(NodeReader(node, self.result.opset, self.facts))
+
+    def _place(self, node: ir.Node, spec: TermSpec) -> None:
+        def input_at(position: int | None) -> int:
+            return self.operand(None if position is None else node.inputs[position])
+
+        if spec.operator == "identity":
+            self.name(node.outputs[0], input_at(spec.operands[0]))
+            return
+        operands = tuple(
+            tuple(input_at(p) for p in item) if isinstance(item, tuple) else input_at(item)
+            for item in spec.operands
+        )
+        for position in spec.read:
+            input_at(position)
+        verbatim = all(self._is_constant(node.inputs[p]) for p in spec.read)
+        several = spec.operator == "split"
+        fact = None if several else self.facts.get(node.outputs[0], UNKNOWN)
+        index = self.add(Term(spec.operator, spec.attributes, operands), fact)
+        self.result.nodes.setdefault(index, (node, verbatim))
+        if several:
+            self._outputs(node, index)
+        else:
+            self.name(node.outputs[0], index)
+
+    def _is_constant(self, value: ir.Value | None) -> bool:
+        if value is None:
+            return True
+        return (
+            self.result.constants.has(value)
+            or self.known_constant(self.facts.get(value, UNKNOWN)) is not None
+        )
+
+    def _outputs(self, node: ir.Node, bundle: int) -> None:
+        for k, value in enumerate(node.outputs):
+            if value.name:
+                self.name(value, self.add(Term("output", (k,), (bundle,)), self.facts.get(value, UNKNOWN)))
+
+    def _opaque(self, node: ir.Node) -> None:
+        captures = captured_values(node)
+        operands = tuple(self.operand(v) for v in (*node.inputs, *captures))
+        key = self._key(node, captures)
+        if key not in self.keys:
+            self.keys[key] = len(self.result.kept)
+            self.result.kept.append(node)
+            self.result.captures.append(captures)
+        bundle = self.add(Term("opaque", (self.keys[key],), (operands,)), None)
+        self.result.nodes.setdefault(bundle, (node, True))
+        self._outputs(node, bundle)
+
+    def _key(self, node: ir.Node, captures: Sequence[ir.Value]) -> Any:
+        """Equal for nodes that compute equal outputs from equal operands; unique where that is not known."""
+        if not is_deterministic(node):
+            return id(node)
+        attributes = plain_attributes(node)
+        if attributes is None:
+            return id(node)
+        inside = self._bodies_key(node, captures)
+        if inside is None:
+            return id(node)
+        used = tuple(bool(v.name) for v in node.outputs)
+        return (node.domain, node.op_type, node.overload, attributes, inside, len(node.inputs), used)
+
+    def _bodies_key(self, node: ir.Node, captures: Sequence[ir.Value]) -> Hashable | None:
+        """Equal for bodies that may stand for each other: they were optimised knowing the same."""
+        graphs = bodies(node)
+        if not graphs:
+            return ()
+        constants, known = self.result.constants, dict[ir.Value, Hashable]()
+        for k, value in enumerate(captures):
+            known[value] = (k, constants.content_key(value), self.facts.get(value, UNKNOWN))
+        key = bodies_key(graphs, known)
+        inputs = tuple(ABSENT if v is None else self.facts.get(v, UNKNOWN) for v in node.inputs)
+        return None if key is None else (key, inputs)
+
+
+def lower(graph: ir.Graph, opset: int, facts: Mapping[ir.Value, Fact], constants: Constants) -> Lowered:
+    """Lower one graph (not its bodies); `facts` are those of its values, `constants` knows their data."""
+    lowering = _Lowering(graph, opset, facts, constants)
+    for value in _entrances(graph):
+        lowering.leaf(value)
+    for node in graph:
+        lowering.node(node)
+    lowering.result.outputs = [lowering.operand(value) for value in graph.outputs]
+    return lowering.result
+
+
+def _entrances(graph: ir.Graph) -> Iterator[ir.Value]:
+    seen: set[ir.Value] = set()
+    for values in (graph.inputs, graph.initializers.values()):
+        yield from _unseen(values, seen)
+
+
+def _unseen(values: Iterable[ir.Value], seen: set[ir.Value]) -> Iterator[ir.Value]:
+    for value in values:
+        if value not in seen:
+            seen.add(value)
+            yield value

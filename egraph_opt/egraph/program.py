@@ -1,0 +1,278 @@
+"""Laws as egglog's text: declarations of functions, and rules.
+
+Each statement becomes a rule (two, if it is matched from both sides).  What host functions answer is bound
+to a variable of its own, once however often it is written, with the condition that there is an answer; a term
+whose fact is asked for is named once.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import cloudpickle
+
+from egraph_opt.errors import LawError
+from egraph_opt.laws.statements import (
+    Absent,
+    Assignment,
+    Differs,
+    Equality,
+    Equals,
+    Guard,
+    Rule,
+    Union,
+)
+from egraph_opt.operators.declaration import operators
+from egraph_opt.operators.expressions import Constant, Expression, Function, Sort, Variable
+from egraph_opt.operators.host import HostFunction, canonical
+from egraph_opt.operators.terms import bundle_facts, fact, facts
+
+EGGLOG_SORTS = {
+    "tensor": "Tensor",
+    "tensors": "Tensors",
+    "bundle": "Bundle",
+    "string": "String",
+    "int": "i64",
+    "object": "PyObject",
+}
+
+_FACTS = {"tensor": fact, "tensors": facts, "bundle": bundle_facts}
+_WRAPPED = {"string": "py-from-string", "int": "py-from-int"}
+
+
+def quoted(text: str) -> str:
+    """A string literal."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def pickled(value: object) -> str:
+    """An object as egglog reads it: the base64 of its pickled bytes."""
+    return base64.b64encode(cloudpickle.dumps(canonical(value))).decode()
+
+
+def object_text(value: object) -> str:
+    return f"(py-object {quoted(pickled(value))})"
+
+
+def host_text(function: Callable[..., Any]) -> str:
+    """A reference to a host function; never one of the objects that `canonical` keeps."""
+    return f"(py-object {quoted(base64.b64encode(cloudpickle.dumps(function)).decode())})"
+
+
+_NONE = object_text(None)
+
+
+def constant_text(value: Any, sort: Sort) -> str:
+    if sort.kind == "string":
+        return quoted(value)
+    return str(value) if sort.kind == "int" else object_text(value)
+
+
+def declaration(function: Function) -> str:
+    """The command that declares a function."""
+    sorts = " ".join(EGGLOG_SORTS[sort.kind] for _, sort in function.parameters)
+    if function.result.kind == "unit":
+        return f"(relation {function.name} ({sorts}))"
+    result = EGGLOG_SORTS[function.result.kind]
+    if function.merge is None:
+        return f"(constructor {function.name} ({sorts}) {result})"
+    return f"(function {function.name} ({sorts}) {result} :merge {_merge(function)})"
+
+
+def _merge(function: Function) -> str:
+    if callable(function.merge):
+        return f"(py-call {host_text(function.merge)} old new)"
+    return {"first": "old", "last": "new", "max": "(max old new)"}[str(function.merge)]
+
+
+@dataclass
+class _Rule:
+    """The text of one rule in the making."""
+
+    conditions: list[str] = field(default_factory=list)
+    actions: list[str] = field(default_factory=list)
+    answers: dict[Expression, str] = field(default_factory=dict)
+    terms: dict[Expression, str] = field(default_factory=dict)
+    written: dict[Expression, str] = field(default_factory=dict)
+
+    def pattern(self, expression: Expression, *, top: bool = False) -> str:
+        """An expression in a condition; `top` where the expression is what a name stands for."""
+        if isinstance(expression.head, Variable):
+            return _name(expression)
+        if isinstance(expression.head, Constant):
+            return constant_text(expression.head.value, expression.sort)
+        if not top and expression in self.terms:
+            return self.terms[expression]
+        if isinstance(expression.head, HostFunction):
+            return self.answer(expression)
+        inside = " ".join(self.pattern(argument) for argument in expression.arguments)
+        return f"({expression.head.name} {inside})" if inside else f"({expression.head.name})"
+
+    def named(self, expression: Expression) -> str:
+        """A name for a term that is there."""
+        if isinstance(expression.head, Variable):
+            return _name(expression)
+        if expression not in self.terms:
+            text = self.pattern(expression, top=True)
+            self.terms[expression] = f"t{len(self.terms)}"
+            self.conditions.append(f"(= {self.terms[expression]} {text})")
+        return self.terms[expression]
+
+    def call(self, answer: Expression) -> str:
+        """The call of a host function."""
+        arguments = [self.handed(argument) for argument in answer.arguments]
+        return " ".join(("(py-call", host_text(answer.head), *arguments)) + ")"
+
+    def handed(self, argument: Expression) -> str:
+        """An argument as a host function gets it."""
+        kind = argument.sort.kind
+        if kind in _FACTS:
+            return f"({_FACTS[kind].name} {self.named(argument)})"
+        if isinstance(argument.head, Constant):
+            return object_text(argument.head.value)
+        text = self.pattern(argument)
+        return f"({_WRAPPED[kind]} {text})" if kind in _WRAPPED else text
+
+    def answer(self, expression: Expression) -> str:
+        """The variable that holds what a host function answers, which has to be something."""
+        if expression not in self.answers:
+            call = self.call(expression)
+            name = f"h{len(self.answers)}"
+            self.answers[expression] = name
+            self.conditions += [f"(= {name} {call})", f"(!= {name} {_NONE})"]
+        return self.answers[expression]
+
+    def condition(self, condition: Any) -> None:
+        if isinstance(condition, Equals):
+            self._equals(condition)
+        elif isinstance(condition, Differs):
+            self.conditions.append(f"(!= {self.pattern(condition.left)} {self.pattern(condition.right)})")
+        elif isinstance(condition, Absent):
+            self._holds(condition.answer, False)
+        elif isinstance(condition, Expression) and isinstance(condition.head, HostFunction):
+            self._holds(condition, True)
+        elif isinstance(condition, Expression):
+            text = self.pattern(condition)
+            unit = condition.sort.kind == "unit"
+            self.conditions.append(text if unit else f"(= c{len(self.conditions)} {text})")
+        else:
+            raise LawError(f"{condition!r} is no condition")
+
+    def _equals(self, condition: Equals) -> None:
+        left, right = condition.left, condition.right
+        texts = [self._compared(side) for side in (left, right)]
+        if isinstance(left.head, Variable) and right.sort.kind in _FACTS and right.arguments:
+            self.terms.setdefault(right, _name(left))
+        self.conditions.append(f"(= {' '.join(texts)})")
+
+    def _compared(self, expression: Expression) -> str:
+        """A side of an equation: an answer there may be None."""
+        if isinstance(expression.head, HostFunction) and expression not in self.answers:
+            return self.call(expression)
+        return self.pattern(expression)
+
+    def _holds(self, answer: Expression, wanted: bool) -> None:
+        if answer.head.is_condition:
+            truth = "true" if wanted else "false"
+            self.conditions.append(f"(= (py-to-bool {self.call(answer)}) {truth})")
+        elif wanted:
+            self.answer(answer)
+        else:
+            self.conditions.append(f"(= {self.call(answer)} {_NONE})")
+
+    def write(self, expression: Expression, identity: int) -> str:
+        """An expression in an action: its operators are stamped with the law that writes them."""
+        if isinstance(expression.head, (Variable, Constant, HostFunction)):
+            return self.pattern(expression)
+        if expression in self.written:
+            return self.written[expression]
+        if expression in self.terms:
+            return self.terms[expression]
+        arguments = " ".join(self.write(argument, identity) for argument in expression.arguments)
+        if expression.sort.kind == "unit" or expression.head.merge is not None:
+            return f"({expression.head.name} {arguments})"
+        name = f"w{len(self.written)}"
+        self.written[expression] = name
+        self.actions.append(f"(let {name} ({expression.head.name} {arguments}))")
+        if expression.head.name in operators():
+            self.actions.append(f"(set (made_by_{expression.head.name} {arguments}) {identity})")
+        return name
+
+    def action(self, action: Any, identity: int) -> None:
+        if isinstance(action, Union):
+            left = self.write(action.left, identity)
+            self.actions.append(f"(union {left} {self.write(action.right, identity)})")
+        elif isinstance(action, Assignment):
+            entry = self.write(action.entry, identity)
+            self.actions.append(f"(set {entry} {self.write(action.value, identity)})")
+        elif isinstance(action, Expression) and action.sort.kind == "unit":
+            self.actions.append(self.write(action, identity))
+        else:
+            raise LawError(f"{action!r} is no action")
+
+    def text(self, ruleset: str, name: str) -> str:
+        conditions, actions = "\n       ".join(self.conditions), "\n       ".join(self.actions)
+        return f"(rule ({conditions})\n      ({actions})\n      :ruleset {ruleset} :name {quoted(name)})"
+
+
+def _name(expression: Expression) -> str:
+    """A variable's name, apart from all that egglog or this module names."""
+    return f"_{expression.head.name}"
+
+
+def _kept(conditions: Iterable[Any], guards: bool) -> Iterator[Any]:
+    for condition in conditions:
+        if not isinstance(condition, Guard):
+            yield condition
+        elif guards:
+            yield condition.condition
+
+
+def rule_text(
+    conditions: Iterable[Any],
+    actions: Iterable[Any],
+    *,
+    ruleset: str,
+    name: str,
+    identity: int = 0,
+    guards: bool = True,
+) -> str:
+    """One rule.
+
+    Args:
+        identity: of the law, for the stamps of what it writes.
+        guards: keep the conditions that only bound growth.
+    """
+    made = _Rule()
+    # Terms that are named go first: what else is said of them goes by the name.
+    kept = sorted(_kept(conditions, guards), key=lambda c: not isinstance(c, Equals))
+    for condition in kept:
+        made.condition(condition)
+    for action in actions:
+        made.action(action, identity)
+    return made.text(ruleset, name)
+
+
+_WHOLE = Variable("whole__")
+
+
+def statement_rules(
+    statement: Equality | Rule, name: str
+) -> Iterator[tuple[str, tuple[Any, ...], tuple[Any, ...]]]:
+    """The rules of a statement: name, conditions, actions."""
+    if isinstance(statement, Rule):
+        yield name, statement.conditions, statement.actions
+        return
+    sides = [(name, statement.left, statement.right)]
+    if statement.both:
+        sides.append((f"{name}<", statement.right, statement.left))
+    for side_name, matched, written in sides:
+        whole = type(matched)(_WHOLE, (), matched.sort)
+        found = Equals(whole, matched)
+        yield side_name, (found, *statement.conditions), (Union(whole, written),)
+
+
+__all__ = ["declaration", "pickled", "quoted", "rule_text", "statement_rules"]

@@ -1,0 +1,194 @@
+"""Saturation: rounds of all laws and the analysis, until nothing changes or a limit is reached."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from egraph_opt.egraph.engine import Engine, engine_for
+from egraph_opt.egraph.lowering import Lowered
+from egraph_opt.egraph.snapshot import Snapshot, take_snapshot
+from egraph_opt.errors import UnsoundLawError
+from egraph_opt.laws.law import Law
+
+
+@dataclass(frozen=True)
+class SaturationReport:
+    """How a saturation went.
+
+    Attributes:
+        rounds: that were run.
+        stop: "saturated", or the limit that ended it: "nodes", "rounds" or "seconds".
+        matches: by law's key.
+        seconds: by ruleset, and of the analysis.
+        dropped: laws left out because they made classes of contradicting types, with what was seen.
+        rule_matches: by rule, `<law's key>#<k>` for the k-th statement of a law.
+    """
+
+    rounds: int
+    nodes: int
+    classes: int
+    stop: str
+    matches: Mapping[str, int]
+    seconds: Mapping[str, float]
+    dropped: tuple[str, ...] = ()
+    rule_matches: Mapping[str, int] = field(default_factory=dict)
+
+
+def saturate_terms(
+    lowered: Lowered,
+    laws: tuple[Law, ...],
+    target_limits: Mapping[str, int],
+    *,
+    nodes: int,
+    rounds: int,
+    seconds: float,
+    strict: bool = False,
+    guards: bool = True,
+) -> tuple[Snapshot, SaturationReport]:
+    """Saturate a lowered graph under laws.
+
+    Args:
+        target_limits: limits that the target publishes, by name.
+        nodes, rounds, seconds: where to stop.
+        strict: raise where a law made a class of contradicting types; otherwise leave that law out.
+        guards: keep the conditions of laws that only bound growth.
+
+    Raises:
+        UnsoundLawError: with strict, where types clash; without, where they do and no law did it.
+    """
+    dropped: list[str] = []
+    while True:
+        snapshot, report = _saturate_once(
+            lowered, laws, target_limits, nodes=nodes, rounds=rounds, seconds=seconds, guards=guards
+        )
+        clashes = snapshot.clashes()
+        if not clashes:
+            break
+        culprit = _culprit(lowered, laws, target_limits, nodes, rounds)
+        suspects = {culprit} if culprit else _suspects(snapshot, clashes)
+        named = ", ".join(sorted(suspects)) or "the original"
+        message = _describe(snapshot, clashes[0])
+        if strict or not suspects:
+            raise UnsoundLawError(f"{named}: types contradict each other in one class: {message}")
+        dropped.append(f"{named}: {message}")
+        laws = tuple(entry for entry in laws if entry.key not in suspects)
+    return snapshot, replace(report, dropped=tuple(dropped))
+
+
+def _saturate_once(
+    lowered: Lowered,
+    laws: tuple[Law, ...],
+    target_limits: Mapping[str, int],
+    *,
+    nodes: int,
+    rounds: int,
+    seconds: float,
+    guards: bool,
+) -> tuple[Snapshot, SaturationReport]:
+    engine = engine_for(laws, guards)
+    engine.load(lowered, target_limits)
+    run = _Run(engine, nodes, time.monotonic() + seconds)
+    stop, done = "saturated" if not laws else "rounds", 0
+    while laws and done < rounds:
+        done += 1
+        changed, stopped = run.round()
+        if stopped or not changed:
+            stop = stopped or "saturated"
+            break
+    snapshot = take_snapshot(engine, lowered)
+    return snapshot, SaturationReport(
+        done,
+        snapshot.n_nodes,
+        snapshot.n_classes,
+        stop,
+        run.matches,
+        run.seconds,
+        rule_matches=run.rule_matches,
+    )
+
+
+class _Run:
+    """Rounds on a loaded engine; matches and seconds add up."""
+
+    def __init__(self, engine: Engine, nodes: int, deadline: float) -> None:
+        self._engine, self._nodes, self._deadline = engine, nodes, deadline
+        self.matches: dict[str, int] = {}
+        self.rule_matches: dict[str, int] = {}
+        self.seconds: dict[str, float] = {}
+
+    def round(self) -> tuple[bool, str]:
+        """Every ruleset once, then the analysis: (something changed, the limit that was reached or "")."""
+        changed = False
+        stopped = ""
+        for ruleset in self._engine.rulesets:
+            started = time.monotonic()
+            updated, found = self._engine.apply(ruleset)
+            self._count(ruleset, found, time.monotonic() - started)
+            changed |= updated
+            stopped = self._stopped()
+            if stopped:
+                break
+        started = time.monotonic()
+        changed |= self._engine.analyse()
+        self._count("analysis", {}, time.monotonic() - started)
+        return changed, stopped
+
+    def _count(self, ruleset: str, found: Mapping[str, int], seconds: float) -> None:
+        name = ruleset.removeprefix("laws.")
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+        for rule, count in found.items():
+            key = rule.split("#")[0]
+            self.rule_matches[rule] = self.rule_matches.get(rule, 0) + count
+            self.matches[key] = self.matches.get(key, 0) + count
+
+    def _stopped(self) -> str:
+        if self._engine.size() > self._nodes:
+            return "nodes"
+        return "seconds" if time.monotonic() > self._deadline else ""
+
+
+def _culprit(
+    lowered: Lowered, laws: tuple[Law, ...], target_limits: Mapping[str, int], nodes: int, rounds: int
+) -> str | None:
+    """The first law that makes types clash when laws are applied one by one; None if it takes too many."""
+    engine = Engine(laws, apart=True)
+    engine.load(lowered, target_limits)
+    if engine.clashes():
+        return None
+    for _ in range(rounds):
+        changed = False
+        for name in engine.rulesets:
+            if not engine.apply(name)[0]:
+                continue
+            changed = True
+            engine.analyse()
+            if engine.clashes():
+                return name.removeprefix("laws.")
+        if not changed or engine.size() > nodes:
+            break
+    return None
+
+
+def _suspects(snapshot: Snapshot, clashes: list[int]) -> set[str]:
+    """The laws that made nodes of the clashing classes."""
+    bad = set(clashes)
+    made = {
+        int(snapshot.made_by[k])
+        for k in range(snapshot.n_nodes)
+        if int(snapshot.node_class[k]) in bad and snapshot.made_by[k] > 0
+    }
+    return {snapshot.laws[k - 1] for k in made}
+
+
+def _describe(snapshot: Snapshot, clash: int) -> str:
+    parts = []
+    for k in range(snapshot.n_nodes):
+        if int(snapshot.node_class[k]) == clash:
+            types = [snapshot.facts[c] for c in snapshot.children(k)]
+            made = int(snapshot.made_by[k])
+            maker = snapshot.laws[made - 1] if made else "the original"
+            shapes = ", ".join(str(t.shape) for t in types)
+            parts.append(f"{snapshot.operator[k]}{snapshot.attributes[k]} of {shapes} (by {maker})")
+    return "; ".join(parts[:4])

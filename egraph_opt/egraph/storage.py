@@ -1,0 +1,176 @@
+"""Saturated e-graphs in files: arrays and JSON in one `.npz`, never pickles.
+
+Only the snapshots are stored, with the model (or, if its weights are in files of their own, its path): what
+the terms stand for follows from the model, by the same stages as before.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from egraph_opt.egraph.lowering import Lowered
+from egraph_opt.egraph.saturation import SaturationReport
+from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.errors import ModelReadError
+from egraph_opt.facts.fact import Fact
+from egraph_opt.model.files import replacing
+from egraph_opt.operators.declaration import attribute_classes
+
+VERSION = 2
+_ARRAYS = ("node_class", "child_ptr", "child", "made_by", "term_node")
+
+
+@dataclass(frozen=True)
+class StoredRegion:
+    """A saturated graph, without its ONNX nodes.
+
+    Attributes:
+        terms: the `fingerprint` of the terms that the snapshot is of.
+    """
+
+    snapshot: Snapshot
+    saturation: SaturationReport
+    terms: str
+
+
+def fingerprint(lowered: Lowered) -> str:
+    """Equal for graphs of the same terms, with the same facts and constants."""
+    leaves = [lowered.constants.content_key(value) for value in lowered.leaves]
+    content = repr((lowered.opset, lowered.terms, lowered.facts, leaves))
+    return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a file holds.
+
+    Attributes:
+        model: the serialized model, or None where `path` says where it is.
+        header: settings, as JSON has them.
+        regions: in the order in which graphs are visited.
+    """
+
+    model: bytes | None
+    path: str | None
+    header: Mapping[str, Any]
+    regions: Sequence[StoredRegion]
+
+
+def encode(value: Any) -> Any:
+    """An attribute or fact as JSON: tuples as lists, dataclasses as objects."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {item.name: encode(getattr(value, item.name)) for item in dataclasses.fields(value)}
+        return {"class": type(value).__name__, "fields": fields}
+    if isinstance(value, (tuple, list)):
+        return [encode(item) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(f"{type(value).__name__} is no attribute value; declare it with @attribute_class")
+
+
+def decode(value: Any) -> Any:
+    """The inverse of `encode`."""
+    if isinstance(value, dict):
+        declared = Fact if value["class"] == "Fact" else attribute_classes[value["class"]]
+        return declared(**{name: decode(item) for name, item in value["fields"].items()})
+    return tuple(decode(item) for item in value) if isinstance(value, list) else value
+
+
+def _pool(values: Sequence[Any]) -> tuple[list[Any], np.ndarray[Any, Any]]:
+    """Distinct values, and per value its index among them."""
+    index: dict[str, int] = {}
+    distinct: list[Any] = []
+    indices = []
+    for value in values:
+        key = repr(value)
+        if key not in index:
+            index[key] = len(distinct)
+            distinct.append(encode(value))
+        indices.append(index[key])
+    return distinct, np.array(indices, dtype=np.int32)
+
+
+def _json(value: Any) -> np.ndarray[Any, Any]:
+    return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
+
+
+def write_saturated(target: str | os.PathLike[str], stored: Stored) -> Path:
+    """Write a file, whole or not at all.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    described = []
+    for k, region in enumerate(stored.regions):
+        snapshot = region.snapshot
+        for name in _ARRAYS:
+            arrays[f"{k}.{name}"] = getattr(snapshot, name)
+        tables = {}
+        for name in ("operator", "attributes", "facts"):
+            tables[name], arrays[f"{k}.{name}"] = _pool(getattr(snapshot, name))
+        account = dataclasses.asdict(region.saturation)
+        described.append(
+            {"tables": tables, "laws": snapshot.laws, "saturation": account, "terms": region.terms}
+        )
+    header = {"version": VERSION, "path": stored.path, "header": stored.header, "regions": described}
+    arrays["json"] = _json(header)
+    if stored.model is not None:
+        arrays["model"] = np.frombuffer(stored.model, dtype=np.uint8)
+    path = Path(target)
+    with replacing(path) as file:
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, allow_pickle=False, **arrays)
+        file.write(buffer.getvalue())
+    return path
+
+
+_UNREADABLE = (
+    *(OSError, EOFError, zipfile.BadZipFile, zlib.error),
+    *(ValueError, KeyError, IndexError, TypeError, AttributeError),
+)
+"""What numpy, its decompression, and our reading of what is inside raise on any other file."""
+
+
+def read_saturated(source: str | os.PathLike[str]) -> Stored:
+    """Read a file that `write_saturated` wrote.
+
+    Raises:
+        ModelReadError: it is no such file, or of another version.
+    """
+    try:
+        with np.load(source, allow_pickle=False) as arrays:
+            return _stored(arrays)
+    except _UNREADABLE as error:
+        raise ModelReadError(f"{source}: not a saturated model: {error}") from error
+
+
+def _stored(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Stored:
+    described = json.loads(arrays["json"].tobytes())
+    if described["version"] != VERSION:
+        raise ValueError(
+            f"version {described['version']}, this release reads {VERSION}; saturate the model again"
+        )
+    regions = []
+    for k, entry in enumerate(described["regions"]):
+        columns: dict[str, Any] = {name: arrays[f"{k}.{name}"] for name in _ARRAYS}
+        for name in ("operator", "attributes", "facts"):
+            distinct = [decode(value) for value in entry["tables"][name]]
+            columns[name] = tuple(distinct[i] for i in arrays[f"{k}.{name}"].tolist())
+        snapshot = Snapshot(laws=tuple(entry["laws"]), **columns)
+        account = {**entry["saturation"], "dropped": tuple(entry["saturation"]["dropped"])}
+        regions.append(StoredRegion(snapshot, SaturationReport(**account), entry["terms"]))
+    model = arrays["model"].tobytes() if "model" in arrays else None
+    return Stored(model, described["path"], described["header"], regions)

@@ -1,0 +1,1 @@
+"""What is known of a value: its type, symbolic dims, small elements and ranges."""

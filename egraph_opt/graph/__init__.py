@@ -1,0 +1,1 @@
+"""Graphs of ONNX nodes: walks, names, constants, equality of bodies, inlining."""

@@ -1,0 +1,263 @@
+"""Constants: what is known of them, and folding of constant subgraphs of the original in their own dtype."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+
+from egraph_opt.facts.fact import UNKNOWN, Fact
+from egraph_opt.graph.runtime import plain_options, plain_session
+from egraph_opt.graph.walks import bodies, is_deterministic
+
+_log = logging.getLogger(__name__)
+
+_FEEDABLE = frozenset(
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
+)
+
+
+@dataclass
+class Constants:
+    """The tensors of the values that are constant: initializers, Constant nodes and folded values."""
+
+    tensors: dict[ir.Value, ir.TensorProtocol] = field(default_factory=dict)
+    _keys: dict[ir.Value, Any] = field(default_factory=dict)
+
+    def has(self, value: ir.Value) -> bool:
+        return value in self.tensors
+
+    def tensor(self, value: ir.Value) -> ir.TensorProtocol:
+        return self.tensors[value]
+
+    def content_key(self, value: ir.Value) -> Any:
+        """Equal exactly for constants of equal dtype, shape and bytes; None for what is no constant."""
+        tensor = self.tensors.get(value)
+        if tensor is None:
+            return None
+        if value not in self._keys:
+            self._keys[value] = tensor_key(tensor)
+        return self._keys[value]
+
+
+def tensor_key(tensor: ir.TensorProtocol) -> tuple[int, tuple[int, ...], bytes]:
+    """Equal exactly for tensors of equal dtype, shape and bytes."""
+    if tensor.dtype == ir.DataType.STRING:
+        content = repr(tensor.numpy().tolist()).encode()
+    else:
+        content = tensor.tobytes()
+    return int(tensor.dtype), tuple(tensor.shape.numpy()), hashlib.sha256(content).digest()
+
+
+def constant_of_node(node: ir.Node) -> ir.TensorProtocol | None:
+    """The tensor that a Constant node holds; None for sparse ones and for other nodes."""
+    if node.op_type != "Constant" or node.domain not in ("", "ai.onnx") or len(node.attributes) != 1:
+        return None
+    (attribute,) = node.attributes.values()
+    if attribute.is_ref():
+        return None
+    if attribute.type == ir.AttributeType.TENSOR:
+        return attribute.as_tensor()
+    kinds = {
+        "value_float": np.float32,
+        "value_floats": np.float32,
+        "value_int": np.int64,
+        "value_ints": np.int64,
+    }
+    if attribute.name in kinds:
+        return ir.tensor(np.array(attribute.value, dtype=kinds[attribute.name]))
+    if attribute.name in ("value_string", "value_strings"):
+        return ir.tensor(np.array(attribute.value, dtype=object), dtype=ir.DataType.STRING)
+    return None
+
+
+def constants_of(graph: ir.Graph, ir_version: int, outer: Constants) -> Constants:
+    """The constants that a graph has before any folding; those of outer scopes included.
+
+    An initializer that is also an input is a default that a caller may override from IR version 4 on.
+    """
+    tensors = dict(outer.tensors)
+    overridable = set(graph.inputs) if ir_version >= 4 else set()
+    for value in graph.initializers.values():
+        if value.const_value is not None and value not in overridable:
+            tensors[value] = value.const_value
+    for node in graph:
+        tensor = constant_of_node(node)
+        if tensor is not None:
+            tensors[node.outputs[0]] = tensor
+    return Constants(tensors)
+
+
+def constant_bytes(graph: ir.Graph) -> int:
+    """Bytes of the initializers and Constant nodes of a graph and its bodies."""
+    total = 0
+    pending = [graph]
+    while pending:
+        current = pending.pop()
+        tensors = [value.const_value for value in current.initializers.values()]
+        for node in current:
+            tensors.append(constant_of_node(node))
+            pending.extend(bodies(node))
+        total += sum(stored_bytes(tensor) for tensor in tensors if tensor is not None)
+    return total
+
+
+def stored_bytes(tensor: ir.TensorProtocol) -> int:
+    """The bytes of a tensor's elements; of strings those of their text."""
+    if tensor.dtype == ir.DataType.STRING:
+        return sum(len(text) for text in tensor.numpy().reshape(-1).tolist())
+    return tensor.nbytes
+
+
+def byte_size(fact: Fact) -> int | None:
+    """Bytes of a tensor of known static type."""
+    if not fact.is_static or fact.dtype <= 0 or fact.dtype == ir.DataType.STRING:
+        return None
+    count = math.prod(dim for dim in fact.shape or () if isinstance(dim, int))
+    return -(-count * ir.DataType(fact.dtype).bitwidth // 8)
+
+
+def _foldable_nodes(
+    graph: ir.Graph, facts: Mapping[ir.Value, Fact], constants: Constants, fold_bytes: int
+) -> list[ir.Node]:
+    """Deterministic nodes on constants whose results do not make the file grow by more than `fold_bytes`."""
+    known = set(constants.tensors)
+    chosen = []
+    left = fold_bytes
+    for node in graph:
+        if node.outputs[0] in known or bodies(node) or node.domain not in ("", "ai.onnx"):
+            continue
+        inputs = [v for v in node.inputs if v is not None]
+        if not all(v in known for v in inputs) or not is_deterministic(node):
+            continue
+        used = [v for v in node.outputs if v.name]
+        sizes = [byte_size(facts.get(v, UNKNOWN)) for v in used]
+        if any(size is None for size in sizes):
+            continue
+        before = sum(byte_size(facts.get(v, UNKNOWN)) or 0 for v in inputs if len(v.uses()) == 1)
+        growth = sum(size for size in sizes if size is not None) - before
+        splat = all(facts[v].splat is not None for v in used)
+        if growth > left or (splat and growth > 1024):
+            continue
+        left -= max(growth, 0)
+        known.update(used)
+        chosen.append(node)
+    return chosen
+
+
+def _evaluate(
+    nodes: list[ir.Node],
+    wanted: list[ir.Value],
+    constants: Constants,
+    opsets: Mapping[str, int],
+    ir_version: int,
+) -> list[np.ndarray]:
+    """Run constant nodes in onnxruntime, each in its own dtype."""
+    produced = {v for node in nodes for v in node.outputs}
+    graph = onnx.GraphProto(name="constants")
+    feeds: dict[str, np.ndarray] = {}
+    names: dict[ir.Value, str] = {}
+    for node in nodes:
+        proto = ir.serde.serialize_node(node)
+        del proto.input[:]
+        del proto.output[:]
+        for value in node.inputs:
+            if value is None:
+                proto.input.append("")
+                continue
+            if value not in names:
+                names[value] = f"v{len(names)}"
+                if value not in produced:
+                    _feed(constants.tensor(value), names[value], graph, feeds)
+            proto.input.append(names[value])
+        for value in node.outputs:
+            names[value] = f"v{len(names)}" if value.name else ""
+            proto.output.append(names[value])
+        graph.node.append(proto)
+    for value in wanted:
+        graph.output.append(onnx.ValueInfoProto(name=names[value]))
+    imports = [onnx.helper.make_opsetid(domain, version) for domain, version in opsets.items()]
+    model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=max(ir_version, 4))
+    options = plain_options()
+    options.intra_op_num_threads = 1
+    session = plain_session(model.SerializeToString(), options)
+    return session.run([names[value] for value in wanted], feeds)  # type: ignore[no-any-return]
+
+
+def _feed(tensor: ir.TensorProtocol, name: str, graph: onnx.GraphProto, feeds: dict[str, np.ndarray]) -> None:
+    array = tensor.numpy()
+    if array.dtype.name in _FEEDABLE and array.nbytes > 1024:
+        feeds[name] = array
+        info = onnx.helper.make_tensor_value_info(name, int(tensor.dtype), array.shape)
+        graph.input.append(info)
+    else:
+        proto = ir.serde.serialize_tensor(tensor)
+        proto.name = name
+        graph.initializer.append(proto)
+
+
+def fold_constants(
+    graph: ir.Graph,
+    facts: Mapping[ir.Value, Fact],
+    constants: Constants,
+    opsets: Mapping[str, int],
+    ir_version: int,
+    *,
+    fold_bytes: int,
+) -> Constants:
+    """The constants of a graph with those that its constant nodes compute.
+
+    Nodes that onnxruntime cannot run stay as they are.
+    """
+    nodes = _foldable_nodes(graph, facts, constants, fold_bytes)
+    if not nodes:
+        return constants
+    inside = set(nodes)
+    wanted = [
+        v
+        for node in nodes
+        for v in node.outputs
+        if v.name and (v.is_graph_output() or any(use.node not in inside for use in v.uses()))
+    ]
+    tensors = dict(constants.tensors)
+    try:
+        for value, array in zip(wanted, _evaluate(nodes, wanted, constants, opsets, ir_version), strict=True):
+            tensors[value] = as_tensor(array, value, facts)
+        return Constants(tensors)
+    except Exception as error:  # onnxruntime raises many types; one node without a kernel fails them all
+        _log.info("folding all constants at once failed (%s); folding one by one", error)
+    return _fold_singly(nodes, facts, Constants(tensors), opsets, ir_version)
+
+
+def as_tensor(array: np.ndarray, value: ir.Value, facts: Mapping[ir.Value, Fact]) -> ir.TensorProtocol:
+    """An array as a tensor of the dtype known of the value."""
+    dtype = facts.get(value, UNKNOWN).dtype
+    return ir.tensor(array, dtype=ir.DataType(dtype) if dtype > 0 else None, name=value.name)
+
+
+def _fold_singly(
+    nodes: list[ir.Node],
+    facts: Mapping[ir.Value, Fact],
+    constants: Constants,
+    opsets: Mapping[str, int],
+    ir_version: int,
+) -> Constants:
+    for node in nodes:
+        if not all(v is None or constants.has(v) for v in node.inputs):
+            continue
+        wanted = [v for v in node.outputs if v.name]
+        try:
+            arrays = _evaluate([node], wanted, constants, opsets, ir_version)
+        except Exception as error:  # no kernel, or an error of the model's own: the node stays
+            _log.info("%s %s is not folded: %s", node.op_type, node.name, error)
+            continue
+        for value, array in zip(wanted, arrays, strict=True):
+            constants.tensors[value] = as_tensor(array, value, facts)
+    return constants

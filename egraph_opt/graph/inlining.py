@@ -1,0 +1,98 @@
+"""Ifs whose condition is known or does not matter: the branch taken moves into the graph around it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+import onnx_ir as ir
+
+from egraph_opt.facts.fact import UNKNOWN, Fact
+from egraph_opt.graph.body_equality import bodies_key
+from egraph_opt.graph.names import Namer, names_in
+from egraph_opt.graph.walks import captured_values, is_deterministic
+
+
+def decided_branch(node: ir.Node, facts: Mapping[ir.Value, Fact]) -> ir.Graph | None:
+    """The branch that an If takes, where what is known of its condition decides that, or both are equal."""
+    if (
+        node.op_type != "If"
+        or node.domain not in ("", "ai.onnx")
+        or not node.inputs
+        or node.inputs[0] is None
+    ):
+        return None
+    condition = facts.get(node.inputs[0], UNKNOWN)
+    known = condition.splat if condition.splat is not None else (condition.ints or (None,))[0]
+    branch, other = node.attributes["then_branch"], node.attributes["else_branch"]
+    if branch.is_ref() or other.is_ref():
+        return None
+    if known is None:
+        return branch.as_graph() if _equal(node, branch.as_graph(), other.as_graph()) else None
+    return (branch if known else other).as_graph()
+
+
+def _equal(node: ir.Node, a: ir.Graph, b: ir.Graph) -> bool:
+    """Whether two branches compute the same."""
+    if len(a) != len(b) or not is_deterministic(node):
+        return False
+    captured = {value: (k,) for k, value in enumerate(captured_values(node))}
+    key = bodies_key([a], captured)
+    return key is not None and key == bodies_key([b], captured)
+
+
+class Inliner:
+    """Inlines branches anywhere in one model; names of what moves stay where no other scope has them."""
+
+    def __init__(self, model: ir.Graph) -> None:
+        self._namer = Namer(model)
+        self._counts = Counter(names_in(model))
+
+    def inline(
+        self, graph: ir.Graph, facts: Mapping[ir.Value, Fact], fits: Callable[[ir.Node, ir.Graph], bool]
+    ) -> bool:
+        """Replace the decided Ifs of a graph (not of its bodies) by their branches: whether there were any.
+
+        Args:
+            fits: whether the users of an If's outputs take what a branch gives.  An If hides its outputs'
+                types, so a model may run with a vector of one element where a scalar is asked for.
+        """
+        decided = [(node, branch) for node in graph if (branch := decided_branch(node, facts)) is not None]
+        decided = [(node, branch) for node, branch in decided if fits(node, branch)]
+        for node, branch in decided:
+            self._replace(graph, node, branch)
+        return bool(decided)
+
+    def _replace(self, graph: ir.Graph, node: ir.Node, branch: ir.Graph) -> None:
+        moved = [self._constant_node(value) for value in branch.initializers.values()]
+        for inner in list(branch):
+            branch.remove(inner)
+            moved.append(inner)
+        for inner in moved:
+            self._rename(inner)
+        for value, inside in zip(node.outputs, list(branch.outputs), strict=True):
+            result = ir.Value(name=value.name, type=value.type, shape=value.shape)
+            moved.append(
+                ir.Node("", "Identity", [inside], outputs=[result], name=self._namer.fresh("branch"))
+            )
+            value.replace_all_uses_with(result, replace_graph_outputs=True)
+        branch.outputs.clear()
+        graph.insert_before(node, moved)
+        graph.remove(node, safe=True)
+
+    def _constant_node(self, value: ir.Value) -> ir.Node:
+        """An initializer of a branch as a Constant node: below IR version 4 a graph could not have it."""
+        tensor = value.const_value
+        assert tensor is not None, f"initializer {value.name} has no data"
+        made = ir.Value(name=value.name, type=value.type, shape=value.shape)
+        node = ir.Node("", "Constant", [], [ir.AttrTensor("value", tensor)], outputs=[made])
+        value.replace_all_uses_with(made, replace_graph_outputs=True)
+        return node
+
+    def _rename(self, node: ir.Node) -> None:
+        """Give a node and its outputs other names where theirs occur elsewhere too."""
+        if self._counts[node.name or ""] > 1:
+            node.name = self._namer.fresh(node.op_type.lower())
+        for value in node.outputs:
+            if value.name and self._counts[value.name] > 1:
+                value.name = self._namer.fresh(value.name)

@@ -1,0 +1,54 @@
+"""Names of a rebuilt model: those of the original where the value or node survives, new ones otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import onnx_ir as ir
+
+from egraph_opt.graph.walks import bodies, nodes_within
+
+
+def names_in(graph: ir.Graph) -> Iterable[str]:
+    """Every name of a value or node, those of bodies included."""
+    for value in (*graph.inputs, *graph.initializers.values()):
+        yield value.name or ""
+    for node in graph:
+        for inner in (node, *nodes_within(node)):
+            yield inner.name or ""
+            yield from (v.name or "" for v in inner.outputs)
+            for body in bodies(inner):
+                yield from (v.name or "" for v in (*body.inputs, *body.initializers.values()))
+
+
+def rename_all(graph: ir.Graph, namer: Namer) -> None:
+    """Give every value and node of a body, and of the bodies in it, a new name."""
+    pending = [graph]
+    for current in pending:
+        values = [*current.inputs, *current.initializers.values()]
+        for node in current:
+            values.extend(node.outputs)
+            pending.extend(bodies(node))
+            if node.name:
+                node.name = namer.fresh(node.name)
+        for value in dict.fromkeys(values):
+            if value.name:
+                value.name = namer.fresh(value.name)
+
+
+class Namer:
+    """Hands out names that no value or node of the model has, deterministically."""
+
+    def __init__(self, graph: ir.Graph) -> None:
+        self._taken = set(names_in(graph))
+        self._next: dict[str, int] = {}
+
+    def fresh(self, stem: str) -> str:
+        """A new name that begins with `stem`."""
+        while True:
+            number = self._next.get(stem, 0)
+            self._next[stem] = number + 1
+            name = f"{stem}_{number}"
+            if name not in self._taken:
+                self._taken.add(name)
+                return name

@@ -1,0 +1,1 @@
+"""How a law is declared, selected, compiled and tested."""

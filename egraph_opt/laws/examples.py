@@ -1,0 +1,74 @@
+"""What examples of laws are written with: random operands, and terms of which an example says something.
+
+An example generator makes its operands with `Operands` and its terms with the operators' constructors::
+
+    def _examples(rng):
+        g = Operands(rng)
+        x = g.input((2, 3, 4))
+        yield g.fires(transpose(transpose(x, (1, 0, 2)), (1, 0, 2)))
+        yield g.near_miss(transpose(x, (1, 0, 2)), why="there is one transpose only")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from onnx import TensorProto
+
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Dim, Fact
+from egraph_opt.inference.constants import tensor_fact
+from egraph_opt.laws.law import Example
+from egraph_opt.operators.constants import leaf
+from egraph_opt.operators.expressions import Tensor
+
+FLOAT = TensorProto.FLOAT
+INT64 = TensorProto.INT64
+SIZES = ({"N": 1, "L": 7, "M": 3}, {"N": 3, "L": 12, "M": 5})
+"""What the symbolic dims of examples stand for when they are run."""
+
+
+@dataclass
+class Operands:
+    """The leaves of one family of examples: inputs and constants, with random elements."""
+
+    rng: np.random.Generator
+    values: list[ir.Value] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+
+    def input(self, shape: Sequence[Dim], dtype: int = FLOAT) -> Tensor:
+        """A graph input; dims are numbers or names of symbols (one of those in `SIZES`)."""
+        dims = ir.Shape([d if d is not None else ir.SymbolicDim(None) for d in shape])
+        kind = ir.TensorType(ir.DataType(dtype))
+        self.values.append(ir.Value(name=f"x{len(self.values)}", type=kind, shape=dims))
+        known = tuple(symbolic.symbol(d) if isinstance(d, str) else d for d in shape)
+        self.facts.append(Fact(dtype, known))
+        return leaf(len(self.values) - 1)  # type: ignore[no-any-return]
+
+    def constant(self, array: Any, dtype: int | None = None) -> Tensor:
+        """An initializer with the elements given; Python floats become float32."""
+        array = np.asarray(array)
+        if dtype is None and array.dtype == np.float64:
+            array = array.astype(np.float32)
+        tensor = ir.tensor(array, dtype=None if dtype is None else ir.DataType(dtype))
+        name = f"c{len(self.values)}"
+        value = ir.Value(name=name, type=ir.TensorType(tensor.dtype), shape=tensor.shape, const_value=tensor)  # type: ignore[arg-type]
+        self.values.append(value)
+        self.facts.append(tensor_fact(tensor))
+        return leaf(len(self.values) - 1)  # type: ignore[no-any-return]
+
+    def random(self, *shape: int) -> Tensor:
+        """A float32 constant with normally distributed elements."""
+        return self.constant(self.rng.standard_normal(shape).astype(np.float32))
+
+    def fires(self, term: Any, **limits: int) -> Example:
+        """An example to which the law applies; `limits` are those that the target publishes."""
+        return Example(term, True, "", tuple(sorted(limits.items())), self)
+
+    def near_miss(self, term: Any, why: str, **limits: int) -> Example:
+        """An example to which the law must not apply."""
+        return Example(term, False, why, tuple(sorted(limits.items())), self)

@@ -1,0 +1,165 @@
+"""What a law yields: equalities and rules, and the conditions under which they hold.
+
+    equal(a, b, *conditions)                      a = b, matched from both sides
+    rewrite(a, b, *conditions, because="...")     a = b, matched from a only; the reason is told
+    rule(*conditions, then=union(y, b))           more than one term has to be there
+
+A condition is what a host function answers (`True`, or anything but None), `eq(x, term)`, `ne(x, y)`, an
+entry of a relation, a `limit`, or `absent(answer)`.  `guard(..)` marks those that only bound growth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from egraph_opt.errors import LawError
+from egraph_opt.operators.expressions import Expression, Function, coerced
+
+
+@dataclass(frozen=True)
+class Equals:
+    """Both are one class or one value; a variable on the left is bound by what is on the right."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Differs:
+    """They are two classes or two values, as far as is known."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A host function answers False, or nothing."""
+
+    answer: Expression
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A condition that is there to bound growth only; see `guard`."""
+
+    condition: Any
+
+
+@dataclass(frozen=True)
+class Union:
+    """The action that makes two terms one class."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """The action that gives an entry of a table its value."""
+
+    entry: Expression
+    value: Expression
+
+
+@dataclass(frozen=True)
+class Equality:
+    """left = right where the conditions hold.
+
+    Attributes:
+        both: whether it is matched from both sides, and not from the left only.
+        because: why it is not.
+        inverse: the law that states the other direction, for which other conditions hold.
+    """
+
+    left: Expression
+    right: Expression
+    conditions: tuple[Any, ...]
+    both: bool = False
+    because: str = ""
+    inverse: str = ""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Where the conditions hold, do the actions."""
+
+    conditions: tuple[Any, ...]
+    actions: tuple[Any, ...]
+    because: str = ""
+    inverse: str = ""
+
+
+def flattened(conditions: Iterable[Any]) -> tuple[Any, ...]:
+    """Conditions, of which any may be a tuple of several."""
+    flat: list[Any] = []
+    for condition in conditions:
+        flat.extend(flattened(condition) if isinstance(condition, (tuple, list)) else (condition,))
+    return tuple(flat)
+
+
+def equal(left: Any, right: Any, *conditions: Any) -> Equality:
+    """left = right where the conditions hold, matched from either side."""
+    return Equality(left, right, flattened(conditions), both=True)
+
+
+def rewrite(left: Any, right: Any, *conditions: Any, because: str = "", inverse: str = "") -> Equality:
+    """left = right where the conditions hold, matched from the left only.
+
+    Args:
+        because: why not from the right as well: what it does not know, or why that would grow without end.
+        inverse: in the place of a reason, the law (its name, or ruleset.name) that finds the left from the right.
+    """
+    return Equality(left, right, flattened(conditions), because=because, inverse=inverse)
+
+
+def rule(*conditions: Any, then: Any, because: str = "", inverse: str = "") -> Rule:
+    """Where the conditions hold, `then` (one action or several): `union`, `assign`, or an entry of a relation."""
+    return Rule(flattened(conditions), flattened([then]), because, inverse)
+
+
+def union(left: Any, right: Any) -> Union:
+    """Make two terms one class."""
+    return Union(left, coerced(right, left.sort, "union"))
+
+
+def assign(entry: Any, value: Any) -> Assignment:
+    """Give an entry of a table its value."""
+    if not isinstance(entry, Expression) or not isinstance(entry.head, Function):
+        raise LawError(f"`{entry!r}` is no entry of a table")
+    return Assignment(entry, coerced(value, entry.sort, entry.head.name))
+
+
+def eq(left: Any, right: Any) -> Equals:
+    """The condition that both are one; binds the variables of either side."""
+    return Equals(left, coerced(right, left.sort, "eq"))
+
+
+def ne(left: Any, right: Any) -> Differs:
+    """The condition that the two are not known to be one."""
+    return Differs(left, coerced(right, left.sort, "ne"))
+
+
+def absent(answer: Any) -> Absent:
+    """The condition that a host function answers False, or None."""
+    return Absent(answer)
+
+
+def guard(*conditions: Any) -> tuple[Guard, ...]:
+    """Conditions without which the law still holds: they keep it from firing where there is no demand.
+
+    `testing.proves(.., guards=False)` leaves them out.  They may not bind variables that are used elsewhere.
+    """
+    return tuple(Guard(condition) for condition in flattened(conditions))
+
+
+def without_guards(conditions: Iterable[Any]) -> tuple[Any, ...]:
+    """Only what soundness asks for."""
+    return tuple(c for c in conditions if not isinstance(c, Guard))
+
+
+def unguarded(conditions: Iterable[Any]) -> tuple[Any, ...]:
+    """All conditions, those of guards as well, in order."""
+    return tuple(c.condition if isinstance(c, Guard) else c for c in conditions)

@@ -1,0 +1,1 @@
+"""Models as files: reading, checking, writing, and what surrounds a graph."""

@@ -1,0 +1,157 @@
+"""Writing models.
+
+Writing is atomic, and puts back what is no part of a graph: the interface as it was declared, opset imports,
+metadata, training information and quantization annotations.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import onnx_ir as ir
+from onnx import ModelProto
+
+from egraph_opt.errors import EgraphOptError, OutputError
+from egraph_opt.model import external_data
+from egraph_opt.model.files import read_bytes, replacing
+from egraph_opt.model.metadata import put_into_frame
+from egraph_opt.model.reading import LoadedModel, innermost, reread
+
+EMBEDDED_LIMIT = 2**31 - 2**24
+"""Bytes of weights up to which a model is one file: protobuf's 2 GB, less room for the graph itself."""
+
+
+def to_proto(model: ir.Model, like: LoadedModel, *, embed: bool = True) -> ModelProto:
+    """An optimized graph as a ModelProto, in the frame of the model that was read.
+
+    Args:
+        model: the graph.
+        like: what it was made from: interface, opsets, metadata and the like are taken from there.
+        embed: load external data into the result, unless that is more than 2 GB; else, and above that,
+        tensors
+            that are in files stay there, by absolute locations.
+
+    Raises:
+        EgraphOptError: onnx_ir cannot serialize the graph.
+    """
+    try:
+        proto = ir.to_proto(model)
+    except (ir.serde.SerdeError, TypeError, ValueError) as error:
+        raise EgraphOptError(f"{like.source}: the result cannot be serialized: {innermost(error)}") from error
+    put_into_frame(proto, like.frame)
+    if embed and sum(tensor.nbytes for tensor in external_data.tensors_in(model)) <= EMBEDDED_LIMIT:
+        external_data.embed(proto)
+    return proto
+
+
+def write_model(
+    model: ir.Model,
+    path: str | os.PathLike[str],
+    *,
+    like: LoadedModel,
+    proto: ModelProto | None = None,
+    in_place: bool = False,
+) -> Path:
+    """Write an optimized graph to a file, in the frame of the model that was read.
+
+    The file appears whole or not at all.  Weights go into a second file beside it, `<name>.data`, where the
+    input had them in one or where they have more than 2 GB; the files of the input's weights are never
+    written to, not even in place: then the second file is `<name>.1.data`, say.
+
+    Args:
+        model: the graph; it is not changed.
+        path: of the file to write; one that exists is replaced.
+        like: what the graph was made from.
+        proto: what `to_proto` made of the graph, which is then not serialised again.
+        in_place: allow `path` to be the file that the model was read from.
+
+    Returns:
+        The path.
+
+    Raises:
+        OutputError: `path` is the input (without `in_place`), a directory, or cannot be written.
+    """
+    target = Path(path)
+    _check_target(target, like, in_place)
+    try:
+        if _needs_data_file(model, like):
+            _write_with_data(model, target, _data_file(target, like), like)
+        else:
+            with replacing(target) as file:
+                file.write(_bytes(to_proto(model, like) if proto is None else proto))
+    except OSError as error:
+        raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from error
+    return target
+
+
+def _needs_data_file(model: ir.Model, like: LoadedModel) -> bool:
+    sizes = [tensor.nbytes for tensor in external_data.tensors_in(model)]
+    apart = like.external or external_data.is_external(model) or sum(sizes) > EMBEDDED_LIMIT
+    return apart and max(sizes, default=0) >= external_data.SMALLEST
+
+
+def _write_with_data(model: ir.Model, target: Path, data: Path, like: LoadedModel) -> None:
+    """Both files are complete on the disk before the first is renamed, the data before the model."""
+    with replacing(target) as file, replacing(data) as weights:
+        with external_data.unloaded(model, weights, data.name):
+            file.write(_bytes(to_proto(model, like, embed=False)))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _bytes(proto: ModelProto) -> bytes:
+    return bytes(proto.SerializeToString(deterministic=True))
+
+
+def _data_file(target: Path, like: LoadedModel) -> Path:
+    """`<target>.data`, or the first `<target>.<n>.data` that is no file of the input."""
+    taken = [*like.data_files, *([like.path] if like.path is not None else [])]
+    candidates = (
+        target.with_name(f"{target.name}{n}.data") for n in ("", *(f".{n}" for n in range(1, len(taken) + 2)))
+    )
+    return next(path for path in candidates if not any(_same_file(path, other) for other in taken))
+
+
+def write_original(path: str | os.PathLike[str], *, like: LoadedModel, in_place: bool = False) -> Path:
+    """Write the model as it was read, for when nothing was found or the result was wrong; see `write_model`.
+
+    Without external data, the file is the same byte by byte; in place nothing happens.
+    """
+    target = Path(path)
+    _check_target(target, like, in_place)
+    if like.path is not None and _same_file(target, like.path):
+        return target
+    if like.external:
+        return write_model(reread(like).model, target, like=like, in_place=in_place)
+    try:
+        with replacing(target) as file:
+            file.write(
+                read_bytes(like.original) if isinstance(like.original, Path) else _bytes(like.original)
+            )
+    except OSError as error:
+        raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from error
+    return target
+
+
+def _same_file(a: Path, b: Path) -> bool:
+    try:
+        return os.path.samefile(a, b)
+    except OSError:
+        return False
+
+
+def check_target(target: Path, source: Path | None, *, in_place: bool = False) -> None:
+    """Raise OutputError where a model made from `source` cannot, or may not, be written to `target`."""
+    if target.is_dir():
+        raise OutputError(f"{target}: is a directory; give the name of a file in it")
+    if not target.parent.is_dir():
+        raise OutputError(f"{target}: there is no folder {str(target.parent)!r}")
+    if not in_place and source is not None and _same_file(target, source):
+        raise OutputError(f"{target}: is the input itself; name another file, or ask for --in-place")
+
+
+def _check_target(target: Path, like: LoadedModel, in_place: bool) -> None:
+    check_target(target, like.path, in_place=in_place)
+    if any(_same_file(target, file) for file in like.data_files):
+        raise OutputError(f"{target}: holds the weights of the input; name another file")

@@ -1,0 +1,178 @@
+"""The second half of an optimization: price, extract, rebuild, verify."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import onnx_ir as ir
+
+from egraph_opt.cost.model import CostModel
+from egraph_opt.cost.repricing import SearchLimits
+from egraph_opt.errors import VerificationError
+from egraph_opt.extraction.interrupts import OnInterrupt, interruptible
+from egraph_opt.facts.fact import Fact
+from egraph_opt.graph.constants import constant_bytes
+from egraph_opt.memory.objective import Objective
+from egraph_opt.pipeline.clock import Clock
+from egraph_opt.pipeline.extraction_by_objective import extract_by
+from egraph_opt.pipeline.limits import NO_TIME, Limits
+from egraph_opt.pipeline.memory_report import arranged, over_limit
+from egraph_opt.pipeline.optimization_report import Account, report_of, report_unchanged
+from egraph_opt.pipeline.region import Region
+from egraph_opt.pipeline.region_extraction import Extracted, extract_region
+from egraph_opt.pipeline.result import Result, original_proto
+from egraph_opt.pipeline.verified_graph import Checks, finish, granted, value_changing, warnings_of
+from egraph_opt.rebuild.graph import rebuild_model
+from egraph_opt.rebuild.value_info import Legend
+from egraph_opt.verification.result import SKIPPED
+
+if TYPE_CHECKING:
+    from egraph_opt.pipeline.saturated import Saturated
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a saturated model.
+
+    Attributes:
+        ranges: least and largest value by name of input or symbolic dim, within which the result is right.
+        points: what symbolic dims are priced at.
+        warm: an earlier answer, to start from.
+        verify: compare the result with the original.
+        strict: raise where it is wrong.
+    """
+
+    model: CostModel
+    objective: Objective
+    ranges: Mapping[str, tuple[float, float]]
+    points: Mapping[str, int]
+    extractor: str
+    seed: int
+    warm: Extracted | None
+    on_interrupt: OnInterrupt
+    verify: bool
+    strict: bool
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The chosen graph, rebuilt.
+
+    Attributes:
+        facts: of the values of the rebuilt model.
+        interrupted: the search was ended by the user.
+    """
+
+    extracted: Extracted
+    model: ir.Model
+    facts: Mapping[ir.Value, Fact]
+    interrupted: bool
+
+
+def extract(saturated: Saturated, region: Region, request: Request, clock: Clock) -> Result:
+    """Choose the cheapest graph, rebuild it, order it for memory, verify it, and give an account.
+
+    Raises:
+        ExtractionError: a price that is negative or no number.
+        VerificationError: with strict, where the outputs differ.
+    """
+    chosen = _choose(saturated, region, request, clock)
+    memory = arranged(
+        chosen.model,
+        chosen.facts,
+        region,
+        chosen.extracted,
+        points=request.points,
+        objective=request.objective,
+    )
+    matched = _matched(region)
+    changing = value_changing(matched)
+    checks = Checks(request.verify, request.ranges, request.seed, changing, saturated.legalize)
+    finished = finish(chosen.model, saturated.loaded, checks, clock)
+    verdict = finished.verdict
+    if verdict.status == "failed" and request.strict:
+        raise VerificationError(f"{saturated.loaded.source}: {verdict.detail}")
+    account = Account(
+        request.model,
+        request.points,
+        saturated.counts,
+        verdict,
+        {**saturated.seconds, **clock.seconds},
+        [
+            *saturated.warnings,
+            *granted(matched),
+            *warnings_of(verdict, changing),
+            *over_limit(memory),
+            *(INTERRUPTED if chosen.interrupted else ()),
+        ],
+        replace(memory, constants_before=saturated.constant_bytes),
+    )
+    report = report_of(account, region, chosen.extracted, chosen.model)
+    report = replace(report, rewrites=(*report.rewrites, *finished.rewrites))
+    if report.status == "fallback":
+        return Result(original_proto(saturated.loaded), report, saturated.loaded, None)
+    return Result(finished.proto, report, finished.loaded, chosen.model)
+
+
+INTERRUPTED = ("the search was interrupted: the result is the best that was found until then",)
+"""The warning after Ctrl-C."""
+
+
+def unchanged(saturated: Saturated, model: CostModel) -> Result:
+    """The model as it came, where there is nothing to choose from."""
+    account = Account(model, {}, saturated.counts, SKIPPED, saturated.seconds, saturated.warnings)
+    report = report_unchanged(account, saturated.reason or NO_TIME)
+    return Result(original_proto(saturated.loaded), report, saturated.loaded, None)
+
+
+def search_limits(limits: Limits, extractor: str, seed: int, stop: Callable[[], bool] | None) -> SearchLimits:
+    """Where a search ends, and how it goes."""
+    return SearchLimits(extractor, limits.solver_iterations, limits.seconds, seed, stop)
+
+
+def _choose(saturated: Saturated, region: Region, request: Request, clock: Clock) -> Chosen:
+    """Extract and rebuild; each constant may grow a little, but where that adds up to too much none may."""
+    most = saturated.limits.fold_bytes
+    chosen = _choose_within(most, saturated, region, request, clock)
+    if constant_bytes(chosen.model.graph) - saturated.constant_bytes <= most:
+        return chosen
+    return _choose_within(0, saturated, region, request, clock, at_once=chosen.interrupted)
+
+
+def _choose_within(
+    fold_bytes: int,
+    saturated: Saturated,
+    region: Region,
+    request: Request,
+    clock: Clock,
+    *,
+    at_once: bool = False,
+) -> Chosen:
+    """Extract and rebuild with constants that grow by so many bytes; `at_once`: without further search."""
+    with interruptible(request.on_interrupt) as pressed:
+        stop = (lambda: True) if at_once else pressed
+        run = partial(
+            extract_region,
+            region,
+            request.model,
+            request.points,
+            search=search_limits(saturated.limits, request.extractor, request.seed, stop),
+            fold_bytes=fold_bytes,
+            clock=clock,
+            warm=request.warm,
+        )
+        extracted = extract_by(request.objective, bool(region.bodies), run)
+    clock("rebuild")
+    legend = Legend()
+    model = rebuild_model(extracted.choice, saturated.loaded.model, legend)
+    interrupted = at_once or any(part.solution.interrupted for part in extracted.walk())
+    return Chosen(extracted, model, legend.facts, interrupted)
+
+
+def _matched(region: Region) -> list[str]:
+    """The laws that found something, in the graph or in a body."""
+    reports = [part.saturation.matches for part in region.walk()]
+    return [key for matches in reports for key, found in matches.items() if found]

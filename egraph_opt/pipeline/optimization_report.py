@@ -1,0 +1,183 @@
+"""The account of an optimisation: what stages found and chose, as a `Report`."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import onnx_ir as ir
+
+from egraph_opt.cost.expansion import stood_for
+from egraph_opt.cost.model import CostModel
+from egraph_opt.graph.node_counts import NodeCount, nodes_of, operators_between
+from egraph_opt.graph.walks import same_graph
+from egraph_opt.pipeline.region import Region
+from egraph_opt.pipeline.region_extraction import Extracted, original_cost
+from egraph_opt.report.composites import find_composites
+from egraph_opt.report.report import (
+    CostReport,
+    GrowthReport,
+    MemoryReport,
+    NodesReport,
+    OpenPiece,
+    Report,
+    RewriteReport,
+    RulesetReport,
+)
+from egraph_opt.verification.result import SKIPPED, Verification
+
+
+@dataclass(frozen=True)
+class Account:
+    """What is known of one extraction besides its result.
+
+    Attributes:
+        model: the cost model.
+        points: what symbolic dims stood for.
+        counts: the nodes of the input.
+        verdict: of verification.
+        seconds: by stage.
+        warnings: of all stages.
+        memory: before and after.
+    """
+
+    model: CostModel
+    points: Mapping[str, int]
+    counts: NodeCount
+    verdict: Verification
+    seconds: Mapping[str, float]
+    warnings: Sequence[str]
+    memory: MemoryReport = field(default_factory=MemoryReport)
+
+
+def report_unchanged(account: Account, reason: str) -> Report:
+    """The account of a model that is handed on as it came, unexamined."""
+    counts = account.counts
+    return Report(
+        status="unchanged",
+        reason=reason,
+        cost=CostReport(account.model.name, account.model.unit, math.nan, math.nan, math.nan, math.nan),
+        nodes=NodesReport(counts.file, counts.file, counts.runtime, counts.runtime),
+        verification=SKIPPED,
+        seconds=account.seconds,
+        warnings=tuple(account.warnings),
+        operators=operators_between(counts, counts),
+    )
+
+
+def report_of(account: Account, region: Region, extracted: Extracted, written: ir.Model) -> Report:
+    """The account of an optimised model; `fallback` where verification failed, and so it is not used."""
+    failed = account.verdict.status == "failed"
+    counts = account.counts
+    after = counts if failed else nodes_of(written)
+    parts = extracted.walk()
+    before = original_cost(region.original, account.model, account.points) - sum(part.saved for part in parts)
+    rewrites = _rewrites(region.walk(), parts)
+    status, reason = "optimized", ""
+    if failed:
+        status, reason = "fallback", account.verdict.detail
+    elif after.file == counts.file and same_graph(region.lowered.graph, written.graph):
+        status, reason = "unchanged", "nothing cheaper was found"
+    return Report(
+        status=status,
+        reason=reason,
+        cost=_cost(account, before, parts, failed),
+        nodes=NodesReport(counts.file, after.file, counts.runtime, after.runtime),
+        memory=account.memory.unchanged() if failed else account.memory,
+        saturation=_saturation(region.walk()),
+        rewrites=rewrites,
+        rulesets=_rulesets(region.walk()),
+        verification=account.verdict,
+        seconds=account.seconds,
+        warnings=tuple(account.warnings),
+        operators=operators_between(counts, after),
+        composites=_composites(region.walk()),
+    )
+
+
+def _composites(regions: Sequence[Region]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for region in regions:
+        found.update(find_composites(region.lowered, region.snapshot))
+    return dict(sorted(found.items()))
+
+
+def _cost(account: Account, before: float, parts: Sequence[Extracted], failed: bool) -> CostReport:
+    """What is known of the cost of a graph, the first of the parts, and of its bodies."""
+    solution = parts[0].solution
+    return CostReport(
+        account.model.name,
+        account.model.unit,
+        before,
+        before if failed else solution.cost,
+        solution.lower_bound,
+        solution.gap,
+        account.points,
+        sum(len(part.solution.pieces) for part in parts),
+        _open(parts),
+    )
+
+
+def _open(parts: Sequence[Extracted]) -> tuple[OpenPiece, ...]:
+    """The pieces that are not proved, the largest gap first."""
+    found: list[OpenPiece] = []
+    for part in parts:
+        pieces = [piece for piece in part.solution.pieces if not piece.proved]
+        names = part.choice.original_names() if pieces else {}
+        for piece in pieces:
+            tensors = [names[root].name or "" for root in piece.roots if root in names]
+            found.append(OpenPiece(tuple(tensors), piece.nodes, piece.cost, piece.lower_bound))
+    return tuple(sorted(found, key=lambda piece: piece.lower_bound - piece.cost))
+
+
+def _saturation(regions: Sequence[Region]) -> GrowthReport:
+    accounts = [region.saturation for region in regions]
+    return GrowthReport(
+        rounds=max(a.rounds for a in accounts),
+        nodes=sum(a.nodes for a in accounts),
+        classes=sum(a.classes for a in accounts),
+        stop=next((a.stop for a in accounts if a.stop != "saturated"), "saturated"),
+    )
+
+
+def _rewrites(regions: Sequence[Region], parts: Sequence[Extracted]) -> tuple[RewriteReport, ...]:
+    """Per law how often it matched, and how many chosen nodes it made."""
+    matches: Counter[str] = Counter()
+    used: Counter[str] = Counter()
+    for region in regions:
+        matches.update(region.saturation.matches)
+    for part in parts:
+        snapshot = part.choice.snapshot
+        chosen = part.choice.node[part.choice.node >= 0].tolist()
+        for node in stood_for(snapshot, chosen, part.choice.lowered.opset):
+            if snapshot.made_by[node] > 0:
+                used[snapshot.laws[int(snapshot.made_by[node]) - 1]] += 1
+    rows = []
+    for key in sorted(matches):
+        if matches[key] or used[key]:
+            ruleset, name = key.rsplit(".", 1)
+            rows.append(RewriteReport(ruleset, name, matches[key], used[key]))
+    return tuple(rows)
+
+
+def _rulesets(regions: Sequence[Region]) -> tuple[RulesetReport, ...]:
+    """Per ruleset the e-nodes that it made, matches and seconds."""
+    nodes: Counter[str] = Counter()
+    matches: Counter[str] = Counter()
+    seconds: Counter[str] = Counter()
+    for region in regions:
+        made = Counter(region.snapshot.made_by.tolist())
+        for law, count in made.items():
+            nodes[_ruleset(region.snapshot.laws[law - 1]) if law > 0 else "original"] += count
+        for key, count in region.saturation.matches.items():
+            matches[_ruleset(key)] += count
+        seconds.update(region.saturation.seconds)
+    names = sorted({*nodes, *matches, *seconds})
+    rows = [RulesetReport(name, nodes[name], matches[name], seconds[name]) for name in names]
+    return tuple(sorted(rows, key=lambda row: -row.nodes))
+
+
+def _ruleset(key: str) -> str:
+    return key.rsplit(".", 1)[0]

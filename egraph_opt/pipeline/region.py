@@ -1,0 +1,245 @@
+"""One graph of a model, saturated, with the bodies of its If, Loop and Scan nodes, each a graph of its own.
+
+A body is optimised like any graph, with what is known of the values it captures passed in; of values that
+a loop carries only the type is known.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import onnx_ir as ir
+
+from egraph_opt.cost.model import NodeView
+from egraph_opt.cost.repricing import Compiled, CompiledCache, Key
+from egraph_opt.egraph.lowering import Lowered, lower
+from egraph_opt.egraph.saturation import SaturationReport
+from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact
+from egraph_opt.graph.constants import Constants, constants_of, fold_constants
+from egraph_opt.graph.inlining import Inliner
+from egraph_opt.graph.walks import bodies
+from egraph_opt.inference.constants import tensor_fact
+from egraph_opt.inference.core import infer_node
+from egraph_opt.inference.graph import attributes_of, infer_graph
+from egraph_opt.inference.onnx_inference import infer_by_onnx
+from egraph_opt.memory import trace
+from egraph_opt.memory.trace import Trace
+from egraph_opt.model.reading import LoadedModel
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all graphs of a model have in common.
+
+    Attributes:
+        opsets: by domain.
+        assume: least and greatest number by name of input or symbolic dim.
+        fold_bytes: how many bytes folding the constants of a graph may add.
+        inliner: of branches that are decided.
+        saturate: from terms to a snapshot: by the laws, or read from a file.
+        warn: told of oddities.
+        clock: told which stage begins.
+    """
+
+    opsets: Mapping[str, int]
+    ir_version: int
+    functions: Mapping[ir.OperatorIdentifier, ir.Function]
+    assume: Mapping[str, tuple[float, float]]
+    fold_bytes: int
+    inliner: Inliner
+    saturate: Callable[[Lowered], tuple[Snapshot, SaturationReport]]
+    warn: Callable[[str], None]
+    clock: Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class OriginalNode:
+    """A node of the input, for its price; `bodies` are the nodes of its bodies."""
+
+    view: NodeView
+    bodies: Sequence[Sequence[OriginalNode]]
+
+
+@dataclass(frozen=True)
+class Region:
+    """A saturated graph.
+
+    Attributes:
+        original: of the main graph, its nodes as they came.
+        memory: of the main graph, what it asks of memory as it came.
+        inputs: the facts of the graph's inputs.
+        bodies: by kept node its bodies.
+        cache: of what does not depend on prices.
+    """
+
+    lowered: Lowered
+    snapshot: Snapshot
+    saturation: SaturationReport
+    original: Sequence[OriginalNode]
+    memory: Trace | None
+    inputs: tuple[Fact, ...]
+    bodies: Mapping[int, Sequence[Region]]
+    cache: CompiledCache = field(default_factory=CompiledCache, repr=False, compare=False)
+
+    def compiled(self, key: Key) -> Compiled:
+        """The region ready for prices, worked out once for a setting."""
+        return self.cache.compiled(self.lowered, self.snapshot, key)
+
+    def walk(self) -> list[Region]:
+        """This region and all within it, in the order in which they were saturated."""
+        found: list[Region] = []
+        pending = [self]
+        while pending:
+            region = pending.pop()
+            found.append(region)
+            pending.extend(reversed([body for graphs in region.bodies.values() for body in graphs]))
+        return found
+
+
+def saturate_region(
+    graph: ir.Graph,
+    setting: Setting,
+    outer_facts: Mapping[ir.Value, Fact],
+    outer_constants: Constants,
+    *,
+    is_body: bool = False,
+) -> Region:
+    """Infer, fold, lower and saturate one graph, then its bodies."""
+    setting.clock("lower")
+    constants = constants_of(graph, setting.ir_version, outer_constants)
+    facts = _infer(graph, setting, outer_facts, constants, is_body)
+    within: dict[ir.Value, Fact] = {}
+    original = () if is_body else original_nodes(graph, facts, setting, constants, within)
+    memory = None if is_body else trace(graph, ChainMap(within, facts))
+    while True:
+        setting.clock("fold")
+        folded = fold_constants(
+            graph, facts, constants, setting.opsets, setting.ir_version, fold_bytes=setting.fold_bytes
+        )
+        setting.clock("lower")
+        if len(folded.tensors) > len(constants.tensors):
+            facts = _infer(graph, setting, outer_facts, folded, is_body)
+        fits = partial(_fits, facts=ChainMap(facts, dict(outer_facts)), setting=setting, constants=folded)
+        if not setting.inliner.inline(graph, facts, fits):
+            break
+        constants = constants_of(graph, setting.ir_version, outer_constants)
+        facts = _infer(graph, setting, outer_facts, constants, is_body)
+    known = {**outer_facts, **facts}
+    lowered = lower(graph, setting.opsets.get("", 1), known, folded)
+    setting.clock("saturate")
+    snapshot, report = setting.saturate(lowered)
+    for dropped in report.dropped:
+        setting.warn(f"a law was left out because its types contradict: {dropped}")
+    inner: dict[int, list[Region]] = {}
+    for key, node in enumerate(lowered.kept):
+        graphs = bodies(node)
+        if graphs:
+            inner[key] = [saturate_region(body, setting, known, folded, is_body=True) for body in graphs]
+    inputs = tuple(facts[v] for v in graph.inputs)
+    return Region(lowered, snapshot, report, original, memory, inputs, inner)
+
+
+def _infer(
+    graph: ir.Graph, setting: Setting, outer: Mapping[ir.Value, Fact], constants: Constants, is_body: bool
+) -> dict[ir.Value, Fact]:
+    def constant(value: ir.Value) -> Fact | None:
+        return tensor_fact(constants.tensor(value)) if constants.has(value) else None
+
+    facts = infer_graph(
+        graph,
+        setting.opsets,
+        outer,
+        constant,
+        setting.warn,
+        functions=setting.functions,
+        is_body=is_body,
+        assume=setting.assume,
+    )
+    for value in constants.tensors:
+        if value in facts and not facts[value].const:
+            facts[value] = tensor_fact(constants.tensor(value))
+    return facts
+
+
+def original_nodes(
+    graph: ir.Graph,
+    facts: Mapping[ir.Value, Fact],
+    setting: Setting,
+    constants: Constants,
+    within: dict[ir.Value, Fact],
+) -> tuple[OriginalNode, ...]:
+    """The nodes of a graph that run, as cost models see them; those of bodies within, whose facts it adds."""
+    described = []
+    for node in graph:
+        results = [facts.get(v, UNKNOWN) for v in node.outputs]
+        if all(fact.const for fact in results):
+            continue
+        inner = []
+        for body in bodies(node):
+            known = constants_of(body, setting.ir_version, constants)
+            inferred = _infer(body, replace(setting, warn=_ignore), facts, known, is_body=True)
+            within.update(inferred)
+            inner.append(original_nodes(body, ChainMap(inferred, dict(facts)), setting, known, within))
+        inputs = tuple(None if v is None else facts.get(v, UNKNOWN) for v in node.inputs)
+        view = NodeView(node.op_type, node.domain, dict(attributes_of(node)), inputs, tuple(results))
+        described.append(OriginalNode(view, inner))
+    return tuple(described)
+
+
+def _ignore(message: str) -> None:
+    """Bodies are inferred again when they are saturated; their warnings come then."""
+
+
+def _fits(
+    node: ir.Node, branch: ir.Graph, *, facts: Mapping[ir.Value, Fact], setting: Setting, constants: Constants
+) -> bool:
+    """Whether the users of an If's outputs are well typed on the outputs of a branch."""
+    known = constants_of(branch, setting.ir_version, constants)
+    inside = _infer(branch, replace(setting, warn=_ignore), facts, known, is_body=True)
+    outputs = {
+        v: inside.get(b) or facts.get(b, UNKNOWN) for v, b in zip(node.outputs, branch.outputs, strict=True)
+    }
+    for user in {use.node for value in node.outputs for use in value.uses()}:
+        if bodies(user):
+            continue
+        operands = tuple(None if v is None else outputs.get(v) or facts.get(v, UNKNOWN) for v in user.inputs)
+        opset = setting.opsets.get("" if user.domain == "ai.onnx" else user.domain, 0)
+        signature = (user.op_type, user.domain, attributes_of(user), operands, len(user.outputs))
+        facts_of_user = (*infer_node(*signature, opset=opset), *infer_by_onnx(*signature, opset=opset))
+        # ONNX's checker is stricter than what runs, and is asked about the result.
+        if any(fact.dtype == CLASH.dtype for fact in facts_of_user):
+            return False
+    return True
+
+
+def region_of(
+    loaded: LoadedModel,
+    fold_bytes: int,
+    assume: Mapping[str, tuple[float, float]],
+    saturate_one: Callable[[Lowered], tuple[Snapshot, SaturationReport]],
+    *,
+    warnings: list[str],
+    clock: Callable[[str], None],
+) -> Region:
+    """The graph of a model and its bodies, saturated; `warnings` grows."""
+
+    def warn(message: str) -> None:
+        if message not in warnings:
+            warnings.append(message)
+
+    setting = Setting(
+        opsets=loaded.opset_imports,
+        ir_version=loaded.ir_version,
+        functions=loaded.model.functions,
+        assume=assume,
+        fold_bytes=fold_bytes,
+        inliner=Inliner(loaded.model.graph),
+        saturate=saturate_one,
+        warn=warn,
+        clock=clock,
+    )
+    return saturate_region(loaded.model.graph, setting, {}, Constants())

@@ -1,0 +1,147 @@
+"""What is chosen for a saturated graph and its bodies, and what the original costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from egraph_opt.cost.model import CostModel, NodeView, bind
+from egraph_opt.cost.pricing import Prices, with_given
+from egraph_opt.cost.repricing import SearchLimits, key_of
+from egraph_opt.extraction.problem import ExtractionProblem
+from egraph_opt.extraction.solution import Solution
+from egraph_opt.extraction.structure import Ints
+from egraph_opt.memory.objective import COST, MemoryPoint, Objective
+from egraph_opt.pipeline.near_optimal_graph import near_optimal
+from egraph_opt.pipeline.region import OriginalNode, Region
+from egraph_opt.rebuild.choice import Choice
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """What was chosen for a region.
+
+    Attributes:
+        solution: with a bound that holds for the bodies, too.
+        saved: what the target's compiler does for free to the original, in the cost's unit.
+        prices: of the region's e-nodes.
+        front: the best pairs of cost and peak memory that were seen, where memory mattered.
+    """
+
+    choice: Choice
+    saved: float
+    solution: Solution
+    prices: Prices
+    bodies: Sequence[Extracted]
+    front: tuple[MemoryPoint, ...] = ()
+
+    def walk(self) -> list[Extracted]:
+        found = [self]
+        for extracted in found:
+            found.extend(extracted.bodies)
+        return found
+
+
+def extract_region(
+    region: Region,
+    model: CostModel,
+    points: Mapping[str, int],
+    *,
+    search: SearchLimits,
+    fold_bytes: int,
+    clock: Callable[[str], None],
+    warm: Extracted | None = None,
+    objective: Objective = COST,
+    inner: Objective = COST,
+    cheapest: float | None = None,
+    is_body: bool = False,
+) -> Extracted:
+    """Choose the cheapest graph, bodies first, since what they cost is part of their node's price.
+
+    Args:
+        warm: what was chosen before, under other costs maybe, as a further start of the search.
+        objective: of this graph.
+        inner: of each of its bodies by itself.
+        cheapest: what an objective's tolerance counts from; if left out, the cheapest graph found.
+    """
+    chosen: dict[int, list[Extracted]] = {}
+    before = iter(() if warm is None else warm.bodies)
+    for key, graphs in region.bodies.items():
+        chosen[key] = [
+            extract_region(
+                body,
+                model,
+                points,
+                search=search,
+                fold_bytes=fold_bytes,
+                clock=clock,
+                warm=next(before, None),
+                objective=inner,
+                inner=inner,
+                is_body=True,
+            )
+            for body in graphs
+        ]
+    clock("price")
+    count = len(region.lowered.kept)
+    after = [sum(e.solution.cost for e in chosen.get(k, ())) for k in range(count)]
+    compiled = region.compiled(key_of(model.pseudo_operators, points, fold_bytes))
+    prices = compiled.view.prices(model, after)
+    clock("extract")
+    start = None if warm is None or warm.choice.snapshot is not region.snapshot else warm.solution.choice
+    solved = compiled.solve(prices.cost, search, start)
+    solution = _loosened(solved.solution, [e.solution for graphs in chosen.values() for e in graphs])
+
+    def choice_of(nodes: Ints) -> Choice:
+        return Choice(
+            region.lowered,
+            region.snapshot,
+            with_given(region.snapshot, prices, nodes, compiled.given),
+            prices.computed,
+            {key: [e.choice for e in graphs] for key, graphs in chosen.items()},
+        )
+
+    def solve(problem: ExtractionProblem) -> Ints:
+        return compiled.search(problem.cost, draft, solved.original).choice
+
+    draft = replace(search, extractor="draft")  # a candidate need not be the best of its kind
+    front: tuple[MemoryPoint, ...] = ()
+    if objective.searches:
+        solution, front = near_optimal(
+            *(replace(compiled.problem, cost=prices.cost), solution, solved.original, objective),
+            choice_of=choice_of,
+            solve=solve,
+            points=points,
+            late=search.alarm(),
+            is_body=is_body,
+            cheapest=cheapest,
+        )
+    parts = [e for graphs in chosen.values() for e in graphs]
+    return Extracted(choice_of(solution.choice), solved.saved, solution, prices, parts, front)
+
+
+def _loosened(solution: Solution, bodies: Sequence[Solution]) -> Solution:
+    """The solution of a graph with a bound that counts what its bodies might cost less than they do."""
+    slack = math.fsum(body.cost - body.lower_bound for body in bodies)
+    if not slack > 0:
+        return solution
+    lower = max(0.0, solution.lower_bound - slack)
+    return replace(solution, lower_bound=lower, proved=False)
+
+
+def original_cost(nodes: Sequence[OriginalNode], model: CostModel, points: Mapping[str, int]) -> float:
+    """What nodes of the input cost, their bodies included."""
+    total = 0.0
+    for node in nodes:
+        view = node.view
+        bound = NodeView(
+            view.op_type,
+            view.domain,
+            view.attributes,
+            tuple(None if fact is None else bind(fact, points) for fact in view.inputs),
+            tuple(bind(fact, points) for fact in view.outputs),
+            sum(original_cost(body, model, points) for body in node.bodies),
+        )
+        total += model.cost(bound)
+    return total

@@ -1,0 +1,109 @@
+"""The last stages: the rebuilt graph is verified, then legalized where that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import onnx
+import onnx_ir as ir
+
+from egraph_opt.laws.law import ASSUME, LEGALIZE, all_laws
+from egraph_opt.model.metadata import marked
+from egraph_opt.model.reading import LoadedModel
+from egraph_opt.model.writing import to_proto
+from egraph_opt.rebuild.legalization import legalize
+from egraph_opt.report.report import RewriteReport
+from egraph_opt.verification.result import SKIPPED, Verification
+from egraph_opt.verification.verifier import verify as check_outputs
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What is done with a result.
+
+    Attributes:
+        verify: compare it with the original.
+        assume: least and largest value by name of input or symbolic dim.
+        seed: of the inputs.
+        changing: laws that took part and change values; where there are any, values may differ.
+        legalize: run the passes that leave the standard.
+    """
+
+    verify: bool
+    assume: Mapping[str, tuple[float, float]]
+    seed: int
+    changing: tuple[str, ...]
+    legalize: bool
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A result as it is handed out.
+
+    Attributes:
+        proto: the model.
+        loaded: what it was made from, with the frame that belongs around the result.
+        legalized: per pass that changed something, how many nodes.
+    """
+
+    proto: onnx.ModelProto
+    loaded: LoadedModel
+    verdict: Verification
+    legalized: Mapping[str, int]
+
+    @property
+    def rewrites(self) -> tuple[RewriteReport, ...]:
+        """The passes that were used, as the report has them."""
+        return tuple(
+            RewriteReport(LEGALIZE, name, count, count) for name, count in sorted(self.legalized.items())
+        )
+
+
+def finish(rebuilt: ir.Model, loaded: LoadedModel, checks: Checks, clock: Callable[[str], None]) -> Finished:
+    """Verify a rebuilt model, then legalize it, which changes `rebuilt`; one that is wrong stays as it is."""
+    proto = to_proto(rebuilt, loaded)
+    clock("verify")
+    verdict = SKIPPED
+    if checks.verify:
+        verdict = check_outputs(
+            loaded.runnable(),
+            proto,
+            seed=checks.seed,
+            assume=checks.assume,
+            approximate=bool(checks.changing),
+        )
+    clock("rebuild")
+    changed = legalize(rebuilt) if checks.legalize and verdict.status != "failed" else {}
+    if changed:
+        names = ", ".join(f"{LEGALIZE}.{name}" for name in changed)
+        checked = "; verified before that" if checks.verify else ""
+        remark = f"outside the standard now: {names}{checked}"
+        verdict = replace(verdict, detail="; ".join(part for part in (verdict.detail, remark) if part))
+        loaded = replace(loaded, frame=marked(loaded.frame, changed))
+        proto = to_proto(rebuilt, loaded)
+    clock("")
+    return Finished(proto, loaded, verdict, changed)
+
+
+def value_changing(matched: Iterable[str]) -> tuple[str, ...]:
+    """Of these laws (`ruleset.name`) those that change values, sorted."""
+    inexact = {entry.key for entry in all_laws() if not entry.exact}
+    return tuple(sorted(inexact.intersection(matched)))
+
+
+def granted(matched: Iterable[str]) -> list[str]:
+    """What a user has to know of laws that take for granted what nobody proved."""
+    laws = sorted(key for key in set(matched) if key.partition(".")[0] == ASSUME)
+    return [f"right only where what {', '.join(laws)} took for granted is true"] if laws else []
+
+
+def warnings_of(verdict: Verification, changing: Iterable[str]) -> list[str]:
+    """What a user has to know of a verdict."""
+    if verdict.status == "not_comparable":
+        return [f"not compared with the original: {verdict.detail}"]
+    if verdict.status == "failed":
+        return [f"the optimized model was wrong and is not used: {verdict.detail}"]
+    if verdict.status == "approximate":
+        return [f"values differ from the original's, as {', '.join(changing)} may do: {verdict.detail}"]
+    return []

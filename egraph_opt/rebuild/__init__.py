@@ -1,0 +1,1 @@
+"""From chosen e-nodes back to ONNX."""

@@ -1,0 +1,336 @@
+"""The chosen e-nodes as ONNX nodes, operands first; constants that laws wrote are computed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import onnx_ir as ir
+
+from egraph_opt.cost.expansion import Erased, erase, is_pseudo
+from egraph_opt.cost.pricing import original_nodes
+from egraph_opt.facts.fact import ABSENT, CLASH, UNKNOWN, Fact, meet
+from egraph_opt.graph.names import Namer, rename_all
+from egraph_opt.operators.declaration import Earlier, Literal, OnnxForm, Scalar, operator_named
+from egraph_opt.operators.typing import infer_steps, step_operands
+from egraph_opt.rebuild.choice import Choice
+from egraph_opt.rebuild.constants import ConstantWriter
+from egraph_opt.rebuild.value_info import Legend
+
+RebuildBody = Callable[[Choice, Mapping[ir.Value, ir.Value]], ir.Graph]
+"""From what was chosen for a body, and the new values of those that it captures."""
+
+
+class NodeWriter:
+    """Writes one class after the other.
+
+    Attributes:
+        nodes: what was written, in order.
+        values: per class the value that stands for it.
+        constants: writes initializers and constants.
+    """
+
+    def __init__(
+        self,
+        choice: Choice,
+        ir_version: int,
+        namer: Namer,
+        outer: Mapping[ir.Value, ir.Value],
+        *,
+        legend: Legend,
+        rebuild_body: RebuildBody,
+    ) -> None:
+        self.choice, self.namer, self.outer = choice, namer, outer
+        self.legend, self.rebuild_body = legend, rebuild_body
+        self.lowered, self.snapshot = choice.lowered, choice.snapshot
+        self.ir_version = ir_version
+        self.nodes: list[ir.Node] = []
+        self.constants = ConstantWriter(choice, ir_version, namer, self.nodes, compute=not legend.outline)
+        self.initializers = self.constants.initializers
+        self.values: dict[int, ir.Value] = {}
+        self.bundles: dict[int, ir.Node] = {}
+        self.written: set[int] = set()
+        self.erased: dict[int, Fact] = {}
+        self.original = original_nodes(self.lowered, self.snapshot)
+        self.names = choice.original_names()
+
+    # --- values -----------------------------------------------------------------------------------------
+
+    def _new_value(self, owner: int, stem: str) -> ir.Value:
+        """The value of a class, named after the original one where there is one."""
+        original = self.names.get(owner)
+        if original is not None:
+            return ir.Value(
+                name=original.name,
+                shape=original.shape,
+                type=original.type,
+                doc_string=original.doc_string,
+                metadata_props=dict(original.metadata_props),
+            )
+        return self._inner_value(self.fact(owner), stem)
+
+    def _inner_value(self, fact: Fact, stem: str) -> ir.Value:
+        """A value under a new name."""
+        kind = ir.TensorType(ir.DataType(fact.dtype)) if fact.dtype > 0 else None
+        shape = ir.Shape(fact.shape) if fact.is_static and kind else None  # type: ignore[arg-type]
+        value = ir.Value(name=self.namer.fresh(stem), type=kind, shape=shape)
+        self.legend.facts[value] = fact
+        return value
+
+    def fact(self, owner: int) -> Fact:
+        """What is known of a class's value as it is written: pseudo-operators may have types of their own."""
+        return self.erased.get(owner, self.snapshot.facts[owner])
+
+    def _leaf(self, index: int) -> ir.Value:
+        value = self.lowered.leaves[index]
+        return self.outer[value] if value in self.outer else self.constants.original(value)
+
+    # --- nodes ------------------------------------------------------------------------------------------
+
+    def write(self, owner: int) -> None:
+        """Write a class: after this `values`, or `bundles`, has it."""
+        node = int(self.choice.node[owner])
+        name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
+        if name == "leaf":
+            self.values[owner] = self._leaf(attributes[0])
+        elif name == "none":
+            return
+        elif name == "literal":
+            self.values[owner] = self.constants.literal(attributes[0])
+        elif self.choice.computed[owner] >= 0:
+            self.values[owner] = self.constants.folded(owner)
+        elif name == "output":
+            bundle = self.bundles[self.snapshot.children(node)[0]]
+            value = bundle.outputs[attributes[0]]
+            self._rename(value, owner)
+            self.values[owner] = value
+        elif name == "opaque":
+            self._write_kept(owner, node, attributes[0])
+        elif is_pseudo(self.snapshot, node, self.lowered.opset):
+            self._erase(owner, node)
+        else:
+            self._write_structured(owner, node, self._operands(node))
+
+    def _rename(self, value: ir.Value, owner: int) -> None:
+        """Give an output of a bundle the name of its class."""
+        model = self._new_value(owner, "output")
+        value.name, value.type, value.shape = model.name, model.type, model.shape
+        value.doc_string = model.doc_string
+        value.metadata_props.update(model.metadata_props)
+
+    def _operands(self, node: int) -> list[ir.Value | None]:
+        return [None if self._absent(c) else self.values[c] for c in self.snapshot.children(node)]
+
+    def _absent(self, owner: int) -> bool:
+        return self.snapshot.facts[owner] == ABSENT
+
+    def _write_kept(self, owner: int, node: int, key: int) -> None:
+        source = self.lowered.kept[key]
+        operands = self._operands(node)
+        inputs, captured = operands[: len(source.inputs)], operands[len(source.inputs) :]
+        inside = dict(self.outer)
+        pairs = zip(self.lowered.captures[key], captured, strict=True)
+        inside.update((original, value) for original, value in pairs if value is not None)
+        attributes = self._attributes(source, key, inside)
+        original = self.original.get(node, (source, True))[0]  # equal nodes share a key, not a name
+        self._add(original, source.op_type, source.domain, inputs, attributes, owner=owner)
+
+    def _attributes(self, source: ir.Node, key: int, outer: Mapping[ir.Value, ir.Value]) -> list[ir.Attr]:
+        """The attributes of a kept node, its bodies rebuilt."""
+        chosen = self.choice.bodies.get(key, ())
+        graphs = [self.rebuild_body(body, outer) for body in chosen]
+        if key in self.written:  # equal bodies on other operands: names belong to the first
+            for graph in graphs:
+                rename_all(graph, self.namer)
+        self.written.add(key)
+        made = iter(graphs)
+        attributes = []
+        for name in sorted(source.attributes):
+            attribute = source.attributes[name]
+            if not attribute.is_ref() and attribute.type == ir.AttributeType.GRAPH:
+                attribute = ir.AttrGraph(name, next(made))
+            elif not attribute.is_ref() and attribute.type == ir.AttributeType.GRAPHS:
+                attribute = ir.AttrGraphs(name, [next(made) for _ in attribute.as_graphs()])
+            attributes.append(attribute)
+        return attributes
+
+    def _write_structured(self, owner: int, node: int, operands: Sequence[ir.Value | None]) -> None:
+        source = self.original.get(node)
+        name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
+        if source is not None and source[1]:
+            original = source[0]
+            inputs = self._verbatim_inputs(node, original, operands)
+            self._add(
+                original,
+                original.op_type,
+                original.domain,
+                inputs,
+                list(original.attributes.values()),
+                owner=owner,
+            )
+            return
+        facts = tuple(self.fact(c) for c in self.snapshot.children(node))
+        form, inputs, converted = self._form(name, attributes, facts, operands)
+        self._add(source[0] if source else None, form.op_type, form.domain, inputs, converted, owner=owner)
+
+    def _form(
+        self,
+        name: str,
+        attributes: tuple[Any, ...],
+        facts: tuple[Fact, ...],
+        operands: Sequence[ir.Value | None],
+    ) -> tuple[OnnxForm, list[ir.Value | None], list[ir.Attr]]:
+        """An operator as an ONNX node in the model's opset, with its inputs and attributes."""
+        declared = operator_named(name)
+        form = declared.form(self.lowered.opset, attributes, facts) if declared.form else None
+        if form is None:
+            raise AssertionError(f"{name} was chosen and cannot be written in opset {self.lowered.opset}")
+        inputs: list[ir.Value | None] = []
+        for item in form.inputs:
+            if isinstance(item, Literal):
+                inputs.append(self.constants.literal(item))
+            else:
+                inputs.append(None if item is None else operands[item])
+        converted = [
+            ir.convenience.convert_attribute(key, value, None if value != () else ir.AttributeType.INTS)
+            for key, value in form.attributes
+        ]
+        return form, inputs, converted
+
+    def _erase(self, owner: int, node: int) -> None:
+        """The nodes that a pseudo-operator stands for; inner values are shared with what else uses them."""
+        operands, children = self._operands(node), self.snapshot.children(node)
+        parts = erase(self.snapshot, node)
+        steps = [part.step for part in parts]
+        facts = tuple(self.fact(c) for c in children)
+        inferred = infer_steps(steps, self.lowered.opset, facts)
+        result = (*facts[:1], *inferred)[-1]
+        if meet(result, self.snapshot.facts[owner]) == CLASH:
+            self.erased[owner] = result
+        results: list[ir.Value | None] = []
+        for k, part in enumerate(parts):
+            given: list[ir.Value | None] = []
+            for item in part.step.operands:
+                if isinstance(item, Scalar):
+                    given.append(self.constants.literal(item.literal(facts[0].dtype)))
+                else:
+                    given.append(results[item.step] if isinstance(item, Earlier) else operands[item])
+            known = step_operands(part.step, facts, inferred)
+            place = owner if k + 1 == len(parts) else self._place(part.node)
+            results.append(self._write_step(part, given, known, inferred[k], place))
+        last = results[-1] if parts else operands[0]
+        assert last is not None
+        self.values[owner] = last
+
+    def _place(self, node: int) -> int | None:
+        """The class of an inner e-node, unless another e-node was chosen for it."""
+        if node < 0:
+            return None
+        owner = int(self.snapshot.node_class[node])
+        return owner if int(self.choice.node[owner]) in (-1, node) else None
+
+    def _write_step(
+        self,
+        part: Erased,
+        operands: Sequence[ir.Value | None],
+        facts: tuple[Fact, ...],
+        result: Fact,
+        place: int | None,
+    ) -> ir.Value | None:
+        """A step of a pseudo-operator, as the value of the class `place` or under a name of its own."""
+        step = part.step
+        if step.operator == "none":
+            return None
+        if step.operator == "literal":
+            return self.constants.literal(step.attributes[0])
+        if place is not None and place in self.values:
+            return self.values[place]
+        if place is not None and part.node >= 0:
+            self._write_structured(place, part.node, operands)
+            return self.values[place]
+        form, inputs, attributes = self._form(step.operator, step.attributes, facts, operands)
+        if place is not None:
+            self._add(None, form.op_type, form.domain, inputs, attributes, owner=place)
+            return self.values[place]
+        stem = form.op_type.lower()
+        value, name = self._inner_value(result, stem), self.namer.fresh(stem)
+        self.nodes.append(ir.Node(form.domain, form.op_type, inputs, attributes, outputs=[value], name=name))
+        return value
+
+    def _verbatim_inputs(
+        self, node: int, original: ir.Node, operands: Sequence[ir.Value | None]
+    ) -> list[ir.Value | None]:
+        """The inputs of an original node: operands as chosen, constants that were read as they were."""
+        classes = self.snapshot.term_classes
+        by_class = dict(zip(self.snapshot.children(node), operands, strict=True))
+        inputs: list[ir.Value | None] = []
+        for value in original.inputs:
+            if value is None:
+                inputs.append(None)
+                continue
+            owner = int(classes[self.lowered.term_of[value]])
+            inputs.append(by_class[owner] if owner in by_class else self._read_constant(value, owner))
+        return inputs
+
+    def _read_constant(self, value: ir.Value, owner: int) -> ir.Value:
+        """A constant operand whose value went into a term's attributes."""
+        if owner not in self.values:
+            term = self.lowered.terms[self.lowered.term_of[value]]
+            if term.operator == "literal":
+                self.values[owner] = self.constants.literal(term.attributes[0])
+            else:
+                self.values[owner] = self._leaf(term.attributes[0])
+        return self.values[owner]
+
+    def _add(
+        self,
+        source: ir.Node | None,
+        op_type: str,
+        domain: str,
+        inputs: Sequence[ir.Value | None],
+        attributes: Sequence[ir.Attr],
+        *,
+        owner: int,
+    ) -> None:
+        chosen = int(self.choice.node[owner])  # -1: an inner value of a pseudo-operator
+        several = chosen >= 0 and operator_named(self.snapshot.operator[chosen]).result == "bundle"
+        if several:
+            outputs = self._bundle_outputs(owner, source)
+        else:
+            outputs = [self._new_value(owner, op_type.lower())]
+        made = ir.Node(
+            domain,
+            op_type,
+            list(inputs),
+            list(attributes),
+            overload=source.overload if source is not None else "",
+            outputs=outputs,
+            name=source.name if source is not None else self.namer.fresh(op_type.lower()),
+            doc_string=source.doc_string if source is not None else None,
+            metadata_props=dict(source.metadata_props) if source is not None else None,
+        )
+        self.nodes.append(made)
+        if several:
+            self.bundles[owner] = made
+        else:
+            self.values[owner] = outputs[0]
+
+    def _bundle_outputs(self, owner: int, source: ir.Node | None) -> list[ir.Value]:
+        """Outputs with names of their own; `write` gives those that are used the names of their classes."""
+        chosen = int(self.choice.node[owner])
+        outputs, facts = [], []
+        if source is None:
+            axis, sizes = self.snapshot.attributes[chosen]
+            whole = self.fact(self.snapshot.children(chosen)[0])
+            for size in sizes:
+                outputs.append(ir.Value(name=self.namer.fresh("split")))
+                shape = whole.shape and (*whole.shape[:axis], size, *whole.shape[axis + 1 :])
+                facts.append(replace(whole.without_data(), shape=shape))
+        else:
+            for value in source.outputs:
+                outputs.append(ir.Value(name=self.namer.fresh("unused") if value.name else ""))
+                term = self.lowered.term_of.get(value)
+                facts.append(UNKNOWN if term is None else self.lowered.facts[term] or UNKNOWN)
+        self.legend.facts.update(zip(outputs, facts, strict=True))
+        return outputs

@@ -1,0 +1,1 @@
+"""What an optimisation found and chose: figures, text, JSON."""

@@ -1,0 +1,196 @@
+"""What an optimization did, in figures: for programs (`Report.to_dict`) and for people (`str(report)`)."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console, RenderableType
+
+from egraph_opt.graph.node_counts import OperatorCount
+from egraph_opt.memory.objective import MemoryPoint
+from egraph_opt.report.text import render
+from egraph_opt.verification.result import SKIPPED, Verification
+
+STAGES = ("load", "lower", "saturate", "price", "extract", "rebuild", "fold", "verify")
+"""The stages of an optimization in order; the keys of `Report.seconds`."""
+
+
+@dataclass(frozen=True)
+class OpenPiece:
+    """A part of a graph, solved by itself, whose cost is not proved to be the least.
+
+    `tensors` are those of the original that it computes for the rest, `nodes` the e-nodes to choose from.
+    """
+
+    tensors: Sequence[str]
+    nodes: int
+    cost: float
+    lower_bound: float
+
+
+@dataclass(frozen=True)
+class CostReport:
+    """Cost of the model before and after, in `unit`; no graph in the e-graph costs less than `lower_bound`.
+
+    `gap` is `(after - lower_bound) / after`, between 0 (proved to be the cheapest) and 1.  `points` are the
+    sizes at which symbolic dims of the inputs were priced.  Independent `pieces` of the graphs were solved
+    apart; `open` are those that are not proved optimal, the largest gap first.
+    """
+
+    model: str
+    unit: str
+    before: float
+    after: float
+    lower_bound: float = 0.0
+    gap: float = 0.0
+    points: Mapping[str, int] = field(default_factory=dict)
+    pieces: int = 0
+    open: Sequence[OpenPiece] = ()
+
+
+@dataclass(frozen=True)
+class NodesReport:
+    """Numbers of nodes: in the file, and of those the ones that run (see `nodes_of`)."""
+
+    before: int
+    after: int
+    runtime_before: int
+    runtime_after: int
+
+
+@dataclass(frozen=True)
+class MemoryReport:
+    """Bytes of results in use at once, the most in a run, with symbolic dims as in `CostReport.points`.
+
+    Nodes run in the order in which they are written; element-wise operators take the place of an operand that
+    is not used again, views share their operand's.  Inputs of the model and constants are not counted.
+
+    Attributes:
+        before, after: the peak; None where the model was not examined.
+        arena_before, arena_after: of an arena that holds the results, gaps included.
+        constants_before, constants_after: in the file.
+        unknown: results of the model after whose size is not known; they count as 0.
+        limit: the most that was asked for, or None.
+        front: where memory was asked about, the graphs seen that no other beats in cost and peak both, the
+            cheapest first.
+    """
+
+    before: int | None = None
+    after: int | None = None
+    arena_before: int | None = None
+    arena_after: int | None = None
+    constants_before: int | None = None
+    constants_after: int | None = None
+    unknown: int = 0
+    limit: int | None = None
+    front: tuple[MemoryPoint, ...] = ()
+
+    def unchanged(self) -> MemoryReport:
+        """The report where the model is handed out as it came."""
+        return dataclasses.replace(
+            self,
+            after=self.before,
+            arena_after=self.arena_before,
+            constants_after=self.constants_before,
+        )
+
+
+@dataclass(frozen=True)
+class GrowthReport:
+    """How far the e-graph grew; `stop` is why it stopped: `saturated`, `nodes`, `rounds` or `seconds`."""
+
+    rounds: int = 0
+    nodes: int = 0
+    classes: int = 0
+    stop: str = "saturated"
+
+
+@dataclass(frozen=True)
+class RewriteReport:
+    """How often a law matched, and how many of the chosen nodes it made."""
+
+    ruleset: str
+    name: str
+    matches: int
+    used: int
+
+
+@dataclass(frozen=True)
+class RulesetReport:
+    """What a ruleset did to the e-graph: e-nodes that it made, matches of its laws, and the seconds it took.
+
+    The e-nodes of the model as it came are those of `original`; `analysis` are the facts of all classes.
+    """
+
+    ruleset: str
+    nodes: int
+    matches: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an optimization did.
+
+    Attributes:
+        status: `optimized`, `unchanged` (nothing better was found, or `reason`), or `fallback` (the result
+            was wrong, so it is the original).
+        reason: why, where the status is not `optimized`.
+        rulesets: what grew the e-graph, the one with the most e-nodes first.
+        operators: run-time nodes by operator.
+        seconds: by stage, see `STAGES`.
+        composites: functions such as Gelu, LayerNormalization and Attention that the model was found to
+            compute, spelled out or not: how many of each.
+    """
+
+    status: str
+    reason: str
+    cost: CostReport
+    nodes: NodesReport
+    memory: MemoryReport = MemoryReport()
+    saturation: GrowthReport = GrowthReport()
+    rewrites: tuple[RewriteReport, ...] = ()
+    rulesets: tuple[RulesetReport, ...] = ()
+    verification: Verification = SKIPPED
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    operators: Mapping[str, OperatorCount] = field(default_factory=dict)
+    composites: Mapping[str, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON has it: dicts, lists, strings and finite numbers; NaN and infinity are None."""
+        plain = {item.name: _plain(getattr(self, item.name)) for item in dataclasses.fields(self)}
+        plain["seconds"] = {stage: plain["seconds"].get(stage, 0.0) for stage in STAGES} | plain["seconds"]
+        return plain
+
+    def __str__(self) -> str:
+        text = io.StringIO()
+        Console(file=text, width=100, color_system=None, force_terminal=False).print(self)
+        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+    def __rich__(self) -> RenderableType:
+        return render(self)
+
+
+def _plain(value: Any) -> Any:
+    """`value` without numpy, dataclasses, tuples and numbers that JSON lacks."""
+    if dataclasses.is_dataclass(value):
+        return {item.name: _plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, str) or value is None:
+        return value
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Iterable):
+        return [_plain(item) for item in value]
+    return str(value)

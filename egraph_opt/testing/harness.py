@@ -1,0 +1,275 @@
+"""Generated tests of laws: saturate an example with its law alone, compare both sides in numbers."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import onnx
+
+from egraph_opt.egraph.engine import Engine
+from egraph_opt.egraph.lowering import Lowered
+from egraph_opt.egraph.program import statement_rules
+from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
+from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.law import ASSUME, Example, Law, select, statements
+from egraph_opt.testing.alternatives import alternatives_of, prices_of, rebuilt_original, rewritten_model
+from egraph_opt.testing.comparison import Original, Tally
+from egraph_opt.testing.cycles import written_on_the_original
+from egraph_opt.testing.feeds import Kind
+from egraph_opt.testing.terms import Builder, lower_example, output_value, show_all
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What came of an example.
+
+    Attributes:
+        tally: the checks that were made and left out.
+        rules: how often each rule of the law matched: "2" is its statement 2, "2<" that from the right.
+        alternatives: the graphs that were compared.
+    """
+
+    tally: Tally
+    rules: Mapping[str, int]
+    alternatives: int = 0
+
+
+def _laws_of(entry: Law) -> tuple[Law, ...]:
+    required = [law for law in select(_rulesets(entry.required)) if law.key in entry.required]
+    return tuple(sorted({entry, *required}, key=lambda law: law.key))
+
+
+def _matches_of(entry: Law, report: SaturationReport) -> dict[str, int]:
+    prefix = f"{entry.key}#"
+    return {
+        name.removeprefix(prefix): count
+        for name, count in report.rule_matches.items()
+        if name.startswith(prefix) and count
+    }
+
+
+def rules_of(entry: Law) -> list[str]:
+    """The rules of a law's statements, as `Checked.rules` calls them."""
+    return [
+        name
+        for k, statement in enumerate(statements(entry))
+        if type(statement).__name__ != "Closure"
+        for name, _, _ in statement_rules(statement, str(k))
+    ]
+
+
+def fires_on(entry: Law, example: Example, opset: int = 17) -> bool:
+    """Whether a law matches anything in an example; it is compiled anew, since it may be a relaxed one."""
+    engine = Engine(_laws_of(entry))
+    engine.load(lower_example(example, opset), dict(example.limits))
+    for _ in range(2):
+        for ruleset in engine.rulesets:
+            if any(n and name.startswith(f"{entry.key}#") for name, n in engine.apply(ruleset)[1].items()):
+                return True
+        engine.analyse()
+    return False
+
+
+def check_example(
+    entry: Law, example: Example, opset: int = 17, *, seeds: tuple[int, ...] = (0,), kinds: bool = True
+) -> Checked:
+    """Assert what an example says of a law: that it fires or not, and that all it writes answers alike.
+
+    What is compared is the example as it was written, rebuilt before any law has fired, with each of the
+    alternatives, at the root and at every value below it.
+
+    Args:
+        seeds: of the elements of inputs.
+        kinds: inputs that laws may go wrong on as well as normally distributed ones; see `testing.feeds`.
+
+    Raises:
+        AssertionError: the law did not fire, or fired on a near-miss, or a side computes something else.
+    """
+    lowered = lower_example(example, opset)
+    snapshot, report = _saturated(entry, example, lowered)
+    matches = _matches_of(entry, report)
+    if not example.fires:
+        assert not matches, f"{entry.key} fired where it must not ({example.why}): {example.term}"
+        return Checked(Tally(), matches)
+    assert matches, f"{entry.key} did not fire: {example.term}"
+    original = _original(entry, lowered, opset, seeds=seeds, kinds=kinds, reference=True)
+    tally, alternatives = _check_alternatives(entry, lowered, snapshot, original, opset)
+    assert alternatives, (
+        f"{entry.key} fired and added nothing that can be written to a class of {example.term}"
+    )
+    return Checked(tally, matches, alternatives)
+
+
+def check_variant(
+    entry: Law, example: Example, opset: int = 17, *, seeds: tuple[int, ...] = (0,)
+) -> Checked | None:
+    """Like `check_example` for one of the `variants` of an example: None where it is ill-typed.
+
+    Raises:
+        AssertionError: the law fired, and the sides differ.
+    """
+    try:
+        lowered = lower_example(example, opset)
+        original = _original(entry, lowered, opset, seeds=seeds, reference=False)
+    except Exception:  # operands that do not suit an operator make inference fail in many ways
+        return None
+    if not original.trials:
+        return None
+    snapshot, report = _saturated(entry, example, lowered)
+    matches = _matches_of(entry, report)
+    if not matches:
+        return Checked(Tally(), matches)
+    return Checked(_check_alternatives(entry, lowered, snapshot, original, opset)[0], matches)
+
+
+def _saturated(entry: Law, example: Example, lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
+    return saturate_terms(
+        lowered,
+        _laws_of(entry),
+        dict(example.limits),
+        nodes=5000,
+        rounds=3,
+        seconds=60,
+        strict=True,
+    )
+
+
+def _original(
+    entry: Law, lowered: Lowered, opset: int, *, seeds: tuple[int, ...], kinds: bool = True, reference: bool
+) -> Original:
+    """The example as it was written, with every inner value as an output."""
+    show_all(lowered)
+    # What the laws of `assume` take for granted does not hold of the largest integers.
+    odd: Kind = "special" if entry.numerics == "bitwise" and entry.ruleset != ASSUME else "moderate"
+    return Original(
+        rebuilt_original(lowered, opset),
+        ("normal", odd) if kinds and entry.exact else ("normal",),
+        seeds,
+        reference=reference and entry.exact,
+    )
+
+
+def _check_alternatives(
+    entry: Law, lowered: Lowered, snapshot: Snapshot, original: Original, opset: int
+) -> tuple[Tally, int]:
+    """Compare every graph that can be written with the example: what was checked, and how many graphs."""
+    alternatives, cyclic = alternatives_of(lowered, snapshot, prices_of(lowered, snapshot))
+    tally = Tally()
+    for node in cyclic:
+        tally.add(_check_cyclic(entry, lowered, snapshot, original, node=node, opset=opset))
+    for alternative in alternatives:
+        tally.add(original.compare(rewritten_model(alternative, opset), entry.numerics))
+    tally.add(original.tally)
+    return tally, len(alternatives)
+
+
+def _check_cyclic(
+    entry: Law, lowered: Lowered, snapshot: Snapshot, original: Original, *, node: int, opset: int
+) -> Tally:
+    """Compare an e-node that depends on itself, written on the example's own operands, with its class."""
+    written = written_on_the_original(lowered, snapshot, node)
+    if written is None:
+        return Tally(left_out=Counter({"an e-node depends on itself": 1}))
+    copy, index = written
+    fact = copy.facts[index]
+    assert fact is not None
+    owner = snapshot.node_class[node]
+    number = snapshot.term_classes[lowered.outputs].tolist().index(owner)
+    shown = list(lowered.graph.outputs)
+    copy.outputs = [index]
+    lowered.graph.outputs[:] = [output_value("y", fact)]
+    try:
+        model = rebuilt_original(copy, opset)
+    finally:
+        lowered.graph.outputs[:] = shown
+    return original.compare(model, entry.numerics, only=number)
+
+
+def _rulesets(keys: Iterable[str]) -> list[str]:
+    return [key.rsplit(".", 1)[0] for key in keys]
+
+
+def compare(original: onnx.ModelProto, rewritten: onnx.ModelProto, bitwise: bool) -> Tally:
+    """Assert that two models compute the same: in onnxruntime, and for floats in float64 by ONNX's reference.
+
+    Raises:
+        AssertionError: they differ.
+    """
+    trials = Original(original)
+    tally = trials.compare(rewritten, "bitwise" if bitwise else "reassociates")
+    tally.add(trials.tally)
+    return tally
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What became of an attempt to prove two terms equal.
+
+    Attributes:
+        proved: they are one class.
+        stop: why saturation ended: "proved", "saturated", or the limit ("nodes", "rounds", "seconds").
+        nodes: e-nodes at the end.
+    """
+
+    proved: bool
+    stop: str
+    nodes: int
+
+
+def prove(
+    operands: Operands,
+    left: Any,
+    right: Any,
+    rulesets: Iterable[str] | None = None,
+    *,
+    guards: bool = True,
+    nodes: int = 20_000,
+    seconds: float = 60,
+    **limits: int,
+) -> Proof:
+    """Try to prove two terms equal: saturate a little, look, and saturate more; see `proves`."""
+    pairs = list(zip(left, right, strict=True)) if isinstance(left, tuple) else [(left, right)]
+    builder = Builder(operands, 17)
+    roots = [builder.term(side) for pair in pairs for side in pair]
+    builder.lowered.outputs = roots
+    deadline = time.monotonic() + seconds
+    for rounds in (2, 4, 8, 16):
+        snapshot, report = saturate_terms(
+            builder.lowered,
+            select(rulesets),
+            limits,
+            nodes=nodes,
+            rounds=rounds,
+            seconds=deadline - time.monotonic(),
+            strict=True,
+            guards=guards,
+        )
+        classes = snapshot.term_classes[roots].tolist()
+        if classes[::2] == classes[1::2]:
+            return Proof(True, "proved", report.nodes)
+        if report.stop != "rounds":
+            break
+    return Proof(False, report.stop, report.nodes)
+
+
+def proves(
+    operands: Operands,
+    left: Any,
+    right: Any,
+    rulesets: Iterable[str] | None = None,
+    *,
+    guards: bool = True,
+    nodes: int = 20_000,
+    **limits: int,
+) -> bool:
+    """Whether two terms are one class after saturation under the rulesets (default: all exact ones).
+
+    Both are in the e-graph from the start.  Without `guards` laws fire wherever they hold.
+    `left` and `right` may be tuples of terms of one length: then each pair is to be one class.
+    """
+    return prove(operands, left, right, rulesets, guards=guards, nodes=nodes, **limits).proved

@@ -1,0 +1,1 @@
+"""Sums and products: order, distribution, and constants that meet."""

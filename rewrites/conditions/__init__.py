@@ -1,0 +1,1 @@
+"""Side conditions that laws of several families share; no laws here."""

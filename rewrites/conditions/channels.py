@@ -1,0 +1,220 @@
+"""Constants that hold one number, or one number per channel: what the linear laws ask of facts.
+
+No laws here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto
+
+from egraph_opt import compat as egglog
+from egraph_opt.compat import Deduction, PyObject, StringLike, closure, eq, holds, i64, set_
+from egraph_opt.facts.dtypes import FLOATS
+from egraph_opt.facts.fact import ABSENT, Fact
+from egraph_opt.laws.examples import Operands
+from egraph_opt.operators import ConvWindow, Literal, binary
+from egraph_opt.operators.host import hosted
+from egraph_opt.operators.terms import Tensor, fact
+
+Dims = tuple[int, ...]
+
+LARGEST: dict[int, float] = {
+    TensorProto.FLOAT: float(np.finfo(np.float32).max),
+    TensorProto.DOUBLE: float(np.finfo(np.float64).max),
+    TensorProto.FLOAT16: float(np.finfo(np.float16).max),
+    TensorProto.BFLOAT16: 3.3895313892515355e38,
+}
+"""The largest number of a type."""
+
+SMALLEST: dict[int, float] = {
+    TensorProto.FLOAT: float(np.finfo(np.float32).tiny),
+    TensorProto.DOUBLE: float(np.finfo(np.float64).tiny),
+    TensorProto.FLOAT16: float(np.finfo(np.float16).tiny),
+    TensorProto.BFLOAT16: float(np.finfo(np.float32).tiny),
+}
+"""The smallest positive normal number of a type."""
+
+
+def is_scale(c: Fact) -> bool:
+    """A factor that may go somewhere: a finite one, since infinity times a sum is not the sum of infinities.
+
+    1 is left to the laws of identities: x = x * 1 would never end.
+    """
+    return is_finite_constant(c) and c.splat != 1
+
+
+def is_shift(c: Fact) -> bool:
+    """A summand that may go somewhere, so not 0, nor an infinity, which swallows all others."""
+    return is_finite_constant(c) and c.splat != 0
+
+
+def is_finite_constant(c: Fact) -> bool:
+    """A floating-point constant of known static shape, of which no element is known to be infinite."""
+    return is_float_constant(c) and all(math.isfinite(v) for v in known_elements(c) or ())
+
+
+def static_shape(fact: Fact) -> Dims | None:
+    """The dims where all of them are numbers."""
+    return fact.shape if fact.is_static else None  # type: ignore[return-value]
+
+
+def is_float_constant(fact: Fact) -> bool:
+    """A floating-point constant of known static shape."""
+    return fact.const and fact.is_static and fact.dtype in FLOATS
+
+
+def known_elements(fact: Fact) -> tuple[float, ...] | None:
+    """The elements of a small or uniform float constant, as far as they differ."""
+    if fact.dtype not in FLOATS or not fact.const:
+        return None
+    if fact.splat is not None:
+        return (float(fact.splat),)
+    return None if fact.data is None else tuple(float(v) for v in fact.data)
+
+
+def count_along(c: Fact, rank: int, axis: int, dim: int) -> int | None:
+    """How many numbers a constant has along one axis of an operand: `dim` or 1.
+
+    Args:
+        c: the constant, which is broadcast against the operand.
+        rank, axis, dim: the operand's rank, the axis, and the operand's size there.
+
+    Returns:
+        None where c varies along another axis, or makes the result bigger than the operand.
+    """
+    shape = static_shape(c)
+    if shape is None or not is_float_constant(c) or len(shape) > rank or dim < 1:
+        return None
+    dims = (1,) * (rank - len(shape)) + shape
+    if any(d != 1 for k, d in enumerate(dims) if k != axis) or dims[axis] not in (1, dim):
+        return None
+    return dims[axis]
+
+
+def at_axis(count: int, rank: int, axis: int) -> Dims:
+    """Full-rank dims that are 1 but for `count` at an axis."""
+    return tuple(count if k == axis else 1 for k in range(rank))
+
+
+def splat(like: Fact, dims: Dims, value: float) -> Literal:
+    """A literal with one value in every element, of the dtype of another operand."""
+    return Literal(like.dtype, dims, (value,))
+
+
+@hosted()
+def static_dims(w: Fact) -> Dims | None:
+    return static_shape(w)
+
+
+# --- chains ---------------------------------------------------------------------------------------------
+
+
+@egglog.function(egg_fn="chained", merge=lambda old, new: old.max(new))
+def chained(op: StringLike, x: Tensor) -> i64:
+    """1 where x, to which Mul or Add applies a constant, is itself that of something and one number; else 0.
+
+    Two constants of a chain combine.  Only the combined one moves further, or every order of all would.
+    """
+
+
+@hosted(default=False)
+def is_number(op: str, c: Fact) -> bool:
+    """A constant of one element that is not neutral."""
+    shape = static_shape(c)
+    acts = is_scale(c) if op == "Mul" else is_shift(c)
+    return shape is not None and acts and math.prod(shape) == 1
+
+
+def chains() -> Iterator[Deduction]:
+    """The rules that fill `chained`."""
+    x, y, c = (egglog.var(name, Tensor) for name in "xyc")
+    for op, inverse in (("Mul", "Div"), ("Add", "Sub")):
+        yield closure(eq(y).to(binary(op, x, c)), then=set_(chained(op, x)).to(0))
+        for written in (op, inverse):
+            applied = (eq(y).to(binary(written, x, c)), holds(is_number, PyObject(op), fact(c)))
+            yield closure(*applied, then=set_(chained(op, y)).to(1))
+
+
+def unchained(op: str, x: Any) -> Any:
+    """The condition that x, to which `op` applies a constant, is not `op` of something and one number."""
+    return eq(chained(op, x)).to(0)
+
+
+# --- the channels that come out of a convolution, and its bias ------------------------------------------
+
+
+def channels_out(w: Fact, window: ConvWindow, transposed: int) -> int | None:
+    """How many channels come out of a Conv or, if `transposed`, a ConvTranspose with a constant weight."""
+    shape = static_shape(w)
+    if shape is None or not is_float_constant(w) or len(shape) < 3:
+        return None
+    return shape[1] * window.group if transposed else shape[0]
+
+
+def count_out(w: Fact, c: Fact, window: ConvWindow, transposed: int) -> int | None:
+    """How many numbers a constant behind a convolution has: one, or one per channel."""
+    channels = channels_out(w, window, transposed)
+    return None if channels is None else count_along(c, len(w.shape or ()), 1, channels)
+
+
+@hosted()
+def scale_of_bias(w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
+    """The dims in which a constant behind a convolution scales its constant bias."""
+    known = is_scale(c) and is_float_constant(b)
+    count = count_out(w, c, window, transposed) if known else None
+    return None if count is None else (count,)
+
+
+@hosted()
+def shift_of_bias(w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
+    """The dims in which a constant behind a convolution is added to its bias, a constant or absent."""
+    known = is_shift(c) and (b == ABSENT or is_finite_constant(b))
+    count = count_out(w, c, window, transposed) if known else None
+    return None if count is None else (count,)
+
+
+@hosted(default=False)
+def is_present(b: Fact) -> bool:
+    return b != ABSENT
+
+
+@hosted(default=False)
+def is_absent(b: Fact) -> bool:
+    return b == ABSENT
+
+
+@hosted()
+def absent_bias(w: Fact, b: Fact, window: ConvWindow, transposed: int) -> Literal | None:
+    """The zeros that an absent bias stands for."""
+    channels = channels_out(w, window, transposed)
+    return splat(w, (channels,), 0.0) if b == ABSENT and channels is not None else None
+
+
+# --- the channels that go in ----------------------------------------------------------------------------
+
+
+def count_in(x: Fact, c: Fact, rank: int, channels: int) -> int | None:
+    """How many numbers a constant in front of a convolution has; x must have all `channels` itself."""
+    if x.shape is None or len(x.shape) != rank:
+        return None
+    count = count_along(c, rank, 1, channels)
+    return count if count == 1 or x.shape[1] == channels else None
+
+
+# --- examples -------------------------------------------------------------------------------------------
+
+
+def per_channel(g: Operands, rank: int, channels: int) -> list[Any]:
+    """Constants with one number or one per channel, in three of the shapes in which they come; not near 0."""
+
+    def uniform(*shape: int) -> Any:
+        return g.constant(g.rng.uniform(0.5, 2, shape).astype(np.float32))
+
+    spatial = (1,) * (rank - 2)
+    one = [uniform(), uniform(1), uniform(1, 1, *spatial)][rank % 3]
+    return [uniform(channels, *spatial), one, uniform(1, channels, *spatial)]

@@ -1,0 +1,1 @@
+"""Operators with windows: Conv, ConvTranspose, pooling."""

@@ -1,0 +1,1 @@
+"""Element-wise operators: identities, bounds, activations."""

@@ -1,0 +1,1 @@
+"""Slice, Concat, Split and Gather."""

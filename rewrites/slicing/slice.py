@@ -1,0 +1,209 @@
+"""Slices: composition and normal form.
+
+Slice_t(Slice_s(x)) = Slice_(t after s)(x)        same and different axes, any steps
+Slice_s(x) = Slice_s'(x)                          s' without what is whole, and written in one way
+Slice_whole(x) = x
+Slice_s(x) = the empty tensor                     where it takes nothing
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto
+
+from egraph_opt.compat import Equal, PyObject, eq, let, ne, rewrite, rule
+from egraph_opt.facts.fact import Dim, Fact
+from egraph_opt.laws.examples import INT64, Operands
+from egraph_opt.laws.law import Example, law
+from egraph_opt.operators import Literal, literal, slice_, unary
+from egraph_opt.operators.host import hosted
+from egraph_opt.operators.sorts import Slices
+from egraph_opt.operators.terms import Tensor, fact
+
+Entry = tuple[int, int, int | None, int]
+"""One axis of a slice: axis, start, end (None: as far as it goes), step."""
+
+Bounds = tuple[int, int | None, int]
+"""Start (0 or more), end (0 or more; None: all that follows) and step (1 or more)."""
+
+WHOLE: Bounds = (0, None, 1)
+NOTHING: Bounds = (0, 0, 1)
+
+
+def entry_of(axis: int, taken: range) -> Entry:
+    """The one way to write that a slice takes these elements."""
+    if len(taken) < 2:
+        start = taken[0] if taken else 0
+        return axis, start, start + len(taken), 1
+    if taken.step > 0:
+        return axis, taken[0], taken[-1] + 1, taken.step
+    return axis, taken[0], taken[-1] - 1 if taken[-1] else None, taken.step
+
+
+def taken_by(entry: Entry, dim: int) -> range:
+    """The elements that a slice takes of an axis."""
+    _, start, end, step = entry
+    return range(dim)[start:end:step]
+
+
+def dim_at(x: Fact, axis: int) -> Dim:
+    return x.shape[axis] if x.shape is not None and axis < len(x.shape) else None
+
+
+@hosted()
+def beside(spec: Slices, axis: int) -> Slices:
+    """A slice without its cut along one axis."""
+    return tuple(entry for entry in spec if entry[0] != axis)
+
+
+def _compose_open(axis: int, inner: Bounds, outer: Bounds) -> Entry | None:
+    """A slice of a slice of an axis whose length is not known; all that ONNX can say of it."""
+    (a, b, s), (c, d, t) = inner, outer
+    if s != 1 or t != 1 or a < 0 or c < 0:
+        return None
+    ends = [e for e in (b, d if d is None or d < 0 else a + d) if e is not None]
+    if not ends:
+        return axis, a + c, None, 1
+    if all(e >= 0 for e in ends):
+        return axis, a + c, min(ends), 1
+    if all(e < 0 for e in ends):
+        return axis, a + c, sum(ends), 1
+    return None
+
+
+@hosted()
+def composed(inner: Slices, outer: Slices, x: Fact) -> Slices | None:
+    """What a slice of a slice of x takes of x."""
+    entries = {entry[0]: entry for entry in inner}
+    for entry in outer:
+        axis = entry[0]
+        if axis not in entries:
+            entries[axis] = entry
+            continue
+        dim = dim_at(x, axis)
+        if isinstance(dim, int):
+            taken = taken_by(entries[axis], dim)
+            entries[axis] = entry_of(axis, taken[entry[1] : entry[2] : entry[3]])
+        else:
+            joined = _compose_open(axis, entries[axis][1:], entry[1:])
+            if joined is None:
+                return None
+            entries[axis] = joined
+    return tuple(sorted(entries.values()))
+
+
+def _composition_examples(rng: np.random.Generator) -> Iterator[Example]:
+    for s, t in (
+        (((1, 2, 9, 1),), ((1, 1, 4, 1),)),
+        (((1, 1, 12, 3),), ((1, 1, 4, 2),)),
+        (((1, 11, None, -2),), ((1, 1, 5, 2),)),
+        (((1, 2, 9, 1),), ((1, 5, None, -3),)),
+        (((1, 2, 9, 1),), ((2, 1, 3, 1),)),
+        (((0, 0, 2, 1), (1, 2, 9, 1)), ((1, 3, 7, 2), (2, 0, 1, 1))),
+        (((1, 2, 2, 1),), ((1, 0, 0, 1),)),
+    ):
+        g = Operands(rng)
+        yield g.fires(slice_(slice_(g.input((3, 12, 4)), s), t))
+    for first, second in (((1, None), (1, None)), ((1, 5), (1, 9)), ((1, -1), (1, -1))):
+        g = Operands(rng)
+        x = g.input(("N", "L", 4))
+        yield g.fires(slice_(slice_(x, ((1, *first, 1),)), ((1, *second, 1),)))
+    g = Operands(rng)
+    x = g.input(("N", "L", 4))
+    yield g.fires(slice_(slice_(x, ((1, -3, None, 1),)), ((2, 0, 2, 1),)))
+    yield g.near_miss(
+        slice_(slice_(x, ((1, -3, None, 1),)), ((1, 0, 2, 1),)), why="where it starts is not known"
+    )
+    yield g.near_miss(
+        slice_(slice_(x, ((1, 0, -3, 1),)), ((1, 0, 2, 1),)), why="which end comes first is not known"
+    )
+    yield g.near_miss(
+        slice_(unary("Relu", (), slice_(x, ((2, 0, 2, 1),))), ((2, 0, 1, 1),)), why="Relu is between"
+    )
+
+
+@law("slice", numerics="bitwise", examples=_composition_examples)
+def compose(x: Tensor, s: PyObject, t: PyObject, r: PyObject) -> Iterator[Any]:
+    """Slice_t(Slice_s(x)) = Slice_(t after s)(x)
+
+    Source: Ascend auto-optimizer, MergeConsecutiveSlice.
+    """
+    yield rewrite(slice_(slice_(x, s), t), slice_(x, r), let(r, composed, s, t, fact(x)))
+
+
+@hosted()
+def simplified(spec: Slices, x: Fact) -> Slices | None:
+    """The spec in normal form; None where it is so already."""
+    entries: list[Entry] = []
+    for entry in spec:
+        axis, start, end, step = entry
+        dim = dim_at(x, axis)
+        if isinstance(dim, int):
+            taken = taken_by(entry, dim)
+            if taken != range(dim):
+                entries.append(entry_of(axis, taken))
+        elif start >= 0 and end is not None and 0 <= end <= start and step > 0:
+            entries.append((axis, 0, 0, 1))
+        elif entry != (axis, *WHOLE):
+            entries.append(entry)
+    return tuple(entries) if not entries or tuple(entries) != spec else None
+
+
+def _simplification_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input(("N", 6, "L"))
+    for spec in (
+        (),
+        ((1, 0, 6, 1),),
+        ((2, 0, None, 1),),
+        ((0, 0, None, 1), (1, 2, 4, 1)),
+        ((1, 0, 6, 4),),
+        ((1, 0, 4, 5),),
+        ((2, 3, 2, 1),),
+        ((1, 4, 4, 1),),
+    ):
+        yield g.fires(slice_(x, spec))
+    yield g.near_miss(slice_(x, ((1, 0, 5, 1),)), why="the last element is missing")
+    yield g.near_miss(slice_(x, ((1, 5, None, -1),)), why="the order is another")
+    yield g.near_miss(slice_(x, ((2, 0, 12, 1),)), why="the dim may be greater")
+
+
+@law("slice", numerics="bitwise", examples=_simplification_examples)
+def simplify(x: Tensor, s: PyObject, r: PyObject) -> Iterator[Any]:
+    """Slice_whole(x) = x, Slice_s(x) = Slice_s'(x) with s' in normal form
+
+    Source: onnxoptimizer eliminate_nop_slice.
+    """
+    yield rewrite(slice_(x, s), x, eq(simplified_to(s, x)).to(PyObject(())))
+    yield rewrite(slice_(x, s), slice_(x, r), let(r, simplified, s, fact(x)), ne(r).to(PyObject(())))
+
+
+def simplified_to(spec: Any, x: Any) -> Any:
+    """The term that `simplified` computes."""
+    return PyObject(simplified)(spec, fact(x))
+
+
+@hosted()
+def empty_literal(y: Fact) -> Literal | None:
+    """An empty tensor of this type."""
+    if not y.is_static or 0 not in (y.shape or ()) or y.dtype <= 0 or y.dtype == TensorProto.STRING:
+        return None
+    return Literal(y.dtype, y.shape, (0,))  # type: ignore[arg-type]
+
+
+def _empty_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    yield g.fires(slice_(g.input((2, 3)), ((1, 3, 3, 1),)))
+    yield g.fires(slice_(g.input((4,), INT64), ((0, 0, 0, 1),)))
+    yield g.near_miss(slice_(g.input((2, 3)), ((1, 2, 3, 1),)), why="an element is left")
+    yield g.near_miss(slice_(g.input(("N", 3)), ((1, 3, 3, 1),)), why="the number of rows is not known")
+
+
+@law("slice", numerics="bitwise", examples=_empty_examples)
+def empty(x: Tensor, y: Tensor, s: PyObject, z: PyObject) -> Iterator[Any]:
+    """Slice_s(x) = the empty tensor where it takes nothing
+
+    Source: Ascend auto-optimizer, EmptySliceFix.
+    """
+    yield rule(eq(y).to(slice_(x, s)), let(z, empty_literal, fact(y)), then=Equal(y, literal(z)))

@@ -1,0 +1,1 @@
+"""What only some targets ask for."""

@@ -1,0 +1,1 @@
+"""Transposes: composition, and movement past other operators."""

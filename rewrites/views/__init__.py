@@ -1,0 +1,1 @@
+"""Views of one tensor: Reshape, Squeeze, Unsqueeze, Flatten, Expand."""

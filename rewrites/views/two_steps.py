@@ -1,0 +1,92 @@
+"""Views that one Reshape with 0 and -1 cannot say, in two steps that can.
+
+Reshape_d(x) = Reshape_d(Reshape_m(x))      m: without axes of 1, or with some that bring copied dims in place
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from egraph_opt.compat import PyObject, let, rewrite
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Dim, Fact, Shape
+from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.law import Example, law
+from egraph_opt.operators import binary, concat, reshape, reshape_to, shape_of, unary
+from egraph_opt.operators.host import hosted
+from egraph_opt.operators.terms import Tensor, fact, listed
+from egraph_opt.operators.views import inserted_axes, reshape_target
+
+
+def in_one(source: Shape, dims: Shape) -> bool:
+    """One node says it: a Reshape, or a Squeeze or Unsqueeze."""
+    if reshape_target(source, dims) is not None:
+        return True
+    short, long = sorted((source, dims), key=len)
+    return len(short) < len(long) and inserted_axes(short, long) is not None
+
+
+def without_ones(dims: Shape) -> Shape:
+    return tuple(dim for dim in dims if dim != 1)
+
+
+def in_place(source: Shape, dims: Shape, inferred: int) -> Shape | None:
+    """`dims` with axes of 1 so that all symbolic dims, but for the inferred one, stand where x has them."""
+    placed: list[Dim] = []
+    for k, dim in enumerate(dims):
+        if not isinstance(dim, int) and k != inferred:
+            at = next(
+                (a for a in range(len(placed), len(source)) if symbolic.known_equal(source[a], dim)), None
+            )
+            if at is None:
+                return None
+            placed.extend([1] * (at - len(placed)))
+        placed.append(dim)
+    return tuple(placed)
+
+
+@hosted()
+def stepping_stone(x: Fact, dims: Shape) -> Shape | None:
+    """The dims between x's and `dims` from which both are one node away; None where one node does."""
+    if not x.is_symbolic or x.const or x.shape is None or None in dims or in_one(x.shape, dims):
+        return None
+    candidates = [without_ones(dims), without_ones(x.shape)]
+    symbols = [k for k, dim in enumerate(dims) if not isinstance(dim, int)]
+    candidates += [found for k in symbols if (found := in_place(x.shape, dims, k)) is not None]
+    for between in candidates:
+        if in_one(x.shape, between) and in_one(between, dims):
+            return between
+    return None
+
+
+def _examples(rng: np.random.Generator) -> Iterator[Example]:
+    for shape, dims in (
+        ((1, "N", "L", 12), ("N", "L", 3, 4)),
+        (("N", "L", 12), (1, "N", "L", 3, 4)),
+        (("N", "L", 12), ("L", "N", 12)),
+        ((2, 3, "N", "L"), (6, "N", "L")),
+    ):
+        g = Operands(rng)
+        yield g.fires(reshape_to(g.input(shape), shape_of(g.input(dims), 0, len(dims)), 0))
+    g = Operands(rng)
+    x = g.input(("N", 2, "L"))
+    rows = binary("Mul", shape_of(x, 0, 1), g.constant(np.array([2])))
+    yield g.fires(reshape_to(x, concat(listed(rows, shape_of(x, 2, 3)), 0), 0))
+    g = Operands(rng)
+    x = g.input(("N", "L", 12))
+    yield g.near_miss(reshape(x, ("N", "L", 3, 4)), why="one Reshape says it")
+    yield g.near_miss(reshape(x, (1, "N", "L", 12)), why="one Unsqueeze says it")
+    g = Operands(rng)
+    x, y = reshape(g.input(("N", "L", "M")), ("N", symbolic.mul("L", "M"))), g.input(("N", "L", "M"))
+    two = reshape_to(unary("Relu", (), x), shape_of(y, 0, 3), 0)
+    yield g.near_miss(two, why="two dims are those of another tensor")
+
+
+@law("reshape", numerics="bitwise", examples=_examples, required=("reshape.know_the_target",))
+def in_two_steps(x: Tensor, d: PyObject, m: PyObject) -> Iterator[Any]:
+    """Reshape_d(x) = Reshape_d(Reshape_m(x)) where one node cannot say the left one
+
+    Source: Ascend auto-optimizer, DynamicReshape.
+    """
+    yield rewrite(reshape(x, d), reshape(reshape(x, m), d), let(m, stepping_stone, fact(x), d))

@@ -1,0 +1,202 @@
+"""Files are replaced whole or not at all, and weights stay in files of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+from egraph_opt.errors import OutputError
+from egraph_opt.model import external_data, reading, writing
+from egraph_opt.model.reading import read_model
+from egraph_opt.model.writing import to_proto, write_model, write_original
+
+from .models import affine, model_of, run, tensor
+
+
+@pytest.fixture
+def external_model(tmp_path: Path) -> Path:
+    path = tmp_path / "in" / "m.onnx"
+    path.parent.mkdir()
+    onnx.save(affine(), path, save_as_external_data=True, location="m.onnx.data", size_threshold=16)
+    return path
+
+
+def result_of(path: Path) -> np.ndarray:
+    return run(path, x=np.ones((2, 1000), np.float32))[0]
+
+
+def test_external_data_stays_external_under_the_name_of_the_output(external_model: Path) -> None:
+    loaded = read_model(external_model)
+    assert loaded.data_files == {external_model.with_name("m.onnx.data").resolve()}
+    target = write_model(loaded.model, external_model.parent.parent / "out.onnx", like=loaded)
+    stored = onnx.load(target, load_external_data=False).graph.initializer[0]
+    assert external_data.external_tensors(onnx.load(target, load_external_data=False)) == [stored]
+    assert {entry.value for entry in stored.external_data if entry.key == "location"} == {"out.onnx.data"}
+    np.testing.assert_array_equal(result_of(target), result_of(external_model))
+    assert sorted(os.listdir(target.parent)) == ["in", "out.onnx", "out.onnx.data"]
+
+
+def test_in_place_never_writes_to_the_data_of_the_input(external_model: Path) -> None:
+    expected = result_of(external_model)
+    data = external_model.with_name("m.onnx.data")
+    before = data.read_bytes()
+    loaded = read_model(external_model)
+    with pytest.raises(OutputError, match="in-place"):
+        write_model(loaded.model, external_model, like=loaded)
+    write_model(loaded.model, external_model, like=loaded, in_place=True)
+    assert data.read_bytes() == before
+    assert sorted(os.listdir(data.parent)) == ["m.onnx", "m.onnx.1.data", "m.onnx.data"]
+    data.unlink()
+    np.testing.assert_array_equal(result_of(external_model), expected)
+
+
+def test_the_weights_of_the_input_are_never_the_output(external_model: Path) -> None:
+    loaded = read_model(external_model)
+    with pytest.raises(OutputError, match="weights"):
+        write_model(loaded.model, external_model.with_name("m.onnx.data"), like=loaded, in_place=True)
+
+
+def test_the_model_can_be_used_after_it_was_written(external_model: Path, tmp_path: Path) -> None:
+    loaded = read_model(external_model)
+    first = write_model(loaded.model, tmp_path / "a.onnx", like=loaded)
+    second = write_model(loaded.model, tmp_path / "b.onnx", like=loaded)
+    np.testing.assert_array_equal(result_of(first), result_of(second))
+    np.testing.assert_array_equal(
+        run(to_proto(loaded.model, loaded), x=np.ones((2, 1000), np.float32))[0], result_of(first)
+    )
+
+
+def test_weights_above_the_limit_go_to_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "EMBEDDED_LIMIT", 3999)
+    loaded = read_model(affine())
+    target = write_model(loaded.model, tmp_path / "out.onnx", like=loaded)
+    assert (tmp_path / "out.onnx.data").stat().st_size == 4000
+    x = np.ones((2, 1000), np.float32)
+    np.testing.assert_array_equal(result_of(target), run(affine(), x=x)[0])
+
+
+def test_tensors_that_share_their_data_share_it_in_the_output(external_model: Path, tmp_path: Path) -> None:
+    model = onnx.load(external_model, load_external_data=False)
+    twin = model.graph.initializer.add()
+    twin.CopyFrom(model.graph.initializer[0])
+    twin.name = "w2"
+    model.graph.node[0].output[0] = "t"
+    model.graph.node.append(helper.make_node("Add", ["t", "w2"], ["y"]))
+    external_model.write_bytes(model.SerializeToString())
+    loaded = read_model(external_model)
+    target = write_model(loaded.model, tmp_path / "out.onnx", like=loaded)
+    assert (tmp_path / "out.onnx.data").stat().st_size == 4000
+    np.testing.assert_array_equal(result_of(target), result_of(external_model))
+
+
+def test_external_data_in_bodies_and_constants_is_found(tmp_path: Path) -> None:
+    weight = numpy_helper.from_array(np.arange(500, dtype=np.float32), "b")
+    then = helper.make_graph(
+        [
+            helper.make_node("Constant", [], ["k"], value=numpy_helper.from_array(np.ones(500, np.float32))),
+            helper.make_node("Add", ["x", "b"], ["s"]),
+            helper.make_node("Add", ["s", "k"], ["r"]),
+        ],
+        "then",
+        [],
+        [tensor("r", None)],
+        [weight],
+    )
+    other = helper.make_graph([helper.make_node("Relu", ["x"], ["q"])], "else", [], [tensor("q", None)])
+    branch = helper.make_node("If", ["c"], ["y"], then_branch=then, else_branch=other)
+    model = model_of([branch], [tensor("x", [500]), tensor("c", [], TensorProto.BOOL)], [tensor("y", None)])
+    inputs = {"x": np.ones(500, np.float32), "c": np.array(True)}
+    expected = run(model, **inputs)[0]
+    path = tmp_path / "in.onnx"
+    onnx.save(
+        model,
+        path,
+        save_as_external_data=True,
+        location="d.bin",
+        size_threshold=0,
+        convert_attribute=True,
+    )
+    loaded = read_model(path)
+    target = write_model(loaded.model, tmp_path / "out.onnx", like=loaded)
+    names = {
+        entry.value
+        for item in external_data.external_tensors(onnx.load(target, load_external_data=False))
+        for entry in item.external_data
+        if entry.key == "location"
+    }
+    assert names <= {"out.onnx.data"}
+    np.testing.assert_array_equal(run(target, **inputs)[0], expected)
+
+
+def test_data_beside_what_a_link_points_to_is_found(external_model: Path, tmp_path: Path) -> None:
+    """The caches of model hubs are made of links to blobs."""
+    snapshot = tmp_path / "snapshot"
+    snapshot.mkdir()
+    for name in ("m.onnx", "m.onnx.data"):
+        (snapshot / name).symlink_to(external_model.parent / name)
+    assert len(read_model(snapshot / "m.onnx").data_files) == 1
+
+
+def test_data_with_hard_links_is_read(external_model: Path, tmp_path: Path) -> None:
+    os.link(external_model.with_name("m.onnx.data"), tmp_path / "another")
+    loaded = read_model(external_model)
+    assert loaded.model.graph.initializers["w"].const_value.numpy()[999] == 999
+
+
+def test_an_ir_model_brings_its_files(external_model: Path, tmp_path: Path) -> None:
+    source = ir.load(external_model)
+    loaded = read_model(source)
+    assert loaded.external
+    target = write_model(loaded.model, tmp_path / "out.onnx", like=loaded)
+    np.testing.assert_array_equal(result_of(target), result_of(external_model))
+    runnable = loaded.runnable()
+    assert isinstance(runnable, ModelProto)
+    np.testing.assert_array_equal(run(runnable, x=np.ones((2, 1000), np.float32))[0], result_of(target))
+    assert source.graph.initializers["w"].const_value.location == "m.onnx.data"
+
+
+@pytest.mark.parametrize("give", [lambda path: path, onnx.load, ir.load], ids=["path", "proto", "ir"])
+def test_the_original_can_be_written(
+    give: Callable[[Path], reading.ModelSource], external_model: Path, tmp_path: Path
+) -> None:
+    target = write_original(tmp_path / "out.onnx", like=read_model(give(external_model)))
+    np.testing.assert_array_equal(result_of(target), result_of(external_model))
+
+
+def test_an_original_in_one_file_is_copied_byte_by_byte(tmp_path: Path) -> None:
+    path = tmp_path / "in.onnx"
+    onnx.save(affine(), path)
+    write_original(tmp_path / "out.onnx", like=read_model(path))
+    assert (tmp_path / "out.onnx").read_bytes() == path.read_bytes()
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out.onnx"
+    target.write_bytes(b"old")
+    loaded = read_model(affine())
+
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(OutputError, match="No space left"):
+        write_model(loaded.model, target, like=loaded)
+    assert target.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["out.onnx"]
+
+
+def test_the_permissions_of_a_new_file_are_the_usual_ones(tmp_path: Path) -> None:
+    loaded = read_model(affine())
+    usual = tmp_path / "usual"
+    usual.touch()
+    target = write_model(loaded.model, tmp_path / "out.onnx", like=loaded)
+    assert target.stat().st_mode == usual.stat().st_mode

@@ -1,0 +1,106 @@
+"""What else could compute a tensor, in words, and at what cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, numpy_helper, parser
+from typer.testing import CliRunner
+
+from egraph_opt import saturate
+from egraph_opt.cli import app
+from egraph_opt.errors import UnknownTensorError
+from egraph_opt.pipeline.tensor_alternatives import TensorAlternative
+
+from ..cost.test_repricing import Priced, branching
+
+HEADS = """
+<ir_version: 8, opset_import: ["" : 17]>
+heads (float[2, 8, 16] x) => (float[2, 8, 16] y)
+{
+    [query] q = MatMul (x, wq)
+    k = MatMul (x, wk)
+    v = MatMul (x, wv)
+    kt = Transpose <perm = [0, 2, 1]> (k)
+    s = MatMul (q, kt)
+    a = Softmax <axis = -1> (s)
+    y = MatMul (a, v)
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def heads() -> ModelProto:
+    """Three products of one operand, which are cheaper as one."""
+    model = parser.parse_model(HEADS)
+    random = np.random.default_rng(0)
+    for name in ("wq", "wk", "wv"):
+        weight = random.normal(size=(16, 16)).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(weight, name))
+    return model
+
+
+def only(ways: list[TensorAlternative], text: str) -> TensorAlternative:
+    (way,) = [way for way in ways if str(way) == text]
+    return way
+
+
+def test_what_it_would_cost_not_to_merge_products(heads: ModelProto) -> None:
+    saturated = saturate(heads)
+    merged = saturated.extract("nodes")
+    before, after = merged.report.cost.before, merged.report.cost.after
+    ways = saturated.alternatives("nodes", "q")
+    assert [way.chosen for way in ways] == [True] + [False] * (len(ways) - 1)
+    assert str(ways[0]).startswith("output 0 of Split(matmul_0")
+    assert (ways[0].cost, ways[0].difference) == (after, 0.0)
+    apart = only(ways, "MatMul(x, wq)")
+    assert (apart.law, apart.cost, apart.difference) == ("original", before, before - after)
+    assert all(way.proved for way in ways)
+    assert [way.difference for way in ways] == sorted(way.difference for way in ways)
+    pair = only(ways, "output 0 of Split(MatMul(x, Concat(wq, wk)), (16, 16), axis=2)")
+    assert pair.law == "split.outputs"
+
+
+def test_nodes_and_new_tensors_have_names_too(heads: ModelProto) -> None:
+    saturated = saturate(heads)
+    new = saturated.extract("nodes").model.graph.node[0].output[0]
+    assert saturated.alternatives("nodes", "query") == saturated.alternatives("nodes", "q")
+    product, without = saturated.alternatives("nodes", new)
+    assert (str(product), product.law) == ("MatMul(x, Concat(wq, wk, wv))", "horizontal.three_products")
+    assert (str(without), without.difference) == ("not computed", 1.0)
+
+
+def test_what_has_no_alternative_is_one_way(heads: ModelProto) -> None:
+    (way,) = saturate(heads).alternatives("nodes", "kt")
+    assert (str(way), way.chosen, way.difference) == ("Transpose(k, perm=(0, 2, 1))", True, 0.0)
+    (leaf,) = saturate(heads).alternatives("nodes", "x")
+    assert leaf.chosen
+
+
+def test_tensors_of_bodies_are_found() -> None:
+    saturated = saturate(branching())
+    ways = saturated.alternatives(Priced(Transpose=4.0), "Relub")
+    assert (ways[0].cost, ways[0].chosen) == (1.0, True)
+    assert all(way.proved for way in ways)
+
+
+def test_a_tensor_that_is_not_there(heads: ModelProto) -> None:
+    with pytest.raises(UnknownTensorError, match="no tensor or node 'qq' in the model: did you mean 'q'"):
+        saturate(heads).alternatives("nodes", "qq")
+
+
+def test_the_command_prints_a_table(heads: ModelProto, tmp_path: Path) -> None:
+    path = tmp_path / "heads.onnx"
+    onnx.save(heads, path)
+    done = CliRunner().invoke(app, ["alternatives", str(path), "q", "--cost", "nodes"])
+    assert done.exit_code == 0, done.output
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert rows[0] == ["computed", "by", "law", "nodes", "more"]
+    assert rows[1][-3:] == ["6", "+0", "chosen"]
+    assert ["MatMul(x,", "wq)", "original", "7", "+1"] in rows
+    wrong = CliRunner().invoke(app, ["alternatives", str(path), "nothing", "--cost", "nodes"])
+    assert wrong.exit_code == 2
+    assert "no tensor or node 'nothing'" in wrong.stderr

@@ -1,0 +1,215 @@
+"""The rooms of the house: imports point one way, names stand once, files and signatures stay small."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import egraph_opt
+
+ROOT = Path(egraph_opt.__file__).parents[1]
+
+ORDER = (
+    "errors",
+    "facts",
+    "model",
+    "graph",
+    "inference",
+    "operators",
+    "laws",
+    "egraph",
+    "extraction",
+    "cost",
+    "memory",
+    "rebuild",
+    "verification",
+    "report",
+    "pipeline",
+    "cli",
+)
+"""A room imports itself and what stands before it."""
+
+LATER = {"egraph_opt.testing.harness": "rebuild"}
+"""Modules that belong to a later room than their folder says: the harness of laws runs what they write."""
+
+CONTENT = ("rewrites", "cost_models")
+"""What stands beside the engine, which imports none of it."""
+
+PUBLIC = ("egraph_opt.operators", "egraph_opt.inference")
+"""Packages through which content imports; the engine imports names from where they are defined."""
+
+LONGEST = 400
+MOST_PARAMETERS = 5
+
+
+def _name(path: Path) -> str:
+    parts = list(path.relative_to(ROOT).with_suffix("").parts)
+    if parts[0] in CONTENT:
+        parts.insert(0, "egraph_opt")
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _modules(*folders: str) -> dict[str, Path]:
+    return {_name(path): path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))}
+
+
+MODULES = _modules("egraph_opt", *CONTENT)
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+
+
+def _for_types(tree: ast.Module) -> set[ast.AST]:
+    """What is imported to annotate with, and not when the module is loaded."""
+    blocks = (
+        node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    )
+    return {node for block in blocks for node in ast.walk(block)}
+
+
+def _imports(name: str, *, loaded: bool = False) -> Iterator[tuple[str, str]]:
+    """Module and name of everything that a module imports from within; `loaded`: not for types alone."""
+    left_out = _for_types(TREES[name]) if loaded else set()
+    for node in ast.walk(TREES[name]):
+        if node in left_out:
+            continue
+        if isinstance(node, ast.ImportFrom):
+            package = name.split(".") if MODULES[name].name == "__init__.py" else name.split(".")[:-1]
+            base = package[: len(package) + 1 - node.level] if node.level else []
+            source = ".".join([*base, *([node.module] if node.module else [])])
+            yield from ((source, entry.name) for entry in node.names if source.startswith("egraph_opt"))
+        elif isinstance(node, ast.Import):
+            yield from ((entry.name, "") for entry in node.names if entry.name.startswith("egraph_opt."))
+
+
+def _target(source: str, name: str) -> str:
+    whole = f"{source}.{name}"
+    return whole if whole in MODULES else source
+
+
+def _room(name: str) -> str:
+    return LATER.get(name) or ".".join(name.split(".")[1:2])
+
+
+def _defined(name: str) -> set[str]:
+    found = set()
+    for statement in TREES[name].body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                found.add(node.name)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                found.add(node.id)
+    return found
+
+
+def test_every_room_has_its_place() -> None:
+    rooms = {_room(name) for name in MODULES if name != "egraph_opt"}
+    assert rooms == {*ORDER, *CONTENT}
+
+
+def test_imports_point_one_way() -> None:
+    place = {room: k for k, room in enumerate(ORDER)}
+    wrong = [
+        f"{name} imports {target}"
+        for name in MODULES
+        if (here := _room(name)) in place
+        for target in (_target(*entry) for entry in _imports(name))
+        if place.get(_room(target), len(place)) > place[here]
+    ]
+    assert not wrong
+
+
+def test_laws_load_no_engine() -> None:
+    """They are written in the term language; what runs them comes after."""
+    later = ORDER[ORDER.index("egraph") :]
+    wrong = [
+        f"{name} imports {target}"
+        for name in MODULES
+        if _room(name) == "rewrites"
+        for target in (_target(*entry) for entry in _imports(name))
+        if _room(target) in later
+    ]
+    assert not wrong
+
+
+def test_no_modules_import_each_other() -> None:
+    graph = {name: {_target(*entry) for entry in _imports(name, loaded=True)} - {name} for name in MODULES}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_names_are_imported_from_where_they_are_defined() -> None:
+    defined = {name: _defined(name) for name in MODULES}
+    wrong = [
+        f"{name}: {entry} from {source}"
+        for name, path in MODULES.items()
+        if path.name != "__init__.py"
+        for source, entry in _imports(name)
+        if entry and f"{source}.{entry}" not in MODULES and entry not in defined[source]
+        if not (_room(name) in CONTENT and source in PUBLIC)
+    ]
+    assert not wrong
+
+
+def test_no_two_classes_share_a_name() -> None:
+    places = defaultdict(list)
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and _room(name) not in CONTENT:
+                places[node.name].append(name)
+    assert not {name: found for name, found in places.items() if len(found) > 1}
+
+
+def _declares_a_term(function: ast.FunctionDef) -> bool:
+    """Laws, constructors and host functions have as many operands as they state, commands options."""
+    heads = [ast.unparse(decorator).split("(")[0] for decorator in function.decorator_list]
+    return any(head in ("law", "operator", "hosted", "app.command") for head in heads)
+
+
+def _positional(function: ast.FunctionDef) -> list[str]:
+    names = [entry.arg for entry in (*function.args.posonlyargs, *function.args.args)]
+    return names[1:] if names[:1] in (["self"], ["cls"]) else names
+
+
+def test_no_function_takes_more_than_five_positional_parameters() -> None:
+    wrong = [
+        f"{name}.{node.name}: {', '.join(_positional(node))}"
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and not _declares_a_term(node)
+        if len(_positional(node)) > MOST_PARAMETERS
+    ]
+    assert not wrong
+
+
+def test_no_file_is_longer_than_four_hundred_lines() -> None:
+    lengths = {
+        name: len(path.read_text(encoding="utf-8").splitlines())
+        for name, path in _modules("egraph_opt", *CONTENT, "tests", "benchmarks").items()
+    }
+    assert not {name: length for name, length in lengths.items() if length > LONGEST}
+
+
+def test_few_modules_stand_outside_of_rooms() -> None:
+    assert {path.stem for path in (ROOT / "egraph_opt").glob("*.py")} == {"__init__", "cli", "errors"}
+
+
+@pytest.mark.parametrize(
+    ("module", "unwanted"),
+    [
+        ("egraph_opt.model.reading", ("egglog", "onnxruntime")),
+        ("egraph_opt.model.writing", ("egglog", "onnxruntime")),
+        ("egraph_opt.rewrites", ("onnxruntime", "egraph_opt.testing.harness")),
+    ],
+)
+def test_a_module_loads_no_more_than_it_needs(module: str, unwanted: tuple[str, ...]) -> None:
+    code = f"import {module}, sys; print(*sorted({set(unwanted)} & set(sys.modules)))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert loaded.stdout.split() == []

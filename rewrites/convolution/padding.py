@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.compat import PyObject, String, holds, let, rewrite
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, law
 from egraph_opt.operators import ConvWindow, PoolWindow, conv, none, pad, pool, unary
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor
+from egraph_opt.operators.terms import Tensor, fact
 
 Pads = tuple[int, ...]
 
@@ -70,6 +72,12 @@ def padded_maximum(
     """The window of a MaxPool that pads by itself, where no element of x is less than `least`."""
     merged = added(window.pads, pads) if (kind, mode) == ("MaxPool", "constant") and value <= least else None
     return replace(window, pads=merged) if merged is not None and _reaches_data(window, merged) else None
+
+
+@hosted(default=False)
+def has_pixels(x: Fact) -> bool:
+    """No spatial axis may be empty: windows would hold pads only, and onnxruntime pools no empty image."""
+    return x.shape is not None and all((symbolic.lower_bound(d) or 0) > 0 for d in x.shape[2:])
 
 
 @hosted(default=False)
@@ -141,9 +149,10 @@ _RING = (0, 0, 1, 1, 0, 0, 1, 1)
 
 def _average_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x = g.input(("N", 2, "L"))
-    line = pad(x, "constant", (0, 0, 1, 0, 0, 1), 0.0)
-    yield g.fires(pool("AveragePool", line, _pooled((3,), (2,), (0, 0))))
+    for dim in (7, "L"):
+        line = pad(g.input(("N", 2, dim)), "constant", (0, 0, 1, 0, 0, 1), 0.0)
+        pooled = pool("AveragePool", line, _pooled((3,), (2,), (0, 0)))
+        yield g.fires(pooled) if dim == 7 else g.near_miss(pooled, why="there may be no pixels")
     g = Operands(rng)
     x = g.input((1, 2, 6, 7))
     zeros = pad(x, "constant", _RING, 0.0)
@@ -169,12 +178,17 @@ def pad_into_average_pool(
     Source: onnxoptimizer fuse_pad_into_pool.
     """
     padded = pool(kind, pad(x, mode, p, value), u)
-    yield rewrite(padded, pool(kind, x, v), let(v, padded_average, kind, u, mode, p, value))
+    yield rewrite(
+        padded,
+        pool(kind, x, v),
+        let(v, padded_average, kind, u, mode, p, value),
+        holds(has_pixels, fact(x)),
+    )
 
 
 def _maximum_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x = g.input(("N", 2, 6, "L"))
+    x, line = g.input(("N", 2, 6, 7)), g.input(("N", 2, 6, "L"))
     positive = unary("Relu", (), x)
     yield g.fires(
         pool("MaxPool", pad(x, "constant", _RING, -math.inf), _pooled((3, 2), (2, 2), (0, 0, 1, 0)))
@@ -189,6 +203,8 @@ def _maximum_examples(rng: np.random.Generator) -> Iterator[Example]:
         pool("MaxPool", pad(positive, "constant", _RING, 0.5), window), why="0.5 can be the maximum"
     )
     yield g.near_miss(pool("MaxPool", pad(positive, "edge", _RING, 0.0), window), why="pads are elements")
+    perhaps = pad(line, "constant", _RING, -math.inf)
+    yield g.near_miss(pool("MaxPool", perhaps, window), why="there may be no pixels")
     thin = _pooled((1, 3), (1, 1), (0,) * 4)
     yield g.near_miss(
         pool("MaxPool", pad(positive, "constant", _RING, 0.0), thin), why="windows of pads only"
@@ -209,9 +225,11 @@ def pad_into_max_pool(
         pool(kind, pad(x, mode, p, value), u),
         pool(kind, x, v),
         let(v, padded_maximum, kind, u, mode, p, value, infinite),
+        holds(has_pixels, fact(x)),
     )
     yield rewrite(
         pool(kind, pad(positive, mode, p, value), u),
         pool(kind, positive, v),
         let(v, padded_maximum, kind, u, mode, p, value, zero),
+        holds(has_pixels, fact(x)),
     )

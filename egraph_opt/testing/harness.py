@@ -10,13 +10,11 @@ from typing import Any
 
 import onnx
 
-from egraph_opt.egraph.engine import Engine
 from egraph_opt.egraph.lowering import Lowered
-from egraph_opt.egraph.program import statement_rules
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import ASSUME, Example, Law, select, statements
+from egraph_opt.laws.law import ASSUME, Example, Law, select
 from egraph_opt.testing.alternatives import alternatives_of, prices_of, rebuilt_original, rewritten_model
 from egraph_opt.testing.comparison import Original, Tally
 from egraph_opt.testing.cycles import written_on_the_original
@@ -53,26 +51,12 @@ def _matches_of(entry: Law, report: SaturationReport) -> dict[str, int]:
     }
 
 
-def rules_of(entry: Law) -> list[str]:
-    """The rules of a law's statements, as `Checked.rules` calls them."""
-    return [
-        name
-        for k, statement in enumerate(statements(entry))
-        if type(statement).__name__ != "Closure"
-        for name, _, _ in statement_rules(statement, str(k))
-    ]
-
-
-def fires_on(entry: Law, example: Example, opset: int = 17) -> bool:
-    """Whether a law matches anything in an example; it is compiled anew, since it may be a relaxed one."""
-    engine = Engine(_laws_of(entry))
-    engine.load(lower_example(example, opset), dict(example.limits))
-    for _ in range(2):
-        for ruleset in engine.rulesets:
-            if any(n and name.startswith(f"{entry.key}#") for name, n in engine.apply(ruleset)[1].items()):
-                return True
-        engine.analyse()
-    return False
+def fired_on(entry: Law, examples: Iterable[Example]) -> set[str]:
+    """The rules of a law, as `Checked.rules` calls them, that match on some of the examples."""
+    found: set[str] = set()
+    for example in examples:
+        found.update(_matches_of(entry, _saturated(entry, example, lower_example(example))[1]))
+    return found
 
 
 def check_example(
@@ -127,16 +111,30 @@ def check_variant(
     return Checked(_check_alternatives(entry, lowered, snapshot, original, opset)[0], matches)
 
 
-def _saturated(entry: Law, example: Example, lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
-    return saturate_terms(
-        lowered,
-        _laws_of(entry),
-        dict(example.limits),
-        nodes=5000,
-        rounds=3,
-        seconds=60,
-        strict=True,
+def check_drawn(entry: Law, rule: str, example: Example, opset: int = 17) -> Checked | None:
+    """Like `check_example` for an example drawn from a statement: it has to match at once, the law alone.
+
+    Guards are left out, since an example that is drawn meets what soundness asks for only.  None where
+    onnxruntime does not run the example at all.
+
+    Raises:
+        AssertionError: that rule of the law did not match, or a side computes something else.
+    """
+    lowered = lower_example(example, opset)
+    original = _original(entry, lowered, opset, seeds=(0,), reference=True)
+    if not any(trial.usual for trial in original.trials):
+        return None
+    snapshot, report = saturate_terms(
+        lowered, (entry,), dict(example.limits), nodes=5000, rounds=1, seconds=60, strict=True, guards=False
     )
+    found = _matches_of(entry, report)
+    assert rule in found, f"{entry.key}#{rule} did not fire: {example.term}"
+    return Checked(_check_alternatives(entry, lowered, snapshot, original, opset)[0], found)
+
+
+def _saturated(entry: Law, example: Example, lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
+    laws = _laws_of(entry)
+    return saturate_terms(lowered, laws, dict(example.limits), nodes=5000, rounds=3, seconds=60, strict=True)
 
 
 def _original(

@@ -19,6 +19,10 @@ class Rejected(Exception):
     """Terms of which a statement says nothing: no pattern matches, or a condition cannot be asked here."""
 
 
+class NoAnswer(Rejected):
+    """A host function answers nothing."""
+
+
 @dataclass
 class Scope:
     """The variables of a statement, bound.
@@ -79,7 +83,7 @@ class Scope:
         if expression not in self.environment:
             value = self.computed(expression)
             if value is None:
-                raise Rejected(f"{expression!r} answers nothing")
+                raise NoAnswer(repr(expression))
             self.environment[expression] = constant(value, expression.sort)
         return self.environment[expression]
 

@@ -18,10 +18,14 @@ from egraph_opt.testing.terms import lower_example
 POSITIVES = 3
 """Examples that are drawn of a statement."""
 
-TRIES, MISS_TRIES = 300, 200
-"""Draws of an example, and of a near-miss; of a statement of which no example is drawn, `FEW` for a near-miss."""
+TRIES = 300
+"""Draws of an example."""
+
+MISS_TRIES = 200
+"""Draws of a near-miss."""
 
 FEW = 50
+"""Draws of a near-miss of a statement of which no example was drawn."""
 
 
 def _rng(entry: Law, side: Side, number: int) -> np.random.Generator:

@@ -40,6 +40,7 @@ def _run(
     name: str,
     problem: ExtractionProblem,
     how: str,
+    *,
     seconds: float | None,
     known: Ints | None = None,
 ) -> tuple[float, float]:
@@ -58,7 +59,7 @@ def _files(files: list[Path], extractors: list[str], seconds: float | None) -> N
     table = _table("E-graphs in files")
     for file in files:
         for how in extractors:
-            _run(table, file.name, load_json(file), how, seconds)
+            _run(table, file.name, load_json(file), how, seconds=seconds)
     CONSOLE.print(table)
 
 
@@ -85,7 +86,7 @@ def _models(files: list[Path], costs: list[str], seconds: float | None) -> None:
         for file in files:
             worst = 0.0
             for problem, known in of_model(file, cost):
-                gap, took = _run(table, file.stem, problem, "auto", seconds, known)
+                gap, took = _run(table, file.stem, problem, "auto", seconds=seconds, known=known)
                 worst, slowest = max(worst, gap), max(slowest, took)
             gaps.append(worst)
         CONSOLE.print(table)
@@ -100,7 +101,7 @@ def _residual(layers: list[int], extractors: list[str], seconds: float | None) -
     for name, build in (("even", residual), ("uneven", uneven)):
         for how in extractors:
             table = _table(f"Residual networks, {name}")
-            times = [_run(table, f"{count} nodes", build(count), how, seconds)[1] for count in layers]
+            times = [_run(table, f"{count} nodes", build(count), how, seconds=seconds)[1] for count in layers]
             CONSOLE.print(table)
             if len(set(layers)) > 1:
                 CONSOLE.print(
@@ -114,6 +115,7 @@ def main(
     files: Annotated[
         list[Path] | None, typer.Argument(help="E-graphs in extraction-gym's JSON form.")
     ] = None,
+    *,
     extractor: Annotated[list[str] | None, typer.Option(help="Extractors to run; default: auto.")] = None,
     layers: Annotated[
         list[int] | None, typer.Option("--residual", help="Nodes of a residual network.")

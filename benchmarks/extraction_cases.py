@@ -60,7 +60,7 @@ def uneven(layers: int, seed: int = 0) -> ExtractionProblem:
 
 
 def random_graph(seed: int, cyclic: bool) -> ExtractionProblem:
-    """A random e-graph of up to 14 classes; every class has a leaf, most of them dear."""
+    """A random e-graph of up to 14 classes; every class has a leaf, most of them expensive."""
     rng = random.Random(seed)
     n = rng.randint(2, 14)
     owner, children, cost = (

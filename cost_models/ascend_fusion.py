@@ -16,7 +16,7 @@ from egraph_opt.cost_models.ascend_device import Device
 from egraph_opt.facts.fact import Fact
 
 OPERATOR = "fused_cube"
-"""The pseudo-operator of `rewrites/targets/ascend_fusion.py`, and what a cost model sees of it."""
+"""The pseudo-operator of `rewrites/targets/fused_cube.py`, and what a cost model sees of it."""
 
 FORM = "FusedCube"
 

@@ -15,11 +15,14 @@ from typing import Any
 
 from egraph_opt.cost.model import cost_model, cost_models
 from egraph_opt.extraction.registry import EXTRACTORS
-from egraph_opt.laws.law import Law, all_laws, opt_in
+from egraph_opt.laws.direction import direction_of
+from egraph_opt.laws.law import Law
+from egraph_opt.laws.selection import all_laws, opt_in
 from egraph_opt.operators import Operator, operators
 
 MARKER = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
 EXACT = {"bitwise": "bit by bit", "reassociates": "in real arithmetic", "approximate": "no"}
+LAW_COLUMNS = ("name", "law", "", "why", "kind", "serves", "exact", "source")
 EXAMPLE = "transpose.compose_transposes"
 """The law that is shown in full."""
 
@@ -74,20 +77,25 @@ def laws() -> str:
     """Every law, ruleset by ruleset."""
     parts = []
     for ruleset, entries in _by_ruleset().items():
-        rows = [(_code(e.name), _code(e.formula), EXACT[e.numerics], _plain(e.source)) for e in entries]
-        parts.append(f"## {ruleset}\n\n" + _table(("name", "law", "exact", "source"), rows))
+        parts.append(f"## {ruleset}\n\n" + _table(LAW_COLUMNS, map(_law_row, entries)))
     return "\n\n".join(parts)
 
 
+def _law_row(entry: Law) -> tuple[str, ...]:
+    way = direction_of(entry)
+    told = (_code(way.sign), _plain(way.reason), entry.kind, entry.serves, EXACT[entry.numerics])
+    return (_code(entry.name), _code(entry.formula), *told, _plain(entry.source))
+
+
 def example_law() -> str:
-    """The source of one law, with the host functions that it names and its examples."""
+    """The source of one law, with the host functions that it names."""
     (entry,) = (entry for entry in all_laws() if entry.key == EXAMPLE)
     module = inspect.getmodule(entry.function)
     named = [getattr(module, name, None) for name in entry.function.__code__.co_names]
     hosted = [
         found for found in named if hasattr(found, "__wrapped__") and found.__module__ == module.__name__
     ]
-    source = "\n\n".join(inspect.getsource(part) for part in (*hosted, entry.examples, entry.function))
+    source = "\n\n".join(inspect.getsource(part) for part in (*hosted, entry.function))
     return f"```python\n{source}```"
 
 

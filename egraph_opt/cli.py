@@ -32,6 +32,7 @@ app = typer.Typer(
 )
 
 _USAGE_ERRORS = (
+    errors.LawError,
     errors.LimitsError,
     errors.ObjectiveError,
     errors.OutputError,
@@ -41,6 +42,25 @@ _USAGE_ERRORS = (
     errors.UnknownTensorError,
 )
 _SOUNDNESS_ERRORS = (errors.UnsoundLawError, errors.VerificationError)
+
+CostOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="The cost model, see `egraph-opt costs`, or a class: my_costs.py:Launches."
+    ),
+]
+RewritesOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="Rulesets and laws, separated by commas; `default` (if none is named): all exact ones;"
+        " -NAME leaves a ruleset or a law out.",
+    ),
+]
+LoadOption = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FILE.py", help="A file with laws of your own; may be repeated."),
+]
 
 ProgressCallback = Callable[[str, float | None], None]
 
@@ -131,15 +151,9 @@ def _common(
 def optimize(
     source: Annotated[Path, typer.Argument(metavar="IN", help="The model to optimize.", show_default=False)],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", show_default=False)],
-    cost: Annotated[
-        str, typer.Option(metavar="NAME", help="The cost model; see `egraph-opt costs`.")
-    ] = "ascend",
-    rewrites: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B", help="Rulesets, separated by commas; if not given `default`: all exact ones."
-        ),
-    ] = None,
+    cost: CostOption = "ascend",
+    rewrites: RewritesOption = None,
+    load: LoadOption = None,
     objective: Annotated[
         str, typer.Option(metavar="cost|memory", help="What to keep small: cost, or peak memory near it.")
     ] = "cost",
@@ -173,7 +187,7 @@ def optimize(
 ) -> None:
     """Optimize a model and write the result."""
     assumptions = dict(parse_assumption(text) for text in assume or [])
-    names = None if rewrites is None else [name.strip() for name in rewrites.split(",") if name.strip()]
+    names = _names(rewrites)
     with _errors_as_lines():
         wanted = _objective(objective, memory_limit)
         _check_files(source, target, report, in_place)
@@ -181,6 +195,7 @@ def optimize(
         from egraph_opt.pipeline.limits import Limits
         from egraph_opt.pipeline.stages import optimize as run
 
+        _load(load)
         limits = Limits()
         if limit_nodes is not None:
             limits = replace(limits, nodes=limit_nodes)
@@ -206,6 +221,20 @@ def optimize(
     if result.report.status == "fallback":
         _say("warning", f"{source}: the original was written: {result.report.reason}")
     Console(highlight=False).print(result.report)
+
+
+def _names(rewrites: str | None) -> list[str] | None:
+    return None if rewrites is None else [name.strip() for name in rewrites.split(",") if name.strip()]
+
+
+def _load(files: list[Path] | None) -> None:
+    """Register the laws of files, each of which has to fire on an example."""
+    for file in files or ():
+        from egraph_opt.laws.loading import load_laws
+        from egraph_opt.testing.firing import check_fires
+
+        for law in load_laws(file):
+            check_fires(law)
 
 
 def _objective(name: str, limit: str | None) -> str | tuple[str, float]:
@@ -258,18 +287,18 @@ def alternatives(
     tensor: Annotated[
         str, typer.Argument(metavar="TENSOR", help="A tensor or node in it, or in what becomes of it.")
     ],
-    cost: Annotated[
-        str, typer.Option(metavar="NAME", help="The cost model; see `egraph-opt costs`.")
-    ] = "ascend",
-    rewrites: Annotated[str | None, typer.Option(metavar="A,B", help="Rulesets, as for `optimize`.")] = None,
+    cost: CostOption = "ascend",
+    rewrites: RewritesOption = None,
+    load: LoadOption = None,
 ) -> None:
     """List what could compute a tensor, and what the cheapest graph with each would cost."""
-    names = None if rewrites is None else [name.strip() for name in rewrites.split(",") if name.strip()]
+    names = _names(rewrites)
     table = Table(box=None, pad_edge=False)
     with _errors_as_lines():
         from egraph_opt.cost.model import cost_model
         from egraph_opt.pipeline.stages import saturate
 
+        _load(load)
         model = cost_model(cost)
         found = saturate(source, rewrites=names, target=model).alternatives(model, tensor)
         for column in ("computed by", "law", model.unit, "more", ""):
@@ -282,23 +311,28 @@ def alternatives(
 
 
 @app.command()
-def rules() -> None:
-    """List every law: ruleset, name, formula, source, exact or not."""
-    from egraph_opt.laws.law import all_laws, opt_in
+def rules(load: LoadOption = None) -> None:
+    """List every law: ruleset, name, formula, direction and why, kind, purpose, exact or not."""
+    from egraph_opt.laws.direction import direction_of
+    from egraph_opt.laws.selection import all_laws, opt_in
     from egraph_opt.rebuild.legalization import legalizations
 
     exactness = {"bitwise": "bit by bit", "reassociates": "in real arithmetic", "approximate": "no"}
     table = Table(box=None, pad_edge=False)
-    for name in ("ruleset", "name", "law", "exact", "on", "source"):
+    for name in ("ruleset", "name", "law", "", "why", "kind", "serves", "exact", "on", "source"):
         table.add_column(name, overflow="fold")
-    laws = all_laws()
-    passes = legalizations()
-    for law in laws:
-        on = "by name" if opt_in(law.ruleset) else "always"
-        cells = (law.ruleset, law.name, law.formula, exactness[law.numerics], on, law.source)
-        table.add_row(*(Text(" ".join(cell.split())) for cell in cells))
-    for step in passes:
-        table.add_row(step.ruleset, step.name, step.formula, "outside the standard", "by name", step.source)
+    with _errors_as_lines():
+        _load(load)
+        laws = all_laws()
+        for law in laws:
+            on = "by name" if opt_in(law.ruleset) else "always"
+            way = direction_of(law)
+            told = (law.formula, way.sign, way.reason, law.kind, law.serves, exactness[law.numerics], on)
+            cells = (law.ruleset, law.name, *told, law.source)
+            table.add_row(*(Text(" ".join(cell.split())) for cell in cells))
+    for step in legalizations():
+        told = (step.formula, "->", "outside the standard", "replace", "target", "no", "by name")
+        table.add_row(*(Text(cell) for cell in (step.ruleset, step.name, *told, step.source)))
     _print_table(table)
     typer.echo(f"{len(laws)} laws in {len({law.ruleset for law in laws})} rulesets")
 

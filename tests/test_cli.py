@@ -16,10 +16,11 @@ from onnx import TensorProto, helper, numpy_helper
 from typer.testing import CliRunner, Result
 
 import egraph_opt.verification
-from egraph_opt import errors, pipeline
+from egraph_opt import errors
 from egraph_opt.cli import app, exit_code, parse_assumption
-from egraph_opt.laws.law import all_laws
-from egraph_opt.pipeline import verified_graph
+from egraph_opt.laws.selection import all_laws
+from egraph_opt.pipeline import stages, verified_graph
+from egraph_opt.pipeline.limits import Limits
 from egraph_opt.rebuild.legalization import legalizations
 
 
@@ -81,13 +82,13 @@ def test_the_report_is_written_as_json(model: Path, tmp_path: Path) -> None:
 
 def test_options_reach_the_pipeline(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, object] = {}
-    original = pipeline.optimize
+    original = stages.optimize
 
     def spy(source: object, cost: object, **options: object) -> object:
         seen.update(options, source=source, cost=cost)
         return original(source, cost, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(pipeline, "optimize", spy)
+    monkeypatch.setattr(stages, "optimize", spy)
     rulesets = sorted({law.ruleset for law in all_laws()})[:2]
     result = run(
         *("optimize", model, tmp_path / "out.onnx", "--cost", "flops", "--rewrites", ", ".join(rulesets)),
@@ -98,7 +99,7 @@ def test_options_reach_the_pipeline(model: Path, tmp_path: Path, monkeypatch: py
     assert result.exit_code == 0, result.output
     assert seen["cost"] == "flops"
     assert seen["rewrites"] == rulesets
-    assert seen["limits"] == pipeline.Limits(nodes=1000, seconds=9.5)
+    assert seen["limits"] == Limits(nodes=1000, seconds=9.5)
     assert seen["assume"] == {"x": (-1, 2.5), "N": (2, 3)}
     assert seen["objective"] == ("cost", 3 * 2**19)
     assert seen["extractor"] == "greedy-dag"

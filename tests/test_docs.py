@@ -19,7 +19,7 @@ from onnx import parser
 
 import egraph_opt
 from egraph_opt import optimize
-from egraph_opt.laws.law import all_laws
+from egraph_opt.laws.selection import all_laws
 from egraph_opt.operators import operators
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -21,7 +21,7 @@ from egraph_opt.operators.declaration import (
 
 
 @dataclass(frozen=True)
-class Erased:
+class Expanded:
     """A step in its place.
 
     Attributes:
@@ -33,7 +33,7 @@ class Erased:
     node: int
 
 
-def erase(snapshot: Snapshot, node: int) -> tuple[Erased, ...]:
+def expand_pseudo(snapshot: Snapshot, node: int) -> tuple[Expanded, ...]:
     """The steps of a chosen e-node, none if it stands for its first operand.
 
     Raises:
@@ -54,7 +54,7 @@ def erase(snapshot: Snapshot, node: int) -> tuple[Erased, ...]:
         known = snapshot.find("literal", (written,), ())
         return int(snapshot.node_class[known]) if known >= 0 else -1
 
-    found: list[Erased] = []
+    found: list[Expanded] = []
     classes: list[int] = []
     for wanted in steps:
         spelled: list[tuple[bool, int, Step]] = []
@@ -63,7 +63,7 @@ def erase(snapshot: Snapshot, node: int) -> tuple[Erased, ...]:
             known = snapshot.find(step.operator, step.attributes, operands)
             spelled.append((known >= 0 and snapshot.made_by[known] == 0, known, step))
         _, known, step = max(spelled, key=lambda entry: (entry[0], entry[1] >= 0))
-        found.append(Erased(step, known))
+        found.append(Expanded(step, known))
         classes.append(int(snapshot.node_class[known]) if known >= 0 else -1)
     return tuple(found)
 
@@ -76,7 +76,7 @@ def _spellings(step: Step) -> tuple[Step, ...]:
 
 
 def is_pseudo(snapshot: Snapshot, node: int, opset: int) -> bool:
-    """Whether an e-node is erased when the graph is rebuilt."""
+    """Whether an e-node is expanded when the graph is rebuilt."""
     if operator_named(snapshot.operator[node]).expand is None:
         return False
     form = form_of(snapshot, node, opset)
@@ -97,5 +97,5 @@ def stood_for(snapshot: Snapshot, nodes: list[int], opset: int) -> list[int]:
     answer = dict.fromkeys(nodes)
     for node in nodes:
         if is_pseudo(snapshot, node, opset):
-            answer.update((part.node, None) for part in erase(snapshot, node) if part.node >= 0)
+            answer.update((part.node, None) for part in expand_pseudo(snapshot, node) if part.node >= 0)
     return list(answer)

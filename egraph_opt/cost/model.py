@@ -12,11 +12,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
-from egraph_opt.errors import UnknownCostModelError
+from egraph_opt.errors import LawError, UnknownCostModelError
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
+from egraph_opt.laws.loading import run_file
 
 GROUP = "egraph_opt.cost_models"
 """The entry-point group that cost models, the built-in ones too, are registered in."""
@@ -184,11 +187,16 @@ def cost_models() -> dict[str, EntryPoint]:
 def cost_model(name: str | CostModel) -> CostModel:
     """The cost model of a name such as ``"flops"``, ``"ascend"`` or ``"ascend:910b4"``; a model is itself.
 
+    ``"my_costs.py:Launches"`` is that of a class in a file, ``"my_costs.py:Launches:fast"`` a variant of it.
+
     Raises:
+        LawError: the file cannot be run.
         UnknownCostModelError: no such model or variant is registered; suggests the nearest name.
     """
     if isinstance(name, CostModel):
         return name
+    if ".py:" in name:
+        return _from_file(name)
     base, colon, variant = name.partition(":")
     registered = cost_models()
     if base not in registered:
@@ -200,6 +208,24 @@ def cost_model(name: str | CostModel) -> CostModel:
     if variant not in variants:
         raise UnknownCostModelError(name, [base, *(f"{base}:{v}" for v in variants)])
     return _checked(factory(variant))
+
+
+def _from_file(name: str) -> CostModel:
+    path, _, wanted = name.rpartition(".py:")
+    base, colon, variant = wanted.partition(":")
+    module = run_file(Path(f"{path}.py"))
+    classes = {
+        key: value
+        for key, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, CostModel) and value.__module__ == module.__name__
+    }
+    if base not in classes:
+        raise UnknownCostModelError(base, classes)
+    try:
+        factory: Any = classes[base]
+        return _checked(factory(variant) if colon else factory())
+    except TypeError as error:
+        raise LawError(f"{path}.py: {base}: {error}") from error
 
 
 def _checked(model: object) -> CostModel:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx_ir as ir
 
-from egraph_opt.cost.expansion import erase, form_of, is_pseudo
+from egraph_opt.cost.expansion import expand_pseudo, form_of, is_pseudo
 from egraph_opt.cost.model import CostModel, NodeView, bind
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
@@ -161,7 +161,7 @@ class _Compiler:
     def _can_erase(self, node: int, operands: tuple[Fact, ...]) -> bool:
         """Whether every step of a pseudo-operator can be written in the model's opset."""
         known: list[Fact] = []
-        for part in erase(self.snapshot, node):
+        for part in expand_pseudo(self.snapshot, node):
             step = part.step
             given = step_operands(step, operands, known)
             known.append(infer_operator(step.operator, self.lowered.opset, step.attributes, given))
@@ -386,6 +386,6 @@ def standing_in(
     allowed = own.copy()
     for k in range(snapshot.n_nodes):
         if np.isfinite(prices.cost[k]) and is_pseudo(snapshot, k, lowered.opset):
-            parts = erase(snapshot, k)
+            parts = expand_pseudo(snapshot, k)
             allowed[k] = bool(parts) and all(part.node >= 0 and own[part.node] for part in parts)
     return allowed if (allowed & ~own).any() else None

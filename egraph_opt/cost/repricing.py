@@ -30,8 +30,8 @@ from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction.checking import measure, used_part
+from egraph_opt.extraction.presolve.any_cost import Reduced, presolve_at_any_cost
 from egraph_opt.extraction.problem import ExtractionProblem
-from egraph_opt.extraction.reduction import Reduced, reduce
 from egraph_opt.extraction.registry import extract
 from egraph_opt.extraction.solution import Solution
 
@@ -92,12 +92,12 @@ class Solved(NamedTuple):
 
     Attributes:
         solution: the best choice.
-        saved: what pseudo-operators save the original graph.
+        fusion_saving: what pseudo-operators save the original graph.
         original: the original graph with them; None where it cannot be written.
     """
 
     solution: Solution
-    saved: float
+    fusion_saving: float
     original: Ints | None
 
 
@@ -127,8 +127,8 @@ class Compiled:
         Args:
             warm: another known choice, such as the one at other costs, to start from where it is better.
         """
-        original, saved = self._fused(cost, limits)
-        return Solved(self.search(cost, limits, original, warm), saved, original)
+        original, fusion_saving = self._fused(cost, limits)
+        return Solved(self.search(cost, limits, original, warm), fusion_saving, original)
 
     def search(self, cost: Floats, limits: SearchLimits, *known: Ints | None) -> Solution:
         """The best choice at a cost per e-node, from the best of some known ones."""
@@ -165,13 +165,17 @@ def compiled(lowered: Lowered, snapshot: Snapshot, key: Key) -> Compiled:
     view = pricing_view(lowered, snapshot, key.pseudo_operators, dict(key.points), key.fold_bytes)
     bare = Prices(np.where(view.view == UNWRITABLE, np.inf, 0.0), view.tie, view.computed)
     problem = problem_of(lowered, snapshot, bare)
-    reduced, given = reduce(problem), given_of(snapshot, bare)
+    reduced, given = presolve_at_any_cost(problem), given_of(snapshot, bare)
     original = original_choice(snapshot, bare)
     used = used_part(problem, original)
     if not np.isfinite(problem.cost[used[used >= 0]]).all():
         return Compiled(view, problem, reduced, None, None, given)
     allowed = standing_in(lowered, snapshot, bare, original)
-    own = None if allowed is None else reduce(replace(problem, cost=np.where(allowed, problem.cost, np.inf)))
+    own = (
+        None
+        if allowed is None
+        else presolve_at_any_cost(replace(problem, cost=np.where(allowed, problem.cost, np.inf)))
+    )
     return Compiled(view, problem, reduced, used, own, given)
 
 

@@ -18,7 +18,8 @@ from egraph_opt.egraph.lowering import Lowered, Term
 from egraph_opt.egraph.program import EGGLOG_SORTS, declaration, pickled, rule_text, statement_rules
 from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import CLASH
-from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, statements, where
+from egraph_opt.laws.checking import check
+from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, where
 from egraph_opt.operators.declaration import operator_named, operators
 from egraph_opt.operators.expressions import functions
 from egraph_opt.operators.host import forget_canonical
@@ -191,6 +192,11 @@ def _ruleset_of(entry: Law, apart: bool) -> str:
     return f"laws.{entry.key if apart else entry.ruleset}"
 
 
+def rule_texts(laws: tuple[Law, ...]) -> list[str]:
+    """The commands that an engine of some laws begins with, in egglog's language."""
+    return list(_program(laws, tuple(sorted({_ruleset_of(entry, False) for entry in laws})), False, True))
+
+
 def _program(laws: tuple[Law, ...], rulesets: tuple[str, ...], apart: bool, guards: bool) -> Iterator[str]:
     """The commands that declare all functions and the rules of some laws."""
     yield from (f"(sort {name})" for name in EGGLOG_SORTS.values() if name[0] in "TB")
@@ -199,19 +205,21 @@ def _program(laws: tuple[Law, ...], rulesets: tuple[str, ...], apart: bool, guar
     yield from (f"(ruleset {name})" for name in (*rulesets, ANALYSIS))
     for name, statement in analysis_rules():
         yield rule_text(statement.conditions, statement.actions, ruleset=ANALYSIS, name=name)
-    for entry in auxiliaries(laws):
-        yield from _rules(entry, ANALYSIS, 0, entry.name, True)
+    written: set[str] = set()
     for identity, law in enumerate(laws, start=1):
+        for entry in auxiliaries([law]):  # what they write is stamped with the first law that uses them
+            if entry.name not in written:
+                yield from _rules(entry, ANALYSIS, identity, entry.name, True)
+        written.update(entry.name for entry in auxiliaries([law]))
         yield from _rules(law, _ruleset_of(law, apart), identity, law.key, guards)
 
 
 def _rules(entry: Law | Auxiliary, ruleset: str, identity: int, name: str, guards: bool) -> Iterator[str]:
-    for k, statement in enumerate(statements(entry)):
-        closing = ANALYSIS if type(statement).__name__ == "Closure" else ruleset
+    for k, statement in enumerate(check(entry)):
         for rule_name, conditions, actions in statement_rules(statement, f"{name}#{k}"):
             try:
                 yield rule_text(
-                    conditions, actions, ruleset=closing, name=rule_name, identity=identity, guards=guards
+                    conditions, actions, ruleset=ruleset, name=rule_name, identity=identity, guards=guards
                 )
             except LawError as error:
                 raise LawError(f"{where(entry.function)}: {entry.name}: {error}") from error

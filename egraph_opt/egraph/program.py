@@ -145,6 +145,12 @@ class _Rule:
             self.conditions += [f"(= {name} {call})", f"(!= {name} {_NONE})"]
         return self.answers[expression]
 
+    def name(self, condition: Equals) -> None:
+        """What an equation of a variable and a term calls the term, for what else is said of it."""
+        left, right = condition.left, condition.right
+        if isinstance(left.head, Variable) and right.sort.kind in _FACTS and right.arguments:
+            self.terms.setdefault(right, _name(left))
+
     def condition(self, condition: Any) -> None:
         if isinstance(condition, Equals):
             self._equals(condition)
@@ -162,17 +168,14 @@ class _Rule:
             raise LawError(f"{condition!r} is no condition")
 
     def _equals(self, condition: Equals) -> None:
-        left, right = condition.left, condition.right
-        texts = [self._compared(side) for side in (left, right)]
-        if isinstance(left.head, Variable) and right.sort.kind in _FACTS and right.arguments:
-            self.terms.setdefault(right, _name(left))
+        texts = [self._compared(side) for side in (condition.left, condition.right)]
         self.conditions.append(f"(= {' '.join(texts)})")
 
     def _compared(self, expression: Expression) -> str:
-        """A side of an equation: an answer there may be None."""
+        """A side of an equation: an answer there may be None, and a term is not written as its own name."""
         if isinstance(expression.head, HostFunction) and expression not in self.answers:
             return self.call(expression)
-        return self.pattern(expression)
+        return self.pattern(expression, top=True)
 
     def _holds(self, answer: Expression, wanted: bool) -> None:
         if answer.head.is_condition:
@@ -247,9 +250,11 @@ def rule_text(
         guards: keep the conditions that only bound growth.
     """
     made = _Rule()
-    # Terms that are named go first: what else is said of them goes by the name.
-    kept = sorted(_kept(conditions, guards), key=lambda c: not isinstance(c, Equals))
+    kept = tuple(_kept(conditions, guards))
     for condition in kept:
+        if isinstance(condition, Equals):
+            made.name(condition)
+    for condition in kept:  # in the order in which they are written: host functions may rely on it
         made.condition(condition)
     for action in actions:
         made.action(action, identity)

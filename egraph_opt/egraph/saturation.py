@@ -8,9 +8,13 @@ from dataclasses import dataclass, field, replace
 
 from egraph_opt.egraph.engine import Engine, engine_for
 from egraph_opt.egraph.lowering import Lowered
-from egraph_opt.egraph.snapshot import Snapshot, take_snapshot
+from egraph_opt.egraph.readout import take_snapshot
+from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import UnsoundLawError
-from egraph_opt.laws.law import Law
+from egraph_opt.laws.checking import host_functions
+from egraph_opt.laws.law import Auxiliary, Law, auxiliaries
+from egraph_opt.operators.host import calls
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,8 @@ class SaturationReport:
         stop: "saturated", or the limit that ended it: "nodes", "rounds" or "seconds".
         matches: by law's key.
         seconds: by ruleset, and of the analysis.
-        dropped: laws left out because they made classes of contradicting types, with what was seen.
+        dropped: laws left out because they made classes of contradicting types, or because a function of
+            theirs raised or did not come back, with what was seen.
         rule_matches: by rule, `<law's key>#<k>` for the k-th statement of a law.
     """
 
@@ -60,14 +65,21 @@ def saturate_terms(
     """
     dropped: list[str] = []
     while True:
-        snapshot, report = _saturate_once(
-            lowered, laws, target_limits, nodes=nodes, rounds=rounds, seconds=seconds, guards=guards
-        )
+        calls.failures.clear()
+        with watched():
+            snapshot, report = _saturate_once(
+                lowered, laws, target_limits, nodes=nodes, rounds=rounds, seconds=seconds, guards=guards
+            )
+        failed = {entry: told for entry in laws if (told := _failure(entry))}
+        if failed:
+            dropped += [f"{entry.key}: {told}" for entry, told in failed.items()]
+            laws = tuple(entry for entry in laws if entry not in failed)
+            continue
         clashes = snapshot.clashes()
         if not clashes:
             break
-        culprit = _culprit(lowered, laws, target_limits, nodes, rounds)
-        suspects = {culprit} if culprit else _suspects(snapshot, clashes)
+        offending = _offending_law(lowered, laws, target_limits, nodes, rounds)
+        suspects = {offending} if offending else _suspects(snapshot, clashes)
         named = ", ".join(sorted(suspects)) or "the original"
         message = _describe(snapshot, clashes[0])
         if strict or not suspects:
@@ -75,6 +87,17 @@ def saturate_terms(
         dropped.append(f"{named}: {message}")
         laws = tuple(entry for entry in laws if entry.key not in suspects)
     return snapshot, replace(report, dropped=tuple(dropped))
+
+
+def _failure(entry: Law) -> str:
+    """What went wrong in a host function that a law calls, or ""."""
+    if not calls.failures:
+        return ""
+    parts: tuple[Law | Auxiliary, ...] = (entry, *auxiliaries([entry]))
+    called = {function for part in parts for function in host_functions(part)}
+    return "; ".join(
+        f"{function.name} raised {told}" for function, told in calls.failures.items() if function in called
+    )
 
 
 def _saturate_once(
@@ -149,7 +172,7 @@ class _Run:
         return "seconds" if time.monotonic() > self._deadline else ""
 
 
-def _culprit(
+def _offending_law(
     lowered: Lowered, laws: tuple[Law, ...], target_limits: Mapping[str, int], nodes: int, rounds: int
 ) -> str | None:
     """The first law that makes types clash when laws are applied one by one; None if it takes too many."""

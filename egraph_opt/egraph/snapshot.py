@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,10 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from egraph_opt.egraph.engine import Engine, Row
-from egraph_opt.egraph.lowering import Lowered
-from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact
-from egraph_opt.operators.declaration import Operator, operator_named, operators
+from egraph_opt.facts.fact import CLASH, Fact
 
 Ints = npt.NDArray[np.int32]
 
@@ -74,133 +70,3 @@ class Snapshot:
     def clashes(self) -> list[int]:
         """Classes whose nodes contradict each other in type: an unsound law fired."""
         return [c for c, known in enumerate(self.facts) if known.dtype == CLASH.dtype]
-
-
-class _Reader:
-    """Numbers classes and reads the rows of an engine."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.tables = engine.tables()
-        self.lists = self._read_lists()
-        self.classes: dict[tuple[str, Any], int] = {}
-        self._decoded: dict[tuple[str, Any], Any] = {}
-
-    def rows(self, table: str) -> list[Row]:
-        return self.tables.get(table, [])
-
-    def _read_lists(self) -> dict[Any, tuple[Any, ...]]:
-        """The elements of every list class, built from the ends so that no list is walked twice."""
-        elements: dict[Any, tuple[Any, ...]] = {row.output: () for row in self.rows("nil")}
-        users: dict[Any, list[Row]] = {}
-        for row in self.rows("cons"):
-            users.setdefault(row.inputs[1], []).append(row)
-        pending = list(elements)
-        while pending:
-            rest = pending.pop()
-            for row in users.get(rest, ()):
-                if row.output not in elements:
-                    elements[row.output] = (row.inputs[0], *elements[rest])
-                    pending.append(row.output)
-        return elements
-
-    def class_of(self, sort: str, value: Any) -> int:
-        return self.classes.setdefault((sort, value), len(self.classes))
-
-    def decode(self, kind: str, value: Any) -> Any:
-        if (kind, value) not in self._decoded:
-            self._decoded[kind, value] = self.engine.decode(kind, value)
-        return self._decoded[kind, value]
-
-    def attributes(self, declared: Operator, row: Row) -> tuple[Any, ...]:
-        return tuple(self.decode(declared.kinds[k], row.inputs[k]) for k in declared.attribute_positions)
-
-    def operands(self, declared: Operator, row: Row) -> list[int] | None:
-        """The classes of the operands; None where a list is not computed to its end."""
-        found: list[int] = []
-        for k in declared.operand_positions:
-            value = row.inputs[k]
-            if declared.kinds[k] != "tensors":
-                found.append(self.class_of(declared.kinds[k], value))
-            elif value in self.lists:
-                found.extend(self.class_of("tensor", item) for item in self.lists[value])
-            else:
-                return None
-        return found
-
-
-def take_snapshot(engine: Engine, lowered: Lowered) -> Snapshot:
-    """Read everything out of an engine that holds `lowered`, saturated as far as it is."""
-    reader = _Reader(engine)
-    for sort, table in (("tensor", "node"), ("bundle", "bundle_node")):
-        for row in sorted(reader.rows(table), key=lambda r: engine.decode("int", r.inputs[0])):
-            reader.class_of(sort, row.output)
-    names: list[str] = []
-    attributes: list[tuple[Any, ...]] = []
-    node_class: list[int] = []
-    children: list[list[int]] = []
-    made_by: list[int] = []
-    for declared in operators().values():
-        stamps = {row.inputs: row.output for row in reader.rows(f"made_by_{declared.name}")}
-        for row in reader.rows(declared.name):
-            operands = reader.operands(declared, row)
-            if operands is None:
-                continue
-            names.append(declared.name)
-            attributes.append(reader.attributes(declared, row))
-            node_class.append(reader.class_of(declared.result, row.output))
-            children.append(operands)
-            stamp = stamps.get(row.inputs)
-            made_by.append(0 if stamp is None else engine.decode("int", stamp))
-    facts = [UNKNOWN] * len(reader.classes)
-    for row in reader.rows("fact"):
-        found = reader.classes.get(("tensor", row.inputs[0]))
-        if found is not None:
-            facts[found] = reader.decode("object", row.output)
-    counts = [len(c) for c in children]
-    stamps_array = np.array(made_by, dtype=np.int32)
-    term_node = _term_nodes(reader, lowered, names, attributes, children, made_by=stamps_array)
-    return Snapshot(
-        operator=tuple(names),
-        attributes=tuple(attributes),
-        node_class=np.array(node_class, dtype=np.int32),
-        child_ptr=np.concatenate(([0], np.cumsum(counts))).astype(np.int32),
-        child=np.array([c for row in children for c in row], dtype=np.int32),
-        made_by=stamps_array,
-        facts=tuple(facts),
-        laws=tuple(entry.key for entry in engine.laws),
-        term_node=term_node,
-    )
-
-
-def _term_nodes(
-    reader: _Reader,
-    lowered: Lowered,
-    names: Sequence[str],
-    attributes: Sequence[tuple[Any, ...]],
-    children: Sequence[Sequence[int]],
-    *,
-    made_by: Ints,
-) -> Ints:
-    """Per original term its e-node; also marks those e-nodes as original ones.
-
-    Attributes go by how they are written, as in egglog: 0.0 and -0.0 are two, and NaN is one.
-    """
-    where: dict[Any, int] = {}
-    for k in range(len(names)):
-        where.setdefault((names[k], repr(attributes[k]), tuple(children[k])), k)
-    of_term: dict[int, int] = {}
-    for sort, table in (("tensor", "node"), ("bundle", "bundle_node")):
-        for row in reader.rows(table):
-            of_term[reader.engine.decode("int", row.inputs[0])] = reader.class_of(sort, row.output)
-    answer = np.empty(len(lowered.terms), dtype=np.int32)
-    for index, term in enumerate(lowered.terms):
-        flat: list[int] = []
-        for item in term.operands:
-            flat.extend(of_term[k] for k in item) if isinstance(item, tuple) else flat.append(of_term[item])
-        answer[index] = where[term.operator, repr(term.attributes), tuple(flat)]
-    made_by[answer] = 0
-    return answer
-
-
-__all__ = ["Snapshot", "operator_named", "take_snapshot"]

@@ -1,7 +1,7 @@
 """The cheapest acyclic choice of one node per e-class, with a bound of its distance to the optimum.
 
 >>> import numpy as np
->>> problem = ExtractionProblem(  # class 0: node 0 uses class 1, node 1 is dearer; class 1: node 2
+>>> problem = ExtractionProblem(  # class 0: node 0 uses class 1, node 1 is alone; class 1: node 2
 ...     node_class=np.array([0, 0, 1]), child_ptr=np.array([0, 1, 1, 1]), child=np.array([1]),
 ...     cost=np.array([1.0, 5.0, 2.0]), roots=np.array([0]))
 >>> solution = extract(problem)

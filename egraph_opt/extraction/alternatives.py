@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,12 +11,9 @@ import numpy as np
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction.checking import check, measure, used_part
 from egraph_opt.extraction.problem import ExtractionProblem, choosable, has_solution
-from egraph_opt.extraction.registry import extract, extractor_named, solution_of
+from egraph_opt.extraction.registry import Solve, extract, extractor_named, solution_of
 from egraph_opt.extraction.solution import Solution
 from egraph_opt.extraction.structure import Ints, invert
-
-Solve = Callable[[ExtractionProblem], Solution | None]
-"""The best solution of a problem; None if it has none."""
 
 PATIENCE = 100
 """Problems solved for one node, before the first solution that uses it will do."""
@@ -25,12 +21,12 @@ PATIENCE = 100
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """A way to do without the chosen node of a class.
+    """A solution without the chosen node of a class.
 
     Attributes:
         node: the node of the class that is used instead, or -1 where the class is not used at all.
         solution: the cheapest solution of that kind.
-        difference: what it costs more than the solution that was asked about.
+        difference: what it costs more than the solution that it is compared with.
         proved: that both are the cheapest of their kind, so that the difference is exact.
     """
 
@@ -83,21 +79,17 @@ def alternatives(
     for node in np.flatnonzero((problem.node_class == class_) & choosable(problem)).tolist():
         best = None if node == chosen else _cheapest_with(problem, node, solve)
         if best is not None:
-            found.append(_against(problem, solution, node, *best, extractor=extractor))
+            found.append(_against(solution, node, solution_of(problem, *best, extractor)))
     if chosen >= 0:
         without = np.where(problem.node_class == class_, np.inf, problem.cost)
         other = solve(replace(problem, cost=without))
         if other is not None:
-            found.append(
-                _against(problem, solution, -1, other.choice, other.lower_bound, extractor=extractor)
-            )
+            other = solution_of(problem, other.choice, other.lower_bound, extractor)
+            found.append(_against(solution, -1, other))
     return [found[0], *sorted(found[1:], key=lambda one: (one.difference, one.node))]
 
 
-def _against(
-    problem: ExtractionProblem, solution: Solution, node: int, choice: Ints, bound: float, *, extractor: str
-) -> Alternative:
-    other = solution_of(problem, choice, bound, extractor)
+def _against(solution: Solution, node: int, other: Solution) -> Alternative:
     return Alternative(node, other, other.cost - solution.cost, other.proved and solution.proved)
 
 
@@ -112,8 +104,8 @@ class _Chain:
 def _cheapest_with(problem: ExtractionProblem, node: int, solve: Solve) -> tuple[Ints, float] | None:
     """The cheapest solution that uses a node, and a bound of what such solutions cost; None if there is none.
 
-    Made a root, the node's class is there, but maybe nobody uses it.  Then each node that can use it is tried
-    in turn, and if nobody uses that one, the users of its class: the chain of the least bound first.
+    Made a root, the class is there, but maybe no node uses it.  Then each node that can use it is tried
+    in turn, and if no node uses that one, the users of its class: the chain of the least bound first.
     """
     user_ptr, user = invert(problem.child_ptr, problem.child, problem.n_classes)
     start = _solve_chain(problem, (node,), solve)

@@ -10,7 +10,7 @@ import numpy as np
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.extraction.solution import Solution
-from egraph_opt.extraction.structure import Ints, cycle_in, entries, reached, topological
+from egraph_opt.extraction.structure import Ints, cycle_in, entries, pointers, reached, topological
 
 
 def check(problem: ExtractionProblem, solution: Solution | Ints) -> None:
@@ -44,10 +44,10 @@ def check(problem: ExtractionProblem, solution: Solution | Ints) -> None:
     unused = np.flatnonzero((choice >= 0) & (used_part(problem, choice) < 0))
     if len(unused):
         raise ExtractionError(f"class {unused[0]} has a chosen node, but no root needs it")
-    children = _chosen_children(problem, choice)
+    children = chosen_children(problem, choice)
     if topological(children) is None:
-        loop = [int(classes[i]) for i in cycle_in(children)]
-        steps = " needs class ".join(map(str, [*loop, loop[0]]))
+        cycle = [int(classes[i]) for i in cycle_in(children)]
+        steps = " needs class ".join(map(str, [*cycle, cycle[0]]))
         raise ExtractionError(f"the choice is cyclic: class {steps}")
     if isinstance(solution, Solution):
         _check_figures(problem, solution)
@@ -65,8 +65,7 @@ def used_part(problem: ExtractionProblem, choice: Ints) -> Ints:
     """The part of a choice that the roots use, the rest set to -1."""
     chosen = np.flatnonzero(choice >= 0).astype(np.int32)
     at, owner = entries(problem.child_ptr, choice[chosen])
-    ptr = np.zeros(problem.n_classes + 1, np.int32)
-    np.cumsum(np.bincount(chosen[owner], minlength=problem.n_classes), out=ptr[1:])
+    ptr = pointers(chosen[owner], problem.n_classes)
     return np.where(reached(problem.roots, ptr, problem.child[at]), choice, -1).astype(np.int32)
 
 
@@ -103,7 +102,8 @@ def _check_entries(problem: ExtractionProblem, choice: Ints) -> None:
         )
 
 
-def _chosen_children(problem: ExtractionProblem, choice: Ints) -> list[list[int]]:
+def chosen_children(problem: ExtractionProblem, choice: Ints) -> list[list[int]]:
+    """Per class that a complete choice uses, in order, the positions among these of what its node uses."""
     classes = np.flatnonzero(choice >= 0)
     local = np.full(problem.n_classes, -1, np.int32)
     local[classes] = np.arange(len(classes), dtype=np.int32)

@@ -10,15 +10,38 @@ from functools import cached_property
 import numpy as np
 
 from egraph_opt.extraction.problem import ExtractionProblem
-from egraph_opt.extraction.structure import Ints, pointers, strong_components, topological
+from egraph_opt.extraction.structure import Ints, pointers, strong_components, topological, users_of
 
 Choice = list[int]
 """Per class of a piece the chosen node, or -1."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
+class Found:
+    """A solution of a piece (the used part only) and a lower bound of the piece's cost."""
+
+    choice: Choice
+    bound: float
+
+
+def used_choice(choice: Sequence[int], children: Sequence[Sequence[int]], roots: Sequence[int]) -> Choice:
+    """The part of a choice that the roots use; every class they need must have a node."""
+    part = [-1] * len(choice)
+    stack = list(roots)
+    while stack:
+        here = stack.pop()
+        if part[here] < 0:
+            part[here] = choice[here]
+            stack.extend(children[choice[here]])
+    return part
+
+
+@dataclass(eq=False)
 class Piece:
     """A self-contained problem; its classes and nodes are numbered from 0.
+
+    Not a frozen record, since what follows from the fields is worked out when it is first needed, and kept:
+    the fields themselves are never changed.
 
     Attributes:
         classes: of each class, its id in the whole problem.
@@ -67,11 +90,7 @@ class Piece:
     @cached_property
     def users(self) -> list[list[int]]:
         """The nodes that use each class."""
-        users: list[list[int]] = [[] for _ in self.classes]
-        for node, below in enumerate(self.children):
-            for child in below:
-                users[child].append(node)
-        return users
+        return users_of(self.children, len(self.classes))
 
     @cached_property
     def pairs(self) -> tuple[Ints, Ints]:
@@ -111,14 +130,7 @@ class Piece:
 
     def used(self, choice: Sequence[int]) -> Choice:
         """The part of a choice that the roots use; every class they need must have a node."""
-        part = [-1] * len(self.classes)
-        stack = list(self.roots)
-        while stack:
-            here = stack.pop()
-            if part[here] < 0:
-                part[here] = choice[here]
-                stack.extend(self.children[choice[here]])
-        return part
+        return used_choice(choice, self.children, self.roots)
 
     def value(self, choice: Sequence[int]) -> tuple[float, float]:
         """Cost and tie of a choice."""

@@ -122,6 +122,13 @@ def _integers(name: str, values: npt.ArrayLike) -> Ints:
     return np.ascontiguousarray(array, np.int32)
 
 
+def least_costs(problem: ExtractionProblem, nodes: npt.NDArray[np.integer]) -> Floats:
+    """Per class the cost of the cheapest of the given nodes; infinite where it has none."""
+    least = np.full(problem.n_classes, np.inf)
+    np.minimum.at(least, problem.node_class[nodes], problem.cost[nodes])
+    return least
+
+
 def choosable(problem: ExtractionProblem, allowed: Mask | None = None) -> Mask:
     """The nodes of finite cost all of whose children can be built from such nodes without a cycle.
 
@@ -177,8 +184,8 @@ def explain_unbuildable(problem: ExtractionProblem, can: Mask) -> str | None:
             return f"class {here}{via} has only nodes of infinite cost; give one of them a finite cost"
         below = problem.children(int(finite[0]))
         here = int(below[~built[below]][0])
-    loop = [*list(walk)[walk[here] :], here]
+    cycle = [*list(walk)[walk[here] :], here]
     return (
         f"root class {root} has no acyclic solution of finite cost: "
-        f"class {' needs class '.join(map(str, loop))} and no other choice is left"
+        f"class {' needs class '.join(map(str, cycle))} and no other choice is left"
     )

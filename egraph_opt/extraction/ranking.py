@@ -18,18 +18,15 @@ from heapq import heappop, heappush
 import numpy as np
 
 from egraph_opt.errors import ExtractionError
-from egraph_opt.extraction.checking import check, measure
+from egraph_opt.extraction.checking import check, chosen_children, measure
+from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.problem import ExtractionProblem, has_solution
-from egraph_opt.extraction.registry import extract, extractor_named, solution_of
-from egraph_opt.extraction.simplify import simplify, whole_choice
+from egraph_opt.extraction.registry import Solve, extract, extractor_named, solution_of
 from egraph_opt.extraction.solution import Solution
-from egraph_opt.extraction.structure import Ints, Mask, entries, topological
+from egraph_opt.extraction.structure import Ints, Mask, topological
 
-Value = tuple[float, float]
-"""Cost and tie."""
-
-Solve = Callable[[ExtractionProblem], Solution | None]
-"""The best solution of a problem that has one; None when the time is over."""
+CostAndTie = tuple[float, float]
+"""What solutions are ranked by."""
 
 Pick = tuple[tuple[int, int], ...]
 """Of which pieces another solution than the best is taken, and which: (piece, rank), sorted by piece."""
@@ -78,28 +75,27 @@ def k_best(
             return None
         return extract(part, extractor, iterations=iterations, seconds=left, seed=seed)
 
-    simplified = simplify(problem, None, keep_all=True)
-    rankings = [_Ranking(piece.problem, solve) for piece in simplified.pieces]
+    presolved = presolve(problem, None, at_any_cost=True)
+    rankings = [_Ranking(piece.problem, solve) for piece in presolved.pieces]
     picks = _cheapest_sums(len(rankings), k, lambda piece, rank: rankings[piece].value(rank))
     lowest = _cheapest_sums(len(rankings), k, lambda piece, rank: rankings[piece].bound(rank))
-    settled = math.fsum(problem.cost[simplified.fixed[simplified.fixed >= 0]].tolist())
     choices = []
     for pick in picks:
         ranks = dict(pick)
         parts = [r.choice(ranks.get(piece, 0)).tolist() for piece, r in enumerate(rankings)]
-        choices.append(whole_choice(problem, simplified, parts))
+        choices.append(presolved.postsolve(parts))
     choices.sort(key=lambda choice: measure(problem, choice))
     solutions = []
     for choice, pick in zip(choices, lowest, strict=False):
         ranks = dict(pick)
         bounds = [r.bound(ranks.get(piece, 0)) for piece, r in enumerate(rankings)]
         check(problem, choice)
-        bound = math.fsum([settled, *(value[0] for value in bounds if value is not None)])
+        bound = presolved.bound(value[0] for value in bounds if value is not None)
         solutions.append(solution_of(problem, choice, bound, extractor))
     return solutions
 
 
-def _cheapest_sums(pieces: int, k: int, value: Callable[[int, int], Value | None]) -> list[Pick]:
+def _cheapest_sums(pieces: int, k: int, value: Callable[[int, int], CostAndTie | None]) -> list[Pick]:
     """The picks of the ``k`` smallest sums of one value for each piece; ranks count from 0.
 
     Every pick but the empty one comes of one other: its last piece one rank lower.
@@ -141,12 +137,12 @@ class _Part:
 
 
 class _Ranking:
-    """The solutions of one piece, found as they are asked for."""
+    """The solutions of one piece, found on demand."""
 
     def __init__(self, problem: ExtractionProblem, solve: Solve) -> None:
         self.problem, self._solve = problem, solve
         self.found: list[Ints] = []
-        self._values: list[Value] = []
+        self._values: list[CostAndTie] = []
         self._bounds: list[float] = []
         self._abandoned = math.inf
         # By value: parts that are solved, and after them (part, i): those of its solutions that differ first
@@ -159,7 +155,7 @@ class _Ranking:
             choice = extract(problem, "greedy-dag").choice
             self._push(_Part(everything, 0.0, choice, _users_first(problem, choice)), -1)
 
-    def value(self, rank: int) -> Value | None:
+    def value(self, rank: int) -> CostAndTie | None:
         """What the solution of a rank costs; None if there is none, or no time to find it."""
         while len(self.found) <= rank:
             if not self._next():
@@ -171,7 +167,7 @@ class _Ranking:
         self.value(rank)
         return self.found[rank]
 
-    def bound(self, rank: int) -> Value | None:
+    def bound(self, rank: int) -> CostAndTie | None:
         """A cost that the solution of a rank cannot be below (and a tie of 0); None if there is none."""
         if rank < len(self._bounds):
             return self._bounds[rank], 0.0
@@ -232,14 +228,7 @@ class _Ranking:
 
 def _users_first(problem: ExtractionProblem, choice: Ints) -> Ints:
     """The classes of a solution, each before those that its node uses."""
-    classes = np.flatnonzero(choice >= 0).astype(np.int32)
-    at, owner = entries(problem.child_ptr, choice[classes])
-    local = np.full(problem.n_classes, -1, np.int32)
-    local[classes] = np.arange(len(classes), dtype=np.int32)
-    below: list[list[int]] = [[] for _ in classes]
-    for user, child in zip(owner.tolist(), local[problem.child[at]].tolist(), strict=True):
-        below[user].append(child)
-    order = topological(below)
+    order = topological(chosen_children(problem, choice))
     if order is None:
         raise AssertionError("a solution with a cycle")
-    return classes[order[::-1]]
+    return np.flatnonzero(choice >= 0).astype(np.int32)[order[::-1]]

@@ -11,25 +11,29 @@ from typing import Literal
 import numpy as np
 
 from egraph_opt.errors import ExtractionError, UnknownExtractorError
-from egraph_opt.extraction.alike import solve_alike
-from egraph_opt.extraction.budget import Search
-from egraph_opt.extraction.by_parts import shares_of
 from egraph_opt.extraction.checking import better, check, measure, used_part
-from egraph_opt.extraction.exact import Found
-from egraph_opt.extraction.piece import Piece
-from egraph_opt.extraction.problem import ExtractionProblem
-from egraph_opt.extraction.quick import draft_piece, quick_piece
-from egraph_opt.extraction.search import exact_piece, greedy_piece, ilp_piece
-from egraph_opt.extraction.simplify import simplify, whole_choice
+from egraph_opt.extraction.heuristics.tree import tree
+from egraph_opt.extraction.piece import Found, Piece
+from egraph_opt.extraction.presolve.presolve import presolve
+from egraph_opt.extraction.problem import ExtractionProblem, least_costs
 from egraph_opt.extraction.solution import PieceReport, Solution
+from egraph_opt.extraction.strategies.budget import Budget
+from egraph_opt.extraction.strategies.decomposition import time_shares
+from egraph_opt.extraction.strategies.default import default_piece, draft_piece
+from egraph_opt.extraction.strategies.incumbent import greedy_piece
+from egraph_opt.extraction.strategies.integer_programs import exact_piece, ilp_piece
+from egraph_opt.extraction.strategies.isomorphism import solve_up_to_isomorphism
 from egraph_opt.extraction.structure import Ints
-from egraph_opt.extraction.tree import tree
 
 ITERATIONS = 200
 """Programs for any one piece where the caller does not say."""
 
 Pieces = tuple[PieceReport, ...]
-Run = Callable[[ExtractionProblem, "Ints | None", Search], tuple[Ints, float, Pieces]]
+Outcome = tuple[Ints, float, Pieces]
+"""A choice, a lower bound, and the pieces."""
+
+Run = Callable[[ExtractionProblem, "Ints | None", Budget], Outcome]
+"""(problem, incumbent or None, budget) -> what was found."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +41,10 @@ class Extractor:
     """How to choose.
 
     Attributes:
-        name: what `extract` is asked for.
+        name: as `extract` takes it.
         exact_for: what its result is optimal for when it is given the time.
         anytime: whether it can be stopped early with the best so far.
-        run: (problem, incumbent or None, search limits) -> (choice, lower bound, pieces).
+        run: how it chooses.
     """
 
     name: str
@@ -49,23 +53,26 @@ class Extractor:
     run: Run
 
 
-def _by_pieces(solve_piece: Callable[[Piece, Search], Found]) -> Run:
-    def run(problem: ExtractionProblem, incumbent: Ints | None, search: Search) -> tuple[Ints, float, Pieces]:
-        simplified = simplify(problem, incumbent)
-        search = search.for_size(sum(len(piece.nodes) for piece in simplified.pieces))
-        shares = shares_of(simplified.pieces)
+Solve = Callable[[ExtractionProblem], Solution | None]
+"""The best solution of a problem; None where there is none, or no time to find it."""
+
+
+def _by_pieces(solve_piece: Callable[[Piece, Budget], Found]) -> Run:
+    def run(problem: ExtractionProblem, incumbent: Ints | None, budget: Budget) -> Outcome:
+        presolved = presolve(problem, incumbent)
+        budget = budget.for_size(sum(len(piece.nodes) for piece in presolved.pieces))
+        shares = time_shares(presolved.pieces)
 
         def solve(number: int) -> Found:
-            stopped = search.stop is not None and search.stop()
+            stopped = budget.stop is not None and budget.stop()
             how = greedy_piece if stopped else solve_piece
-            return how(simplified.pieces[number], search.slice(shares[number]))
+            return how(presolved.pieces[number], budget.slice(shares[number]))
 
-        found = solve_alike(simplified.pieces, solve)
-        choice = whole_choice(problem, simplified, [piece.choice for piece in found])
-        settled = simplified.fixed[simplified.fixed >= 0]
-        bound = math.fsum([*problem.cost[settled].tolist(), *(piece.bound for piece in found)])
-        reports = tuple(_report(piece, part) for piece, part in zip(simplified.pieces, found, strict=True))
-        return choice, max(bound, simplified.floor), reports
+        found = solve_up_to_isomorphism(presolved.pieces, solve)
+        choice = presolved.postsolve(piece.choice for piece in found)
+        bound = presolved.bound(piece.bound for piece in found)
+        reports = tuple(_report(piece, part) for piece, part in zip(presolved.pieces, found, strict=True))
+        return choice, max(bound, presolved.floor), reports
 
     return run
 
@@ -77,15 +84,15 @@ def _report(piece: Piece, found: Found) -> PieceReport:
     return PieceReport(len(piece.nodes), cost, cost if proved else found.bound, proved, roots)
 
 
-def _tree(problem: ExtractionProblem, incumbent: Ints | None, search: Search) -> tuple[Ints, float, Pieces]:
-    floor = simplify(problem, None).floor
+def _tree(problem: ExtractionProblem, incumbent: Ints | None, budget: Budget) -> Outcome:
+    floor = presolve(problem, None).floor
     return used_part(problem, tree(problem)), floor, ()
 
 
 EXTRACTORS: dict[str, Extractor] = {
     extractor.name: extractor
     for extractor in (
-        Extractor("auto", "nothing", True, _by_pieces(quick_piece)),
+        Extractor("auto", "nothing", True, _by_pieces(default_piece)),
         Extractor("draft", "nothing", True, _by_pieces(draft_piece)),
         Extractor("greedy-dag", "nothing", False, _by_pieces(greedy_piece)),
         Extractor("tree", "tree", False, _tree),
@@ -133,7 +140,7 @@ def extract(
             emergency stop.  With 0 there is no search: the result is the incumbent as it is, or, where there
             is none of finite cost, the greedy choice.
         seed: of the random orders.
-        stop: asked again and again whether to stop: the result is then the best found so far.  (See
+        stop: called again and again; once it says yes, the result is the best found so far.  (See
             `egraph_opt.extraction.interrupts` for Ctrl-C.)  What it raises ends the search and is passed on.
 
     Raises:
@@ -144,23 +151,23 @@ def extract(
     if seconds is not None and not seconds >= 0:
         raise ExtractionError(f"seconds={seconds!r}: must be 0 or more, or None for no stop")
     deadline = None if seconds is None else time.monotonic() + seconds
-    asked = None if stop is None else _Remembered(stop)
+    stopped = None if stop is None else _Remembered(stop)
     known = None if incumbent is None else _usable_incumbent(problem, incumbent)
     if seconds == 0 and known is not None:
         return solution_of(problem, known, _floor(problem), extractor)
     run = EXTRACTORS["greedy-dag" if seconds == 0 else extractor].run
-    limits = Search(
+    budget = Budget(
         ITERATIONS if iterations is None else iterations,
         deadline,
         seed,
         persistent=iterations is None and seconds is not None,
-        stop=asked,
+        stop=stopped,
     )
-    choice, bound, pieces = run(problem, known, limits)
+    choice, bound, pieces = run(problem, known, budget)
     if known is not None and not better(measure(problem, choice), measure(problem, known)):
         choice = known
     check(problem, choice)
-    interrupted = asked is not None and asked()
+    interrupted = stopped is not None and stopped()
     return solution_of(problem, choice, bound, extractor, pieces=pieces, interrupted=interrupted)
 
 
@@ -193,9 +200,8 @@ def solution_of(
 
 def _floor(problem: ExtractionProblem) -> float:
     """A lower bound that takes no time: the cheapest node of each root."""
-    cheapest = np.full(problem.n_classes, np.inf)
-    np.minimum.at(cheapest, problem.node_class, problem.cost)
-    return float(math.fsum(cheapest[np.unique(problem.roots)].tolist()))
+    least = least_costs(problem, np.arange(problem.n_nodes))
+    return math.fsum(least[np.unique(problem.roots)].tolist())
 
 
 def _usable_incumbent(problem: ExtractionProblem, incumbent: Ints) -> Ints | None:

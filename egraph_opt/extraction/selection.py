@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction.checking import used_part
-from egraph_opt.extraction.greedy import greedy
+from egraph_opt.extraction.heuristics.greedy import greedy
+from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.problem import ExtractionProblem
-from egraph_opt.extraction.simplify import simplify, whole_choice
 from egraph_opt.extraction.structure import Ints
 
 
@@ -25,21 +27,13 @@ def selection(problem: ExtractionProblem, nodes: npt.ArrayLike) -> Ints:
     """
     given = np.zeros(problem.n_nodes, np.bool_)
     given[np.asarray(nodes, np.int64)] = True
-    endless = ~np.isfinite(problem.cost)
-    dear = 1.0 + float(problem.cost[~endless].sum())
-    cost = np.where(endless, dear, problem.cost)
-    known = ExtractionProblem(
-        problem.node_class,
-        problem.child_ptr,
-        problem.child,
-        np.where(given, cost, np.inf),
-        problem.roots,
-        problem.tie,
-        problem.n_classes,
-    )
+    finite = np.isfinite(problem.cost)
+    last_resort = 1.0 + float(problem.cost[finite].sum())
+    cost = np.where(finite, problem.cost, last_resort)
+    known = replace(problem, cost=np.where(given, cost, np.inf))
     try:
-        simplified = simplify(known, None)
+        presolved = presolve(known, None)
     except ExtractionError as error:
         raise ExtractionError(f"the given nodes are no graph of their own: {error}") from error
-    choices = [piece.used(greedy(piece)) for piece in simplified.pieces]
-    return used_part(problem, whole_choice(known, simplified, choices))
+    choices = [piece.used(greedy(piece)) for piece in presolved.pieces]
+    return used_part(problem, presolved.postsolve(choices))

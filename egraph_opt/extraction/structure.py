@@ -153,35 +153,37 @@ def weak_components(n: int, left: Ints, right: Ints) -> Ints:
     return np.unique(np.array(parent, np.int64), return_inverse=True)[1].astype(np.int32)
 
 
-def topological(children: Sequence[Sequence[int]]) -> list[int] | None:
-    """An order of the rows in which children come first; None if there is a cycle."""
-    users: list[list[int]] = [[] for _ in children]
-    missing = [len(row) for row in children]
+def users_of(children: Sequence[Collection[int]], n: int) -> list[list[int]]:
+    """The rows that use each of ``n`` targets, in order."""
+    users: list[list[int]] = [[] for _ in range(n)]
     for row, below in enumerate(children):
         for child in below:
             users[child].append(row)
+    return users
+
+
+def _children_first(children: Sequence[Collection[int]]) -> tuple[list[int], list[int]]:
+    """The rows that reach no cycle, children first, and of every row how many children are not among them."""
+    users = users_of(children, len(children))
+    missing = [len(row) for row in children]
     order = [row for row, count in enumerate(missing) if not count]
     for row in order:
         for user in users[row]:
             missing[user] -= 1
             if not missing[user]:
                 order.append(user)
+    return order, missing
+
+
+def topological(children: Sequence[Collection[int]]) -> list[int] | None:
+    """An order of the rows in which children come first; None if there is a cycle."""
+    order, missing = _children_first(children)
     return order if len(order) == len(missing) else None
 
 
-def cycle_in(children: Sequence[Sequence[int]]) -> list[int]:
+def cycle_in(children: Sequence[Collection[int]]) -> list[int]:
     """Some cycle of a graph that has one, as the rows on it in order."""
-    missing = [len(row) for row in children]
-    users: list[list[int]] = [[] for _ in children]
-    for row, below in enumerate(children):
-        for child in below:
-            users[child].append(row)
-    done = [row for row, count in enumerate(missing) if not count]
-    for row in done:
-        for user in users[row]:
-            missing[user] -= 1
-            if not missing[user]:
-                done.append(user)
+    _, missing = _children_first(children)
     row = next(row for row, count in enumerate(missing) if count)
     walk: dict[int, int] = {}
     while row not in walk:  # what is left always has a child that is left

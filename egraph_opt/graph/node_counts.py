@@ -10,7 +10,7 @@ import onnx_ir as ir
 from onnx import ModelProto
 
 from egraph_opt.graph.walks import RANDOM, bodies
-from egraph_opt.model.encoding import CARRIER_DOMAIN, SPARSE_INITIALIZER, carry
+from egraph_opt.model.encoding import ENCODED_DOMAIN, SPARSE_INITIALIZER, carry
 
 _FIRST_CONSTANT_INPUTS_IR = 4
 
@@ -76,13 +76,13 @@ def nodes_of(model: ir.Model | ModelProto) -> NodeCount:
 
 
 def _is_constant(node: ir.Node) -> bool:
-    if node.domain == CARRIER_DOMAIN:
+    if node.domain == ENCODED_DOMAIN:
         return node.op_type in ("Constant", SPARSE_INITIALIZER)
     return node.op_type == "Constant" and not node.domain
 
 
 def _operator(node: ir.Node) -> str:
-    return f"{node.domain}.{node.op_type}" if node.domain not in ("", CARRIER_DOMAIN) else node.op_type
+    return f"{node.domain}.{node.op_type}" if node.domain not in ("", ENCODED_DOMAIN) else node.op_type
 
 
 def _body_nodes(node: ir.Node) -> list[ir.Node]:

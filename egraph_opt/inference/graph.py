@@ -43,7 +43,7 @@ def infer_graph(
         warn: told of declared types that contradict inference, and of nodes that inference finds wrong.
         functions: the functions of the model.
         is_body: ``graph`` belongs to an If, Loop or Scan: the declared shapes of its inputs and outputs are
-            not trusted, since carried values may change theirs.  By default, whether ``outer`` has anything.
+            not trusted, since loop-carried values may change theirs.  By default, whether ``outer`` has any.
         assume: least and greatest number by name of a symbolic dim, or of an input of integers (of the main
             graph); what follows from it is only true where it is.
     """

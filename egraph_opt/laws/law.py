@@ -1,45 +1,38 @@
-"""How a law is declared, registered and selected.
+"""How a law is declared and registered.
 
 A law is a generator function in a file of `rewrites/`.  Its typed parameters are the pattern variables; it
 yields statements (see `laws.statements`) in the pattern language (see `operators.expressions`).  The first
 line of its docstring states the law.  Registration, the table of `egraph-opt rules` and the generated tests
 follow from the declaration::
 
-    @law("transpose", numerics="bitwise", source="TASO")
+    @law("transpose", numerics="bitwise", kind="merge", serves="traffic", source="TASO")
     def compose_transposes(x: Tensor, p: Permutation, q: Permutation):
         '''Transpose_q(Transpose_p(x)) = Transpose_(p then q)(x)'''
-        yield rewrite(transpose(transpose(x, p), q), transpose(x, then(p, q)), because="p and q are forgotten")
+        yield rewrite(transpose(transpose(x, p), q), transpose(x, then(p, q)), because="forgets p and q")
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
 import inspect
+import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_type_hints
 
 import numpy as np
 
-from egraph_opt.errors import LawError, UnknownRulesetError
+from egraph_opt.errors import LawError, nearest
 from egraph_opt.laws.statements import Equality, Rule
-from egraph_opt.operators.expressions import sort_of, variable
+from egraph_opt.operators.expressions import Expression, functions, sort_of, variable
 
 Numerics = Literal["bitwise", "reassociates", "approximate"]
-DEFAULT = "default"
-"""Stands for all rulesets that are used unless others are named."""
 
-LEGALIZE = "legalize"
-"""The ruleset of passes that are no laws: see `legalization`."""
+Kind = Literal["eliminate", "merge", "fuse", "split", "move", "replace", "composite"]
+"""What a law does: nodes go away; several of one kind become one; neighbours become one; one becomes several;
+an operator changes places with another; it becomes another one; many become the one that they spell."""
 
-ASSUME = "assume"
-"""The ruleset of laws that take for granted what the types of values only make likely."""
-
-OPT_IN = ("approximate", ASSUME, LEGALIZE)
-"""Rulesets that run only when they are named: values change, or the result leaves the standard."""
-
+Purpose = Literal["arithmetic", "traffic", "launches", "memory", "accuracy", "target"]
+"""What a law serves: less to compute, to move, to start or to hold, closer results, what a target can run."""
 Examples = Callable[[np.random.Generator], Iterable["Example"]]
 
 
@@ -75,7 +68,7 @@ class Auxiliary:
     """
 
     name: str
-    function: Callable[..., Any] = field(compare=False)
+    function: Callable[..., Any]
     uses: tuple[Auxiliary, ...] = ()
 
 
@@ -84,6 +77,7 @@ class Law:
     """A registered law; its rules are named `<ruleset>.<name>#<k>`.
 
     Attributes:
+        kind, serves: what it does, and what for.
         required: laws (`ruleset.name`) without which its examples do not show it.
         uses: the auxiliaries whose tables it asks.
     """
@@ -93,8 +87,10 @@ class Law:
     formula: str
     source: str
     numerics: Numerics
-    function: Callable[..., Any] = field(compare=False)
+    function: Callable[..., Any]
     examples: Examples | None = field(compare=False)
+    kind: Kind = "replace"
+    serves: Purpose = "launches"
     required: tuple[str, ...] = ()
     uses: tuple[Auxiliary, ...] = ()
 
@@ -107,13 +103,16 @@ class Law:
         return self.numerics != "approximate"
 
 
-_laws: dict[str, Law] = {}
+registered: dict[str, Law] = {}
+"""Every law by key; see `selection` for those that are installed."""
 
 
 def law(
     ruleset: str,
     *,
     numerics: Numerics,
+    kind: Kind = "replace",
+    serves: Purpose = "launches",
     source: str = "",
     examples: Examples | None = None,
     required: tuple[str, ...] = (),
@@ -122,6 +121,9 @@ def law(
     """Register a law; see the module's text.
 
     Args:
+        numerics: "bitwise" if it moves data, "reassociates" if both sides are equal in real arithmetic,
+            "approximate" if values change.
+        examples: written by hand, where none can be drawn from the pattern, and near-misses.
         required: laws (`ruleset.name`) that its test needs as well.
         uses: auxiliaries whose tables it asks.
 
@@ -144,12 +146,14 @@ def law(
             numerics=numerics,
             function=function,
             examples=examples,
+            kind=kind,
+            serves=serves,
             required=required,
             uses=uses,
         )
-        if declared.key in _laws:
+        if declared.key in registered:
             raise LawError(f"{where(function)}: law {declared.key} is declared twice")
-        _laws[declared.key] = declared
+        registered[declared.key] = declared
         return declared
 
     return register
@@ -182,57 +186,45 @@ def auxiliaries(laws: Iterable[Law]) -> tuple[Auxiliary, ...]:
     return tuple(found[name] for name in sorted(found))
 
 
-def statements(entry: Law | Auxiliary) -> list[Equality | Rule]:
-    """What a law or an auxiliary yields on its pattern variables.
-
-    Raises:
-        LawError: it is declared wrongly; the message names its file and line.
-    """
+def pattern_variables(entry: Law | Auxiliary) -> list[Expression]:
+    """The typed parameters of a law, as variables."""
     hints = get_type_hints(entry.function, include_extras=True)
     hints.pop("return", None)
-    variables = [variable(name, sort_of(bound)) for name, bound in hints.items()]
-    try:
-        return list(entry.function(*variables))
-    except LawError as error:
-        raise LawError(f"{where(entry.function)}: {entry.name}: {error}") from error
+    missing = [name for name in inspect.signature(entry.function).parameters if name not in hints]
+    if missing:
+        raise LawError(f"{where(entry.function)}: {entry.name}: {missing[0]} has no sort")
+    return [variable(name, sort_of(bound)) for name, bound in hints.items()]
 
 
-@lru_cache(maxsize=1)
-def _load_entry_points() -> None:
-    for point in sorted(importlib.metadata.entry_points(group="egraph_opt.rewrites"), key=lambda p: p.name):
-        point.load()
-
-
-def all_laws() -> tuple[Law, ...]:
-    """Every registered law, ordered by ruleset and name; loads the installed rulesets first."""
-    _load_entry_points()
-    return tuple(sorted(_laws.values(), key=lambda entry: entry.key))
-
-
-def rulesets() -> tuple[str, ...]:
-    """The names of all rulesets."""
-    return tuple(sorted({entry.ruleset for entry in all_laws()}))
-
-
-def opt_in(ruleset: str) -> bool:
-    """Whether a ruleset runs only when it is named: it changes values, or belongs to one target."""
-    return ruleset.split(".")[0] in OPT_IN or "." in ruleset
-
-
-def select(names: Iterable[str] | None, extra: Iterable[str] = ()) -> tuple[Law, ...]:
-    """The laws of the rulesets named, and of `extra` ones.
-
-    The name `default` is that of all that are exact, which are taken where no names are given:
-    ``["default", "approximate"]`` adds a ruleset to them.  `legalize` names no laws.
+def statements(entry: Law | Auxiliary) -> list[Equality | Rule]:
+    """What a law or an auxiliary yields on its pattern variables, each with its line.
 
     Raises:
-        UnknownRulesetError: a name that no ruleset has.
+        LawError: it is declared wrongly; the message names file and line.
     """
-    known = rulesets()
-    chosen = {DEFAULT, *extra} if names is None else {*names, *extra}
-    for name in sorted(chosen):
-        if name not in (*known, DEFAULT, LEGALIZE):
-            raise UnknownRulesetError(name, (*known, DEFAULT, LEGALIZE))
-    if DEFAULT in chosen:
-        chosen.update(name for name in known if not opt_in(name))
-    return tuple(entry for entry in all_laws() if entry.ruleset in chosen)
+    generator = entry.function(*pattern_variables(entry))
+    found: list[Equality | Rule] = []
+    file = entry.function.__code__.co_filename
+    try:
+        for statement in generator:
+            if not isinstance(statement, (Equality, Rule)):
+                problem = f"yields {statement!r}, which is no statement"
+                raise LawError(f"{file}:{generator.gi_frame.f_lineno}: {entry.name}: {problem}")
+            found.append(replace(statement, line=generator.gi_frame.f_lineno))
+    except Exception as error:
+        if str(error).startswith(f"{file}:"):
+            raise
+        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
+        place = f"{file}:{lines[-1]}" if lines else where(entry.function)
+        raise LawError(f"{place}: {entry.name}: {told(error)}") from error
+    return found
+
+
+def told(error: BaseException) -> str:
+    """What an exception says, in a line; for a name that is not defined, the operator that may be meant."""
+    if isinstance(error, LawError):
+        return str(error)
+    if isinstance(error, NameError) and error.name:
+        near = nearest(error.name, functions())
+        return str(error) + (f"; is the operator {near!r} meant?" if near else "")
+    return f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"

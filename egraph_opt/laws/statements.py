@@ -11,7 +11,7 @@ entry of a relation, a `limit`, or `absent(answer)`.  `guard(..)` marks those th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from egraph_opt.errors import LawError
@@ -72,6 +72,7 @@ class Equality:
         both: whether it is matched from both sides, and not from the left only.
         because: why it is not.
         inverse: the law that states the other direction, for which other conditions hold.
+        line: of the file where it is yielded.
     """
 
     left: Expression
@@ -80,6 +81,7 @@ class Equality:
     both: bool = False
     because: str = ""
     inverse: str = ""
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ class Rule:
     actions: tuple[Any, ...]
     because: str = ""
     inverse: str = ""
+    line: int = field(default=0, compare=False)
 
 
 def flattened(conditions: Iterable[Any]) -> tuple[Any, ...]:
@@ -109,14 +112,17 @@ def rewrite(left: Any, right: Any, *conditions: Any, because: str = "", inverse:
     """left = right where the conditions hold, matched from the left only.
 
     Args:
-        because: why not from the right as well: what it does not know, or why that would grow without end.
-        inverse: in the place of a reason, the law (its name, or ruleset.name) that finds the left from the right.
+        because: why not from the right as well: what that does not know, or why it would grow without end.
+        inverse: in the place of a reason, the law (its name, or ruleset.name) that finds the left again.
     """
     return Equality(left, right, flattened(conditions), because=because, inverse=inverse)
 
 
 def rule(*conditions: Any, then: Any, because: str = "", inverse: str = "") -> Rule:
-    """Where the conditions hold, `then` (one action or several): `union`, `assign`, or an entry of a relation."""
+    """Where the conditions hold, `then`: one action or several.
+
+    An action is `union`, `assign`, or an entry of a relation; `because` and `inverse`: see `rewrite`.
+    """
     return Rule(flattened(conditions), flattened([then]), because, inverse)
 
 
@@ -152,7 +158,7 @@ def guard(*conditions: Any) -> tuple[Guard, ...]:
 
     `testing.proves(.., guards=False)` leaves them out.  They may not bind variables that are used elsewhere.
     """
-    return tuple(Guard(condition) for condition in flattened(conditions))
+    return tuple(c if isinstance(c, Guard) else Guard(c) for c in flattened(conditions))
 
 
 def without_guards(conditions: Iterable[Any]) -> tuple[Any, ...]:

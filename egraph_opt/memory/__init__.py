@@ -1,7 +1,7 @@
 """Peak memory: what a graph needs while it runs, in which order it needs less, and which graph needs less.
 
->>> from egraph_opt.memory import RunStep, Workload, best_usage, usage
->>> wide = Workload(  # two branches that grow and shrink; step 4 joins them
+>>> from egraph_opt.memory import Liveness, RunStep, best_usage, usage
+>>> wide = Liveness(  # two branches that grow and shrink; step 4 joins them
 ...     size=[100, 1, 100, 1, 1],
 ...     steps=[RunStep(writes=(0,)), RunStep(writes=(2,)), RunStep((0,), (0,), (1,)),
 ...            RunStep((1,), (2,), (3,)), RunStep((2, 3), (1, 3), (4,))],
@@ -11,28 +11,28 @@
 """
 
 from egraph_opt.memory.arena import arena
+from egraph_opt.memory.liveness import Block, Liveness, RunStep, Usage, usage
 from egraph_opt.memory.objective import COST, Objective, bytes_of, bytes_text, objective_of
 from egraph_opt.memory.schedule import best_usage
-from egraph_opt.memory.trace import Arranged, Trace, arrange, places_in, trace, workload
-from egraph_opt.memory.workload import Block, RunStep, Usage, Workload, usage
+from egraph_opt.memory.trace import Arranged, Trace, arrange, liveness, places_in, trace
 
 __all__ = [
     "COST",
     "Arranged",
     "Block",
+    "Liveness",
     "Objective",
     "RunStep",
     "Trace",
     "Usage",
-    "Workload",
     "arena",
     "arrange",
     "best_usage",
     "bytes_of",
     "bytes_text",
+    "liveness",
     "objective_of",
     "places_in",
     "trace",
     "usage",
-    "workload",
 ]

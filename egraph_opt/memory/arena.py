@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 
-from egraph_opt.memory.workload import Block
+from egraph_opt.memory.liveness import Block
 
 PAIRS = 1_000_000
 """Pairs of blocks in use at the same time up to which greedy by size is tried."""

@@ -1,4 +1,4 @@
-"""What is wanted of a result: the least cost, the least memory near it, or the least cost within a limit."""
+"""Objectives: the least cost, the least memory near it, or the least cost within a limit."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from egraph_opt.errors import ObjectiveError, nearest
 
 TOLERANCE = 0.05
-"""How much dearer than the cheapest, relatively, a graph may be that needs less memory."""
+"""How much more than the cheapest, relatively, a graph may cost that needs less memory."""
 
 _NAMES = ("cost", "memory")
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What is wanted.
+    """What is minimised, within what.
 
     Attributes:
         name: `cost` or `memory`.
-        tolerance: of `memory`: how much dearer than the cheapest, relatively.
+        tolerance: of `memory`: how much more than the cheapest a graph may cost, relatively.
         limit: of `cost`: bytes in use at once, or None for any.
     """
 

@@ -14,61 +14,61 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 
-from egraph_opt.memory.workload import Usage, Workload, usage
+from egraph_opt.memory.liveness import Liveness, Usage, usage
 
 Order = list[int]
 
 
-def best_usage(workload: Workload, ranks: Sequence[int | None] | None = None) -> Usage:
+def best_usage(liveness: Liveness, ranks: Sequence[int | None] | None = None) -> Usage:
     """The usage of the best order: as written unless another needs strictly less at its peak.
 
     Args:
         ranks: per step a key; the order by these keys is tried, too (see `by_rank`).
     """
-    best = usage(workload)
-    if best.peak <= _floor(workload):
+    best = usage(liveness)
+    if best.peak <= _floor(liveness):
         return best
     makers: list[Callable[[], Sequence[int]]] = [
-        *([] if ranks is None else [lambda: by_rank(workload, ranks)]),
-        lambda: forward(workload),
-        lambda: forward(workload, recent=True),
-        lambda: backward(workload),
-        lambda: by_branches(workload),
+        *([] if ranks is None else [lambda: by_rank(liveness, ranks)]),
+        lambda: forward(liveness),
+        lambda: forward(liveness, recent=True),
+        lambda: backward(liveness),
+        lambda: by_branches(liveness),
     ]
     for make in makers:
-        found = usage(workload, make())
+        found = usage(liveness, make())
         if found.peak < best.peak:
             best = found
     return best
 
 
-def _floor(workload: Workload) -> int:
+def _floor(liveness: Liveness) -> int:
     """No order needs less: what any one step reads and writes, and what is kept."""
-    size = workload.size
-    most = sum(size[b] for b in workload.kept)
-    for step in workload.steps:
+    size = liveness.size
+    most = sum(size[b] for b in liveness.kept)
+    for step in liveness.steps:
         reused = max((size[b] for b in step.reuse), default=0)
         most = max(most, sum(size[b] for b in (*step.reads, *step.writes)) - reused + step.extra)
     return most
 
 
-def _users(workload: Workload) -> list[list[int]]:
-    users: list[list[int]] = [[] for _ in workload.steps]
-    for index, step in enumerate(workload.steps):
+def _users(liveness: Liveness) -> list[list[int]]:
+    users: list[list[int]] = [[] for _ in liveness.steps]
+    for index, step in enumerate(liveness.steps):
         for before in step.needs:
             users[before].append(index)
     return users
 
 
-def forward(workload: Workload, *, recent: bool = False) -> Order:
+def forward(liveness: Liveness, *, recent: bool = False) -> Order:
     """List scheduling: the ready step that adds the least (or frees the most) comes next.
 
     Args:
         recent: among equals take the one that became ready last, which goes on with a branch; otherwise the
             first as written.
     """
-    steps, size, kept = workload.steps, workload.size, workload.kept
-    left = workload.readers()
+    steps, size, kept = liveness.steps, liveness.size, liveness.kept
+    left = liveness.readers()
     waiting = [0] * len(size)  # the sum of the indices of the readers to come: with one left, it is that one
     for index, step in enumerate(steps):
         for buffer in step.reads:
@@ -78,7 +78,7 @@ def forward(workload: Workload, *, recent: bool = False) -> Order:
         if count == 1 and buffer not in kept:
             adds[waiting[buffer]] -= size[buffer]
     missing = [len(step.needs) for step in steps]
-    users = _users(workload)
+    users = _users(liveness)
     heap: list[tuple[int, int, int]] = []
     rank = list(range(len(steps)))
     clock = 0
@@ -115,19 +115,19 @@ def forward(workload: Workload, *, recent: bool = False) -> Order:
     return order
 
 
-def backward(workload: Workload) -> Order:
-    """List scheduling from the end: of the steps whose results nobody waits for, the one that asks for least.
+def backward(liveness: Liveness) -> Order:
+    """List scheduling from the end: of the steps whose users have run, the one that adds the least.
 
     Before a step is run what it writes is not there, what it reads is.
     """
-    steps, size = workload.steps, workload.size
-    users = _users(workload)
+    steps, size = liveness.steps, liveness.size
+    users = _users(liveness)
     readers: list[list[int]] = [[] for _ in size]
     for index, step in enumerate(steps):
         for buffer in step.reads:
             readers[buffer].append(index)
     there = bytearray(len(size))
-    for buffer in workload.kept:
+    for buffer in liveness.kept:
         there[buffer] = 1
     adds = [sum(size[b] for b in step.reads if not there[b]) for step in steps]
     used = [bool(there[b] or readers[b]) for b in range(len(size))]
@@ -160,12 +160,12 @@ def backward(workload: Workload) -> Order:
     return order[::-1]
 
 
-def by_rank(workload: Workload, ranks: Sequence[int | None]) -> Order:
+def by_rank(liveness: Liveness, ranks: Sequence[int | None]) -> Order:
     """The steps by rank as far as that is possible; one without a rank follows what it needs."""
-    users = _users(workload)
-    missing = [len(step.needs) for step in workload.steps]
+    users = _users(liveness)
+    missing = [len(step.needs) for step in liveness.steps]
     known: list[int] = []
-    for step, rank in zip(workload.steps, ranks, strict=True):
+    for step, rank in zip(liveness.steps, ranks, strict=True):
         known.append(max((known[k] for k in step.needs), default=-1) if rank is None else rank)
     heap: list[tuple[int, int]] = []
     for index, count in enumerate(missing):
@@ -182,12 +182,12 @@ def by_rank(workload: Workload, ranks: Sequence[int | None]) -> Order:
     return order
 
 
-def by_branches(workload: Workload) -> Order:
-    """Depth first from the steps that nobody waits for; the neediest operand of each step first.
+def by_branches(liveness: Liveness) -> Order:
+    """Depth first from the steps without users; the neediest operand of each step first.
 
     What a step needs is estimated as if its operands shared nothing.
     """
-    steps, size = workload.steps, workload.size
+    steps, size = liveness.steps, liveness.size
     leaves = [sum(size[b] for b in step.writes) for step in steps]
     needs = [0] * len(steps)
     below: list[list[int]] = []

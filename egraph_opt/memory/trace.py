@@ -1,4 +1,4 @@
-"""What an ONNX graph asks of memory, sizes left symbolic: which nodes run, what they read, what they make.
+"""The memory trace of an ONNX graph, sizes left symbolic: which nodes run, what they read, what they make.
 
 Weights, and what depends on constants alone, are not counted: they are there before a run (the report has
 their bytes).  Nor are the inputs of the model, which are the caller's; those of a body are its own.  Reshape,
@@ -18,8 +18,8 @@ from egraph_opt.cost.model import bind
 from egraph_opt.facts.fact import UNKNOWN, Fact
 from egraph_opt.graph.constants import byte_size
 from egraph_opt.graph.walks import bodies, captured_values, is_deterministic
+from egraph_opt.memory.liveness import Liveness, RunStep, Usage, usage
 from egraph_opt.memory.schedule import best_usage
-from egraph_opt.memory.workload import RunStep, Usage, Workload, usage
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
 
 VIEWS = frozenset(("Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"))
@@ -123,7 +123,7 @@ class _Tracer:
 
 
 def trace(graph: ir.Graph, facts: Mapping[ir.Value, Fact], *, is_body: bool = False) -> Trace:
-    """What a graph asks of memory.
+    """The steps and buffers of a graph.
 
     Args:
         facts: of its values and of those of its bodies; a value that is missing is of unknown size.
@@ -135,7 +135,7 @@ def trace(graph: ir.Graph, facts: Mapping[ir.Value, Fact], *, is_body: bool = Fa
     return Trace(tracer.facts, tracer.values, tracer.steps, tracer.start, kept)
 
 
-def workload(traced: Trace, points: Mapping[str, int]) -> Workload:
+def liveness(traced: Trace, points: Mapping[str, int]) -> Liveness:
     """The trace with symbols replaced by numbers; bodies run in the order in which they are written."""
     known: dict[Fact, tuple[int | None, int]] = {}
     for fact in traced.facts:
@@ -147,12 +147,12 @@ def workload(traced: Trace, points: Mapping[str, int]) -> Workload:
     unknown = sum(size is None for size in sizes)
     steps = []
     for step in traced.steps:
-        inner = [workload(body, points) for body in step.bodies]
+        inner = [liveness(body, points) for body in step.bodies]
         unknown += sum(body.unknown for body in inner)
         reuse = tuple(b for b in step.in_place if sizes[b] is not None and kinds[b] == kinds[step.writes[0]])
         extra = max((usage(body).peak for body in inner), default=0)
         steps.append(RunStep(step.needs, step.reads, step.writes, reuse, extra))
-    return Workload([size or 0 for size in sizes], steps, traced.start, traced.kept, unknown)
+    return Liveness([size or 0 for size in sizes], steps, traced.start, traced.kept, unknown)
 
 
 def _bytes_and_width(fact: Fact) -> tuple[int | None, int]:
@@ -166,12 +166,12 @@ class Arranged:
     """A graph in its order.
 
     Attributes:
-        trace, workload: of the graph as it was before.
+        trace, liveness: of the graph as it was before.
         usage: in the order that it has now, by the steps and buffers of these.
     """
 
     trace: Trace
-    workload: Workload
+    liveness: Liveness
     usage: Usage
 
 
@@ -200,14 +200,14 @@ def arrange(
         graphs.extend(body for node in current for body in bodies(node))
     for current in reversed(graphs):
         traced = trace(current, facts, is_body=is_body or current is not graph)
-        asked = workload(traced, points)
+        sized = liveness(traced, points)
         nodes = list(current)
         names = [nodes[step.position].outputs[0].name or "" for step in traced.steps]
         ranks = [(places or {}).get(name) for name in names]
-        found = best_usage(asked, ranks if places else None)
+        found = best_usage(sized, ranks if places else None)
         if list(found.order) != list(range(len(traced.steps))):
             _reorder(current, [traced.steps[k].position for k in found.order])
-    return Arranged(traced, asked, found)  # the graph itself comes last
+    return Arranged(traced, sized, found)  # the graph itself comes last
 
 
 def places_in(graph: ir.Graph) -> dict[str, int]:

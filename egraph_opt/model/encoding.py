@@ -2,9 +2,9 @@
 
 onnx_ir 1.1 raises on sparse tensors in attributes and on map types, drops sparse initializers and training
 information, and repeats the metadata of tensors.  So, on the way in, a node with such an attribute becomes a
-*carrier*: the same operands and outputs, but an operator of `CARRIER_DOMAIN` which holds the original node as
+*carrier*: the same operands and outputs, but an operator of `ENCODED_DOMAIN` which holds the original node as
 text. No law, inference or folding knows that domain, so everybody treats it as opaque.  A sparse initializer
-becomes a carried Constant.  On the way out `restore` undoes both.
+becomes an encoded Constant.  On the way out `restore` undoes both.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto, TypeProto
 
-CARRIER_DOMAIN = "egraph_opt.carried"
+ENCODED_DOMAIN = "egraph_opt.encoded"
 """The domain of nodes that stand for what onnx_ir cannot hold; never in a written model."""
 
 _PAYLOAD = "node"
@@ -94,7 +94,7 @@ def _is_text(text: bytes) -> bool:
 def _carry_node(node: NodeProto) -> None:
     payload = base64.b85encode(node.SerializeToString(deterministic=True))
     del node.attribute[:]
-    node.domain = CARRIER_DOMAIN
+    node.domain = ENCODED_DOMAIN
     node.attribute.add(name=_PAYLOAD, type=AttributeProto.STRING, s=payload)
 
 
@@ -121,9 +121,9 @@ def carry(model: ModelProto) -> bool:
                 for graph in graphs_of(body):
                     found |= _carry_nodes(list(graph.node))
     if found:
-        model.opset_import.add(domain=CARRIER_DOMAIN, version=1)
+        model.opset_import.add(domain=ENCODED_DOMAIN, version=1)
         for function in model.functions:
-            function.opset_import.add(domain=CARRIER_DOMAIN, version=1)
+            function.opset_import.add(domain=ENCODED_DOMAIN, version=1)
     return found
 
 
@@ -163,7 +163,7 @@ def restore(model: ModelProto) -> None:
                 for graph in graphs_of(body):
                     _restore_nodes(list(graph.node))
     for owner in (model, *model.functions):
-        imports = [entry for entry in owner.opset_import if entry.domain != CARRIER_DOMAIN]
+        imports = [entry for entry in owner.opset_import if entry.domain != ENCODED_DOMAIN]
         if len(imports) != len(owner.opset_import):
             del owner.opset_import[:]
             owner.opset_import.extend(imports)
@@ -177,7 +177,7 @@ def restore(model: ModelProto) -> None:
 
 def _restore_nodes(nodes: list[NodeProto]) -> None:
     for node in nodes:
-        if node.domain == CARRIER_DOMAIN:
+        if node.domain == ENCODED_DOMAIN:
             original = NodeProto.FromString(base64.b85decode(node.attribute[0].s))
             node.ClearField("domain")
             if original.domain:

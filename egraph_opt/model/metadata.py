@@ -15,75 +15,75 @@ LEGALIZED = "egraph_opt.legalized"
 _SCALARS = ("ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string")
 
 
-def frame_of(proto: ModelProto) -> ModelProto:
+def metadata_of(proto: ModelProto) -> ModelProto:
     """Everything of a model but nodes, weights and functions."""
-    frame = ModelProto()
+    metadata = ModelProto()
     for name in _SCALARS:
         if proto.HasField(name):
-            setattr(frame, name, getattr(proto, name))
-    frame.opset_import.extend(proto.opset_import)
-    frame.metadata_props.extend(proto.metadata_props)
-    frame.training_info.extend(proto.training_info)
-    frame.configuration.extend(proto.configuration)
+            setattr(metadata, name, getattr(proto, name))
+    metadata.opset_import.extend(proto.opset_import)
+    metadata.metadata_props.extend(proto.metadata_props)
+    metadata.training_info.extend(proto.training_info)
+    metadata.configuration.extend(proto.configuration)
     graph = proto.graph
-    frame.graph.name = graph.name
-    frame.graph.doc_string = graph.doc_string
-    frame.graph.input.extend(graph.input)
-    frame.graph.output.extend(graph.output)
-    frame.graph.metadata_props.extend(graph.metadata_props)
-    frame.graph.quantization_annotation.extend(graph.quantization_annotation)
+    metadata.graph.name = graph.name
+    metadata.graph.doc_string = graph.doc_string
+    metadata.graph.input.extend(graph.input)
+    metadata.graph.output.extend(graph.output)
+    metadata.graph.metadata_props.extend(graph.metadata_props)
+    metadata.graph.quantization_annotation.extend(graph.quantization_annotation)
     initialized = {tensor.name for tensor in graph.initializer}
-    frame.graph.value_info.extend(
+    metadata.graph.value_info.extend(
         info for info in graph.value_info if info.name in initialized or not is_held(info.type)
     )
-    return frame
+    return metadata
 
 
-def put_into_frame(proto: ModelProto, frame: ModelProto) -> None:
+def restore_metadata(proto: ModelProto, metadata: ModelProto) -> None:
     """Give a model that came out of onnx_ir, in place, the surroundings that its original had."""
     restore(proto)
     graph = proto.graph
-    used = {entry.domain for entry in proto.opset_import} - {entry.domain for entry in frame.opset_import}
+    used = {entry.domain for entry in proto.opset_import} - {entry.domain for entry in metadata.opset_import}
     extra = [entry for entry in proto.opset_import if entry.domain in used - {""}]
     del proto.opset_import[:]
-    proto.opset_import.extend(frame.opset_import)
+    proto.opset_import.extend(metadata.opset_import)
     proto.opset_import.extend(extra)
     for name in _SCALARS:
-        if frame.HasField(name):
-            setattr(proto, name, getattr(frame, name))
+        if metadata.HasField(name):
+            setattr(proto, name, getattr(metadata, name))
     for kept, repeated in (
-        (frame.metadata_props, proto.metadata_props),
-        (frame.training_info, proto.training_info),
-        (frame.configuration, proto.configuration),
-        (frame.graph.input, graph.input),
-        (frame.graph.output, graph.output),
-        (frame.graph.metadata_props, graph.metadata_props),
+        (metadata.metadata_props, proto.metadata_props),
+        (metadata.training_info, proto.training_info),
+        (metadata.configuration, proto.configuration),
+        (metadata.graph.input, graph.input),
+        (metadata.graph.output, graph.output),
+        (metadata.graph.metadata_props, graph.metadata_props),
     ):
         del repeated[:]
         repeated.extend(kept)
-    graph.name = frame.graph.name or graph.name or "graph"
-    if frame.graph.doc_string:
-        graph.doc_string = frame.graph.doc_string
-    _restore_annotations(proto, frame)
-    _restore_value_infos(proto, frame)
+    graph.name = metadata.graph.name or graph.name or "graph"
+    if metadata.graph.doc_string:
+        graph.doc_string = metadata.graph.doc_string
+    _restore_annotations(proto, metadata)
+    _restore_value_infos(proto, metadata)
 
 
-def _restore_annotations(proto: ModelProto, frame: ModelProto) -> None:
+def _restore_annotations(proto: ModelProto, metadata: ModelProto) -> None:
     """Quantization annotations of the tensors that are still there, with parameters that are still there."""
     graph = proto.graph
     there = {info.name for info in graph.input} | {tensor.name for tensor in graph.initializer}
     there |= {name for node in graph.node for name in node.output}
     del graph.quantization_annotation[:]
-    for annotation in frame.graph.quantization_annotation:
+    for annotation in metadata.graph.quantization_annotation:
         parameters = {entry.value for entry in annotation.quant_parameter_tensor_names}
         if annotation.tensor_name in there and parameters <= there:
             graph.quantization_annotation.append(annotation)
 
 
-def _restore_value_infos(proto: ModelProto, frame: ModelProto) -> None:
+def _restore_value_infos(proto: ModelProto, metadata: ModelProto) -> None:
     """onnx_ir writes one for every initializer; keep those that were there, and types it cannot hold."""
     graph = proto.graph
-    kept = {info.name: info for info in frame.graph.value_info}
+    kept = {info.name: info for info in metadata.graph.value_info}
     initialized = {tensor.name for tensor in graph.initializer}
     initialized |= {sparse.values.name for sparse in graph.sparse_initializer}
     infos = [
@@ -99,10 +99,10 @@ def _restore_value_infos(proto: ModelProto, frame: ModelProto) -> None:
     graph.value_info.extend(infos)
 
 
-def marked(frame: ModelProto, changed: Mapping[str, int]) -> ModelProto:
+def marked(metadata: ModelProto, changed: Mapping[str, int]) -> ModelProto:
     """What surrounds a model's graph, with the mark of the passes that changed it."""
     answer = ModelProto()
-    answer.CopyFrom(frame)
+    answer.CopyFrom(metadata)
     answer.metadata_props.add(key=LEGALIZED, value=",".join(sorted(changed)))
     return answer
 

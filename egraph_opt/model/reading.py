@@ -16,9 +16,9 @@ from onnx import ModelProto, ValueInfoProto
 from egraph_opt.errors import ExternalDataError, InvalidModelError
 from egraph_opt.model import external_data
 from egraph_opt.model.element_types import check_types
-from egraph_opt.model.encoding import CARRIER_DOMAIN, carry, graphs_of
+from egraph_opt.model.encoding import ENCODED_DOMAIN, carry, graphs_of
 from egraph_opt.model.files import parse_model, read_bytes
-from egraph_opt.model.metadata import frame_of, mark_of
+from egraph_opt.model.metadata import mark_of, metadata_of
 from egraph_opt.model.structure import OLDEST_OPSET, check_structure, default_opset
 
 ModelSource = str | os.PathLike[str] | ModelProto | ir.Model
@@ -29,7 +29,7 @@ class LoadedModel:
     """A model that was read and checked.
 
     Attributes:
-        model: the graph; weights are read when somebody asks for them.  Nodes of `encoding.CARRIER_DOMAIN`
+        model: the graph; weights are read on demand.  Nodes of `encoding.ENCODED_DOMAIN`
         stand
             for what onnx_ir cannot hold.
         source: how messages name the model: its path, or `<ModelProto>`.
@@ -52,7 +52,7 @@ class LoadedModel:
     data_files: frozenset[Path] = frozenset()
     unsupported: str | None = None
     warnings: tuple[str, ...] = ()
-    frame: ModelProto = field(default_factory=ModelProto, repr=False)
+    metadata: ModelProto = field(default_factory=ModelProto, repr=False)
     """What surrounds the graph: everything of the original but nodes, weights and functions."""
 
     @property
@@ -132,7 +132,7 @@ def _read(
         unsupported = f"opset {opset} is older than {OLDEST_OPSET}, the oldest that can be optimized"
     else:
         warnings += check_types(proto, source)
-    frame = frame_of(proto)
+    metadata = metadata_of(proto)
     carry(proto)
     _keep_last_initializers(proto)
     try:
@@ -147,7 +147,7 @@ def _read(
     if "ai.onnx" in model.opset_imports:
         version = model.opset_imports.pop("ai.onnx")
         model.opset_imports.setdefault("", version)
-    imports = {domain: version for domain, version in model.opset_imports.items() if domain != CARRIER_DOMAIN}
+    imports = {domain: version for domain, version in model.opset_imports.items() if domain != ENCODED_DOMAIN}
     return LoadedModel(
         model=model,
         source=source,
@@ -158,7 +158,7 @@ def _read(
         data_files=files,
         unsupported=unsupported,
         warnings=tuple(warnings),
-        frame=frame,
+        metadata=metadata,
     )
 
 

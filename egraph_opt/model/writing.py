@@ -15,7 +15,7 @@ from onnx import ModelProto
 from egraph_opt.errors import EgraphOptError, OutputError
 from egraph_opt.model import external_data
 from egraph_opt.model.files import read_bytes, replacing
-from egraph_opt.model.metadata import put_into_frame
+from egraph_opt.model.metadata import restore_metadata
 from egraph_opt.model.reading import LoadedModel, innermost, reread
 
 EMBEDDED_LIMIT = 2**31 - 2**24
@@ -23,7 +23,7 @@ EMBEDDED_LIMIT = 2**31 - 2**24
 
 
 def to_proto(model: ir.Model, like: LoadedModel, *, embed: bool = True) -> ModelProto:
-    """An optimized graph as a ModelProto, in the frame of the model that was read.
+    """An optimized graph as a ModelProto, in the metadata of the model that was read.
 
     Args:
         model: the graph.
@@ -39,7 +39,7 @@ def to_proto(model: ir.Model, like: LoadedModel, *, embed: bool = True) -> Model
         proto = ir.to_proto(model)
     except (ir.serde.SerdeError, TypeError, ValueError) as error:
         raise EgraphOptError(f"{like.source}: the result cannot be serialized: {innermost(error)}") from error
-    put_into_frame(proto, like.frame)
+    restore_metadata(proto, like.metadata)
     if embed and sum(tensor.nbytes for tensor in external_data.tensors_in(model)) <= EMBEDDED_LIMIT:
         external_data.embed(proto)
     return proto
@@ -53,7 +53,7 @@ def write_model(
     proto: ModelProto | None = None,
     in_place: bool = False,
 ) -> Path:
-    """Write an optimized graph to a file, in the frame of the model that was read.
+    """Write an optimized graph to a file, in the metadata of the model that was read.
 
     The file appears whole or not at all.  Weights go into a second file beside it, `<name>.data`, where the
     input had them in one or where they have more than 2 GB; the files of the input's weights are never

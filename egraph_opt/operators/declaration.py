@@ -157,16 +157,16 @@ class Operator:
         return tuple(k for k, kind in enumerate(self.kinds) if kind in ("tensor", "tensors", "bundle"))
 
 
-_operators: dict[str, Operator] = {}
+declared_operators: dict[str, Operator] = {}
 
 
 def operators() -> dict[str, Operator]:
     """Every declared operator by name, in order of declaration."""
-    return dict(_operators)
+    return dict(declared_operators)
 
 
 def operator_named(name: str) -> Operator:
-    return _operators[name]
+    return declared_operators[name]
 
 
 def operator(
@@ -185,7 +185,7 @@ def operator(
         parameters, result = signature(stub)
         function = declare(Function(name, parameters, result, doc=inspect.getdoc(stub) or ""))
         made_by = declare(Function(f"made_by_{name}", parameters, Sort("int"), "first"))
-        _operators[name] = Operator(
+        declared_operators[name] = Operator(
             name=name,
             function=function,
             made_by=made_by,

@@ -97,8 +97,8 @@ class Constant:
 class Tensor(Expression):
     """One value: a tensor, or a sequence, optional or sparse tensor that no law looks into.
 
-    ``x + y``, ``x - y``, ``x * y``, ``x / y``, ``x ** y``, ``-x`` and ``x @ y`` are ONNX's Add, Sub, Mul, Div,
-    Pow, Neg and MatMul, with ONNX's broadcasting.
+    ``x + y``, ``x - y``, ``x * y``, ``x / y``, ``x ** y``, ``-x`` and ``x @ y`` are ONNX's Add, Sub, Mul,
+    Div, Pow, Neg and MatMul, with ONNX's broadcasting.
     """
 
     __slots__ = ()
@@ -193,10 +193,11 @@ _CLASSES: dict[str, type[Expression]] = {
 _KINDS: dict[Any, Kind] = {cls: kind for kind, cls in _CLASSES.items()}  # type: ignore[misc]
 
 
-class attribute_sort:
-    """The mark of a named sort of attributes: ``Permutation = Annotated[tuple[int, ...], attribute_sort("Permutation")]``.
+class attribute_sort:  # noqa: N801 - a mark in annotations
+    """The mark of a named sort of attributes.
 
-    For the host, and for a type checker, a value of the sort is what the annotation says first.
+    In ``Permutation = Annotated[tuple[int, ...], attribute_sort("Permutation")]`` a value of the sort is, for
+    the host and for a type checker, what stands first.
     """
 
     def __init__(self, name: str) -> None:
@@ -299,12 +300,12 @@ PLUS = Function("+", (("left", Sort("int")), ("right", Sort("int"))), Sort("int"
 LESS = Function("<", (("left", Sort("int")), ("right", Sort("int"))), Sort("unit"))
 """egglog's own arithmetic."""
 
-_functions: dict[str, Function] = {}
+declared_functions: dict[str, Function] = {}
 
 
 def functions() -> dict[str, Function]:
     """Everything that egglog keeps a table of, in order of declaration."""
-    return dict(_functions)
+    return dict(declared_functions)
 
 
 def declare(function: Function) -> Function:
@@ -313,9 +314,9 @@ def declare(function: Function) -> Function:
     Raises:
         LawError: the name is taken.
     """
-    if function.name in _functions:
+    if function.name in declared_functions:
         raise LawError(f"{function.name} is declared twice")
-    _functions[function.name] = function
+    declared_functions[function.name] = function
     return function
 
 

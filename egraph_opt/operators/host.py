@@ -11,8 +11,9 @@ A law applies only where all the host functions that it calls answer something (
 that it names as conditions answer True.  A tensor handed to a host function is handed as its `Fact`, a list
 of tensors as a tuple of theirs.
 
-An exception there would kill the run and name no rule, so a host function answers a default instead and
-logs.  Functions are pickled by reference: they live in importable modules.
+An exception there would kill the run and name no rule, so a host function answers a default instead, and the
+exception is kept in `calls`, for the laws that call the function to be left out.  Functions are pickled by
+reference: they live in importable modules.
 
 egglog tells objects apart by their pickled bytes, and those depend on which strings within an object are the
 same object.  So that equal answers are equal to egglog, too, everything that goes in is made `canonical`: the
@@ -24,7 +25,9 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
+import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, get_args, get_type_hints
 
 from egraph_opt.errors import LawError
@@ -55,6 +58,26 @@ def forget_canonical(more_than: int = 1 << 19) -> None:
         _first.clear()
 
 
+class HostTimeout(Exception):
+    """A host function does not come back."""
+
+
+@dataclass
+class HostCalls:
+    """What happens in host functions while an e-graph grows; laws whose functions fail are left out.
+
+    Attributes:
+        failures: by function the first exception.
+        running: the function that is being called, and since when.
+    """
+
+    failures: dict[HostFunction, str] = field(default_factory=dict)
+    running: tuple[HostFunction, float] | None = None
+
+
+calls = HostCalls()
+
+
 class HostFunction:
     """A function that egglog calls; see the module's text.
 
@@ -62,20 +85,28 @@ class HostFunction:
         name: of the function.
         function: what computes.
         default: what is answered where that raises.
+        is_condition: whether it answers True or False.
     """
 
     def __init__(self, function: Callable[..., Any], default: Any = None) -> None:
-        self.function, self.default, self.name = function, default, function.__qualname__
+        answers = function.__annotations__.get("return")
+        self.function, self.name = function, function.__qualname__
+        self.is_condition = answers in (bool, "bool")
+        self.default = False if self.is_condition and default is None else default
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
         if any(isinstance(argument, Expression) for argument in arguments):
             return self._answer(arguments)
+        calls.running = (self, time.monotonic())
         try:
             return canonical(self.function(*arguments))
-        except Exception:  # egglog turns any exception into a panic that names no rule
-            _log.exception("%s%r failed in an e-graph", self.name, arguments)
+        except Exception as error:  # egglog turns any exception into a panic that names no rule
+            _log.debug("%s%r failed in an e-graph", self.name, arguments, exc_info=True)
+            calls.failures.setdefault(self, f"{type(error).__name__}: {error}")
             return self.default
+        finally:
+            calls.running = None
 
     def __reduce__(self) -> str:
         return self.name
@@ -121,11 +152,6 @@ class HostFunction:
         return hint is Any or type(None) in get_args(hint)
 
     @functools.cached_property
-    def is_condition(self) -> bool:
-        """Whether it answers True or False."""
-        return self._hints.get("return") is bool
-
-    @functools.cached_property
     def result(self) -> Sort:
         return sort_of(self._hints.get("return", Any))
 
@@ -146,7 +172,7 @@ def _handed(argument: Any, sort: Sort, where: str) -> Expression:
 
 
 def hosted(default: Any = None) -> Callable[[Callable[..., Any]], HostFunction]:
-    """Declare a host function: where it raises, the error is logged and it answers `default`.
+    """Declare a host function: where it raises, it answers `default`, and laws that call it are left out.
 
     A function that is annotated to return `bool` is a condition, which does not hold where it raises.
     """

@@ -26,7 +26,7 @@ from egraph_opt.pipeline.region_extraction import Extracted, extract_region
 from egraph_opt.pipeline.result import Result, original_proto
 from egraph_opt.pipeline.verified_graph import Checks, finish, granted, value_changing, warnings_of
 from egraph_opt.rebuild.graph import rebuild_model
-from egraph_opt.rebuild.value_info import Legend
+from egraph_opt.rebuild.value_info import ValueInfo
 from egraph_opt.verification.result import SKIPPED
 
 if TYPE_CHECKING:
@@ -88,23 +88,23 @@ def extract(saturated: Saturated, region: Region, request: Request, clock: Clock
         points=request.points,
         objective=request.objective,
     )
-    matched = _matched(region)
+    matched = saturated.matched
     changing = value_changing(matched)
     checks = Checks(request.verify, request.ranges, request.seed, changing, saturated.legalize)
     finished = finish(chosen.model, saturated.loaded, checks, clock)
-    verdict = finished.verdict
-    if verdict.status == "failed" and request.strict:
-        raise VerificationError(f"{saturated.loaded.source}: {verdict.detail}")
+    verification = finished.verification
+    if verification.status == "failed" and request.strict:
+        raise VerificationError(f"{saturated.loaded.source}: {verification.detail}")
     account = Account(
         request.model,
         request.points,
         saturated.counts,
-        verdict,
+        verification,
         {**saturated.seconds, **clock.seconds},
         [
             *saturated.warnings,
             *granted(matched),
-            *warnings_of(verdict, changing),
+            *warnings_of(verification, changing),
             *over_limit(memory),
             *(INTERRUPTED if chosen.interrupted else ()),
         ],
@@ -166,13 +166,7 @@ def _choose_within(
         )
         extracted = extract_by(request.objective, bool(region.bodies), run)
     clock("rebuild")
-    legend = Legend()
-    model = rebuild_model(extracted.choice, saturated.loaded.model, legend)
+    info = ValueInfo()
+    model = rebuild_model(extracted.choice, saturated.loaded.model, info)
     interrupted = at_once or any(part.solution.interrupted for part in extracted.walk())
-    return Chosen(extracted, model, legend.facts, interrupted)
-
-
-def _matched(region: Region) -> list[str]:
-    """The laws that found something, in the graph or in a body."""
-    reports = [part.saturation.matches for part in region.walk()]
-    return [key for matches in reports for key, found in matches.items() if found]
+    return Chosen(extracted, model, info.facts, interrupted)

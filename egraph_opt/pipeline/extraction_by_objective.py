@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from egraph_opt.memory.candidates import as_solution
 from egraph_opt.memory.objective import COST, MemoryPoint, Objective
-from egraph_opt.memory.pool import as_solution, front, pick
+from egraph_opt.memory.pareto import pareto_front, pick
 from egraph_opt.pipeline.region_extraction import Extracted
 
 
@@ -28,7 +29,7 @@ def extract_by(objective: Objective, has_bodies: bool, run: Callable[..., Extrac
     points = [_point(first), _point(second)]
     best = first if pick(points, objective, cheapest) is points[0] else second
     solution = as_solution(best.solution, first.solution)
-    return replace(best, solution=solution, front=tuple(front([*first.front, *second.front])))
+    return replace(best, solution=solution, front=tuple(pareto_front([*first.front, *second.front])))
 
 
 def _point(extracted: Extracted) -> MemoryPoint:

@@ -8,10 +8,10 @@ import onnx_ir as ir
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import constant_bytes
-from egraph_opt.memory import arena, workload
+from egraph_opt.memory.arena import arena
+from egraph_opt.memory.liveness import usage
 from egraph_opt.memory.objective import Objective, bytes_text
-from egraph_opt.memory.trace import arrange, places_in
-from egraph_opt.memory.workload import usage
+from egraph_opt.memory.trace import arrange, liveness, places_in
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.report.report import MemoryReport
@@ -37,14 +37,14 @@ def arranged(
         What it needs, beside what the original needs; `constants_before` is left open.
     """
     after = arrange(written.graph, facts, points, places_in(region.lowered.graph))
-    before = None if region.memory is None else usage(workload(region.memory, points))
+    before = None if region.memory is None else usage(liveness(region.memory, points))
     return MemoryReport(
         before=None if before is None else before.peak,
         after=after.usage.peak,
         arena_before=None if before is None else arena(before.blocks),
         arena_after=arena(after.usage.blocks),
         constants_after=constant_bytes(written.graph),
-        unknown=after.workload.unknown,
+        unknown=after.liveness.unknown,
         limit=objective.limit,
         front=extracted.front,
     )

@@ -17,12 +17,13 @@ from egraph_opt.extraction.structure import Floats, Ints
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import byte_size
 from egraph_opt.graph.names import Namer
+from egraph_opt.memory.candidates import Candidate, Need, as_solution, candidates
 from egraph_opt.memory.objective import MemoryPoint, Objective
-from egraph_opt.memory.pool import Candidate, Need, as_solution, candidates, front, pick
+from egraph_opt.memory.pareto import pareto_front, pick
 from egraph_opt.memory.trace import arrange, places_in
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.graph import rebuild_graph
-from egraph_opt.rebuild.value_info import Legend
+from egraph_opt.rebuild.value_info import ValueInfo
 
 IR_VERSION = 10
 """Of outlines, which nobody writes."""
@@ -54,19 +55,19 @@ def near_optimal(
     known = [optimum.choice]
     if original is not None and np.isfinite(measure(problem, original)[0]):
         known.append(original)
-    outline = choice_of(optimum.choice)
-    places = places_in(outline.lowered.graph)
+    rebuilt = choice_of(optimum.choice)
+    places = places_in(rebuilt.lowered.graph)
     found = candidates(
         problem,
         known,
-        written_bytes(outline.snapshot, points),
+        written_bytes(rebuilt.snapshot, points),
         lambda choice: _need(choice_of(choice), points, places, is_body),
         solve,
         enough=partial(_within, objective),
         late=late,
     )
     wanted = pick(found, objective, cheapest)
-    pairs = tuple(MemoryPoint(candidate.cost, candidate.peak) for candidate in front(found))
+    pairs = tuple(MemoryPoint(candidate.cost, candidate.peak) for candidate in pareto_front(found))
     return as_solution(wanted, optimum), pairs
 
 
@@ -77,16 +78,16 @@ def _within(objective: Objective, candidate: Candidate) -> bool:
 
 def _need(choice: Choice, points: Mapping[str, int], places: Mapping[str, int], is_body: bool) -> Need:
     """The peak of a choice once it is written, in the order that it is then given."""
-    legend, lowered = Legend(outline=True), choice.lowered
+    info, lowered = ValueInfo(dry_run=True), choice.lowered
     captured = {
         value: ir.Value(name=value.name)
         for value in lowered.leaves
         if value.graph is not lowered.graph and not lowered.constants.has(value)
     }
-    graph = rebuild_graph(choice, IR_VERSION, Namer(lowered.graph), captured, legend)
-    found = arrange(graph, legend.facts, points, places, is_body=is_body)
+    graph = rebuild_graph(choice, IR_VERSION, Namer(lowered.graph), captured, info)
+    found = arrange(graph, info.facts, points, places, is_body=is_body)
     live = [found.trace.values[buffer] for buffer in found.usage.at_peak()]
-    return Need(found.usage.peak, sorted({legend.owners[v] for v in live if v in legend.owners}))
+    return Need(found.usage.peak, sorted({info.owners[v] for v in live if v in info.owners}))
 
 
 def written_bytes(snapshot: Snapshot, points: Mapping[str, int]) -> Floats:

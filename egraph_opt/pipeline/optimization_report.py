@@ -37,7 +37,7 @@ class Account:
         model: the cost model.
         points: what symbolic dims stood for.
         counts: the nodes of the input.
-        verdict: of verification.
+        verification: of verification.
         seconds: by stage.
         warnings: of all stages.
         memory: before and after.
@@ -46,7 +46,7 @@ class Account:
     model: CostModel
     points: Mapping[str, int]
     counts: NodeCount
-    verdict: Verification
+    verification: Verification
     seconds: Mapping[str, float]
     warnings: Sequence[str]
     memory: MemoryReport = field(default_factory=MemoryReport)
@@ -69,15 +69,16 @@ def report_unchanged(account: Account, reason: str) -> Report:
 
 def report_of(account: Account, region: Region, extracted: Extracted, written: ir.Model) -> Report:
     """The account of an optimised model; `fallback` where verification failed, and so it is not used."""
-    failed = account.verdict.status == "failed"
+    failed = account.verification.status == "failed"
     counts = account.counts
     after = counts if failed else nodes_of(written)
     parts = extracted.walk()
-    before = original_cost(region.original, account.model, account.points) - sum(part.saved for part in parts)
+    fusion_saving = sum(part.fusion_saving for part in parts)
+    before = original_cost(region.original, account.model, account.points) - fusion_saving
     rewrites = _rewrites(region.walk(), parts)
     status, reason = "optimized", ""
     if failed:
-        status, reason = "fallback", account.verdict.detail
+        status, reason = "fallback", account.verification.detail
     elif after.file == counts.file and same_graph(region.lowered.graph, written.graph):
         status, reason = "unchanged", "nothing cheaper was found"
     return Report(
@@ -89,7 +90,7 @@ def report_of(account: Account, region: Region, extracted: Extracted, written: i
         saturation=_saturation(region.walk()),
         rewrites=rewrites,
         rulesets=_rulesets(region.walk()),
-        verification=account.verdict,
+        verification=account.verification,
         seconds=account.seconds,
         warnings=tuple(account.warnings),
         operators=operators_between(counts, after),

@@ -1,7 +1,7 @@
 """One graph of a model, saturated, with the bodies of its If, Loop and Scan nodes, each a graph of its own.
 
-A body is optimised like any graph, with what is known of the values it captures passed in; of values that
-a loop carries only the type is known.
+A body is optimised like any graph, with what is known of the values it captures passed in; of
+loop-carried values only the type is known.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def saturate_region(
     setting.clock("saturate")
     snapshot, report = setting.saturate(lowered)
     for dropped in report.dropped:
-        setting.warn(f"a law was left out because its types contradict: {dropped}")
+        setting.warn(f"a law was left out: {dropped}")
     inner: dict[int, list[Region]] = {}
     for key, node in enumerate(lowered.kept):
         graphs = bodies(node)

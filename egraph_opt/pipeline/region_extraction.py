@@ -24,13 +24,13 @@ class Extracted:
 
     Attributes:
         solution: with a bound that holds for the bodies, too.
-        saved: what the target's compiler does for free to the original, in the cost's unit.
+        fusion_saving: what the target's compiler does for free to the original, in the cost's unit.
         prices: of the region's e-nodes.
         front: the best pairs of cost and peak memory that were seen, where memory mattered.
     """
 
     choice: Choice
-    saved: float
+    fusion_saving: float
     solution: Solution
     prices: Prices
     bodies: Sequence[Extracted]
@@ -118,7 +118,7 @@ def extract_region(
             cheapest=cheapest,
         )
     parts = [e for graphs in chosen.values() for e in graphs]
-    return Extracted(choice_of(solution.choice), solved.saved, solution, prices, parts, front)
+    return Extracted(choice_of(solution.choice), solved.fusion_saving, solution, prices, parts, front)
 
 
 def _loosened(solution: Solution, bodies: Sequence[Solution]) -> Solution:

@@ -26,7 +26,7 @@ from egraph_opt.errors import ExtractionError, ModelReadError
 from egraph_opt.extraction.interrupts import OnInterrupt, interruptible
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.node_counts import NodeCount, nodes_of
-from egraph_opt.laws.law import all_laws
+from egraph_opt.laws.selection import all_laws
 from egraph_opt.memory.objective import Objective, objective_of
 from egraph_opt.model.reading import LoadedModel, read_model
 from egraph_opt.pipeline.assumptions import ranges_of, sizes_of
@@ -64,6 +64,12 @@ class Saturated:
     reason: str = ""
     assume: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     legalize: bool = False
+
+    @property
+    def matched(self) -> tuple[str, ...]:
+        """The laws that found something, in the graph or in a body."""
+        regions = self.region.walk() if self.region else ()
+        return tuple(key for part in regions for key, found in part.saturation.matches.items() if found)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write to a `.npz` file, which `load` reads in another process.
@@ -204,7 +210,7 @@ class Saturated:
         where those would make the file too large.)
 
         Returns:
-            Its `solution` has cost, lower bound and gap; `saved` is to be taken off what the original costs.
+            Its `solution` has cost, bound and gap; `fusion_saving` is to be taken off the original's cost.
 
         Raises:
             UnknownCostModelError: no cost model of that name.

@@ -15,12 +15,14 @@ from egraph_opt.extraction.interrupts import OnInterrupt
 from egraph_opt.extraction.registry import extractor_named
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.node_counts import nodes_of
-from egraph_opt.laws.law import LEGALIZE, Law, select
+from egraph_opt.laws.law import Law
+from egraph_opt.laws.selection import LEGALIZE, select
 from egraph_opt.memory.objective import objective_of
 from egraph_opt.model.reading import ModelSource, read_model
 from egraph_opt.pipeline.assumptions import ranges_of
 from egraph_opt.pipeline.clock import Clock, Progress
 from egraph_opt.pipeline.limits import NO_TIME, Limits
+from egraph_opt.pipeline.offending_law import without_offending_law
 from egraph_opt.pipeline.region import region_of
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.saturated import ObjectiveLike, Saturated
@@ -158,23 +160,31 @@ def optimize(
             positive; with strict also for a wrong result.
     """
     chosen, wanted = cost_model(cost), objective_of(objective)
+    rewrites = None if rewrites is None else tuple(rewrites)
     extractor_named(extractor)  # before the work, not after it
-    saturated = saturate(
-        model,
-        rewrites=rewrites,
-        limits=limits,
-        target=chosen,
-        assume=assume,
-        strict=strict,
-        progress=progress,
-    )
-    return saturated.extract(
-        chosen,
-        extractor=extractor,
-        objective=wanted,
-        verify=verify,
-        strict=strict,
-        seed=seed,
-        progress=progress,
-        on_interrupt=on_interrupt,
-    )
+
+    def run(left_out: frozenset[str] = frozenset()) -> tuple[Saturated, Result]:
+        saturated = saturate(
+            model,
+            rewrites=[*(rewrites or ()), *(f"-{key}" for key in sorted(left_out))],
+            limits=limits,
+            target=chosen,
+            assume=assume,
+            strict=strict,
+            progress=progress,
+        )
+        return saturated, saturated.extract(
+            chosen,
+            extractor=extractor,
+            objective=wanted,
+            verify=verify,
+            strict=strict,
+            seed=seed,
+            progress=progress,
+            on_interrupt=on_interrupt,
+        )
+
+    saturated, result = run()
+    if result.report.verification.status != "failed":
+        return result
+    return without_offending_law(result, saturated.matched, lambda left_out: run(left_out)[1])

@@ -23,7 +23,7 @@ from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.graph import rebuild_graph
-from egraph_opt.rebuild.value_info import Legend
+from egraph_opt.rebuild.value_info import ValueInfo
 
 Attributes = tuple[tuple[str, Any], ...]
 
@@ -102,10 +102,10 @@ def _names(lowered: Lowered, term_classes: np.ndarray) -> dict[str, int]:
 
 def _written_names(choice: Choice, model: ir.Model) -> dict[str, int]:
     """The classes of what the rebuilt graph computes (not its bodies), by the names of nodes and values."""
-    legend = Legend()
-    graph = rebuild_graph(choice, model.ir_version, Namer(model.graph), legend=legend)
+    info = ValueInfo()
+    graph = rebuild_graph(choice, model.ir_version, Namer(model.graph), info=info)
     made = {value: node for node in graph for value in node.outputs}
-    values = {value: owner for value, owner in legend.owners.items() if value in made}
+    values = {value: owner for value, owner in info.owners.items() if value in made}
     nodes = {made[value].name or "": owner for value, owner in values.items()}
     return {**nodes, **{value.name or "": owner for value, owner in values.items()}}
 

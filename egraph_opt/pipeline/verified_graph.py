@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import onnx
 import onnx_ir as ir
 
-from egraph_opt.laws.law import ASSUME, LEGALIZE, all_laws
+from egraph_opt.laws.selection import ASSUME, LEGALIZE, all_laws
 from egraph_opt.model.metadata import marked
 from egraph_opt.model.reading import LoadedModel
 from egraph_opt.model.writing import to_proto
@@ -43,13 +43,13 @@ class Finished:
 
     Attributes:
         proto: the model.
-        loaded: what it was made from, with the frame that belongs around the result.
+        loaded: what it was made from, with the metadata that belongs around the result.
         legalized: per pass that changed something, how many nodes.
     """
 
     proto: onnx.ModelProto
     loaded: LoadedModel
-    verdict: Verification
+    verification: Verification
     legalized: Mapping[str, int]
 
     @property
@@ -64,9 +64,9 @@ def finish(rebuilt: ir.Model, loaded: LoadedModel, checks: Checks, clock: Callab
     """Verify a rebuilt model, then legalize it, which changes `rebuilt`; one that is wrong stays as it is."""
     proto = to_proto(rebuilt, loaded)
     clock("verify")
-    verdict = SKIPPED
+    verification = SKIPPED
     if checks.verify:
-        verdict = check_outputs(
+        verification = check_outputs(
             loaded.runnable(),
             proto,
             seed=checks.seed,
@@ -74,16 +74,17 @@ def finish(rebuilt: ir.Model, loaded: LoadedModel, checks: Checks, clock: Callab
             approximate=bool(checks.changing),
         )
     clock("rebuild")
-    changed = legalize(rebuilt) if checks.legalize and verdict.status != "failed" else {}
+    changed = legalize(rebuilt) if checks.legalize and verification.status != "failed" else {}
     if changed:
         names = ", ".join(f"{LEGALIZE}.{name}" for name in changed)
         checked = "; verified before that" if checks.verify else ""
         remark = f"outside the standard now: {names}{checked}"
-        verdict = replace(verdict, detail="; ".join(part for part in (verdict.detail, remark) if part))
-        loaded = replace(loaded, frame=marked(loaded.frame, changed))
+        details = [part for part in (verification.detail, remark) if part]
+        verification = replace(verification, detail="; ".join(details))
+        loaded = replace(loaded, metadata=marked(loaded.metadata, changed))
         proto = to_proto(rebuilt, loaded)
     clock("")
-    return Finished(proto, loaded, verdict, changed)
+    return Finished(proto, loaded, verification, changed)
 
 
 def value_changing(matched: Iterable[str]) -> tuple[str, ...]:
@@ -98,12 +99,12 @@ def granted(matched: Iterable[str]) -> list[str]:
     return [f"right only where what {', '.join(laws)} took for granted is true"] if laws else []
 
 
-def warnings_of(verdict: Verification, changing: Iterable[str]) -> list[str]:
-    """What a user has to know of a verdict."""
-    if verdict.status == "not_comparable":
-        return [f"not compared with the original: {verdict.detail}"]
-    if verdict.status == "failed":
-        return [f"the optimized model was wrong and is not used: {verdict.detail}"]
-    if verdict.status == "approximate":
-        return [f"values differ from the original's, as {', '.join(changing)} may do: {verdict.detail}"]
+def warnings_of(verification: Verification, changing: Iterable[str]) -> list[str]:
+    """What a user has to know of a verification."""
+    if verification.status == "not_comparable":
+        return [f"not compared with the original: {verification.detail}"]
+    if verification.status == "failed":
+        return [f"the optimized model was wrong and is not used: {verification.detail}"]
+    if verification.status == "approximate":
+        return [f"values differ from the original's, as {', '.join(changing)} may do: {verification.detail}"]
     return []

@@ -19,7 +19,7 @@ SPLAT_BYTES = 1024
 
 
 class FoldedArrays:
-    """The elements of constant classes, computed from the originals' when somebody asks for them."""
+    """The elements of constant classes, computed from the originals' on demand."""
 
     def __init__(self, choice: Choice) -> None:
         self._lowered, self._snapshot, self._computed = choice.lowered, choice.snapshot, choice.computed

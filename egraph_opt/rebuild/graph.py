@@ -12,7 +12,7 @@ from egraph_opt.graph.walks import captured_values
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.constants import SPLAT_BYTES
 from egraph_opt.rebuild.nodes import NodeWriter
-from egraph_opt.rebuild.value_info import Legend
+from egraph_opt.rebuild.value_info import ValueInfo
 
 
 class _Rebuilder:
@@ -22,17 +22,17 @@ class _Rebuilder:
         ir_version: int,
         namer: Namer,
         outer: Mapping[ir.Value, ir.Value],
-        legend: Legend,
+        info: ValueInfo,
     ) -> None:
         def rebuild_body(body: Choice, captured: Mapping[ir.Value, ir.Value]) -> ir.Graph:
-            return rebuild_graph(body, ir_version, namer, captured, legend)
+            return rebuild_graph(body, ir_version, namer, captured, info)
 
-        self.writer = NodeWriter(choice, ir_version, namer, outer, legend=legend, rebuild_body=rebuild_body)
+        self.writer = NodeWriter(choice, ir_version, namer, outer, info=info, rebuild_body=rebuild_body)
         self.inputs = [self.writer.constants.copied(value) for value in choice.lowered.graph.inputs]
 
     def run(self) -> ir.Graph:
         for owner in self.writer.choice.order():
-            if owner not in self.writer.values:  # an erased pseudo-operator may have needed it before
+            if owner not in self.writer.values:  # an expanded pseudo-operator may have needed it before
                 self.writer.write(owner)
         outputs = self._outputs()
         nodes, initializers = self._needed(outputs)
@@ -50,16 +50,16 @@ class _Rebuilder:
         )
 
     def _describe(self) -> None:
-        """Tell the legend of the values of classes and of the inputs."""
+        """Tell the info of the values of classes and of the inputs."""
         for original, value in zip(self.writer.lowered.graph.inputs, self.inputs, strict=True):
             term = self.writer.lowered.term_of.get(original)
             if term is not None:
-                self.writer.legend.facts[value] = self.writer.snapshot.facts[
+                self.writer.info.facts[value] = self.writer.snapshot.facts[
                     int(self.writer.snapshot.term_classes[term])
                 ]
         for owner, value in self.writer.values.items():
-            self.writer.legend.facts[value] = self.writer.fact(owner)
-            self.writer.legend.owners[value] = owner
+            self.writer.info.facts[value] = self.writer.fact(owner)
+            self.writer.info.owners[value] = owner
 
     def _outputs(self) -> list[ir.Value]:
         """The graph's outputs under their own names."""
@@ -94,7 +94,7 @@ class _Rebuilder:
         kept = source.name if source is not None and source.op_type == "Identity" else None
         name = kept or self.writer.namer.fresh("identity")
         self.writer.nodes.append(ir.Node("", "Identity", [value], outputs=[made], name=name))
-        self.writer.legend.facts[made] = self.writer.fact(owner)
+        self.writer.info.facts[made] = self.writer.fact(owner)
         return made
 
     def _needed(self, outputs: Sequence[ir.Value]) -> tuple[list[ir.Node], list[ir.Value]]:
@@ -114,24 +114,24 @@ def rebuild_graph(
     ir_version: int,
     namer: Namer,
     outer: Mapping[ir.Value, ir.Value] | None = None,
-    legend: Legend | None = None,
+    info: ValueInfo | None = None,
 ) -> ir.Graph:
     """The chosen graph as ONNX.
 
     Args:
         outer: for a body, the new values of the original ones that it captures.
-        legend: is told of the values.
+        info: is told of the values.
     """
-    return _Rebuilder(choice, ir_version, namer, outer or {}, legend or Legend()).run()
+    return _Rebuilder(choice, ir_version, namer, outer or {}, info or ValueInfo()).run()
 
 
-def rebuild_model(choice: Choice, model: ir.Model, legend: Legend | None = None) -> ir.Model:
+def rebuild_model(choice: Choice, model: ir.Model, info: ValueInfo | None = None) -> ir.Model:
     """A new model with the chosen graph; everything around the graph is the original's.
 
     Args:
-        legend: is told of the values.
+        info: is told of the values.
     """
-    graph = rebuild_graph(choice, model.ir_version, Namer(model.graph), legend=legend)
+    graph = rebuild_graph(choice, model.ir_version, Namer(model.graph), info=info)
     return ir.Model(
         graph,
         ir_version=model.ir_version,

@@ -15,7 +15,7 @@ import numpy as np
 import onnx_ir as ir
 
 from egraph_opt.graph.names import Namer
-from egraph_opt.laws.law import LEGALIZE
+from egraph_opt.laws.selection import LEGALIZE
 
 
 @dataclass(frozen=True)

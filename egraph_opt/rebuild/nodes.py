@@ -8,7 +8,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from egraph_opt.cost.expansion import Erased, erase, is_pseudo
+from egraph_opt.cost.expansion import Expanded, expand_pseudo, is_pseudo
 from egraph_opt.cost.pricing import original_nodes
 from egraph_opt.facts.fact import ABSENT, CLASH, UNKNOWN, Fact, meet
 from egraph_opt.graph.names import Namer, rename_all
@@ -16,7 +16,7 @@ from egraph_opt.operators.declaration import Earlier, Literal, OnnxForm, Scalar,
 from egraph_opt.operators.typing import infer_steps, step_operands
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.constants import ConstantWriter
-from egraph_opt.rebuild.value_info import Legend
+from egraph_opt.rebuild.value_info import ValueInfo
 
 RebuildBody = Callable[[Choice, Mapping[ir.Value, ir.Value]], ir.Graph]
 """From what was chosen for a body, and the new values of those that it captures."""
@@ -38,20 +38,20 @@ class NodeWriter:
         namer: Namer,
         outer: Mapping[ir.Value, ir.Value],
         *,
-        legend: Legend,
+        info: ValueInfo,
         rebuild_body: RebuildBody,
     ) -> None:
         self.choice, self.namer, self.outer = choice, namer, outer
-        self.legend, self.rebuild_body = legend, rebuild_body
+        self.info, self.rebuild_body = info, rebuild_body
         self.lowered, self.snapshot = choice.lowered, choice.snapshot
         self.ir_version = ir_version
         self.nodes: list[ir.Node] = []
-        self.constants = ConstantWriter(choice, ir_version, namer, self.nodes, compute=not legend.outline)
+        self.constants = ConstantWriter(choice, ir_version, namer, self.nodes, compute=not info.dry_run)
         self.initializers = self.constants.initializers
         self.values: dict[int, ir.Value] = {}
         self.bundles: dict[int, ir.Node] = {}
         self.written: set[int] = set()
-        self.erased: dict[int, Fact] = {}
+        self.expanded: dict[int, Fact] = {}
         self.original = original_nodes(self.lowered, self.snapshot)
         self.names = choice.original_names()
 
@@ -75,12 +75,12 @@ class NodeWriter:
         kind = ir.TensorType(ir.DataType(fact.dtype)) if fact.dtype > 0 else None
         shape = ir.Shape(fact.shape) if fact.is_static and kind else None  # type: ignore[arg-type]
         value = ir.Value(name=self.namer.fresh(stem), type=kind, shape=shape)
-        self.legend.facts[value] = fact
+        self.info.facts[value] = fact
         return value
 
     def fact(self, owner: int) -> Fact:
         """What is known of a class's value as it is written: pseudo-operators may have types of their own."""
-        return self.erased.get(owner, self.snapshot.facts[owner])
+        return self.expanded.get(owner, self.snapshot.facts[owner])
 
     def _leaf(self, index: int) -> ir.Value:
         value = self.lowered.leaves[index]
@@ -201,13 +201,13 @@ class NodeWriter:
     def _erase(self, owner: int, node: int) -> None:
         """The nodes that a pseudo-operator stands for; inner values are shared with what else uses them."""
         operands, children = self._operands(node), self.snapshot.children(node)
-        parts = erase(self.snapshot, node)
+        parts = expand_pseudo(self.snapshot, node)
         steps = [part.step for part in parts]
         facts = tuple(self.fact(c) for c in children)
         inferred = infer_steps(steps, self.lowered.opset, facts)
         result = (*facts[:1], *inferred)[-1]
         if meet(result, self.snapshot.facts[owner]) == CLASH:
-            self.erased[owner] = result
+            self.expanded[owner] = result
         results: list[ir.Value | None] = []
         for k, part in enumerate(parts):
             given: list[ir.Value | None] = []
@@ -232,7 +232,7 @@ class NodeWriter:
 
     def _write_step(
         self,
-        part: Erased,
+        part: Expanded,
         operands: Sequence[ir.Value | None],
         facts: tuple[Fact, ...],
         result: Fact,
@@ -332,5 +332,5 @@ class NodeWriter:
                 outputs.append(ir.Value(name=self.namer.fresh("unused") if value.name else ""))
                 term = self.lowered.term_of.get(value)
                 facts.append(UNKNOWN if term is None else self.lowered.facts[term] or UNKNOWN)
-        self.legend.facts.update(zip(outputs, facts, strict=True))
+        self.info.facts.update(zip(outputs, facts, strict=True))
         return outputs

@@ -10,15 +10,15 @@ from egraph_opt.facts.fact import Fact
 
 
 @dataclass
-class Legend:
+class ValueInfo:
     """What the values of a rebuilt graph and of its bodies are: filled while it is rebuilt.
 
     Attributes:
         facts: the type of every value that a node computes or an input brings.
         owners: per value its class in the snapshot of its own graph, where it is the value of one.
-        outline: only the nodes are wanted: constants that laws wrote are not computed, and have no data.
+        dry_run: only the nodes are wanted: constants that laws wrote are not computed, and have no data.
     """
 
     facts: dict[ir.Value, Fact] = field(default_factory=dict)
     owners: dict[ir.Value, int] = field(default_factory=dict)
-    outline: bool = False
+    dry_run: bool = False

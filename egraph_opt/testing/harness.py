@@ -14,7 +14,8 @@ from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import ASSUME, Example, Law, select
+from egraph_opt.laws.law import Example, Law
+from egraph_opt.laws.selection import ASSUME, select
 from egraph_opt.testing.alternatives import alternatives_of, prices_of, rebuilt_original, rewritten_model
 from egraph_opt.testing.comparison import Original, Tally
 from egraph_opt.testing.cycles import written_on_the_original

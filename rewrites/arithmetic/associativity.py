@@ -3,44 +3,39 @@
 x op y = y op x                         where y op x is written, too
 (x op y) op z = x op (y op z)           where two of the three are joined already
 (A @ B) @ C = A @ (B @ C)               where the other order multiplies less
-(A @ B)^T = B^T @ A^T                   where A or B is a Transpose itself
+(A @ B)^T = B^T @ A^T                   from the left where A or B is a Transpose itself
 
 op is Add, Mul, And, Or, BitwiseOr or BitwiseXor.  `constants` and `matmul` have the laws that bring constants
 together.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from egraph_opt.compat import PyObject, String, eq, guard, holds, let, rewrite
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Example, law
-from egraph_opt.operators import binary, matmul, transpose
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, fact
+from egraph_opt.laws import Example, Operands, Permutation, String, Tensor, eq, guard, hosted, law, rewrite
+from egraph_opt.operators import binary, transpose
 from egraph_opt.rewrites.elementwise.identities import COMMUTATIVE
 
 # --- element by element ---------------------------------------------------------------------------------
 
 
-@hosted(default=False)
+@hosted()
 def commutes(op: str) -> bool:
     """op commutes; all that do are associative, but for rounding."""
     return op in COMMUTATIVE
 
 
-@hosted(default=False)
+@hosted()
 def commute_alike(op: str, other: str) -> bool:
     """They are one that commutes: compared, not joined, since all sums of a network share a name."""
     return op == other and commutes(op)
 
 
-@hosted(default=False)
+@hosted()
 def all_vary(*operands: Fact) -> bool:
     """None is constant: constants have laws of their own."""
     return not any(x.const for x in operands)
@@ -48,66 +43,69 @@ def all_vary(*operands: Fact) -> bool:
 
 def _commuted_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x, y = g.input(("N", 3, 4)), g.input((3, 1))
-    for op in ("Add", "Mul"):
-        yield g.fires(binary("Sub", binary(op, x, y), binary(op, y, x)))
-    n, m = g.input((2,), INT64), g.input((3, 1), INT64)
-    yield g.fires(binary("Mul", binary("Add", n, m), binary("Add", m, n)))
-    yield g.near_miss(binary("Add", binary("Sub", x, y), binary("Sub", y, x)), why="Sub does not commute")
-    yield g.near_miss(binary("Add", x, y), why="nobody wants it the other way")
-    c = g.random(4)
-    both = binary("Sub", binary("Add", x, c), binary("Add", c, x))
-    yield g.near_miss(both, why="constants have laws of their own")
+    x, y, c = g.input(("N", 3, 4)), g.input((3, 1)), g.random(4)
+    yield g.fires((x + y) - (y + x))
+    yield g.fires((x * y) - (y * x))
+    for term, why in (
+        ((x - y) + (y - x), "Sub does not commute"),
+        (x + y, "there is no demand for the other order"),
+        ((x + c) - (c + x), "constants have laws of their own"),
+    ):
+        yield g.near_miss(term, why)
 
 
-@law("associativity", numerics="bitwise", examples=_commuted_examples)
-def commute(op: String, x: Tensor, y: Tensor, other: Tensor) -> Iterator[Any]:
-    """x op y = y op x, where y op x is written as well
-
-    Source: TASO, commutativity of Add and Mul.
-    """
+@law(
+    "associativity",
+    numerics="bitwise",
+    kind="merge",
+    source="TASO, commutativity of Add and Mul",
+    examples=_commuted_examples,
+)
+def commute(op: String, x: Tensor, y: Tensor, other: Tensor):
+    """x op y = y op x, where y op x is written as well"""
     swapped = binary(op, y, x)
-    wanted = guard(eq(other).to(swapped), holds(all_vary, fact(x), fact(y)))
-    yield rewrite(binary(op, x, y), swapped, holds(commutes, op), wanted)
+    demand = guard(eq(other, swapped), all_vary(x, y))
+    yield rewrite(binary(op, x, y), swapped, commutes(op), demand, inverse="commute")
 
 
 def _associated_examples(rng: np.random.Generator) -> Iterator[Example]:
     for op in ("Add", "Mul"):
         g = Operands(rng)
-        x, y, z = g.input(("N", 3, 4)), g.input((3, 1)), g.input((4,))
-        chain = binary(op, binary(op, x, y), z)
-        for partner in (binary(op, y, z), binary(op, z, x)):
-            yield g.fires(binary("Sub", chain, partner))
-        yield g.fires(binary("Sub", binary(op, x, binary(op, y, z)), binary(op, y, x)))
-        yield g.near_miss(binary("Sub", chain, binary("Sub", y, z)), why="no two are joined elsewhere")
-        c = g.random(4)
-        constant = binary("Sub", binary(op, binary(op, x, y), c), binary(op, y, c))
-        yield g.near_miss(constant, why="constants have laws of their own")
-    g = Operands(rng)
-    x, y, z = (g.input((3,)) for _ in range(3))
-    mixed = binary("Mul", binary("Add", x, y), z)
-    yield g.near_miss(binary("Add", mixed, binary("Mul", y, z)), why="two operators")
+        x, y, z, c = g.input(("N", 3, 4)), g.input((3, 1)), g.input((4,)), g.random(4)
+
+        def of(a: Tensor, b: Tensor, op: str = op) -> Tensor:
+            return binary(op, a, b)  # type: ignore[no-any-return]
+
+        chain = of(of(x, y), z)
+        yield from (g.fires(chain - pair) for pair in (of(y, z), of(z, x)))
+        yield g.fires(of(x, of(y, z)) - of(y, x))
+        yield g.near_miss(chain - (y - z), why="no two are joined elsewhere")
+        yield g.near_miss(of(of(x, y), c) - of(y, c), why="constants have laws of their own")
+    yield g.near_miss((x + y) * z + y * z, why="two operators")
 
 
-@law("associativity", numerics="reassociates", examples=_associated_examples)
-def associate(
-    op: String, x: Tensor, y: Tensor, z: Tensor, inner: String, beside: String, partner: Tensor
-) -> Iterator[Any]:
-    """(x op y) op z = x op (y op z), where y op z is written as well, in any order of x, y and z
-
-    Source: TASO, associativity of Add and Mul.
-    """
-    for left in (binary(op, binary(inner, x, y), z), binary(op, z, binary(inner, x, y))):
-        for kept, pair in ((x, (y, z)), (x, (z, y)), (y, (x, z)), (y, (z, x))):
-            written = (eq(partner).to(binary(beside, *pair)), holds(commute_alike, op, beside))
-            wanted = guard(*written, holds(all_vary, fact(x), fact(y), fact(z)))
-            yield rewrite(left, binary(op, kept, binary(op, *pair)), holds(commute_alike, op, inner), wanted)
+@law(
+    "associativity",
+    numerics="reassociates",
+    kind="merge",
+    serves="arithmetic",
+    source="TASO, associativity of Add and Mul",
+    examples=_associated_examples,
+)
+def associate(op: String, x: Tensor, y: Tensor, z: Tensor, inner: String, beside: String, other: Tensor):
+    """(x op y) op z = x op (y op z), where y op z is written as well, in any order of x, y and z"""
+    pair = binary(inner, x, y)
+    for left in (binary(op, pair, z), binary(op, z, pair)):
+        for kept, a, b in ((x, y, z), (x, z, y), (y, x, z), (y, z, x)):
+            written = (eq(other, binary(beside, a, b)), commute_alike(op, beside), all_vary(x, y, z))
+            right = binary(op, kept, binary(op, a, b))
+            yield rewrite(left, right, commute_alike(op, inner), guard(*written), inverse="associate")
 
 
 # --- products of matrices -------------------------------------------------------------------------------
 
 
-@hosted(default=False)
+@hosted()
 def are_matrices(x: Fact, y: Fact, z: Fact) -> bool:
     """Floats with two axes at least, so that no product of two of them is a vector."""
     return x.dtype in FLOATS and all((t.rank or 0) >= 2 for t in (x, y, z))
@@ -130,11 +128,11 @@ def _number(dim: Dim, size: int) -> int:
     return symbolic.evaluate(dim, dict.fromkeys(symbolic.symbols(dim), size))
 
 
-@hosted(default=False)
+@hosted()
 def multiplies_less(x: Fact, y: Fact, z: Fact) -> bool:
     """x @ (y @ z) has fewer multiplications than (x @ y) @ z, for symbols that are 1, or that are 128.
 
-    What constants are multiplied costs nothing; whether that is wanted is for `matmul.constant_products`.
+    What constants are multiplied costs nothing; whether that pays is for `matmul.constant_products`.
     """
     if (
         x.shape is None
@@ -154,83 +152,67 @@ def multiplies_less(x: Fact, y: Fact, z: Fact) -> bool:
     return False
 
 
-@hosted(default=False)
+@hosted()
 def multiplies_less_from_left(x: Fact, y: Fact, z: Fact) -> bool:
     """(x @ y) @ z has fewer multiplications than x @ (y @ z): the same of the transposed ones."""
     facts = [Fact(t.dtype, t.shape and (*t.shape[:-2], t.shape[-1], t.shape[-2]), t.const) for t in (z, y, x)]
     return multiplies_less(*facts)
 
 
-def _matrix_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    tall, wide, thin = g.input((9, 8)), g.input((8, 9)), g.input((9, 2))
-    yield g.fires(matmul(matmul(tall, wide), thin))
-    yield g.fires(matmul(g.input((2, 9)), matmul(tall, wide)))
-    yield g.near_miss(matmul(tall, matmul(wide, thin)), why="it multiplies less already")
-    g = Operands(rng)
-    q, k, v = g.input((2, "L", 8)), g.input((2, 8, "L")), g.input((2, "L", 8))
-    yield g.fires(matmul(matmul(q, k), v))
-    yield g.fires(matmul(matmul(g.input((3, 9, 8)), g.input((8, 9))), g.input((2, 1, 9, 2))))
-    yield g.near_miss(matmul(matmul(g.input((9,)), g.input((9, 8))), g.input((8, 9))), why="a vector")
-    yield g.near_miss(
-        matmul(matmul(tall, g.random(8, 9)), g.random(9, 2)), why="constants are for another law"
-    )
-
-
-@law("associativity", numerics="reassociates", examples=_matrix_examples)
-def associate_products(x: Tensor, y: Tensor, z: Tensor) -> Iterator[Any]:
-    """(A @ B) @ C = A @ (B @ C), where the other order multiplies less
-
-    Source: TASO, associativity of MatMul.
-    """
-    left, right = matmul(matmul(x, y), z), matmul(x, matmul(y, z))
-    known = (fact(x), fact(y), fact(z))
-    yield rewrite(left, right, holds(are_matrices, *known), guard(holds(multiplies_less, *known)))
-    yield rewrite(right, left, holds(are_matrices, *known), guard(holds(multiplies_less_from_left, *known)))
+@law(
+    "associativity",
+    numerics="reassociates",
+    kind="move",
+    serves="arithmetic",
+    source="TASO, associativity of MatMul",
+)
+def associate_products(x: Tensor, y: Tensor, z: Tensor):
+    """(A @ B) @ C = A @ (B @ C), where the other order multiplies less"""
+    left, right, sound = (x @ y) @ z, x @ (y @ z), are_matrices(x, y, z)
+    yield rewrite(left, right, sound, guard(multiplies_less(x, y, z)), inverse="associate_products")
+    yield rewrite(right, left, sound, guard(multiplies_less_from_left(x, y, z)), inverse="associate_products")
 
 
 # --- transposed products --------------------------------------------------------------------------------
 
 
-@hosted()
-def swap_in(x: Fact, rank: int) -> tuple[int, ...] | None:
-    """The swap of an operand's last two axes; None for a vector, or for more axes than the result has."""
-    if x.rank is None or not 2 <= x.rank <= rank:
-        return None
-    return (*range(x.rank - 2), x.rank - 1, x.rank - 2)
-
-
-@hosted(default=False)
-def swaps_last(p: tuple[int, ...]) -> bool:
-    rank = len(p)
-    return rank >= 2 and p == (*range(rank - 2), rank - 1, rank - 2)
+def _swap(rank: int) -> Permutation:
+    return (*range(rank - 2), rank - 1, rank - 2)
 
 
 @hosted()
-def axes_of(p: tuple[int, ...]) -> int:
-    return len(p)
+def swap_of(*factors: Fact) -> Permutation | None:
+    """The swap of the last two axes of a product, or of one matrix; None where there is a vector."""
+    ranks = [x.rank or 0 for x in factors]
+    return _swap(max(ranks)) if min(ranks) >= 2 else None
+
+
+@hosted()
+def swaps_last(p: Permutation) -> bool:
+    return len(p) >= 2 and p == _swap(len(p))
 
 
 def _transposed_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x, y = g.input(("N", 2, 3)), g.input((4, 3))
-    yield g.fires(transpose(matmul(x, transpose(y, (1, 0))), (0, 2, 1)))
-    yield g.fires(transpose(matmul(transpose(x, (0, 2, 1)), g.random(2, 5)), (0, 2, 1)))
-    yield g.near_miss(transpose(matmul(x, g.input((3, 4))), (0, 2, 1)), why="neither is a Transpose")
-    batch = matmul(x, transpose(g.input((4, 3)), (1, 0)))
-    yield g.near_miss(transpose(batch, (1, 0, 2)), why="another permutation")
+    x, y, t = g.input(("N", 2, 3)), g.input((4, 3)), (0, 2, 1)
+    yield g.fires(transpose(x @ transpose(y, (1, 0)), t))
+    yield g.fires(transpose(transpose(x, t) @ g.random(2, 5), t))
+    yield g.near_miss(transpose(x @ g.input((3, 4)), t), why="neither is a Transpose")
+    yield g.near_miss(transpose(x @ transpose(y, (1, 0)), (1, 0, 2)), why="another permutation")
 
 
-@law("associativity", numerics="reassociates", examples=_transposed_examples)
-def transposed_product(
-    x: Tensor, y: Tensor, p: PyObject, q: PyObject, r: PyObject, n: PyObject, inner: Tensor, t: PyObject
-) -> Iterator[Any]:
-    """(A @ B)^T = B^T @ A^T, where A or B is a Transpose itself
-
-    Source: TASO; algebra.
-    """
-    left, right = transpose(matmul(x, y), p), matmul(transpose(y, r), transpose(x, q))
-    rank = let(n, axes_of, p)
-    swaps = (holds(swaps_last, p), *rank, *let(q, swap_in, fact(x), n), *let(r, swap_in, fact(y), n))
+@law(
+    "associativity",
+    numerics="reassociates",
+    kind="move",
+    serves="traffic",
+    source="TASO; algebra",
+    examples=_transposed_examples,
+)
+def transposed_product(x: Tensor, y: Tensor, inner: Tensor, t: Permutation):
+    """(A @ B)^T = B^T @ A^T, from the left where A or B is a Transpose itself"""
+    left, right = transpose(x @ y, swap_of(x, y)), transpose(y, swap_of(y)) @ transpose(x, swap_of(x))
     for turned in (x, y):
-        yield rewrite(left, right, swaps, guard(eq(turned).to(transpose(inner, t)), holds(swaps_last, t)))
+        demand = guard(eq(turned, transpose(inner, t)), swaps_last(t))
+        yield rewrite(left, right, demand, inverse="transposed_product")
+    yield rewrite(right, left, inverse="transposed_product")

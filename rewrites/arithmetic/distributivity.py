@@ -5,7 +5,7 @@ A @ B + A @ C = A @ (B + C)
 A @ C + B @ C = (A + B) @ C
 A @ B + C @ D = [A, C] @ [B; D]    for constant B and D
 
-From the right to the left where both products are written as well.  `convolution_sums` says the same of
+From the right to the left where both products are written as well.  `convolution.sums` says the same of
 convolutions.
 """
 
@@ -14,116 +14,107 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt import compat as egglog
-from egraph_opt.compat import (
-    Equal,
-    PyObject,
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import (
+    Example,
+    Int,
+    Operands,
     String,
-    closure,
+    Tensor,
+    assign,
+    auxiliary,
     eq,
     guard,
-    holds,
-    i64,
-    let,
+    hosted,
+    law,
+    listed,
     ne,
     rewrite,
     rule,
-    set_,
+    table,
+    union,
 )
-from egraph_opt.facts import symbolic
-from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Example, law
-from egraph_opt.operators import binary, concat, matmul, unary
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, cons, fact, listed, nil
+from egraph_opt.operators import binary, concat
 from egraph_opt.rewrites.arithmetic.associativity import all_vary
 
 
 def pair_of(x: Any, y: Any) -> Any:
     """The list of two operands."""
-    return cons(x, cons(y, nil()))
+    return listed(x, y)
+
+
+@hosted()
+def is_sum(op: str) -> bool:
+    return op in ("Add", "Sub")
+
+
+def _written(one: Any, first: Any, other: Any, second: Any, *conditions: Any) -> Any:
+    """The demand for a sum: both summands are there."""
+    return guard(eq(one, first), eq(other, second), *conditions)
 
 
 # --- element by element ---------------------------------------------------------------------------------
 
 
-@hosted(default=False)
-def is_sum(op: str) -> bool:
-    return op in ("Add", "Sub")
-
-
-@hosted(default=False)
+@hosted()
 def are_alike(x: Fact, y: Fact, z: Fact) -> bool:
     """y and z vary both, or neither does and x varies; x * c + x * y is an affine function of x as it is."""
     return y.const == z.const and not (x.const and y.const)
 
 
-def _orders(x: Any, y: Any, z: Any) -> Iterator[tuple[Any, Any]]:
+def _orders(x: Tensor, y: Tensor, z: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """x * y and x * z, each in both orders."""
-    for first in (binary("Mul", x, y), binary("Mul", y, x)):
-        for second in (binary("Mul", x, z), binary("Mul", z, x)):
-            yield first, second
+    yield from ((first, second) for first in (x * y, y * x) for second in (x * z, z * x))
 
 
-def _factor_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x, y, z = g.input(("N", 3, 4)), g.input((3, 1)), g.input((1, 4))
-    for op in ("Add", "Sub"):
-        yield g.fires(binary(op, binary("Mul", x, y), binary("Mul", z, x)))
-        yield g.fires(binary(op, binary("Mul", x, g.random(4)), binary("Mul", x, g.random(3, 1))))
-    n, m = g.input((2,), INT64), g.input((3, 1), INT64)
-    yield g.fires(binary("Add", binary("Mul", n, m), binary("Mul", n, n)))
-    yield g.near_miss(binary("Add", binary("Mul", x, y), binary("Mul", z, z)), why="nothing is shared")
-    yield g.near_miss(binary("Mul", binary("Mul", x, y), binary("Mul", x, z)), why="it is no sum")
-    c, d = g.random(4), g.random(4)
-    yield g.near_miss(binary("Add", binary("Mul", c, d), binary("Mul", c, c)), why="constants are folded")
-
-
-@law("distributivity", numerics="reassociates", examples=_factor_examples)
-def factor_out(op: String, x: Tensor, y: Tensor, z: Tensor) -> Iterator[Any]:
-    """x * y + x * z = x * (y + z), likewise x * y - x * z
-
-    Source: TASO, distributivity of Mul.
-    """
+@law(
+    "distributivity",
+    numerics="reassociates",
+    kind="merge",
+    serves="arithmetic",
+    source="TASO, distributivity of Mul",
+)
+def factor_out(op: String, x: Tensor, y: Tensor, z: Tensor):
+    """x * y + x * z = x * (y + z), likewise x * y - x * z"""
+    whole = x * binary(op, y, z)
     for first, second in _orders(x, y, z):
-        wanted = guard(holds(are_alike, fact(x), fact(y), fact(z)), ne(y).to(first), ne(z).to(second))
-        yield rewrite(
-            binary(op, first, second), binary("Mul", x, binary(op, y, z)), holds(is_sum, op), wanted
-        )
+        demand = guard(are_alike(x, y, z), ne(y, first), ne(z, second))
+        yield rewrite(binary(op, first, second), whole, is_sum(op), demand, inverse="multiply_out")
 
 
 def _multiply_out_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y, z = g.input(("N", 3, 4)), g.input((3, 1)), g.input((1, 4))
+    both = (x * y) / (z * x)
     for op in ("Add", "Sub"):
         total = binary(op, y, z)
-        both = binary("Div", binary("Mul", x, y), binary("Mul", z, x))
-        yield g.fires(binary("Div", binary("Mul", x, total), both))
-        yield g.fires(binary("Div", binary("Mul", total, x), both))
-    one = binary("Div", binary("Mul", x, binary("Add", y, z)), binary("Mul", x, y))
-    yield g.near_miss(one, why="one product is there only")
-    yield g.near_miss(binary("Div", binary("Mul", x, binary("Div", y, z)), both), why="it is no sum")
+        yield from (g.fires(product / both) for product in (x * total, total * x))
+    yield g.near_miss(x * (y + z) / (x * y), why="one product is there only")
+    yield g.near_miss(x * (y / z) / both, why="it is no sum")
 
 
-@law("distributivity", numerics="reassociates", examples=_multiply_out_examples)
-def multiply_out(op: String, x: Tensor, y: Tensor, z: Tensor, one: Tensor, other: Tensor) -> Iterator[Any]:
-    """x * (y + z) = x * y + x * z, where both products are written as well
-
-    Source: TASO, distributivity of Mul.
-    """
-    right = binary(op, binary("Mul", x, y), binary("Mul", x, z))
-    for left in (binary("Mul", x, binary(op, y, z)), binary("Mul", binary(op, y, z), x)):
+@law(
+    "distributivity",
+    numerics="reassociates",
+    kind="split",
+    serves="arithmetic",
+    source="TASO, distributivity of Mul",
+    examples=_multiply_out_examples,
+)
+def multiply_out(op: String, x: Tensor, y: Tensor, z: Tensor, one: Tensor, other: Tensor):
+    """x * (y + z) = x * y + x * z, where both products are written as well"""
+    total, right = binary(op, y, z), binary(op, x * y, x * z)
+    for left in (x * total, total * x):
         for first, second in _orders(x, y, z):
-            wanted = holds(all_vary, fact(x), fact(y), fact(z))
-            written = guard(eq(one).to(first), eq(other).to(second), wanted)
-            yield rewrite(left, right, holds(is_sum, op), written)
+            demand = _written(one, first, other, second, all_vary(x, y, z))
+            yield rewrite(left, right, is_sum(op), demand, inverse="factor_out")
 
 
 # --- products of matrices -------------------------------------------------------------------------------
 
 
-@hosted(default=False)
+@hosted()
 def same_type(x: Fact, y: Fact) -> bool:
     """Tensors of one type and one known shape: their sum broadcasts nothing."""
     if x.dtype != y.dtype or x.shape is None or y.shape is None or len(x.shape) != len(y.shape):
@@ -131,68 +122,47 @@ def same_type(x: Fact, y: Fact) -> bool:
     return all(symbolic.known_equal(a, b) for a, b in zip(x.shape, y.shape, strict=True))
 
 
-def _shared_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x, y, w = g.input(("N", 2, 3)), g.input(("N", 2, 3)), g.input((3, 4))
-    yield g.fires(binary("Add", matmul(x, g.random(3, 4)), matmul(x, g.random(3, 4))))
-    yield g.fires(binary("Add", matmul(x, w), matmul(y, w)))
-    yield g.fires(binary("Sub", matmul(x, w), matmul(x, g.input((3, 4)))))
-    yield g.near_miss(binary("Add", matmul(x, w), matmul(y, g.input((3, 4)))), why="nothing is shared")
-    yield g.near_miss(binary("Mul", matmul(x, w), matmul(y, w)), why="it is no sum")
-    yield g.near_miss(
-        binary("Add", matmul(x, w), matmul(g.input((1, 2, 3)), w)), why="the sum would broadcast them first"
-    )
-
-
-@law("distributivity", numerics="reassociates", examples=_shared_examples)
-def sum_of_products(op: String, x: Tensor, y: Tensor, v: Tensor, w: Tensor) -> Iterator[Any]:
-    """A @ B + A @ C = A @ (B + C), and A @ C + B @ C = (A + B) @ C, likewise for differences
-
-    Source: TASO, distributivity of MatMul.
-    """
-    condition = (holds(is_sum, op), ne(v).to(w))
-    yield rewrite(
-        binary(op, matmul(x, v), matmul(x, w)),
-        matmul(x, binary(op, v, w)),
-        *condition,
-        holds(same_type, fact(v), fact(w)),
-    )
-    yield rewrite(
-        binary(op, matmul(v, x), matmul(w, x)),
-        matmul(binary(op, v, w), x),
-        *condition,
-        holds(same_type, fact(v), fact(w)),
-    )
+@law(
+    "distributivity",
+    numerics="reassociates",
+    kind="merge",
+    serves="arithmetic",
+    source="TASO, distributivity of MatMul",
+)
+def sum_of_products(op: String, x: Tensor, v: Tensor, w: Tensor):
+    """A @ B + A @ C = A @ (B + C), and A @ C + B @ C = (A + B) @ C, likewise for differences"""
+    total, sound, differ = binary(op, v, w), (is_sum(op), same_type(v, w)), guard(ne(v, w))
+    yield rewrite(binary(op, x @ v, x @ w), x @ total, sound, differ, inverse="product_of_sum")
+    yield rewrite(binary(op, v @ x, w @ x), total @ x, sound, differ, inverse="product_of_sum")
 
 
 def _product_of_sum_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x, y, w = g.input(("N", 2, 3)), g.input(("N", 2, 3)), g.input((3, 4))
-    total = binary("Add", x, y)
-    yield g.fires(binary("Mul", matmul(total, w), binary("Mul", matmul(x, w), matmul(y, w))))
-    v = g.input((4, 2))
-    yield g.fires(binary("Mul", matmul(v, total), binary("Mul", matmul(v, x), matmul(v, y))))
-    yield g.near_miss(binary("Mul", matmul(total, w), matmul(x, w)), why="one product is there only")
-    z = g.input((2, 1))
-    broad = matmul(binary("Add", x, z), w), matmul(z, g.input((1, 4)))
-    yield g.near_miss(
-        binary("Mul", broad[0], binary("Mul", matmul(x, w), broad[1])), why="the sum broadcasts"
-    )
+    x, y, w, v = g.input(("N", 2, 3)), g.input(("N", 2, 3)), g.input((3, 4)), g.input((4, 2))
+    yield g.fires(((x + y) @ w) * ((x @ w) * (y @ w)))
+    yield g.fires((v @ (x - y)) * ((v @ x) * (v @ y)))
+    yield g.near_miss(((x + y) @ w) * (x @ w), why="one product is there only")
+    row = g.input((1, 3))
+    yield g.near_miss(((x + row) @ w) * ((x @ w) * (row @ w)), why="the sum broadcasts")
 
 
-@law("distributivity", numerics="reassociates", examples=_product_of_sum_examples)
-def product_of_sum(op: String, x: Tensor, y: Tensor, w: Tensor, one: Tensor, other: Tensor) -> Iterator[Any]:
-    """(A + B) @ C = A @ C + B @ C, where A @ C and B @ C are written as well, likewise C @ (A + B)
+@law(
+    "distributivity",
+    numerics="reassociates",
+    kind="split",
+    serves="arithmetic",
+    source="TASO, distributivity of MatMul",
+    examples=_product_of_sum_examples,
+)
+def product_of_sum(op: String, x: Tensor, y: Tensor, w: Tensor, one: Tensor, other: Tensor):
+    """(A + B) @ C = A @ C + B @ C, where A @ C and B @ C are written as well, likewise C @ (A + B)"""
+    total = binary(op, x, y)
+    for left, first, second in ((total @ w, x @ w, y @ w), (w @ total, w @ x, w @ y)):
+        sound, demand = (is_sum(op), same_type(x, y)), _written(one, first, other, second)
+        yield rewrite(left, binary(op, first, second), sound, demand, inverse="sum_of_products")
 
-    Source: TASO, distributivity of MatMul.
-    """
-    condition = (holds(is_sum, op), holds(same_type, fact(x), fact(y)))
-    for left, first, second in (
-        (matmul(binary(op, x, y), w), matmul(x, w), matmul(y, w)),
-        (matmul(w, binary(op, x, y)), matmul(w, x), matmul(w, y)),
-    ):
-        written = guard(eq(one).to(first), eq(other).to(second))
-        yield rewrite(left, binary(op, first, second), condition, written)
+
+# --- sums of products of matrices that share nothing ----------------------------------------------------
 
 
 @hosted()
@@ -211,24 +181,31 @@ def joinable(x: Fact, y: Fact, v: Fact, w: Fact) -> tuple[int, int] | None:
 
 
 @hosted()
-def item(pair: tuple[Any, ...], k: int) -> Any:
-    return pair[k]
+def meet(x: Fact, v: Fact) -> bool:
+    """x @ v sums over as many columns as rows; for vectors this is not asked."""
+    return bool(x.shape and v.shape and len(v.shape) > 1 and symbolic.known_equal(x.shape[-1], v.shape[-2]))
 
 
-@egglog.function(egg_fn="distributed_joint", merge=lambda old, new: old.max(new))
-def joint(x: Tensor) -> i64:
+@table(merge="max")
+def joint(x: Tensor) -> Int:
     """1 for what a law has joined to make one product of two, else 0.
 
     It is not joined again: a sum of n products would be one product in as many ways as it has parts.
     """
 
 
+@auxiliary()
+def factors_apart(x: Tensor, v: Tensor, y: Tensor):
+    """Fills `joint` with 0 for every left factor."""
+    yield rule(eq(y, x @ v), then=assign(joint(x), 0))
+
+
 def apart_yet(x: Any, y: Any) -> tuple[Any, Any]:
     """The conditions that neither x nor y has been joined by a law."""
-    return eq(joint(x)).to(0), eq(joint(y)).to(0)
+    return eq(joint(x), 0), eq(joint(y), 0)
 
 
-@hosted(default=False)
+@hosted()
 def are_constant(v: Fact, w: Fact) -> bool:
     return v.const and w.const
 
@@ -236,49 +213,33 @@ def are_constant(v: Fact, w: Fact) -> bool:
 def _inner_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y = g.input(("N", 2, 3)), g.input(("N", 2, 5))
-    yield g.fires(binary("Add", matmul(x, g.random(3, 4)), matmul(y, g.random(5, 4))))
-    yield g.fires(
-        binary("Add", matmul(g.input((2, 3)), g.random(3, 1)), matmul(g.input((2, 3)), g.random(3, 1)))
-    )
-    v, w = g.input((3, 4)), g.input((5, 4))
-    whole = matmul(concat(listed(x, y), 2), concat(listed(v, w), 0))
-    parts = binary("Mul", matmul(x, v), matmul(y, w))
-    yield g.fires(binary("Mul", whole, parts))
-    yield g.near_miss(binary("Mul", whole, matmul(y, w)), why="one product is there only")
-    yield g.near_miss(binary("Add", matmul(x, v), matmul(y, w)), why="the weights are no constants")
-    broad = matmul(g.input((2, 5)), g.random(5, 4))
-    yield g.near_miss(binary("Add", matmul(x, g.random(3, 4)), broad), why="a sum that broadcasts")
-    cut = matmul(concat(listed(x, y), 2), concat(listed(w, v), 0))
-    yield g.near_miss(binary("Mul", cut, parts), why="they are not cut at one place")
-    yield g.near_miss(unary("Relu", (), matmul(x, g.random(3, 4))), why="one product")
+    v, w, a, b = g.input((3, 4)), g.input((5, 4)), g.random(3, 4), g.random(5, 4)
+    yield g.fires((x @ a) + (y @ b))
+    yield g.fires((g.input((2, 3)) @ g.random(3, 1)) + (g.input((2, 3)) @ g.random(3, 1)))
+    whole, parts = concat(listed(x, y), 2) @ concat(listed(v, w), 0), (x @ v) * (y @ w)
+    yield g.fires(whole * parts)
+    yield g.near_miss(whole * (y @ w), why="one product is there only")
+    yield g.near_miss((x @ v) + (y @ w), why="the weights are no constants")
+    yield g.near_miss((x @ a) + (g.input((2, 5)) @ b), why="a sum that broadcasts")
+    cut = concat(listed(x, y), 2) @ concat(listed(w, v), 0)
+    yield g.near_miss(cut * parts, why="they are not cut at one place")
 
 
-@law("distributivity", numerics="reassociates", examples=_inner_examples)
-def inner_concat(
-    x: Tensor, y: Tensor, v: Tensor, w: Tensor, p: PyObject, a: PyObject, b: PyObject, one: Tensor,
-    other: Tensor,
-) -> Iterator[Any]:  # fmt: skip
-    """A @ B + C @ D = [A, C] @ [B; D], for constant B and D, and back where A @ B and C @ D are written, too
-
-    Source: TASO; its sums of two MatMul.
-    """
-    yield closure(eq(one).to(matmul(x, v)), then=set_(joint(x)).to(0))
-    first, second = matmul(x, v), matmul(y, w)
-    both = concat(pair_of(x, y), a)
-    together = matmul(both, concat(pair_of(v, w), b))
-    axes = let(p, joinable, fact(x), fact(y), fact(v), fact(w))
-    named = (*let(a, item, p, PyObject(0)), *let(b, item, p, PyObject(1)))
-    worth = guard(holds(are_constant, fact(v), fact(w)), ne(x).to(y), ne(v).to(w), *apart_yet(x, y))
-    found = (eq(one).to(binary("Add", first, second)), *axes, *named, *worth)
-    yield rule(*found, then=(Equal(one, together), set_(joint(both)).to(1)))
-    cut = holds(meet, fact(x), fact(y), fact(v), fact(w), a, b)
-    written = guard(eq(one).to(first), eq(other).to(second))
-    yield rewrite(together, binary("Add", first, second), cut, written)
-
-
-@hosted(default=False)
-def meet(x: Fact, y: Fact, v: Fact, w: Fact, a: int, b: int) -> bool:
-    """[x, y] along a, times [v; w] along b, sums over parts that fit each other."""
-    if joinable(x, y, v, w) != (a, b) or x.shape is None or v.shape is None:
-        return False
-    return symbolic.known_equal(x.shape[-1], v.shape[-2])
+@law(
+    "distributivity",
+    numerics="reassociates",
+    kind="merge",
+    source="TASO; its sums of two MatMul",
+    examples=_inner_examples,
+    uses=(factors_apart,),
+)
+def inner_concat(x: Tensor, y: Tensor, v: Tensor, w: Tensor, one: Tensor, other: Tensor):
+    """A @ B + C @ D = [A, C] @ [B; D], for constant B and D, and back where both products are written"""
+    first, second, axes = x @ v, y @ w, joinable(x, y, v, w)
+    both = concat(pair_of(x, y), axes[0])
+    together = both @ concat(pair_of(v, w), axes[1])
+    worth = guard(are_constant(v, w), ne(x, y), ne(v, w), *apart_yet(x, y))
+    then = union(one, together), assign(joint(both), 1)
+    yield rule(eq(one, first + second), worth, then=then, inverse="inner_concat")
+    demand = _written(one, first, other, second)
+    yield rewrite(together, first + second, meet(x, v), demand, inverse="inner_concat")

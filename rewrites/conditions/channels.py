@@ -6,22 +6,28 @@ No laws here.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto
 
-from egraph_opt import compat as egglog
-from egraph_opt.compat import Deduction, PyObject, StringLike, closure, eq, holds, i64, set_
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT, Fact
-from egraph_opt.laws.examples import Operands
+from egraph_opt.laws import (
+    Dims,
+    Int,
+    Operands,
+    String,
+    Tensor,
+    assign,
+    auxiliary,
+    eq,
+    guard,
+    hosted,
+    rule,
+    table,
+)
 from egraph_opt.operators import ConvWindow, Literal, binary
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, fact
-
-Dims = tuple[int, ...]
 
 LARGEST: dict[int, float] = {
     TensorProto.FLOAT: float(np.finfo(np.float32).max),
@@ -58,7 +64,7 @@ def is_finite_constant(c: Fact) -> bool:
     return is_float_constant(c) and all(math.isfinite(v) for v in known_elements(c) or ())
 
 
-def static_shape(fact: Fact) -> Dims | None:
+def static_shape(fact: Fact) -> tuple[int, ...] | None:
     """The dims where all of them are numbers."""
     return fact.shape if fact.is_static else None  # type: ignore[return-value]
 
@@ -101,7 +107,7 @@ def at_axis(count: int, rank: int, axis: int) -> Dims:
     return tuple(count if k == axis else 1 for k in range(rank))
 
 
-def splat(like: Fact, dims: Dims, value: float) -> Literal:
+def splat(like: Fact, dims: tuple[int, ...], value: float) -> Literal:
     """A literal with one value in every element, of the dtype of another operand."""
     return Literal(like.dtype, dims, (value,))
 
@@ -114,15 +120,15 @@ def static_dims(w: Fact) -> Dims | None:
 # --- chains ---------------------------------------------------------------------------------------------
 
 
-@egglog.function(egg_fn="chained", merge=lambda old, new: old.max(new))
-def chained(op: StringLike, x: Tensor) -> i64:
+@table(merge="max")
+def chained(op: String, x: Tensor) -> Int:
     """1 where x, to which Mul or Add applies a constant, is itself that of something and one number; else 0.
 
     Two constants of a chain combine.  Only the combined one moves further, or every order of all would.
     """
 
 
-@hosted(default=False)
+@hosted()
 def is_number(op: str, c: Fact) -> bool:
     """A constant of one element that is not neutral."""
     shape = static_shape(c)
@@ -130,19 +136,18 @@ def is_number(op: str, c: Fact) -> bool:
     return shape is not None and acts and math.prod(shape) == 1
 
 
-def chains() -> Iterator[Deduction]:
-    """The rules that fill `chained`."""
-    x, y, c = (egglog.var(name, Tensor) for name in "xyc")
+@auxiliary()
+def chains(x: Tensor, y: Tensor, c: Tensor):
+    """Fills `chained`."""
     for op, inverse in (("Mul", "Div"), ("Add", "Sub")):
-        yield closure(eq(y).to(binary(op, x, c)), then=set_(chained(op, x)).to(0))
+        yield rule(eq(y, binary(op, x, c)), then=assign(chained(op, x), 0))
         for written in (op, inverse):
-            applied = (eq(y).to(binary(written, x, c)), holds(is_number, PyObject(op), fact(c)))
-            yield closure(*applied, then=set_(chained(op, y)).to(1))
+            yield rule(eq(y, binary(written, x, c)), is_number(op, c), then=assign(chained(op, y), 1))
 
 
-def unchained(op: str, x: Any) -> Any:
-    """The condition that x, to which `op` applies a constant, is not `op` of something and one number."""
-    return eq(chained(op, x)).to(0)
+def unchained(op: str, x: Tensor) -> Any:
+    """The guard that `op` applies a constant to x, which is not `op` of something and one number itself."""
+    return guard(eq(chained(op, x), 0))
 
 
 # --- the channels that come out of a convolution, and its bias ------------------------------------------
@@ -162,28 +167,45 @@ def count_out(w: Fact, c: Fact, window: ConvWindow, transposed: int) -> int | No
     return None if channels is None else count_along(c, len(w.shape or ()), 1, channels)
 
 
+def is_bias(b: Fact, w: Fact, window: ConvWindow, transposed: int) -> bool:
+    """A constant bias: one that is written as a product or sum might broadcast."""
+    return is_float_constant(b) and b.shape == (channels_out(w, window, transposed),)
+
+
 @hosted()
 def scale_of_bias(w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
     """The dims in which a constant behind a convolution scales its constant bias."""
-    known = is_scale(c) and is_float_constant(b)
+    known = is_scale(c) and is_bias(b, w, window, transposed)
     count = count_out(w, c, window, transposed) if known else None
+    return None if count is None else (count,)
+
+
+@hosted()
+def shift_of_zeros(w: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
+    """The dims in which a constant behind a convolution is added to the zeros of an absent bias."""
+    count = count_out(w, c, window, transposed) if is_shift(c) else None
     return None if count is None else (count,)
 
 
 @hosted()
 def shift_of_bias(w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
-    """The dims in which a constant behind a convolution is added to its bias, a constant or absent."""
-    known = is_shift(c) and (b == ABSENT or is_finite_constant(b))
-    count = count_out(w, c, window, transposed) if known else None
-    return None if count is None else (count,)
+    """The dims in which a constant behind a convolution is added to its constant bias."""
+    known = is_finite_constant(b) and is_bias(b, w, window, transposed)
+    return shift_of_zeros.function(w, c, window, transposed) if known else None
 
 
-@hosted(default=False)
+@hosted()
 def is_present(b: Fact) -> bool:
     return b != ABSENT
 
 
-@hosted(default=False)
+@hosted()
+def is_constant_bias(b: Fact, w: Fact) -> bool:
+    """A bias of a Conv that is there, and constant."""
+    return is_float_constant(b) and w.shape is not None and b.shape == w.shape[:1]
+
+
+@hosted()
 def is_absent(b: Fact) -> bool:
     return b == ABSENT
 

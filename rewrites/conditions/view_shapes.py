@@ -13,7 +13,7 @@ from itertools import combinations
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
-from egraph_opt.operators.host import hosted
+from egraph_opt.laws import Dims, hosted
 
 
 def same_dims(a: Shape | None, b: Shape | None) -> bool:
@@ -76,12 +76,12 @@ def _blocks(source: Shape, dims: Shape) -> list[tuple[Shape, Shape]] | None:
     return blocks
 
 
-def _blockwise(source: Shape, dims: Shape, partner: Shape) -> Shape | None:
-    """The partner's dims before the view: within a block all ones, the whole block, or axes that stay."""
+def _blockwise(source: Shape, dims: Shape, other: Shape) -> Shape | None:
+    """The dims before the view: within a block all ones, the whole block, or axes that stay."""
     blocks = None if 0 in source else _blocks(source, dims)
     if blocks is None:
         return None
-    rest: list[Dim] = list(partner)
+    rest: list[Dim] = list(other)
     answer: list[Dim] = []
     for a, b in blocks:
         if not rest:
@@ -100,9 +100,7 @@ def _blockwise(source: Shape, dims: Shape, partner: Shape) -> Shape | None:
     while answer and answer[0] == 1 and len(answer) > 1:
         del answer[0]
     return (
-        partner
-        if stripped(tuple(answer)) == stripped(partner) and len(partner) <= len(source)
-        else tuple(answer)
+        other if stripped(tuple(answer)) == stripped(other) and len(other) <= len(source) else tuple(answer)
     )
 
 
@@ -113,39 +111,39 @@ def stripped(dims: Shape) -> Shape:
 
 
 @lru_cache(maxsize=1 << 14)
-def partner_choices(source: Shape, dims: Shape, partner: Shape) -> frozenset[Shape]:
-    """The dims that a partner, `partner` behind the view `source -> dims`, can have in front of it."""
-    if None in source or None in dims or None in partner:
+def choices_in_front(source: Shape, dims: Shape, other: Shape) -> frozenset[Shape]:
+    """The dims that the other operand, `other` behind the view `source -> dims`, can have in front of it."""
+    if None in source or None in dims or None in other:
         return frozenset()
-    if all(d == 1 for d in partner):
-        return frozenset([partner if len(partner) <= len(source) else ()])
+    if all(d == 1 for d in other):
+        return frozenset([other if len(other) <= len(source) else ()])
     removed = insertions(dims, source)
     if removed:
-        return frozenset(with_units(partner, _from_right(axes, len(source))) for axes in removed)
+        return frozenset(with_units(other, _from_right(axes, len(source))) for axes in removed)
     inserted = insertions(source, dims)
     if inserted:
-        found = (_without_units(partner, _from_right(axes, len(dims))) for axes in inserted)
+        found = (_without_units(other, _from_right(axes, len(dims))) for axes in inserted)
         return frozenset(f for f in found if f is not None)
-    whole = _blockwise(source, dims, partner)
+    whole = _blockwise(source, dims, other)
     return frozenset() if whole is None else frozenset([whole])
 
 
 @hosted()
-def kept_partner(x: Fact, dims: Shape, y: Fact) -> Shape | None:
-    """The partner's dims where the view of x does not concern it."""
+def kept_dims(x: Fact, dims: Dims, y: Fact) -> Dims | None:
+    """The other operand's dims where the view of x does not concern it."""
     choice = _only_choice(x, dims, y)
     return choice if choice is not None and same_dims(choice, y.shape) else None
 
 
 @hosted()
-def constant_partner(x: Fact, dims: Shape, y: Fact) -> Shape | None:
-    """The dims of a constant partner in front of the view of x, where they are others than behind it."""
+def moved_dims(x: Fact, dims: Dims, y: Fact) -> Dims | None:
+    """The dims of a constant operand in front of the view of x, where they are others than behind it."""
     choice = _only_choice(x, dims, y) if y.const else None
     return choice if choice is not None and not same_dims(choice, y.shape) else None
 
 
-@hosted(default=False)
-def changes_dims(x: Fact, dims: Shape) -> bool:
+@hosted()
+def changes_dims(x: Fact, dims: Dims) -> bool:
     """Whether a view of x is not x itself; views that are would be moved around without end."""
     return not same_dims(x.shape, dims)
 
@@ -153,12 +151,12 @@ def changes_dims(x: Fact, dims: Shape) -> bool:
 def _only_choice(x: Fact, dims: Shape, y: Fact) -> Shape | None:
     if x.const or x.shape is None or y.shape is None or same_dims(x.shape, dims):
         return None
-    choices = partner_choices(x.shape, dims, y.shape)
+    choices = choices_in_front(x.shape, dims, y.shape)
     return next(iter(choices)) if len(choices) == 1 else None
 
 
-@hosted(default=False)
-def views_agree(op: str, x: Fact, x_dims: Shape, y: Fact, y_dims: Shape) -> bool:
+@hosted()
+def views_agree(op: str, x: Fact, x_dims: Dims, y: Fact, y_dims: Dims) -> bool:
     """Whether ``view(x) op view(y)`` is a view of ``x op y``; constants are moved by themselves."""
     if x.shape is None or y.shape is None or x.const or y.const:
         return False
@@ -168,11 +166,11 @@ def views_agree(op: str, x: Fact, x_dims: Shape, y: Fact, y_dims: Shape) -> bool
         return False
     if same_dims(x.shape, y.shape) and same_dims(x_dims, y_dims):
         return True
-    return any(stripped(choice) == stripped(y.shape) for choice in partner_choices(x.shape, x_dims, y_dims))
+    return any(stripped(choice) == stripped(y.shape) for choice in choices_in_front(x.shape, x_dims, y_dims))
 
 
 @hosted()
-def known_dims(z: Fact) -> Shape | None:
+def known_dims(z: Fact) -> Dims | None:
     """The dims of a value, all known."""
     return z.shape if z.is_symbolic else None
 

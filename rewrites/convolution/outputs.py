@@ -1,9 +1,9 @@
-"""Constants behind a Conv become part of its weight and bias.
+"""Constants behind a Conv or ConvTranspose become part of its weight and bias.
 
-    s * Conv(x, W, b) = Conv(x, s * W, s * b)
-    Conv(x, W, b) + c = Conv(x, W, b + c)
+s * Conv(x, W, b) = Conv(x, s * W, s * b)
+Conv(x, W, b) + c = Conv(x, W, b + c)
 
-Scales and shifts have one number, or one number per channel.
+Scales and shifts have one number, or one number per channel.  `transposed` has ConvTranspose.
 """
 
 from collections.abc import Iterator
@@ -11,24 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.compat import PyObject, holds, let, rewrite
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, law
+from egraph_opt.laws import Dims, Example, Operands, Tensor, equal, hosted, law
 from egraph_opt.operators import ConvWindow, binary, conv, literal, none, reshape
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, fact
 from egraph_opt.rewrites.conditions.channels import (
-    Dims,
     absent_bias,
     at_axis,
     chains,
     count_out,
-    is_present,
     is_scale,
     per_channel,
     scale_of_bias,
     shift_of_bias,
+    shift_of_zeros,
     unchained,
 )
 
@@ -42,7 +37,20 @@ def scale_of_rows(w: Fact, c: Fact, window: ConvWindow) -> Dims | None:
     return None if count is None else at_axis(count, len(w.shape or ()), 0)
 
 
-def windows() -> Iterator[tuple[tuple[Any, ...], Dims, ConvWindow]]:
+def scaled_biases(w: Any, b: Any, c: Any, window: Any, transposed: int) -> Iterator[tuple[Any, Any]]:
+    """A bias, present or not, and what becomes of it behind a scale."""
+    yield none(), none()
+    yield b, b * reshape(c, scale_of_bias(w, b, c, window, transposed))
+
+
+def shifted_biases(w: Any, b: Any, c: Any, window: Any, transposed: int) -> Iterator[tuple[Any, Any]]:
+    """A bias, present or not, and what becomes of it behind a shift."""
+    zeros = literal(absent_bias(w, none(), window, transposed))
+    yield none(), zeros + reshape(c, shift_of_zeros(w, c, window, transposed))
+    yield b, b + reshape(c, shift_of_bias(w, b, c, window, transposed))
+
+
+def windows() -> Iterator[tuple[tuple[Any, ...], tuple[int, ...], ConvWindow]]:
     """Shapes of x and W with windows: ranks 3 to 5, groups, strides, pads, dilations; 6 channels come out."""
     yield ("N", 4, "L"), (6, 4, 3), ConvWindow((2,), (1, 0), (1,))
     yield (1, 4, 7, 7), (6, 4, 3, 3), ConvWindow((1, 1), (1, 1, 1, 1), (2, 2))
@@ -63,66 +71,45 @@ def constants_behind(make: Any, windows: Any, op: str) -> Any:
                 yield g.fires(binary(op, make(x, w, bias, window), c))
         g = Operands(rng)
         x, w, b = g.input((1, 6, 4, 6)), g.random(6, 6, 1, 1), g.random(6)
-        y = make(x, w, b, PLAIN)
-        for c, why in (
-            (g.random(6), "it varies along the last axis"),
-            (g.random(1, 6, 4, 1), "it varies along an image"),
-            (g.random(2, 6, 1, 1), "it makes the batch bigger"),
-            (g.random(1, 1, 1, 1, 1), "it adds an axis"),
-            (g.input((6, 1, 1)), "it is no constant"),
+        for bias, c, why in (
+            (b, g.random(6), "it varies along the last axis"),
+            (b, g.random(2, 6, 1, 1), "it makes the batch bigger"),
+            (b, g.input((6, 1, 1)), "it is no constant"),
+            (b, g.constant(np.float32(op == "Mul")), "it changes nothing"),
+            (b, g.constant(np.float32(np.inf)), "it is infinite"),
+            (g.input((6,)), g.random(1), "the bias is no constant"),
         ):
-            yield g.near_miss(binary(op, y, c), why)
-        computed = make(x, w, g.input((6,)), PLAIN)
-        yield g.near_miss(binary(op, computed, g.random(1)), why="the bias is no constant")
-        yield g.near_miss(binary("Pow", y, g.random(1)), why="it is neither a scale nor a shift")
-        neutral = g.constant(np.float32(op == "Mul"))
-        yield g.near_miss(binary(op, y, neutral), why="it changes nothing")
-        yield g.near_miss(binary(op, y, g.constant(np.float32(np.inf))), why="it is infinite")
-        one = make(x, g.random(*((6, 1) if make is not conv else (1, 6)), 1, 1), none(), PLAIN)
-        yield g.near_miss(binary(op, one, g.random(6, 1, 1)), why="one channel becomes six")
+            yield g.near_miss(binary(op, make(x, w, bias, PLAIN), c), why)
 
     return examples
 
 
-@law("convolution", numerics="reassociates", examples=constants_behind(conv, windows, "Mul"))
-def scale_after_conv(
-    x: Tensor, w: Tensor, b: Tensor, window: PyObject, c: Tensor, d: PyObject, e: PyObject
-) -> Iterator[Any]:
-    """s * Conv(x, W, b) = Conv(x, s * W, s * b)
-
-    Source: Ascend auto-optimizer, BNFolding; onnxruntime ConvMulFusion.
-    """
-    yield from chains()
-    weight = binary("Mul", w, reshape(c, d))
-    yield rewrite(
-        binary("Mul", conv(x, w, none(), window), c),
-        conv(x, weight, none(), window),
-        unchained("Mul", conv(x, w, none(), window)),
-        let(d, scale_of_rows, fact(w), fact(c), window),
-    )
-    yield rewrite(
-        binary("Mul", conv(x, w, b, window), c),
-        conv(x, weight, binary("Mul", b, reshape(c, e)), window),
-        unchained("Mul", conv(x, w, b, window)),
-        let(d, scale_of_rows, fact(w), fact(c), window),
-        let(e, scale_of_bias, fact(w), fact(b), fact(c), window, PyObject(0)),
-    )
+@law(
+    "convolution",
+    numerics="reassociates",
+    kind="fuse",
+    source="Ascend auto-optimizer, BNFolding; onnxruntime ConvMulFusion",
+    uses=(chains,),
+    examples=constants_behind(conv, windows, "Mul"),
+)
+def scale_after_conv(x: Tensor, w: Tensor, b: Tensor, window: ConvWindow, c: Tensor):
+    """s * Conv(x, W, b) = Conv(x, s * W, s * b)"""
+    weight = w * reshape(c, scale_of_rows(w, c, window))
+    for bias, scaled in scaled_biases(w, b, c, window, 0):
+        y = conv(x, w, bias, window)
+        yield equal(y * c, conv(x, weight, scaled, window), unchained("Mul", y))
 
 
-@law("convolution", numerics="reassociates", examples=constants_behind(conv, windows, "Add"))
-def shift_after_conv(
-    x: Tensor, w: Tensor, b: Tensor, window: PyObject, c: Tensor, d: PyObject, zeros: PyObject
-) -> Iterator[Any]:
-    """Conv(x, W, b) + c = Conv(x, W, b + c)
-
-    Source: onnxoptimizer fuse_add_bias_into_conv; onnxruntime ConvAddFusion.
-    """
-    yield from chains()
-    left = binary("Add", conv(x, w, b, window), c)
-    dims = (
-        unchained("Add", conv(x, w, b, window)),
-        *let(d, shift_of_bias, fact(w), fact(b), fact(c), window, PyObject(0)),
-    )
-    absent = let(zeros, absent_bias, fact(w), fact(b), window, PyObject(0))
-    yield rewrite(left, conv(x, w, binary("Add", b, reshape(c, d)), window), dims, holds(is_present, fact(b)))
-    yield rewrite(left, conv(x, w, binary("Add", literal(zeros), reshape(c, d)), window), dims, absent)
+@law(
+    "convolution",
+    numerics="reassociates",
+    kind="fuse",
+    source="onnxoptimizer fuse_add_bias_into_conv; onnxruntime ConvAddFusion",
+    uses=(chains,),
+    examples=constants_behind(conv, windows, "Add"),
+)
+def shift_after_conv(x: Tensor, w: Tensor, b: Tensor, window: ConvWindow, c: Tensor):
+    """Conv(x, W, b) + c = Conv(x, W, b + c)"""
+    for bias, shifted in shifted_biases(w, b, c, window, 0):
+        y = conv(x, w, bias, window)
+        yield equal(y + c, conv(x, w, shifted, window), unchained("Add", y))

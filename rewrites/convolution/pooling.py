@@ -1,29 +1,38 @@
 """Pooling: cascades of smaller windows, windows that are the whole input, padding made explicit.
 
-    AveragePool(x; k1*k2, stride k1*s2) = AveragePool(AveragePool(x; k1, stride k1); k2, stride s2)
-    AveragePool(x; the whole input) = GlobalAveragePool(x)
-    AveragePool(x; pads counted) = AveragePool(Pad(x))
+Pool(x; k1*k2, stride k1*s2) = Pool(Pool(x; k1, stride k1); k2, stride s2)
+AveragePool(x; the whole input) = GlobalAveragePool(x), likewise MaxPool
+AveragePool(x; pads counted) -> AveragePool(Pad(x))
 
-and likewise for MaxPool.  Cascades are looked for only above the target's limits `pool_kernel` (a side of
-the window), `pool_window` (its elements) and `pool_stride`.
+Cascades are looked for only above the target's limits `pool_kernel` (a side of the window), `pool_window`
+(its elements) and `pool_stride`.
 """
 
 import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from onnx import TensorProto
 
-from egraph_opt.compat import PyObject, String, eq, holds, i64, let, rewrite
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, law
+from egraph_opt.laws import (
+    Example,
+    Int,
+    Operands,
+    Pads,
+    String,
+    Tensor,
+    eq,
+    guard,
+    hosted,
+    law,
+    limit,
+    node,
+    rewrite,
+)
 from egraph_opt.operators import PoolWindow, global_pool, pad, pool
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, fact, limit
 
 CANDIDATES = 3
 """Cascades offered per window; the cost model chooses."""
@@ -70,95 +79,124 @@ def cascade(
 
 
 @hosted()
-def part(pair: tuple[PoolWindow, PoolWindow], index: int) -> PoolWindow:
-    return pair[index]
-
-
-def _window(kernel: tuple[int, ...], strides: tuple[int, ...] | None = None, **more: Any) -> PoolWindow:
-    count = len(kernel)
-    pads = more.pop("pads", (0,) * (2 * count))
-    return PoolWindow(kernel, strides or kernel, pads, (1,) * count, **more)
-
-
-_LIMITS = {"pool_kernel": 15, "pool_window": 64, "pool_stride": 16}
-
-
-def _cascade_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for kind in ("AveragePool", "MaxPool"):
-        g = Operands(rng)
-        yield g.fires(pool(kind, g.input(("N", 2, 16, 32)), _window((16, 32))), **_LIMITS)
-        yield g.fires(pool(kind, g.input((1, 2, 19, 33)), _window((16, 8), (8, 8))), **_LIMITS)
-        yield g.fires(pool(kind, g.input((1, 2, 100)), _window((32,))), **_LIMITS)
-        x = g.input((1, 2, 40, 40))
-        yield g.near_miss(pool(kind, x, _window((8, 8))), why="within the limits", **_LIMITS)
-        yield g.near_miss(pool(kind, x, _window((17, 17))), why="17 is prime and beyond the limit", **_LIMITS)
-        yield g.near_miss(pool(kind, x, _window((32, 32))), why="the target has no limits")
-        yield g.near_miss(pool(kind, x, _window((32, 32), (1, 1))), why="windows overlap", **_LIMITS)
-        padded = _window((32, 32), pads=(4, 4, 4, 4))
-        yield g.near_miss(pool(kind, x, padded), why="padded", **_LIMITS)
-
-
-@law("pooling", numerics="reassociates", examples=_cascade_examples)
-def cascade_of_pools(
-    kind: String, x: Tensor, w: PyObject, pair: PyObject, side: i64, area: i64, stride: i64
-) -> Iterator[Any]:
-    """Pool(x; k1*k2, stride k1*s2) = Pool(Pool(x; k1, stride k1); k2, stride s2) beyond the target's limits
-
-    Source: Ascend auto-optimizer, AvgPoolSplit.
-    """
-    limits = (
-        eq(side).to(limit("pool_kernel")),
-        eq(area).to(limit("pool_window")),
-        eq(stride).to(limit("pool_stride")),
-    )
-    inner, outer = PyObject(part)(pair, PyObject(0)), PyObject(part)(pair, PyObject(1))
-    for rank in range(CANDIDATES):
-        found = let(pair, cascade, w, PyObject(rank), side, area, stride)
-        yield rewrite(pool(kind, x, w), pool(kind, pool(kind, x, inner), outer), *limits, *found)
-
-
-@hosted(default=False)
-def covers_input(window: PoolWindow, x: Fact) -> bool:
-    """The one window that there is is the whole input, without padding."""
-    return (
-        is_plain(window)
-        and x.shape is not None
-        and x.shape[2:] == window.kernel
-        and x.dtype in (TensorProto.FLOAT, TensorProto.FLOAT16)  # onnxruntime has no others
-    )
-
-
-def _whole_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for kind in ("AveragePool", "MaxPool"):
-        g = Operands(rng)
-        yield g.fires(pool(kind, g.input(("N", 2, 7, 5)), _window((7, 5), (1, 1))))
-        yield g.fires(pool(kind, g.input((1, 2, 13)), _window((13,))))
-        yield g.near_miss(pool(kind, g.input((1, 2, 8, 5)), _window((7, 5), (1, 1))), why="one row more")
-        yield g.near_miss(
-            pool(kind, g.input((1, 2, 7, "L")), _window((7, 5), (1, 1))), why="the width is unknown"
-        )
-        double = pool(kind, g.input((1, 2, 7, 5), TensorProto.DOUBLE), _window((7, 5), (1, 1)))
-        yield g.near_miss(double, why="onnxruntime has no such kernel")
-
-
-@law("pooling", numerics="reassociates", examples=_whole_examples)
-def whole_input(x: Tensor, w: PyObject) -> Iterator[Any]:
-    """AveragePool(x; the whole input) = GlobalAveragePool(x), likewise MaxPool
-
-    Source: Ascend auto-optimizer, AvgPoolSplit; the only way out for a prime kernel.
-    """
-    whole = holds(covers_input, w, fact(x))
-    yield rewrite(pool("AveragePool", x, w), global_pool("GlobalAveragePool", x), whole)
-    yield rewrite(pool("MaxPool", x, w), global_pool("GlobalMaxPool", x), whole)
+def in_one(inner: PoolWindow, outer: PoolWindow) -> PoolWindow | None:
+    """The window of two pools in a row of which the inner one's windows touch, but do not overlap."""
+    if not (is_plain(inner) and is_plain(outer)) or inner.kernel != inner.strides:
+        return None
+    kernel = tuple(a * b for a, b in zip(inner.kernel, outer.kernel, strict=True))
+    strides = tuple(a * b for a, b in zip(inner.strides, outer.strides, strict=True))
+    return replace(outer, kernel=kernel, strides=strides)
 
 
 @hosted()
-def full_pads(window: PoolWindow, side: int) -> tuple[int, ...] | None:
-    """The pads of a counted padding, for all axes, where the window is beyond the limit."""
-    if not window.count_include_pad or not any(window.pads) or window.ceil_mode or max(window.kernel) <= side:
+def is_covered(window: PoolWindow, x: Fact) -> bool:
+    """The window is not known to be larger than x: onnxruntime pools there what ONNX leaves open."""
+    pairs = zip(window.kernel, (x.shape or ())[2:], strict=False)
+    return all(not isinstance(dim, int) or k <= dim for k, dim in pairs)
+
+
+def _window(*kernel: int) -> PoolWindow:
+    return PoolWindow(kernel, kernel, (0,) * (2 * len(kernel)), (1,) * len(kernel))
+
+
+def _cascade_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    for kind in ("AveragePool", "MaxPool"):
+        x = g.input(("N", 2, 16, 32))
+        y = pool(kind, x, _window(2, 4))
+        yield g.fires(pool(kind, y, replace(_window(4, 2), strides=(2, 3))))
+        yield g.near_miss(pool(kind, y, replace(_window(3, 2), pads=(1, 0, 0, 0))), why="padded")
+        overlapping = pool(kind, x, replace(_window(3, 3), strides=(2, 2)))
+        yield g.near_miss(pool(kind, overlapping, _window(2, 2)), why="windows overlap")
+
+
+@law(
+    "pooling",
+    numerics="reassociates",
+    kind="split",
+    serves="target",
+    source="Ascend auto-optimizer, AvgPoolSplit",
+    examples=_cascade_examples,
+)
+def cascade_of_pools(kind: String, x: Tensor, w: PoolWindow, u: PoolWindow, k: Int):
+    """Pool(x; k1*k2, stride k1*s2) = Pool(Pool(x; k1, stride k1); k2, stride s2)
+
+    To the right beyond the target's limits, to the left where the original has the inner one.
+    """
+    limits = (limit("pool_kernel"), limit("pool_window"), limit("pool_stride"))
+    for rank in range(CANDIDATES):
+        pair = cascade(w, rank, *limits)
+        two = pool(kind, pool(kind, x, pair[0]), pair[1])
+        yield rewrite(pool(kind, x, w), two, is_covered(w, x), inverse="cascade_of_pools")
+    inner, one = pool(kind, x, w), in_one(w, u)
+    known = (is_covered(one, x), guard(eq(inner, node(k))))
+    yield rewrite(pool(kind, inner, u), pool(kind, x, one), known, inverse="cascade_of_pools")
+
+
+def _kernels_exist(x: Fact) -> bool:
+    """onnxruntime pools nothing else globally."""
+    return x.dtype in (TensorProto.FLOAT, TensorProto.FLOAT16)
+
+
+@hosted()
+def covers_input(window: PoolWindow, x: Fact) -> bool:
+    """The one window that there is is the whole input, without padding."""
+    covers = is_plain(window) and x.shape is not None and x.shape[2:] == window.kernel
+    return covers and _kernels_exist(x)
+
+
+@hosted()
+def whole_window(x: Fact) -> PoolWindow | None:
+    """The window that covers all of x, of which the batch may be any."""
+    kernel = tuple(d for d in (x.shape or ())[2:] if isinstance(d, int) and d > 0)
+    if not kernel or len(kernel) + 2 != x.rank or not _kernels_exist(x):
+        return None
+    return PoolWindow(kernel, (1,) * len(kernel), (0,) * (2 * len(kernel)), (1,) * len(kernel))
+
+
+def _whole_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    for kind in ("AveragePool", "MaxPool"):
+        x = g.input(("N", 2, 7, 6))
+        yield g.fires(pool(kind, x, _window(7, 6)))
+        yield g.fires(global_pool(f"Global{kind}", pool(kind, x, _window(1, 2))))
+        yield g.near_miss(
+            global_pool(f"Global{kind}", pool(kind, g.input((1, 2, 7, "L")), _window(1, 2))),
+            why="x is not known",
+        )
+
+
+@law(
+    "pooling",
+    numerics="reassociates",
+    kind="replace",
+    serves="target",
+    source="Ascend auto-optimizer, AvgPoolSplit; the only way out for a prime kernel",
+    examples=_whole_examples,
+)
+def whole_input(x: Tensor, w: PoolWindow, z: Tensor):
+    """AveragePool(x; the whole input) = GlobalAveragePool(x), likewise MaxPool
+
+    To the left where x is pooled itself, since both can be one.
+    """
+    for kind in ("AveragePool", "MaxPool"):
+        whole, pooled = global_pool(f"Global{kind}", x), guard(eq(x, pool(kind, z, w)))
+        yield rewrite(pool(kind, x, w), whole, covers_input(w, x), inverse="whole_input")
+        yield rewrite(whole, pool(kind, x, whole_window(x)), pooled, inverse="whole_input")
+
+
+@hosted()
+def full_pads(window: PoolWindow) -> Pads | None:
+    """The pads of a counted padding, for all axes."""
+    if not window.count_include_pad or not any(window.pads) or window.ceil_mode:
         return None
     axes = len(window.kernel)
     return (0, 0, *window.pads[:axes], 0, 0, *window.pads[axes:])
+
+
+@hosted()
+def exceeds(window: PoolWindow, side: int) -> bool:
+    return max(window.kernel) > side
 
 
 @hosted()
@@ -166,26 +204,15 @@ def unpadded(window: PoolWindow) -> PoolWindow:
     return replace(window, pads=(0,) * len(window.pads))
 
 
-def _pad_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x = g.input((1, 2, 30, 30))
-    counted = _window((16, 16), pads=(1, 1, 1, 1), count_include_pad=1)
-    yield g.fires(pool("AveragePool", x, counted), pool_kernel=15)
-    apart = _window((16, 16), pads=(1, 1, 1, 1))
-    yield g.near_miss(pool("AveragePool", x, apart), why="padding does not count", pool_kernel=15)
-    yield g.near_miss(pool("AveragePool", x, counted), why="within the limit", pool_kernel=16)
-
-
-@law("pooling", numerics="reassociates", examples=_pad_examples)
-def pads_apart(x: Tensor, w: PyObject, p: PyObject, u: PyObject, side: i64) -> Iterator[Any]:
-    """AveragePool(x; pads counted) = AveragePool(Pad(x)) for a window beyond the target's limit
-
-    Source: ONNX; a cascade needs a window without pads.
-    """
-    yield rewrite(
-        pool("AveragePool", x, w),
-        pool("AveragePool", pad(x, "constant", p, 0.0), u),
-        eq(side).to(limit("pool_kernel")),
-        *let(p, full_pads, w, side),
-        *let(u, unpadded, w),
-    )
+@law(
+    "pooling",
+    numerics="reassociates",
+    kind="split",
+    serves="target",
+    source="ONNX; a cascade needs a window without pads",
+)
+def pads_apart(x: Tensor, w: PoolWindow):
+    """AveragePool(x; pads counted) = AveragePool(Pad(x)) for a window beyond the target's limit"""
+    apart = pool("AveragePool", pad(x, "constant", full_pads(w), 0.0), unpadded(w))
+    beyond = guard(exceeds(w, limit("pool_kernel")))
+    yield rewrite(pool("AveragePool", x, w), apart, beyond, inverse="padding.pad_into_average_pool")

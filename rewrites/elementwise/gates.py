@@ -1,21 +1,33 @@
-"""What activations share that a tensor opens for itself, x * gate(x): bookkeeping for `activations`.
+"""What activations share that a tensor opens for itself, x * gate(x); `activations` has the laws.
 
 Which classes are gates, which are products of a constant, an x and a gate in any association, and which are
 polynomials of such an x, in whatever way they are computed.  Constants are brought to the right by the laws
 of `constants`.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 from onnx import TensorProto
 
-from egraph_opt import compat as egglog
-from egraph_opt.compat import Deduction, Equal, PyObject, closure, eq, holds, let, rule, set_
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import (
+    Float,
+    Settings,
+    Tensor,
+    Unit,
+    assign,
+    auxiliary,
+    eq,
+    erf,
+    hosted,
+    rule,
+    sigmoid,
+    softplus,
+    table,
+    tanh,
+)
 from egraph_opt.operators import binary, unary
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, fact
+from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into
 
 EPSILON: dict[int, float] = {
@@ -25,27 +37,32 @@ EPSILON: dict[int, float] = {
 }
 """Rounding by type; exporters cast constants from float32."""
 
-Gate = tuple[Any, ...]
+Gate = Annotated[tuple[Any, ...], attribute_sort("Gate")]
 """("erf",) and ("tanh",): 1 + f(w); ("sigmoid",); ("clip", h): Clip(w) between 0 and h; ("hard", a, b):
 HardSigmoid(w); ("mish",): Tanh(Softplus(w))."""
 
-Coefficients = tuple[float, ...]
+Coefficients = Annotated[tuple[float, ...], attribute_sort("Coefficients")]
 """Of 1, x, x^2, x^3; the last one is not 0."""
 
 
-@egglog.function(egg_fn="gate_operand", merge=lambda old, new: old)
-def opened(g: Tensor, gate: PyObject) -> Tensor:
+@table(merge="first")
+def opened(g: Tensor, gate: Gate) -> Tensor:
     """The w with g = gate(w)."""
 
 
-@egglog.function(egg_fn="gated_product", merge=lambda old, new: old)
-def product(y: Tensor, x: Tensor, g: Tensor) -> PyObject:
+@table(merge="first")
+def product(y: Tensor, x: Tensor, g: Tensor) -> Float:
     """The c with y = c * x * g, g a gate."""
 
 
-@egglog.function(egg_fn="gate_polynomial", merge=lambda old, new: old)
-def polynomial(w: Tensor, x: Tensor) -> PyObject:
+@table(merge="first")
+def polynomial(w: Tensor, x: Tensor) -> Coefficients:
     """The `Coefficients` with which w is a polynomial of x."""
+
+
+@table()
+def self_gated(y: Tensor, x: Tensor, gate: Gate, c: Float, p: Coefficients) -> Unit:
+    """y = c * x * gate(p(x))."""
 
 
 # --- what the host computes ------------------------------------------------------------------------------
@@ -59,31 +76,32 @@ def _constant(x: Fact, c: Fact) -> float | None:
 
 
 @hosted()
-def times(a: float, x: Fact, c: Fact) -> float | None:
+def times(a: Float, x: Fact, c: Fact) -> Float | None:
     value = _constant(x, c)
     return None if value is None else a * value
 
 
-@hosted(default=False)
+@hosted()
 def is_one(c: Fact, x: Fact) -> bool:
     return _constant(x, c) == 1
 
 
-@hosted(default=False)
+@hosted()
 def is_open(x: Fact, g: Fact) -> bool:
     """Neither is a constant, so that x may be what the gate is for."""
     return x.dtype in EPSILON and not x.const and not g.const and x.shape == g.shape
 
 
 @hosted()
-def clip_gate(bounds: tuple[tuple[str, float | None], ...]) -> Gate | None:
-    low, high = dict(bounds)["min"], dict(bounds)["max"]
+def clip_gate(bounds: Settings) -> Gate | None:
+    low, high = dict(bounds).get("min"), dict(bounds).get("max")
     return ("clip", high) if low == 0 and high is not None and high > 0 else None
 
 
 @hosted()
-def hard_gate(settings: tuple[tuple[str, float], ...]) -> Gate | None:
-    return ("hard", dict(settings)["alpha"], dict(settings)["beta"])
+def hard_gate(settings: Settings) -> Gate | None:
+    known = dict(settings)
+    return ("hard", known["alpha"], known["beta"]) if known.keys() >= {"alpha", "beta"} else None
 
 
 def _trimmed(coefficients: list[float]) -> Coefficients | None:
@@ -132,76 +150,55 @@ def power(p: Coefficients, x: Fact, c: Fact) -> Coefficients | None:
     return answer
 
 
-def close(found: float, wanted: float, x: Fact) -> bool:
-    return abs(found - wanted) <= 4 * EPSILON[x.dtype] * max(abs(wanted), 1e-3)
+def close(found: float, expected: float, x: Fact) -> bool:
+    """Equal but for the rounding of x's type."""
+    return abs(found - expected) <= 4 * EPSILON.get(x.dtype, 0.0) * max(abs(expected), 1e-3)
 
 
-# --- bookkeeping -----------------------------------------------------------------------------------------
+# --- auxiliary relations -----------------------------------------------------------------------------------
 
 
-def _gates() -> Iterator[Deduction]:
-    g, w, c = (egglog.var(name, Tensor) for name in ("g", "w", "c"))
-    s, gate = egglog.var("s", PyObject), egglog.var("gate", PyObject)
-    for op, name in (("Erf", "erf"), ("Tanh", "tanh")):
-        shifted = eq(g).to(binary("Add", unary(op, (), w), c))
-        then = set_(opened(g, PyObject((name,)))).to(w)
-        yield closure(shifted, holds(is_one, fact(c), fact(w)), then=then)
-    plain = eq(g).to(unary("Sigmoid", (), w))
-    yield closure(plain, then=set_(opened(g, PyObject(("sigmoid",)))).to(w))
-    soft = eq(g).to(unary("Tanh", (), unary("Softplus", (), w)))
-    yield closure(soft, then=set_(opened(g, PyObject(("mish",)))).to(w))
-    for op, host in (("Clip", clip_gate), ("HardSigmoid", hard_gate)):
-        bounded = eq(g).to(unary(op, s, w))
-        yield closure(bounded, let(gate, host, s), then=set_(opened(g, gate)).to(w))
+@auxiliary()
+def gates(g: Tensor, w: Tensor, c: Tensor, s: Settings):
+    """Fills `opened`."""
+    for name, shifted in (("erf", erf(w)), ("tanh", tanh(w))):
+        yield rule(eq(g, shifted + c), is_one(c, w), then=assign(opened(g, (name,)), w))
+    for name, plain in (("sigmoid", sigmoid(w)), ("mish", tanh(softplus(w)))):
+        yield rule(eq(g, plain), then=assign(opened(g, (name,)), w))
+    for op, gate in (("Clip", clip_gate(s)), ("HardSigmoid", hard_gate(s))):
+        yield rule(eq(g, unary(op, s, w)), then=assign(opened(g, gate), w))
 
 
-def _products() -> Iterator[Deduction]:
-    """c * x * g in every order and association, constants on the right."""
-    y, x, g, w, u, c = (egglog.var(name, Tensor) for name in "yxgwuc")
-    gate, a, b = (egglog.var(name, PyObject) for name in ("gate", "a", "b"))
-    is_gate = eq(w).to(opened(g, gate))
-    one = PyObject(1.0)
-    open_ = holds(is_open, fact(x), fact(g))
-    for left, right in ((x, g), (g, x)):
-        both = eq(y).to(binary("Mul", left, right))
-        yield closure(is_gate, both, open_, then=set_(product(y, x, g)).to(one))
-    scale = let(b, times, one, fact(x), fact(c))
+@auxiliary(gates)
+def products(y: Tensor, x: Tensor, g: Tensor, w: Tensor, u: Tensor, c: Tensor, gate: Gate, a: Float):
+    """Fills `product`: c * x * g in every order and association, constants on the right."""
+    is_gate, found = eq(w, opened(g, gate)), product(y, x, g)
+    for both in (x * g, g * x):
+        yield rule(is_gate, eq(y, both), is_open(x, g), then=assign(found, 1.0))
     for part, other in ((x, g), (g, x)):
-        part_scaled = eq(u).to(binary("Mul", part, c))
-        for left, right in ((u, other), (other, u)):
-            both = eq(y).to(binary("Mul", left, right))
-            yield closure(is_gate, part_scaled, both, open_, scale, then=set_(product(y, x, g)).to(b))
-    before = eq(a).to(product(u, x, g))
-    behind = eq(y).to(binary("Mul", u, c))
-    yield closure(before, behind, let(b, times, a, fact(x), fact(c)), then=set_(product(y, x, g)).to(b))
+        for both in (part * c * other, other * (part * c)):
+            yield rule(is_gate, eq(y, both), is_open(x, g), then=assign(found, times(1.0, x, c)))
+    yield rule(eq(a, product(u, x, g)), eq(y, u * c), then=assign(found, times(a, x, c)))
 
 
-def _polynomials() -> Iterator[Deduction]:
-    """Whatever is computed of an x that a gate opens, up to its cube."""
-    y, x, g, u, v, c = (egglog.var(name, Tensor) for name in "yxguvc")
-    p, q, r = (egglog.var(name, PyObject) for name in "pqr")
-    yield closure(eq(p).to(product(y, x, g)), then=set_(polynomial(x, x)).to(PyObject((0.0, 1.0))))
-    of_u, of_v = eq(p).to(polynomial(u, x)), eq(q).to(polynomial(v, x))
-    then = set_(polynomial(y, x)).to(r)
+@auxiliary(products)
+def polynomials(
+    y: Tensor, x: Tensor, g: Tensor, u: Tensor, v: Tensor, c: Tensor, p: Coefficients, q: Coefficients,
+    k: Float,
+):  # fmt: skip
+    """Fills `polynomial`: whatever is computed of an x that a gate opens, up to its cube."""
+    yield rule(eq(k, product(y, x, g)), then=assign(polynomial(x, x), (0.0, 1.0)))
+    of_u, of_v, found = eq(p, polynomial(u, x)), eq(q, polynomial(v, x)), polynomial(y, x)
     for op, host in (("Mul", scaled), ("Add", raised), ("Pow", power)):
-        yield closure(of_u, eq(y).to(binary(op, u, c)), let(r, host, p, fact(x), fact(c)), then=then)
+        yield rule(of_u, eq(y, binary(op, u, c)), then=assign(found, host(p, x, c)))
     for op, both in (("Mul", multiplied), ("Add", added)):
-        yield closure(of_u, eq(y).to(binary(op, u, v)), of_v, let(r, both, p, q), then=then)
+        yield rule(of_u, eq(y, binary(op, u, v)), of_v, then=assign(found, both(p, q)))
 
 
-def bookkeeping() -> Iterator[Deduction]:
-    """The rules that fill the tables; one law yields them, its fellows name it as their partner."""
-    yield from (*_gates(), *_products(), *_polynomials())
-
-
-def self_gated(op: str, settings: Any) -> Deduction:
-    """y = c * x * gate(polynomial of x) is `op` of x, with the settings that the host finds."""
-    y, x, g, w = (egglog.var(name, Tensor) for name in "yxgw")
-    gate, c, p, s = (egglog.var(name, PyObject) for name in ("gate", "c", "p", "s"))
-    return rule(
-        eq(c).to(product(y, x, g)),
-        eq(w).to(opened(g, gate)),
-        eq(p).to(polynomial(w, x)),
-        let(s, settings, gate, p, c, fact(x)),
-        then=Equal(y, unary(op, s, x)),
-    )
+@auxiliary(gates, products, polynomials)
+def activations(
+    y: Tensor, x: Tensor, g: Tensor, w: Tensor, gate: Gate, c: Float, p: Coefficients
+):  # fmt: skip
+    """Fills `self_gated`."""
+    found = (eq(c, product(y, x, g)), eq(w, opened(g, gate)), eq(p, polynomial(w, x)))
+    yield rule(*found, then=self_gated(y, x, gate, c, p))

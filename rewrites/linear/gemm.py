@@ -1,190 +1,105 @@
 """Gemm is MatMul and Add: transposes, factors and biases move in and out of it.
 
-A @ B + C = Gemm(A, B, C)                               matrices; C broadcasts to their product
-T(A) @ B = Gemm(A, B) with transA, likewise A @ T(B)
+A @ B + C = Gemm(A, B, C)                           matrices; C broadcasts to their product
+T(A) @ B = Gemm(A, B) with transA                   likewise A @ T(B)
 Gemm(T(A), B, C) = Gemm(A, B, C) with transA turned over, likewise B
-Gemm(A, B, C) = A @ (alpha * B') + beta * C             B and, unless beta = 1, C are constants
+Gemm(A, B, C) -> Gemm(A, alpha * B, beta * C) with factors of 1
+Gemm(A, B) = A @ B
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
-
-from egraph_opt.compat import PyObject, eq, holds, i64, let, rewrite
-from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import FLOATS
-from egraph_opt.facts.fact import ABSENT, Fact
-from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Example, law
-from egraph_opt.operators import GemmSettings, Literal, binary, gemm, literal, matmul, none, transpose
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, fact, opset
-from egraph_opt.rewrites.conditions.channels import is_absent, is_float_constant, splat
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Float, Tensor, equal, guard, hosted, is_constant, law, number_like, rewrite
+from egraph_opt.operators import GemmSettings, gemm, none, transpose
+from egraph_opt.rewrites.elementwise.identities import broadcasts_into
 
 PLAIN = GemmSettings()
 TURNED_A, TURNED_B = GemmSettings(trans_a=1), GemmSettings(trans_b=1)
 
 
-def _are_matrices(a: Fact, b: Fact) -> bool:
-    return a.rank == 2 and b.rank == 2 and a.dtype in FLOATS and a.dtype == b.dtype
-
-
-@hosted(default=False)
-def is_gemm(a: Fact, b: Fact, c: Fact, number: int) -> bool:
-    """a @ b + c is a Gemm: matrices, and c no bigger than their product (from opset 7 on c broadcasts)."""
-    if not _are_matrices(a, b) or (a.const and b.const) or c.shape is None or len(c.shape) > 2 or number < 7:
-        return False
-    product = (a.shape[0], b.shape[1])[2 - len(c.shape) :]  # type: ignore[index]
-    return all(d == 1 or symbolic.known_equal(d, size) for d, size in zip(c.shape, product, strict=True))
-
-
-def _gemm_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    y = matmul(g.input(("N", 3)), g.random(3, 4))
-    for c in (g.random(4), g.random(1, 4), g.random(), g.random(1), g.input(("N", 4)), g.input(("N", 1))):
-        yield g.fires(binary("Add", y, c))
-        yield g.fires(binary("Add", c, y))
-    yield g.near_miss(binary("Add", y, g.random(1, 1, 4)), why="it adds an axis")
-    yield g.near_miss(
-        binary("Add", matmul(g.input((1, 3)), g.random(3, 4)), g.random(5, 4)), why="it adds rows"
-    )
-    yield g.near_miss(binary("Add", y, g.input(("M", 4))), why="its rows may be more than the product's")
-    yield g.near_miss(binary("Add", matmul(g.input((2, 5, 3)), g.random(3, 4)), g.random(4)), why="a batch")
-    n = matmul(g.input((2, 3), INT64), g.constant(np.ones((3, 4), np.int64)))
-    yield g.near_miss(binary("Add", n, g.constant(np.array([2], np.int64))), why="integers")
-
-
-@law("gemm", numerics="reassociates", examples=_gemm_examples)
-def product_and_sum(a: Tensor, b: Tensor, c: Tensor, n: i64) -> Iterator[Any]:
-    """A @ B + C = Gemm(A, B, C)
-
-    Source: onnxoptimizer fuse_matmul_add_bias_into_gemm.
-    """
-    condition = (eq(n).to(opset()), holds(is_gemm, fact(a), fact(b), fact(c), n))
-    yield rewrite(binary("Add", matmul(a, b), c), gemm(a, b, c, PLAIN), condition)
-    yield rewrite(binary("Add", c, matmul(a, b)), gemm(a, b, c, PLAIN), condition)
-
-
-@hosted(default=False)
-def may_transpose(a: Fact, b: Fact, number: int) -> bool:
-    """A product of matrices that a Gemm without C computes (there is one from opset 11 on)."""
-    return _are_matrices(a, b) and not (a.const and b.const) and number >= 11
-
-
-def _turned_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x, y = g.input((3, "N")), g.input((4, 3))
-    yield g.fires(matmul(transpose(x, (1, 0)), g.random(3, 4)))
-    yield g.fires(matmul(g.random(2, 3), transpose(y, (1, 0))))
-    yield g.near_miss(matmul(transpose(g.input((3, 2, 5)), (1, 2, 0)), g.random(3, 4)), why="a batch")
-    yield g.near_miss(matmul(transpose(y, (0, 1)), g.random(3, 4)), why="it transposes nothing")
-
-
-@law("gemm", numerics="reassociates", examples=_turned_examples)
-def transposed_product(a: Tensor, b: Tensor, n: i64) -> Iterator[Any]:
-    """T(A) @ B = Gemm(A, B) with transA, likewise A @ T(B) with transB
-
-    Source: onnxoptimizer fuse_transpose_into_gemm.
-    """
-    condition = (eq(n).to(opset()), holds(may_transpose, fact(a), fact(b), n))
-    yield rewrite(matmul(transpose(a, (1, 0)), b), gemm(a, b, none(), TURNED_A), condition)
-    yield rewrite(matmul(a, transpose(b, (1, 0))), gemm(a, b, none(), TURNED_B), condition)
+@hosted()
+def are_matrices(a: Fact, b: Fact) -> bool:
+    """Floats with two axes; the product of two constants is folded."""
+    return a.rank == b.rank == 2 and a.dtype == b.dtype and a.dtype in FLOATS and not (a.const and b.const)
 
 
 @hosted()
-def turned_a(settings: GemmSettings) -> GemmSettings:
-    return replace(settings, trans_a=1 - settings.trans_a)
+def fits(c: Fact, a: Fact, b: Fact) -> bool:
+    """c is there, and no bigger than the product of two matrices."""
+    return bool(a.shape and b.shape) and broadcasts_into(c.shape, (a.shape[0], b.shape[-1]))  # type: ignore[index]
+
+
+@law(
+    "gemm",
+    numerics="reassociates",
+    kind="fuse",
+    source="onnxoptimizer fuse_matmul_add_bias_into_gemm",
+)
+def product_and_sum(a: Tensor, b: Tensor, c: Tensor):
+    """A @ B + C = Gemm(A, B, C)"""
+    whole = gemm(a, b, c, PLAIN)
+    yield equal(a @ b + c, whole, are_matrices(a, b), fits(c, a, b))
+    yield rewrite(c + a @ b, whole, are_matrices(a, b), fits(c, a, b), inverse="product_and_sum")
+
+
+@law("gemm", numerics="reassociates", kind="fuse", source="onnxoptimizer fuse_transpose_into_gemm")
+def transposed_product(a: Tensor, b: Tensor):
+    """T(A) @ B = Gemm(A, B) with transA, likewise A @ T(B) with transB"""
+    yield equal(transpose(a, (1, 0)) @ b, gemm(a, b, none(), TURNED_A), are_matrices(a, b))
+    yield equal(a @ transpose(b, (1, 0)), gemm(a, b, none(), TURNED_B), are_matrices(a, b))
 
 
 @hosted()
-def turned_b(settings: GemmSettings) -> GemmSettings:
-    return replace(settings, trans_b=1 - settings.trans_b)
-
-
-def _transposes_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x, w, c = g.input((3, "N")), g.random(3, 4), g.random(4)
-    yield g.fires(gemm(transpose(x, (1, 0)), w, c, GemmSettings(0.5, 2.0)))
-    yield g.fires(gemm(g.input((5, 3)), transpose(g.input((4, 3)), (1, 0)), none(), PLAIN))
-    yield g.fires(gemm(transpose(g.input(("N", 3)), (1, 0)), w, c, TURNED_A))
-    yield g.near_miss(gemm(transpose(x, (0, 1)), w, c, TURNED_A), why="it transposes nothing")
-    yield g.near_miss(gemm(x, w, c, TURNED_A), why="nothing is transposed")
-
-
-@law("gemm", numerics="reassociates", examples=_transposes_examples)
-def transposes_into_gemm(a: Tensor, b: Tensor, c: Tensor, s: PyObject, u: PyObject) -> Iterator[Any]:
-    """Gemm(T(A), B, C) = Gemm(A, B, C) with transA turned over, likewise B
-
-    Source: onnxoptimizer fuse_transpose_into_gemm.
-    """
-    yield rewrite(gemm(transpose(a, (1, 0)), b, c, s), gemm(a, b, c, u), let(u, turned_a, s))
-    yield rewrite(gemm(a, transpose(b, (1, 0)), c, s), gemm(a, b, c, u), let(u, turned_b, s))
-
-
-@hosted(default=False)
-def is_product(a: Fact, b: Fact, c: Fact, s: GemmSettings, turned: int, scaled: int) -> bool:
-    """A Gemm with A as it is and a constant B, turned and scaled as said, whose C costs nothing to scale."""
-    if (
-        a.const
-        or not is_float_constant(b)
-        or (s.trans_a, s.trans_b, int(s.alpha != 1)) != (0, turned, scaled)
-    ):
-        return False
-    return c == ABSENT or s.beta == 1 or is_float_constant(c)
+def turned_a(s: GemmSettings) -> GemmSettings:
+    return replace(s, trans_a=1 - s.trans_a)
 
 
 @hosted()
-def alpha_of(b: Fact, s: GemmSettings) -> Literal:
-    return splat(b, (), s.alpha)
+def turned_b(s: GemmSettings) -> GemmSettings:
+    return replace(s, trans_b=1 - s.trans_b)
+
+
+@law("gemm", numerics="reassociates", kind="fuse", source="onnxoptimizer fuse_transpose_into_gemm")
+def transposes_into_gemm(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
+    """Gemm(T(A), B, C) = Gemm(A, B, C) with transA turned over, likewise B; back for constants, on demand"""
+    whole, t = gemm(a, b, c, s), (1, 0)
+    yield rewrite(gemm(transpose(a, t), b, c, s), gemm(a, b, c, turned_a(s)), inverse="transposes_into_gemm")
+    yield rewrite(gemm(a, transpose(b, t), c, s), gemm(a, b, c, turned_b(s)), inverse="transposes_into_gemm")
+    of_a, of_b = gemm(transpose(a, t), b, c, turned_a(s)), gemm(a, transpose(b, t), c, turned_b(s))
+    yield rewrite(whole, of_a, guard(is_constant(a), transpose(a, t)), inverse="transposes_into_gemm")
+    yield rewrite(whole, of_b, guard(is_constant(b), transpose(b, t)), inverse="transposes_into_gemm")
 
 
 @hosted()
-def beta_of(c: Fact, s: GemmSettings) -> Literal | None:
-    """beta, where it scales a C."""
-    return splat(c, (), s.beta) if c != ABSENT and s.beta != 1 else None
+def alpha_of(s: GemmSettings) -> Float | None:
+    """alpha, where it scales."""
+    return s.alpha if s.alpha != 1 else None
 
 
-@hosted(default=False)
-def is_plain_sum(c: Fact, s: GemmSettings) -> bool:
-    """C is there and is not scaled."""
-    return c != ABSENT and s.beta == 1
+@hosted()
+def beta_of(s: GemmSettings) -> Float | None:
+    """beta, where it scales."""
+    return s.beta if s.beta != 1 else None
 
 
-def _apart_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x, w, turned, c = g.input(("N", 3)), g.random(3, 4), g.random(4, 3), g.random(4)
-    yield g.fires(gemm(x, w, c, PLAIN))
-    yield g.fires(gemm(x, w, none(), GemmSettings(alpha=0.5)))
-    yield g.fires(gemm(x, turned, c, GemmSettings(2.0, 0.5, 0, 1)))
-    yield g.fires(gemm(x, turned, g.input((1, 4)), TURNED_B))
-    yield g.near_miss(gemm(x, g.input((3, 4)), c, PLAIN), why="B is no constant")
-    yield g.near_miss(gemm(x, w, g.input((4,)), GemmSettings(beta=0.5)), why="C would be scaled at run time")
-    yield g.near_miss(gemm(g.input((3, 5)), w, c, TURNED_A), why="A would be transposed")
+@hosted()
+def without_alpha(s: GemmSettings) -> GemmSettings:
+    return replace(s, alpha=1.0)
 
 
-@law("gemm", numerics="reassociates", examples=_apart_examples)
-def gemm_apart(
-    a: Tensor, b: Tensor, c: Tensor, s: PyObject, alpha: PyObject, beta: PyObject
-) -> Iterator[Any]:
-    """Gemm(A, B, C) = A @ (alpha * B') + beta * C
+@hosted()
+def without_beta(s: GemmSettings) -> GemmSettings:
+    return replace(s, beta=1.0)
 
-    Source: the definition of Gemm.
-    """
-    left = gemm(a, b, c, s)
-    for turned in (0, 1):
-        weight = transpose(b, (1, 0)) if turned else b
-        plain = (holds(is_product, fact(a), fact(b), fact(c), s, PyObject(turned), PyObject(0)),)
-        scaled = (
-            holds(is_product, fact(a), fact(b), fact(c), s, PyObject(turned), PyObject(1)),
-            *let(alpha, alpha_of, fact(b), s),
-        )
-        for product, asked in (
-            (matmul(a, weight), plain),
-            (matmul(a, binary("Mul", weight, literal(alpha))), scaled),
-        ):
-            shifted = binary("Add", product, binary("Mul", c, literal(beta)))
-            yield rewrite(left, product, asked, holds(is_absent, fact(c)))
-            yield rewrite(left, binary("Add", product, c), asked, holds(is_plain_sum, fact(c), s))
-            yield rewrite(left, shifted, asked, let(beta, beta_of, fact(c), s))
+
+@law("gemm", numerics="reassociates", kind="split", serves="arithmetic", source="the definition of Gemm")
+def gemm_apart(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
+    """Gemm(A, B, C) = Gemm(A, alpha * B, beta * C) with factors of 1, and Gemm(A, B) = A @ B"""
+    whole, sound = gemm(a, b, c, s), are_matrices(a, b)
+    scaled_b = gemm(a, b * number_like(b, alpha_of(s)), c, without_alpha(s))
+    scaled_c = gemm(a, b, c * number_like(c, beta_of(s)), without_beta(s))
+    yield rewrite(whole, scaled_b, sound, guard(is_constant(b)), because="forgets alpha")
+    yield rewrite(whole, scaled_c, sound, guard(is_constant(c)), because="forgets beta")
+    yield equal(gemm(a, b, none(), PLAIN), a @ b, sound)

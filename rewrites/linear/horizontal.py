@@ -8,96 +8,92 @@ each other: of many products of one operand (a mixture of experts, say) not ever
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from egraph_opt.compat import Equal, PyObject, eq, i64, let, rule
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, law
-from egraph_opt.operators import binary, concat, matmul, slice_
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, cons, fact, listed, nil, node
+from egraph_opt.laws import (
+    Example,
+    Int,
+    Operands,
+    Slices,
+    Tensor,
+    eq,
+    hosted,
+    law,
+    listed,
+    node,
+    rule,
+    union,
+)
+from egraph_opt.operators import concat, slice_
+from egraph_opt.rewrites.conditions.channels import static_shape
 
 NEAR = 32
 """The most terms of the lowered graph between weights that are joined."""
-
-Slices = tuple[tuple[int, int, int, int], ...]
 
 
 @hosted()
 def columns(x: Fact, *weights: Fact) -> tuple[Slices, ...] | None:
     """Per weight the slice of the joint product that is its own; None where they cannot be joined."""
-    if x.rank is None or x.rank < 1:
+    shapes = [static_shape(w) or () for w in weights]
+    if not x.rank or any(not w.const or w.dtype != x.dtype for w in weights):
         return None
-    rows, start, found = None, 0, []
-    for weight in weights:
-        shape = weight.shape
-        if not weight.const or shape is None or len(shape) != 2 or weight.dtype != x.dtype:
-            return None
-        if not isinstance(shape[0], int) or not isinstance(shape[1], int) or rows not in (None, shape[0]):
-            return None
-        rows = shape[0]
-        found.append(((x.rank - 1, start, start + shape[1], 1),))
-        start += shape[1]
-    return tuple(found)
+    if any(len(shape) != 2 or shape[0] != shapes[0][0] for shape in shapes):
+        return None
+    ends = np.cumsum([shape[1] for shape in shapes]).tolist()
+    return tuple(((x.rank - 1, end - shape[1], end, 1),) for end, shape in zip(ends, shapes, strict=True))
 
 
-@hosted()
-def part(slices: tuple[Slices, ...], index: int) -> Slices:
-    return slices[index]
+def _parts_of_one(x: Tensor, weights: list[Tensor], products: list[Tensor], places: list[Int]) -> Any:
+    """The rule that products with weights, which stand at places of the original, are parts of one."""
+    joint, own = x @ concat(listed(*weights), 1), columns(x, *weights)
+    found = [eq(y, x @ w) for y, w in zip(products, weights, strict=True)]
+    demand = [eq(w, node(i)) for w, i in zip(weights, places, strict=True)]
+    in_order = [i < j for i, j in pairwise(places)]
+    then = [union(y, slice_(joint, own[k])) for k, y in enumerate(products)]
+    near = places[-1] < places[0] + NEAR
+    return rule(found, demand, in_order, near, then=then, because="the parts are more to compute")
 
 
-def _own(slices: Any, index: int) -> Any:
-    return PyObject(part)(slices, PyObject(index))
+def _examples(count: int) -> Any:
+    """Examples of as many products of one operand."""
+
+    def examples(rng: np.random.Generator) -> Iterator[Example]:
+        for shape in ((3, 8), ("N", 5, 8), (2, 3, 5, 8)):
+            g = Operands(rng)
+            x = g.input(shape)
+            products = [x @ g.random(8, 4 + k) for k in range(count)]
+            yield g.fires(concat(listed(*products), len(shape) - 1))
+            yield g.near_miss(products[0] * products[0], why="there is one product")
+            other = g.input((*shape[:-1], 8))
+            yield g.near_miss((x @ g.random(8, 4)) + (other @ g.random(8, 4)), why="the left operands differ")
+            yield g.near_miss((x @ g.input((8, 4))) + (x @ g.input((8, 4))), why="the weights vary")
+
+    return examples
 
 
-def _examples(rng: np.random.Generator, count: int) -> Iterator[Example]:
-    for shape in ((3, 8), ("N", 5, 8), (2, 3, 5, 8)):
-        g = Operands(rng)
-        x = g.input(shape)
-        products = [matmul(x, g.random(8, 4 + k)) for k in range(count)]
-        yield g.fires(concat(listed(*products), len(shape) - 1))
-        first = products[0]
-        yield g.near_miss(binary("Mul", first, first), why="there is one product")
-        other = g.input((*shape[:-1], 8))
-        pair = [matmul(x, g.random(8, 4)), matmul(other, g.random(8, 4))]
-        yield g.near_miss(binary("Add", *pair), why="the left operands differ")
-        free = [matmul(x, g.input((8, 4))), matmul(x, g.input((8, 4)))]
-        yield g.near_miss(binary("Add", *free), why="the weights are no constants")
+@law(
+    "horizontal",
+    numerics="reassociates",
+    kind="merge",
+    source="TASO; Ascend auto-optimizer, SplitQKVMatmul, the other way round",
+    examples=_examples(2),
+)
+def two_products(x: Tensor, v: Tensor, w: Tensor, a: Tensor, b: Tensor, i: Int, j: Int):
+    """x @ W1, x @ W2 = parts of x @ [W1, W2] for constant matrices of the original"""
+    yield _parts_of_one(x, [v, w], [a, b], [i, j])
 
 
-def _pair_examples(rng: np.random.Generator) -> Iterator[Example]:
-    yield from _examples(rng, 2)
-
-
-@law("horizontal", numerics="reassociates", examples=_pair_examples)
-def two_products(
-    x: Tensor, v: Tensor, w: Tensor, a: Tensor, b: Tensor, i: i64, j: i64, s: PyObject
-) -> Iterator[Any]:
-    """x @ W1, x @ W2 = parts of x @ [W1, W2] for constant matrices of the original
-
-    Source: TASO; Ascend auto-optimizer, SplitQKVMatmul, the other way round.
-    """
-    joint = matmul(x, concat(cons(v, cons(w, nil())), 1))
-    yield rule(
-        eq(a).to(matmul(x, v)),
-        eq(b).to(matmul(x, w)),
-        eq(v).to(node(i)),
-        eq(w).to(node(j)),
-        i < j,
-        j < i + NEAR,
-        *let(s, columns, fact(x), fact(v), fact(w)),
-        then=(Equal(a, slice_(joint, _own(s, 0))), Equal(b, slice_(joint, _own(s, 1)))),
-    )
-
-
-def _triple_examples(rng: np.random.Generator) -> Iterator[Example]:
-    yield from _examples(rng, 3)
-
-
-@law("horizontal", numerics="reassociates", examples=_triple_examples)
+@law(
+    "horizontal",
+    numerics="reassociates",
+    kind="merge",
+    source="TASO; Ascend auto-optimizer, SplitQKVMatmul, the other way round",
+    examples=_examples(3),
+)
 def three_products(
     x: Tensor,
     u: Tensor,
@@ -106,30 +102,9 @@ def three_products(
     a: Tensor,
     b: Tensor,
     c: Tensor,
-    i: i64,
-    j: i64,
-    k: i64,
-    s: PyObject,
-) -> Iterator[Any]:
-    """x @ W1, x @ W2, x @ W3 = parts of x @ [W1, W2, W3] for constant matrices of the original
-
-    Source: TASO; Ascend auto-optimizer, SplitQKVMatmul, the other way round.
-    """
-    joint = matmul(x, concat(cons(u, cons(v, cons(w, nil()))), 1))
-    yield rule(
-        eq(a).to(matmul(x, u)),
-        eq(b).to(matmul(x, v)),
-        eq(c).to(matmul(x, w)),
-        eq(u).to(node(i)),
-        eq(v).to(node(j)),
-        eq(w).to(node(k)),
-        i < j,
-        j < k,
-        k < i + NEAR,
-        *let(s, columns, fact(x), fact(u), fact(v), fact(w)),
-        then=(
-            Equal(a, slice_(joint, _own(s, 0))),
-            Equal(b, slice_(joint, _own(s, 1))),
-            Equal(c, slice_(joint, _own(s, 2))),
-        ),
-    )
+    i: Int,
+    j: Int,
+    k: Int,
+):
+    """x @ W1, x @ W2, x @ W3 = parts of x @ [W1, W2, W3] for constant matrices of the original"""
+    yield _parts_of_one(x, [u, v, w], [a, b, c], [i, j, k])

@@ -1,31 +1,45 @@
 """Concatenations of products that share an operand, and parts of products.
 
-Concat(A @ C, B @ C, ..) = Concat(A, B, ..) @ C          along rows, or along an axis that C does not have
-Concat(A @ B, A @ C, ..) = A @ Concat(B, C, ..)          along columns
-Slice(A @ B) = A @ Slice(B), or Slice(A) @ B             where what is sliced is a Slice or Concat itself
+Concat(A @ C, B @ C, ..) -> Concat(A, B, ..) @ C         along rows, or along an axis that C does not have
+Concat(A @ B, A @ C, ..) -> A @ Concat(B, C, ..)         along columns
+Slice(A @ B) -> A @ Slice(B), or Slice(A) @ B            where what is sliced is a Slice or Concat itself
 
-See `concat` on how lists are walked.
+See `slicing.concat` on how lists are walked.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from egraph_opt import compat as egglog
-from egraph_opt.compat import Equal, PyObject, closure, eq, guard, holds, let, rewrite, rule, set_
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, law
-from egraph_opt.operators import binary, concat, matmul, slice_, unary
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.sorts import Slices
-from egraph_opt.operators.terms import Tensor, Tensors, cons, fact, facts, nil
-from egraph_opt.operators.terms import listed as terms
-from egraph_opt.rewrites.arithmetic.associativity import all_vary
+from egraph_opt.laws import (
+    Axis,
+    Example,
+    Operands,
+    Slices,
+    Tensor,
+    Tensors,
+    assign,
+    auxiliary,
+    cons,
+    eq,
+    guard,
+    hosted,
+    law,
+    nil,
+    relu,
+    rewrite,
+    rule,
+    table,
+    varies,
+)
+from egraph_opt.laws import listed as terms
+from egraph_opt.operators import concat, slice_
 from egraph_opt.rewrites.slicing.concat import listed, listing
 from egraph_opt.rewrites.slicing.movement import asked, asking_rules
+
+PARTS = "its parts follow from slice_of_product"
 
 
 def differ_along(xs: tuple[Fact, ...], axis: int) -> bool:
@@ -45,200 +59,198 @@ def differ_along(xs: tuple[Fact, ...], axis: int) -> bool:
 # --- the same right operand -----------------------------------------------------------------------------
 
 
-@egglog.function(egg_fn="joined_lefts", merge=lambda old, new: old)
-def lefts(xs: Tensors, axis: PyObject, right: Tensor) -> Tensors:
+@table()
+def lefts(xs: Tensors, axis: Axis, right: Tensor) -> Tensors:
     """The left operands of a list of products that have one right operand."""
+
+
+@auxiliary(listing)
+def left_operands(x: Tensor, w: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: Axis):
+    """Fills `lefts`."""
+    entry = lefts(xs, a, w)
+    yield rule(listed(xs, a), eq(xs, cons(x @ w, nil())), then=assign(entry, cons(x, nil())))
+    longer = (eq(xs, cons(x @ w, rest)), eq(ys, lefts(rest, a, w)))
+    yield rule(listed(xs, a), *longer, then=assign(entry, cons(x, ys)))
 
 
 @hosted()
 def axis_of_lefts(
-    axis: int, products: tuple[Fact, ...], operands: tuple[Fact, ...], right: Fact
-) -> int | None:
+    axis: Axis, products: tuple[Fact, ...], operands: tuple[Fact, ...], right: Fact
+) -> Axis | None:
     """The axis along which left operands are joined, so that their products are along `axis`."""
-    ranks = (products[0].rank, operands[0].rank, right.rank)
-    if None in ranks or min(ranks[1:]) < 2:  # type: ignore[type-var, operator]
+    place = _axis_of_left(axis, operands[0], right, products[0])
+    return place if place is not None and differ_along(operands, place) else None
+
+
+def _axis_of_left(axis: int, x: Fact, w: Fact, product: Fact) -> int | None:
+    """The axis of x that is one of x @ w: along rows, or along an axis that w does not have."""
+    if x.rank is None or w.rank is None or product.rank is None or min(x.rank, w.rank) < 2:
         return None
-    whole, own, other = ranks
-    place = axis - (whole - own)  # type: ignore[operator]
-    if place == own - 1 or (place < own - 2 and other != 2):  # type: ignore[operator]
-        return None
-    return place if differ_along(operands, place) else None
+    place = axis - (product.rank - x.rank)
+    return place if place == x.rank - 2 or (0 <= place < x.rank - 2 and w.rank == 2) else None
 
 
 def _row_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y, z, w = g.input(("N", 2, 3)), g.input(("N", 4, 3)), g.input(("N", 1, 3)), g.input((3, 5))
-    yield g.fires(concat(terms(matmul(x, w), matmul(y, w)), 1))
-    yield g.fires(concat(terms(matmul(x, w), matmul(y, w), matmul(z, w)), 1))
-    yield g.fires(concat(terms(matmul(x, w), matmul(g.input(("L", 2, 3)), w)), 0))
+    yield g.fires(concat(terms(x @ w, y @ w), 1))
+    yield g.fires(concat(terms(x @ w, y @ w, z @ w), 1))
+    yield g.fires(concat(terms(x @ w, g.input(("L", 2, 3)) @ w), 0))
     many = g.input((2, 3, 5))
-    yield g.fires(concat(terms(matmul(g.input((4, 3)), many), matmul(g.input((1, 3)), many)), 1))
-    pair = terms(matmul(x, w), matmul(x, w))
-    yield g.near_miss(concat(pair, 2), why="along the columns")
-    yield g.near_miss(concat(terms(matmul(x, w), matmul(y, g.input((3, 5)))), 1), why="two right operands")
-    yield g.near_miss(concat(terms(matmul(x, w), unary("Relu", (), matmul(y, w))), 1), why="Relu is between")
-    broad = [matmul(g.input((k, 2, 3)), many) for k in (1, 2)]
+    yield g.fires(concat(terms(g.input((4, 3)) @ many, g.input((1, 3)) @ many), 1))
+    yield g.near_miss(concat(terms(x @ w, x @ w), 2), why="along the columns")
+    yield g.near_miss(concat(terms(x @ w, y @ g.input((3, 5))), 1), why="two right operands")
+    yield g.near_miss(concat(terms(x @ w, relu(y @ w)), 1), why="Relu is between")
+    broad = [g.input((k, 2, 3)) @ many for k in (1, 2)]
     yield g.near_miss(concat(terms(*broad), 0), why="one left operand is broadcast")
 
 
-@law("joining", numerics="reassociates", examples=_row_examples)
-def products_of_one_right(
-    x: Tensor, y: Tensor, w: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: PyObject, b: PyObject
-) -> Iterator[Any]:
-    """Concat(A @ C, B @ C, ..) = Concat(A, B, ..) @ C along rows
-
-    Source: TASO.
-    """
-    yield from listing()
-    last = (listed(xs, a), eq(xs).to(cons(matmul(x, w), nil())))
-    yield closure(*last, then=set_(lefts(xs, a, w)).to(cons(x, nil())))
-    more = (listed(xs, a), eq(xs).to(cons(matmul(x, w), rest)), eq(ys).to(lefts(rest, a, w)))
-    yield closure(*more, then=set_(lefts(xs, a, w)).to(cons(x, ys)))
-    found = (eq(y).to(concat(xs, a)), eq(ys).to(lefts(xs, a, w)))
-    axis = let(b, axis_of_lefts, a, facts(xs), facts(ys), fact(w))
-    yield rule(*found, *axis, then=Equal(y, matmul(concat(ys, b), w)))
+@law(
+    "joining",
+    numerics="reassociates",
+    kind="merge",
+    source="TASO",
+    examples=_row_examples,
+    uses=(left_operands,),
+)
+def products_of_one_right(w: Tensor, xs: Tensors, ys: Tensors, a: Axis):
+    """Concat(A @ C, B @ C, ..) = Concat(A, B, ..) @ C along rows"""
+    joined = concat(ys, axis_of_lefts(a, xs, ys, w))
+    yield rewrite(concat(xs, a), joined @ w, eq(ys, lefts(xs, a, w)), because=PARTS)
 
 
 # --- the same left operand ------------------------------------------------------------------------------
 
 
-@egglog.function(egg_fn="joined_rights", merge=lambda old, new: old)
-def rights(xs: Tensors, axis: PyObject, left: Tensor) -> Tensors:
+@table()
+def rights(xs: Tensors, axis: Axis, left: Tensor) -> Tensors:
     """The right operands of a list of products that have one left operand."""
 
 
+@auxiliary(listing)
+def right_operands(x: Tensor, w: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: Axis):
+    """Fills `rights`."""
+    entry = rights(xs, a, x)
+    yield rule(listed(xs, a), eq(xs, cons(x @ w, nil())), then=assign(entry, cons(w, nil())))
+    longer = (eq(xs, cons(x @ w, rest)), eq(ys, rights(rest, a, x)))
+    yield rule(listed(xs, a), *longer, then=assign(entry, cons(w, ys)))
+
+
 @hosted()
-def axis_of_rights(axis: int, products: tuple[Fact, ...], operands: tuple[Fact, ...]) -> int | None:
+def axis_of_rights(axis: Axis, products: tuple[Fact, ...], operands: tuple[Fact, ...]) -> Axis | None:
     """The axis along which right operands are joined: their columns."""
-    whole, own = products[0].rank, operands[0].rank
-    if whole is None or own is None or own < 2 or axis != whole - 1:
+    own = columns_of(axis, operands[0], products[0])
+    return own if own is not None and differ_along(operands, own) else None
+
+
+def columns_of(axis: int, w: Fact, product: Fact) -> int | None:
+    """The last axis of w, where `axis` is the last one of x @ w."""
+    if product.rank is None or w.rank is None or w.rank < 2 or axis != product.rank - 1:
         return None
-    return own - 1 if differ_along(operands, own - 1) else None
+    return w.rank - 1
 
 
 def _column_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x, v, w = g.input(("N", 2, 3)), g.input((3, 5)), g.input((3, 4))
-    yield g.fires(concat(terms(matmul(x, v), matmul(x, w)), 2))
-    yield g.fires(concat(terms(matmul(x, v), matmul(x, g.random(3, 1)), matmul(x, w)), 2))
-    vector = g.input((3,))
-    yield g.fires(concat(terms(matmul(vector, v), matmul(vector, w)), 0))
-    yield g.near_miss(concat(terms(matmul(x, v), matmul(x, v)), 1), why="along the rows")
-    yield g.near_miss(
-        concat(terms(matmul(x, v), matmul(g.input(("N", 2, 3)), w)), 2), why="two left operands"
-    )
-    broad = matmul(x, g.input((1, 3, 4)))
-    yield g.near_miss(concat(terms(matmul(x, v), broad), 2), why="the right ones have different ranks")
+    x, v, w, vector = g.input(("N", 2, 3)), g.input((3, 5)), g.input((3, 4)), g.input((3,))
+    yield g.fires(concat(terms(x @ v, x @ w), 2))
+    yield g.fires(concat(terms(x @ v, x @ g.random(3, 1), x @ w), 2))
+    yield g.fires(concat(terms(vector @ v, vector @ w), 0))
+    for second, axis, why in (
+        (x @ v, 1, "along the rows"),
+        (g.input(("N", 2, 3)) @ w, 2, "two left operands"),
+        (x @ g.input((1, 3, 4)), 2, "the right ones have different ranks"),
+    ):
+        yield g.near_miss(concat(terms(x @ v, second), axis), why)
 
 
-@law("joining", numerics="reassociates", examples=_column_examples)
-def products_of_one_left(
-    x: Tensor, y: Tensor, w: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: PyObject, b: PyObject
-) -> Iterator[Any]:
-    """Concat(A @ B, A @ C, ..) = A @ Concat(B, C, ..) along columns
-
-    Source: TASO.
-    """
-    yield from listing()
-    last = (listed(xs, a), eq(xs).to(cons(matmul(x, w), nil())))
-    yield closure(*last, then=set_(rights(xs, a, x)).to(cons(w, nil())))
-    more = (listed(xs, a), eq(xs).to(cons(matmul(x, w), rest)), eq(ys).to(rights(rest, a, x)))
-    yield closure(*more, then=set_(rights(xs, a, x)).to(cons(w, ys)))
-    found = (eq(y).to(concat(xs, a)), eq(ys).to(rights(xs, a, x)))
-    axis = let(b, axis_of_rights, a, facts(xs), facts(ys))
-    yield rule(*found, *axis, then=Equal(y, matmul(x, concat(ys, b))))
+@law(
+    "joining",
+    numerics="reassociates",
+    kind="merge",
+    source="TASO",
+    examples=_column_examples,
+    uses=(right_operands,),
+)
+def products_of_one_left(x: Tensor, xs: Tensors, ys: Tensors, a: Axis):
+    """Concat(A @ B, A @ C, ..) = A @ Concat(B, C, ..) along columns"""
+    joined = concat(ys, axis_of_rights(a, xs, ys))
+    yield rewrite(concat(xs, a), x @ joined, eq(ys, rights(xs, a, x)), because=PARTS)
 
 
 # --- parts ----------------------------------------------------------------------------------------------
 
 
 @hosted()
-def slice_of_right(spec: Slices, x: Fact, w: Fact, product: Fact) -> Slices | None:
+def slice_of_right(spec: Slices, w: Fact, product: Fact) -> Slices | None:
     """The slice of the columns of W that makes a slice of columns of x @ W."""
-    if (
-        len(spec) != 1
-        or w.rank is None
-        or w.rank < 2
-        or product.rank is None
-        or spec[0][0] != product.rank - 1
-    ):
-        return None
-    return ((w.rank - 1, *spec[0][1:]),)
+    place = columns_of(spec[0][0], w, product) if len(spec) == 1 else None
+    return None if place is None else ((place, *spec[0][1:]),)
 
 
 @hosted()
 def slice_of_left(spec: Slices, x: Fact, w: Fact, product: Fact) -> Slices | None:
     """The slice of x that makes a slice of x @ W, along rows or along an axis that W does not have."""
-    if len(spec) != 1 or x.rank is None or x.rank < 2 or w.rank is None or w.rank < 2 or product.rank is None:
-        return None
-    axis, *bounds = spec[0]
-    place = axis - (product.rank - x.rank)
-    if not 0 <= place < x.rank - 1 or (place < x.rank - 2 and w.rank != 2):
-        return None
-    return ((place, *bounds),)  # type: ignore[return-value]
+    place = _axis_of_left(spec[0][0], x, w, product) if len(spec) == 1 else None
+    return None if place is None else ((place, *spec[0][1:]),)
 
 
 @hosted()
-def axis_from_left(axis: int, x: Fact, w: Fact, product: Fact) -> int | None:
+def axis_from_left(axis: Axis, x: Fact, w: Fact, product: Fact) -> Axis | None:
     """The axis of x @ W that is one of x."""
     if product.rank is None or x.rank is None:
         return None
     place = axis + product.rank - x.rank
-    spec = ((place, 0, 0, 1),)
-    return place if slice_of_left(spec, x, w, product) == ((axis, 0, 0, 1),) else None
+    return place if _axis_of_left(place, x, w, product) == axis else None
 
 
 @hosted()
-def axis_from_right(axis: int, w: Fact, product: Fact) -> int | None:
-    """The axis of x @ W where W is asked for along its columns."""
-    if product.rank is None or w.rank is None or w.rank < 2 or axis != w.rank - 1:
-        return None
-    return product.rank - 1
+def axis_from_right(axis: Axis, w: Fact, product: Fact) -> Axis | None:
+    """The axis of x @ W that is the columns of W."""
+    last = None if product.rank is None else product.rank - 1
+    return last if last is not None and columns_of(last, w, product) == axis else None
 
 
 @hosted()
-def only_axis(spec: Slices) -> int:
+def only_axis(spec: Slices) -> Axis:
     return spec[0][0]
 
 
-def asking_products() -> Iterator[Any]:
-    """Products of what is a Slice or a Concat are sliced like it; see `slice_movement.asking_rules`."""
-    yield from asking_rules()
-    x, y, w = (egglog.var(name, Tensor) for name in "xyw")
-    a, b = egglog.var("a", PyObject), egglog.var("b", PyObject)
-    product = eq(y).to(matmul(x, w))
-    of_left = (asked(x, a), let(b, axis_from_left, a, fact(x), fact(w), fact(y)))
-    yield closure(product, *of_left, then=asked(y, b))
-    of_right = (asked(w, a), holds(all_vary, fact(w)), let(b, axis_from_right, a, fact(w), fact(y)))
-    yield closure(product, *of_right, then=asked(y, b))
+@auxiliary(asking_rules)
+def asking_products(x: Tensor, y: Tensor, w: Tensor, a: Axis):
+    """Fills `asked`: products of what is a Slice or a Concat are sliced like it."""
+    yield rule(eq(y, x @ w), asked(x, a), then=asked(y, axis_from_left(a, x, w, y)))
+    yield rule(eq(y, x @ w), asked(w, a), varies(w), then=asked(y, axis_from_right(a, w, y)))
 
 
 def _slice_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, v, w = g.input(("N", 2, 3)), g.input((3, 5)), g.input((3, 4))
-    both = matmul(x, concat(terms(v, w), 1))
+    both = x @ concat(terms(v, w), 1)
     yield g.fires(slice_(both, ((2, 0, 5, 1),)))
-    rows = matmul(concat(terms(x, g.input(("N", 4, 3))), 1), v)
-    yield g.fires(slice_(rows, ((1, 1, 4, 1),)))
-    batch = matmul(concat(terms(x, x), 0), w)
-    yield g.fires(slice_(batch, ((0, 0, 1, 1),)))
-    yield g.near_miss(slice_(matmul(x, v), ((2, 0, 2, 1),)), why="nothing is to be taken apart")
-    yield g.near_miss(slice_(both, ((1, 0, 1, 1),)), why="rows of what has joined columns")
-    yield g.near_miss(slice_(both, ((1, 0, 1, 1), (2, 0, 5, 1))), why="two axes")
-    yield g.near_miss(binary("Mul", both, both), why="nothing is sliced")
+    yield g.fires(slice_(concat(terms(x, g.input(("N", 4, 3))), 1) @ v, ((1, 1, 4, 1),)))
+    yield g.fires(slice_(concat(terms(x, x), 0) @ w, ((0, 0, 1, 1),)))
+    for sliced, spec, why in (
+        (x @ v, ((2, 0, 2, 1),), "nothing is to be taken apart"),
+        (both, ((1, 0, 1, 1),), "rows of what has joined columns"),
+        (both, ((1, 0, 1, 1), (2, 0, 5, 1)), "two axes"),
+    ):
+        yield g.near_miss(slice_(sliced, spec), why)
 
 
-@law("joining", numerics="reassociates", examples=_slice_examples)
-def slice_of_product(x: Tensor, w: Tensor, y: Tensor, s: PyObject, t: PyObject, a: PyObject) -> Iterator[Any]:
-    """Slice(A @ B) = A @ Slice(B), or Slice(A) @ B, where what is sliced is a Slice or a Concat itself
-
-    Source: TASO.
-    """
-    yield from asking_products()
-    product = eq(y).to(matmul(x, w))
-    columns = let(t, slice_of_right, s, fact(x), fact(w), fact(y))
-    wanted = guard(*let(a, only_axis, t), asked(w, a), holds(all_vary, fact(w)))
-    yield rewrite(slice_(y, s), matmul(x, slice_(w, t)), product, columns, wanted)
-    rows = let(t, slice_of_left, s, fact(x), fact(w), fact(y))
-    wanted = guard(*let(a, only_axis, t), asked(x, a))
-    yield rewrite(slice_(y, s), matmul(slice_(x, t), w), product, rows, wanted)
+@law(
+    "joining",
+    numerics="reassociates",
+    kind="move",
+    serves="arithmetic",
+    source="TASO",
+    examples=_slice_examples,
+    uses=(asking_products,),
+)
+def slice_of_product(x: Tensor, w: Tensor, s: Slices):
+    """Slice(A @ B) = A @ Slice(B), or Slice(A) @ B, where what is sliced is a Slice or a Concat itself"""
+    y, more = x @ w, "the whole product is more to compute"
+    of_right, of_left = slice_of_right(s, w, y), slice_of_left(s, x, w, y)
+    demand = guard(asked(w, only_axis(of_right)), varies(w))
+    yield rewrite(slice_(y, s), x @ slice_(w, of_right), demand, because=more)
+    yield rewrite(slice_(y, s), slice_(x, of_left) @ w, guard(asked(x, only_axis(of_left))), because=more)

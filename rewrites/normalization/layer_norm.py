@@ -1,28 +1,39 @@
 """RMSNormalization and LayerNormalization from their parts.
 
-x / Sqrt(mean(x^2) + e) = RMS(x)                mean over the axes a, scale 1
+x / Sqrt(mean(x^2) + e) -> RMS(x)               mean over the axes a, scale 1
 RMS(x; s) * g = RMS(x; s * g)                   likewise Layer
-RMS(x - mean(x); s) = Layer(x; s)
+RMS(x - mean(x); s) -> Layer(x; s)
 Layer(x; s) + b = Layer(x; s, b)                Layer(x; s, b) + c = Layer(x; s, b + c)
-Layer_a(x) = T(Layer(T'(x)))                    where ONNX has it for the last axes only; likewise RMS
+Layer_a(x) -> T(Layer(T'(x)))                   where ONNX has it for the last axes only; likewise RMS
 
 How their parts are spelled is the matter of `moments`.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from egraph_opt.compat import PyObject, holds, let, rewrite
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, law
+from egraph_opt.laws import (
+    Axes,
+    Dims,
+    Example,
+    Float,
+    Operands,
+    Permutation,
+    Tensor,
+    equal,
+    guard,
+    hosted,
+    is_constant,
+    law,
+    rewrite,
+    sqrt,
+)
 from egraph_opt.operators import (
     Literal,
-    binary,
     layer_norm,
     literal,
     reduce,
@@ -30,20 +41,24 @@ from egraph_opt.operators import (
     rms_norm,
     shifted_layer_norm,
     transpose,
-    unary,
 )
-from egraph_opt.operators.composites import Axes, scale_dims
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, fact
+from egraph_opt.operators.composites import scale_dims
+from egraph_opt.rewrites.conditions.view_shapes import same_dims
+from egraph_opt.rewrites.elementwise.identities import quotients
+from egraph_opt.rewrites.transposes.composition import invert
 
-KEPT = PyObject(1)
+KEPT = 1
+"""keepdims of reductions whose axes are broadcast again."""
+
+PARTS = "composites.primitives.normalisation_parts"
+"""The law that writes normalisations out again."""
 
 
 # --- the core ------------------------------------------------------------------------------------------
 
 
 @hosted()
-def epsilon_of(e: Fact) -> float | None:
+def epsilon_of(e: Fact) -> Float | None:
     """A constant that is added to a mean of squares."""
     if not e.const or e.splat is None or e.splat < 0 or any(d != 1 for d in e.shape or ()):
         return None
@@ -61,47 +76,36 @@ def unit_scale(x: Fact, axes: Axes) -> Literal | None:
     return Literal(x.dtype, dims, (1.0,))  # type: ignore[arg-type]
 
 
-def _root(g: Operands, x: Any, axes: Axes = (2,), epsilon: float = 1e-5, kind: str = "ReduceMean") -> Any:
-    moment = reduce(kind, binary("Mul", x, x), axes, 1)
-    return unary("Sqrt", (), binary("Add", moment, g.constant(np.full((1,), epsilon))))
-
-
 def _rms_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for axes in ((2,), (1,), (1, 2)):
+    g = Operands(rng)
+    x = g.input(("N", 3, 4))
+    yield g.fires(x / sqrt(reduce("ReduceMean", x * x, (2,), 1) + g.constant(1e-5)))
+    for shape, epsilon in (((2, 3, 0), 1e-5), (("N", 3, 4), -1.0)):
         g = Operands(rng)
-        x = g.input(("N", 3, 4))
-        root = _root(g, x, axes)
-        yield g.fires(binary("Div", x, root))
-        yield g.fires(binary("Mul", x, unary("Reciprocal", (), root)))
-        yield g.fires(binary("Mul", unary("Reciprocal", (), root), x))
-    yield g.near_miss(binary("Div", g.input(("N", 3, 4)), _root(g, x)), why="another tensor's mean")
-    yield g.near_miss(binary("Div", x, _root(g, x, kind="ReduceSum")), why="a sum of squares")
-    yield g.near_miss(binary("Mul", x, _root(g, x)), why="multiplied")
-    yield g.near_miss(binary("Div", x, _root(g, x, epsilon=-1.0)), why="a negative epsilon")
-    y = g.input(("N", 3, "L"))
-    yield g.near_miss(binary("Div", y, _root(g, y)), why="a scale needs a known length")
-    y = g.input((2, 3, 0))
-    yield g.near_miss(binary("Div", y, _root(g, y)), why="there is nothing to normalise")
+        x = g.input(shape)
+        root = sqrt(reduce("ReduceMean", x * x, (2,), 1) + g.constant(np.full((1,), epsilon)))
+        yield g.near_miss(x / root, why=f"epsilon is {epsilon}, and the dims are {shape}")
 
 
-@law("normalization", numerics="reassociates", examples=_rms_examples)
-def root_mean_square(x: Tensor, c: Tensor, a: PyObject, e: PyObject, s: PyObject) -> Iterator[Any]:
-    """x / Sqrt(ReduceMean(x * x) + e) = RMSNormalization(x)
-
-    Source: ONNX, RMSNormalization; Zhang and Sennrich 2019.
-    """
-    root = unary("Sqrt", (), binary("Add", reduce("ReduceMean", binary("Mul", x, x), a, KEPT), c))
-    inverse = unary("Reciprocal", (), root)
-    for spelled in (binary("Div", x, root), binary("Mul", x, inverse), binary("Mul", inverse, x)):
-        whole = rms_norm(x, literal(s), a, e)
-        yield rewrite(spelled, whole, let(e, epsilon_of, fact(c)), let(s, unit_scale, fact(x), a))
+@law(
+    "normalization",
+    numerics="reassociates",
+    kind="composite",
+    source="ONNX, RMSNormalization; Zhang and Sennrich 2019",
+    examples=_rms_examples,
+)
+def root_mean_square(x: Tensor, c: Tensor, a: Axes):
+    """x / Sqrt(ReduceMean(x * x) + e) = RMSNormalization(x)"""
+    whole = rms_norm(x, literal(unit_scale(x, a)), a, epsilon_of(c))
+    for spelled in quotients(x, sqrt(reduce("ReduceMean", x * x, a, KEPT) + c)):
+        yield rewrite(spelled, whole, inverse=PARTS)
 
 
 # --- scale and shift -----------------------------------------------------------------------------------
 
 
 @hosted()
-def fitting(x: Fact, axes: Axes, g: Fact) -> Any:
+def fitting(x: Fact, axes: Axes, g: Fact) -> Dims | None:
     """The shape that makes g a scale or a bias; None if it differs along other axes."""
     dims = scale_dims(x, axes)
     if dims is None or g.shape is None or x.shape is None or g.dtype != x.dtype:
@@ -116,169 +120,114 @@ def fitting(x: Fact, axes: Axes, g: Fact) -> Any:
     return full[axes[0] :]
 
 
-def _scaled_examples(rng: np.random.Generator) -> Iterator[Example]:
+@hosted()
+def is_scale_of(s: Fact, x: Fact, axes: Axes) -> bool:
+    """s has a number per normalised element."""
+    return same_dims(s.shape, scale_dims(x, axes))
+
+
+def _apart_examples(rng: np.random.Generator) -> Iterator[Example]:
     for function in (rms_norm, layer_norm):
         g = Operands(rng)
-        x = g.input(("N", 3, 4))
-        norm = function(x, g.random(4), (2,), 1e-5)
-        for shape in ((4,), (1, 1, 4), (1,), ()):
-            yield g.fires(binary("Mul", norm, g.random(*shape)))
-        yield g.fires(binary("Mul", norm, g.input((4,))))
-        yield g.fires(binary("Mul", g.input((1, 4)), norm))
-        inner = function(x, g.random(3, 1), (1,), 1e-5)
-        yield g.fires(binary("Mul", inner, g.random(3, 1)))
-        yield g.near_miss(binary("Mul", norm, g.random(3, 1)), why="along another axis")
-        yield g.near_miss(binary("Mul", norm, g.random(2, 1, 1, 4)), why="broadcasting adds an axis")
+        x, s = g.input(("N", 3, 4)), g.random(4)
+        yield g.fires(function(x, s * reshape(g.input((1, 4)), (4,)), (2,), 1e-5))
+        yield g.near_miss(function(x, s, (2,), 1e-5) * g.random(2, 1, 1, 4), why="broadcasting adds an axis")
 
 
-@law("normalization", numerics="reassociates", examples=_scaled_examples)
-def scale(x: Tensor, s: Tensor, g: Tensor, a: PyObject, e: PyObject, d: PyObject) -> Iterator[Any]:
-    """RMS(x; s) * g = RMS(x; s * g), likewise LayerNormalization without bias
-
-    Source: algebra.
-    """
-    fits = let(d, fitting, fact(x), a, fact(g))
+@law("normalization", numerics="reassociates", kind="fuse", examples=_apart_examples)
+def scale(x: Tensor, s: Tensor, g: Tensor, a: Axes, e: Float):
+    """RMS(x; s) * g = RMS(x; s * g), likewise LayerNormalization without bias"""
     for function in (rms_norm, layer_norm):
-        both = function(x, binary("Mul", s, reshape(g, d)), a, e)
-        for left, right in ((function(x, s, a, e), g), (g, function(x, s, a, e))):
-            yield rewrite(binary("Mul", left, right), both, *fits)
-
-
-def _shifted_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x, s = g.input(("N", 3, 4)), g.random(4)
-    norm = layer_norm(x, s, (2,), 1e-5)
-    for shape in ((4,), (1, 1, 4)):
-        yield g.fires(binary("Add", norm, g.random(*shape)))
-    yield g.fires(binary("Add", g.input((4,)), norm))
-    yield g.fires(binary("Add", shifted_layer_norm(x, s, g.random(4), (2,), 1e-5), g.random(1, 4)))
-    yield g.near_miss(binary("Add", norm, g.random(3, 1)), why="along another axis")
-    yield g.near_miss(binary("Add", norm, g.constant(1.0)), why="a bias has the scale's shape")
-    yield g.near_miss(binary("Add", norm, x), why="a residual")
+        norm, both = function(x, s, a, e), function(x, s * reshape(g, fitting(x, a, g)), a, e)
+        yield equal(norm * g, both, is_scale_of(s, x, a))
+        yield rewrite(g * norm, both, because="the product in the other order")
 
 
 @hosted()
-def whole_fitting(x: Fact, axes: Axes, b: Fact) -> Any:
+def whole_fitting(x: Fact, axes: Axes, b: Fact) -> Dims | None:
     """The shape that makes b a bias, where it has all elements of one."""
     dims = fitting(x, axes, b)
     return dims if dims is not None and dims == scale_dims(x, axes) else None
 
 
-@law("normalization", numerics="reassociates", examples=_shifted_examples)
-def shift(x: Tensor, s: Tensor, b: Tensor, c: Tensor, a: PyObject, e: PyObject, d: PyObject) -> Iterator[Any]:
-    """Layer(x; s) + b = Layer(x; s, b), Layer(x; s, b) + c = Layer(x; s, b + c)
+def _shifted_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, s, b = g.input(("N", 3, 4)), g.random(4), reshape(g.input((1, 4)), (4,))
+    yield g.fires(shifted_layer_norm(x, s, b, (2,), 1e-5))
+    yield g.fires(shifted_layer_norm(x, s, g.random(4) + b, (2,), 1e-5))
+    norm = layer_norm(x, s, (2,), 1e-5)
+    for c, why in (
+        (g.random(3, 1), "along another axis"),
+        (g.constant(1.0), "a bias has the scale's shape"),
+        (x, "a residual"),
+    ):
+        yield g.near_miss(norm + c, why)
 
-    Source: algebra.
-    """
-    norm = layer_norm(x, s, a, e)
-    fits = let(d, whole_fitting, fact(x), a, fact(b))
-    for left, right in ((norm, b), (b, norm)):
-        yield rewrite(binary("Add", left, right), shifted_layer_norm(x, s, reshape(b, d), a, e), *fits)
-    more = let(d, fitting, fact(x), a, fact(c))
-    yield rewrite(
-        binary("Add", shifted_layer_norm(x, s, b, a, e), c),
-        shifted_layer_norm(x, s, binary("Add", b, reshape(c, d)), a, e),
-        *more,
-    )
+
+@law("normalization", numerics="reassociates", kind="fuse", examples=_shifted_examples)
+def shift(x: Tensor, s: Tensor, b: Tensor, c: Tensor, a: Axes, e: Float):
+    """Layer(x; s) + b = Layer(x; s, b), Layer(x; s, b) + c = Layer(x; s, b + c)"""
+    norm, whole = layer_norm(x, s, a, e), shifted_layer_norm(x, s, reshape(b, whole_fitting(x, a, b)), a, e)
+    yield equal(norm + b, whole)
+    yield rewrite(b + norm, whole, because="the sum in the other order")
+    more = b + reshape(c, fitting(x, a, c))
+    shifted = shifted_layer_norm(x, s, b, a, e)
+    yield equal(shifted + c, shifted_layer_norm(x, s, more, a, e), is_scale_of(b, x, a))
 
 
 # --- the mean ------------------------------------------------------------------------------------------
 
 
-def _centred_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x, s = g.input(("N", 3, 4)), g.random(4)
-    mean = reduce("ReduceMean", x, (2,), 1)
-    yield g.fires(rms_norm(binary("Sub", x, mean), s, (2,), 1e-5))
-    all_axes = reduce("ReduceMean", x, (1, 2), 1)
-    yield g.fires(rms_norm(binary("Sub", x, all_axes), g.random(3, 4), (1, 2), 1e-5))
-    yield g.near_miss(rms_norm(binary("Sub", x, all_axes), s, (2,), 1e-5), why="the mean of other axes")
-    yield g.near_miss(rms_norm(binary("Sub", mean, x), s, (2,), 1e-5), why="the other way round")
-    other = reduce("ReduceMean", g.input(("N", 3, 4)), (2,), 1)
-    yield g.near_miss(rms_norm(binary("Sub", x, other), s, (2,), 1e-5), why="another tensor's mean")
-
-
-@law("normalization", numerics="reassociates", examples=_centred_examples)
-def centred(x: Tensor, s: Tensor, a: PyObject, e: PyObject) -> Iterator[Any]:
-    """RMS(x - mean(x); s) = Layer(x; s)
-
-    Source: ONNX, LayerNormalization.
-    """
-    away = binary("Sub", x, reduce("ReduceMean", x, a, KEPT))
-    yield rewrite(rms_norm(away, s, a, e), layer_norm(x, s, a, e))
+@law("normalization", numerics="reassociates", kind="composite", source="ONNX, LayerNormalization")
+def centred(x: Tensor, s: Tensor, a: Axes, e: Float):
+    """RMS(x - mean(x); s) = Layer(x; s)"""
+    away = x - reduce("ReduceMean", x, a, KEPT)
+    yield rewrite(rms_norm(away, s, a, e), layer_norm(x, s, a, e), inverse=PARTS)
 
 
 # --- axes ----------------------------------------------------------------------------------------------
 
 
 @hosted()
-def axes_to_end(x: Fact, axes: Axes) -> tuple[int, ...] | None:
+def axes_to_end(x: Fact, axes: Axes) -> Permutation | None:
     """The permutation that moves the normalised axes behind the others; None if they are there."""
     rank = x.rank
-    if rank is None or axes == tuple(range(axes[0], rank)):
+    if rank is None or not axes or axes == tuple(range(axes[0], rank)):
         return None
     return (*(k for k in range(rank) if k not in axes), *axes)
 
 
 @hosted()
-def inverse(p: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(p.index(k) for k in range(len(p)))
+def undo(p: Permutation) -> Permutation:
+    return invert(p)
 
 
 @hosted()
-def last_axes(x: Fact, axes: Axes) -> Axes:
-    assert x.rank is not None
-    return tuple(range(x.rank - len(axes), x.rank))
+def last_axes(x: Fact, axes: Axes) -> Axes | None:
+    return None if x.rank is None else tuple(range(x.rank - len(axes), x.rank))
 
 
 @hosted()
-def normalised_dims(x: Fact, axes: Axes) -> Any:
+def normalised_dims(x: Fact, axes: Axes) -> Dims | None:
     return tuple(x.shape[k] for k in axes) if x.shape is not None and x.is_symbolic else None
 
 
-@hosted(default=False)
-def is_constant(s: Fact) -> bool:
-    return s.const
-
-
-def _inner_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x, y = g.input(("N", 3, 4)), g.input((2, 3, 4, 5))
-    yield g.fires(rms_norm(x, g.random(3, 1), (1,), 1e-5))
-    yield g.fires(layer_norm(x, g.random(3, 1), (1,), 1e-5))
-    yield g.fires(shifted_layer_norm(x, g.random(3, 1), g.random(3, 1), (1,), 1e-5))
-    yield g.fires(layer_norm(y, g.random(3, 1, 5), (1, 3), 1e-5))
-    yield g.near_miss(layer_norm(x, g.random(4), (2,), 1e-5), why="the last axis already")
-    yield g.near_miss(layer_norm(x, g.input((3, 1)), (1,), 1e-5), why="reshaped at run time")
-
-
-@law("normalization", numerics="reassociates", examples=_inner_examples)
-def inner_axes(
-    x: Tensor,
-    s: Tensor,
-    b: Tensor,
-    a: PyObject,
-    e: PyObject,
-    p: PyObject,
-    q: PyObject,
-    d: PyObject,
-    k: PyObject,
-) -> Iterator[Any]:
-    """Layer_a(x) = T(Layer(T'(x))) where T' moves the axes a behind the others, likewise RMS
-
-    Source: ONNX, which normalises the last axes only.
-    """
-    moved = (
-        *let(p, axes_to_end, fact(x), a),
-        *let(q, inverse, p),
-        *let(d, normalised_dims, fact(x), a),
-        *let(k, last_axes, fact(x), a),
-        holds(is_constant, fact(s)),
-    )
-    behind = transpose(x, p)
-    for function in (rms_norm, layer_norm):
-        whole = transpose(function(behind, reshape(s, d), k, e), q)
-        yield rewrite(function(x, s, a, e), whole, *moved)
-    shifted = shifted_layer_norm(behind, reshape(s, d), reshape(b, d), k, e)
-    given = shifted_layer_norm(x, s, b, a, e)
-    yield rewrite(given, transpose(shifted, q), *moved, holds(is_constant, fact(b)))
+@law(
+    "normalization",
+    numerics="reassociates",
+    kind="move",
+    serves="target",
+    source="ONNX, which normalises the last axes only",
+)
+def inner_axes(x: Tensor, s: Tensor, b: Tensor, a: Axes, e: Float):
+    """Layer_a(x) = T(Layer(T'(x))) where T' moves the axes a behind the others, likewise RMS"""
+    p, d, last = axes_to_end(x, a), normalised_dims(x, a), last_axes(x, a)
+    behind, scale = transpose(x, p), reshape(s, d)
+    for given, moved, *bias in (
+        (rms_norm(x, s, a, e), rms_norm(behind, scale, last, e)),
+        (layer_norm(x, s, a, e), layer_norm(behind, scale, last, e)),
+        (shifted_layer_norm(x, s, b, a, e), shifted_layer_norm(behind, scale, reshape(b, d), last, e), b),
+    ):
+        whole = [is_scale_of(operand, x, a) for operand in (s, *bias)]
+        fixed = guard(*map(is_constant, (s, *bias)))
+        yield rewrite(given, transpose(moved, undo(p)), *whole, fixed, because="ONNX has the last axes only")

@@ -1,9 +1,9 @@
 """Arithmetic on shapes: what is known of its result, written in the shortest way.
 
-    x = its elements, as a constant                  where all of them are known numbers
+    x -> its elements, as a constant                  where all of them are known numbers
     x = y                                            where both have the same known symbolic elements
-    x = Shape(input)[a:b]                            where x's elements are those dims
-    Shape(f(x)) = Shape(x)                           where f keeps the dims
+    x -> Shape(input)[a:b]                           where x's elements are those dims
+    Shape(f(x)) -> Shape(x)                          where f keeps the dims
 
 Elements are known through the facts, which follow Shape, Gather, Concat, integer arithmetic and comparisons.
 Together these cut every chain of shape arithmetic whose result is a dim of some input down to one node.
@@ -15,12 +15,35 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
-from egraph_opt import compat as egglog
-from egraph_opt.compat import Equal, PyObject, String, closure, eq, holds, i64, let, rewrite, rule
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Example, law
+from egraph_opt.laws import (
+    Bundle,
+    DataType,
+    Example,
+    Int,
+    Operands,
+    Place,
+    Settings,
+    Slices,
+    String,
+    Tensor,
+    Unit,
+    absent,
+    auxiliary,
+    eq,
+    fact,
+    hosted,
+    law,
+    listed,
+    opset,
+    relu,
+    rewrite,
+    rule,
+    table,
+    union,
+)
+from egraph_opt.laws.examples import INT64
 from egraph_opt.operators import (
     Literal,
     binary,
@@ -36,12 +59,14 @@ from egraph_opt.operators import (
     unary,
     where,
 )
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Bundle, Tensor, fact, listed, opset
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
+from egraph_opt.rewrites.shapes.splats import have_same_dims
 
 _SHAPE_RANGES = 15
 """The opset from which Shape takes a range of axes."""
+
+
+# --- elements that are known ----------------------------------------------------------------------------
 
 
 @hosted()
@@ -57,30 +82,35 @@ def _elements(x: Fact) -> Literal | None:
 
 def _known_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    yield g.fires(shape_of(g.input((2, 3)), 0, 2))
+    symbolic_dims, known = g.input(("N", 3)), g.input((2, 3))
+    for term in (
+        shape_of(known, 0, 2),
+        shape_of(symbolic_dims, 1, 2) * shape_of(known, 0, 1),
+        binary("Equal", shape_of(symbolic_dims, 0, 1), g.constant(np.array([-1]))),
+    ):
+        yield g.fires(term)
     g = Operands(rng)
-    yield g.fires(binary("Mul", shape_of(g.input(("N", 3)), 1, 2), shape_of(g.input((4,)), 0, 1)))
-    g = Operands(rng)
-    yield g.fires(binary("Equal", shape_of(g.input(("N",)), 0, 1), g.constant(np.array([-1]))))
+    yield g.near_miss(g.constant(np.array([2, 3])) * g.constant(np.array([4])), why="constant anyway")
     g = Operands(rng)
     yield g.near_miss(shape_of(g.input(("N", 3)), 0, 2), why="a dim is symbolic")
-    g = Operands(rng)
-    yield g.near_miss(
-        binary("Mul", g.constant(np.array([2, 3])), g.constant(np.array([4]))), why="constant anyway"
-    )
 
 
-@law("shapes", numerics="bitwise", examples=_known_examples)
-def known_numbers(x: Tensor, known: PyObject) -> Iterator[Any]:
-    """x = its elements, as a constant, where all of them are known numbers
+@law(
+    "shapes",
+    numerics="bitwise",
+    kind="eliminate",
+    serves="arithmetic",
+    source="onnxsim; onnxoptimizer's shape operators",
+    examples=_known_examples,
+)
+def known_numbers(x: Tensor):
+    """x = its elements, as a constant, where all of them are known numbers"""
+    known = _elements(fact(x))
+    yield rule(known, then=union(x, literal(known)), because="forgets what computed them")
 
-    Source: onnxsim; onnxoptimizer's shape operators.
-    """
-    yield rule(let(known, _elements, fact(x)), then=Equal(x, literal(known)))
 
-
-@egglog.function(egg_fn="shapes_with_elements")
-def with_elements(key: PyObject) -> Tensor:
+@table(merge="new")
+def with_elements(key: Any) -> Tensor:
     """The one value of this type with these elements; no operator, so it is never chosen."""
 
 
@@ -95,41 +125,37 @@ def _symbolic_elements(x: Fact) -> tuple[Any, ...] | None:
 def _equal_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x = g.input(("N", "L"))
-    pieces = concat(listed(shape_of(x, 0, 1), shape_of(x, 1, 2)), 0)
-    ones = g.constant(np.array([1, 1]))
+    one, two = shape_of(x, 0, 1), shape_of(x, 1, 2)
+    pieces, ones = concat(listed(one, two), 0), g.constant(np.array([1, 1]))
     yield g.fires(where(binary("Equal", pieces, g.constant(np.array([-1, -1]))), ones, pieces))
+    yield g.fires(one + two - one)
     g = Operands(rng)
-    one, two = shape_of(g.input(("N", "L")), 0, 1), shape_of(g.input(("L", "N")), 1, 2)
-    yield g.fires(binary("Sub", binary("Add", one, two), one))
-    g = Operands(rng)
-    yield g.near_miss(binary("Add", g.input((2,), INT64), g.input((2,), INT64)), why="no elements are known")
+    yield g.near_miss(g.input((2,), INT64) + g.input((2,), INT64), why="no elements are known")
     g = Operands(rng)
     yield g.near_miss(shape_of(g.input((2, 3)), 0, 2), why="they are numbers")
 
 
-@law("shapes", numerics="bitwise", examples=_equal_examples)
-def same_elements(x: Tensor, key: PyObject) -> Iterator[Any]:
-    """x = y where both have the same known symbolic elements
-
-    Source: symbolic shape inference.
-    """
-    yield rule(let(key, _symbolic_elements, fact(x)), then=Equal(x, with_elements(key)))
+@law("shapes", numerics="bitwise", source="symbolic shape inference", examples=_equal_examples)
+def same_elements(x: Tensor):
+    """x = y where both have the same known symbolic elements"""
+    key = _symbolic_elements(fact(x))
+    yield rule(key, then=union(x, with_elements(key)), because="it goes both ways already")
 
 
 # --- dims of inputs -------------------------------------------------------------------------------------
 
 
-@egglog.function(egg_fn="shapes_source")
-def source(x: Tensor) -> egglog.Unit:
+@table()
+def source(x: Tensor) -> Unit:
     """Dims of x are symbols that stand for nothing else."""
 
 
-@hosted(default=False)
+@hosted()
 def _names_dims(x: Fact) -> bool:
     return not x.const and x.shape is not None and any(_is_symbol(d) for d in x.shape)
 
 
-@hosted(default=False)
+@hosted()
 def _invents_dims(x: Fact) -> bool:
     """A dim is a symbol made up for an operator whose result's size depends on its operands' elements."""
     return x.shape is not None and any(_is_symbol(d) and str(d).startswith("`?") for d in x.shape)
@@ -143,105 +169,110 @@ def _is_symbol(dim: Any) -> bool:
     )
 
 
+@auxiliary()
+def sources(x: Tensor, k: Int, b: Bundle):
+    """Fills `source`."""
+    yield rule(eq(x, leaf(k)), _names_dims(x), then=source(x))
+    yield rule(eq(x, output(b, k)), _invents_dims(x), then=source(x))
+
+
 @hosted()
-def _place(values: Fact, x: Fact) -> int | None:
+def _start(values: Fact, x: Fact) -> Place | None:
     """The axis from which on x's dims are the elements of an int64 value, at least one of them a symbol."""
     if values.dtype != INT64 or values.shape is None or values.value is None or values.ints is not None:
         return None
-    wanted = values.value
-    if len(values.shape) > 1 or x.shape is None or not any(_is_symbol(v) for v in wanted):
+    dims = values.value
+    if len(values.shape) > 1 or x.shape is None or not any(_is_symbol(d) for d in dims):
         return None
-    for start in range(len(x.shape) - len(wanted) + 1):
-        if same_dims(x.shape[start : start + len(wanted)], wanted):
+    for start in range(len(x.shape) - len(dims) + 1):
+        if same_dims(x.shape[start : start + len(dims)], dims):
             return start
     return None
 
 
 @hosted()
-def _range_end(values: Fact, start: int, x: Fact, rank: int, opset_: int, whole: int) -> int | None:
-    """Where the range ends, for a value of this rank; `whole`: whether Shape itself can be asked for it."""
-    assert values.value is not None
-    end = start + len(values.value)
-    direct = opset_ >= _SHAPE_RANGES or (start, end) == (0, x.rank)
-    return end if values.rank == rank and direct == bool(whole) else None
+def _end(values: Fact, start: Place) -> Place | None:
+    """Where the dims end that start there."""
+    return None if values.value is None or start is None else start + len(values.value)
 
 
 @hosted()
-def _one_slice(start: int, end: int) -> Any:
-    return ((0, start, end, 1),)
+def _has_rank(values: Fact, rank: int) -> bool:
+    return values.rank == rank
+
+
+@hosted()
+def _has_range(x: Fact, start: Place, end: Place, number: int) -> bool:
+    """Whether the opset's Shape gives these dims of x by itself."""
+    return number >= _SHAPE_RANGES or (start, end) == (0, x.rank)
+
+
+@hosted()
+def _one_slice(start: Place, end: Place) -> Slices:
+    return ((0, start, end, 1),)  # type: ignore[return-value]
+
+
+@hosted()
+def _rank_of(x: Fact) -> Place | None:
+    return x.rank
 
 
 def _input_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x = g.input(("N", 3, "L"))
-    yield g.fires(shape_of(unary("Relu", (), x), 2, 3))
+    yield g.fires(shape_of(relu(x), 2, 3))
     yield g.fires(concat(listed(shape_of(x, 0, 1), g.constant(np.array([3])), shape_of(x, 2, 3)), 0))
-    yield g.fires(gather(shape_of(binary("Add", x, x), 0, 3), g.constant(np.array(2)), 0))
+    yield g.fires(gather(shape_of(x + x, 0, 3), g.constant(np.array(2)), 0))
+    yield g.near_miss(relu(x), why="there is no shape")
     g = Operands(rng)
     x = g.input(("N",))
     yield g.near_miss(shape_of(concat(listed(x, x), 0), 0, 1), why="no input has that dim")
-    g = Operands(rng)
-    yield g.near_miss(unary("Relu", (), g.input(("N", 3))), why="no shape is asked for")
 
 
-@law("shapes", numerics="bitwise", examples=_input_examples)
-def dims_of_input(
-    v: Tensor, x: Tensor, k: i64, b: Bundle, s: PyObject, e: PyObject, p: PyObject, n: i64, r: PyObject
-) -> Iterator[Any]:
-    """x = Shape(input)[a:b] where x's elements are those dims
-
-    Source: symbolic shape inference; OnnxSlim.
-    """
-    yield closure(eq(x).to(leaf(k)), holds(_names_dims, fact(x)), then=source(x))
-    yield closure(eq(x).to(output(b, k)), holds(_invents_dims, fact(x)), then=source(x))
-    found = (source(x), eq(n).to(opset()), *let(s, _place, fact(v), fact(x)))
-
-    def end(rank: int, whole: int) -> Any:
-        return let(e, _range_end, fact(v), s, fact(x), PyObject(rank), n, PyObject(whole))
-
-    yield rule(*found, *end(1, 1), then=Equal(v, shape_of(x, s, e)))
-    yield rule(*found, *end(0, 1), then=Equal(v, reshape(shape_of(x, s, e), ())))
-    sliced = (*let(r, _rank_of, fact(x)), *let(p, _one_slice, s, e))
-    part = slice_(shape_of(x, 0, r), p)
-    yield rule(*found, *end(1, 0), *sliced, then=Equal(v, part))
-    yield rule(*found, *end(0, 0), *sliced, then=Equal(v, reshape(part, ())))
-
-
-@hosted()
-def _rank_of(x: Fact) -> int | None:
-    return x.rank
+@law(
+    "shapes",
+    numerics="bitwise",
+    source="symbolic shape inference; OnnxSlim",
+    uses=(sources,),
+    examples=_input_examples,
+)
+def dims_of_input(v: Tensor, x: Tensor):
+    """x = Shape(input)[a:b] where x's elements are those dims"""
+    start = _start(fact(v), x)
+    end = _end(fact(v), start)
+    direct = _has_range(x, start, end, opset())
+    cut = slice_(shape_of(x, 0, _rank_of(x)), _one_slice(start, end))
+    for part, condition in ((shape_of(x, start, end), direct), (cut, absent(direct))):
+        for rank, whole in ((1, part), (0, reshape(part, ()))):
+            found = (source(x), start, _has_rank(fact(v), rank), condition)
+            yield rule(*found, then=union(v, whole), because="forgets what computed them")
 
 
 # --- Shape moves to where the dims come from ------------------------------------------------------------
 
 
-@hosted(default=False)
-def _keeps_dims(x: Fact, z: Fact) -> bool:
-    return same_dims(x.shape, z.shape)
-
-
 def _kept_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y = g.input(("N", 3, "L")), g.input(("N", 1, "L"))
-    yield g.fires(shape_of(unary("Relu", (), x), 0, 3))
-    yield g.fires(shape_of(cast(x, INT64), 0, 2))
-    yield g.fires(shape_of(binary("Add", x, y), 0, 3))
-    yield g.fires(shape_of(binary("Add", y, x), 1, 3))
-    g = Operands(rng)
-    x, y = g.input(("N", 1)), g.input((1, "L"))
-    yield g.near_miss(shape_of(binary("Add", x, y), 0, 2), why="the operands have other dims")
+    for y_of_x, start in ((relu(x), 0), (cast(x, INT64), 1), (x + y, 0), (y + x, 2)):
+        yield g.fires(shape_of(y_of_x, start, 3))
+    broad = g.input(("N", 1)) + g.input((1, "L"))
+    yield g.near_miss(shape_of(broad, 0, 2), why="the operands have other dims")
 
 
-@law("shapes", numerics="bitwise", examples=_kept_examples)
-def from_operand(
-    x: Tensor, y: Tensor, z: Tensor, op: String, t: PyObject, a: PyObject, b: PyObject
-) -> Iterator[Any]:
-    """Shape(f(x)) = Shape(x) where f keeps the dims
-
-    Source: onnxoptimizer eliminate_shape_op.
-    """
-    yield rewrite(shape_of(unary(op, t, x), a, b), shape_of(x, a, b))
-    yield rewrite(shape_of(cast(x, t), a, b), shape_of(x, a, b))
-    of_binary = shape_of(z, a, b), eq(z).to(binary(op, x, y))
-    yield rewrite(of_binary[0], shape_of(x, a, b), of_binary[1], holds(_keeps_dims, fact(x), fact(z)))
-    yield rewrite(of_binary[0], shape_of(y, a, b), of_binary[1], holds(_keeps_dims, fact(y), fact(z)))
+@law(
+    "shapes",
+    numerics="bitwise",
+    kind="move",
+    source="onnxoptimizer eliminate_shape_op",
+    examples=_kept_examples,
+)
+def from_operand(x: Tensor, y: Tensor, op: String, t: Settings, to: DataType, a: Place, b: Place):
+    """Shape(f(x)) = Shape(x) where f keeps the dims"""
+    forgets = "forgets f"
+    yield rewrite(shape_of(unary(op, t, x), a, b), shape_of(x, a, b), because=forgets)
+    yield rewrite(shape_of(cast(x, to), a, b), shape_of(x, a, b), because=forgets)
+    z = binary(op, x, y)
+    for operand in (x, y):
+        same = have_same_dims(operand, z)
+        yield rewrite(shape_of(z, a, b), shape_of(operand, a, b), same, because=forgets)

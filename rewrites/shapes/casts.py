@@ -1,30 +1,25 @@
 """Casts: the one that does nothing, pairs where the first loses nothing, and the one before indices.
 
-    Cast_T(x) = x                        for x of type T
-    Cast_S(Cast_T(x)) = Cast_S(x)        where T has every value of x: by x's type, or by its range
-    Cast_S(Cast_T(x)) = Cast_S(x)        of integers all three, where S has no more bits than T
-    Gather(x, Cast_64(i)) = Gather(x, i) for i in int32, likewise Cast_32 where int32 has i
+    Cast_T(x) -> x                       for x of type T
+    Cast_S(Cast_T(x)) -> Cast_S(x)       where T has every value of x: by x's type, or by its range
+    Cast_S(Cast_T(x)) -> Cast_S(x)       of integers all three, where S has no more bits than T
+    Gather(x, Cast_64(i)) -> Gather(x, i) for i in int32, likewise Cast_32 where int32 has i
 
 Siblings that are equal casts of one value are one e-node anyway.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from onnx import TensorProto as T
 
-from egraph_opt.compat import PyObject, holds, rewrite
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import integer_range
 from egraph_opt.inference.ranges import range_of
-from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, law
+from egraph_opt.laws import Axis, DataType, Example, Operands, Tensor, guard, hosted, law, rewrite
 from egraph_opt.operators import cast, gather, unary
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, fact
 
 _WITHIN = {
     "BOOL": "BOOL INT8 UINT8 INT16 UINT16 INT32 UINT32 INT64 UINT64 FLOAT16 BFLOAT16 FLOAT DOUBLE",
@@ -56,8 +51,8 @@ _WHOLE: dict[int, int] = {T.FLOAT16: 2**11, T.BFLOAT16: 2**8, T.FLOAT: 2**24, T.
 _BITS = {getattr(T, f"{sign}INT{bits}"): bits for bits in (8, 16, 32, 64) for sign in ("", "U")}
 
 
-@hosted(default=False)
-def loses_nothing(x: Fact, through: int, to: int) -> bool:
+@hosted()
+def loses_nothing(x: Fact, through: DataType, to: DataType) -> bool:
     """Going to `to` by way of `through` is the same as going there at once.
 
     A float that does not fit an integer type becomes whatever the runtime's instruction gives, and that
@@ -84,66 +79,75 @@ def _has_range(x: Fact, through: int) -> bool:
     return through in HOLDS and within(known, integer_range(through))
 
 
-@hosted(default=False)
-def is_own_type(x: Fact, to: int) -> bool:
+@hosted()
+def is_own_type(x: Fact, to: DataType) -> bool:
     return x.dtype > 0 and x.dtype == to
 
 
-def _own_type_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    yield g.fires(cast(g.input(("N", 3)), T.FLOAT))
-    yield g.fires(cast(g.input((2, 3), T.INT64), T.INT64))
-    yield g.near_miss(cast(g.input((2, 3), T.INT64), T.INT32), why="another type")
+@law("cast", numerics="bitwise", kind="eliminate", source="onnxoptimizer eliminate_nop_cast")
+def to_own_type(x: Tensor, t: DataType):
+    """Cast_T(x) = x for x of type T"""
+    yield rewrite(cast(x, t), x, is_own_type(x, t), because="every x is cast to its own type")
 
 
-@law("cast", numerics="bitwise", examples=_own_type_examples)
-def to_own_type(x: Tensor, t: PyObject) -> Iterator[Any]:
-    """Cast_T(x) = x for x of type T
-
-    Source: onnxoptimizer eliminate_nop_cast.
-    """
-    yield rewrite(cast(x, t), x, holds(is_own_type, fact(x), t))
+@hosted()
+def is_other(x: Fact, to: DataType) -> bool:
+    """x is of a known type, and of another one."""
+    return x.dtype > 0 and x.dtype != to
 
 
 def _pair_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x, i, b = g.input(("N", 3)), g.input((2, 3), T.INT32), g.input((2, 3), T.BOOL)
-    yield g.fires(cast(cast(i, T.INT64), T.FLOAT))
-    yield g.fires(cast(cast(b, T.FLOAT), T.INT64))
-    yield g.fires(cast(cast(x, T.DOUBLE), T.FLOAT))
+    i, x, b = g.input((2, 3), T.INT32), g.input(("N", 3)), g.input((2, 3), T.BOOL)
     wide = g.input((3,), T.INT64)
-    small = unary("Clip", (("max", 100), ("min", -3)), wide)
-    yield g.fires(cast(cast(small, T.INT32), T.INT64))
-    yield g.fires(cast(cast(small, T.INT8), T.FLOAT))
-    yield g.fires(cast(cast(small, T.FLOAT16), T.INT32))
-    yield g.fires(cast(cast(small, T.FLOAT), T.BOOL))
-    yield g.fires(cast(cast(unary("Clip", (("max", 1), ("min", 0)), wide), T.BOOL), T.INT64))
-    yield g.fires(cast(cast(wide, T.INT32), T.INT8))
-    yield g.fires(cast(cast(wide, T.UINT64), T.INT64))
-    yield g.fires(cast(cast(i, T.UINT16), T.INT16))
-    yield g.near_miss(cast(cast(wide, T.INT32), T.INT64), why="the upper bits are lost")
-    yield g.near_miss(cast(cast(small, T.UINT8), T.INT64), why="it may be negative")
-    yield g.near_miss(cast(cast(small, T.BOOL), T.INT64), why="all but 0 become 1")
-    yield g.near_miss(cast(cast(i, T.INT8), T.FLOAT), why="the upper bits are lost")
-    yield g.near_miss(cast(cast(x, T.INT64), T.BOOL), why="fractions become 0")
-    yield g.near_miss(cast(cast(x, T.FLOAT16), T.FLOAT), why="float16 has 11 bits")
-    yield g.near_miss(cast(cast(wide, T.FLOAT), T.INT64), why="float32 has 24 bits")
-    yield g.near_miss(cast(cast(x, T.INT32), T.FLOAT), why="integers lose the fraction")
-    yield g.near_miss(cast(cast(i, T.FLOAT), T.INT32), why="float32 has 24 bits")
-    yield g.near_miss(cast(cast(x, T.DOUBLE), T.INT32), why="what does not fit depends on the float's type")
+    small, bit = (unary("Clip", (("max", high), ("min", low)), wide) for high, low in ((100, -3), (1, 0)))
+    for operand, through, to in (
+        (i, T.INT64, T.FLOAT),
+        (b, T.FLOAT, T.INT64),
+        (x, T.DOUBLE, T.FLOAT),
+        (small, T.INT32, T.INT64),
+        (small, T.INT8, T.FLOAT),
+        (small, T.FLOAT16, T.INT32),
+        (small, T.FLOAT, T.BOOL),
+        (bit, T.BOOL, T.INT64),
+        (wide, T.INT32, T.INT8),
+        (wide, T.UINT64, T.INT64),
+        (i, T.UINT16, T.INT16),
+    ):
+        yield g.fires(cast(cast(operand, through), to))
+    for operand, through, to, why in (
+        (wide, T.INT32, T.INT64, "the upper bits are lost"),
+        (small, T.UINT8, T.INT64, "it may be negative"),
+        (small, T.BOOL, T.INT64, "all but 0 become 1"),
+        (i, T.INT8, T.FLOAT, "the upper bits are lost"),
+        (x, T.INT64, T.BOOL, "fractions become 0"),
+        (x, T.FLOAT16, T.FLOAT, "float16 has 11 bits"),
+        (wide, T.FLOAT, T.INT64, "float32 has 24 bits"),
+        (x, T.INT32, T.FLOAT, "integers lose the fraction"),
+        (i, T.FLOAT, T.INT32, "float32 has 24 bits"),
+        (x, T.DOUBLE, T.INT32, "what does not fit depends on the float's type"),
+    ):
+        yield g.near_miss(cast(cast(operand, through), to), why)
 
 
-@law("cast", numerics="bitwise", examples=_pair_examples)
-def pair_of_casts(x: Tensor, t: PyObject, s: PyObject) -> Iterator[Any]:
-    """Cast_S(Cast_T(x)) = Cast_S(x) where T has every value of x, or all are integers and S is no wider
+@law(
+    "cast",
+    numerics="bitwise",
+    kind="merge",
+    source="Ascend auto-optimizer, MergeCasts",
+    examples=_pair_examples,
+)
+def pair_of_casts(x: Tensor, t: DataType, s: DataType):
+    """Cast_S(Cast_T(x)) = Cast_S(x) where T has every value of x, or all are integers and S is no wider"""
+    yield rewrite(cast(cast(x, t), s), cast(x, s), loses_nothing(x, t, s), inverse="pair_of_casts")
+    for wide in (T.INT64, T.DOUBLE):
+        way = cast(x, wide)
+        sound = is_other(x, wide), loses_nothing(x, wide, s), guard(way)
+        yield rewrite(cast(x, s), cast(way, s), sound, inverse="pair_of_casts")
 
-    Source: Ascend auto-optimizer, MergeCasts.
-    """
-    yield rewrite(cast(cast(x, t), s), cast(x, s), holds(loses_nothing, fact(x), t, s))
 
-
-@hosted(default=False)
-def are_indices(i: Fact, to: int) -> bool:
+@hosted()
+def are_indices(i: Fact, to: DataType) -> bool:
     """Both are types of indices, and the second has every index."""
     if {i.dtype, to} != {T.INT32, T.INT64}:
         return False
@@ -152,19 +156,21 @@ def are_indices(i: Fact, to: int) -> bool:
 
 def _index_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x, i = g.input(("N", 5)), g.input((2, 3), T.INT32)
-    yield g.fires(gather(x, cast(i, T.INT64), 1))
-    yield g.fires(gather(x, cast(g.input((), T.INT32), T.INT64), 1))
-    near = unary("Clip", (("max", 4), ("min", 0)), g.input((2,), T.INT64))
-    yield g.fires(gather(x, cast(near, T.INT32), 1))
+    x, wide = g.input(("N", 5)), g.input((2,), T.INT64)
+    near = unary("Clip", (("max", 4), ("min", 0)), wide)
+    for i, to in ((g.input((2, 3), T.INT32), T.INT64), (g.input((), T.INT32), T.INT64), (near, T.INT32)):
+        yield g.fires(gather(x, cast(i, to), 1))
     yield g.near_miss(gather(x, cast(g.input((2,), T.INT8), T.INT64), 1), why="no indices in int8")
-    yield g.near_miss(gather(x, cast(g.input((2,), T.INT64), T.INT32), 1), why="upper bits are lost")
+    yield g.near_miss(gather(x, cast(wide, T.INT32), 1), why="upper bits are lost")
 
 
-@law("cast", numerics="bitwise", examples=_index_examples)
-def indices_in_int32(x: Tensor, i: Tensor, a: PyObject, t: PyObject) -> Iterator[Any]:
-    """Gather(x, Cast_64(i)) = Gather(x, i) for i in int32, and the other way round for an i that int32 has
-
-    Source: ONNX: Gather takes both types.
-    """
-    yield rewrite(gather(x, cast(i, t), a), gather(x, i, a), holds(are_indices, fact(i), t))
+@law(
+    "cast",
+    numerics="bitwise",
+    kind="eliminate",
+    source="ONNX: Gather takes both types",
+    examples=_index_examples,
+)
+def indices_in_int32(x: Tensor, i: Tensor, a: Axis, t: DataType):
+    """Gather(x, Cast_64(i)) = Gather(x, i) for i in int32, and the other way round for an i that int32 has"""
+    yield rewrite(gather(x, cast(i, t), a), gather(x, i, a), are_indices(i, t), because="forgets T")

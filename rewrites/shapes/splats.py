@@ -1,53 +1,57 @@
 """Tensors of one number that are made at run time, beside operands that have their dims.
 
-x op s = x op number        where every element of s is that number, and s makes x no bigger
+x op s -> x op number        where every element of s is that number, and s makes x no bigger
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from onnx import TensorProto
 
-from egraph_opt.compat import Equal, PyObject, String, eq, let, rule
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Example, law
+from egraph_opt.laws import Example, Operands, String, Tensor, hosted, law, rewrite
+from egraph_opt.laws.examples import INT64
 from egraph_opt.operators import Literal, binary, expand_to, literal, shape_of
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, fact
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
 
 
 @hosted()
-def number_for(x: Fact, s: Fact, z: Fact) -> Literal | None:
-    """The one number of s, which is computed, where x has the dims of the result z."""
-    if s.const or s.splat is None or s.dtype in (0, TensorProto.STRING) or not same_dims(x.shape, z.shape):
+def number_of(s: Fact) -> Literal | None:
+    """The one number of a tensor that is computed at run time."""
+    if s.const or s.splat is None or s.shape == () or s.dtype in (0, TensorProto.STRING):
         return None
-    return None if s.shape == () else Literal(s.dtype, (), (s.splat,))
+    return Literal(s.dtype, (), (s.splat,))
+
+
+@hosted()
+def have_same_dims(x: Fact, z: Fact) -> bool:
+    return same_dims(x.shape, z.shape)
 
 
 def _examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x = g.input(("N", "L", 4))
-    twos = expand_to(g.constant(np.array([2.0])), shape_of(x, 0, 3))
-    row = expand_to(g.constant(np.array([2.0])), shape_of(x, 1, 3))
-    for s in (twos, row):
-        yield g.fires(binary("Sub", x, s))
-        yield g.fires(binary("Div", s, x))
-    yield g.near_miss(binary("Add", g.input((1, "L", 4)), twos), why="s makes x bigger")
-    yield g.near_miss(binary("Add", x, g.constant(np.full((3, 4, 4), 2.0))), why="s is constant anyway")
-    yield g.near_miss(binary("Add", x, g.input(("N", "L", 4))), why="the elements are not known")
-    i = g.input(("N",), INT64)
-    yield g.fires(binary("Mul", i, expand_to(g.constant(np.array([3])), shape_of(i, 0, 1))))
+    x, i = g.input(("N", "L", 4)), g.input(("N",), INT64)
+    twos, row = (expand_to(g.constant(np.array([2.0])), shape_of(x, start, 3)) for start in (0, 1))
+    threes = expand_to(g.constant(np.array([3])), shape_of(i, 0, 1))
+    for term in (x - twos, twos / x, x - row, i * threes):
+        yield g.fires(term)
+    for term, why in (
+        (g.input((1, "L", 4)) + twos, "s makes x bigger"),
+        (x + g.constant(np.full((3, 4, 4), 2.0)), "s is constant anyway"),
+        (x + g.input(("N", "L", 4)), "the elements are not known"),
+    ):
+        yield g.near_miss(term, why)
 
 
-@law("shapes", numerics="bitwise", examples=_examples)
-def splat_operand(x: Tensor, s: Tensor, z: Tensor, op: String, n: PyObject) -> Iterator[Any]:
-    """x op s = x op number where every element of s is that number and s makes x no bigger
-
-    Source: algebra; masks that exporters fill with ConstantOfShape.
-    """
-    known = let(n, number_for, fact(x), fact(s), fact(z))
-    yield rule(eq(z).to(binary(op, x, s)), *known, then=Equal(z, binary(op, x, literal(n))))
-    yield rule(eq(z).to(binary(op, s, x)), *known, then=Equal(z, binary(op, literal(n), x)))
+@law(
+    "shapes",
+    numerics="bitwise",
+    serves="traffic",
+    source="algebra; masks that exporters fill with ConstantOfShape",
+    examples=_examples,
+)
+def splat_operand(x: Tensor, s: Tensor, op: String):
+    """x op s = x op number where every element of s is that number and s makes x no bigger"""
+    number = literal(number_of(s))
+    for z, short in ((binary(op, x, s), binary(op, x, number)), (binary(op, s, x), binary(op, number, x))):
+        yield rewrite(z, short, have_same_dims(x, z), because="forgets the dims of s")

@@ -1,12 +1,12 @@
 """Concatenations: nested ones flatten, and empty operands go.
 
-    Concat_a(.., Concat_a(ys), ..) = Concat_a(.., ys, ..)
-    Concat(x) = x
-    Concat(.., empty, ..) = Concat(.., ..)
+Concat_a(.., Concat_a(ys), ..) -> Concat_a(.., ys, ..)
+Concat(x) -> x
+Concat(.., empty, ..) -> Concat(.., ..)
 
-Each law rewrites a list as far as it goes at once, so that m places give one new list and not 2^m.  It walks
-the list in its closure: `listed` marks the lists of concatenations and their tails, a function from lists to
-lists is then filled from the end of each.  Such a function keeps the newest answer where more became known.
+Each law rewrites a list as far as it goes at once, so that m places give one new list and not 2^m.
+`listed` marks the lists of concatenations and their tails; tables from lists to lists are then filled from
+the end of each, and keep the newest answer where more became known.
 """
 
 from collections.abc import Iterator
@@ -14,175 +14,197 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt import compat as egglog
-from egraph_opt.compat import (
-    Deduction,
-    Equal,
-    PyObject,
-    closure,
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import (
+    Axis,
+    Example,
+    Int,
+    Number,
+    Operands,
+    Tensor,
+    Tensors,
+    Unit,
+    append,
+    assign,
+    auxiliary,
+    cons,
     eq,
-    holds,
-    i64,
-    let,
+    guard,
+    hosted,
+    law,
     ne,
+    nil,
     rewrite,
     rule,
-    set_,
+    table,
 )
-from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, law
+from egraph_opt.laws import listed as terms
 from egraph_opt.operators import concat, unary
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, Tensors, append, cons, fact, facts, nil
-from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.slicing.slice import dim_at
 
 LONGEST = 512
 """Lists longer than this are left alone."""
 
 
-@egglog.function(egg_fn="concat_listed")
-def listed(xs: Tensors, axis: PyObject) -> egglog.Unit:
+@table()
+def listed(xs: Tensors, axis: Axis) -> Unit:
     """A concatenation of values that are not all constant has this list, or its tail is this one."""
 
 
-@hosted(default=False)
+@hosted()
 def worth_a_walk(xs: tuple[Fact, ...]) -> bool:
     return 2 <= len(xs) <= LONGEST and not all(x.const for x in xs)
 
 
-def listing() -> Iterator[Deduction]:
-    """The rules that fill `listed`."""
-    xs, rest = egglog.var("xs", Tensors), egglog.var("rest", Tensors)
-    x, y, a = egglog.var("x", Tensor), egglog.var("y", Tensor), egglog.var("a", PyObject)
-    yield closure(eq(y).to(concat(xs, a)), holds(worth_a_walk, facts(xs)), then=listed(xs, a))
-    yield closure(listed(xs, a), eq(xs).to(cons(x, rest)), then=listed(rest, a))
+@auxiliary()
+def listing(xs: Tensors, x: Tensor, rest: Tensors, a: Axis):
+    """Fills `listed`."""
+    yield rule(concat(xs, a), worth_a_walk(xs), then=listed(xs, a))
+    yield rule(listed(xs, a), eq(xs, cons(x, rest)), then=listed(rest, a))
 
 
 # --- nested ---------------------------------------------------------------------------------------------
 
 
-@egglog.function(egg_fn="concat_parts", merge=lambda old, new: old)
-def parts(x: Tensor, axis: PyObject, count: PyObject) -> Tensors:
+@table()
+def parts(x: Tensor, axis: Axis, count: Number) -> Tensors:
     """A list of `count` values that x is the concatenation of."""
 
 
 @hosted(default=0)
-def greater(old: int, new: int) -> int:
+def greater(old: Number, new: Number) -> Number:
     return max(old, new)
 
 
-@egglog.function(egg_fn="concat_most_parts", merge=lambda old, new: PyObject(greater)(old, new))
-def most_parts(x: Tensor, axis: PyObject) -> PyObject:
+@table(merge=greater)
+def most_parts(x: Tensor, axis: Axis) -> Number:
     """The length of the longest list that x is the concatenation of: the one that is flattened and used."""
 
 
 @hosted()
-def count_of(xs: tuple[Fact, ...]) -> int:
+def count_of(xs: tuple[Fact, ...]) -> Number:
     return len(xs)
 
 
-@egglog.function(egg_fn="concat_nests", merge=lambda old, new: old.max(new))
-def nests(x: Tensor, axis: PyObject) -> i64:
+@table(merge="max")
+def nests(x: Tensor, axis: Axis) -> Int:
     """1 where an operand is a concatenation itself, else 0."""
 
 
-@egglog.function(egg_fn="concat_flat", merge=lambda old, new: new)
-def flat(xs: Tensors, axis: PyObject) -> Tensors:
+@table(merge="last")
+def flat(xs: Tensors, axis: Axis) -> Tensors:
     """A list with the parts of its concatenations in their places."""
 
 
-@hosted(default=False)
-def none_is_empty(xs: tuple[Fact, ...], axis: int) -> bool:
+@hosted()
+def none_is_empty(xs: tuple[Fact, ...], axis: Axis) -> bool:
     """No part is known to be empty: `x = Concat(x, empty)` would be inserted into itself."""
     return len(xs) >= 2 and all(dim_at(x, axis) not in (0, None) for x in xs)
 
 
-def _nested_examples(rng: np.random.Generator) -> Iterator[Example]:
+@auxiliary(listing)
+def flattening(x: Tensor, xs: Tensors, ys: Tensors, zs: Tensors, rest: Tensors, a: Axis, n: Number):
+    """Fills `flat`."""
+    count = count_of(ys)
+    found = (assign(parts(x, a, count), ys), assign(most_parts(x, a), count), assign(nests(x, a), 1))
+    yield rule(eq(x, concat(ys, a)), worth_a_walk(ys), none_is_empty(ys, a), then=found)
+    first = (listed(xs, a), eq(xs, cons(x, rest)))
+    yield rule(*first, then=assign(nests(x, a), 0))
+    yield rule(listed(nil(), a), then=assign(flat(nil(), a), nil()))
+    after = (*first, eq(zs, flat(rest, a)))
+    yield rule(*after, eq(nests(x, a), 0), then=assign(flat(xs, a), cons(x, zs)))
+    inner = (eq(n, most_parts(x, a)), eq(ys, parts(x, a, n)))
+    yield rule(*after, *inner, then=assign(flat(xs, a), append(ys, zs)))
+
+
+def together(x: Tensor, y: Tensor, xs: Tensors, a: Axis) -> Any:
+    """More follows x and y, none of them is empty, and there is demand for their own concatenation."""
+    return ne(xs, nil()), none_is_empty(cons(x, cons(y, xs)), a), guard(concat(terms(x, y), a))
+
+
+def _nested(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x, y, z = g.input(("N", 1, 2)), g.input(("N", 2, 2)), g.input(("N", 3, 2))
+    x, y, z, long = (g.input(("N", k, 2)) for k in (1, 2, 3, "L"))
     inner = concat(terms(y, z), 1)
-    yield g.fires(concat(terms(inner, x), 1))
-    yield g.fires(concat(terms(x, inner, y), 1))
-    yield g.fires(concat(terms(x, y, inner), 1))
-    yield g.fires(concat(terms(inner, x, inner), 1))
-    yield g.fires(concat(terms(concat(terms(inner, x), 1), concat(terms(x, y), 1)), 1))
-    yield g.fires(concat(terms(inner, inner), 1))
+    deep = concat(terms(inner, x), 1), concat(terms(x, y), 1)
+    for operands in ((inner, x), (x, inner, y), (x, y, inner), (inner, x, inner), deep, (inner, inner)):
+        yield g.fires(concat(terms(*operands), 1))
+    yield g.fires(concat(terms(concat(terms(long, y), 1), long), 1))
     yield g.near_miss(concat(terms(inner, inner), 0), why="the axes differ")
     yield g.near_miss(concat(terms(x, unary("Relu", (), inner)), 1), why="Relu is between")
-    long = g.input(("L", 2))
-    yield g.fires(concat(terms(concat(terms(long, g.input((2, 2))), 0), long), 0))
 
 
-@law("concat", numerics="bitwise", examples=_nested_examples)
-def flatten(
-    x: Tensor, y: Tensor, xs: Tensors, ys: Tensors, zs: Tensors, rest: Tensors, a: PyObject, n: PyObject
-) -> Iterator[Any]:
-    """Concat_a(.., Concat_a(ys), ..) = Concat_a(.., ys, ..)
-
-    Source: Ascend auto-optimizer, MergeConsecutiveConcat.
-    """
-    yield from listing()
-    nested = (eq(x).to(concat(ys, a)), holds(worth_a_walk, facts(ys)), holds(none_is_empty, facts(ys), a))
-    found = (set_(parts(x, a, n)).to(ys), set_(most_parts(x, a)).to(n), set_(nests(x, a)).to(1))
-    yield closure(*nested, let(n, count_of, facts(ys)), then=found)
-    at_first = (listed(xs, a), eq(xs).to(cons(x, rest)))
-    yield closure(*at_first, then=set_(nests(x, a)).to(0))
-    yield closure(listed(nil(), a), then=set_(flat(nil(), a)).to(nil()))
-    after = (*at_first, eq(zs).to(flat(rest, a)))
-    yield closure(*after, eq(nests(x, a)).to(0), then=set_(flat(xs, a)).to(cons(x, zs)))
-    its_parts = (eq(n).to(most_parts(x, a)), eq(ys).to(parts(x, a, n)))
-    yield closure(*after, *its_parts, then=set_(flat(xs, a)).to(append(ys, zs)))
-    whole = (eq(n).to(most_parts(y, a)), eq(xs).to(parts(y, a, n)), eq(y).to(concat(xs, a)))
-    yield rule(*whole, eq(zs).to(flat(xs, a)), ne(zs).to(xs), then=Equal(y, concat(zs, a)))
+@law(
+    "concat",
+    numerics="bitwise",
+    kind="merge",
+    serves="traffic",
+    source="Ascend auto-optimizer, MergeConsecutiveConcat",
+    uses=(flattening,),
+    examples=_nested,
+)
+def flatten(xs: Tensors, zs: Tensors, a: Axis, n: Number, x: Tensor, y: Tensor):
+    """Concat_a(.., Concat_a(ys), ..) = Concat_a(.., ys, ..); back where two stand together as well"""
+    whole = concat(xs, a)
+    longest = (eq(n, most_parts(whole, a)), eq(xs, parts(whole, a, n)))
+    found = (*longest, eq(zs, flat(xs, a)), ne(zs, xs))
+    yield rewrite(whole, concat(zs, a), *found, inverse="flatten")
+    pair = concat(terms(x, y), a)
+    yield rewrite(
+        concat(cons(x, cons(y, xs)), a), concat(cons(pair, xs), a), *together(x, y, xs, a), inverse="flatten"
+    )
 
 
 # --- one, and none --------------------------------------------------------------------------------------
 
 
-def _single_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x = g.input(("N", 3))
-    yield g.fires(concat(terms(x), 1))
-    yield g.near_miss(concat(terms(x, x), 1), why="there are two")
+@law(
+    "concat",
+    numerics="bitwise",
+    kind="eliminate",
+    serves="traffic",
+    source="onnxoptimizer eliminate_nop_concat",
+)
+def single(x: Tensor, a: Axis):
+    """Concat(x) = x"""
+    yield rewrite(concat(cons(x, nil()), a), x, because="every x is the Concat of itself")
 
 
-@law("concat", numerics="bitwise", examples=_single_examples)
-def single(x: Tensor, a: PyObject) -> Iterator[Any]:
-    """Concat(x) = x
-
-    Source: onnxoptimizer eliminate_nop_concat.
-    """
-    yield rewrite(concat(cons(x, nil()), a), x)
-
-
-@egglog.function(egg_fn="concat_filled", merge=lambda old, new: new)
-def filled(xs: Tensors, axis: PyObject) -> Tensors:
+@table(merge="last")
+def filled(xs: Tensors, axis: Axis) -> Tensors:
     """A list without the operands that are empty."""
 
 
-@hosted(default=False)
-def is_empty(x: Fact, axis: int) -> bool:
+@hosted()
+def is_empty(x: Fact, axis: Axis) -> bool:
     return dim_at(x, axis) == 0
 
 
-@hosted(default=False)
-def may_have_elements(x: Fact, axis: int) -> bool:
+@hosted()
+def may_have_elements(x: Fact, axis: Axis) -> bool:
     return dim_at(x, axis) != 0
 
 
-@hosted(default=False)
-def all_empty(xs: tuple[Fact, ...], axis: int) -> bool:
+@hosted()
+def all_empty(xs: tuple[Fact, ...], axis: Axis) -> bool:
     return all(dim_at(x, axis) == 0 for x in xs)
 
 
-@hosted(default=False)
-def some_empty(xs: tuple[Fact, ...], axis: int) -> bool:
+@hosted()
+def some_empty(xs: tuple[Fact, ...], axis: Axis) -> bool:
     return any(dim_at(x, axis) == 0 for x in xs) and not all_empty(xs, axis)
 
 
-def _empty_examples(rng: np.random.Generator) -> Iterator[Example]:
+@auxiliary(listing)
+def filling(x: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: Axis):
+    """Fills `filled`."""
+    yield rule(listed(nil(), a), then=assign(filled(nil(), a), nil()))
+    after = (listed(xs, a), eq(xs, cons(x, rest)), eq(ys, filled(rest, a)))
+    yield rule(*after, is_empty(x, a), then=assign(filled(xs, a), ys))
+    yield rule(*after, may_have_elements(x, a), then=assign(filled(xs, a), cons(x, ys)))
+
+
+def _empty(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y, e = g.input(("N", 1, 2)), g.input(("N", 2, 2)), g.input(("N", 0, 2))
     for operands in ((e, x), (x, e), (x, e, y, e), (e, e), (e, x, x)):
@@ -192,19 +214,18 @@ def _empty_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(concat(terms(g.input(("L", 2)), g.input((1, 2))), 0), why="it may not be empty")
 
 
-@law("concat", numerics="bitwise", examples=_empty_examples)
-def without_empty(
-    x: Tensor, y: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: PyObject
-) -> Iterator[Any]:
-    """Concat(.., empty, ..) = Concat(.., ..)
-
-    Source: Ascend auto-optimizer, EmptySliceFix.
-    """
-    yield from listing()
-    yield closure(listed(nil(), a), then=set_(filled(nil(), a)).to(nil()))
-    after = (listed(xs, a), eq(xs).to(cons(x, rest)), eq(ys).to(filled(rest, a)))
-    yield closure(*after, holds(is_empty, fact(x), a), then=set_(filled(xs, a)).to(ys))
-    yield closure(*after, holds(may_have_elements, fact(x), a), then=set_(filled(xs, a)).to(cons(x, ys)))
-    whole = eq(y).to(concat(xs, a))
-    yield rule(whole, holds(some_empty, facts(xs), a), eq(ys).to(filled(xs, a)), then=Equal(y, concat(ys, a)))
-    yield rule(whole, holds(all_empty, facts(xs), a), eq(xs).to(cons(x, rest)), then=Equal(y, x))
+@law(
+    "concat",
+    numerics="bitwise",
+    kind="eliminate",
+    serves="traffic",
+    source="Ascend auto-optimizer, EmptySliceFix",
+    uses=(filling,),
+    examples=_empty,
+)
+def without_empty(x: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: Axis):
+    """Concat(.., empty, ..) = Concat(.., ..)"""
+    filled_up = (some_empty(xs, a), eq(ys, filled(xs, a)))
+    yield rewrite(concat(xs, a), concat(ys, a), *filled_up, because="forgets the empty ones")
+    only_empty = cons(x, rest)
+    yield rewrite(concat(only_empty, a), x, all_empty(only_empty, a), because="forgets the others")

@@ -1,10 +1,10 @@
 """Gathers with known indices: as slices, and composed with each other and with slices.
 
-    Gather(x, [a, a+d, a+2d, ..]) = Slice(x, a, .., d)       and a Reshape for indices that are no vector
-    Gather(x, i) = Squeeze(Slice(x, i, i + 1))               in both directions
-    Gather(Gather(x, i), j) = Gather(x, i[j])
-    Gather(Slice_s(x), j) = Gather(x, s[j])
-    Slice_s(Gather(x, i)) = Gather(x, i[s])
+Gather(x, [a, a+d, a+2d, ..]) = Slice(x, a, .., d)       and a Reshape for indices that are no vector
+Gather(x, i) = Squeeze(Slice(x, i, i + 1))
+Gather(Gather(x, i), j) -> Gather(x, i[j])
+Gather(Slice_s(x), j) -> Gather(x, s[j])
+Slice_s(Gather(x, i)) -> Gather(x, i[s])
 
 Indices from the end (below 0) are counted from the front where the dim is known.
 """
@@ -14,15 +14,24 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.compat import Equal, PyObject, eq, let, ne, rewrite, rule
 from egraph_opt.facts import symbolic
-from egraph_opt.facts.fact import Dim, Fact, Shape
-from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Example, law
-from egraph_opt.operators import Literal, gather, literal, reshape, slice_, unary
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.sorts import Slices
-from egraph_opt.operators.terms import Tensor, fact
+from egraph_opt.facts.fact import Dim, Fact
+from egraph_opt.laws import (
+    Axis,
+    Dims,
+    Example,
+    Operands,
+    Slices,
+    Tensor,
+    guard,
+    hosted,
+    is_same,
+    law,
+    ne,
+    rewrite,
+)
+from egraph_opt.laws.examples import INT64
+from egraph_opt.operators import Literal, gather, literal, reshape, slice_
 from egraph_opt.operators.views import inserted_axes
 from egraph_opt.rewrites.slicing.slice import Entry, beside, dim_at, entry_of, taken_by
 
@@ -62,8 +71,11 @@ def entry_at(index: int, axis: int, dim: Dim) -> Entry:
     return axis, index, None if index == -1 else index + 1, 1
 
 
+# --- as slices ------------------------------------------------------------------------------------------
+
+
 @hosted()
-def as_slice(axis: int, x: Fact, i: Fact) -> Slices | None:
+def as_slice(axis: Axis, x: Fact, i: Fact) -> Slices | None:
     """The slice that takes the same elements as a Gather."""
     indices, dim = indices_of(i), dim_at(x, axis)
     if indices is None:
@@ -78,67 +90,57 @@ def as_slice(axis: int, x: Fact, i: Fact) -> Slices | None:
 
 
 @hosted()
-def gathered_dims(axis: int, x: Fact, i: Fact) -> Shape | None:
+def is_vector(i: Fact) -> bool:
+    return i.rank == 1
+
+
+@hosted()
+def gathered_dims(axis: Axis, x: Fact, i: Fact) -> Dims | None:
     """The dims of a Gather, where all are known and the indices are no vector."""
     if not x.is_symbolic or not i.is_static or i.rank == 1:
         return None
     return (*x.shape[:axis], *i.shape, *x.shape[axis + 1 :])  # type: ignore[index, misc]
 
 
-def _slice_examples(rng: np.random.Generator) -> Iterator[Example]:
+def constant_indices(g: Operands, indices: Any, dtype: Any = np.int64) -> Any:
+    return g.constant(np.array(indices, dtype=dtype))
+
+
+def _ranges(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x = g.input(("N", 6, 4))
-    for indices in (
-        [1, 2, 3],
-        [0, 2, 4],
-        [5, 3, 1],
-        [-1, -2],
-        [2],
-        [-1],
-        list(range(6)),
-        3,
-        -2,
-        [[1, 2], [3, 4]],
-        [[-1]],
-    ):
-        yield g.fires(gather(x, g.constant(np.array(indices)), 1))
-    yield g.fires(gather(x, g.constant(np.array([1, 2], dtype=np.int32)), 2))
+    x, long = g.input(("N", 6, 4)), g.input((2, "L", 4))
+
+    def taken(indices: Any, of: Any = x) -> Any:
+        return gather(of, constant_indices(g, indices), 1)
+
+    for indices in ([1, 2, 3], [0, 2, 4], [5, 3, 1], [-1, -2], [-1], list(range(6)), 3, -2, [[1, 2], [3, 4]]):
+        yield g.fires(taken(indices))
+    yield g.fires(gather(x, constant_indices(g, [1, 2], np.int32), 2))
     for indices in (0, [0], [0, 1, 2], -1):
-        yield g.fires(gather(g.input((2, "L", 4)), g.constant(np.array(indices)), 1))
-    yield g.near_miss(gather(x, g.constant(np.array([1, 1])), 1), why="one element is taken twice")
-    yield g.near_miss(gather(x, g.constant(np.array([0, 1, 3])), 1), why="one element is left out")
-    yield g.near_miss(gather(x, g.constant(np.zeros((0,), dtype=np.int64)), 1), why="nothing is taken")
+        yield g.fires(taken(indices, long))
+    yield g.near_miss(taken([1, 1]), why="one element is taken twice")
+    yield g.near_miss(taken([0, 1, 3]), why="one element is left out")
+    yield g.near_miss(taken([]), why="nothing is taken")
     yield g.near_miss(gather(x, g.input((2,), INT64), 1), why="the indices are not known")
-    yield g.near_miss(
-        gather(g.input((2, "L")), g.constant(np.array([-2, -1])), 1), why="where it starts is not known"
-    )
+    yield g.near_miss(taken([-2, -1], long), why="where it starts is not known")
 
 
-@law("gather", numerics="bitwise", examples=_slice_examples)
-def to_slice(x: Tensor, i: Tensor, a: PyObject, s: PyObject, d: PyObject) -> Iterator[Any]:
-    """Gather(x, [a, a+d, ..]) = Slice(x, a, .., d)
-
-    Source: Ascend auto-optimizer, GatherToSplit.
-    """
-    spec = let(s, as_slice, a, fact(x), fact(i))
-    yield rewrite(gather(x, i, a), slice_(x, s), *spec, eq(rank_of(i)).to(PyObject(1)))
-    yield rewrite(
-        gather(x, i, a), reshape(slice_(x, s), d), *spec, let(d, gathered_dims, a, fact(x), fact(i))
-    )
-
-
-def rank_of(x: Any) -> Any:
-    """The term that computes a tensor's rank."""
-    return PyObject(known_rank)(fact(x))
+@law(
+    "gather",
+    numerics="bitwise",
+    serves="traffic",
+    source="Ascend auto-optimizer, GatherToSplit",
+    examples=_ranges,
+)
+def to_slice(x: Tensor, i: Tensor, a: Axis):
+    """Gather(x, [a, a+d, ..]) = Slice(x, a, .., d)"""
+    part = slice_(x, as_slice(a, x, i))
+    yield rewrite(gather(x, i, a), part, is_vector(i), inverse="from_slice")
+    yield rewrite(gather(x, i, a), reshape(part, gathered_dims(a, x, i)), inverse="from_slice")
 
 
 @hosted()
-def known_rank(x: Fact) -> int | None:
-    return x.rank
-
-
-@hosted()
-def lone_index(s: Slices, dims: Shape, x: Fact, part: Fact) -> tuple[Literal, int] | None:
+def lone_index(s: Slices, dims: Dims, x: Fact, part: Fact) -> tuple[Literal, Axis] | None:
     """The scalar index and the axis of the Gather that takes one element and drops the axis."""
     if len(s) != 1 or x.shape is None or part.shape is None or len(dims) + 1 != len(x.shape):
         return None
@@ -154,151 +156,136 @@ def lone_index(s: Slices, dims: Shape, x: Fact, part: Fact) -> tuple[Literal, in
     return Literal(INT64, (), (start,)), axis
 
 
-@hosted()
-def first_of(pair: tuple[Any, Any]) -> Any:
-    return pair[0]
-
-
-@hosted()
-def second_of(pair: tuple[Any, Any]) -> Any:
-    return pair[1]
-
-
-def _squeeze_examples(rng: np.random.Generator) -> Iterator[Example]:
+def _single(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x = g.input(("N", 6, 4))
+    x, unit, long = g.input(("N", 6, 4)), g.input((2, 3, 1)), g.input(("L", 3))
     yield g.fires(reshape(slice_(x, ((1, 2, 3, 1),)), ("N", 4)))
-    yield g.fires(reshape(slice_(g.input((2, 3)), ((0, 1, 2, 1),)), (3,)))
-    yield g.near_miss(reshape(slice_(x, ((1, 2, 4, 1),)), ("N", 8)), why="two elements are taken")
-    yield g.near_miss(
-        reshape(slice_(g.input((2, 3, 1)), ((0, 1, 2, 1),)), (1, 3)), why="another axis is dropped"
-    )
-    yield g.near_miss(reshape(slice_(x, ((1, 2, 3, 1), (2, 1, 2, 1))), ("N",)), why="two axes are cut")
-    one_row = reshape(slice_(g.input(("L", 3)), ((0, 0, 1, 1),)), (3,))
-    yield g.near_miss(one_row, why="there may be nothing to take")
-
-
-@law("gather", numerics="bitwise", examples=_squeeze_examples)
-def from_slice(x: Tensor, s: PyObject, d: PyObject, p: PyObject, i: PyObject, a: PyObject) -> Iterator[Any]:
-    """Squeeze(Slice(x, i, i + 1)) = Gather(x, i)
-
-    Source: algebra; one node for two.
-    """
-    part = slice_(x, s)
-    picked = (let(p, lone_index, s, d, fact(x), fact(part)), let(i, first_of, p), let(a, second_of, p))
-    yield rewrite(reshape(part, d), gather(x, literal(i), a), *picked)
+    for why, of, spec, dims in (
+        ("two elements are taken", x, ((1, 2, 4, 1),), ("N", 8)),
+        ("another axis is dropped", unit, ((0, 1, 2, 1),), (1, 3)),
+        ("two axes are cut", x, ((1, 2, 3, 1), (2, 1, 2, 1)), ("N",)),
+        ("there may be nothing to take", long, ((0, 0, 1, 1),), (3,)),
+    ):
+        yield g.near_miss(reshape(slice_(of, spec), dims), why=why)
 
 
 @hosted()
-def picked_literal(i: Fact, j: Fact, dim: Dim) -> Literal | None:
-    """i[j] as a constant, for a vector i; counted from the front where the dim is known."""
+def taken_indices(s: Slices, x: Fact) -> tuple[Literal, Axis] | None:
+    """The indices that a slice of one axis takes, and the axis."""
+    dim = dim_at(x, s[0][0]) if len(s) == 1 else None
+    if not isinstance(dim, int) or not (taken := tuple(taken_by(s[0], dim))):
+        return None
+    return Literal(INT64, (len(taken),), taken), s[0][0]
+
+
+@law("gather", numerics="bitwise", kind="fuse", examples=_single)
+def from_slice(x: Tensor, s: Slices, d: Dims):
+    """Squeeze(Slice(x, i, i + 1)) = Gather(x, i), and Slice(x) = Gather(x) where that is written"""
+    found = taken_indices(s, x)
+    several = gather(x, literal(found[0]), found[1])
+    yield rewrite(slice_(x, s), several, guard(several), inverse="to_slice")
+    part = slice_(x, s)
+    picked = lone_index(s, d, x, part)
+    yield rewrite(reshape(part, d), gather(x, literal(picked[0]), picked[1]), inverse="to_slice")
+
+
+# --- composed -------------------------------------------------------------------------------------------
+
+
+def indices_literal(shape: Any, indices: Any) -> Literal:
+    return Literal(INT64, tuple(shape), tuple(indices) or (0,))
+
+
+def cut_along(s: Slices, axis: int) -> Entry | None:
+    return next((entry for entry in s if entry[0] == axis), None)
+
+
+@hosted()
+def indices_of_both(axis: Axis, x: Fact, i: Fact, j: Fact) -> Literal | None:
+    """i[j] as a constant, for a vector i; counted from the front where the dim of x is known."""
     inner, outer = indices_of(i), indices_of(j)
     if inner is None or outer is None or i.rank != 1 or not j.is_static:
         return None
     outer = from_front(outer, len(inner))
     if outer is None:
         return None
-    inner = from_front(inner, dim) or inner
-    return Literal(INT64, j.shape, tuple(inner[k] for k in outer) or (0,))  # type: ignore[arg-type]
+    inner = from_front(inner, dim_at(x, axis)) or inner
+    return indices_literal(j.shape, (inner[k] for k in outer))
 
 
-@hosted()
-def dim_along(x: Fact, axis: int) -> Dim:
-    """The dim as a number or text, "" where it is not known."""
-    return dim_at(x, axis) or ""
-
-
-def _composition_examples(rng: np.random.Generator) -> Iterator[Example]:
+def _gathers(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x = g.input(("N", 6, 4))
-    inner = gather(x, g.constant(np.array([5, 0, 0, -2])), 1)
+    inner, table = (gather(x, constant_indices(g, i), 1) for i in ([5, 0, 0, -2], [[0, 1], [2, 3]]))
     for indices in ([3, 1], 2, -1, [[0, 1], [2, 3]]):
-        yield g.fires(gather(inner, g.constant(np.array(indices)), 1))
-    yield g.near_miss(gather(inner, g.constant(np.array([0, 2])), 2), why="along another axis")
+        yield g.fires(gather(inner, constant_indices(g, indices), 1))
+    yield g.near_miss(gather(inner, constant_indices(g, [0, 2]), 2), why="along another axis")
     yield g.near_miss(gather(inner, g.input((2,), INT64), 1), why="the indices are not known")
-    table = gather(x, g.constant(np.array([[0, 1], [2, 3]])), 1)
-    yield g.near_miss(gather(table, g.constant(np.array([1])), 1), why="the first indices are no vector")
+    yield g.near_miss(gather(table, constant_indices(g, [1]), 1), why="the first indices are no vector")
 
 
-@law("gather", numerics="bitwise", examples=_composition_examples)
-def compose(x: Tensor, i: Tensor, j: Tensor, a: PyObject, d: PyObject, k: PyObject) -> Iterator[Any]:
-    """Gather(Gather(x, i), j) = Gather(x, i[j])
-
-    Source: algebra.
-    """
-    found = (let(d, dim_along, fact(x), a), let(k, picked_literal, fact(i), fact(j), d))
-    yield rewrite(gather(gather(x, i, a), j, a), gather(x, literal(k), a), *found)
+@law("gather", numerics="bitwise", kind="merge", serves="traffic", examples=_gathers)
+def compose(x: Tensor, i: Tensor, j: Tensor, a: Axis):
+    """Gather(Gather(x, i), j) = Gather(x, i[j])"""
+    once = gather(x, literal(indices_of_both(a, x, i, j)), a)
+    yield rewrite(gather(gather(x, i, a), j, a), once, because="forgets i and j")
 
 
 @hosted()
-def indices_into(s: Slices, axis: int, x: Fact, j: Fact) -> Literal | None:
+def indices_into(s: Slices, axis: Axis, x: Fact, j: Fact) -> Literal | None:
     """The indices into x of a Gather from a slice of x along the same axis."""
-    entry = next((e for e in s if e[0] == axis), None)
-    dim, indices = dim_at(x, axis), indices_of(j)
+    entry, dim, indices = cut_along(s, axis), dim_at(x, axis), indices_of(j)
     if entry is None or not isinstance(dim, int) or indices is None or not j.is_static:
         return None
     taken = taken_by(entry, dim)
     indices = from_front(indices, len(taken))
-    return None if indices is None else Literal(INT64, j.shape, tuple(taken[k] for k in indices) or (0,))  # type: ignore[arg-type]
+    return None if indices is None else indices_literal(j.shape, (taken[k] for k in indices))
 
 
-def _of_slice_examples(rng: np.random.Generator) -> Iterator[Example]:
+def _of_slices(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x = g.input(("N", 8, 4))
+    x, long = g.input(("N", 8, 4)), slice_(g.input(("L", 2)), ((0, 1, None, 1),))
     for s in (((1, 2, 7, 1),), ((1, 7, None, -2),), ((1, 1, 8, 2), (2, 0, 2, 1))):
-        yield g.fires(gather(slice_(x, s), g.constant(np.array([0, 3, -1])), 1))
-        yield g.fires(gather(slice_(x, s), g.constant(np.array(-2)), 1))
-    yield g.near_miss(
-        gather(slice_(x, ((2, 1, 3, 1),)), g.constant(np.array([0, 3])), 1), why="another axis is sliced"
-    )
-    long = slice_(g.input(("L", 2)), ((0, 1, None, 1),))
-    yield g.near_miss(gather(long, g.constant(np.array([0, 2])), 0), why="how long the slice is is not known")
+        for indices in ([0, 3, -1], -2):
+            yield g.fires(gather(slice_(x, s), constant_indices(g, indices), 1))
+    rows = gather(slice_(x, ((2, 1, 3, 1),)), constant_indices(g, [0, 3]), 1)
+    yield g.near_miss(rows, why="another axis is sliced")
+    yield g.near_miss(gather(long, constant_indices(g, [0, 2]), 0), why="how long the slice is is not known")
 
 
-@law("gather", numerics="bitwise", examples=_of_slice_examples)
-def of_slice(x: Tensor, j: Tensor, s: PyObject, a: PyObject, k: PyObject, o: PyObject) -> Iterator[Any]:
-    """Gather(Slice_s(x), j) = Gather(x, s[j])
-
-    Source: algebra.
-    """
-    left = gather(slice_(x, s), j, a)
-    found = (let(k, indices_into, s, a, fact(x), fact(j)), let(o, beside, s, a))
-    yield rewrite(left, gather(x, literal(k), a), *found, eq(o).to(PyObject(())))
-    yield rewrite(left, gather(slice_(x, o), literal(k), a), *found, ne(o).to(PyObject(())))
+@law("gather", numerics="bitwise", kind="merge", serves="traffic", examples=_of_slices)
+def of_slice(x: Tensor, j: Tensor, s: Slices, a: Axis):
+    """Gather(Slice_s(x), j) = Gather(x, s[j])"""
+    both, k, others = gather(slice_(x, s), j, a), literal(indices_into(s, a, x, j)), beside(s, a)
+    yield rewrite(both, gather(x, k, a), is_same(others, ()), because="forgets s and j")
+    yield rewrite(both, gather(slice_(x, others), k, a), ne(others, ()), because="forgets s and j")
 
 
 @hosted()
-def sliced_indices(s: Slices, axis: int, i: Fact) -> Literal | None:
+def sliced_indices(s: Slices, axis: Axis, i: Fact) -> Literal | None:
     """The indices that a slice along the axis of a Gather leaves, for a vector of them."""
-    indices = indices_of(i)
-    entry = next((e for e in s if e[0] == axis), None)
+    entry, indices = cut_along(s, axis), indices_of(i)
     if indices is None or entry is None or i.rank != 1:
         return None
     left = tuple(indices[k] for k in taken_by(entry, len(indices)))
-    return Literal(INT64, (len(left),), left) if left else None
+    return indices_literal((len(left),), left) if left else None
 
 
-def _sliced_examples(rng: np.random.Generator) -> Iterator[Example]:
+def _slices(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    taken = gather(g.input(("N", 8, 4)), g.constant(np.array([7, 0, 0, -3])), 1)
+    taken = gather(g.input(("N", 8, 4)), constant_indices(g, [7, 0, 0, -3]), 1)
     for s in (((1, 1, 3, 1),), ((1, 3, None, -2),), ((1, 0, 4, 3), (2, 0, 2, 1))):
         yield g.fires(slice_(taken, s))
     yield g.near_miss(slice_(taken, ((2, 0, 2, 1),)), why="another axis is sliced")
-    yield g.near_miss(slice_(unary("Relu", (), taken), ((1, 1, 3, 1),)), why="Relu is between")
 
 
-@law("gather", numerics="bitwise", examples=_sliced_examples)
-def sliced(
-    x: Tensor, y: Tensor, i: Tensor, s: PyObject, a: PyObject, k: PyObject, o: PyObject
-) -> Iterator[Any]:
-    """Slice_s(Gather(x, i)) = Gather(x, i[s])
-
-    Source: algebra.
-    """
-    found = (
-        eq(y).to(slice_(gather(x, i, a), s)),
-        let(k, sliced_indices, s, a, fact(i)),
-        let(o, beside, s, a),
+@law("gather", numerics="bitwise", kind="merge", serves="traffic", examples=_slices)
+def sliced(x: Tensor, i: Tensor, s: Slices, a: Axis):
+    """Slice_s(Gather(x, i)) = Gather(x, i[s])"""
+    both, once, others = (
+        slice_(gather(x, i, a), s),
+        gather(x, literal(sliced_indices(s, a, i)), a),
+        beside(s, a),
     )
-    yield rule(*found, eq(o).to(PyObject(())), then=Equal(y, gather(x, literal(k), a)))
-    yield rule(*found, ne(o).to(PyObject(())), then=Equal(y, slice_(gather(x, literal(k), a), o)))
+    yield rewrite(both, once, is_same(others, ()), because="forgets s and i")
+    yield rewrite(both, slice_(once, others), ne(others, ()), because="forgets s and i")

@@ -1,25 +1,19 @@
 """Slices: composition and normal form.
 
 Slice_t(Slice_s(x)) = Slice_(t after s)(x)        same and different axes, any steps
-Slice_s(x) = Slice_s'(x)                          s' without what is whole, and written in one way
-Slice_whole(x) = x
-Slice_s(x) = the empty tensor                     where it takes nothing
+Slice_s(x) -> Slice_s'(x)                         s' in normal form: without what is whole, written in one way
+Slice_whole(x) -> x
+Slice_s(x) -> the empty tensor                    where it takes nothing
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from onnx import TensorProto
 
-from egraph_opt.compat import Equal, PyObject, eq, let, ne, rewrite, rule
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws.examples import INT64, Operands
-from egraph_opt.laws.law import Example, law
-from egraph_opt.operators import Literal, literal, slice_, unary
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.sorts import Slices
-from egraph_opt.operators.terms import Tensor, fact
+from egraph_opt.laws import Axis, Example, Operands, Slices, Tensor, guard, hosted, law, rewrite
+from egraph_opt.operators import Literal, literal, slice_
 
 Entry = tuple[int, int, int | None, int]
 """One axis of a slice: axis, start, end (None: as far as it goes), step."""
@@ -52,7 +46,7 @@ def dim_at(x: Fact, axis: int) -> Dim:
 
 
 @hosted()
-def beside(spec: Slices, axis: int) -> Slices:
+def beside(spec: Slices, axis: Axis) -> Slices:
     """A slice without its cut along one axis."""
     return tuple(entry for entry in spec if entry[0] != axis)
 
@@ -70,6 +64,17 @@ def _compose_open(axis: int, inner: Bounds, outer: Bounds) -> Entry | None:
     if all(e < 0 for e in ends):
         return axis, a + c, sum(ends), 1
     return None
+
+
+@hosted()
+def first_cut(spec: Slices) -> Slices | None:
+    """The cut along the first axis of several."""
+    return spec[:1] if len(spec) > 1 else None
+
+
+@hosted()
+def other_cuts(spec: Slices) -> Slices:
+    return spec[1:]
 
 
 @hosted()
@@ -93,48 +98,42 @@ def composed(inner: Slices, outer: Slices, x: Fact) -> Slices | None:
     return tuple(sorted(entries.values()))
 
 
-def _composition_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for s, t in (
-        (((1, 2, 9, 1),), ((1, 1, 4, 1),)),
-        (((1, 1, 12, 3),), ((1, 1, 4, 2),)),
-        (((1, 11, None, -2),), ((1, 1, 5, 2),)),
-        (((1, 2, 9, 1),), ((1, 5, None, -3),)),
-        (((1, 2, 9, 1),), ((2, 1, 3, 1),)),
-        (((0, 0, 2, 1), (1, 2, 9, 1)), ((1, 3, 7, 2), (2, 0, 1, 1))),
-        (((1, 2, 2, 1),), ((1, 0, 0, 1),)),
-    ):
-        g = Operands(rng)
-        yield g.fires(slice_(slice_(g.input((3, 12, 4)), s), t))
-    for first, second in (((1, None), (1, None)), ((1, 5), (1, 9)), ((1, -1), (1, -1))):
-        g = Operands(rng)
-        x = g.input(("N", "L", 4))
-        yield g.fires(slice_(slice_(x, ((1, *first, 1),)), ((1, *second, 1),)))
+def _compositions(rng: np.random.Generator) -> Iterator[Example]:
+    """Downwards, empty, and along axes of unknown length: none of these is drawn."""
     g = Operands(rng)
-    x = g.input(("N", "L", 4))
-    yield g.fires(slice_(slice_(x, ((1, -3, None, 1),)), ((2, 0, 2, 1),)))
-    yield g.near_miss(
-        slice_(slice_(x, ((1, -3, None, 1),)), ((1, 0, 2, 1),)), why="where it starts is not known"
-    )
-    yield g.near_miss(
-        slice_(slice_(x, ((1, 0, -3, 1),)), ((1, 0, 2, 1),)), why="which end comes first is not known"
-    )
-    yield g.near_miss(
-        slice_(unary("Relu", (), slice_(x, ((2, 0, 2, 1),))), ((2, 0, 1, 1),)), why="Relu is between"
-    )
+    x, long = g.input((3, 12, 4)), g.input(("N", "L", 4))
+    for base, s, t in (
+        (x, (1, 11, None, -2), (1, 1, 5, 2)),
+        (x, (1, 2, 9, 1), (1, 5, None, -3)),
+        (x, (1, 2, 2, 1), (1, 0, 0, 1)),
+        (long, (1, 1, None, 1), (1, 1, None, 1)),
+        (long, (1, 1, 5, 1), (1, 1, 9, 1)),
+        (long, (1, 1, -1, 1), (1, 1, -1, 1)),
+        (long, (1, -3, None, 1), (2, 0, 2, 1)),
+    ):
+        yield g.fires(slice_(slice_(base, (s,)), (t,)))
+    twice = slice_(slice_(long, ((1, -3, None, 1),)), ((1, 0, 2, 1),))
+    yield g.near_miss(twice, why="where it starts is not known")
+    twice = slice_(slice_(long, ((1, 0, -3, 1),)), ((1, 0, 2, 1),))
+    yield g.near_miss(twice, why="which end comes first is not known")
 
 
-@law("slice", numerics="bitwise", examples=_composition_examples)
-def compose(x: Tensor, s: PyObject, t: PyObject, r: PyObject) -> Iterator[Any]:
-    """Slice_t(Slice_s(x)) = Slice_(t after s)(x)
+@law(
+    "slice",
+    numerics="bitwise",
+    kind="merge",
+    serves="traffic",
+    source="Ascend auto-optimizer, MergeConsecutiveSlice",
+    examples=_compositions,
+)
+def compose(x: Tensor, s: Slices, t: Slices):
+    """Slice_t(Slice_s(x)) = Slice_(t after s)(x); apart again where a part of the cuts is made as well"""
+    yield rewrite(slice_(slice_(x, s), t), slice_(x, composed(s, t, x)), inverse="compose")
+    first = slice_(x, first_cut(s))
+    yield rewrite(slice_(x, s), slice_(first, other_cuts(s)), guard(first), inverse="compose")
 
-    Source: Ascend auto-optimizer, MergeConsecutiveSlice.
-    """
-    yield rewrite(slice_(slice_(x, s), t), slice_(x, r), let(r, composed, s, t, fact(x)))
 
-
-@hosted()
-def simplified(spec: Slices, x: Fact) -> Slices | None:
-    """The spec in normal form; None where it is so already."""
+def normal_form(spec: Slices, x: Fact) -> Slices:
     entries: list[Entry] = []
     for entry in spec:
         axis, start, end, step = entry
@@ -147,41 +146,45 @@ def simplified(spec: Slices, x: Fact) -> Slices | None:
             entries.append((axis, 0, 0, 1))
         elif entry != (axis, *WHOLE):
             entries.append(entry)
-    return tuple(entries) if not entries or tuple(entries) != spec else None
+    return tuple(entries)
 
 
-def _simplification_examples(rng: np.random.Generator) -> Iterator[Example]:
+@hosted()
+def is_whole(spec: Slices, x: Fact) -> bool:
+    return not normal_form(spec, x)
+
+
+@hosted()
+def simplified(spec: Slices, x: Fact) -> Slices | None:
+    """The normal form of a slice that takes a part; None where it is in normal form already."""
+    found = normal_form(spec, x)
+    return found if found and found != spec else None
+
+
+def _odd_spellings(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x = g.input(("N", 6, "L"))
-    for spec in (
-        (),
-        ((1, 0, 6, 1),),
-        ((2, 0, None, 1),),
-        ((0, 0, None, 1), (1, 2, 4, 1)),
-        ((1, 0, 6, 4),),
-        ((1, 0, 4, 5),),
-        ((2, 3, 2, 1),),
-        ((1, 4, 4, 1),),
-    ):
+    specs = (), ((1, 0, 6, 1),), ((2, 0, None, 1),), ((0, 0, None, 1), (1, 2, 4, 1))
+    for spec in (*specs, ((1, 0, 6, 4),), ((1, 0, 4, 5),), ((2, 3, 2, 1),), ((1, 4, 4, 1),)):
         yield g.fires(slice_(x, spec))
     yield g.near_miss(slice_(x, ((1, 0, 5, 1),)), why="the last element is missing")
     yield g.near_miss(slice_(x, ((1, 5, None, -1),)), why="the order is another")
     yield g.near_miss(slice_(x, ((2, 0, 12, 1),)), why="the dim may be greater")
 
 
-@law("slice", numerics="bitwise", examples=_simplification_examples)
-def simplify(x: Tensor, s: PyObject, r: PyObject) -> Iterator[Any]:
-    """Slice_whole(x) = x, Slice_s(x) = Slice_s'(x) with s' in normal form
-
-    Source: onnxoptimizer eliminate_nop_slice.
-    """
-    yield rewrite(slice_(x, s), x, eq(simplified_to(s, x)).to(PyObject(())))
-    yield rewrite(slice_(x, s), slice_(x, r), let(r, simplified, s, fact(x)), ne(r).to(PyObject(())))
-
-
-def simplified_to(spec: Any, x: Any) -> Any:
-    """The term that `simplified` computes."""
-    return PyObject(simplified)(spec, fact(x))
+@law(
+    "slice",
+    numerics="bitwise",
+    kind="eliminate",
+    serves="traffic",
+    source="onnxoptimizer eliminate_nop_slice",
+    examples=_odd_spellings,
+)
+def simplify(x: Tensor, s: Slices):
+    """Slice_whole(x) = x, Slice_s(x) = Slice_s'(x) with s' in normal form"""
+    part = slice_(x, s)
+    yield rewrite(part, x, is_whole(s, x), because="every x is a Slice of itself")
+    yield rewrite(part, slice_(x, simplified(s, x)), because="the right side is the normal form")
 
 
 @hosted()
@@ -192,18 +195,22 @@ def empty_literal(y: Fact) -> Literal | None:
     return Literal(y.dtype, y.shape, (0,))  # type: ignore[arg-type]
 
 
-def _empty_examples(rng: np.random.Generator) -> Iterator[Example]:
+def _empty_parts(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     yield g.fires(slice_(g.input((2, 3)), ((1, 3, 3, 1),)))
-    yield g.fires(slice_(g.input((4,), INT64), ((0, 0, 0, 1),)))
+    yield g.fires(slice_(g.input((4,), TensorProto.INT64), ((0, 0, 0, 1),)))
     yield g.near_miss(slice_(g.input((2, 3)), ((1, 2, 3, 1),)), why="an element is left")
     yield g.near_miss(slice_(g.input(("N", 3)), ((1, 3, 3, 1),)), why="the number of rows is not known")
 
 
-@law("slice", numerics="bitwise", examples=_empty_examples)
-def empty(x: Tensor, y: Tensor, s: PyObject, z: PyObject) -> Iterator[Any]:
-    """Slice_s(x) = the empty tensor where it takes nothing
-
-    Source: Ascend auto-optimizer, EmptySliceFix.
-    """
-    yield rule(eq(y).to(slice_(x, s)), let(z, empty_literal, fact(y)), then=Equal(y, literal(z)))
+@law(
+    "slice",
+    numerics="bitwise",
+    kind="eliminate",
+    source="Ascend auto-optimizer, EmptySliceFix",
+    examples=_empty_parts,
+)
+def empty(x: Tensor, s: Slices):
+    """Slice_s(x) = the empty tensor where it takes nothing"""
+    part = slice_(x, s)
+    yield rewrite(part, literal(empty_literal(part)), because="forgets x and s")

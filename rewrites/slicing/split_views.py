@@ -1,6 +1,6 @@
 """Splits in front of views: a fused projection is cut before its heads are told apart.
 
-Slice(Reshape(x)) = Reshape(Slice(x))       where at least two slices share the Reshape
+Slice(Reshape(x)) -> Reshape(Slice(x))       where at least two slices share the Reshape
 """
 
 from collections.abc import Iterator
@@ -8,30 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.compat import Equal, PyObject, eq, let, rule
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
-from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, law
+from egraph_opt.laws import Axis, Dims, Example, Operands, Slices, Tensor, eq, hosted, law, rewrite
 from egraph_opt.operators import binary, reshape, slice_
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.sorts import Slices
-from egraph_opt.operators.terms import Tensor, fact
-from egraph_opt.rewrites.slicing.split import (
-    Range,
-    cut_axis,
-    cuts,
-    cutting,
-    parts_with,
-    ranges_along,
-)
+from egraph_opt.rewrites.slicing.split import Range, Ranges, cut_axis, cuts, cutting, parts_around
 
 
 @hosted()
-def slice_before(spec: Slices, axis: int, ranges: tuple[Range, ...], x: Fact, dims: Shape) -> Slices | None:
+def slice_before(spec: Slices, axis: Axis, ranges: Ranges, x: Fact, dims: Dims) -> Slices | None:
     """The slice of x with the elements of a slice of Reshape(x) along an axis outermost in one of x's."""
-    chosen = ranges_along(spec, axis)
-    if len(chosen) != 1 or len(spec) != 1 or x.shape is None or len(parts_with(chosen[0], ranges)) < 2:
+    if x.shape is None or len(spec) != 1 or len(parts_around(spec, axis, ranges)) < 2:
         return None
     place = merged_axis(x.shape, dims, axis)
     if place is None:
@@ -39,8 +26,9 @@ def slice_before(spec: Slices, axis: int, ranges: tuple[Range, ...], x: Fact, di
     whole, part = x.shape[place], dims[axis]
     if not isinstance(whole, int) or not isinstance(part, int) or not part or whole % part:
         return None
+    _, start, end, _ = spec[0]
     inner = whole // part
-    return ((place, chosen[0][0] * inner, chosen[0][1] * inner, 1),)
+    return ((place, start * inner, end * inner, 1),)  # type: ignore[operator]
 
 
 def merged_axis(before: Shape, after: Shape, axis: int) -> int | None:
@@ -57,13 +45,13 @@ def merged_axis(before: Shape, after: Shape, axis: int) -> int | None:
 
 
 @hosted()
-def sliced_dims(spec: Slices, dims: Shape) -> Shape:
+def sliced_dims(spec: Slices, dims: Dims) -> Dims:
     """The dims of a slice with step 1 and known bounds."""
     lengths = {entry[0]: entry[2] - entry[1] for entry in spec if entry[2] is not None}
     return tuple(lengths.get(axis, dim) for axis, dim in enumerate(dims))
 
 
-def _reshape_examples(rng: np.random.Generator) -> Iterator[Example]:
+def _views(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
 
     def two(x: Any, dims: Shape, axis: int, *ranges: Range) -> Any:
@@ -78,23 +66,18 @@ def _reshape_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(slice_(reshape(x, ("N", "L", 3, 8)), ((2, 0, 1, 1),)), why="there is one slice only")
 
 
-@law("split", numerics="bitwise", examples=_reshape_examples)
-def before_reshape(
-    x: Tensor,
-    y: Tensor,
-    z: Tensor,
-    s: PyObject,
-    a: PyObject,
-    c: PyObject,
-    d: PyObject,
-    e: PyObject,
-    t: PyObject,
-) -> Iterator[Any]:
-    """Slice(Reshape(x)) = Reshape(Slice(x)), where at least two slices share the Reshape
-
-    Source: Ascend auto-optimizer, SplitQKVMatmul.
-    """
-    yield from cutting()
-    cut = (eq(y).to(slice_(z, s)), eq(z).to(reshape(x, d)), let(a, cut_axis, s, 0, fact(z)))
-    found = (*cut, eq(c).to(cuts(z, PyObject(()), a)), let(t, slice_before, s, a, c, fact(x), d))
-    yield rule(*found, let(e, sliced_dims, s, d), then=Equal(y, reshape(slice_(x, t), e)))
+@law(
+    "split",
+    numerics="bitwise",
+    kind="move",
+    source="Ascend auto-optimizer, SplitQKVMatmul",
+    uses=(cutting,),
+    examples=_views,
+)
+def before_reshape(x: Tensor, s: Slices, c: Ranges, d: Dims):
+    """Slice(Reshape(x)) = Reshape(Slice(x)), where at least two slices share the Reshape"""
+    view = reshape(x, d)
+    a = cut_axis(s, 0, view)
+    before = slice_(x, slice_before(s, a, c, x, d))
+    shared = eq(c, cuts(view, (), a))
+    yield rewrite(slice_(view, s), reshape(before, sliced_dims(s, d)), shared, because="only with demand")

@@ -5,19 +5,30 @@
 
 where the views concern axis 2.  The squeeze then sinks to the next convolution, whose unsqueeze it meets:
 `reshape` and `conv1d_operands` have the element-wise operators, `conv1d_movement` those with axes.  All
-fire only where the target publishes the limit `lift_conv1d`, so that others do not pay for the growth.
+fire only where the target publishes the limit `lift_conv1d`, so that others do not pay for the growth; the
+way back, Conv2d(Unsqueeze(x), W) = Unsqueeze(Conv1d(x, Squeeze(W))), wherever a row was made an image.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from egraph_opt.compat import Equal, PyObject, String, eq, holds, i64, let, rule
-from egraph_opt.facts.fact import Fact, Shape
-from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, law
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import (
+    Dims,
+    Example,
+    Operands,
+    String,
+    Tensor,
+    guard,
+    hosted,
+    law,
+    limit,
+    rewrite,
+    varies,
+)
 from egraph_opt.operators import (
     ConvWindow,
     PoolWindow,
@@ -28,183 +39,98 @@ from egraph_opt.operators import (
     pool,
     reshape,
 )
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, fact, limit
-from egraph_opt.rewrites.conditions.view_shapes import known_dims, same_dims, with_units
+from egraph_opt.rewrites.conditions.view_shapes import known_dims, with_units
 
 UNIT = 2
 """The axis that is inserted: height."""
 
+# --- the two views ------------------------------------------------------------------------------------------
+
 
 @hosted()
-def lifted_dims(x: Fact) -> Shape | None:
+def lifted_dims(x: Fact) -> Dims | None:
     """[a, b, 1, c] of a value [a, b, c]; operands of lower rank fit to it by broadcasting."""
     if not x.is_symbolic or x.shape is None or len(x.shape) > 3:
         return None
     return with_units(x.shape, frozenset([1]))
 
 
-@hosted(default=False)
-def is_lowered(x: Fact, dims: Shape) -> bool:
-    """Whether a view of x, a run-time value [a, b, 1, c], is [a, b, c]."""
-    if x.const or x.shape is None or len(x.shape) != 4 or x.shape[UNIT] != 1:
-        return False
-    return same_dims((*x.shape[:UNIT], x.shape[UNIT + 1]), dims)
-
-
-def wanted(n: Any) -> Any:
-    """The condition that the target asks for lifting."""
-    return eq(n).to(limit("lift_conv1d"))
+@hosted()
+def lowered_dims(x: Fact) -> Dims | None:
+    """[a, b, c] of a value [a, b, 1, c]."""
+    if not x.is_symbolic or x.shape is None or len(x.shape) != 4 or x.shape[UNIT] != 1:
+        return None
+    return (*x.shape[:UNIT], x.shape[UNIT + 1])
 
 
 @hosted()
-def _image_window(window: ConvWindow | PoolWindow) -> Any:
-    """The window of one axis as that of an image of height 1."""
+def image_dims(x: Fact) -> Dims | None:
+    """[a, b, 1, c] of a value [a, b, c] of full rank."""
+    return lifted_dims(x) if x.rank == UNIT + 1 else None
+
+
+def lift(x: Tensor) -> Any:
+    """Unsqueeze(x) of an operand, which may be broadcast."""
+    return reshape(x, lifted_dims(x))
+
+
+def unsqueeze(x: Tensor) -> Any:
+    """Unsqueeze(x)"""
+    return reshape(x, image_dims(x))
+
+
+def lower(x: Tensor) -> Any:
+    """Squeeze(x)"""
+    return reshape(x, lowered_dims(x))
+
+
+def viewed_as(y: Tensor, other: Tensor) -> Any:
+    """Squeeze(other) or Unsqueeze(other), where that is y."""
+    return reshape(other, known_dims(y))
+
+
+DEMAND = guard(limit("lift_conv1d"))
+"""The target convolves images only."""
+
+SHARED: dict[str, Any] = {
+    "kind": "move",
+    "serves": "target",
+    "source": "Ascend auto-optimizer, Conv1d2Conv2d",
+}
+"""What the laws of this ruleset have in common."""
+
+
+@hosted()
+def image_window(window: Any) -> Any:
+    """The ConvWindow or PoolWindow of one axis as that of an image of height 1."""
     if len(window.strides) != 1:
         return None
     begin, end = window.pads
-    changes: dict[str, Any] = {
-        "strides": (1, *window.strides),
-        "pads": (0, begin, 0, end),
-        "dilations": (1, *window.dilations),
-    }
+    more = _with(window, lambda sizes, other: (other, *sizes))
+    strides, dilations = (1, *window.strides), (1, *window.dilations)
+    return replace(window, strides=strides, pads=(0, begin, 0, end), dilations=dilations, **more)
+
+
+@hosted()
+def line_window(window: Any) -> Any:
+    """The window of an image of height 1 as that of its row; None where it looks beyond that."""
+    if len(window.strides) != 2 or window.pads[0] or window.pads[2]:
+        return None
+    more = _with(window, lambda sizes, other: sizes[1:] if sizes[0] == other else None)
+    if None in more.values():
+        return None
+    strides, dilations = window.strides[1:], window.dilations[1:]
+    return replace(window, strides=strides, pads=window.pads[1::2], dilations=dilations, **more)
+
+
+def _with(window: Any, change: Callable[[Any, int], Any]) -> dict[str, Any]:
+    """The kernel of a pool, or the padding of a transposed convolution, with or without a height."""
     if isinstance(window, PoolWindow):
-        changes["kernel"] = (1, *window.kernel)
-    elif window.output_padding:
-        changes["output_padding"] = (0, *window.output_padding)
-    return replace(window, **changes)
+        return {"kernel": change(window.kernel, 1)}
+    return {"output_padding": change(window.output_padding, 0)} if window.output_padding else {}
 
 
-def _window(stride: int = 1, pads: tuple[int, int] = (0, 0), dilation: int = 1, **more: Any) -> ConvWindow:
-    return ConvWindow((stride,), pads, (dilation,), **more)
-
-
-def _conv_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for window, shape, kernel in (
-        (_window(), (2, 4, 9), (3, 4, 1)),
-        (_window(2, (1, 2), 3), ("N", 4, "L"), (6, 4, 3)),
-        (_window(1, (2, 2), 2, group=2), (1, 4, 9), (6, 2, 3)),
-    ):
-        g = Operands(rng)
-        x, w = g.input(shape), g.random(*kernel)
-        yield g.fires(conv(x, w, none(), window), lift_conv1d=1)
-        yield g.fires(conv(x, w, g.random(kernel[0]), window), lift_conv1d=1)
-        yield g.near_miss(conv(x, w, none(), window), why="the target does not ask for it")
-    g = Operands(rng)
-    image = ConvWindow((1, 1), (0, 0, 0, 0), (1, 1))
-    yield g.near_miss(
-        conv(g.input((1, 4, 1, 9)), g.random(3, 4, 1, 3), none(), image), why="it is an image", lift_conv1d=1
-    )
-
-
-@law("conv1d", numerics="reassociates", examples=_conv_examples)
-def lift_convolution(
-    x: Tensor,
-    w: Tensor,
-    b: Tensor,
-    z: Tensor,
-    n: i64,
-    s: PyObject,
-    t: PyObject,
-    p: PyObject,
-    q: PyObject,
-    out: PyObject,
-) -> Iterator[Any]:
-    """Conv1d(x, W) = Squeeze(Conv2d(Unsqueeze(x), Unsqueeze(W)))
-
-    Source: Ascend auto-optimizer, Conv1d2Conv2d.
-    """
-    conditions = (
-        wanted(n),
-        *let(t, _image_window, s),
-        *let(p, lifted_dims, fact(x)),
-        *let(q, lifted_dims, fact(w)),
-        *let(out, known_dims, fact(z)),
-    )
-    image, kernel = reshape(x, p), reshape(w, q)
-    yield rule(
-        eq(z).to(conv(x, w, b, s)), *conditions, then=Equal(z, reshape(conv(image, kernel, b, t), out))
-    )
-
-
-def _transposed_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for window, shape, kernel, channels in (
-        (_window(), (2, 4, 9), (4, 3, 2), 3),
-        (_window(3, (1, 2), 2, output_padding=(1,)), ("N", 4, "L"), (4, 3, 3), 3),
-        (_window(2, group=4), (1, 4, 9), (4, 1, 4), 4),
-    ):
-        g = Operands(rng)
-        x, w = g.input(shape), g.random(*kernel)
-        yield g.fires(conv_transpose(x, w, none(), window), lift_conv1d=1)
-        yield g.fires(conv_transpose(x, w, g.random(channels), window), lift_conv1d=1)
-        yield g.near_miss(conv_transpose(x, w, none(), window), why="the target does not ask for it")
-
-
-@law("conv1d", numerics="reassociates", examples=_transposed_examples)
-def lift_transposed_convolution(
-    x: Tensor,
-    w: Tensor,
-    b: Tensor,
-    z: Tensor,
-    n: i64,
-    s: PyObject,
-    t: PyObject,
-    p: PyObject,
-    q: PyObject,
-    out: PyObject,
-) -> Iterator[Any]:
-    """ConvTranspose1d(x, W) = Squeeze(ConvTranspose2d(Unsqueeze(x), Unsqueeze(W)))
-
-    Source: Ascend auto-optimizer, Conv1d2Conv2d.
-    """
-    conditions = (
-        wanted(n),
-        *let(t, _image_window, s),
-        *let(p, lifted_dims, fact(x)),
-        *let(q, lifted_dims, fact(w)),
-        *let(out, known_dims, fact(z)),
-    )
-    image = conv_transpose(reshape(x, p), reshape(w, q), b, t)
-    yield rule(eq(z).to(conv_transpose(x, w, b, s)), *conditions, then=Equal(z, reshape(image, out)))
-
-
-def _pool_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for kind, window in (
-        ("MaxPool", PoolWindow((3,), (2,), (1, 1), (1,))),
-        ("MaxPool", PoolWindow((2,), (2,), (0, 0), (2,), ceil_mode=1)),
-        ("AveragePool", PoolWindow((4,), (3,), (1, 2), (1,), count_include_pad=1)),
-        ("AveragePool", PoolWindow((4,), (3,), (2, 2), (1,))),
-    ):
-        g = Operands(rng)
-        x = g.input((2, 4, 13))
-        yield g.fires(pool(kind, x, window), lift_conv1d=1)
-        yield g.near_miss(pool(kind, x, window), why="the target does not ask for it")
-    g = Operands(rng)
-    yield g.fires(
-        pool("MaxPool", g.input(("N", 4, "L")), PoolWindow((3,), (2,), (1, 1), (1,))), lift_conv1d=1
-    )
-    g = Operands(rng)
-    x = g.input((1, 4, 1, 9))
-    window = PoolWindow((1, 3), (1, 1), (0, 0, 0, 0), (1, 1))
-    yield g.near_miss(pool("MaxPool", x, window), why="it is an image", lift_conv1d=1)
-
-
-@law("conv1d", numerics="reassociates", examples=_pool_examples)
-def lift_pool(
-    x: Tensor, z: Tensor, k: String, n: i64, s: PyObject, t: PyObject, p: PyObject, out: PyObject
-) -> Iterator[Any]:
-    """Pool1d(x) = Squeeze(Pool2d(Unsqueeze(x)))
-
-    Source: Ascend auto-optimizer, Conv1d2Conv2d.
-    """
-    yield rule(
-        eq(z).to(pool(k, x, s)),
-        wanted(n),
-        let(t, _image_window, s),
-        let(p, lifted_dims, fact(x)),
-        let(out, known_dims, fact(z)),
-        then=Equal(z, reshape(pool(k, reshape(x, p), t), out)),
-    )
+# --- examples -----------------------------------------------------------------------------------------------
 
 
 def lowered(g: Operands, *shape: Any) -> Any:
@@ -213,27 +139,94 @@ def lowered(g: Operands, *shape: Any) -> Any:
     return reshape(g.input((a, b, 1, c)), shape)
 
 
-def _global_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for kind in ("GlobalAveragePool", "GlobalMaxPool"):
-        g = Operands(rng)
-        x = lowered(g, "N", 3, "L")
-        yield g.fires(global_pool(kind, x), lift_conv1d=1)
-        yield g.near_miss(global_pool(kind, x), why="the target does not ask for it")
-        g = Operands(rng)
-        x = reshape(g.input((2, 3, 1, 4)), (6, 1, 4))
-        yield g.near_miss(global_pool(kind, x), why="the channels are others", lift_conv1d=1)
+def on_demand(terms: Any, misses: Any = lambda g: ()) -> Any:
+    """Examples of terms that lift where the target publishes the limit, and only there.
 
-
-@law("conv1d", numerics="reassociates", examples=_global_examples)
-def past_global_pool(x: Tensor, z: Tensor, k: String, n: i64, d: PyObject, out: PyObject) -> Iterator[Any]:
-    """GlobalPool(Squeeze(x)) = Squeeze(GlobalPool(x))
-
-    Source: Ascend auto-optimizer, Conv1d2Conv2d.
+    Args:
+        misses: terms that never lift, and why.
     """
-    yield rule(
-        eq(z).to(global_pool(k, reshape(x, d))),
-        wanted(n),
-        holds(is_lowered, fact(x), d),
-        let(out, known_dims, fact(z)),
-        then=Equal(z, reshape(global_pool(k, x), out)),
+
+    def examples(rng: np.random.Generator) -> Iterator[Example]:
+        g = Operands(rng)
+        for term in terms(g):
+            yield g.fires(term, lift_conv1d=1)
+            yield g.near_miss(term, why="the target has no such limit")
+        for term, why in misses(g):
+            yield g.near_miss(term, why, lift_conv1d=1)
+
+    return examples
+
+
+# --- the laws -----------------------------------------------------------------------------------------------
+
+
+def _same(operand: Any) -> Any:
+    return operand
+
+
+def lifting(law_name: str, x: Tensor, of: Any) -> Iterator[Any]:
+    """f(x) = Squeeze(f'(Unsqueeze(x))), and f'(Unsqueeze(x)) = Unsqueeze(f(x)).
+
+    Args:
+        of: makes f or f' of an operand, and of what becomes of the kernel and of the window.
+    """
+    y, z = of(x, _same, _same), of(unsqueeze(x), _same, _same)
+    yield rewrite(y, viewed_as(y, of(lift(x), lift, image_window)), DEMAND, inverse=law_name)
+    yield rewrite(z, viewed_as(z, of(x, lower, line_window)), guard(varies(x)), inverse=law_name)
+
+
+def _images(g: Operands) -> Iterator[Any]:
+    plain = ConvWindow((1, 1), (0, 0, 0, 0), (1, 1))
+    yield conv(g.input((1, 4, 1, 9)), g.random(3, 4, 1, 3), none(), plain), "it is an image"
+    x = reshape(g.input((1, 4, 9)), (1, 4, 1, 9))
+    padded = ConvWindow((2, 1), (1, 0, 0, 0), (1, 1))
+    yield conv(x, g.random(3, 4, 1, 3), none(), padded), "its row is one of zeros"
+    yield conv(x, g.random(3, 4, 2, 3), none(), padded), "its kernel looks at a second row"
+
+
+@law("conv1d", numerics="reassociates", examples=on_demand(lambda g: (), _images), **SHARED)
+def lift_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
+    """Conv1d(x, W) = Squeeze(Conv2d(Unsqueeze(x), Unsqueeze(W)))"""
+    yield from lifting("lift_convolution", x, lambda v, kernel, window: conv(v, kernel(w), b, window(u)))
+
+
+def _transposed(g: Operands) -> Iterator[Any]:
+    x, window = g.input(("N", 4, "L")), ConvWindow((3,), (1, 2), (2,), output_padding=(1,))
+    yield conv_transpose(x, g.random(4, 3, 3), g.random(3), window)
+    grouped = ConvWindow((2,), (0, 0), (1,), group=4)
+    yield conv_transpose(g.input((1, 4, 9)), g.random(4, 1, 4), none(), grouped)
+
+
+@law("conv1d", numerics="reassociates", examples=on_demand(_transposed), **SHARED)
+def lift_transposed_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
+    """ConvTranspose1d(x, W) = Squeeze(ConvTranspose2d(Unsqueeze(x), Unsqueeze(W)))"""
+    yield from lifting(
+        "lift_transposed_convolution",
+        x,
+        lambda v, kernel, window: conv_transpose(v, kernel(w), b, window(u)),
     )
+
+
+def _pools(g: Operands) -> Iterator[Any]:
+    yield pool("MaxPool", g.input(("N", 4, "L")), PoolWindow((3,), (2,), (1, 1), (1,)))
+    yield pool("MaxPool", g.input((2, 4, 13)), PoolWindow((2,), (2,), (0, 0), (2,), ceil_mode=1))
+
+
+@law("conv1d", numerics="reassociates", examples=on_demand(_pools), **SHARED)
+def lift_pool(x: Tensor, k: String, u: PoolWindow):
+    """Pool1d(x) = Squeeze(Pool2d(Unsqueeze(x)))"""
+    yield from lifting("lift_pool", x, lambda v, _, window: pool(k, v, window(u)))
+
+
+def _other_views(g: Operands) -> Iterator[Any]:
+    for shape, dims in (((2, 3, 1, 4), (6, 1, 4)), ((2, 1, 3, 4), (2, 3, 4))):
+        yield global_pool("GlobalMaxPool", reshape(g.input(shape), dims)), "the view is another one"
+
+
+@law("conv1d", numerics="reassociates", examples=on_demand(lambda g: (), _other_views), **SHARED)
+def past_global_pool(x: Tensor, k: String):
+    """GlobalPool(Squeeze(x)) = Squeeze(GlobalPool(x))"""
+    demand = (DEMAND, guard(varies(x)))
+    for view in (lower, unsqueeze):
+        y = global_pool(k, view(x))
+        yield rewrite(y, viewed_as(y, global_pool(k, x)), *demand, inverse="past_global_pool")

@@ -1,8 +1,8 @@
 """Convolutions whose kernel is too large for the target become sums of convolutions with parts of it.
 
     Conv(x, W, b) = Conv(x, W[:m], b) + Conv(x[m*d:], W[m:])     along one spatial axis, dilation d
-    Conv(x, W, b) = Conv(Concat(x[0:], x[m*d:], ..), Concat(W[:m], W[m:2*m], ..), b)       of equal parts
-    Conv(x, W, b; pads) = Conv(Pad(x), W, b)                      along that axis
+    Conv(x, W, b) -> Conv(Concat(x[0:], x[m*d:], ..), Concat(W[:m], W[m:2*m], ..), b)      of equal parts
+    Conv(x, W, b; pads) -> Conv(Pad(x), W, b)                     along that axis
 
 where all parts of x end so that as many windows fit as before.  The laws fire above the limit
 `conv_kernel` only, one axis at a time, and again on what they made: the parts are nearly equal in the end.
@@ -10,25 +10,47 @@ Strides above the limit `conv_stride` come first (`large_stride`), which makes k
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from egraph_opt import compat as egglog
-from egraph_opt.compat import PyObject, eq, guard, holds, i64, let, rewrite
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, law
-from egraph_opt.operators import ConvWindow, binary, concat, conv, none, pad, reshape, slice_, transpose
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.sorts import Slices
-from egraph_opt.operators.terms import Tensor, cons, fact, limit, nil
-from egraph_opt.rewrites.conditions.channels import static_dims
-from egraph_opt.rewrites.transposes.windows import is_constant
+from egraph_opt.laws import (
+    Axis,
+    Example,
+    Operands,
+    Pads,
+    Slices,
+    Tensor,
+    Tensors,
+    auxiliary,
+    cons,
+    eq,
+    guard,
+    hosted,
+    is_constant,
+    law,
+    limit,
+    listed,
+    nil,
+    rewrite,
+    rule,
+    table,
+    union,
+)
+from egraph_opt.operators import ConvWindow, concat, conv, none, pad, slice_
 
-Cut = tuple[int, int, int]
-"""A spatial axis, its kernel, and how many elements of it the first part has."""
+# --- how a kernel is cut ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Parts of a kernel along one axis of the weight: from each border to the next."""
+
+    axis: int
+    borders: tuple[int, ...]
 
 
 def _beyond(w: Fact, most: int) -> int | None:
@@ -37,21 +59,45 @@ def _beyond(w: Fact, most: int) -> int | None:
     return next((k for k, size in enumerate(kernel) if isinstance(size, int) and size > most), None)
 
 
+def _is_padded(window: ConvWindow, along: int) -> bool:
+    return bool(window.pads[along] or window.pads[along + len(window.strides)])
+
+
 @hosted()
-def cut_of(w: Fact, window: ConvWindow, most: int) -> Cut | None:
+def halves(w: Fact, window: ConvWindow, most: int) -> Cut | None:
     """Where a kernel beyond the limit is cut in two: so many parts on each side that all are equal at last.
 
     None where the axis is padded: then the padding comes apart first.
     """
-    axis = _beyond(w, most)
-    if axis is None or w.shape is None:
+    along = _beyond(w, most)
+    if along is None or w.shape is None or _is_padded(window, along):
         return None
-    size = w.shape[axis + 2]
-    assert isinstance(size, int)
-    if window.pads[axis] or window.pads[axis + len(window.strides)]:
-        return None
+    size: Any = w.shape[along + 2]
     parts = -(-size // most)
-    return axis, size, size * (parts // 2) // parts
+    return Cut(along + 2, (0, size * (parts // 2) // parts, size))
+
+
+MOST_PARTS = 8
+"""Into how many parts a kernel is folded."""
+
+
+@hosted()
+def equal_parts(w: Fact, window: ConvWindow, most: int) -> Cut | None:
+    """The cut of a kernel without groups into equal parts, if they are as few as the limit allows."""
+    cut = halves(w, window, most)
+    if cut is None or window.group != 1:
+        return None
+    size = cut.borders[-1]
+    parts = -(-size // most)
+    if size % parts or parts > MOST_PARTS:
+        return None
+    return Cut(cut.axis, tuple(range(0, size + 1, size // parts)))
+
+
+@hosted()
+def taps(cut: Cut) -> tuple[Slices, ...]:
+    """The parts of the kernel."""
+    return tuple(((cut.axis, start, end, 1),) for start, end in pairwise(cut.borders))
 
 
 def _part(axis: int, start: int, left: int, dim: Dim) -> Slices:
@@ -62,243 +108,181 @@ def _part(axis: int, start: int, left: int, dim: Dim) -> Slices:
 
 
 @hosted()
-def pixels(x: Fact, cut: Cut, window: ConvWindow, second: int) -> Slices | None:
-    """The part of x that one part of the kernel walks over."""
-    axis, size, first = cut
-    dilation = window.dilations[axis]
+def pixels(x: Fact, cut: Cut, window: ConvWindow) -> tuple[Slices, ...] | None:
+    """The parts of x that the parts of the kernel walk over; None where no window fits."""
     if x.shape is None:
         return None
-    start, left = (first * dilation, 0) if second else (0, (size - first) * dilation)
-    dim = x.shape[axis + 2]
+    dim, dilation, size = x.shape[cut.axis], window.dilations[cut.axis - 2], cut.borders[-1]
     if isinstance(dim, int) and dim <= dilation * (size - 1):
-        return None  # no window fits
-    return _part(axis + 2, start, left, dim)
+        return None
+    bounds = ((start * dilation, (size - end) * dilation) for start, end in pairwise(cut.borders))
+    return tuple(_part(cut.axis, start, left, dim) for start, left in bounds)
 
 
 @hosted()
-def taps(cut: Cut, second: int) -> Slices:
-    """One part of the kernel."""
-    axis, size, first = cut
-    return ((axis + 2, first, size, 1),) if second else ((axis + 2, 0, first, 1),)
-
-
-_LIMITS = {"conv_kernel": 8, "conv_stride": 4}
-
-
-def _convolutions() -> Iterator[tuple[tuple[Any, ...], tuple[int, ...], ConvWindow]]:
-    """Shapes of x and W with windows, 1-D to 3-D, kernels beyond the limit, without pads along them."""
-    yield (2, 3, 40), (4, 3, 9), ConvWindow((1,), (0, 0), (1,))
-    yield (1, 4, 61), (6, 2, 17), ConvWindow((3,), (0, 0), (2,), 2)
-    yield ("N", 2, "L"), (3, 2, 10), ConvWindow((2,), (0, 0), (1,))
-    yield (1, 2, 7, 30), (3, 2, 3, 11), ConvWindow((1, 2), (1, 0, 1, 0), (1, 1))
-    yield (1, 2, 31, 9), (3, 2, 12, 3), ConvWindow((4, 1), (0, 1, 0, 0), (1, 2))
-    yield (1, 2, 14, 15), (2, 1, 10, 9), ConvWindow((1, 1), (0,) * 4, (1, 1), 2)
-    yield (1, 1, 5, 12, 4), (2, 1, 2, 9, 2), ConvWindow((1, 1, 1), (1, 0, 0, 1, 0, 0), (1, 1, 1))
-
-
-def _split_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for shape, weight, window in _convolutions():
-        if "L" in shape:
-            continue  # 7 of them are too few for the kernel
-        g = Operands(rng)
-        x, w = g.input(shape), g.random(*weight)
-        yield g.fires(conv(x, w, none(), window), **_LIMITS)
-        yield g.fires(conv(x, w, g.random(weight[0]), window), **_LIMITS)
-        yield g.near_miss(conv(x, w, none(), window), why="the target has no limit")
-        yield g.near_miss(conv(x, w, none(), window), why="within the limit", conv_kernel=20, conv_stride=4)
-    g = Operands(rng)
-    long = ConvWindow((2,), (0, 0), (1,))
-    yield g.fires(
-        conv(g.input(("N", 2, "L")), g.random(3, 2, 5), g.input((3,)), long), conv_kernel=4, conv_stride=4
-    )
-    padded = ConvWindow((1,), (2, 1), (1,))
-    x, w = g.input((1, 2, 20)), g.random(3, 2, 9)
-    yield g.near_miss(conv(x, w, none(), padded), why="the axis is padded", **_LIMITS)
-    varying = conv(x, g.input((3, 2, 9)), none(), long)
-    yield g.near_miss(varying, why="the weight is no constant", **_LIMITS)
-    steps = conv(x, w, none(), replace(long, strides=(5,)))
-    yield g.near_miss(steps, why="the stride is beyond its limit", **_LIMITS)
-
-
-@hosted(default=False)
 def steps_fit(window: ConvWindow, most: int) -> bool:
     """A stride beyond the limit would stay beyond it."""
     return max(window.strides) <= most
 
 
-@law("large_kernel", numerics="reassociates", examples=_split_examples)
-def split_kernel(
-    x: Tensor, w: Tensor, b: Tensor, u: PyObject, most: i64, step: i64,
-    cut: PyObject, head: PyObject, tail: PyObject, near: PyObject, far: PyObject,
-) -> Iterator[Any]:  # fmt: skip
-    """Conv(x, W, b) = Conv(x, W[:m], b) + Conv(x[m*d:], W[m:]) for a kernel beyond the target's limit
+def demand(u: Any) -> Any:
+    """Only where strides are within their limit."""
+    return guard(steps_fit(u, limit("conv_stride")))
 
-    Source: Ascend auto-optimizer, SplitLargeKernelConv.
-    """
-    first = conv(slice_(x, head), slice_(w, near), b, u)
-    second = conv(slice_(x, tail), slice_(w, far), none(), u)
+
+# --- a sum of two -------------------------------------------------------------------------------------------
+
+
+@hosted()
+def adjoining(x: Fact, w: Fact, v: Fact, head: Slices, tail: Slices, window: ConvWindow) -> Axis | None:
+    """The axis along which two kernels that walk over these parts of x are one."""
+    if not w.is_static or not v.is_static or w.dtype != v.dtype or len(head) != 1:
+        return None
+    first, second, axis = list(w.shape or ()), list(v.shape or ()), head[0][0]
+    if len(first) != len(second) or not 2 <= axis < len(first) or _is_padded(window, axis - 2):
+        return None
+    size, length = first[axis], second[axis]
+    first[axis] = second[axis] = 0
+    cut = Cut(axis, (0, size, size + length))  # type: ignore[arg-type, operator]
+    return axis if first == second and pixels(x, cut, window) == (head, tail) else None
+
+
+@hosted()
+def fits(w: Fact, v: Fact, axis: Axis, most: int) -> bool:
+    """A kernel joined of two is within the limit."""
+    sizes: Any = (w.shape or ())[axis], (v.shape or ())[axis]
+    return bool(sum(sizes) <= most)
+
+
+_LIMITS = {"conv_kernel": 8, "conv_stride": 4}
+_SHARED: dict[str, Any] = {
+    "numerics": "reassociates",
+    "kind": "split",
+    "serves": "target",
+    "source": "Ascend auto-optimizer, SplitLargeKernelConv",
+}
+
+
+def _near_misses(g: Operands) -> Iterator[Example]:
+    """What neither law that cuts kernels applies to."""
+    plain = ConvWindow((1,), (0, 0), (1,))
+    x, w = g.input((1, 2, 20)), g.random(3, 2, 10)
+    within = conv(x, w, none(), plain)
+    yield g.near_miss(within, why="within the limit", conv_kernel=20, conv_stride=4)
+    for window, weight, why in (
+        (replace(plain, pads=(2, 1)), w, "the axis is padded"),
+        (replace(plain, strides=(5,)), w, "the stride is beyond its limit"),
+        (plain, g.input((3, 2, 10)), "the weight is no constant"),
+    ):
+        yield g.near_miss(conv(x, weight, none(), window), why, **_LIMITS)
+
+
+def _split_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, plain = g.input((1, 2, 20)), ConvWindow((1,), (0, 0), (2,))
+    for start, fires in ((6, True), (5, False)):
+        head, tail = slice_(x, ((2, 0, 16, 1),)), slice_(x, ((2, start, 20 - 6 + start, 1),))
+        total = conv(head, g.random(3, 2, 3), none(), plain) + conv(tail, g.random(3, 2, 2), none(), plain)
+        yield g.fires(total, **_LIMITS) if fires else g.near_miss(total, why="other pixels", **_LIMITS)
+    yield from _near_misses(g)
+
+
+@law("large_kernel", examples=_split_examples, **_SHARED)
+def split_kernel(x: Tensor, w: Tensor, v: Tensor, b: Tensor, u: ConvWindow, head: Slices, tail: Slices):
+    """Conv(x, W, b) = Conv(x, W[:m], b) + Conv(x[m*d:], W[m:]) for a kernel beyond the target's limit"""
+    cut = halves(w, u, limit("conv_kernel"))
+    near, far = (
+        conv(slice_(x, pixels(x, cut, u)[k]), slice_(w, taps(cut)[k]), bias, u)
+        for k, bias in enumerate((b, none()))
+    )
+    yield rewrite(conv(x, w, b, u), near + far, guard(is_constant(w)), demand(u), inverse="split_kernel")
+    axis = adjoining(x, w, v, head, tail, u)
     yield rewrite(
-        conv(x, w, b, u),
-        binary("Add", first, second),
-        eq(most).to(limit("conv_kernel")),
-        guard(holds(is_constant, fact(w)), eq(step).to(limit("conv_stride")), holds(steps_fit, u, step)),
-        let(cut, cut_of, fact(w), u, most),
-        let(head, pixels, fact(x), cut, u, PyObject(0)),
-        let(tail, pixels, fact(x), cut, u, PyObject(1)),
-        let(near, taps, cut, PyObject(0)),
-        let(far, taps, cut, PyObject(1)),
+        conv(slice_(x, head), w, b, u) + conv(slice_(x, tail), v, none(), u),
+        conv(x, concat(listed(w, v), axis), b, u),
+        guard(fits(w, v, axis, limit("conv_kernel"))),
+        inverse="split_kernel",
     )
 
 
-MOST_PARTS = 8
-"""Into how many parts a kernel is folded."""
+# --- one of all parts ---------------------------------------------------------------------------------------
+
+
+@table(merge="new")
+def slices_of(x: Tensor, specs: Any) -> Tensors:
+    """The list of some slices of one value."""
 
 
 @hosted()
-def parts_of(w: Fact, window: ConvWindow, most: int, parts: int) -> Cut | None:
-    """The cut of a kernel without groups into so many equal parts, if they are as few as the limit allows."""
-    cut = cut_of(w, window, most)
-    if cut is None or window.group != 1 or cut[1] % parts or -(-cut[1] // most) != parts:
-        return None
-    return cut[0], cut[1], cut[1] // parts
+def first_of(specs: Any) -> Slices | None:
+    return specs[0] if specs else None
 
 
 @hosted()
-def pixels_of_part(x: Fact, cut: Cut, window: ConvWindow, index: int) -> Slices | None:
-    """The part of x that one of the equal parts of the kernel walks over."""
-    axis, size, length = cut
-    if x.shape is None:
-        return None
-    dim, dilation = x.shape[axis + 2], window.dilations[axis]
-    if isinstance(dim, int) and dim <= dilation * (size - 1):
-        return None  # no window fits
-    return _part(axis + 2, index * length * dilation, (size - (index + 1) * length) * dilation, dim)
+def rest_of(specs: Any) -> Any:
+    return specs[1:]
 
 
-@hosted()
-def parts_apart(w: Fact, cut: Cut) -> tuple[int, ...] | None:
-    """The dims of a weight [M, C, ..] with the parts of its kernel on an axis of their own."""
-    axis, size, length = cut
-    dims = static_dims(w)
-    return None if dims is None else (*dims[: axis + 2], size // length, length, *dims[axis + 3 :])
-
-
-@hosted()
-def parts_first(w: Fact, cut: Cut) -> tuple[int, ...]:
-    """The permutation that brings them in front of the channels."""
-    axis, rank = cut[0], len(w.shape or ())
-    return (0, axis + 2, *(k for k in range(1, rank + 1) if k != axis + 2))
-
-
-@hosted()
-def parts_as_channels(w: Fact, cut: Cut) -> tuple[int, ...] | None:
-    """The dims of the weight with its parts among the channels."""
-    axis, size, length = cut
-    dims = static_dims(w)
-    if dims is None:
-        return None
-    return (dims[0], dims[1] * (size // length), *dims[2 : axis + 2], length, *dims[axis + 3 :])
+@auxiliary()
+def lists_of_slices(x: Tensor, ys: Tensors, specs: Any):
+    """Defines `slices_of`."""
+    yield rule(eq(ys, slices_of(x, ())), then=union(ys, nil()))
+    longer = cons(slice_(x, first_of(specs)), slices_of(x, rest_of(specs)))
+    yield rule(eq(ys, slices_of(x, specs)), first_of(specs), then=union(ys, longer))
 
 
 def _fold_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for shape, weight, window in (
-        ((2, 3, 40), (4, 3, 10), ConvWindow((1,), (0, 0), (1,))),
-        ((1, 2, 7, 61), (3, 2, 3, 24), ConvWindow((1, 2), (1, 0, 1, 0), (1, 2))),
-        ((1, 2, 31, 9), (3, 2, 12, 3), ConvWindow((4, 1), (0, 1, 0, 0), (1, 2))),
-    ):
-        g = Operands(rng)
-        x, w = g.input(shape), g.random(*weight)
-        yield g.fires(conv(x, w, none(), window), **_LIMITS)
-        yield g.fires(conv(x, w, g.random(weight[0]), window), **_LIMITS)
-        yield g.near_miss(conv(x, w, none(), window), why="the target has no limits")
     g = Operands(rng)
-    plain = ConvWindow((1,), (0, 0), (1,))
-    yield g.fires(
-        conv(g.input(("N", 2, "L")), g.random(3, 2, 6), none(), plain), conv_kernel=3, conv_stride=1
-    )
-    x = g.input((1, 4, 40))
-    odd = conv(x, g.random(4, 4, 9), none(), plain)
+    plain, dilated = ConvWindow((1,), (0, 0), (1,)), ConvWindow((2, 1), (0, 1, 0, 1), (2, 1))
+    yield g.fires(conv(g.input((1, 2, 61, 7)), g.random(3, 2, 24, 3), g.random(3), dilated), **_LIMITS)
+    odd = conv(g.input((1, 4, 40)), g.random(4, 4, 9), none(), plain)
     yield g.near_miss(odd, why="the parts are not equal", **_LIMITS)
-    grouped = conv(x, g.random(4, 2, 10), none(), replace(plain, group=2))
+    grouped = conv(g.input((1, 4, 40)), g.random(4, 2, 10), none(), replace(plain, group=2))
     yield g.near_miss(grouped, why="groups would be others", **_LIMITS)
+    yield from _near_misses(g)
 
 
-@law("large_kernel", numerics="reassociates", examples=_fold_examples)
-def fold_kernel(
-    x: Tensor, w: Tensor, b: Tensor, u: PyObject, most: i64, step: i64, cut: PyObject,
-    d: PyObject, t: PyObject, e: PyObject,
-) -> Iterator[Any]:  # fmt: skip
+@law("large_kernel", uses=(lists_of_slices,), examples=_fold_examples, **{**_SHARED, "source": "algebra"})
+def fold_kernel(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     """Conv(x, W, b) = Conv(Concat(x[0:], x[m*d:], ..), Concat(W[:m], W[m:2*m], ..), b) of equal parts
 
-    Source: algebra; the parts are added up within one convolution.
+    The parts are added up within one convolution.
     """
-    weight = reshape(transpose(reshape(w, d), t), e)
-    for parts in range(2, MOST_PARTS + 1):
-        specs = [egglog.var(f"part{k}", PyObject) for k in range(parts)]
-        pieces: Any = nil()
-        for spec in reversed(specs):
-            pieces = cons(slice_(x, spec), pieces)
-        yield rewrite(
-            conv(x, w, b, u),
-            conv(concat(pieces, PyObject(1)), weight, b, u),
-            eq(most).to(limit("conv_kernel")),
-            guard(holds(is_constant, fact(w)), eq(step).to(limit("conv_stride")), holds(steps_fit, u, step)),
-            let(cut, parts_of, fact(w), u, most, PyObject(parts)),
-            let(d, parts_apart, fact(w), cut),
-            let(t, parts_first, fact(w), cut),
-            let(e, parts_as_channels, fact(w), cut),
-            *(let(spec, pixels_of_part, fact(x), cut, u, PyObject(k)) for k, spec in enumerate(specs)),
-        )
-
-
-@hosted()
-def pads_along(w: Fact, window: ConvWindow, most: int) -> tuple[int, ...] | None:
-    """The pads, for all axes of x, of the axis along which the kernel is beyond the limit."""
-    axis, axes = _beyond(w, most), len(window.strides)
-    if axis is None or not (window.pads[axis] or window.pads[axis + axes]):
-        return None
-    pads = [0] * (2 * (axes + 2))
-    pads[axis + 2], pads[axis + axes + 4] = window.pads[axis], window.pads[axis + axes]
-    return tuple(pads)
-
-
-@hosted()
-def unpadded_along(w: Fact, window: ConvWindow, most: int) -> ConvWindow | None:
-    """The window without those pads."""
-    axis, axes = _beyond(w, most), len(window.strides)
-    if axis is None:
-        return None
-    return replace(window, pads=tuple(0 if k % axes == axis else p for k, p in enumerate(window.pads)))
-
-
-def _pad_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for shape, weight, window in _convolutions():
-        g = Operands(rng)
-        x, w = g.input(shape), g.random(*weight)
-        pads = tuple(p + k % 3 for k, p in enumerate(window.pads, 1))
-        padded = replace(window, pads=pads)
-        y = conv(x, w, none(), padded)
-        yield g.fires(y, **_LIMITS)
-        yield g.near_miss(y, why="within the limit", conv_kernel=20, conv_stride=4)
-        yield g.near_miss(y, why="the target has no limit")
-    g = Operands(rng)
-    bare = conv(g.input((1, 2, 20)), g.random(3, 2, 9), none(), ConvWindow((1,), (0, 0), (1,)))
-    yield g.near_miss(bare, why="there are no pads", **_LIMITS)
-
-
-@law("large_kernel", numerics="reassociates", examples=_pad_examples)
-def pads_apart(
-    x: Tensor, w: Tensor, b: Tensor, u: PyObject, v: PyObject, p: PyObject, most: i64, step: i64
-) -> Iterator[Any]:
-    """Conv(x, W, b; pads) = Conv(Pad(x), W, b) along an axis whose kernel is beyond the target's limit
-
-    Source: Ascend auto-optimizer, SplitLargeKernelConv.
-    """
+    cut = equal_parts(w, u, limit("conv_kernel"))
+    image, weight = (concat(slices_of(v, parts), 1) for v, parts in ((x, pixels(x, cut, u)), (w, taps(cut))))
     yield rewrite(
         conv(x, w, b, u),
-        conv(pad(x, "constant", p, 0.0), w, b, v),
-        eq(most).to(limit("conv_kernel")),
-        guard(eq(step).to(limit("conv_stride")), holds(steps_fit, u, step)),
-        let(p, pads_along, fact(w), u, most),
-        let(v, unpadded_along, fact(w), u, most),
+        conv(image, weight, b, u),
+        guard(is_constant(w)),
+        demand(u),
+        because="channels do not tell that they are parts of a kernel",
     )
+
+
+# --- pads ---------------------------------------------------------------------------------------------------
+
+
+@hosted()
+def pads_along(w: Fact, window: ConvWindow, most: int) -> Pads | None:
+    """The pads, for all axes of x, of the axis along which the kernel is beyond the limit."""
+    along, axes = _beyond(w, most), len(window.strides)
+    if along is None or not _is_padded(window, along):
+        return None
+    moved = [p if k % axes == along else 0 for k, p in enumerate(window.pads)]
+    return (0, 0, *moved[:axes], 0, 0, *moved[axes:])
+
+
+@hosted()
+def without_pads(window: ConvWindow, pads: Pads) -> ConvWindow:
+    """The window without pads that x has instead."""
+    axes = len(window.strides)
+    moved = (*pads[2 : axes + 2], *pads[axes + 4 :])
+    return replace(window, pads=tuple(p - q for p, q in zip(window.pads, moved, strict=True)))
+
+
+@law("large_kernel", **_SHARED)
+def pads_apart(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
+    """Conv(x, W, b; pads) = Conv(Pad(x), W, b) along an axis whose kernel is beyond the target's limit"""
+    pads = pads_along(w, u, limit("conv_kernel"))
+    padded = conv(pad(x, "constant", pads, 0.0), w, b, without_pads(u, pads))
+    yield rewrite(conv(x, w, b, u), padded, demand(u), inverse="padding.pad_into_conv")

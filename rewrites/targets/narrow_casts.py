@@ -3,9 +3,9 @@
     move(Cast_64(x)) = Cast_64(move(x))     for x in int32, or float64 of a float32
     Cast_32(move(x)) = move(Cast_32(x))     for x in int64, or float32 of a float64
 
-The first brings values that were narrow before to where they are used, the second what a narrow operator
-asks for to where it comes from.  Both are exact: a cast does the same to each element, wherever it is.  They
-run for targets that publish the limit `narrow_int64`.
+The first brings values that were narrow before to where they are used, the second the demand of a narrow
+operator to where its operands come from.  Both are exact: a cast does the same to each element, wherever it
+is.  They run for targets that publish the limit `narrow_int64`.
 """
 
 from collections.abc import Iterator
@@ -14,13 +14,30 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto as T
 
-from egraph_opt.compat import PyObject, eq, guard, holds, i64, rewrite
 from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import integer_range
-from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, law
+from egraph_opt.laws import (
+    Axis,
+    DataType,
+    Example,
+    Int,
+    Mode,
+    Number,
+    Operands,
+    Pads,
+    Sizes,
+    Tensor,
+    Tensors,
+    equal,
+    guard,
+    hosted,
+    law,
+    limit,
+    rewrite,
+    varies,
+)
 from egraph_opt.operators import (
     cast,
     concat,
@@ -37,35 +54,33 @@ from egraph_opt.operators import (
     transpose,
     where,
 )
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, Tensors, fact, limit, listed
-from egraph_opt.rewrites.targets.narrowing import LIMITS, all_cast
+from egraph_opt.rewrites.targets.narrowing import LIMITS, all_cast, casts_of_lists
 
 NARROW: dict[int, int] = {T.INT64: T.INT32, T.DOUBLE: T.FLOAT}
 """The type that values of a type are narrowed to."""
 
 
-@hosted(default=False)
-def widens(x: Fact, to: int) -> bool:
+@hosted()
+def widens(x: Fact, to: DataType) -> bool:
     return NARROW.get(to) == x.dtype
 
 
-@hosted(default=False)
-def narrows(x: Fact, to: int) -> bool:
-    return NARROW.get(x.dtype) == to and not x.const
+@hosted()
+def narrows(x: Fact, to: DataType) -> bool:
+    return NARROW.get(x.dtype) == to
 
 
-@hosted(default=False)
-def has(value: float | int, to: int) -> bool:
+@hosted()
+def has(value: Number, to: DataType) -> bool:
     """What is padded with is a number of the narrow type."""
     if to in INTEGERS:
         return within((int(value), int(value)), integer_range(to))
     return float(np.float32(value)) == value or value != value
 
 
-@hosted(default=False)
-def can_pad(value: float | int, x: Fact) -> bool:
-    return has(value, x.dtype)
+@hosted()
+def can_pad(value: Number, x: Fact) -> bool:
+    return bool(has(value, x.dtype))
 
 
 def _moves(x: Any, i: Any, p: Any) -> list[Any]:
@@ -81,88 +96,87 @@ def _moves(x: Any, i: Any, p: Any) -> list[Any]:
     ]
 
 
+def _far_pads(g: Operands) -> tuple[Any, Any]:
+    """An int32 value in int64, padded with what int32 does not have, and the same of an int64 value, cast."""
+    x, y = g.input(("N", 4), T.INT32), g.input(("N", 4), T.INT64)
+    widened, narrowed = (pad(v, "constant", (0, 1, 0, 0), 2**40) for v in (cast(x, T.INT64), y))
+    return widened, cast(narrowed, T.INT32)
+
+
 def _down_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x, d = g.input(("N", 4), T.INT32), g.input((2, 6))
-    wide, double = cast(x, T.INT64), cast(d, T.DOUBLE)
-    yield g.fires(transpose(wide, (1, 0)), **LIMITS)
-    yield g.fires(reshape(double, (3, 4)), **LIMITS)
-    yield g.fires(slice_(wide, ((1, 1, 3, 1),)), **LIMITS)
-    yield g.fires(gather(wide, g.constant(np.array([2, 0])), 1), **LIMITS)
-    yield g.fires(expand(double, (3, 2, 6)), **LIMITS)
-    yield g.fires(pad(wide, "constant", (0, 1, 0, 0), 7), **LIMITS)
-    yield g.fires(output(split(double, 1, (2, 4)), 1), **LIMITS)
-    far = pad(wide, "constant", (0, 1, 0, 0), 2**40)
-    yield g.near_miss(far, why="int32 does not have what is padded with", **LIMITS)
-    yield g.near_miss(transpose(cast(x, T.FLOAT), (1, 0)), why="not the wide type of int32", **LIMITS)
-    yield g.near_miss(transpose(wide, (1, 0)), why="the target does not ask for it")
+    x, longer, turned = g.input(("N", 4), T.INT32), g.input((2, "N", 4)), g.input((4, "N"))
+    for of in (
+        lambda v: expand_to(v, shape_of(longer, 0, 3)),
+        lambda v: reshape_to(v, shape_of(turned, 0, 2), 0),
+    ):
+        yield from (g.fires(term, **LIMITS) for term in (of(cast(x, T.INT64)), cast(of(x), T.INT64)))
+    yield g.near_miss(_far_pads(g)[0], why="int32 does not have what is padded with", **LIMITS)
 
 
-@law("narrowing", numerics="bitwise", examples=_down_examples)
+@law(
+    "narrowing",
+    numerics="bitwise",
+    kind="move",
+    serves="target",
+    source="Ascend auto-optimizer, TypeCast",
+    examples=_down_examples,
+)
 def moves_of_wide(
-    x: Tensor, i: Tensor, p: PyObject, q: PyObject, v: PyObject, t: PyObject, k: i64, n: i64
-) -> Iterator[Any]:
-    """move(Cast_64(x)) = Cast_64(move(x)) for int32 x, likewise float32 in float64
-
-    Source: Ascend auto-optimizer, TypeCast.
-    """
-    asked = (*guard(eq(n).to(limit("narrow_int64"))), holds(widens, fact(x), t))
-    for wide, narrow in zip(_moves(cast(x, t), i, p), _moves(x, i, p), strict=True):
-        yield rewrite(wide, cast(narrow, t), *asked)
-    padded = cast(pad(x, p, q, v), t)
-    yield rewrite(pad(cast(x, t), p, q, v), padded, *asked, holds(can_pad, v, fact(x)))
-    part = output(split(x, p, q), k)
-    yield rewrite(output(split(cast(x, t), p, q), k), cast(part, t), *asked)
+    x: Tensor, i: Tensor, p: Any, m: Mode, q: Pads, v: Number, a: Axis, n: Sizes, k: Int, t: DataType
+):
+    """move(Cast_64(x)) = Cast_64(move(x)) for int32 x, likewise float32 in float64"""
+    wide, demand = cast(x, t), (*guard(limit("narrow_int64")), widens(x, t))
+    for moved, narrow in zip(_moves(wide, i, p), _moves(x, i, p), strict=True):
+        yield equal(moved, cast(narrow, t), *demand)
+    yield equal(pad(wide, m, q, v), cast(pad(x, m, q, v), t), *demand, can_pad(v, x))
+    yield equal(output(split(wide, a, n), k), cast(output(split(x, a, n), k), t), *demand)
 
 
 def _up_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x, d, c = g.input(("N", 4), T.INT64), g.input((2, 6), T.DOUBLE), g.input((4,), T.BOOL)
-
-    def small(y: Any) -> Any:
-        return cast(y, T.INT32)
-
-    yield g.fires(small(transpose(x, (1, 0))), **LIMITS)
-    yield g.fires(cast(reshape(d, (3, 4)), T.FLOAT), **LIMITS)
-    yield g.fires(small(slice_(x, ((1, 1, 3, 1),))), **LIMITS)
-    yield g.fires(small(gather(x, g.constant(np.array([2, 0])), 1)), **LIMITS)
-    yield g.fires(small(expand_to(g.input((4,), T.INT64), shape_of(x, 0, 2))), **LIMITS)
-    yield g.fires(small(pad(x, "constant", (0, 1, 0, 0), 7)), **LIMITS)
-    yield g.fires(cast(output(split(d, 1, (2, 4)), 1), T.FLOAT), **LIMITS)
-    yield g.fires(small(where(c, x, g.constant(np.array(5)))), **LIMITS)
-    yield g.fires(small(concat(listed(x, g.constant(np.arange(8).reshape(2, 4)), x), 0)), **LIMITS)
-    far = small(pad(x, "constant", (0, 1, 0, 0), 2**40))
-    yield g.near_miss(far, why="int32 does not have what is padded with", **LIMITS)
-    yield g.near_miss(cast(transpose(x, (1, 0)), T.FLOAT), why="not the narrow type of int64", **LIMITS)
-    yield g.near_miss(small(transpose(x, (1, 0))), why="the target does not ask for it")
+    x, y, c = g.input(("N", 4), T.INT64), g.input(("N", 4), T.INT32), g.input((4,), T.BOOL)
+    longer, turned, five = g.input((2, "N", 4)), g.input((4, "N")), g.constant(np.array(5))
+    for of, values in (
+        (lambda v: expand_to(v, shape_of(longer, 0, 3)), (x,)),
+        (lambda v: reshape_to(v, shape_of(turned, 0, 2), 0), (x,)),
+        (lambda v, w: where(c, v, w), (x, five)),
+    ):
+        yield g.fires(cast(of(*values), T.INT32), **LIMITS)
+        yield g.fires(of(*(cast(v, T.INT32) for v in values)), **LIMITS)
+    yield g.near_miss(_far_pads(g)[1], why="int32 does not have what is padded with", **LIMITS)
+    half = where(c, cast(x, T.INT32), cast(y, T.INT32))
+    yield g.near_miss(half, why="one of them is narrow already", **LIMITS)
 
 
-@law("narrowing", numerics="bitwise", examples=_up_examples, required=("narrowing.narrow_arithmetic",))
+@law(
+    "narrowing",
+    numerics="bitwise",
+    kind="move",
+    serves="target",
+    source="Ascend auto-optimizer, TypeCast",
+    uses=(casts_of_lists,),
+    examples=_up_examples,
+)
 def narrow_moves(
-    x: Tensor,
-    y: Tensor,
-    i: Tensor,
-    xs: Tensors,
-    p: PyObject,
-    q: PyObject,
-    v: PyObject,
-    t: PyObject,
-    k: i64,
-    n: i64,
-) -> Iterator[Any]:
-    """Cast_32(move(x)) = move(Cast_32(x)) for int64 x, likewise float32 of float64
-
-    Source: Ascend auto-optimizer, TypeCast.
-    """
-    asked = guard(eq(n).to(limit("narrow_int64")))
-    narrowed = (*asked, holds(narrows, fact(x), t))
-    for wide, narrow in zip(_moves(x, i, p), _moves(cast(x, t), i, p), strict=True):
-        yield rewrite(cast(wide, t), narrow, *narrowed)
-    padded = pad(cast(x, t), p, q, v)
-    yield rewrite(cast(pad(x, p, q, v), t), padded, *narrowed, holds(has, v, t))
-    part = output(split(cast(x, t), p, q), k)
-    yield rewrite(cast(output(split(x, p, q), k), t), part, *narrowed)
-    chosen = where(i, x, y)
-    yield rewrite(cast(chosen, t), where(i, cast(x, t), cast(y, t)), *asked, holds(narrows, fact(chosen), t))
-    joined = concat(xs, p)
-    yield rewrite(cast(joined, t), concat(all_cast(xs, t), p), *asked, holds(narrows, fact(joined), t))
+    x: Tensor, y: Tensor, i: Tensor, xs: Tensors, p: Any, m: Mode, q: Pads, v: Number, a: Axis, n: Sizes,
+    k: Int, t: DataType,
+):  # fmt: skip
+    """Cast_32(move(x)) = move(Cast_32(x)) for int64 x, likewise float32 of float64"""
+    small, demand = cast(x, t), guard(limit("narrow_int64"))
+    narrowed = (*demand, *guard(varies(x)), narrows(x, t))
+    for wide, moved in zip(_moves(x, i, p), _moves(small, i, p), strict=True):
+        yield equal(cast(wide, t), moved, *narrowed)
+    yield equal(cast(pad(x, m, q, v), t), pad(small, m, q, v), *narrowed, has(v, t))
+    yield equal(cast(output(split(x, a, n), k), t), output(split(small, a, n), k), *narrowed)
+    chosen = where(i, small, cast(y, t))
+    yield equal(cast(where(i, x, y), t), chosen, *demand, narrows(x, t), narrows(y, t))
+    joined = concat(xs, a)
+    yield rewrite(
+        cast(joined, t),
+        concat(all_cast(xs, t), a),
+        *demand,
+        *guard(varies(joined)),
+        narrows(joined, t),
+        because="a list does not tell that all of it is cast",
+    )

@@ -9,22 +9,45 @@ Both run for targets that publish the limit `narrow_int64`.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto
 
-from egraph_opt import compat as egglog
-from egraph_opt.compat import Equal, PyObject, String, closure, eq, guard, holds, i64, rule
 from egraph_opt.facts.fact import Fact, Range
 from egraph_opt.inference.intervals import multiply, within
 from egraph_opt.inference.ranges import range_of
-from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, law
+from egraph_opt.laws import (
+    Axes,
+    Axis,
+    DataType,
+    Example,
+    Flag,
+    HostFunction,
+    Operands,
+    Settings,
+    String,
+    Tensor,
+    Tensors,
+    auxiliary,
+    cons,
+    eq,
+    equal,
+    guard,
+    hosted,
+    law,
+    limit,
+    listed,
+    nil,
+    opset,
+    rewrite,
+    rule,
+    table,
+    union,
+)
 from egraph_opt.operators import binary, cast, concat, cumsum, reduce, unary, variadic, where
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, Tensors, cons, fact, facts, limit, listed, nil
+from egraph_opt.operators.typing import infer_operator
 
 INT32, INT64 = TensorProto.INT32, TensorProto.INT64
 _NARROW: Range = (-(2**31), 2**31 - 1)
@@ -33,6 +56,10 @@ UNARY = frozenset(("Abs", "BitwiseNot", "Clip", "Neg", "Sign"))
 ARITHMETIC = frozenset(("Add", "Sub", "Mul", "Div", "Mod"))
 COMPARISONS = frozenset(("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"))
 LIMITS = {"narrow_int64": 1}
+
+
+# --- what int32 has -----------------------------------------------------------------------------------------
+# A condition per operator, of its arguments and its result z.
 
 
 def _proved(x: Fact) -> bool:
@@ -47,80 +74,149 @@ def _fit(by_proof: bool, *facts: Fact) -> bool:
     return all(fits) and not all(x.const for x in facts)
 
 
-@hosted(default=False)
-def unary_fits(by_proof: bool, op: str, settings: tuple[tuple[str, Any], ...], x: Fact, y: Fact) -> bool:
+@hosted()
+def unary_fits(by_proof: bool, op: str, settings: Settings, x: Fact, z: Fact) -> bool:
     bounds = [v for _, v in settings if isinstance(v, int)]
-    return op in UNARY and _fit(by_proof, x, y) and all(within((v, v), _NARROW) for v in bounds)
+    return op in UNARY and _fit(by_proof, x, z) and all(within((v, v), _NARROW) for v in bounds)
 
 
-@hosted(default=False)
-def arithmetic_fits(by_proof: bool, op: str, x: Fact, y: Fact, z: Fact) -> bool:
+@hosted()
+def binary_fits(by_proof: bool, op: str, x: Fact, y: Fact, z: Fact) -> bool:
     """The least number of int32 modulo -1 is a trap of some processors; the quotient, int32 does not have."""
     traps = op == "Mod" and by_proof and (range_of(x) or _NARROW)[0] <= _NARROW[0]
     return op in ARITHMETIC and _fit(by_proof, x, y) and _fit(by_proof, z) and not traps
 
 
-@hosted(default=False)
+@hosted()
 def comparison_fits(by_proof: bool, op: str, x: Fact, y: Fact) -> bool:
     return op in COMPARISONS and _fit(by_proof, x, y)
 
 
-@hosted(default=False)
-def list_fits(by_proof: bool, op: str, xs: tuple[Fact, ...]) -> bool:
-    """Of the operands of Max, Min and Concat."""
-    return op in ("Concat", "Max", "Min") and _fit(by_proof, *xs)
+@hosted()
+def variadic_fits(by_proof: bool, op: str, xs: tuple[Fact, ...], z: Fact) -> bool:
+    return op in ("Max", "Min") and _fit(by_proof, *xs)
 
 
-@hosted(default=False)
-def choice_fits(by_proof: bool, x: Fact, y: Fact) -> bool:
+@hosted()
+def concat_fits(by_proof: bool, xs: tuple[Fact, ...], axis: Axis, z: Fact) -> bool:
+    return _fit(by_proof, *xs)
+
+
+@hosted()
+def where_fits(by_proof: bool, condition: Fact, x: Fact, y: Fact, z: Fact) -> bool:
     return _fit(by_proof, x, y)
 
 
-def _sum_fits(by_proof: bool, x: Fact, y: Fact, axes: tuple[int, ...]) -> bool:
+def _sum_fits(by_proof: bool, x: Fact, z: Fact, axes: tuple[int, ...]) -> bool:
     """Partial sums as well, whatever their order."""
-    if not _fit(by_proof, x, y) or x.shape is None:
+    if not _fit(by_proof, x, z) or x.shape is None:
         return False
     lengths = [x.shape[axis] for axis in axes if axis < len(x.shape)]
-    if not by_proof:
-        return True
     count = math.prod(n if isinstance(n, int) else 2**32 for n in lengths)
-    return within(multiply(range_of(x) or _NARROW, (0, count)), _NARROW)
+    return not by_proof or within(multiply(range_of(x) or _NARROW, (0, count)), _NARROW)
 
 
-@hosted(default=False)
-def reduction_fits(by_proof: bool, kind: str, axes: tuple[int, ...], x: Fact, y: Fact) -> bool:
+@hosted()
+def reduce_fits(by_proof: bool, kind: str, x: Fact, axes: Axes, keepdims: Flag, z: Fact) -> bool:
     if kind == "ReduceSum":
-        return _sum_fits(by_proof, x, y, axes)
+        return _sum_fits(by_proof, x, z, axes)
     return kind in ("ReduceMax", "ReduceMin") and _fit(by_proof, x)
 
 
-@hosted(default=False)
-def cumulated_fits(by_proof: bool, x: Fact, axis: Fact, y: Fact) -> bool:
+@hosted()
+def cumsum_fits(by_proof: bool, x: Fact, axis: Fact, settings: Settings, z: Fact) -> bool:
     if not isinstance(axis.splat, int) or x.rank is None or not -x.rank <= axis.splat < x.rank:
         return False
-    return _sum_fits(by_proof, x, y, (axis.splat % x.rank,))
+    return _sum_fits(by_proof, x, z, (axis.splat % x.rank,))
 
 
-# --- the laws ----------------------------------------------------------------------------------------------
+FITS: dict[str, HostFunction] = {
+    "unary": unary_fits,
+    "binary": binary_fits,
+    "variadic": variadic_fits,
+    "concat": concat_fits,
+    "where": where_fits,
+    "reduce": reduce_fits,
+    "cumsum": cumsum_fits,
+}
 
 
-@egglog.function(egg_fn="all_cast")
-def all_cast(xs: Tensors, to: PyObject) -> Tensors:
+@hosted()
+def widened(x: Any) -> Any:
+    """The fact of an int32 value in int64, or the facts of a list of them."""
+    if isinstance(x, tuple):
+        return tuple(map(widened, x)) if all(item.dtype == INT32 for item in x) else None
+    return infer_operator("cast", 17, (INT64,), (x,)) if x.dtype == INT32 else None
+
+
+@hosted()
+def result(version: int, operator: str, *arguments: Any) -> Fact:
+    """The fact of an operator's result; the arguments are attributes, facts of operands and lists of them."""
+    listed_facts = [a if isinstance(a, tuple) and a and isinstance(a[0], Fact) else (a,) for a in arguments]
+    flat = [part for several in listed_facts for part in several]
+    attributes = tuple(a for a in flat if not isinstance(a, Fact))
+    return infer_operator(operator, version, attributes, tuple(a for a in flat if isinstance(a, Fact)))  # type: ignore[no-any-return]
+
+
+# --- casts of operands --------------------------------------------------------------------------------------
+
+
+@table(merge="new")
+def all_cast(xs: Tensors, to: DataType) -> Tensors:
     """A list with a cast around every element."""
 
 
-def casting_lists(x: Tensor, xs: Tensors, ys: Tensors, to: PyObject) -> Iterator[Any]:
-    """The rules that compute `all_cast`."""
-    yield closure(eq(ys).to(all_cast(nil(), to)), then=Equal(ys, nil()))
-    yield closure(eq(ys).to(all_cast(cons(x, xs), to)), then=Equal(ys, cons(cast(x, to), all_cast(xs, to))))
+@auxiliary()
+def casts_of_lists(x: Tensor, xs: Tensors, ys: Tensors, to: DataType):
+    """Defines `all_cast`."""
+    yield rule(eq(ys, all_cast(nil(), to)), then=union(ys, nil()))
+    yield rule(eq(ys, all_cast(cons(x, xs), to)), then=union(ys, cons(cast(x, to), all_cast(xs, to))))
 
 
-def narrow(x: Any) -> Any:
-    return cast(x, PyObject(INT32))
+def with_operands(term: Any, operands: tuple[Any, ...], change: Callable[[Any], Any]) -> list[Any]:
+    """The arguments of a term, some of them changed."""
+    return [change(argument) if argument in operands else argument for argument in term.arguments]
 
 
-def widen(x: Any) -> Any:
-    return cast(x, PyObject(INT64))
+def cast_to(to: int) -> Callable[[Any], Any]:
+    """A cast of an operand, or of all operands in a list."""
+    return lambda x: (all_cast if x.sort.kind == "tensors" else cast)(x, to)
+
+
+# --- the laws -----------------------------------------------------------------------------------------------
+
+
+def narrowing(by_proof: bool) -> Callable[..., Iterator[Any]]:
+    """The statements of both laws; from the right, what int32 has is proved from narrow operands."""
+    name = "narrow_arithmetic" if by_proof else "assume_narrow"
+
+    def statements(
+        op: String, x: Tensor, y: Tensor, c: Tensor, xs: Tensors, s: Settings, a: Axis, axes: Axes, k: Flag
+    ) -> Iterator[Any]:
+        demand, values = guard(limit("narrow_int64")), (x, y, xs)
+        for z in (
+            unary(op, s, x),
+            binary(op, x, y),
+            variadic(op, xs),
+            concat(xs, a),
+            where(c, x, y),
+            reduce(op, x, axes, k),
+            cumsum(x, c, s),
+        ):
+            fits, of = FITS[z.head.name], z.head
+            narrow = of(*with_operands(z, values, cast_to(INT32)))
+            proved = fits(by_proof, *z.arguments, z)
+            yield rewrite(z, cast(narrow, INT64), demand, proved, inverse=name)
+            wide, known = (with_operands(z, values, f) for f in (cast_to(INT64), widened))
+            proved = fits(by_proof, *known, result(opset(), of.name, *known))
+            yield rewrite(cast(z, INT64), of(*wide), demand, proved, inverse=name)
+        less = binary(op, cast(x, INT32), cast(y, INT32))
+        yield equal(binary(op, x, y), less, demand, comparison_fits(by_proof, op, x, y))
+
+    proviso = "int32 has every operand and every result" if by_proof else "nothing is known against it"
+    statements.__name__ = name
+    statements.__doc__ = f"op(x, y) = Cast_64(op(Cast_32(x), Cast_32(y))) where {proviso}"
+    return statements
 
 
 def _small(g: Operands, *shape: int | str, most: int = 1000) -> Any:
@@ -128,159 +224,56 @@ def _small(g: Operands, *shape: int | str, most: int = 1000) -> Any:
     return unary("Clip", (("max", most), ("min", -most)), g.input(shape, INT64))
 
 
+def _examples_of(g: Operands, x: Any, dtype: Any) -> Iterator[Any]:
+    """A term of every operator, of x [N, 3]."""
+    c = g.constant(np.array([7, -3, 11], dtype))
+    yield from (binary(op, x, c) for op in sorted(ARITHMETIC))
+    yield from (unary(op, (), x) for op in ("Abs", "Neg", "Sign"))
+    yield variadic("Max", listed(x, c, x))
+    yield concat(listed(x, g.constant(np.array([[7, -3, 11]], dtype))), 0)
+    yield where(g.input((3,), TensorProto.BOOL), x, c)
+    yield from (reduce(kind, x, (1,), 1) for kind in ("ReduceMax", "ReduceMin", "ReduceSum"))
+    yield cumsum(x, g.constant(np.array(1)), (("exclusive", 0), ("reverse", 0)))
+
+
+def _all_examples(g: Operands, x: Any) -> Iterator[Example]:
+    """Every operator in int64 and, as ranges of int8 allow, in int32; comparisons in both."""
+    c, narrow = g.constant(np.array([7, -3, 11])), cast(g.input(("N", 3), TensorProto.INT8), INT32)
+    wide = _examples_of(g, x, np.int64)
+    widened_terms = (cast(term, INT64) for term in _examples_of(g, narrow, np.int32))
+    less = (binary(op, v, w) for op in COMPARISONS for v, w in ((x, c), (cast(x, INT32), cast(c, INT32))))
+    yield from (g.fires(term, **LIMITS) for term in (*wide, *widened_terms, *less))
+
+
 def _proved_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for op in sorted(ARITHMETIC - {"Div", "Mod"}):
-        g = Operands(rng)
-        yield g.fires(binary(op, _small(g, "N", 3), _small(g, 3)), **LIMITS)
     g = Operands(rng)
-    x, c = _small(g, "N", 3), g.constant(np.array([7, -3, 11]))
-    for op in ("Div", "Mod"):
-        yield g.fires(binary(op, x, c), **LIMITS)
-    for op in sorted(COMPARISONS):
-        yield g.fires(binary(op, x, c), **LIMITS)
-    yield g.fires(apply("Neg", _small(g, 2)), **LIMITS)
-    yield g.fires(apply("Abs", _small(g, 2, "L")), **LIMITS)
-    yield g.fires(apply("Sign", _small(g)), **LIMITS)
-    yield g.fires(variadic("Max", listed(x, c, x)), **LIMITS)
-    yield g.fires(concat(listed(x, g.constant(np.array([[7, -3, 11]]))), 0), **LIMITS)
-    yield g.fires(where(g.input((3,), TensorProto.BOOL), x, c), **LIMITS)
-    for kind in ("ReduceMax", "ReduceMin", "ReduceSum"):
-        yield g.fires(reduce(kind, x, (1,), 1), **LIMITS)
-    yield g.fires(cumsum(x, g.constant(np.array(1)), (("exclusive", 0), ("reverse", 0))), **LIMITS)
-    big = g.constant(np.array([7, -3, 2**40]))
-    wild = g.input(("N", 3), INT64)
-    yield g.near_miss(binary("Add", wild, c), why="the input may be any number", **LIMITS)
-    yield g.near_miss(binary("Add", x, big), why="an operand is beyond int32", **LIMITS)
-    wide = _small(g, 3, most=2**20)
-    yield g.near_miss(binary("Mul", wide, wide), why="the product is beyond int32", **LIMITS)
-    yield g.near_miss(binary("Less", wild, c), why="the input may be any number", **LIMITS)
-    yield g.near_miss(binary("Add", x, c), why="the target does not ask for it")
-    single = unary("Clip", (("max", 9), ("min", 0)), g.input((3,), INT32))
-    yield g.near_miss(binary("Add", single, single), why="it is narrow", **LIMITS)
-    open_sum = reduce("ReduceSum", _small(g, "N", "L"), (1,), 0)
-    yield g.near_miss(open_sum, why="a sum of who knows how many", **LIMITS)
-
-
-def apply(op: str, x: Any) -> Any:
-    return unary(op, (), x)
-
-
-@law("narrowing", numerics="bitwise", examples=_proved_examples)
-def narrow_arithmetic(
-    op: String,
-    x: Tensor,
-    y: Tensor,
-    c: Tensor,
-    z: Tensor,
-    xs: Tensors,
-    ys: Tensors,
-    p: PyObject,
-    k: PyObject,
-    to: PyObject,
-    n: i64,
-) -> Iterator[Any]:
-    """op(x, y) = Cast_64(op(Cast_32(x), Cast_32(y))) where int32 has every operand and every result
-
-    Source: Ascend auto-optimizer, TypeCast.
-    """
-    yield from _statements(PyObject(True), op=op, x=x, y=y, c=c, z=z, xs=xs, ys=ys, p=p, k=k, to=to, n=n)
+    yield from _all_examples(g, _small(g, "N", 3))
+    wild, wide, single = g.input(("N", 3), INT64), _small(g, 3, most=2**20), g.input((3,), INT32)
+    for term, why in (
+        (binary("Add", wild, g.constant(np.array(7))), "the input may be any number"),
+        (binary("Less", wild, g.constant(np.array(7))), "the input may be any number"),
+        (binary("Add", _small(g, 3), g.constant(np.array(2**40))), "an operand is beyond int32"),
+        (binary("Mul", wide, wide), "the product is beyond int32"),
+        (binary("Add", single, single), "it is narrow"),
+        (cast(binary("Add", single, single), INT64), "the narrow sum may be beyond int32"),
+        (reduce("ReduceSum", _small(g, "N", "L"), (1,), 0), "a sum of an unknown number of elements"),
+    ):
+        yield g.near_miss(term, why, **LIMITS)
 
 
 def _assumed_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x, c = g.input(("N", 3), INT64), g.constant(np.array([7, -3, 11]))
-    for op in (*sorted(ARITHMETIC), "Less", "Equal"):
-        yield g.fires(binary(op, x, c), **LIMITS)
-    yield g.fires(variadic("Min", listed(x, c)), **LIMITS)
-    yield g.fires(reduce("ReduceSum", x, (0,), 0), **LIMITS)
+    x = g.input(("N", 3), INT64)
+    yield from _all_examples(g, x)
     yield g.near_miss(binary("Add", x, g.constant(np.array(2**40))), why="beyond int32", **LIMITS)
-    yield g.near_miss(binary("Add", x, c), why="the target does not ask for it")
+    yield g.near_miss(unary("Exp", (), g.input((3,))), why="no integers", **LIMITS)
 
 
-@law("assume", numerics="bitwise", examples=_assumed_examples)
-def assume_narrow(
-    op: String,
-    x: Tensor,
-    y: Tensor,
-    c: Tensor,
-    z: Tensor,
-    xs: Tensors,
-    ys: Tensors,
-    p: PyObject,
-    k: PyObject,
-    to: PyObject,
-    n: i64,
-) -> Iterator[Any]:
-    """op(x, y) = Cast_64(op(Cast_32(x), Cast_32(y))) where nothing is known against it
-
-    Source: Ascend auto-optimizer, TypeCast.
-    """
-    yield from _statements(PyObject(False), op=op, x=x, y=y, c=c, z=z, xs=xs, ys=ys, p=p, k=k, to=to, n=n)
-
-
-def _statements(
-    by_proof: Any,
-    *,
-    op: Any,
-    x: Any,
-    y: Any,
-    c: Any,
-    z: Any,
-    xs: Any,
-    ys: Any,
-    p: Any,
-    k: Any,
-    to: Any,
-    n: Any,
-) -> Iterator[Any]:
-    """The rules of narrowing, by proof or by assumption."""
-    asked = guard(eq(n).to(limit("narrow_int64")))
-    yield rule(
-        eq(z).to(unary(op, p, x)),
-        *asked,
-        holds(unary_fits, by_proof, op, p, fact(x), fact(z)),
-        then=Equal(z, widen(unary(op, p, narrow(x)))),
-    )
-    yield rule(
-        eq(z).to(binary(op, x, y)),
-        *asked,
-        holds(arithmetic_fits, by_proof, op, fact(x), fact(y), fact(z)),
-        then=Equal(z, widen(binary(op, narrow(x), narrow(y)))),
-    )
-    yield rule(
-        eq(z).to(binary(op, x, y)),
-        *asked,
-        holds(comparison_fits, by_proof, op, fact(x), fact(y)),
-        then=Equal(z, binary(op, narrow(x), narrow(y))),
-    )
-    yield rule(
-        eq(z).to(variadic(op, xs)),
-        *asked,
-        holds(list_fits, by_proof, op, facts(xs)),
-        then=Equal(z, widen(variadic(op, all_cast(xs, PyObject(INT32))))),
-    )
-    yield rule(
-        eq(z).to(concat(xs, p)),
-        *asked,
-        holds(list_fits, by_proof, "Concat", facts(xs)),
-        then=Equal(z, widen(concat(all_cast(xs, PyObject(INT32)), p))),
-    )
-    yield rule(
-        eq(z).to(where(c, x, y)),
-        *asked,
-        holds(choice_fits, by_proof, fact(x), fact(y)),
-        then=Equal(z, widen(where(c, narrow(x), narrow(y)))),
-    )
-    yield from casting_lists(x, xs, ys, to)
-    yield rule(
-        eq(z).to(reduce(op, x, p, k)),
-        *asked,
-        holds(reduction_fits, by_proof, op, p, fact(x), fact(z)),
-        then=Equal(z, widen(reduce(op, narrow(x), p, k))),
-    )
-    yield rule(
-        eq(z).to(cumsum(x, y, p)),
-        *asked,
-        holds(cumulated_fits, by_proof, fact(x), fact(y), fact(z)),
-        then=Equal(z, widen(cumsum(narrow(x), y, p))),
-    )
+_SHARED: dict[str, Any] = {
+    "numerics": "bitwise",
+    "serves": "target",
+    "source": "Ascend auto-optimizer, TypeCast",
+    "uses": (casts_of_lists,),
+}
+narrow_arithmetic = law("narrowing", examples=_proved_examples, **_SHARED)(narrowing(by_proof=True))
+assume_narrow = law("assume", examples=_assumed_examples, **_SHARED)(narrowing(by_proof=False))

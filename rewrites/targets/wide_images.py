@@ -1,11 +1,12 @@
 """Images too wide for the target are computed on their side, for targets that hold rows at full width.
 
-    Conv(x, W) = T(Conv(T(x), T(W))), ConvTranspose and pools likewise
+    Conv(x, W) -> T(Conv(T(x), T(W))), ConvTranspose and pools likewise
 
 T swaps height and width.  The laws fire only where the target publishes `row_width` (the widest row) and
 `resident_pixels` (rows times width that its memory holds): on images wider than that and than high, and on
 what comes after them up to the next view (`after_wide`), so that all of it can stay on its side.  What the
-transposes meet on the way is in `wide_operands`, `transpose`, `transpose_movement` and `transpose_windows`.
+transposes meet on the way is in `wide_operands`, `transpose`, `transpose_movement` and `transpose_windows`,
+which also find the left sides from the right ones.
 """
 
 from collections.abc import Iterator
@@ -13,11 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt import compat as egglog
-from egraph_opt.compat import PyObject, String, closure, eq, guard, holds, i64, let, rewrite
 from egraph_opt.facts.fact import Fact, Shape
-from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, law
+from egraph_opt.laws import (
+    Example,
+    Operands,
+    String,
+    Tensor,
+    Tensors,
+    Unit,
+    auxiliary,
+    cons,
+    eq,
+    guard,
+    hosted,
+    law,
+    limit,
+    rewrite,
+    rule,
+    table,
+)
 from egraph_opt.operators import (
     ConvWindow,
     PoolWindow,
@@ -35,9 +50,9 @@ from egraph_opt.operators import (
     unary,
     variadic,
 )
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, Tensors, cons, fact, limit
 from egraph_opt.rewrites.transposes.windows import SWAP, moved_window
+
+# --- what is too wide ---------------------------------------------------------------------------------------
 
 
 def _image(x: Fact) -> tuple[int, int] | None:
@@ -50,7 +65,7 @@ def _image(x: Fact) -> tuple[int, int] | None:
     return height, width
 
 
-@hosted(default=False)
+@hosted()
 def conv_is_too_wide(x: Fact, w: Fact, window: ConvWindow, widest: int, resident: int) -> bool:
     """Whether the rows under one row of the kernel are too wide for the target, or too many."""
     image = _image(x)
@@ -61,7 +76,7 @@ def conv_is_too_wide(x: Fact, w: Fact, window: ConvWindow, widest: int, resident
     return width > widest or min(rows, height) * width > resident
 
 
-@hosted(default=False)
+@hosted()
 def transposed_is_too_wide(x: Fact, w: Fact, window: ConvWindow, widest: int, resident: int) -> bool:
     """The same of a ConvTranspose, whose rows have zeros between the pixels."""
     image = _image(x)
@@ -71,139 +86,148 @@ def transposed_is_too_wide(x: Fact, w: Fact, window: ConvWindow, widest: int, re
     return height < width and (width > widest or min(w.shape[2] + 1, height) * width > resident)
 
 
-@hosted(default=False)
+@hosted()
 def pool_is_too_wide(x: Fact, widest: int) -> bool:
     image = _image(x)
     return image is not None and image[1] > widest
 
 
-@hosted(default=False)
-def lies(x: Fact) -> bool:
-    """An image wider than high."""
-    return _image(x) is not None
-
-
-@egglog.function(egg_fn="after_wide")
-def after_wide(x: Tensor) -> egglog.Unit:
+@table()
+def after_wide(x: Tensor) -> Unit:
     """An image too wide for an operator, or computed from one."""
 
 
-@egglog.function(egg_fn="wide_among")
-def among(xs: Tensors) -> egglog.Unit:
+@table()
+def wide_among(xs: Tensors) -> Unit:
     """Such an image is an element of the list."""
 
 
-def _seeds() -> Iterator[Any]:
-    """The rules that find images which are too wide."""
-    x, w, b, z = (egglog.var(name, Tensor) for name in "xwbz")
-    u, kind = egglog.var("u", PyObject), egglog.var("kind", String)
-    n, m = egglog.var("n", i64), egglog.var("m", i64)
-    most = (eq(n).to(limit("row_width")), eq(m).to(limit("resident_pixels")))
-    wide = holds(conv_is_too_wide, fact(x), fact(w), u, n, m)
-    yield closure(*most, eq(z).to(conv(x, w, b, u)), wide, then=after_wide(x))
-    wide = holds(transposed_is_too_wide, fact(x), fact(w), u, n, m)
-    yield closure(*most, eq(z).to(conv_transpose(x, w, b, u)), wide, then=after_wide(x))
-    wide = holds(pool_is_too_wide, fact(x), n)
-    yield closure(most[0], eq(z).to(pool(kind, x, u)), wide, then=after_wide(x))
+@auxiliary()
+def too_wide(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, v: PoolWindow, kind: String):
+    """Fills `after_wide` with images that are too wide."""
+    most = (limit("row_width"), limit("resident_pixels"))
+    yield rule(conv(x, w, b, u), conv_is_too_wide(x, w, u, *most), then=after_wide(x))
+    yield rule(conv_transpose(x, w, b, u), transposed_is_too_wide(x, w, u, *most), then=after_wide(x))
+    yield rule(pool(kind, x, v), pool_is_too_wide(x, most[0]), then=after_wide(x))
 
 
-def _spread() -> Iterator[Any]:
-    """The rules that follow them through operators which keep images."""
-    x, y, w, b, m, v, z = (egglog.var(name, Tensor) for name in ("x", "y", "w", "b", "m", "v", "z"))
-    xs, rest = (egglog.var(name, Tensors) for name in ("xs", "rest"))
-    u, s, t = (egglog.var(name, PyObject) for name in ("u", "s", "t"))
-    op = egglog.var("op", String)
+@auxiliary(too_wide)
+def wide(
+    x: Tensor, y: Tensor, z: Tensor, w: Tensor, b: Tensor, m: Tensor, v: Tensor, xs: Tensors,
+    rest: Tensors, op: String, s: Any, mode: Any, value: Any,
+):  # fmt: skip
+    """Fills `after_wide` and `wide_among` behind such images, through operators that keep images."""
     for image in (
-        conv(x, w, b, u),
-        conv_transpose(x, w, b, u),
-        pool(op, x, u),
+        conv(x, w, b, s),
+        conv_transpose(x, w, b, s),
+        pool(op, x, s),
         unary(op, s, x),
         binary(op, x, y),
         binary(op, y, x),
         batchnorm(x, w, b, m, v, s),
         instance_norm(x, w, b, s),
-        pad(x, s, t, u),
+        pad(x, mode, s, value),
         slice_(x, s),
     ):
-        yield closure(after_wide(x), eq(z).to(image), then=after_wide(z))
-    yield closure(after_wide(x), eq(xs).to(cons(x, rest)), then=among(xs))
-    yield closure(among(rest), eq(xs).to(cons(x, rest)), then=among(xs))
+        yield rule(after_wide(x), eq(z, image), then=after_wide(z))
+    yield rule(after_wide(x), eq(xs, cons(x, rest)), then=wide_among(xs))
+    yield rule(wide_among(rest), eq(xs, cons(x, rest)), then=wide_among(xs))
     for image in (concat(xs, s), variadic(op, xs)):
-        yield closure(among(xs), eq(z).to(image), then=after_wide(z))
+        yield rule(wide_among(xs), eq(z, image), then=after_wide(z))
 
 
-_WINDOW = ConvWindow((2, 1), (0, 1, 1, 0), (1, 2))
+# --- the laws -----------------------------------------------------------------------------------------------
+
+
+@hosted()
+def lies(x: Fact) -> bool:
+    """An image wider than high."""
+    return _image(x) is not None
+
+
+@hosted()
+def turned_window(window: Any) -> Any:
+    """The window of an image as that of the image on its side."""
+    return moved_window(SWAP, window) if len(window.strides) == 2 else None
+
+
+def turn(x: Tensor) -> Any:
+    """T(x)"""
+    return transpose(x, SWAP)
+
+
 LIMITS = {"row_width": 20, "resident_pixels": 100}
+SHARED: dict[str, Any] = {
+    "kind": "move",
+    "serves": "target",
+    "source": "Ascend auto-optimizer, TransposeLargeInputConv",
+}
+"""What the laws of this ruleset have in common."""
 
 
 def _conv_examples(rng: np.random.Generator) -> Iterator[Example]:
+    window = ConvWindow((2, 1), (0, 1, 1, 0), (1, 2))
     shape: Shape
-    for shape, weight, window in (
-        ((1, 2, 5, 30), (4, 2, 3, 2), _WINDOW),
+    for shape, weight, other in (
+        ((1, 2, 5, 30), (4, 2, 3, 2), window),
         (("N", 4, 1, 21), (4, 2, 1, 3), ConvWindow((1, 3), (0, 2, 0, 1), (1, 1), 2)),
         ((1, 4, 18, 19), (4, 1, 5, 5), ConvWindow((1, 1), (2, 2, 2, 2), (1, 1), 4)),
     ):
         g = Operands(rng)
-        x, w = g.input(shape), g.random(*weight)
-        yield g.fires(conv(x, w, none(), window), **LIMITS)
-        yield g.fires(conv(x, w, g.random(4), window), **LIMITS)
-        yield g.near_miss(conv(x, w, none(), window), why="the target has no limits")
+        y = conv(g.input(shape), g.random(*weight), g.random(4), other)
+        yield g.fires(y, **LIMITS)
+        yield g.near_miss(y, why="the target has no limits")
     for shape, why in (
         ((1, 2, 31, 30), "it is higher than wide"),
         ((1, 2, 5, 20), "it is not wide"),
         ((1, 2, 5, "L"), "the width is unknown"),
+        ((1, 2, 2, 3, 40), "it is no image"),
     ):
-        g = Operands(rng)
-        y = conv(g.input(shape), g.random(4, 2, 3, 2), none(), _WINDOW)
-        yield g.near_miss(y, why, **LIMITS)
-    g = Operands(rng)
-    plain = ConvWindow((1,) * 3, (0,) * 6, (1,) * 3)
-    solid = conv(g.input((1, 2, 2, 3, 40)), g.random(4, 2, 1, 1, 3), none(), plain)
-    yield g.near_miss(solid, why="it is no image", **LIMITS)
+        g, axes = Operands(rng), len(shape) - 2
+        plain = ConvWindow((1,) * axes, (0,) * 2 * axes, (1,) * axes)
+        yield g.near_miss(conv(g.input(shape), g.random(4, 2, *(1,) * axes), none(), plain), why, **LIMITS)
 
 
-@law("wide_images", numerics="reassociates", examples=_conv_examples)
-def lay_conv(x: Tensor, w: Tensor, b: Tensor, u: PyObject, v: PyObject) -> Iterator[Any]:
-    """Conv(x, W, b) = T(Conv(T(x), T(W), b)) for images too wide for the target, and after them
-
-    Source: Ascend auto-optimizer, TransposeLargeInputConv.
-    """
-    yield from _seeds()
-    yield from _spread()
+@law(
+    "wide_images",
+    numerics="reassociates",
+    uses=(wide,),
+    examples=_conv_examples,
+    **SHARED,
+)
+def lay_conv(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
+    """Conv(x, W, b) = T(Conv(T(x), T(W), b)) for images too wide for the target, and after them"""
     yield rewrite(
         conv(x, w, b, u),
-        transpose(conv(transpose(x, SWAP), transpose(w, SWAP), b, v), SWAP),
-        guard(after_wide(x), holds(lies, fact(x))),
-        let(v, moved_window, PyObject(SWAP), u),
+        turn(conv(turn(x), turn(w), b, turned_window(u))),
+        guard(after_wide(x), lies(x)),
+        inverse="transpose.through_conv",
     )
-
-
-FINDING = ("wide_images.lay_conv",)
-"""The law whose rules say what is too wide."""
 
 
 def _transposed_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, w = g.input((1, 4, 5, 12)), g.random(4, 3, 3, 2)
     window = ConvWindow((1, 2), (1, 0, 0, 1), (1, 1), 1, (0, 1))
-    yield g.fires(conv_transpose(x, w, none(), window), **LIMITS)
     yield g.fires(conv_transpose(x, w, g.random(3), window), **LIMITS)
-    yield g.near_miss(conv_transpose(x, w, none(), window), why="the target has no limits")
-    high = ConvWindow((3, 1), (1, 0, 0, 1), (1, 1))
-    yield g.near_miss(conv_transpose(x, w, none(), high), why="it becomes higher than wide", **LIMITS)
+    high = conv_transpose(x, w, none(), ConvWindow((3, 1), (1, 0, 0, 1), (1, 1)))
+    yield g.near_miss(high, why="it becomes higher than wide", **LIMITS)
 
 
-@law("wide_images", numerics="reassociates", examples=_transposed_examples, required=FINDING)
-def lay_conv_transpose(x: Tensor, w: Tensor, b: Tensor, u: PyObject, v: PyObject) -> Iterator[Any]:
-    """ConvTranspose(x, W, b) = T(ConvTranspose(T(x), T(W), b)) for images too wide for the target
-
-    Source: hicann/ops-nn aclnn_convolution.cpp, which does so for outW > 4096.
-    """
+@law(
+    "wide_images",
+    numerics="reassociates",
+    uses=(wide,),
+    examples=_transposed_examples,
+    **{**SHARED, "source": "hicann/ops-nn aclnn_convolution.cpp, which does so for outW > 4096"},
+)
+def lay_conv_transpose(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
+    """ConvTranspose(x, W, b) = T(ConvTranspose(T(x), T(W), b)) for images too wide for the target"""
     yield rewrite(
         conv_transpose(x, w, b, u),
-        transpose(conv_transpose(transpose(x, SWAP), transpose(w, SWAP), b, v), SWAP),
-        guard(after_wide(x), holds(lies, fact(x))),
-        let(v, moved_window, PyObject(SWAP), u),
+        turn(conv_transpose(turn(x), turn(w), b, turned_window(u))),
+        guard(after_wide(x), lies(x)),
+        inverse="transpose.through_conv_transpose",
     )
 
 
@@ -214,20 +238,16 @@ def _pool_examples(rng: np.random.Generator) -> Iterator[Example]:
         y = pool(kind, g.input(("N", 2, 9, 30)), window)
         yield g.fires(y, **LIMITS)
         yield g.near_miss(y, why="within the limit", row_width=30)
-        yield g.near_miss(y, why="the target has no limits")
         tall = pool(kind, g.input(("N", 2, 31, 30)), window)
         yield g.near_miss(tall, why="it is higher than wide", **LIMITS)
 
 
-@law("wide_images", numerics="reassociates", examples=_pool_examples, required=FINDING)
-def lay_pool(kind: String, x: Tensor, u: PyObject, v: PyObject) -> Iterator[Any]:
-    """Pool(x) = T(Pool(T(x))) for images too wide for the target
-
-    Source: Ascend auto-optimizer, TransposeLargeInputConv.
-    """
+@law("wide_images", numerics="reassociates", uses=(wide,), examples=_pool_examples, **SHARED)
+def lay_pool(kind: String, x: Tensor, u: PoolWindow):
+    """Pool(x) = T(Pool(T(x))) for images too wide for the target"""
     yield rewrite(
         pool(kind, x, u),
-        transpose(pool(kind, transpose(x, SWAP), v), SWAP),
-        guard(after_wide(x), holds(lies, fact(x))),
-        let(v, moved_window, PyObject(SWAP), u),
+        turn(pool(kind, turn(x), turned_window(u))),
+        guard(after_wide(x), lies(x)),
+        inverse="transpose.through_pool",
     )

@@ -1,24 +1,34 @@
-"""Transposes sink past operators with windows over the spatial axes, which move along.
+"""Transposes move past operators with windows over the spatial axes, which move along.
 
-    Conv(T(x), W, b) = T(Conv(x, T'(W), b)), ConvTranspose likewise
-    Pool(T(x)) = T(Pool(x)), GlobalPool(T(x)) = GlobalPool(x)
-    Split(T(x)) = T(Split(x)), part by part
-    Transpose(x) = Reshape(x)                                 where only axes of one element move
+Conv(T(x), W, b) = T(Conv(x, T'(W), b)), and ConvTranspose likewise
+Pool(T(x)) = T(Pool(x))
+GlobalPool(T(x)) = T(GlobalPool(x)), or GlobalPool(x)
+Split(T(x)) = T(Split(x)), part by part
+Transpose(x) -> Reshape(x)                                where only axes of one element move
 
 Strides, dilations, pads and kernels go with their axes: for images, pads [t, l, b, r] become [l, t, r, b].
-See `transpose_movement` on the direction.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from egraph_opt.compat import Equal, PyObject, String, eq, guard, holds, i64, let, rewrite, rule
-from egraph_opt.facts.fact import Fact, Shape
-from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, law
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import (
+    Axis,
+    Dims,
+    Int,
+    Operands,
+    Permutation,
+    Sizes,
+    String,
+    Tensor,
+    equal,
+    guard,
+    hosted,
+    is_constant,
+    law,
+    rewrite,
+)
 from egraph_opt.operators import (
     ConvWindow,
     PoolWindow,
@@ -31,15 +41,14 @@ from egraph_opt.operators import (
     reshape,
     split,
     transpose,
-    unary,
 )
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Bundle, Tensor, fact
-from egraph_opt.rewrites.transposes.composition import Permutation, is_identity
+from egraph_opt.rewrites.transposes.composition import is_identity
 from egraph_opt.rewrites.transposes.movement import inverse, moved_axis
 
 SWAP = (0, 1, 3, 2)
 """Height for width."""
+
+_SOURCE = "Ascend auto-optimizer, TransposeLargeInputConv"
 
 
 def _moved(p: Permutation, values: tuple[int, ...]) -> tuple[int, ...]:
@@ -56,9 +65,9 @@ def keeps_images(p: Permutation) -> bool:
 
 
 @hosted()
-def moved_window(p: Permutation, window: ConvWindow | PoolWindow) -> ConvWindow | PoolWindow | None:
-    """The window over x of one over Transpose_p(x); None where p mixes spatial axes with others."""
-    if not keeps_images(p) or is_identity(p):
+def moved_window(p: Permutation, window: Any) -> Any:
+    """The window over x of a convolution or pooling of Transpose_p(x); None where p mixes other axes in."""
+    if not keeps_images(p) or is_identity(p) or len(p) != len(window.strides) + 2:
         return None
     axes = len(window.strides)
     changes: dict[str, Any] = {
@@ -75,187 +84,85 @@ def moved_window(p: Permutation, window: ConvWindow | PoolWindow) -> ConvWindow 
     return replace(window, **changes)
 
 
-@hosted(default=False)
-def is_constant(w: Fact) -> bool:
-    """Transposing it costs nothing."""
-    return w.const
+def _through(operator: Any, name: str, x: Tensor, w: Tensor, b: Tensor, p: Permutation, u: ConvWindow) -> Any:
+    """Both directions of a convolution, where transposing the weight costs nothing."""
+    q, v, cheap = inverse(p), moved_window(p, u), guard(is_constant(w))
+    behind = transpose(operator(x, transpose(w, q), b, v), p)
+    yield rewrite(operator(transpose(x, p), w, b, u), behind, cheap, inverse=name)
+    before = operator(transpose(x, p), transpose(w, p), b, moved_window(q, u))
+    yield rewrite(transpose(operator(x, w, b, u), p), before, cheap, inverse=name)
 
 
-def _conv_examples(rng: np.random.Generator) -> Iterator[Example]:
-    image = ConvWindow((2, 1), (1, 0, 2, 1), (1, 2))
-    for shape, p, weight, window in (
-        ((1, 4, 9, 8), SWAP, (6, 4, 3, 2), image),
-        (("N", 4, "M", "L"), SWAP, (6, 2, 1, 3), ConvWindow((1, 1), (0, 1, 0, 1), (1, 1), 2)),
-        ((1, 2, 4, 5, 6), (0, 1, 3, 4, 2), (3, 2, 2, 1, 3), ConvWindow((1, 2, 1), (1,) * 6, (1,) * 3)),
-    ):
-        g = Operands(rng)
-        x, w = transpose(g.input(shape), p), g.random(*weight)
-        yield g.fires(conv(x, w, none(), window))
-        yield g.fires(conv(x, w, g.input((weight[0],)), window))
+@law("transpose", numerics="reassociates", kind="move", serves="traffic", source=_SOURCE)
+def through_conv(x: Tensor, w: Tensor, b: Tensor, p: Permutation, u: ConvWindow):
+    """Conv(Transpose_p(x), W, b) = Transpose_p(Conv(x, Transpose_p'(W), b)) for spatial axes"""
+    yield from _through(conv, "through_conv", x, w, b, p, u)
+
+
+def _transposed_examples(rng):
     g = Operands(rng)
-    w = g.random(6, 4, 3, 2)
-    yield g.near_miss(conv(g.input((1, 4, 9, 8)), w, none(), image), why="nothing is transposed")
-    rows = transpose(g.input((1, 9, 8, 4)), (0, 3, 1, 2))
-    yield g.near_miss(conv(rows, w, none(), image), why="the channels move")
-    batch = transpose(g.input((4, 1, 9, 8)), (1, 0, 2, 3))
-    yield g.near_miss(conv(batch, w, none(), image), why="the batch becomes channels")
-    turned = transpose(g.input((1, 4, 9, 8)), SWAP)
-    varying = conv(turned, g.input((6, 4, 3, 2)), none(), image)
-    yield g.near_miss(varying, why="the weight is no constant")
+    x, w = g.input((1, 4, 5, 6)), g.random(4, 3, 3, 2)
+    u = ConvWindow((3, 2), (1, 0, 0, 1), (1, 2), 1, (1, 0))
+    yield g.fires(conv_transpose(transpose(x, SWAP), w, none(), u))
+    yield g.fires(transpose(conv_transpose(x, w, g.random(3), u), SWAP))
 
 
-@law("transpose", numerics="reassociates", examples=_conv_examples)
-def through_conv(
-    x: Tensor, w: Tensor, b: Tensor, p: PyObject, q: PyObject, u: PyObject, v: PyObject
-) -> Iterator[Any]:
-    """Conv(Transpose_p(x), W, b) = Transpose_p(Conv(x, Transpose_p'(W), b)) for spatial axes
-
-    Source: Ascend auto-optimizer, TransposeLargeInputConv.
-    """
-    yield rewrite(
-        conv(transpose(x, p), w, b, u),
-        transpose(conv(x, transpose(w, q), b, v), p),
-        guard(holds(is_constant, fact(w))),
-        let(v, moved_window, p, u),
-        let(q, inverse, p),
-    )
+@law("transpose", numerics="reassociates", kind="move", serves="traffic", examples=_transposed_examples)
+def through_conv_transpose(x: Tensor, w: Tensor, b: Tensor, p: Permutation, u: ConvWindow):
+    """ConvTranspose(Transpose_p(x), W, b) = Transpose_p(ConvTranspose(x, Transpose_p'(W), b)), as Conv"""
+    yield from _through(conv_transpose, "through_conv_transpose", x, w, b, p, u)
 
 
-def _transposed_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x, w = transpose(g.input((1, 4, 5, 6)), SWAP), g.random(4, 3, 3, 2)
-    window = ConvWindow((3, 2), (1, 0, 0, 1), (1, 2), 1, (1, 0))
-    yield g.fires(conv_transpose(x, w, none(), window))
-    yield g.fires(conv_transpose(x, w, g.random(3), window))
-    plain = conv_transpose(g.input((1, 4, 5, 6)), w, none(), window)
-    yield g.near_miss(plain, why="nothing is transposed")
-    channels = conv_transpose(transpose(g.input((1, 5, 6, 4)), (0, 3, 1, 2)), w, none(), window)
-    yield g.near_miss(channels, why="the channels move")
-    varying = conv_transpose(x, g.input((4, 3, 3, 2)), none(), window)
-    yield g.near_miss(varying, why="the weight is no constant")
+@law("transpose", numerics="reassociates", kind="move", serves="traffic", source=_SOURCE)
+def through_pool(kind: String, x: Tensor, p: Permutation, u: PoolWindow):
+    """Pool(Transpose_p(x)) = Transpose_p(Pool(x)) where spatial axes stay spatial"""
+    behind = transpose(pool(kind, x, moved_window(p, u)), p)
+    yield rewrite(pool(kind, transpose(x, p), u), behind, inverse="through_pool")
+    before = pool(kind, transpose(x, p), moved_window(inverse(p), u))
+    yield rewrite(transpose(pool(kind, x, u), p), before, inverse="through_pool")
 
 
-@law("transpose", numerics="reassociates", examples=_transposed_examples)
-def through_conv_transpose(
-    x: Tensor, w: Tensor, b: Tensor, p: PyObject, q: PyObject, u: PyObject, v: PyObject
-) -> Iterator[Any]:
-    """ConvTranspose(Transpose_p(x), W, b) = Transpose_p(ConvTranspose(x, Transpose_p'(W), b)), spatial axes
-
-    Source: algebra.
-    """
-    yield rewrite(
-        conv_transpose(transpose(x, p), w, b, u),
-        transpose(conv_transpose(x, transpose(w, q), b, v), p),
-        guard(holds(is_constant, fact(w))),
-        let(v, moved_window, p, u),
-        let(q, inverse, p),
-    )
-
-
-def _pool_examples(rng: np.random.Generator) -> Iterator[Example]:
-    window = PoolWindow((3, 2), (2, 1), (1, 0, 0, 1), (1, 1))
-    for kind in ("MaxPool", "AveragePool"):
-        g = Operands(rng)
-        x = g.input(("N", 3, 9, 8))
-        yield g.fires(pool(kind, transpose(x, SWAP), window))
-        yield g.fires(pool(kind, transpose(x, (1, 0, 3, 2)), replace(window, ceil_mode=1)))
-        yield g.near_miss(pool(kind, x, window), why="nothing is transposed")
-        yield g.near_miss(pool(kind, transpose(x, (0, 2, 1, 3)), window), why="rows become channels")
-    g = Operands(rng)
-    counted = replace(window, count_include_pad=1)
-    yield g.fires(pool("AveragePool", transpose(g.input((1, 3, 9, 8)), SWAP), counted))
-    dilated = replace(window, dilations=(2, 3))
-    yield g.fires(pool("MaxPool", transpose(g.input((1, 3, 9, 8)), SWAP), dilated))
-
-
-@law("transpose", numerics="reassociates", examples=_pool_examples)
-def through_pool(kind: String, x: Tensor, p: PyObject, u: PyObject, v: PyObject) -> Iterator[Any]:
-    """Pool(Transpose_p(x)) = Transpose_p(Pool(x)) where spatial axes stay spatial
-
-    Source: Ascend auto-optimizer, TransposeLargeInputConv.
-    """
-    yield rewrite(pool(kind, transpose(x, p), u), transpose(pool(kind, x, v), p), let(v, moved_window, p, u))
-
-
-@hosted(default=False)
+@hosted()
 def keeps_channels(p: Permutation) -> bool:
     """Batch and channels stay where they are, and spatial axes move."""
     return p[:2] == (0, 1) and not is_identity(p)
 
 
-@hosted(default=False)
+@hosted()
 def swaps_channels(p: Permutation) -> bool:
     """Batch and channels change places."""
     return p[:2] == (1, 0)
 
 
-def _global_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for kind in ("GlobalAveragePool", "GlobalMaxPool"):
-        g = Operands(rng)
-        x = g.input(("N", 3, 4, "L"))
-        yield g.fires(global_pool(kind, transpose(x, SWAP)))
-        yield g.fires(global_pool(kind, transpose(x, (1, 0, 3, 2))))
-        yield g.near_miss(global_pool(kind, x), why="nothing is transposed")
-        yield g.near_miss(global_pool(kind, transpose(x, (0, 3, 1, 2))), why="channels become spatial")
-
-
-@law("transpose", numerics="reassociates", examples=_global_examples)
-def through_global_pool(kind: String, x: Tensor, p: PyObject) -> Iterator[Any]:
-    """GlobalPool(Transpose_p(x)) = GlobalPool(x), transposed where batch and channels change places
-
-    Source: Ascend auto-optimizer, TransposeLargeInputConv.
-    """
+@law("transpose", numerics="reassociates", kind="move", serves="traffic", source=_SOURCE)
+def through_global_pool(kind: String, x: Tensor, p: Permutation):
+    """GlobalPool(Transpose_p(x)) = GlobalPool(x), transposed where batch and channels change places"""
     pooled = global_pool(kind, transpose(x, p))
-    yield rewrite(pooled, global_pool(kind, x), holds(keeps_channels, p))
-    yield rewrite(pooled, transpose(global_pool(kind, x), p), holds(swaps_channels, p))
+    yield rewrite(pooled, global_pool(kind, x), keeps_channels(p), because="forgets p")
+    yield equal(pooled, transpose(global_pool(kind, x), p), swaps_channels(p))
 
 
-def _split_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x = g.input(("N", 5, 3))
-    yield g.fires(output(split(transpose(x, (2, 0, 1)), 2, (2, 3)), 1))
-    yield g.near_miss(output(split(x, 1, (2, 3)), 1), why="nothing is transposed")
-
-
-@law("transpose", numerics="bitwise", examples=_split_examples)
-def through_split(
-    x: Tensor, z: Tensor, bundle: Bundle, k: i64, p: PyObject, a: PyObject, s: PyObject, c: PyObject
-) -> Iterator[Any]:
-    """Split_a(Transpose_p(x)) = Transpose_p(Split_p[a](x)), part by part
-
-    Source: algebra.
-    """
-    yield rule(
-        eq(z).to(output(bundle, k)),
-        eq(bundle).to(split(transpose(x, p), a, s)),
-        let(c, moved_axis, p, a),
-        then=Equal(z, transpose(output(split(x, c, s), k), p)),
-    )
+@law("transpose", numerics="bitwise", kind="move", serves="traffic")
+def through_split(x: Tensor, k: Int, p: Permutation, a: Axis, s: Sizes):
+    """Split_a(Transpose_p(x)) = Transpose_p(Split_p[a](x)), part by part"""
+    behind = transpose(output(split(x, moved_axis(p, a), s), k), p)
+    yield rewrite(output(split(transpose(x, p), a, s), k), behind, inverse="through_split")
+    before = output(split(transpose(x, p), moved_axis(inverse(p), a), s), k)
+    yield rewrite(transpose(output(split(x, a, s), k), p), before, inverse="through_split")
 
 
 @hosted()
-def unmoved_dims(x: Fact, p: Permutation) -> Shape | None:
+def unmoved_dims(x: Fact, p: Permutation) -> Dims | None:
     """The dims of Transpose_p(x) where only axes of one element move; None where others do."""
-    if not x.is_symbolic or x.shape is None or is_identity(p):
+    if not x.is_symbolic or x.shape is None or len(x.shape) != len(p) or is_identity(p):
         return None
     long = [axis for axis in p if x.shape[axis] != 1]
     return tuple(x.shape[axis] for axis in p) if long == sorted(long) else None
 
 
-def _unit_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for shape, p in (((2, 1, 3), (0, 2, 1)), (("N", 3, 1, "L"), (0, 1, 3, 2)), ((1, 1, 4), (1, 0, 2))):
-        g = Operands(rng)
-        yield g.fires(transpose(g.input(shape), p))
-    g = Operands(rng)
-    yield g.near_miss(transpose(g.input((2, 4, 3)), (0, 2, 1)), why="long axes change places")
-    yield g.near_miss(transpose(g.input((2, "N", 3)), (0, 2, 1)), why="N may be more than 1")
-    yield g.near_miss(unary("Relu", (), g.input((2, 1, 3))), why="nothing is transposed")
-
-
-@law("transpose", numerics="bitwise", examples=_unit_examples)
-def of_units(x: Tensor, p: PyObject, d: PyObject) -> Iterator[Any]:
-    """Transpose_p(x) = Reshape(x) where only axes of one element move
-
-    Source: algebra.
-    """
-    yield rewrite(transpose(x, p), reshape(x, d), let(d, unmoved_dims, fact(x), p))
+@law("transpose", numerics="bitwise", kind="replace", serves="traffic")
+def of_units(x: Tensor, p: Permutation):
+    """Transpose_p(x) = Reshape(x) where only axes of one element move"""
+    yield rewrite(
+        transpose(x, p), reshape(x, unmoved_dims(x, p)), because="where x has several axes of one, forgets p"
+    )

@@ -1,21 +1,16 @@
 """Views that one Reshape with 0 and -1 cannot say, in two steps that can.
 
-Reshape_d(x) = Reshape_d(Reshape_m(x))      m: without axes of 1, or with some that bring copied dims in place
+Reshape_d(x) -> Reshape_d(Reshape_m(x))      m: without axes of 1, or with some that bring copies in place
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from egraph_opt.compat import PyObject, let, rewrite
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
-from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, law
+from egraph_opt.laws import Dims, Example, Operands, Tensor, hosted, law, listed, rewrite
 from egraph_opt.operators import binary, concat, reshape, reshape_to, shape_of, unary
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor, fact, listed
 from egraph_opt.operators.views import inserted_axes, reshape_target
 
 
@@ -47,7 +42,7 @@ def in_place(source: Shape, dims: Shape, inferred: int) -> Shape | None:
 
 
 @hosted()
-def stepping_stone(x: Fact, dims: Shape) -> Shape | None:
+def stepping_stone(x: Fact, dims: Dims) -> Dims | None:
     """The dims between x's and `dims` from which both are one node away; None where one node does."""
     if not x.is_symbolic or x.const or x.shape is None or None in dims or in_one(x.shape, dims):
         return None
@@ -60,7 +55,7 @@ def stepping_stone(x: Fact, dims: Shape) -> Shape | None:
     return None
 
 
-def _examples(rng: np.random.Generator) -> Iterator[Example]:
+def _views(rng: np.random.Generator) -> Iterator[Example]:
     for shape, dims in (
         ((1, "N", "L", 12), ("N", "L", 3, 4)),
         (("N", "L", 12), (1, "N", "L", 3, 4)),
@@ -70,23 +65,24 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
         g = Operands(rng)
         yield g.fires(reshape_to(g.input(shape), shape_of(g.input(dims), 0, len(dims)), 0))
     g = Operands(rng)
-    x = g.input(("N", 2, "L"))
+    x, y, z = g.input(("N", 2, "L")), g.input(("N", "L", 12)), g.input(("N", "L", "M"))
     rows = binary("Mul", shape_of(x, 0, 1), g.constant(np.array([2])))
     yield g.fires(reshape_to(x, concat(listed(rows, shape_of(x, 2, 3)), 0), 0))
-    g = Operands(rng)
-    x = g.input(("N", "L", 12))
-    yield g.near_miss(reshape(x, ("N", "L", 3, 4)), why="one Reshape says it")
-    yield g.near_miss(reshape(x, (1, "N", "L", 12)), why="one Unsqueeze says it")
-    g = Operands(rng)
-    x, y = reshape(g.input(("N", "L", "M")), ("N", symbolic.mul("L", "M"))), g.input(("N", "L", "M"))
-    two = reshape_to(unary("Relu", (), x), shape_of(y, 0, 3), 0)
-    yield g.near_miss(two, why="two dims are those of another tensor")
+    yield g.near_miss(reshape(y, ("N", "L", 3, 4)), why="one Reshape says it")
+    yield g.near_miss(reshape(y, (1, "N", "L", 12)), why="one Unsqueeze says it")
+    flat = unary("Relu", (), reshape(g.input(("N", "L", "M")), ("N", symbolic.mul("L", "M"))))
+    yield g.near_miss(reshape_to(flat, shape_of(z, 0, 3), 0), why="two dims are those of another tensor")
 
 
-@law("reshape", numerics="bitwise", examples=_examples, required=("reshape.know_the_target",))
-def in_two_steps(x: Tensor, d: PyObject, m: PyObject) -> Iterator[Any]:
-    """Reshape_d(x) = Reshape_d(Reshape_m(x)) where one node cannot say the left one
-
-    Source: Ascend auto-optimizer, DynamicReshape.
-    """
-    yield rewrite(reshape(x, d), reshape(reshape(x, m), d), let(m, stepping_stone, fact(x), d))
+@law(
+    "reshape",
+    numerics="bitwise",
+    kind="split",
+    serves="target",
+    source="Ascend auto-optimizer, DynamicReshape",
+    required=("reshape.know_the_target",),
+    examples=_views,
+)
+def in_two_steps(x: Tensor, d: Dims):
+    """Reshape_d(x) = Reshape_d(Reshape_m(x)) where one node cannot say the left one"""
+    yield rewrite(reshape(x, d), reshape(reshape(x, stepping_stone(x, d)), d), inverse="compose_reshapes")

@@ -1,4 +1,4 @@
-"""Operators that only a target has: priced by its cost model, erased when the graph is rebuilt."""
+"""Operators that only a target has: priced by its cost model, expanded when the graph is rebuilt."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 from onnx import parser
 
 from egraph_opt import Limits, optimize, saturate
-from egraph_opt.compat import PyObject, rewrite
 from egraph_opt.cost.model import CostModel, NodeView, cost_model
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.walks import same_graph
+from egraph_opt.laws import Settings, rewrite
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, law
 from egraph_opt.model.reading import read_model
@@ -87,7 +87,7 @@ def _layout_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law("tests.target", numerics="bitwise", examples=_layout_examples)
-def block_sines(x: Tensor, s: PyObject) -> Iterator[Any]:
+def block_sines(x: Tensor, s: Settings) -> Iterator[Any]:
     """Sin(x) = From(SinBlocked(To(x))), and To(From(x)) = x"""
     yield rewrite(unary("Sin", s, x), from_blocked(sin_blocked(to_blocked(x))))
     yield rewrite(to_blocked(from_blocked(x)), x)

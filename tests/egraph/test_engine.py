@@ -10,9 +10,10 @@ from onnx import TensorProto
 
 from egraph_opt.egraph.engine import Engine
 from egraph_opt.egraph.lowering import Lowered, Term
-from egraph_opt.egraph.snapshot import Snapshot, take_snapshot
+from egraph_opt.egraph.readout import take_snapshot
+from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws.law import select
+from egraph_opt.laws.selection import select
 
 FLOATS = Fact(TensorProto.FLOAT, (2, 3))
 

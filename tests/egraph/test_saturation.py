@@ -15,16 +15,14 @@ import pytest
 from onnx import ModelProto, numpy_helper, parser
 
 from egraph_opt import optimize
-from egraph_opt.compat import PyObject, String, let, rewrite
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import UnsoundLawError
-from egraph_opt.laws import law as registry
-from egraph_opt.laws.law import Law, select
+from egraph_opt.laws import Law, Permutation, Settings, String, Tensor, hosted, rewrite
+from egraph_opt.laws.law import registered
+from egraph_opt.laws.selection import select
 from egraph_opt.operators import binary, transpose, unary
-from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import Tensor
 from egraph_opt.pipeline import Limits, saturate
 
 WIDE = """(float[2, 3, 4] x, float[2, 3, 4] z) => (float[3, 4, 2] y) {
@@ -33,23 +31,23 @@ WIDE = """(float[2, 3, 4] x, float[2, 3, 4] z) => (float[3, 4, 2] y) {
 }"""
 
 
-@hosted(default=None)
-def successor(settings: tuple[Any, ...]) -> tuple[Any, ...]:
+@hosted()
+def successor(settings: Settings) -> Settings:
     ((name, value),) = settings
     return ((name, value + 1.0),)
 
 
-def endless(x: Tensor, s: PyObject, r: PyObject) -> Iterator[Any]:
+def endless(x: Tensor, s: Settings) -> Iterator[Any]:
     """LeakyRelu_a(x) = LeakyRelu_(a + 1)(x), which no round is the last to find."""
-    yield rewrite(unary("LeakyRelu", s, x), unary("LeakyRelu", r, x), let(r, successor, s))
+    yield rewrite(unary("LeakyRelu", s, x), unary("LeakyRelu", successor(s), x))
 
 
-def forgets_to_transpose(x: Tensor, p: PyObject) -> Iterator[Any]:
+def forgets_to_transpose(x: Tensor, p: Permutation) -> Iterator[Any]:
     """Transpose_p(x) = x, of another type; writes no e-node."""
     yield rewrite(transpose(x, p), x)
 
 
-def forgets_to_transpose_a_sum(op: String, x: Tensor, y: Tensor, p: PyObject) -> Iterator[Any]:
+def forgets_to_transpose_a_sum(op: String, x: Tensor, y: Tensor, p: Permutation) -> Iterator[Any]:
     """Transpose_p(x + y) = y + x, of another type; writes an e-node."""
     yield rewrite(transpose(binary(op, x, y), p), binary(op, y, x))
 
@@ -138,7 +136,7 @@ def test_otherwise_that_law_is_left_out_and_the_others_go_on(
     function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad = test_law(function)
-    monkeypatch.setitem(registry._laws, bad.key, bad)
+    monkeypatch.setitem(registered, bad.key, bad)
     result = optimize(model_of(WIDE), "nodes")
     (warning,) = result.report.warnings
     assert "left out" in warning and bad.key in warning

@@ -86,7 +86,7 @@ def optimum(problem: ExtractionProblem) -> tuple[float, float] | None:
 
 
 def chain(length: int) -> ExtractionProblem:
-    """Each value computed from the one before, in a cheap and a dear way."""
+    """Each value computed from the one before, by a cheap and an expensive node."""
     nodes: list[Node] = [(0, (), 0.0, 0.0)]
     for here in range(1, length + 1):
         nodes += [(here, (here - 1,), 1.0, 0.0), (here, (here - 1, here - 1), 2.0, 0.0)]
@@ -104,8 +104,8 @@ def residual(layers: int) -> tuple[ExtractionProblem, float]:
     for layer in range(1, layers + 1):
         for layout in (0, 1):
             here = 2 * layer + layout
-            dear = layer % 3 == 0 and layout == 0
+            expensive = layer % 3 == 0 and layout == 0
             below = [2 * (layer - 1) + layout] + ([2 * (layer - 2) + layout] if layer % 2 == 0 else [])
-            nodes.append((here, tuple(below), 10.0 if dear else 1.0, 0.0))
+            nodes.append((here, tuple(below), 10.0 if expensive else 1.0, 0.0))
             nodes.append((here, (2 * layer + 1 - layout,), 0.5, 0.0))
     return problem_of(nodes, [2 * layers]), layers + (1.0 if layers >= 3 else 0.0)

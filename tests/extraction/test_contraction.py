@@ -7,14 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from egraph_opt.extraction.by_parts import by_parts, remainder_of
-from egraph_opt.extraction.exact import Found, prove
-from egraph_opt.extraction.frontier import frontier
-from egraph_opt.extraction.greedy import greedy
-from egraph_opt.extraction.highs import Effort
-from egraph_opt.extraction.landmarks import landmarks, members, needs_of
-from egraph_opt.extraction.piece import Choice, Piece
-from egraph_opt.extraction.simplify import simplify
+from egraph_opt.extraction.dynamic_programming.frontier import dynamic_program
+from egraph_opt.extraction.heuristics.greedy import greedy
+from egraph_opt.extraction.piece import Choice, Found, Piece
+from egraph_opt.extraction.presolve.contracted import contract
+from egraph_opt.extraction.presolve.landmarks import landmarks, members, needs_of
+from egraph_opt.extraction.presolve.presolve import presolve
+from egraph_opt.extraction.programs.cutting_planes import prove
+from egraph_opt.extraction.programs.highs import Effort
+from egraph_opt.extraction.strategies.decomposition import solve_decomposed
 
 from .egraphs import all_solutions, leafy_problem, problem_of, random_problem, residual
 
@@ -22,11 +23,11 @@ from .egraphs import all_solutions, leafy_problem, problem_of, random_problem, r
 def pieces(count: int, cyclic: bool, classes: int = 12) -> list[Piece]:
     """The undecided pieces of random problems."""
     problems = [leafy_problem(seed, cyclic, classes) for seed in range(count)]
-    return [piece for problem in problems for piece in simplify(problem, None).pieces]
+    return [piece for problem in problems for piece in presolve(problem, None).pieces]
 
 
 def best_of(piece: Piece) -> Choice:
-    best = frontier(piece, 1_000_000)
+    best = dynamic_program(piece, 1_000_000)
     assert best is not None
     return best
 
@@ -37,21 +38,21 @@ def test_the_optimum_stays(cyclic: bool, ties: bool) -> None:
     shrunk = 0
     for whole in pieces(150, cyclic):
         piece = whole if ties else replace(whole, tie=[0.0] * len(whole.nodes))
-        remainder = remainder_of(piece, piece.used(greedy(piece)))
-        choice = remainder.expand([best_of(part) for part in remainder.parts])
+        contracted = contract(piece, piece.used(greedy(piece)))
+        choice = contracted.postsolve([best_of(part) for part in contracted.pieces])
         assert piece.order(choice) is not None
         assert piece.value(choice) == pytest.approx(piece.value(best_of(piece)))
-        shrunk += sum(len(part.nodes) for part in remainder.parts) < len(piece.nodes)
+        shrunk += sum(len(part.nodes) for part in contracted.pieces) < len(piece.nodes)
     assert shrunk > 50
 
 
-def test_the_start_stays_a_solution_no_dearer() -> None:
+def test_the_start_stays_a_solution_that_costs_no_more() -> None:
     for piece in pieces(150, cyclic=True):
         start = piece.used(greedy(piece))
-        remainder = remainder_of(piece, start)
-        kept = [part.incumbent for part in remainder.parts]
-        choice = remainder.expand([row for row in kept if row is not None])
-        assert len([row for row in kept if row is not None]) == len(remainder.parts)
+        contracted = contract(piece, start)
+        kept = [part.incumbent for part in contracted.pieces]
+        choice = contracted.postsolve([row for row in kept if row is not None])
+        assert len([row for row in kept if row is not None]) == len(contracted.pieces)
         assert piece.order(choice) is not None
         cost, tie = piece.value(start)
         assert piece.value(choice) <= (cost + 1e-9, tie)
@@ -64,7 +65,7 @@ def test_parts_add_up_to_a_bound_and_a_solution() -> None:
         return prove(part, part.used(greedy(part)), rounds=50, effort=Effort, seed=0)
 
     for piece in pieces(60, cyclic=True):
-        found = by_parts(piece, piece.used(greedy(piece)), solve, best_of, lambda: False)
+        found = solve_decomposed(piece, piece.used(greedy(piece)), solve, best_of, lambda: False)
         best = piece.value(best_of(piece))
         assert piece.value(found.choice) == pytest.approx(best)
         assert found.bound == pytest.approx(best[0])
@@ -73,10 +74,10 @@ def test_parts_add_up_to_a_bound_and_a_solution() -> None:
 def test_classes_that_convert_into_each_other_for_nothing_become_one() -> None:
     problem, _ = residual(40)
     free = replace(problem, cost=np.where(problem.cost == 0.5, 0.0, problem.cost))
-    pieces = simplify(free, None).pieces
-    left = [remainder_of(piece, piece.used(greedy(piece))) for piece in pieces]
+    pieces = presolve(free, None).pieces
+    left = [contract(piece, piece.used(greedy(piece))) for piece in pieces]
     assert sum(len(piece.nodes) for piece in pieces) > 100
-    assert not [part for remainder in left for part in remainder.parts]
+    assert not [part for contracted in left for part in contracted.pieces]
 
 
 def test_landmarks_are_in_every_solution() -> None:

@@ -95,7 +95,7 @@ def test_what_the_question_raises_comes_out_of_the_solver(name: str, asked: int)
     assert extract(knotted(20), name, iterations=2).cost > 0  # the solver works as before
 
 
-def test_a_search_that_nobody_stops_is_not_interrupted() -> None:
+def test_a_search_that_is_not_stopped_is_not_interrupted() -> None:
     problem = knotted(30)
     plain = extract(problem, "ilp", iterations=2)
     asked = extract(problem, "ilp", iterations=2, stop=lambda: False)
@@ -114,7 +114,7 @@ def test_ctrl_c_becomes_an_answer_and_the_second_one_raises() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_ctrl_c_that_nobody_asked_about_is_not_lost() -> None:
+def test_ctrl_c_that_no_search_noticed_is_not_lost() -> None:
     with pytest.raises(KeyboardInterrupt), interruptible():
         signal.raise_signal(signal.SIGINT)
 

@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 
 from egraph_opt.errors import ExtractionError
-from egraph_opt.extraction import EXTRACTORS, ExtractionProblem, check, extract, ways
+from egraph_opt.extraction import EXTRACTORS, ExtractionProblem, check, extract
+from egraph_opt.extraction.dynamic_programming import component_solutions
+from egraph_opt.extraction.dynamic_programming.component_solutions import (
+    ComponentForm,
+    LocalSolution,
+    StepBudget,
+)
 
 from .egraphs import chain, problem_of, residual
 
@@ -97,15 +103,15 @@ def test_a_time_budget_is_a_number(seconds: float) -> None:
         extract(chain(3), seconds=seconds)
 
 
-def test_layers_that_are_alike_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_isomorphic_layers_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     worked_out = []
 
-    def counted(form: ways.Form, demand: int, budget: ways.Steps) -> list[ways.Way] | None:
+    def counted(form: ComponentForm, demand: int, budget: StepBudget) -> list[LocalSolution] | None:
         worked_out[-1] += 1
         return found(form, demand, budget)
 
-    found = ways._ways
-    monkeypatch.setattr(ways, "_ways", counted)
+    found = component_solutions._local_solutions
+    monkeypatch.setattr(component_solutions, "_local_solutions", counted)
     for layers in (60, 600):
         worked_out.append(0)
         problem, best = residual(layers)

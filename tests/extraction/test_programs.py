@@ -1,4 +1,4 @@
-"""The parts of the search by themselves: dynamic programming, loop rows and acyclic orders agree."""
+"""The parts of the search by themselves: dynamic programming, cycle cuts and acyclic orders agree."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from egraph_opt.extraction.acyclic_order import allowed_under, improve, random_order, region
-from egraph_opt.extraction.exact import loops_in, mutual_pairs, prove
-from egraph_opt.extraction.frontier import frontier
-from egraph_opt.extraction.greedy import greedy
-from egraph_opt.extraction.highs import Effort
+from egraph_opt.extraction.dynamic_programming.frontier import dynamic_program
+from egraph_opt.extraction.heuristics.acyclic_order import allowed_under, improve, random_order, region
+from egraph_opt.extraction.heuristics.greedy import greedy
 from egraph_opt.extraction.piece import Piece
-from egraph_opt.extraction.simplify import simplify
+from egraph_opt.extraction.presolve.presolve import presolve
+from egraph_opt.extraction.programs.cutting_planes import cycles_in, mutual_pairs, prove
+from egraph_opt.extraction.programs.highs import Effort
 
 from .egraphs import optimum, problem_of, random_problem, residual
 
@@ -23,13 +23,13 @@ def pieces(count: int, max_classes: int = 8) -> Iterator[Piece]:
     for seed in range(count):
         problem = random_problem(seed, cyclic=True, max_classes=max_classes)
         if optimum(problem) is not None:
-            yield from simplify(problem, None).pieces
+            yield from presolve(problem, None).pieces
 
 
-def test_loop_rows_prove_what_dynamic_programming_finds() -> None:
+def test_cycle_cuts_prove_what_dynamic_programming_finds() -> None:
     compared = 0
     for piece in pieces(300):
-        best = frontier(piece, 100_000)
+        best = dynamic_program(piece, 100_000)
         assert best is not None
         found = prove(piece, piece.used(greedy(piece)), rounds=100, effort=Effort, seed=0)
         assert piece.value(found.choice)[0] == pytest.approx(piece.value(best)[0])
@@ -40,15 +40,15 @@ def test_loop_rows_prove_what_dynamic_programming_finds() -> None:
 
 
 def test_ties_are_broken_by_a_second_program() -> None:
-    # three ways to the same cost that no simplification can tell apart, with ties 9, 4 and 6
+    # three choices of the same cost that no presolve can tell apart, with ties 9, 4 and 6
     nodes = [(0, (1, 2), 1.0, 0.0), (0, (2, 3), 1.0, 0.0), (0, (1, 3), 1.0, 0.0)]
     nodes += [(1, (), 2.0, 5.5), (2, (), 2.0, 3.5), (3, (), 2.0, 0.5)]
-    (piece,) = simplify(problem_of(nodes, [0]), None).pieces
-    dear = [piece.nodes.index(node) if node >= 0 else -1 for node in (0, 3, 4, -1)]
-    choice = [dear[here] for here in piece.classes]
+    (piece,) = presolve(problem_of(nodes, [0]), None).pieces
+    expensive = [piece.nodes.index(node) if node >= 0 else -1 for node in (0, 3, 4, -1)]
+    choice = [expensive[here] for here in piece.classes]
     found = prove(piece, choice, rounds=5, effort=Effort, seed=0)
     assert piece.value(found.choice) == (5.0, 4.0)
-    assert piece.value(frontier(piece, 1000) or []) == (5.0, 4.0)
+    assert piece.value(dynamic_program(piece, 1000) or []) == (5.0, 4.0)
 
 
 def test_acyclic_orders_only_improve_and_never_close_a_cycle() -> None:
@@ -77,7 +77,7 @@ def test_an_order_allows_the_incumbent_and_no_cycle() -> None:
 
 def test_a_region_holds_the_chosen_nodes_and_not_much_more() -> None:
     problem, _ = residual(200)
-    (piece,) = simplify(problem, None).pieces
+    (piece,) = presolve(problem, None).pieces
     choice = piece.used(greedy(piece))
     mask = region(piece, choice, 50, np.random.default_rng(1))
     chosen = [node for node in choice if node >= 0]
@@ -85,21 +85,21 @@ def test_a_region_holds_the_chosen_nodes_and_not_much_more() -> None:
     assert 50 <= mask.sum() <= len(chosen) + 60
 
 
-def test_loops_of_a_choice_are_its_cycles() -> None:
+def test_cycles_of_a_choice_are_found() -> None:
     nodes = [(0, (1,), 1.0, 0.0), (1, (2,), 1.0, 0.0), (2, (1,), 1.0, 0.0), (2, (), 9.0, 0.0)]
     nodes += [(1, (), 9.5, 0.0)]
-    (piece,) = simplify(problem_of(nodes, [0]), None).pieces
+    (piece,) = presolve(problem_of(nodes, [0]), None).pieces
     assert [sorted(piece.classes[here] for here in pair) for pair in mutual_pairs(piece)] == [[1, 2]]
     number = {node: position for position, node in enumerate(piece.nodes)}
     cyclic = [number[{0: 0, 1: 1, 2: 2}[here]] for here in piece.classes]
-    assert [sorted(piece.classes[here] for here in loop) for loop in loops_in(piece, cyclic)] == [[1, 2]]
+    assert [sorted(piece.classes[here] for here in cycle) for cycle in cycles_in(piece, cyclic)] == [[1, 2]]
 
 
 def test_dynamic_programming_gives_up_after_its_steps() -> None:
     problem, best = residual(50)
-    (piece,) = simplify(problem, None).pieces
-    assert frontier(piece, 100) is None
-    assert piece.value(frontier(piece, 100_000) or [])[0] == best
+    (piece,) = presolve(problem, None).pieces
+    assert dynamic_program(piece, 100) is None
+    assert piece.value(dynamic_program(piece, 100_000) or [])[0] == best
 
 
 def three_layouts(layers: int) -> Piece:
@@ -113,18 +113,18 @@ def three_layouts(layers: int) -> Piece:
             if layer:
                 nodes.append((here, below, float(rng.integers(1, 5)), 0.0))
             nodes += [(here, (3 * layer + other,), 0.5, 0.0) for other in range(3) if other != layout]
-    (piece,) = simplify(problem_of(nodes, [3 * layers - 3]), None).pieces
+    (piece,) = presolve(problem_of(nodes, [3 * layers - 3]), None).pieces
     return piece
 
 
 def test_frontiers_that_a_conversion_makes_equal_are_merged() -> None:
     small = three_layouts(6)
-    best = frontier(small, 30_000)
+    best = dynamic_program(small, 30_000)
     assert best is not None
     found = prove(small, small.used(greedy(small)), rounds=50, effort=Effort, seed=0)
     assert found.bound == pytest.approx(small.value(best)[0])
     large = three_layouts(300)
-    assert frontier(large, 40_000) is not None
+    assert dynamic_program(large, 40_000) is not None
 
 
 def test_sums_that_are_equal_in_decimals_have_equal_prices() -> None:
@@ -135,9 +135,9 @@ def test_sums_that_are_equal_in_decimals_have_equal_prices() -> None:
         (1, (0,), 7.7, 0.0),
         (0, (), 20.0, 0.0),
     ]
-    (piece,) = simplify(problem_of(nodes, [0]), None, keep_all=True).pieces
+    (piece,) = presolve(problem_of(nodes, [0]), None, at_any_cost=True).pieces
     price = {piece.nodes[k]: price for k, price in enumerate(piece.price)}
     assert price[0] + price[2] == price[1]
-    best = frontier(piece, 1000)
+    best = dynamic_program(piece, 1000)
     assert best is not None
     assert piece.value(best) == (pytest.approx(0.3), 0.0)

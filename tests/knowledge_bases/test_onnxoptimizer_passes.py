@@ -12,7 +12,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from egraph_opt.laws.law import all_laws
+from egraph_opt.laws.selection import all_laws
 
 from .graphs import Graph, check_settled, outcome
 

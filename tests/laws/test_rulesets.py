@@ -5,7 +5,7 @@ from onnx import TensorProto, helper
 
 from egraph_opt import optimize
 from egraph_opt.errors import UnknownRulesetError
-from egraph_opt.laws.law import LEGALIZE, OPT_IN, opt_in, rulesets, select
+from egraph_opt.laws.selection import LEGALIZE, OPT_IN, opt_in, rulesets, select
 
 
 def names(*wanted: str) -> set[str]:

@@ -7,7 +7,7 @@ from onnx import ModelProto, numpy_helper, parser
 
 
 def model(text: str) -> ModelProto:
-    """A model in ONNX's text format; values that nobody makes become weights with random numbers."""
+    """A model in ONNX's text format; values that no node makes become weights with random numbers."""
     made = parser.parse_model(text)
     random = np.random.default_rng(0)
     for weight in made.graph.value_info:

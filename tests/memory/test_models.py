@@ -8,7 +8,7 @@ from onnx import parser
 
 from egraph_opt import Saturated, optimize, saturate
 from egraph_opt.facts.fact import Fact
-from egraph_opt.memory import arrange, trace, usage, workload
+from egraph_opt.memory import arrange, liveness, trace, usage
 from egraph_opt.memory.trace import Trace
 
 from .models import model
@@ -30,7 +30,7 @@ def traced(graph: ir.Graph, sizes: dict[str, int]) -> Trace:
 
 
 def peak(graph: ir.Graph, **sizes: int) -> int:
-    return usage(workload(traced(graph, sizes), {})).peak
+    return usage(liveness(traced(graph, sizes), {})).peak
 
 
 def test_a_chain_of_elementwise_operators_runs_in_place() -> None:
@@ -78,7 +78,7 @@ def test_the_bodies_of_a_node_count_while_it_runs() -> None:
         for v in n.outputs
     ]
     values = [*graph.inputs, *(v for node in graph for v in node.outputs), *inner]
-    needed = usage(workload(trace(graph, {v: Fact(1, (4,)) for v in values}), {}))
+    needed = usage(liveness(trace(graph, {v: Fact(1, (4,)) for v in values}), {}))
     assert needed.live == [16, 16 + 16 + 32, 32]
 
 
@@ -86,8 +86,8 @@ def test_symbols_are_priced_at_points_and_unknown_sizes_are_counted() -> None:
     graph = graph_of("a = Softmax (x) b = Softmax (a) y = Softmax (b)")
     x, (a, b, y) = graph.inputs[0], [node.outputs[0] for node in graph]
     facts = {x: Fact(1, ("N",)), a: Fact(1, ("N", 2)), b: Fact(1, None), y: Fact(1, ("N + 1",))}
-    asked = workload(trace(graph, facts), {"N": 10})
-    assert (list(asked.size), asked.unknown) == ([80, 0, 44], 1)
+    sized = liveness(trace(graph, facts), {"N": 10})
+    assert (list(sized.size), sized.unknown) == ([80, 0, 44], 1)
 
 
 def test_a_graph_is_put_into_the_better_order_with_its_constants() -> None:
@@ -98,9 +98,9 @@ def test_a_graph_is_put_into_the_better_order_with_its_constants() -> None:
         outputs="float y",
     )
     facts = {v: Fact(1, (100,) if v.name in ("p", "q") else ()) for n in graph for v in n.outputs}
-    assert usage(workload(trace(graph, facts), {})).peak == 804
+    assert usage(liveness(trace(graph, facts), {})).peak == 804
     assert arrange(graph, facts, {}).usage.peak == 408
-    assert usage(workload(trace(graph, facts), {})).peak == 408
+    assert usage(liveness(trace(graph, facts), {})).peak == 408
     names = [node.outputs[0].name for node in graph]
     assert sorted(names) == sorted("pqkrsy")
     assert names.index("k") < names.index("r") and abs(names.index("p") - names.index("q")) > 1

@@ -11,8 +11,9 @@ from egraph_opt import Saturated, optimize, saturate
 from egraph_opt.errors import ObjectiveError
 from egraph_opt.extraction import ExtractionProblem, check, extract
 from egraph_opt.memory import Objective, objective_of
+from egraph_opt.memory.candidates import Candidate, Need, as_solution, candidates
 from egraph_opt.memory.objective import bytes_of, bytes_text
-from egraph_opt.memory.pool import Candidate, Need, as_solution, candidates, front, pick
+from egraph_opt.memory.pareto import pareto_front, pick
 
 from .models import model
 
@@ -181,7 +182,7 @@ def choices(problem: ExtractionProblem) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_pool_finds_the_smallest_peak_of_small_chains_of_choices(seed: int) -> None:
+def test_candidates_hold_the_smallest_peak_of_small_chains_of_choices(seed: int) -> None:
     """A chain of classes with two nodes each, the peak being the largest pair of neighbours."""
     random = np.random.default_rng(seed)
     count = 6
@@ -208,7 +209,7 @@ def test_a_pool_finds_the_smallest_peak_of_small_chains_of_choices(seed: int) ->
     least = min(c.peak for c in everything)
     assert found[0].cost == min(c.cost for c in everything)
     assert min(c.peak for c in found) == least
-    best = front(found)
+    best = pareto_front(found)
     assert best[0].cost == optimum.cost and best[-1].peak == least
     assert pick(found, Objective("memory", tolerance=9.0)).peak == least
     assert pick(found, Objective(limit=least - 1)).peak == least

@@ -8,12 +8,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from egraph_opt.memory import Block, RunStep, Workload, arena, best_usage, usage
+from egraph_opt.memory import Block, Liveness, RunStep, arena, best_usage, usage
 from egraph_opt.memory.arena import best_fit, greedy_by_size
 from egraph_opt.memory.schedule import backward, by_branches, by_rank, forward
 
 
-def random_workload(seed: int, most: int = 7) -> Workload:
+def random_liveness(seed: int, most: int = 7) -> Liveness:
     """A random graph: steps read earlier buffers, write one or two, some in place, some are views."""
     random = np.random.default_rng(seed)
     size: list[int] = [int(random.integers(0, 20)) for _ in range(int(random.integers(0, 2)))]
@@ -34,17 +34,17 @@ def random_workload(seed: int, most: int = 7) -> Workload:
         extra = int(random.integers(0, 10)) if random.random() < 0.2 else 0
         steps.append(RunStep(tuple(sorted(needs)), tuple(reads), tuple(writes), tuple(reuse), extra))
     kept = frozenset(b for b in range(len(size)) if random.random() < 0.2)
-    return Workload(size, steps, start, kept)
+    return Liveness(size, steps, start, kept)
 
 
-def naive_peak(workload: Workload, order: Sequence[int]) -> int:
+def naive_peak(liveness: Liveness, order: Sequence[int]) -> int:
     """The peak by its definition: at each step what was made and is still to be read, and what is made."""
-    steps, size = workload.steps, workload.size
+    steps, size = liveness.steps, liveness.size
     most = 0
     for at, index in enumerate(order):
         step = steps[index]
-        later = {b for other in order[at + 1 :] for b in steps[other].reads} | workload.kept
-        made = set(workload.start) | {b for other in order[:at] for b in steps[other].writes}
+        later = {b for other in order[at + 1 :] for b in steps[other].reads} | liveness.kept
+        made = set(liveness.start) | {b for other in order[:at] for b in steps[other].writes}
         waiting = {b for b in made if b in later or b in step.reads}
         taken = any(b not in later for b in step.reuse) and step.writes
         needed = sum(size[b] for b in waiting | set(step.writes)) + step.extra
@@ -52,14 +52,14 @@ def naive_peak(workload: Workload, order: Sequence[int]) -> int:
     return most
 
 
-def orders(workload: Workload) -> Iterator[list[int]]:
+def orders(liveness: Liveness) -> Iterator[list[int]]:
     """All orders that keep the dependencies."""
     pending: list[list[int]] = [[]]
     while pending:
         order = pending.pop()
-        if len(order) == len(workload.steps):
+        if len(order) == len(liveness.steps):
             yield order
-        for index, step in enumerate(workload.steps):
+        for index, step in enumerate(liveness.steps):
             if index not in order and set(step.needs) <= set(order):
                 pending.append([*order, index])
 
@@ -67,39 +67,39 @@ def orders(workload: Workload) -> Iterator[list[int]]:
 def test_peaks_are_those_of_a_naive_simulation() -> None:
     random = np.random.default_rng(0)
     for seed in range(400):
-        workload = random_workload(seed, 12)
+        liveness = random_liveness(seed, 12)
         for order in (
-            range(len(workload.steps)),
-            by_rank(workload, random.permutation(12).tolist()[: len(workload.steps)]),
+            range(len(liveness.steps)),
+            by_rank(liveness, random.permutation(12).tolist()[: len(liveness.steps)]),
         ):
-            assert usage(workload, order).peak == naive_peak(workload, list(order)), seed
+            assert usage(liveness, order).peak == naive_peak(liveness, list(order)), seed
 
 
 def test_every_order_keeps_the_dependencies() -> None:
     for seed in range(300):
-        workload = random_workload(seed, 14)
-        nothing: list[int | None] = [None] * len(workload.steps)
+        liveness = random_liveness(seed, 14)
+        nothing: list[int | None] = [None] * len(liveness.steps)
         for order in (
-            forward(workload),
-            forward(workload, recent=True),
-            backward(workload),
-            by_branches(workload),
-            by_rank(workload, nothing),
+            forward(liveness),
+            forward(liveness, recent=True),
+            backward(liveness),
+            by_branches(liveness),
+            by_rank(liveness, nothing),
         ):
-            assert sorted(order) == list(range(len(workload.steps)))
+            assert sorted(order) == list(range(len(liveness.steps)))
             place = {index: at for at, index in enumerate(order)}
-            for index, step in enumerate(workload.steps):
+            for index, step in enumerate(liveness.steps):
                 assert all(place[before] < place[index] for before in step.needs)
 
 
 def test_the_best_order_is_no_worse_than_the_written_one_and_mostly_optimal() -> None:
     optimal = cases = 0
     for seed in range(250):
-        workload = random_workload(seed, 7)
-        found = best_usage(workload)
-        least = min(naive_peak(workload, order) for order in orders(workload))
-        assert least <= found.peak <= usage(workload).peak
-        assert found.peak == naive_peak(workload, list(found.order))
+        liveness = random_liveness(seed, 7)
+        found = best_usage(liveness)
+        least = min(naive_peak(liveness, order) for order in orders(liveness))
+        assert least <= found.peak <= usage(liveness).peak
+        assert found.peak == naive_peak(liveness, list(found.order))
         cases += 1
         optimal += found.peak == least
     assert optimal >= 0.95 * cases
@@ -107,7 +107,7 @@ def test_the_best_order_is_no_worse_than_the_written_one_and_mostly_optimal() ->
 
 def test_an_order_that_is_as_good_is_left_alone() -> None:
     steps = [RunStep(writes=(0,)), RunStep(writes=(1,)), RunStep((0, 1), (0, 1), (2,))]
-    assert best_usage(Workload([3, 3, 1], steps, kept=frozenset((2,)))).order == (0, 1, 2)
+    assert best_usage(Liveness([3, 3, 1], steps, kept=frozenset((2,)))).order == (0, 1, 2)
 
 
 def test_branches_run_one_after_the_other() -> None:
@@ -116,19 +116,19 @@ def test_branches_run_one_after_the_other() -> None:
     steps = [RunStep(writes=(2 * k,)) for k in range(10)]
     steps += [RunStep((k,), (2 * k,), (2 * k + 1,)) for k in range(10)]
     steps.append(RunStep(tuple(range(10, 20)), tuple(range(1, 20, 2)), (20,)))
-    wide = Workload(size, steps, kept=frozenset((20,)))
+    wide = Liveness(size, steps, kept=frozenset((20,)))
     assert usage(wide).peak == 1001
     assert best_usage(wide).peak == 110
 
 
 def test_a_result_takes_the_place_of_an_operand_that_dies() -> None:
     chain = [RunStep(writes=(0,)), RunStep((0,), (0,), (1,), (0,)), RunStep((1,), (1,), (2,), (1,))]
-    run = usage(Workload([8, 8, 8], chain, kept=frozenset((2,))))
+    run = usage(Liveness([8, 8, 8], chain, kept=frozenset((2,))))
     assert run.peak == 8
     assert run.blocks == [Block(8, 0, 2, (0, 1, 2), (0, 1, 2))]
     assert run.at_peak() == [0]
     assert (
-        usage(Workload([8, 8, 8], chain, kept=frozenset((0, 2)))).peak == 16
+        usage(Liveness([8, 8, 8], chain, kept=frozenset((0, 2)))).peak == 16
     )  # an output is not overwritten
 
 
@@ -181,6 +181,6 @@ def test_large_graphs_are_scheduled_without_walking_them_again_and_again() -> No
     steps = [RunStep(writes=(k,)) for k in range(count)]
     steps += [RunStep((k,), (k,), (count + k,)) for k in range(count)]
     steps.append(RunStep(tuple(range(count, 2 * count)), tuple(range(count, 2 * count)), (2 * count,)))
-    wide = Workload(size, steps, kept=frozenset((2 * count,)))
+    wide = Liveness(size, steps, kept=frozenset((2 * count,)))
     assert best_usage(wide).peak == count + 1
     assert arena(best_usage(wide).blocks) == count + 1

@@ -10,7 +10,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from egraph_opt.laws.law import Law, all_laws
+from egraph_opt.laws.law import Law
+from egraph_opt.laws.selection import all_laws
 from egraph_opt.testing.comparison import Tally
 from egraph_opt.testing.drawing import sides_of
 from egraph_opt.testing.drawn_checks import FEW, MISS_TRIES, check_near_misses, check_positives, pinned_by

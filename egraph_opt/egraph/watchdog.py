@@ -1,0 +1,42 @@
+"""Host functions that do not come back: a watcher raises in the one that runs egglog."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from egraph_opt.operators.host import HostTimeout, calls
+
+LONGEST_CALL = 10.0
+"""Seconds after which a call of a host function is ended; the slowest of ours takes milliseconds."""
+
+
+@contextmanager
+def watched(seconds: float = LONGEST_CALL) -> Iterator[None]:
+    """Within this context a host function that runs for longer is ended by `HostTimeout`, which it records.
+
+    A call into compiled code that does not return to Python cannot be ended.
+    """
+    done = threading.Event()
+    watched_thread = threading.get_ident()
+
+    def watch() -> None:
+        while not done.wait(seconds / 4):
+            running = calls.running
+            if running is not None and time.monotonic() - running[1] > seconds:
+                _raise_in(watched_thread)
+
+    watcher = threading.Thread(target=watch, name="egraph-opt watchdog", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _raise_in(thread: int) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(HostTimeout))

@@ -1,0 +1,171 @@
+"""Exact extraction of pieces of small width by dynamic programming, in time linear in their length.
+
+The strongly connected components of the class graph are decided one after the other, users first.  All that
+matters of the decisions so far is which undecided classes they need: the *frontier*, a set of bits, and the
+least cost of getting there.  A network whose tensors exist in two layouts has a handful of frontiers at each
+depth however many layers it has, so thousands of layers are solved to the proved optimum.  Where there
+are too many frontiers, or a component has too many choices, it gives up after a fixed number of steps.
+
+A frontier is dropped if another one costs no more even with the nodes that provide what it needs beyond the
+first from what the first needs: a conversion from one layout to another, say.  (Whatever completes the first
+then completes the other, and these nodes come last, so no cycle arises.)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from egraph_opt.extraction.dynamic_programming.component_solutions import (
+    ClassRows,
+    Component,
+    ComponentSolutions,
+    Option,
+    StepBudget,
+    Value,
+)
+from egraph_opt.extraction.dynamic_programming.elimination_order import elimination_order
+from egraph_opt.extraction.piece import Choice, Piece
+
+COMPARED = 24
+"""How many of the cheapest frontiers the others are compared with to be dropped."""
+
+COMPARISON = 3
+"""Steps that a comparison takes."""
+
+WIDEST = 3000
+"""More frontiers than this at one depth, and the piece is too wide."""
+
+Chain = tuple[tuple[int, ...], "Chain"] | None
+"""The nodes chosen so far, latest first."""
+
+Completion = tuple[int, float, int, int, int]
+"""A node: price, tie, moved, and what it uses: the first place, counted from its own, and bits from there."""
+
+State = tuple[int, float, int, Chain]
+"""A value and the nodes."""
+
+
+class Ahead(NamedTuple):
+    """The nodes of the class at each position, the cheapest first, and the position of bit 0."""
+
+    nodes: list[list[Completion]]
+    start: int
+
+
+def dynamic_program(piece: Piece, steps: int, widest: int = WIDEST) -> Choice | None:
+    """The optimal choice (cost, then tie, then closeness to the incumbent); None if it takes more steps."""
+    budget = StepBudget(steps)
+    groups = elimination_order(piece)
+    order = [here for group in groups for here in group]
+    position = [0] * len(order)
+    for at, here in enumerate(order):
+        position[here] = at
+    needed = 0
+    for root in piece.roots:
+        needed |= 1 << position[root]
+    states: dict[int, State] = {needed: (0, 0.0, 0, None)}
+    rows = ClassRows(piece, order, position)
+    solutions, completions = ComponentSolutions(rows), _completions(rows)
+    start = 0
+    for group in groups:
+        advanced = _advance(states, solutions.component(start, len(group)), solutions, budget, widest)
+        if advanced is None:
+            return None
+        start += len(group)
+        states = _undominated(advanced, Ahead(completions, start), budget) if len(advanced) > 1 else advanced
+    return _choice(piece, states[0][3])
+
+
+def _advance(
+    states: dict[int, State],
+    component: Component,
+    solutions: ComponentSolutions,
+    budget: StepBudget,
+    widest: int,
+) -> dict[int, State] | None:
+    """The frontiers after a component is decided; bit 0 is the first class after it."""
+    size = component.size
+    own = (1 << size) - 1
+    known: dict[int, list[Option]] = {0: [(0, 0, 0.0, 0, ())]}
+    after: dict[int, State] = {}
+    for mask, (price, tie, moved, chain) in states.items():
+        demand, rest = mask & own, mask >> size
+        options = known.get(demand)
+        if options is None:
+            found = solutions.options(component, demand, budget)
+            if found is None:
+                return None
+            options = known[demand] = found
+        budget.left -= len(options)
+        if budget.left < 0:
+            return None
+        for needs, more, extra, changed, nodes in options:
+            key = rest | needs
+            old = after.get(key)
+            value = (price + more, tie + extra, moved + changed)
+            if old is None or value < old[:3]:
+                after[key] = (*value, (nodes, chain) if nodes else chain)
+    budget.left -= 2 * len(after)
+    if len(after) > widest:
+        return None
+    return after
+
+
+def _completions(rows: ClassRows) -> list[list[Completion]]:
+    """The nodes of the class at each position, the cheapest first."""
+    table: list[list[Completion]] = []
+    for row in rows.row:
+        described = []
+        for value, below in row:
+            first = min(below, default=0)
+            described.append((*value, first, sum(1 << (place - first) for place in below)))
+        table.append(described)
+    return [table[number] for number in rows.at]
+
+
+def _completed(value: Value, lacking: int, given: int, ahead: Ahead, limit: Value) -> bool:
+    """Whether the lacking classes can be had from the given ones, one node each, within ``limit``."""
+    nodes, start = ahead
+    price, tie, moved = value
+    most, missing = limit[0], ~given
+    while lacking:
+        bit = lacking & -lacking
+        lacking ^= bit
+        place = bit.bit_length() - 1
+        for more, extra, changed, first, bits in nodes[start + place]:
+            if price + more > most:
+                return False
+            if not bits << (place + first) & missing:
+                price, tie, moved = price + more, tie + extra, moved + changed
+                break
+        else:
+            return False
+    return (price, tie, moved) <= limit
+
+
+def _undominated(states: dict[int, State], ahead: Ahead, budget: StepBudget) -> dict[int, State]:
+    """The frontiers that none of the cheapest makes needless, the cheapest first."""
+    ranked = sorted(states.items(), key=lambda item: (item[1][:3], item[0].bit_count(), item[0]))
+    best: list[tuple[int, Value]] = []
+    left: dict[int, State] = {}
+    for mask, state in ranked:
+        limit = state[:3]
+        for tried, (other, value) in enumerate(best):
+            if _completed(value, other & ~mask, mask, ahead, limit):
+                budget.left -= COMPARISON * tried
+                break
+        else:
+            budget.left -= COMPARISON * len(best)
+            left[mask] = state
+            if len(best) < COMPARED:
+                best.append((mask, limit))
+    return left
+
+
+def _choice(piece: Piece, chain: Chain) -> Choice:
+    choice = [-1] * len(piece.classes)
+    while chain is not None:
+        nodes, chain = chain
+        for node in nodes:
+            choice[piece.owner[node]] = node
+    return choice

@@ -1,0 +1,1 @@
+"""Solutions without a proof: greedy, by tree cost, and large-neighbourhood search."""

@@ -1,0 +1,57 @@
+"""How long and how far to search."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from egraph_opt.extraction.programs.highs import Effort
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The limits of one extraction.
+
+    Attributes:
+        iterations: the most programs for any one piece.
+        deadline: of `time.monotonic`, an emergency stop; None for none.
+        seed: of the random orders and the solver.
+        size: how many undecided nodes the problem has.
+        persistent: whether to go on until the deadline or the proof.
+        stop: called before and within each program to learn whether the best so far will do; None for never.
+    """
+
+    iterations: int
+    deadline: float | None
+    seed: int
+    size: int = 0
+    persistent: bool = False
+    stop: Callable[[], bool] | None = None
+
+    def for_size(self, size: int) -> Budget:
+        """The same limits for a problem of so many undecided nodes."""
+        return replace(self, size=size)
+
+    def slice(self, share: float) -> Budget:
+        """The same limits with a share of the time that is left."""
+        if self.deadline is None or not self.persistent:
+            return self
+        now = time.monotonic()
+        return replace(self, deadline=now + (self.deadline - now) * share)
+
+    def late(self) -> bool:
+        """Whether the time is up."""
+        over = self.deadline is not None and time.monotonic() >= self.deadline
+        return over or (self.stop is not None and self.stop())
+
+    def effort(self, effort: Effort) -> Effort | None:
+        """``effort`` with the seconds that are left, None if there are none."""
+        if self.stop is not None:
+            if self.stop():
+                return None
+            effort = replace(effort, stop=self.stop)
+        if self.deadline is None:
+            return effort
+        left = self.deadline - time.monotonic()
+        return replace(effort, seconds=left) if left > 0 else None

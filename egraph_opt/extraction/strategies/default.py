@@ -1,0 +1,139 @@
+"""The default treatment of a piece: by counts, so that it is the same everywhere, then as time allows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from egraph_opt.extraction.heuristics.acyclic_order import improve
+from egraph_opt.extraction.piece import Choice, Found, Piece
+from egraph_opt.extraction.programs.cutting_planes import prove
+from egraph_opt.extraction.programs.highs import Effort
+from egraph_opt.extraction.strategies.budget import Budget
+from egraph_opt.extraction.strategies.decomposition import solve_decomposed
+from egraph_opt.extraction.strategies.incumbent import starting_choice, starting_point
+from egraph_opt.extraction.strategies.narrow import solve_narrow, solve_wide
+
+AUTO_SIZE = 10_000
+"""Undecided nodes up to which `auto` spends `AUTO_WORK`; above, the work grows with the size."""
+
+AUTO_WORK = 6_000
+"""Nodes that the programs of `auto` may hold in all; about a second."""
+
+AUTO_CHECKS = 20
+"""Checks of each program of `auto`, which keeps its cutting rounds at the root short."""
+
+TIE_PROGRAMS = 4
+"""Programs for the ties of one part."""
+
+AUTO_ROUNDS = 16
+"""Rounds of cycle cuts in `auto` for a small piece."""
+
+PROOF_WORK = 20_000
+"""Work of `auto` to prove an optimum, some seconds; shared out as `AUTO_WORK` is."""
+
+SMALL, SMALL_CHECKS = 500, 2_000
+"""Nodes of a piece whose programs `auto` gives so many checks, some seconds."""
+
+SEARCHED = 0.6
+"""The share of the time for acyclic orders where there is a budget of seconds; the rest goes to the proof."""
+
+PROVABLE = 20_000
+"""Nodes of a piece up to which `auto` looks for a lower bound."""
+
+
+def default_piece(piece: Piece, budget: Budget) -> Found:
+    """Dynamic programming where it fits, else a proof where the size allows one, else search."""
+    solved = solve_narrow(piece)
+    if solved is not None:
+        return solved
+
+    def solve(part: Piece, share: float, left: float) -> Found:
+        return _part(part, budget.slice(share).for_size(int(budget.size * left)))
+
+    return solve_decomposed(
+        piece, starting_choice(piece), solve, lambda part: refine(part, budget), budget.late
+    )
+
+
+def draft_piece(piece: Piece, budget: Budget) -> Found:
+    """Dynamic programming of what contraction leaves where that fits, else a short search: no proof."""
+
+    def solve(part: Piece, share: float, left: float) -> Found:
+        solved = solve_narrow(part)
+        if solved is not None:
+            return solved
+        return _improved(part, budget.for_size(int(budget.size * left)), starting_point(part), AUTO_WORK // 2)
+
+    return solve_decomposed(piece, starting_choice(piece), solve, starting_choice, budget.late)
+
+
+def _share(work: int, piece: Piece, budget: Budget) -> int:
+    """A piece's part of work that is done in full for problems of up to `AUTO_SIZE` nodes."""
+    return work * len(piece.nodes) // min(max(budget.size, 1), AUTO_SIZE)
+
+
+def _part(piece: Piece, budget: Budget) -> Found:
+    size = len(piece.nodes)
+    if budget.late():
+        return starting_point(piece)
+    solved = solve_narrow(piece)
+    if solved is not None:
+        return solved
+    found = starting_point(piece)
+    if budget.persistent and size <= SMALL:
+        return _persist(piece, budget, found)
+    if size <= PROVABLE:
+        checks = AUTO_CHECKS if size > SMALL else SMALL_CHECKS
+        effort = Effort(mip_nodes=checks, checks=checks)
+        found = prove(
+            piece,
+            found.choice,
+            rounds=min(AUTO_ROUNDS, budget.iterations),
+            effort=lambda: budget.effort(effort),
+            seed=budget.seed,
+            work=_share(PROOF_WORK, piece, budget),
+        )
+        if piece.value(found.choice)[0] <= found.bound * (1 + 1e-9):
+            return found
+    solved = None if budget.late() else solve_wide(piece)
+    if solved is not None:
+        return solved
+    return _persist(piece, budget, found) if budget.persistent else _improved(piece, budget, found)
+
+
+def _improved(piece: Piece, budget: Budget, found: Found, work: int = AUTO_WORK) -> Found:
+    """After a search of acyclic orders by counts."""
+    effort = Effort(mip_nodes=5, checks=AUTO_CHECKS, gap=1e-4)
+    best = improve(
+        piece,
+        found.choice,
+        iterations=budget.iterations,
+        effort=lambda: budget.effort(effort),
+        seed=budget.seed,
+        work=_share(work, piece, budget),
+    )
+    return Found(best, found.bound)
+
+
+def _persist(piece: Piece, budget: Budget, found: Found) -> Found:
+    """Search and then prove until the time is up; a small piece is proved at once."""
+    best, programs, proofs = found.choice, Effort(mip_nodes=50, checks=100), Effort(mip_nodes=200_000)
+    if len(piece.nodes) > SMALL:
+        trial = budget.slice(SEARCHED)
+        best = improve(
+            piece, best, iterations=1_000_000, effort=lambda: trial.effort(programs), seed=budget.seed
+        )
+    proved = prove(piece, best, rounds=1_000, effort=lambda: budget.effort(proofs), seed=budget.seed)
+    found = Found(proved.choice, max(found.bound, proved.bound))
+    late = budget.late() or piece.value(found.choice)[0] <= found.bound * (1 + 1e-9)
+    solved = None if late else solve_wide(piece)
+    return found if solved is None else solved
+
+
+def refine(piece: Piece, budget: Budget) -> Choice:
+    """A smaller tie at no higher cost, by little work: the cost has been searched for already."""
+    solved = solve_narrow(piece)
+    if solved is not None:
+        return solved.choice
+    few = replace(budget, iterations=min(TIE_PROGRAMS, budget.iterations))
+    return _improved(piece, few, starting_point(piece), AUTO_WORK // 2).choice

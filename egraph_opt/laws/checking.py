@@ -1,0 +1,158 @@
+"""What has to hold of a declaration, so that a mistake is told with its file and line and not by egglog.
+
+Every variable that is used is bound by a pattern, and every pattern is more than a variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from egraph_opt.errors import LawError
+from egraph_opt.laws.law import Auxiliary, Law, pattern_variables, statements, where
+from egraph_opt.laws.statements import (
+    Absent,
+    Assignment,
+    Differs,
+    Equality,
+    Equals,
+    Rule,
+    Union,
+    unguarded,
+)
+from egraph_opt.operators.expressions import Expression, Function, Variable
+from egraph_opt.operators.host import HostFunction
+
+
+def check(entry: Law | Auxiliary) -> list[Equality | Rule]:
+    """The statements of a law or an auxiliary, checked.
+
+    Raises:
+        LawError: with file, line and name.
+    """
+    found = statements(entry)
+    if not found:
+        raise LawError(f"{where(entry.function)}: {entry.name} states nothing")
+    for statement in found:
+        try:
+            _check(statement)
+        except LawError as error:
+            file = entry.function.__code__.co_filename
+            raise LawError(f"{file}:{statement.line}: {entry.name}: {error}") from error
+    return found
+
+
+def unused(entry: Law | Auxiliary) -> list[str]:
+    """The parameters that no statement of a law mentions."""
+    used = {variable for statement in statements(entry) for variable in _check(statement)}
+    return [repr(variable) for variable in pattern_variables(entry) if variable not in used]
+
+
+def _check(statement: Equality | Rule) -> set[Expression]:
+    """The variables of a statement, all of them bound."""
+    conditions = unguarded(statement.conditions)
+    if isinstance(statement, Rule):
+        return _bound_all(conditions, (), [part for a in statement.actions for part in _parts(a)])
+    sides = [(statement.left, statement.right)]
+    if statement.both:
+        sides.append((statement.right, statement.left))
+    used: set[Expression] = set()
+    for matched, written in sides:
+        if not isinstance(matched.head, Function):
+            raise LawError(
+                f"`{matched!r}` matches everything; state the law as a `rewrite` of the other side"
+            )
+        used |= _bound_all(conditions, (matched,), (written,))
+    return used
+
+
+def _parts(action: Any) -> Iterator[Expression]:
+    if isinstance(action, Union):
+        yield from (action.left, action.right)
+    elif isinstance(action, Assignment):
+        yield from (action.entry, action.value)
+    elif isinstance(action, Expression):
+        yield action
+    else:
+        raise LawError(f"{action!r} is no action")
+
+
+def _expressions(condition: Any) -> tuple[Expression, ...]:
+    if isinstance(condition, (Equals, Differs)):
+        return condition.left, condition.right
+    if isinstance(condition, Absent):
+        return (condition.answer,)
+    if isinstance(condition, Expression):
+        return (condition,)
+    raise LawError(f"{condition!r} is no condition")
+
+
+def _bound_all(
+    conditions: Iterable[Any], matched: Iterable[Expression], written: Iterable[Expression]
+) -> set[Expression]:
+    """The variables that are used; raises where one is not bound."""
+    conditions = tuple(conditions)
+    bound: set[Expression] = set()
+    for pattern in matched:
+        bound |= _binds(pattern)
+    for condition in conditions:
+        if not isinstance(condition, Differs):
+            for part in _expressions(condition):
+                bound |= _binds(part)
+    changed = True
+    while changed:  # a variable that equals what is bound is bound
+        changed = False
+        for condition in conditions:
+            if isinstance(condition, Equals):
+                for a, b in ((condition.left, condition.right), (condition.right, condition.left)):
+                    if isinstance(a.head, Variable) and a not in bound and variables_of(b) <= bound:
+                        bound.add(a)
+                        changed = True
+    used = {v for part in (*matched, *written) for v in variables_of(part)}
+    used |= {v for condition in conditions for part in _expressions(condition) for v in variables_of(part)}
+    unbound = sorted(used - bound, key=repr)
+    if unbound:
+        raise LawError(f"no pattern binds `{unbound[0]!r}`")
+    return used
+
+
+def host_functions(entry: Law | Auxiliary) -> set[HostFunction]:
+    """The host functions that a law or an auxiliary calls."""
+    pending: list[Expression] = []
+    for statement in statements(entry):
+        sides = (statement.left, statement.right) if isinstance(statement, Equality) else ()
+        pending.extend(sides)
+        pending += [part for a in getattr(statement, "actions", ()) for part in _parts(a)]
+        pending += [part for c in unguarded(statement.conditions) for part in _expressions(c)]
+    found = set()
+    while pending:
+        part = pending.pop()
+        if isinstance(part.head, HostFunction):
+            found.add(part.head)
+        pending.extend(part.arguments)
+    return found
+
+
+def variables_of(expression: Expression) -> set[Expression]:
+    """The variables in an expression."""
+    found: set[Expression] = set()
+    pending = [expression]
+    while pending:
+        part = pending.pop()
+        if isinstance(part.head, Variable):
+            found.add(part)
+        pending.extend(part.arguments)
+    return found
+
+
+def _binds(expression: Expression) -> set[Expression]:
+    """The variables that an expression binds where it is matched; handed to the host only those in terms."""
+    if isinstance(expression.head, HostFunction):
+        terms = (a for a in expression.arguments if a.arguments)
+        return {v for term in terms for v in _binds(term)}
+    if not isinstance(expression.head, Function):
+        return set()
+    found: set[Expression] = set()
+    for argument in expression.arguments:
+        found |= {argument} if isinstance(argument.head, Variable) else _binds(argument)
+    return found

@@ -1,0 +1,73 @@
+"""Which laws there are, and which of them run."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Iterable
+from functools import lru_cache
+
+from egraph_opt.errors import UnknownRulesetError
+from egraph_opt.laws.law import Law, registered
+
+DEFAULT = "default"
+"""Stands for all rulesets that are used unless others are named."""
+
+LEGALIZE = "legalize"
+"""The ruleset of passes that are no laws: see `legalization`."""
+
+ASSUME = "assume"
+"""The ruleset of laws that take for granted what the types of values only make likely."""
+
+OPT_IN = ("approximate", ASSUME, LEGALIZE)
+"""Rulesets that run only when they are named: values change, or the result leaves the standard."""
+
+
+@lru_cache(maxsize=1)
+def _load_entry_points() -> None:
+    for point in sorted(importlib.metadata.entry_points(group="egraph_opt.rewrites"), key=lambda p: p.name):
+        point.load()
+
+
+def all_laws() -> tuple[Law, ...]:
+    """Every registered law, ordered by ruleset and name; loads the installed rulesets first."""
+    _load_entry_points()
+    return tuple(sorted(registered.values(), key=lambda entry: entry.key))
+
+
+def rulesets() -> tuple[str, ...]:
+    """The names of all rulesets."""
+    return tuple(sorted({entry.ruleset for entry in all_laws()}))
+
+
+def opt_in(ruleset: str) -> bool:
+    """Whether a ruleset runs only when it is named: it changes values, or belongs to one target."""
+    return ruleset.split(".")[0] in OPT_IN or "." in ruleset
+
+
+def select(names: Iterable[str] | None, extra: Iterable[str] = ()) -> tuple[Law, ...]:
+    """The laws of the rulesets named, and of `extra` ones.
+
+    The name `default` is that of all that are exact, which are taken where none are named:
+    ``["default", "approximate"]`` adds a ruleset to them, ``["default", "-concat", "-slice.compose"]`` leaves
+    out a ruleset and a law (and so does ``["-concat", "-slice.compose"]``).  `legalize` names no laws.
+
+    Raises:
+        UnknownRulesetError: a name that no ruleset and no law has.
+    """
+    given = tuple(names or ())
+    left_out = {name[1:] for name in given if name.startswith("-")}
+    chosen = {name for name in given if not name.startswith("-")} or {DEFAULT}
+    chosen.update(extra)
+    laws, known = all_laws(), rulesets()
+    keys = {entry.key for entry in laws}
+    for name in sorted(chosen | left_out):
+        if name not in (*known, DEFAULT, LEGALIZE) and name not in keys:
+            raise UnknownRulesetError(name, (*known, DEFAULT, LEGALIZE, *(keys if "." in name else ())))
+    if DEFAULT in chosen:
+        chosen.update(name for name in known if not opt_in(name))
+    return tuple(
+        entry
+        for entry in laws
+        if not chosen.isdisjoint((entry.ruleset, entry.key))
+        and left_out.isdisjoint((entry.ruleset, entry.key))
+    )

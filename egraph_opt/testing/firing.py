@@ -1,0 +1,56 @@
+"""Does a law apply to anything?  What is asked of a law of one's own before it is used."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from egraph_opt.egraph.saturation import saturate_terms
+from egraph_opt.errors import LawError
+from egraph_opt.laws.law import Example, Law, statements, where
+from egraph_opt.laws.selection import all_laws
+from egraph_opt.laws.statements import Equality
+from egraph_opt.testing.drawing import drawn
+from egraph_opt.testing.harness import lower_example
+
+DRAWS = 500
+"""How often a statement is drawn until an example of it is found."""
+
+
+def check_fires(entry: Law) -> None:
+    """See a law apply to its examples: those that its author wrote, else one that is drawn from its pattern.
+
+    Raises:
+        LawError: there is none, or it does not apply to one of them; the message names file and line.
+    """
+    written = [e for e in entry.examples(np.random.default_rng(0)) if e.fires] if entry.examples else []
+    examples = written or list(first_drawn(entry))
+    place = f"{where(entry.function)}: {entry.key}"
+    if not examples:
+        raise LawError(
+            f"{place}: none of {DRAWS} random terms meets its conditions; write an example (`examples=`)"
+            " on which it applies"
+        )
+    for example in examples:
+        if not _fires(entry, example):
+            raise LawError(f"{place}: does not apply to its example {example.term!r}")
+
+
+def first_drawn(entry: Law) -> Iterator[Example]:
+    """An example of some statement of a law, if one is found."""
+    rng = np.random.default_rng(zlib.crc32(entry.key.encode()))
+    for number, statement in enumerate(statements(entry)):
+        if isinstance(statement, Equality):
+            for found in drawn(entry, number, rng, DRAWS):
+                yield Example(found.term, limits=tuple(sorted(found.limits.items())), operands=found.operands)
+                return
+
+
+def _fires(entry: Law, example: Example) -> bool:
+    laws = tuple(law for law in all_laws() if law.key in (entry.key, *entry.required))
+    _, report = saturate_terms(
+        lower_example(example), laws, dict(example.limits), nodes=5000, rounds=3, seconds=60
+    )
+    return report.matches.get(entry.key, 0) > 0

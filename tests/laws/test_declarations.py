@@ -1,0 +1,41 @@
+"""What holds of every declared law: it reads like a law, says its directions, and shares its relations."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from egraph_opt.egraph.engine import rule_texts
+from egraph_opt.laws.checking import check, unused
+from egraph_opt.laws.direction import check_direction
+from egraph_opt.laws.law import Law, auxiliaries
+from egraph_opt.laws.selection import all_laws
+
+BUILT_IN = [law for law in all_laws() if law.function.__module__.startswith("egraph_opt.rewrites.")]
+
+
+@pytest.mark.parametrize("entry", BUILT_IN, ids=lambda entry: entry.key)
+def test_a_law_is_declared_well(entry: Law) -> None:
+    check(entry)
+    check_direction(entry)
+    assert not unused(entry)
+
+
+def test_no_auxiliary_has_parameters_that_it_does_not_use() -> None:
+    found = {entry.name: unused(entry) for entry in auxiliaries(BUILT_IN)}
+    assert not {name: names for name, names in found.items() if names}
+
+
+def test_there_are_fewer_than_six_hundred_rules() -> None:
+    assert sum(text.startswith("(rule ") for text in rule_texts(tuple(BUILT_IN))) < 600
+
+
+def test_a_law_takes_thirty_lines_all_in() -> None:
+    """Its share of its file: law, host functions, examples, imports and text."""
+    files = Counter(inspect.getsourcefile(law.function) for law in BUILT_IN)
+    lines = {file: len(Path(file).read_text(encoding="utf-8").splitlines()) for file in files if file}
+    assert median(lines[file] / files[file] for file in files.elements() if file) <= 30

@@ -1,0 +1,195 @@
+"""Files of laws: what they declare takes part; what is wrong with them is said with file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from onnx import TensorProto, helper
+from typer.testing import CliRunner
+
+from egraph_opt import optimize
+from egraph_opt.cli import app
+from egraph_opt.errors import LawError, UnknownCostModelError, UnknownRulesetError
+from egraph_opt.laws.law import registered
+from egraph_opt.laws.loading import load_laws
+from egraph_opt.laws.selection import all_laws, select
+from egraph_opt.testing.firing import check_fires
+
+HEAD = """from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import *
+from egraph_opt.operators import *
+"""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays() -> Iterator[None]:
+    all_laws()
+    before = dict(registered)
+    yield
+    registered.clear()
+    registered.update(before)
+
+
+def law_file(
+    tmp_path: Path, body: str, *, parameters: str = "x: Tensor", above: str = "", options: str = ""
+) -> Path:
+    path = tmp_path / "laws.py"
+    path.write_text(
+        f"{HEAD}{above}\n@law('mine', numerics='bitwise')\ndef mine({parameters}):\n"
+        f"    '''A law'''\n    yield {body}\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+def model(tmp_path: Path) -> Path:
+    """Neg(Neg(Relu(x))) - Neg(y)."""
+    value = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [2, 3]) for n in ("x", "y", "z")]
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"]),
+        helper.make_node("Neg", ["y"], ["b"]),
+        helper.make_node("Sub", ["a", "b"], ["z"]),
+    ]
+    graph = helper.make_graph(nodes, "g", value[:2], value[2:])
+    path = tmp_path / "model.onnx"
+    path.write_bytes(
+        helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+        ).SerializeToString()
+    )
+    return path
+
+
+SUBTRACTION = {
+    "body": "rewrite(x - -y, x + y, because='only with demand')",
+    "parameters": "x: Tensor, y: Tensor",
+}
+
+
+def test_a_law_in_a_file_takes_part(tmp_path: Path) -> None:
+    source = model(tmp_path)
+    assert optimize(source, "nodes").report.nodes.runtime_after == 3
+    (found,) = load_laws(law_file(tmp_path, **SUBTRACTION))
+    check_fires(found)
+    result = optimize(source, "nodes")
+    assert result.report.nodes.runtime_after == 2
+    assert "mine.mine" in {f"{r.ruleset}.{r.name}" for r in result.report.rewrites}
+
+
+def test_the_command_line_loads_it(tmp_path: Path) -> None:
+    laws, out = law_file(tmp_path, **SUBTRACTION), tmp_path / "out.onnx"
+    run = CliRunner().invoke(
+        app, ["optimize", str(model(tmp_path)), str(out), "--cost", "nodes", "--load", str(laws)]
+    )
+    assert run.exit_code == 0, run.output
+    assert "mine" in run.output and out.exists()
+
+
+def test_rulesets_and_laws_are_left_out_by_name(tmp_path: Path) -> None:
+    load_laws(law_file(tmp_path, **SUBTRACTION))
+    keys = {law.key for law in select(None)}
+    assert (
+        keys - {law.key for law in select(["-mine", "-slice.compose"])}
+        == {"mine.mine", "slice.compose"} & keys
+    )
+    assert keys - {law.key for law in select(["default", "-transpose"])} == {
+        key for key in keys if key.startswith("transpose.")
+    }
+    assert {law.key for law in select(["mine.mine"])} == {"mine.mine"}
+    with pytest.raises(UnknownRulesetError, match="transpose"):
+        select(["-transpos"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "line", "told"),
+    [
+        ({"body": "rewrite(transpos(x), x)"}, 8, "transpos.*is the operator 'transpose' meant"),
+        ({"body": "rewrite(relu(x), y)", "parameters": "x: Tensor, y: Tensor"}, 8, "no pattern binds `y`"),
+        ({"body": "rewrite(relu(x), x, limit('conv_kernl'))"}, 8, "conv_kernel"),
+        ({"body": "rewrite(transpose(x, x), x)"}, 8, "is a Tensor, and not a Permutation"),
+        (
+            {"body": "rewrite(transpose(x, s), x)", "parameters": "x: Tensor, s: Slices"},
+            8,
+            "is a Slices, and not a Permutation",
+        ),
+        ({"body": "equal(relu(x), x)"}, 8, "matches everything"),
+        ({"body": "rewrite(relu(x), x)", "parameters": "x: Tensor, y: Tensor"}, 5, "`y` is used nowhere"),
+        ({"body": "rewrite(relu(x), x)", "parameters": "x"}, 5, "x has no sort"),
+        ({"body": "x + 2"}, 8, "write a number as a tensor"),
+        ({"body": "(1, 2)"}, 8, "is no statement"),
+        ({"body": "rewrite(relu(x), x)", "above": "import missing_module"}, 4, "missing_module"),
+        ({"body": "rewrite(relu(x), x)", "above": "1 / 0"}, 4, "ZeroDivisionError"),
+        ({"body": "rewrite(relu(x), x"}, 8, "SyntaxError"),
+    ],
+)
+def test_a_mistake_is_told_with_file_and_line(
+    tmp_path: Path, settings: dict[str, str], line: int, told: str
+) -> None:
+    path = law_file(tmp_path, **settings)
+    before = dict(registered)
+    with pytest.raises(LawError, match=told) as raised:
+        load_laws(path)
+    assert f"{path}:{line}" in str(raised.value)
+    assert registered == before
+
+
+def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
+    path = law_file(tmp_path, "rewrite(relu(x), x)")
+    path.write_text(path.read_text() + path.read_text().removeprefix(HEAD))
+    with pytest.raises(LawError, match="declared twice"):
+        load_laws(path)
+
+
+def test_a_law_that_no_term_fits_needs_an_example(tmp_path: Path) -> None:
+    never = "@hosted()\ndef never(x: Fact) -> bool:\n    return False"
+    (found,) = load_laws(law_file(tmp_path, "rewrite(relu(x), x, never(x))", above=never))
+    with pytest.raises(LawError, match=r"laws\.py:7: mine\.mine: none of .* write an example"):
+        check_fires(found)
+    run = CliRunner().invoke(
+        app,
+        ["optimize", str(model(tmp_path)), str(tmp_path / "out.onnx"), "--load", str(tmp_path / "laws.py")],
+    )
+    assert run.exit_code == 2
+    assert "write an example" in " ".join(run.stderr.split()) and "Traceback" not in run.output
+
+
+def test_a_file_that_is_not_there_or_declares_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LawError, match="cannot be read"):
+        load_laws(tmp_path / "missing.py")
+    (tmp_path / "empty.py").write_text("x = 1\n")
+    with pytest.raises(LawError, match="declares no law"):
+        load_laws(tmp_path / "empty.py")
+
+
+def test_a_cost_model_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "costs.py"
+    path.write_text(
+        "from egraph_opt import CostModel, NodeView\n\n\nclass Launches(CostModel):\n    '''One each.'''\n"
+        "    name = 'launches'\n    unit = 'launches'\n\n    def cost(self, node: NodeView) -> float:\n"
+        "        return 1.0\n"
+    )
+    result = optimize(model(tmp_path), cost=f"{path}:Launches")
+    assert result.report.cost.unit == "launches"
+    with pytest.raises(UnknownCostModelError, match="Launches"):
+        optimize(model(tmp_path), cost=f"{path}:Lunches")
+    with pytest.raises(LawError, match="cannot be read"):
+        optimize(model(tmp_path), cost=f"{tmp_path / 'other.py'}:Launches")
+
+
+def test_a_law_that_makes_outputs_wrong_is_named_and_left_out(tmp_path: Path) -> None:
+    (wrong,) = load_laws(law_file(tmp_path, "rewrite(relu(x), x, because='wrong')"))
+    result = optimize(model(tmp_path), "nodes")
+    assert result.report.verification.status == "passed"
+    (warning,) = (w for w in result.report.warnings if wrong.key in w)
+    assert f"{tmp_path / 'laws.py'}:5" in warning and "makes the outputs wrong" in warning
+    assert result.report.status != "fallback"
+
+
+def test_a_law_that_raises_is_named_and_left_out(tmp_path: Path) -> None:
+    above = "@hosted()\ndef broken(x: Fact) -> bool:\n    raise KeyError('gone')"
+    load_laws(law_file(tmp_path, "rewrite(relu(x), x, broken(x), because='wrong')", above=above))
+    result = optimize(model(tmp_path), "nodes")
+    assert any("mine.mine" in w and "KeyError" in w for w in result.report.warnings)
+    assert result.report.verification.status == "passed"

@@ -29,7 +29,6 @@ ORDER = (
     "cost",
     "memory",
     "rebuild",
-    "testing",
     "verification",
     "report",
     "pipeline",

@@ -19,7 +19,7 @@ from egraph_opt.operators.typing import infer_operator
 
 
 @dataclass
-class _Writer:
+class _TermWriter:
     """Writes e-nodes as further terms of the example, down to the classes that the example has terms of."""
 
     lowered: Lowered
@@ -74,7 +74,7 @@ class _Writer:
 def written_on_the_original(lowered: Lowered, snapshot: Snapshot, node: int) -> tuple[Lowered, int] | None:
     """The example with an e-node as one more term, on operands as they were, and that term's number."""
     copy = replace(lowered, terms=list(lowered.terms), facts=list(lowered.facts), names=list(lowered.names))
-    index = _Writer(copy, snapshot).node(node)
+    index = _TermWriter(copy, snapshot).node(node)
     if index is None:
         return None
     known = copy.facts[index]

@@ -232,11 +232,9 @@ class Side:
 
 
 def sides_of(entry: Law) -> list[Side]:
-    """Every statement of a law that is no part of an auxiliary, from each side that it is matched from."""
+    """Every statement of a law, from each side that it is matched from."""
     found = []
     for k, statement in enumerate(statements(entry)):
-        if type(statement).__name__ == "Closure":
-            continue
         conditions = tuple(conditions_of(statement))
         for reverse in (False, True)[: 1 + (isinstance(statement, Equality) and statement.both)]:
             tops, named = patterns_of(statement, reverse=reverse)

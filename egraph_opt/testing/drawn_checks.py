@@ -15,7 +15,17 @@ from egraph_opt.testing.harness import check_drawn
 from egraph_opt.testing.matching import matches, meets, scope_of
 from egraph_opt.testing.terms import lower_example
 
-POSITIVES, TRIES, MISS_TRIES = 3, 300, 200
+POSITIVES = 3
+"""Examples that are drawn of a statement."""
+
+TRIES = 300
+"""Draws of an example."""
+
+MISS_TRIES = 200
+"""Draws of a near-miss."""
+
+FEW = 50
+"""Draws of a near-miss of a statement of which no example was drawn."""
 
 
 def _rng(entry: Law, side: Side, number: int) -> np.random.Generator:
@@ -39,15 +49,15 @@ def check_positives(entry: Law, side: Side) -> tuple[int, Tally]:
     return count, tally
 
 
-def near_miss(entry: Law, side: Side, number: int) -> Example | None:
+def near_miss(entry: Law, side: Side, number: int, tries: int = MISS_TRIES) -> Example | None:
     """A drawn example on which one condition fails alone, and which matches nowhere else."""
-    for example in drawn(side, _rng(entry, side, number + 1), MISS_TRIES, fail=number):
+    for example in drawn(side, _rng(entry, side, number + 1), tries, fail=number):
         if not any(meets(side, scope) for scope in matches(side, scope_of(example))):
             return example
     return None
 
 
-def check_near_misses(entry: Law, side: Side) -> set[int]:
+def check_near_misses(entry: Law, side: Side, tries: int = MISS_TRIES) -> set[int]:
     """Draw a near-miss of each condition of a statement: the numbers of those for which one was found.
 
     Raises:
@@ -55,7 +65,7 @@ def check_near_misses(entry: Law, side: Side) -> set[int]:
     """
     found = set()
     for number, condition in enumerate(side.conditions):
-        example = near_miss(entry, side, number)
+        example = near_miss(entry, side, number, tries)
         if example is not None:
             fired = _fired(entry, side.rule, example)
             assert not fired, f"{entry.key}#{side.rule} fired where not {condition!r}: {example.term}"

@@ -9,9 +9,11 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Dim, Fact, Shape
-from egraph_opt.operators import ConvWindow, GemmSettings, Literal, PoolWindow
+from egraph_opt.operators.declaration import Literal
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
+from egraph_opt.operators.linear import ConvWindow, GemmSettings
 from egraph_opt.operators.reductions import REDUCTIONS
+from egraph_opt.operators.windows import PoolWindow
 
 Random = np.random.Generator
 

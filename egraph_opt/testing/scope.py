@@ -8,7 +8,7 @@ from typing import Any
 
 from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Guard, Rule, Union
 from egraph_opt.operators.expressions import Constant, Expression, Function, Variable, constant
-from egraph_opt.operators.host import HostFunction
+from egraph_opt.operators.host import HostFunction, canonical
 from egraph_opt.operators.terms import bundle_facts, fact, facts, opset
 
 OPSET = 17
@@ -88,8 +88,12 @@ class Scope:
         return self.environment[expression]
 
     def computed(self, expression: Expression) -> Any:
-        """What a host function answers, which may be nothing."""
-        return expression.head(*(self.value(argument) for argument in expression.arguments))
+        """What a host function answers, which may be nothing; one that raises is not logged here."""
+        arguments = [self.value(argument) for argument in expression.arguments]
+        try:
+            return canonical(expression.head.function(*arguments))
+        except Exception:  # what is drawn may be what no graph has
+            return expression.head.default
 
     def holds(self, condition: Any) -> bool:
         """Whether a condition holds; an equation binds the variable on its left."""
@@ -217,4 +221,6 @@ def hangs_on(condition: Any, failed: Any) -> bool:
     if condition is failed or (isinstance(failed, Differs) and not _is_none(failed.right)):
         return False
     needed = sides(failed)[0]
+    if isinstance(condition, Equals) and condition.left == needed:
+        return False
     return any(part == needed for side in sides(condition) for part in parts(side))

@@ -157,13 +157,9 @@ class Engine:
         return True
 
     def apply(self, ruleset: str) -> tuple[bool, dict[str, int]]:
-        """Every law of a ruleset once: (something changed, matches by law's key)."""
+        """Every law of a ruleset once: (something changed, matches by rule, `<law's key>#<k>`)."""
         report = self._run(ruleset)
-        matches: dict[str, int] = {}
-        for rule_name, count in report.num_matches_per_rule.items():
-            key = rule_name.split("#")[0]
-            matches[key] = matches.get(key, 0) + count
-        return bool(report.updated), matches
+        return bool(report.updated), dict(report.num_matches_per_rule)
 
     def clashes(self) -> bool:
         """Whether the types of some class contradict each other."""

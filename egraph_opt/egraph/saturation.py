@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from egraph_opt.egraph.engine import Engine, engine_for
 from egraph_opt.egraph.lowering import Lowered
@@ -28,6 +28,7 @@ class SaturationReport:
         seconds: by ruleset, and of the analysis.
         dropped: laws left out because they made classes of contradicting types, or because a function of
             theirs raised or did not come back, with what was seen.
+        rule_matches: by rule, `<law's key>#<k>` for the k-th statement of a law.
     """
 
     rounds: int
@@ -37,6 +38,7 @@ class SaturationReport:
     matches: Mapping[str, int]
     seconds: Mapping[str, float]
     dropped: tuple[str, ...] = ()
+    rule_matches: Mapping[str, int] = field(default_factory=dict)
 
 
 def saturate_terms(
@@ -120,7 +122,13 @@ def _saturate_once(
             break
     snapshot = take_snapshot(engine, lowered)
     return snapshot, SaturationReport(
-        done, snapshot.n_nodes, snapshot.n_classes, stop, run.matches, run.seconds
+        done,
+        snapshot.n_nodes,
+        snapshot.n_classes,
+        stop,
+        run.matches,
+        run.seconds,
+        rule_matches=run.rule_matches,
     )
 
 
@@ -130,6 +138,7 @@ class _Run:
     def __init__(self, engine: Engine, nodes: int, deadline: float) -> None:
         self._engine, self._nodes, self._deadline = engine, nodes, deadline
         self.matches: dict[str, int] = {}
+        self.rule_matches: dict[str, int] = {}
         self.seconds: dict[str, float] = {}
 
     def round(self) -> tuple[bool, str]:
@@ -152,7 +161,9 @@ class _Run:
     def _count(self, ruleset: str, found: Mapping[str, int], seconds: float) -> None:
         name = ruleset.removeprefix("laws.")
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
-        for key, count in found.items():
+        for rule, count in found.items():
+            key = rule.split("#")[0]
+            self.rule_matches[rule] = self.rule_matches.get(rule, 0) + count
             self.matches[key] = self.matches.get(key, 0) + count
 
     def _stopped(self) -> str:

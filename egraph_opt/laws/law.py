@@ -41,7 +41,8 @@ class Example:
     """A concrete term for the generated test of a law.
 
     Attributes:
-        term: built with the operators' constructors and the operands of a `law_testing.Operands`.
+        term: built with the operators' constructors and the operands of an `examples.Operands`; a tuple of
+            terms where the law asks for several.
         fires: whether the law must apply to it (otherwise it is a near-miss: it must not).
         why: for a near-miss, the side condition that does not hold.
         limits: what the target publishes.

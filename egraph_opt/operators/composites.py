@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
-from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.facts.fact import UNKNOWN, Fact, Shape
 from egraph_opt.operators.availability import is_available
 from egraph_opt.operators.declaration import (
     PSEUDO_DOMAIN,
@@ -61,7 +61,18 @@ def _norm_form(op_type: str) -> Any:
 
 
 def _infer_norm(opset: int, attributes: tuple[Axes, float], facts: tuple[Fact, ...]) -> Fact:
+    """The type of x; unknown where a scale or bias would widen it."""
+    dims = scale_dims(facts[0], attributes[0])
+    for operand in facts[1:]:
+        if dims is not None and operand.shape is not None and _differ(operand.shape, dims):
+            return UNKNOWN
     return Fact(facts[0].dtype, facts[0].shape, all(fact.const for fact in facts))
+
+
+def _differ(a: Shape, b: Shape) -> bool:
+    """Whether two shapes are known to be different."""
+    pairs = zip(a, b, strict=False)
+    return len(a) != len(b) or any(isinstance(d, int) and isinstance(e, int) and d != e for d, e in pairs)
 
 
 def _scaled(x: int | Earlier, axes: Axes, epsilon: float, before: int) -> tuple[Step, ...]:

@@ -28,7 +28,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import CLASH, Fact
@@ -144,6 +144,12 @@ class HostFunction:
         variadic = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
         least = sum(p.default is p.empty and p.kind is not p.VAR_POSITIONAL for p in parameters)
         return least, float("inf") if variadic else len(parameters)
+
+    @functools.cached_property
+    def may_answer_nothing(self) -> bool:
+        """Whether its annotation says that None is an answer, or says nothing."""
+        hint = self._hints.get("return", Any)
+        return hint is Any or type(None) in get_args(hint)
 
     @functools.cached_property
     def result(self) -> Sort:

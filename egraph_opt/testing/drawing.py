@@ -17,43 +17,51 @@ from onnx import TensorProto
 
 from egraph_opt.facts.fact import ABSENT, CLASH, Dim, Fact
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Law, statements
-from egraph_opt.laws.statements import Absent, Differs, Equality, Equals, Guard
-from egraph_opt.operators.declaration import operator_named
+from egraph_opt.laws.law import Example, Law, statements
+from egraph_opt.laws.statements import Equality, Equals, Guard, Rule
+from egraph_opt.operators.declaration import operator_named, operators
 from egraph_opt.operators.expressions import Constant, Expression, Variable, constant
 from egraph_opt.operators.host import HostFunction
-from egraph_opt.operators.terms import LIMITS, fact, facts, opset
+from egraph_opt.operators.terms import listed
 from egraph_opt.operators.typing import infer_operator
-from egraph_opt.testing.draws import attribute_of, operand_shapes, settings_of
+from egraph_opt.testing.draws import attribute_of, operand_dtype, operand_shapes, settings_of
+from egraph_opt.testing.scope import (
+    OPSET,
+    NoAnswer,
+    Rejected,
+    Scope,
+    conditions_of,
+    hangs_on,
+    parts,
+    patterns_of,
+    written_by,
+)
 
-OPSET = 17
+MOST_AXES = 7
 _FLOATS = (TensorProto.FLOAT,) * 6 + (TensorProto.DOUBLE, TensorProto.FLOAT16)
 _TYPES = (*_FLOATS * 2, TensorProto.INT64, TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL)
 
 
-class Rejected(Exception):
-    """A draw that matches no pattern or meets no condition."""
-
-
-@dataclass
-class Draw:
+@dataclass(kw_only=True)
+class Draw(Scope):
     """A term in the making.
 
     Attributes:
-        environment: per pattern variable the concrete expression that it stands for.
-        known: per concrete expression its fact (a tuple of facts for lists and bundles).
+        named: the patterns that variables are names of.
+        dtype: of operands that may have any.
+        constants: the share of operands that are constants.
     """
 
     rng: np.random.Generator
     operands: Operands
-    limits: dict[str, int] = field(default_factory=dict)
-    environment: dict[Expression, Any] = field(default_factory=dict)
-    known: dict[Expression, Any] = field(default_factory=dict)
+    named: Mapping[Expression, Expression] = field(default_factory=dict)
     dtype: int = TensorProto.FLOAT
     constants: float = 0.3
 
     def leaf(self, shape: Sequence[Dim], dtype: int, *, first: bool) -> Any:
         """An input or a constant."""
+        if len(shape) > MOST_AXES:
+            raise Rejected("so many axes")
         static = all(isinstance(d, int) for d in shape)
         share = self.constants / 4 if first else self.constants
         if static and self.rng.random() < share:
@@ -88,6 +96,8 @@ class Draw:
         return self._operator(pattern, wish)
 
     def _variable(self, pattern: Expression, wish: Sequence[Dim] | None, *, first: bool) -> Any:
+        if pattern in self.named:
+            return self.term(self.named[pattern], wish, first=first)
         if pattern.sort.kind == "tensor":
             return self.leaf(self.shape() if wish is None else wish, self.dtype, first=first)
         if pattern.sort.kind == "tensors":
@@ -95,8 +105,6 @@ class Draw:
         raise Rejected("a bundle")
 
     def list_of(self, count: int, wish: Sequence[Dim] | None) -> Any:
-        from egraph_opt.operators.terms import listed
-
         shape = self.shape() if wish is None else wish
         items = [self.leaf(shape, self.dtype, first=not k) for k in range(count)]
         made = listed(*items)
@@ -115,6 +123,8 @@ class Draw:
         return made
 
     def _operator(self, pattern: Expression, wish: Sequence[Dim] | None) -> Any:
+        if pattern.head.name not in operators():
+            raise Rejected("an entry of a table")
         declared = operator_named(pattern.head.name)
         given: list[Any] = [None] * len(pattern.arguments)
         operands: list[Fact] = []
@@ -125,7 +135,9 @@ class Draw:
         for k in declared.operand_positions:
             argument = pattern.arguments[k]
             shapes = operand_shapes(self.rng, declared.name, name, operands, wish)
+            self.dtype, before = operand_dtype(declared.name, len(operands), self.dtype), self.dtype
             made = self.term(argument, shapes, first=not operands)
+            self.dtype = before
             given[k] = made
             found = self.known.get(made)
             operands.extend(found if isinstance(found, tuple) else (found,))  # type: ignore[arg-type]
@@ -156,7 +168,10 @@ class Draw:
         if isinstance(pattern.head, HostFunction):
             return self.answer(pattern)
         if pattern not in self.environment:
-            value = attribute_of(self.rng, operator, parameter, name, operands)
+            try:
+                value = attribute_of(self.rng, operator, parameter, name, operands)
+            except LookupError as error:
+                raise Rejected(str(error)) from error
             self.environment[pattern] = constant(value, pattern.sort)
         return self.environment[pattern]
 
@@ -171,84 +186,9 @@ class Draw:
             dims[int(self.rng.integers(rank))] = 0
         return tuple(dims)
 
-    # --- conditions -------------------------------------------------------------------------------------
-
-    def value(self, expression: Expression) -> Any:
-        """What the host gets for an argument."""
-        if isinstance(expression.head, Constant):
-            return expression.head.value
-        if isinstance(expression.head, HostFunction):
-            return self.answer(expression).head.value
-        if expression.head in (fact, facts):
-            return self.fact_of(expression.arguments[0])
-        if expression.head is opset:
-            return OPSET
-        if expression.sort.kind in ("tensor", "tensors", "bundle"):
-            return self.fact_of(expression)
-        if expression.head.__class__.__name__ == "Function" and expression.head.name == "limit":
-            return self.limit(expression.arguments[0].head.value)
-        if expression in self.environment:
-            return self.environment[expression].head.value
-        raise Rejected(f"{expression!r} is not bound")
-
     def limit(self, name: str) -> int:
-        if name not in self.limits:
-            self.limits[name] = int(self.rng.integers(1, 6))
-        return self.limits[name]
-
-    def fact_of(self, expression: Expression) -> Any:
-        made = self.environment.get(expression)
-        if made is None:
-            made = self.term(expression, None) if not isinstance(expression.head, Variable) else None
-        if made is None or made not in self.known:
-            raise Rejected(f"nothing is known of {expression!r}")
-        return self.known[made]
-
-    def answer(self, expression: Expression) -> Any:
-        if expression not in self.environment:
-            value = expression.head(*(self.value(a) for a in expression.arguments))
-            if value is None:
-                raise Rejected(f"{expression!r} answers nothing")
-            self.environment[expression] = constant(value, expression.sort)
-        return self.environment[expression]
-
-    def holds(self, condition: Any) -> bool:
-        """Whether a condition holds; binds the variable of an equation."""
-        if isinstance(condition, Guard):
-            return self.holds(condition.condition)
-        if isinstance(condition, Absent):
-            return not condition.answer.head(*(self.value(a) for a in condition.answer.arguments))
-        if isinstance(condition, (Equals, Differs)):
-            return self._compare(condition)
-        if isinstance(condition.head, HostFunction):
-            value = condition.head(*(self.value(a) for a in condition.arguments))
-            return bool(value) if condition.head.is_condition else value is not None
-        if condition.sort.kind == "int":
-            self.value(condition)
-            return True
-        raise Rejected(f"{condition!r} asks a table")
-
-    def _compare(self, condition: Equals | Differs) -> bool:
-        left, right = condition.left, condition.right
-        if isinstance(condition, Differs):
-            if left.sort.kind == "object":
-                return repr(self._raw(left)) != repr(self._raw(right))
-            return bool(self.environment.get(left, left) != self.environment.get(right, right))
-        if isinstance(left.head, Variable) and left not in self.environment:
-            if left.sort.kind in ("object", "int", "string"):
-                self.environment[left] = constant(self._raw(right), left.sort)
-            else:
-                self.environment[left] = self.term(right, None)
-            return True
-        if left.sort.kind in ("object", "int", "string"):
-            return repr(self._raw(left)) == repr(self._raw(right))
-        return bool(self.term(left, None) == self.term(right, None))
-
-    def _raw(self, expression: Expression) -> Any:
-        """A value that may be None."""
-        if isinstance(expression.head, HostFunction) and expression not in self.environment:
-            return expression.head(*(self.value(a) for a in expression.arguments))
-        return self.value(expression)
+        """Limits are as the draw pleases."""
+        return self.limits.setdefault(name, int(self.rng.integers(1, 6)))
 
 
 def _inferred(
@@ -261,7 +201,10 @@ def _inferred(
         return bundle[attributes[0]]
     if name == "leaf":
         raise Rejected("a leaf")
-    found = infer_operator(name, OPSET, attributes, operands)
+    try:
+        found = infer_operator(name, OPSET, attributes, operands)
+    except Exception as error:  # operands that do not suit an operator make inference fail in many ways
+        raise Rejected(f"{name} of operands that do not suit it") from error
     checked = found if isinstance(found, tuple) else (found,)
     if any((f.dtype <= 0 and f != ABSENT) or f.dtype == CLASH.dtype for f in checked):
         raise Rejected(f"{name} is ill-typed")
@@ -269,73 +212,113 @@ def _inferred(
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A drawn example of a statement.
+class Side:
+    """A statement of a law as it is matched: its number, and whether that is from its right.
 
     Attributes:
-        failed: the number of the condition that does not hold; None where all do.
+        tops: the terms that have to be there.
+        named: those that variables are names of.
+        conditions: see `conditions_of`.
+        divides: whether integers may be divided.
     """
 
-    term: Any
-    operands: Operands
-    limits: Mapping[str, int]
-    failed: int | None
+    statement: Equality | Rule
+    rule: str
+    tops: tuple[Expression, ...]
+    named: Mapping[Expression, Expression]
+    conditions: tuple[Any, ...]
+    written: tuple[Expression, ...]
+    divides: bool
 
 
-def drawn(
-    entry: Law,
-    number: int,
-    rng: np.random.Generator,
-    tries: int,
-    *,
-    fail: int | None = None,
-    reverse: bool = False,
-) -> Iterator[Drawn]:
-    """Examples of one statement of a law, which must be an equality.
+def sides_of(entry: Law) -> list[Side]:
+    """Every statement of a law, from each side that it is matched from."""
+    found = []
+    for k, statement in enumerate(statements(entry)):
+        conditions = tuple(conditions_of(statement))
+        for reverse in (False, True)[: 1 + (isinstance(statement, Equality) and statement.both)]:
+            tops, named = patterns_of(statement, reverse=reverse)
+            written = tuple(written_by(statement, reverse=reverse))
+            whole = {part for top in (*tops, *named.values(), *written) for part in parts(top)}
+            divides = any(part.sort.kind == "string" and _may_divide(part) for part in whole)
+            rule = f"{k}<" if reverse else str(k)
+            found.append(Side(statement, rule, tuple(tops), named, conditions, written, divides))
+    return found
+
+
+def _may_divide(name: Expression) -> bool:
+    return isinstance(name.head, Variable) or name.head.value in ("Div", "Mod")
+
+
+def drawn(side: Side, rng: np.random.Generator, tries: int, *, fail: int | None = None) -> Iterator[Example]:
+    """Examples of one statement of a law.
 
     Args:
-        number: of the statement.
-        fail: the number of the condition (see `soundness`) that must not hold, while all others do.
-        reverse: match the right side.
+        fail: the number of the condition (of `Side.conditions`) that must not hold, while all others do.
     """
     for _ in range(tries):
         try:
-            yield _attempt(entry, number, rng, fail, reverse)
-        except (Rejected, LookupError, ValueError, TypeError):  # what was drawn does not go together
+            yield _attempt(side, rng, fail)
+        except Rejected:
             continue
 
 
-def conditions_of(statement: Equality) -> list[Any]:
-    """The conditions of a statement that bind nothing and that soundness asks for."""
-    return [c for c in statement.conditions if not isinstance(c, (Guard, Equals))]
-
-
-def _attempt(entry: Law, number: int, rng: np.random.Generator, fail: int | None, reverse: bool) -> Drawn:
-    statement = statements(entry)[number]
-    assert isinstance(statement, Equality)
-    matched, written = (statement.right, statement.left) if reverse else (statement.left, statement.right)
-    draw = Draw(rng, Operands(rng), constants=float(rng.choice([0.1, 0.5, 0.9])))
-    draw.dtype = int(rng.choice(_TYPES))
-    term = draw.term(matched, None)
-    draw.environment[matched] = term
-    sound = conditions_of(statement)
-    for condition in statement.conditions:
-        expected = fail is None or condition not in sound or sound.index(condition) != fail
-        if draw.holds(condition) != expected:
-            raise Rejected("a condition")
-    for answer in answers_in(written):
-        draw.answer(answer)
-    if not [v for v in draw.operands.values if v.const_value is None]:
+def _attempt(side: Side, rng: np.random.Generator, fail: int | None) -> Example:
+    draw = Draw(
+        rng=rng, operands=Operands(rng), constants=float(rng.choice([0.1, 0.5, 0.9])), named=side.named
+    )
+    draw.dtype = int(rng.choice(_FLOATS if side.divides else _TYPES))
+    found = [draw.term(top, None) for top in side.tops]
+    draw.environment.update(zip(side.tops, found, strict=True))
+    found += [draw.term(name, None) for name in side.named]
+    ask(side, draw, fail)
+    if not any(v.const_value is None for v in draw.operands.values):
         raise Rejected("it depends on constants only")
-    unknown = set(draw.limits) - set(LIMITS)
-    assert not unknown, f"no such limit: {unknown}"
-    return Drawn(term, draw.operands, draw.limits, fail)
+    if any(f.shape is None or None in f.shape for known in draw.known.values() for f in _facts(known)):
+        raise Rejected("a size that is not known, as where a window is larger than the image")
+    if _is_emptied(draw):
+        raise Rejected("nothing is left; kernels and ONNX differ on what nothing is")
+    below = {part for term in found for top in term.arguments for part in parts(top)}
+    roots = tuple(dict.fromkeys(term for term in found if term not in below))
+    if any(root.sort.kind != "tensor" or root.head.name == "leaf" for root in roots):
+        raise Rejected("a list, or an operand alone")
+    term = roots[0] if len(roots) == 1 else roots
+    if fail is None:
+        return draw.operands.fires(term, **draw.limits)
+    return draw.operands.near_miss(term, why=f"not {side.conditions[fail]!r}", **draw.limits)
 
 
-def answers_in(expression: Expression) -> Iterator[Expression]:
-    """The calls of host functions in an expression."""
-    if isinstance(expression.head, HostFunction):
-        yield expression
-    else:
-        for argument in expression.arguments:
-            yield from answers_in(argument)
+def _is_emptied(draw: Draw) -> bool:
+    """Whether something has no elements though all operands have some."""
+    given = [known.shape or () for known in draw.operands.facts]
+    made = [f.shape or () for known in draw.known.values() for f in _facts(known)]
+    return not any(0 in shape for shape in given) and any(0 in shape for shape in made)
+
+
+def _facts(known: Any) -> tuple[Fact, ...]:
+    return known if isinstance(known, tuple) else (known,)
+
+
+def ask(side: Side, scope: Scope, fail: int | None = None) -> None:
+    """Ask all conditions of a statement; that with the number `fail` has to fail.
+
+    Raises:
+        Rejected: another one fails, or that one does not.
+    """
+    failed = None if fail is None else side.conditions[fail]
+    asked = dict.fromkeys((*side.statement.conditions, *side.conditions))
+    for condition in sorted(asked, key=lambda c: not isinstance(c, Equals)):
+        if isinstance(condition, Guard) or (isinstance(condition, Equals) and condition.left in side.named):
+            continue
+        if failed is not None and hangs_on(condition, failed):
+            continue
+        try:
+            holds = scope.holds(condition)
+        except NoAnswer:
+            holds = False
+        if holds == (failed is not None and condition == failed):
+            raise Rejected("a condition")
+    for written in side.written if failed is None else ():
+        for part in parts(written):
+            if isinstance(part.head, HostFunction):
+                scope.answer(part)

@@ -1,4 +1,4 @@
-"""Random operands and attributes of operators, so that most of what is drawn is well-typed."""
+"""What random operands and attributes of an operator look like, so that most draws are well-typed."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _conv_transpose(rng: Random, known: list[Shape | None], wish: Sequence[Dim] 
     shape = _conv(rng, known, wish)
     if len(known) == 1 and shape is not None and known[0] is not None:
         return (known[0][1], int(rng.choice([1, 2, 3])), *shape[2:])
-    return shape if len(known) < 2 or known[1] is None else (known[1][1],)
+    return shape if len(known) < 2 or known[1] is None or len(known[1]) < 2 else (known[1][1],)
 
 
 def _matmul(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
@@ -157,6 +157,16 @@ def _channels(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None
     return None if not known[0] or len(known[0]) < 2 else (known[0][1],)
 
 
+def _gather(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
+    if known:
+        return tuple(int(d) for d in rng.choice([1, 2, 3], int(rng.choice([0, 1, 1, 2]))))
+    return None if wish is None else tuple(wish)
+
+
+def _where(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
+    return _elementwise(rng, known[-1:], wish)
+
+
 def _pooled(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
     return _images(rng, wish) if not known else None
 
@@ -178,7 +188,8 @@ def _heads(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -
 
 _OPERANDS: dict[str, Callable[[Random, list[Shape | None], Sequence[Dim] | None], Shape | None]] = {
     "binary": _elementwise,
-    "where": _elementwise,
+    "where": _where,
+    "gather": _gather,
     "variadic": _elementwise,
     "conv": _conv,
     "conv_transpose": _conv_transpose,
@@ -195,6 +206,19 @@ _OPERANDS: dict[str, Callable[[Random, list[Shape | None], Sequence[Dim] | None]
     "attention": _heads,
     "masked_attention": _heads,
 }
+
+
+_DTYPES = {
+    ("where", 0): TensorProto.BOOL,
+    ("gather", 1): TensorProto.INT64,
+    ("gather_elements", 1): TensorProto.INT64,
+    ("gather_nd", 1): TensorProto.INT64,
+}
+
+
+def operand_dtype(operator: str, number: int, usual: int) -> int:
+    """The element type of an operand, counted from 0, where others have the usual one."""
+    return _DTYPES.get((operator, number), usual)
 
 
 # --- attributes ------------------------------------------------------------------------------------------

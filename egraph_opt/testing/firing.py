@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
 from egraph_opt.egraph.saturation import saturate_terms
 from egraph_opt.errors import LawError
-from egraph_opt.laws.law import Example, Law, statements, where
+from egraph_opt.laws.law import Example, Law, where
 from egraph_opt.laws.selection import all_laws
-from egraph_opt.laws.statements import Equality
-from egraph_opt.testing.drawing import drawn
-from egraph_opt.testing.harness import lower_example
+from egraph_opt.testing.drawing import drawn, sides_of
+from egraph_opt.testing.terms import lower_example
 
 DRAWS = 500
 """How often a statement is drawn until an example of it is found."""
@@ -41,11 +41,8 @@ def check_fires(entry: Law) -> None:
 def first_drawn(entry: Law) -> Iterator[Example]:
     """An example of some statement of a law, if one is found."""
     rng = np.random.default_rng(zlib.crc32(entry.key.encode()))
-    for number, statement in enumerate(statements(entry)):
-        if isinstance(statement, Equality):
-            for found in drawn(entry, number, rng, DRAWS):
-                yield Example(found.term, limits=tuple(sorted(found.limits.items())), operands=found.operands)
-                return
+    found = (example for side in sides_of(entry) for example in drawn(side, rng, DRAWS))
+    yield from islice(found, 1)
 
 
 def _fires(entry: Law, example: Example) -> bool:

@@ -14,6 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Mode, Number, Operands, Pads, Tensor, hosted, law, relu, rewrite
 from egraph_opt.operators import ConvWindow, PoolWindow, conv, pad, pool
 
@@ -74,6 +76,12 @@ def is_at_most(value: Number, least: Number) -> bool:
 
 
 @hosted()
+def has_pixels(x: Fact) -> bool:
+    """No spatial axis may be empty: windows would hold pads only, and onnxruntime pools no empty image."""
+    return x.shape is not None and all((symbolic.lower_bound(d) or 0) > 0 for d in x.shape[2:])
+
+
+@hosted()
 def adds_nothing(pads: Pads) -> bool:
     return not any(pads)
 
@@ -113,12 +121,13 @@ def pad_into_conv(x: Tensor, p: Pads, value: Number, w: Tensor, b: Tensor, u: Co
 def pad_into_average_pool(x: Tensor, p: Pads, value: Number, u: PoolWindow):
     """AveragePool(Pad(x)) = AveragePool(x) with bigger pads, which count"""
     left = pool("AveragePool", pad(x, "constant", p, value), u)
-    yield rewrite(left, pool("AveragePool", x, padded_average(u, p)), is_zero(value), because=FORGETS)
+    right = pool("AveragePool", x, padded_average(u, p))
+    yield rewrite(left, right, is_zero(value), has_pixels(x), because=FORGETS)
 
 
 def _maximum_examples(rng: np.random.Generator) -> Iterator[Example]:
     g, ring = Operands(rng), (0, 0, 1, 1, 0, 0, 1, 1)
-    x = g.input(("N", 2, 6, "L"))
+    x = g.input(("N", 2, 6, 7))
     for value, image, kernel, why in (
         (-math.inf, x, (3, 2), ""),
         (-1.0, relu(x), (2, 3), ""),
@@ -133,15 +142,18 @@ def _maximum_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 @law(
     "padding",
-    numerics="bitwise",
+    numerics="reassociates",
     kind="fuse",
     serves="traffic",
     source="onnxoptimizer fuse_pad_into_pool",
     examples=_maximum_examples,
 )
 def pad_into_max_pool(x: Tensor, p: Pads, value: Number, u: PoolWindow):
-    """MaxPool(Pad(x)) = MaxPool(x) with bigger pads, for pads of -inf, or behind a Relu of 0 or less"""
+    """MaxPool(Pad(x)) = MaxPool(x) with bigger pads, for pads of -inf, or behind a Relu of 0 or less
+
+    The order of elements decides of a NaN.
+    """
     for image, least in ((x, -math.inf), (relu(x), 0.0)):
         left = pool("MaxPool", pad(image, "constant", p, value), u)
         right = pool("MaxPool", image, padded_pool(u, p))
-        yield rewrite(left, right, is_at_most(value, least), because=FORGETS)
+        yield rewrite(left, right, is_at_most(value, least), has_pixels(x), because=FORGETS)

@@ -98,6 +98,8 @@ def ones_of_part(spec: Slices, y: Fact, dims: Dims, c: Fact) -> Literal | None:
 @hosted()
 def pads_around(spec: Slices, y: Fact, dims: Dims) -> Pads | None:
     """How many ones stand before and behind those of the part along the factor that is cut."""
+    if len(spec) != 1:
+        return None
     axis, start, end, _ = spec[0]
     found, size = factors_of(axis, y.shape or (), dims), dims[axis]
     if found is None or not isinstance(size, int) or end is None:

@@ -99,7 +99,7 @@ def bounds_nothing_positive(bounds: Settings) -> bool:
     return high is None and low is not None and low <= 0
 
 
-@law("normalization", numerics="bitwise", kind="eliminate")
+@law("normalization", numerics="reassociates", kind="eliminate")
 def squares_are_positive(x: Tensor, a: Axes, k: Flag, s: Settings):
     """Clip(ReduceMean(x * x)) = ReduceMean(x * x) from below by 0, likewise Relu"""
     squares = mean(x * x, a, k)

@@ -57,7 +57,8 @@ def test_a_dim_that_stays_unknown_is_one_number_of_its_own():
 def test_names_of_declared_outputs_are_not_trusted_but_numbers_are_where_nothing_else_is_known():
     warnings: list[str] = []
     facts = facts_of(
-        "g (float[N] x, float[M] w) => (int64[1, N] y, int64[1, 7] z) { y = NonZero(x) z = NonZero(w) }"
+        "g (float[N] x, float[M] w) => (int64[1, N] y, int64[1, 7] z) { y = NonZero(x) z = NonZero(w) }",
+        warnings,
     )
     assert facts["y"].shape == (1, "`?y.1`")
     assert facts["z"].shape == (1, 7)

@@ -19,7 +19,9 @@ from egraph_opt.operators import (
     shifted_layer_norm,
     unary,
 )
-from egraph_opt.testing.harness import compare, lower_example, rebuilt_original
+from egraph_opt.testing.alternatives import rebuilt_original
+from egraph_opt.testing.harness import compare
+from egraph_opt.testing.terms import lower_example
 
 NEWEST = 24
 Build = Callable[[Operands], Any]

@@ -1,0 +1,80 @@
+"""Graphs that a saturated example can be rebuilt as: as it was written, or with another e-node in turn."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+
+from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.cost.pricing import Prices, original_choice, price, problem_of, with_given
+from egraph_opt.egraph.lowering import Lowered
+from egraph_opt.egraph.saturation import saturate_terms
+from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.errors import ExtractionError
+from egraph_opt.extraction.registry import extract
+from egraph_opt.graph.names import Namer
+from egraph_opt.operators.declaration import operators
+from egraph_opt.rebuild.choice import Choice
+from egraph_opt.rebuild.graph import rebuild_graph
+
+
+def rewritten_model(choice: Choice, opset: int) -> onnx.ModelProto:
+    graph = rebuild_graph(choice, 10, Namer(choice.lowered.graph))
+    return ir.to_proto(ir.Model(graph, ir_version=10))
+
+
+def alternatives_of(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> tuple[list[Choice], list[int]]:
+    """The graph with one class written by another node than the original, for every such node.
+
+    And the nodes of classes of the original that can be in no graph, since they depend on themselves.
+    """
+    original = set(snapshot.term_node.tolist())
+    ways = Counter(snapshot.node_class[sorted(original)].tolist())  # of which a law made one class
+    roots = set(snapshot.term_classes[lowered.outputs].tolist())
+    found: dict[bytes, Choice] = {}
+    cyclic: list[int] = []
+    for owner in dict.fromkeys((*snapshot.term_classes.tolist(), *range(snapshot.n_classes))):
+        for node in np.flatnonzero(snapshot.node_class == owner).tolist():
+            if not np.isfinite(prices.cost[node]) or (node in original and ways[owner] == 1):
+                continue
+            cost = prices.cost.copy()
+            cost[(snapshot.node_class == owner) & (np.arange(snapshot.n_nodes) != node)] = np.inf
+            forced = Prices(cost, prices.tie, prices.computed)
+            try:
+                solution = extract(problem_of(lowered, snapshot, forced), "auto")
+            except ExtractionError:
+                if owner in roots and node not in original:
+                    cyclic.append(node)
+                continue
+            if solution.choice[owner] == node:
+                chosen = with_given(snapshot, forced, solution.choice)
+                found.setdefault(chosen.tobytes(), Choice(lowered, snapshot, chosen, prices.computed))
+    return list(found.values()), cyclic
+
+
+class _EveryNode(CostModel):
+    """1 for every node, so that all can be chosen, pseudo-operators as well."""
+
+    name = "every-node"
+    unit = "nodes"
+
+    def __init__(self) -> None:
+        self.pseudo_operators = frozenset(operators())
+
+    def cost(self, node: NodeView) -> float:
+        return 1.0 + node.body_cost
+
+
+def prices_of(lowered: Lowered, snapshot: Snapshot) -> Prices:
+    return price(lowered, snapshot, _EveryNode(), {}, [], fold_bytes=1 << 30)
+
+
+def rebuilt_original(lowered: Lowered, opset: int) -> onnx.ModelProto:
+    """A lowered example as ONNX again, no law applied; pseudo-operators are erased."""
+    snapshot, _ = saturate_terms(lowered, (), {}, nodes=5000, rounds=1, seconds=60, strict=True)
+    prices = prices_of(lowered, snapshot)
+    choice = Choice(lowered, snapshot, original_choice(snapshot, prices), prices.computed)
+    return rewritten_model(choice, opset)

@@ -1,0 +1,310 @@
+"""Whether two models of an example compute the same, and a count of the checks that could not be made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnxruntime
+from onnx import TensorProto
+from onnx.reference import ReferenceEvaluator
+from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
+
+from egraph_opt.testing.feeds import Feeds, Kind, feeds_of, sizes_of, symbols
+
+Outputs = list[npt.NDArray[Any]]
+
+CRASHES_ON_NOTHING = frozenset({"Einsum", "InstanceNormalization"})
+"""Operators with which onnxruntime ends the process where an operand has no elements (seen in 1.2x)."""
+
+
+ENOUGH = 8
+"""Elements that an input has, over all sets of inputs of one kind and size."""
+
+
+@dataclass
+class Tally:
+    """Checks that were made, and those that were left out, by what could not be done.
+
+    A check is one comparison of all outputs of two models on one set of inputs, by one evaluator.
+    """
+
+    made: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Tally) -> None:
+        self.made.update(other.made)
+        self.left_out.update(other.left_out)
+
+
+def _session(model: onnx.ModelProto) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+
+
+def _run_session(session: Any, feeds: Feeds) -> Outputs:
+    return [np.asarray(output) for output in session.run(None, feeds)]
+
+
+def _run_reference(model: onnx.ModelProto, feeds: Feeds) -> Outputs:
+    with np.errstate(all="ignore"):
+        outputs: Any = ReferenceEvaluator(_in_float64(model)).run(None, feeds)
+    return [np.asarray(output) for output in outputs]
+
+
+def _widened(feeds: Feeds) -> Feeds:
+    return {k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in feeds.items()}
+
+
+def _in_float64(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A model with float64 in the place of float32."""
+    wide = onnx.ModelProto()
+    wide.CopyFrom(model)
+    for value in (*wide.graph.input, *wide.graph.output, *wide.graph.value_info):
+        if value.type.tensor_type.elem_type == TensorProto.FLOAT:
+            value.type.tensor_type.elem_type = TensorProto.DOUBLE
+    tensors = list(wide.graph.initializer)
+    for node in wide.graph.node:
+        for attribute in node.attribute:
+            if attribute.name == "to" and attribute.i == TensorProto.FLOAT:
+                attribute.i = TensorProto.DOUBLE
+            if attribute.HasField("t"):
+                tensors.append(attribute.t)
+    for tensor in tensors:
+        if tensor.data_type == TensorProto.FLOAT:
+            array = onnx.numpy_helper.to_array(tensor).astype(np.float64)
+            tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
+    return wide
+
+
+def _may_crash(model: onnx.ModelProto, feeds: Feeds) -> bool:
+    empty = any(array.size == 0 for array in feeds.values())
+    return empty and any(node.op_type in CRASHES_ON_NOTHING for node in model.graph.node)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One set of inputs, and what the example as it was written answers.
+
+    Attributes:
+        usual: whether symbolic dims stand for sizes that suit every example, none of them 0.
+    """
+
+    kind: Kind
+    sizes: Mapping[str, int]
+    feeds: Feeds
+    expected: Outputs
+    reference: Outputs | None = None
+    usual: bool = True
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether an input has no elements."""
+        return not all(array.size for array in self.feeds.values())
+
+    def of(self, output: int) -> Trial:
+        """The same for one of the outputs."""
+        reference = None if self.reference is None else [self.reference[output]]
+        return replace(self, expected=[self.expected[output]], reference=reference)
+
+
+class Original:
+    """An example as it was written, run once on every set of inputs.
+
+    Args:
+        kinds: the kinds of inputs; the reference evaluator runs those that are `normal`.
+        seeds: of the inputs.
+    """
+
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        kinds: tuple[Kind, ...] = ("normal",),
+        seeds: tuple[int, ...] = (0,),
+        *,
+        reference: bool = True,
+    ) -> None:
+        self.model, self.kinds, self.seeds, self.reference = model, kinds, seeds, reference
+        self.tally = Tally()
+
+    @cached_property
+    def trials(self) -> list[Trial]:
+        """Every set of inputs that onnxruntime runs the model on; others are counted as left out."""
+        try:
+            session = _session(self.model)
+        except Exception as error:  # onnxruntime's errors share no base class
+            self.tally.left_out[f"onnxruntime does not load the example ({type(error).__name__})"] += 1
+            return []
+        found = []
+        for number, sizes in enumerate(sizes_of(symbols(self.model))):
+            for kind in self.kinds:
+                for seed in self._seeds(kind, sizes):
+                    trial = self._trial(session, kind, sizes, seed, must=number < 2)
+                    if trial is not None:
+                        found.append(trial)
+        return found
+
+    def _seeds(self, kind: Kind, sizes: Mapping[str, int]) -> list[int]:
+        """More of them for inputs of few elements: one scalar says little."""
+        arrays = feeds_of(self.model, sizes, kind).values()
+        least = min((array.size for array in arrays if array.size), default=ENOUGH)
+        return [seed + 100 * k for seed in self.seeds for k in range(-(-ENOUGH // least))]
+
+    def _trial(
+        self, session: Any, kind: Kind, sizes: Mapping[str, int], seed: int, must: bool
+    ) -> Trial | None:
+        feeds = feeds_of(self.model, sizes, kind, seed)
+        size = "" if must else " where a dim is 0"
+        if _may_crash(self.model, feeds):
+            self.tally.left_out["onnxruntime crashes on the example where a dim is 0"] += 1
+            return None
+        try:
+            expected = _run_session(session, feeds)
+        except Exception:  # onnxruntime's errors share no base class
+            self.tally.left_out[f"onnxruntime does not run the example{size} on {kind} inputs"] += 1
+            return None
+        if not self.reference or kind != "normal":
+            return Trial(kind, sizes, feeds, expected, usual=must)
+        try:
+            answers = _run_reference(self.model, _widened(feeds))
+        except Exception:  # the reference has faults of its own, of any kind
+            self.tally.left_out[f"the reference does not run the example{size}"] += 1
+            return Trial(kind, sizes, feeds, expected, usual=must)
+        if any(a.shape != b.shape for a, b in zip(answers, expected, strict=True)):
+            self.tally.left_out[f"the reference is wrong about a shape{size}"] += 1
+            return Trial(kind, sizes, feeds, expected, usual=must)
+        return Trial(kind, sizes, feeds, expected, answers, must)
+
+    def compare(self, rewritten: onnx.ModelProto, numerics: str, only: int | None = None) -> Tally:
+        """Assert that a rewritten model answers as the example does; returns what was checked.
+
+        Args:
+            only: the number of the output that the rewritten model's only one is to equal.
+
+        Raises:
+            AssertionError: it does not.
+        """
+        tally = Tally()
+        onnx.checker.check_model(rewritten, full_check=True)
+        if not self.trials:
+            return tally
+        try:
+            session = _session(rewritten)
+        except NoKernel:
+            tally.left_out["onnxruntime has no kernel for what was rewritten"] += 1
+            return tally
+        for whole in self.trials:
+            trial = whole if only is None else whole.of(only)
+            if _may_crash(rewritten, trial.feeds):
+                tally.left_out["onnxruntime crashes on what was rewritten where a dim is 0"] += 1
+                continue
+            if trial.is_empty:
+                self._compare_empty(trial, session, rewritten, numerics, tally, only)
+            else:
+                _assert_answers(trial, _run_session(session, trial.feeds), numerics)
+                tally.made["onnxruntime, " + trial.kind] += 1
+            if numerics != "approximate":
+                self._compare_reference(trial, rewritten, tally)
+        return tally
+
+    def _compare_empty(
+        self, trial: Trial, session: Any, rewritten: onnx.ModelProto, numerics: str, *rest: Any
+    ) -> None:
+        """Compare where an input has no elements: onnxruntime may not run, or answer what was in memory.
+
+        A mean of nothing is 0 to one kernel and NaN to another, and a MatMul does not broadcast a batch of
+        none; the reference says what is meant, of both sides.
+        """
+        tally, only = rest
+        try:
+            _assert_answers(trial, _run_session(session, trial.feeds), numerics)
+            tally.made["onnxruntime, " + trial.kind] += 1
+            return
+        except Exception as error:  # onnxruntime's errors share no base class
+            failure = error
+        try:
+            meant = _run_reference(self.model, _widened(trial.feeds))
+            found = _run_reference(rewritten, _widened(trial.feeds))
+        except Exception:  # the reference has faults of its own, of any kind
+            if isinstance(failure, AssertionError):
+                raise failure from None
+            tally.left_out["nobody runs what was rewritten where a dim is 0"] += 1
+            return
+        meant = meant if only is None else [meant[only]]
+        expected = [x.astype(y.dtype) for x, y in zip(meant, trial.expected, strict=True)]
+        found = [x.astype(y.dtype) for x, y in zip(found, trial.expected, strict=True)]
+        _assert_answers(replace(trial, expected=expected), found, numerics)
+        tally.left_out["onnxruntime is wrong where a dim is 0, says the reference"] += 1
+
+    def _compare_reference(self, trial: Trial, rewritten: onnx.ModelProto, tally: Tally) -> None:
+        if trial.reference is None:
+            return
+        try:
+            found = _run_reference(rewritten, _widened(trial.feeds))
+        except Exception:  # the reference has faults of its own, of any kind
+            tally.left_out["the reference does not run what was rewritten"] += 1
+            return
+        if any(a.shape != b.shape for a, b in zip(found, trial.expected, strict=True)):
+            # onnxruntime has just said that these shapes are right.
+            tally.left_out["the reference is wrong about a shape of what was rewritten"] += 1
+            return
+        for x, y in zip(trial.reference, found, strict=True):
+            if np.issubdtype(x.dtype, np.floating) and np.issubdtype(y.dtype, np.floating):
+                # Constants that were folded have been rounded to float32 once; float16 is computed in itself.
+                half = x.dtype == np.float16
+                np.testing.assert_allclose(
+                    x.astype(np.float64),
+                    y.astype(np.float64),
+                    rtol=1e-2 if half else 1e-5,
+                    atol=(1e-2 if half else 1e-6) * (1 + _scale(x)),
+                )
+            else:
+                np.testing.assert_array_equal(x, y)
+        tally.made["reference"] += 1
+
+
+def _scale(x: npt.NDArray[Any]) -> float:
+    """The greatest finite magnitude."""
+    return float(np.max(np.abs(x[np.isfinite(x)]), initial=0))
+
+
+def _assert_answers(trial: Trial, found: Outputs, numerics: str) -> None:
+    where = f"on {trial.kind} inputs, {dict(trial.sizes)}"
+    _assert_types(trial.expected, found, where)
+    if numerics != "approximate":
+        for a, b in zip(trial.expected, found, strict=True):
+            _assert_equal(a, b, trial.kind, numerics, where)
+
+
+def _assert_types(expected: Outputs, found: Outputs, where: str) -> None:
+    for a, b in zip(expected, found, strict=True):
+        assert a.shape == b.shape and a.dtype == b.dtype, (
+            f"{a.dtype}{a.shape} became {b.dtype}{b.shape} {where}"
+        )
+
+
+def _assert_equal(a: npt.NDArray[Any], b: npt.NDArray[Any], kind: Kind, numerics: str, where: str) -> None:
+    """Equal elements, by what the law claims; -0.0 counts as 0.0."""
+    if numerics == "bitwise" or not np.issubdtype(a.dtype, np.floating):
+        np.testing.assert_array_equal(a, b, err_msg=where)
+        return
+    tolerance = 1e-2 if a.dtype == np.float16 else 1e-4
+    scale = _scale(a.astype(np.float64))
+    np.testing.assert_allclose(
+        a.astype(np.float64),
+        b.astype(np.float64),
+        rtol=tolerance,
+        atol=tolerance * scale + 1e-6,
+        err_msg=where,
+    )

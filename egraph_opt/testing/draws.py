@@ -134,8 +134,8 @@ def _matmul(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) 
     if not x:
         return None
     columns = wish[-1] if wish is not None and len(wish) >= 2 else int(rng.choice([1, 2, 4, 6]))
-    batch = x[:-2] if rng.random() < 0.5 else ()
-    return (*batch, x[-1], columns)
+    before = x[:-2] if rng.random() < 0.5 else ()
+    return (*before, x[-1], columns)
 
 
 def _gemm(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:

@@ -35,7 +35,7 @@ def test_no_auxiliary_has_parameters_that_it_does_not_use() -> None:
 
 
 def test_the_number_of_rules_does_not_grow_unseen() -> None:
-    """Each relation that laws share is registered once; a law that is matched from both sides has two rules."""
+    """Relations that laws share are registered once; a law that is matched from both sides has two rules."""
     assert sum(text.startswith("(rule ") for text in rule_texts(tuple(BUILT_IN))) <= MOST_RULES
 
 

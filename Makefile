@@ -5,13 +5,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: demo test lint types bench docs clean
+.PHONY: demo test lint types bench figures docs clean
 
 demo: $(VENV)/.models
 	$(BIN)/python benchmarks/demo.py
 
+# Without coverage, which takes half as long again: make test COVERAGE=
+COVERAGE ?= --cov --cov-report=
+
 test: $(VENV)/.models
-	$(BIN)/python -m pytest -n $(WORKERS) -q
+	$(BIN)/python -m pytest -n $(WORKERS) -q $(COVERAGE)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -22,11 +25,19 @@ types: $(VENV)/.dev
 	rm -rf build
 	$(BIN)/python -m pip wheel -q --no-deps -w build/wheel .
 	$(BIN)/python -m pip install -q --no-deps --target build/site build/wheel/*.whl
-	cd build && MYPYPATH=site ../$(BIN)/python -m mypy --config-file ../pyproject.toml -p egraph_opt
+	ln -sfn ../../tests build/site/tests
+	cd build && MYPYPATH=site:../benchmarks ../$(BIN)/python -m mypy --config-file ../pyproject.toml -p egraph_opt -p tests
+	cd build && MYPYPATH=site:../benchmarks ../$(BIN)/python -m mypy --config-file ../pyproject.toml ../benchmarks ../docs
 
-bench: $(VENV)/.models
-	$(BIN)/python benchmarks/models.py
+bench: $(VENV)/.models $(VENV)/.bench
+	$(BIN)/python benchmarks/models.py trained --json benchmarks/results/trained.json
+	$(BIN)/python benchmarks/models.py light --json benchmarks/results/light.json
+	$(if $(FOLDER),$(BIN)/python benchmarks/models.py $(FOLDER) --json benchmarks/results/exports.json)
 	$(BIN)/python benchmarks/node_cases.py
+
+# The figures of the pages, from the results that are committed.
+figures: $(VENV)/.dev
+	$(BIN)/python benchmarks/figures.py
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m mkdocs build -q -f docs/mkdocs.yml
@@ -40,6 +51,10 @@ $(VENV)/.dev: $(VENV)/.made pyproject.toml
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
 	touch $@
 
+$(VENV)/.bench: $(VENV)/.dev
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'
+	touch $@
+
 $(VENV)/.docs: $(VENV)/.dev
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[docs]'
 	touch $@
@@ -49,4 +64,4 @@ $(VENV)/.models: $(VENV)/.dev tests/models.txt
 	touch $@
 
 clean:
-	rm -rf build dist site .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist site .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -63,11 +63,9 @@ def random_graph(seed: int, cyclic: bool) -> ExtractionProblem:
     """A random e-graph of up to 14 classes; every class has a leaf, most of them expensive."""
     rng = random.Random(seed)
     n = rng.randint(2, 14)
-    owner, children, cost = (
-        list(range(n)),
-        [[] for _ in range(n)],
-        [rng.choice((3.0, 9.0, 20.0)) for _ in range(n)],
-    )
+    owner = list(range(n))
+    children: list[list[int]] = [[] for _ in range(n)]
+    cost = [rng.choice((3.0, 9.0, 20.0)) for _ in range(n)]
     for here in range(n):
         below = range(n) if cyclic else range(here)
         for _ in range(rng.choice((1, 1, 2)) if len(below) else 0):

@@ -27,6 +27,7 @@ class GreedyResult:
 
 
 def _onnxsim(path: Path, folder: Path) -> onnx.ModelProto:
+    simplified: onnx.ModelProto
     simplified, same = importlib.import_module("onnxsim").simplify(onnx.load(path))
     if not same:
         raise ValueError("its own check says the outputs differ")
@@ -34,7 +35,8 @@ def _onnxsim(path: Path, folder: Path) -> onnx.ModelProto:
 
 
 def _onnxslim(path: Path, folder: Path) -> onnx.ModelProto:
-    return importlib.import_module("onnxslim").slim(onnx.load(path))
+    slimmed: onnx.ModelProto = importlib.import_module("onnxslim").slim(onnx.load(path))
+    return slimmed
 
 
 def _ort_basic(path: Path, folder: Path) -> onnx.ModelProto:

@@ -1,30 +1,33 @@
-"""Optimises real models and prints Markdown tables of what came out; the figures of the README.
+"""Optimises real models under every cost model and writes down what came out; the figures of the README.
 
-python benchmarks/models.py [FOLDER ...] [--no-tools] [--no-verify] [--only TEXT] [--json FILE]
+python benchmarks/models.py trained|light|FOLDER [--no-tools] [--no-verify] [--only TEXT] [--json FILE]
 
-Without folders: the trained models of the installed wheels and onnx's `light` models.  Every model runs in a
-process of its own, so that its peak memory is its own: the most that was resident above what was before, less
-the bytes of the file.  Run-time nodes are those that depend on an input or on chance, and those of bodies.
+`trained` are the models of the installed wheels, `light` those of onnx.  Every model runs in a process of its
+own, so that its peak memory is its own: the most that was resident above what was before, less the bytes of
+the file.  Run-time nodes are those that depend on an input or on chance, and those of bodies.
+
+The file has what a run repeats (`models`: node counts, costs, e-nodes) apart from what the machine has a say
+in (`seconds`, `memory` in MiB).  `benchmarks/figures.py` makes tables of it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import platform
 import resource
 import subprocess
 import sys
-import time
-from collections import Counter
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import onnx
-from greedy_tools import run_tools
+from greedy_tools import TOOLS, run_tools
 from model_files import light_models, models_of_folder, trained_models
 
-from egraph_opt import optimize, saturate
-from egraph_opt.report.report import Report
+from egraph_opt import Result, optimize, saturate
 
 COSTS = ("nodes", "ascend")
 COUNTED = ("flops", "bytes")
@@ -53,207 +56,117 @@ def _weight(path: Path) -> float:
     return sum((path.parent / name).stat().st_size for name in names) / MEBI
 
 
-def measure(path: Path, verify: bool) -> Row:
-    """One model under every cost model: the reports' figures, and memory."""
-    row: Row = {}
-    for cost in COSTS:
-        _warm_up(cost)
-        before = _peak()
-        started = time.perf_counter()
-        first = optimize(path, cost, verify=False).report
-        row[cost] = _figures(first)
-        row[cost]["wall"] = time.perf_counter() - started
-        row[cost]["memory"] = max(0.0, _peak() - before - _weight(path))
-        if verify:
-            checked = optimize(path, cost).report
-            row[cost]["status"], row[cost]["verification"] = checked.status, checked.verification.status
-            row[cost]["detail"] = checked.verification.detail
+def results_of(path: Path, verify: bool) -> dict[str, Result]:
+    """One model under each cost model; what counts only prices the e-graph that `nodes` priced."""
     saturated = saturate(path)
-    for cost in COUNTED:
-        row[cost] = _figures(saturated.extract(cost, verify=verify).report)
+    results = {cost: saturated.extract(cost, verify=verify) for cost in (COSTS[0], *COUNTED)}
+    return results | {cost: optimize(path, cost, verify=verify) for cost in COSTS[1:]}
+
+
+def figures(results: Mapping[str, Result]) -> Row:
+    """What a run of the same versions repeats: node counts, costs and sizes of e-graphs."""
+    before = results[COSTS[0]].report.nodes
+    row: Row = {"graph": {"runtime": before.runtime_before, "file": before.before}}
+    for cost, result in results.items():
+        r = result.report
+        row[cost] = {
+            "status": r.status,
+            "verification": r.verification.status,
+            "runtime": r.nodes.runtime_after,
+            "file": r.nodes.after,
+            "unit": r.cost.unit,
+            "before": r.cost.before,
+            "after": r.cost.after,
+            "lower_bound": r.cost.lower_bound,
+        }
+    for cost in COSTS:
+        r = results[cost].report
+        row[cost] |= {"e_nodes": r.saturation.nodes, "rounds": r.saturation.rounds, "stop": r.saturation.stop}
+        row[cost]["rulesets"] = {made.ruleset: made.nodes for made in r.rulesets if made.nodes}
+    row[COSTS[0]]["composites"] = dict(results[COSTS[0]].report.composites)
     return row
 
 
-def _figures(report: Report) -> Row:
-    seconds = {stage: value for stage, value in report.seconds.items() if stage != "verify"}
-    original = max(report.nodes.runtime_before, 1)
-    return {
-        "status": report.status,
-        "reason": report.reason,
-        "verification": report.verification.status,
-        "runtime_before": report.nodes.runtime_before,
-        "runtime_after": report.nodes.runtime_after,
-        "file_before": report.nodes.before,
-        "file_after": report.nodes.after,
-        "cost_before": report.cost.before,
-        "cost_after": report.cost.after,
-        "lower_bound": report.cost.lower_bound,
-        "gap": report.cost.gap,
-        "unit": report.cost.unit,
-        "growth": report.saturation.nodes / original,
-        "rounds": report.saturation.rounds,
-        "stop": report.saturation.stop,
-        "seconds": seconds,
-        "total": sum(seconds.values()),
-        "warnings": list(report.warnings),
-        "composites": dict(report.composites),
-        "rulesets": {r.ruleset: [r.nodes, r.seconds] for r in report.rulesets},
-    }
+def measure(path: Path, verify: bool) -> Row:
+    """One model under every cost model, with seconds and MiB."""
+    seconds, memory = {}, {}
+    for cost in COSTS:
+        _warm_up(cost)
+        before = _peak()
+        report = optimize(path, cost, verify=False).report
+        memory[cost] = round(max(0.0, _peak() - before - _weight(path)), 1)
+        stages = {stage: round(value, 3) for stage, value in report.seconds.items() if stage != "verify"}
+        rulesets = {made.ruleset: round(made.seconds, 4) for made in report.rulesets if made.seconds > 5e-5}
+        seconds[cost] = {"stages": stages, "rulesets": rulesets}
+    return {"figures": figures(results_of(path, verify)), "seconds": seconds, "memory": memory}
 
 
-def _in_process(name: str, path: Path, given: argparse.Namespace) -> Row:
+def _in_process(path: Path, given: argparse.Namespace) -> Row:
     command = [sys.executable, __file__, "--one", str(path)]
     command += ["--no-verify"] * given.no_verify + ["--no-tools"] * given.no_tools
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["no message"]
-        return {"model": name, "error": lines[-1]}
-    return {"model": name, **json.loads(done.stdout.splitlines()[-1])}
+        return {"figures": {"error": lines[-1]}}
+    measured: Row = json.loads(done.stdout.splitlines()[-1])
+    return measured
 
 
 def _one(path: Path, given: argparse.Namespace) -> None:
     row = measure(path, not given.no_verify)
     if not given.no_tools:
-        row["tools"] = {
-            r.tool: {"nodes": r.nodes, "file": r.file, "reason": r.reason} for r in run_tools(path)
+        row["figures"]["tools"] = {
+            r.tool: {"nodes": r.nodes, "file": r.file} if r.nodes is not None else {"reason": r.reason}
+            for r in run_tools(path)
         }
     print(json.dumps(row))
 
 
-def best_tool(row: Row, count: str = "nodes") -> tuple[str, int] | None:
-    """The greedy tool that leaves the fewest run-time nodes, or nodes in the file."""
-    counts = [(r[count], tool) for tool, r in row.get("tools", {}).items() if r[count] is not None]
-    return (min(counts)[1], min(counts)[0]) if counts else None
-
-
-def _table(headings: list[str], lines: list[list[str]]) -> str:
-    rule = ["---"] + ["---:"] * (len(headings) - 1)
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (headings, rule, *lines))
-
-
-def nodes_table(rows: list[Row]) -> str:
-    """Run-time nodes against the best greedy tool, and what it took."""
-    stages = ("load", "lower", "saturate", "price", "extract", "rebuild")
-    headings = ["model", "nodes", "after", "best greedy tool", "ratio", "file", "after", "status"]
-    headings += ["verification", "e-nodes a node", "rounds", *(f"{s} s" for s in stages), "s", "MiB"]
-    lines = []
-    for row in rows:
-        if "error" in row:
-            lines.append([row["model"], row["error"], *[""] * (len(headings) - 2)])
+def versions() -> dict[str, str]:
+    """Of Python and of the packages that have a say in the figures."""
+    found = {"python": platform.python_version()}
+    for package in ("egglog", "onnx", "onnxruntime", *(package for package, _ in TOOLS.values())):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
             continue
-        r, best = row["nodes"], best_tool(row)
-        stop = "" if r["stop"] == "saturated" else f" ({r['stop']})"
-        cells = [row["model"], str(r["runtime_before"]), str(r["runtime_after"])]
-        cells += (
-            [f"{best[1]} ({best[0]})", f"{r['runtime_after'] / max(best[1], 1):.2f}"] if best else ["-", "-"]
-        )
-        cells += [str(r["file_before"]), str(r["file_after"]), r["status"], r["verification"]]
-        cells += [f"{r['growth']:.1f}", f"{r['rounds']}{stop}"]
-        cells += [f"{r['seconds'].get(stage, 0):.2f}" for stage in stages]
-        lines.append([*cells, f"{r['total']:.2f}", f"{r['memory']:.0f}"])
-    return _table(headings, lines)
+    return found
 
 
-def cost_table(rows: list[Row], cost: str) -> str:
-    """The cost before and after with its lower bound."""
-    rows = [row for row in rows if "error" not in row]
-    unit = rows[0][cost]["unit"] if rows else ""
-    headings = [
-        "model",
-        f"before ({unit})",
-        "after",
-        "lower bound",
-        "of before",
-        "status",
-        "verification",
-        "s",
-    ]
-    lines = []
-    for row in rows:
-        r = row[cost]
-        share = r["cost_after"] / r["cost_before"] if r["cost_before"] else 1.0
-        cells = [row["model"], *(f"{r[k]:.4g}" for k in ("cost_before", "cost_after", "lower_bound"))]
-        lines.append([*cells, f"{share:.0%}", r["status"], r["verification"], f"{r['total']:.2f}"])
-    return _table(headings, lines)
-
-
-def counted_table(rows: list[Row]) -> str:
-    """What is gained where floating-point operations, or bytes moved, are the cost."""
-    lines = []
-    for row in rows:
-        cells = [row.get("model", "")]
-        for cost in COUNTED:
-            r = row.get(cost) or {"cost_before": float("nan"), "cost_after": float("nan")}
-            share = r["cost_after"] / r["cost_before"] - 1 if r["cost_before"] else 0.0
-            cells += [f"{r['cost_before']:.4g}", f"{r['cost_after']:.4g}", f"{share:+.2%}"]
-        lines.append(cells)
-    return _table(
-        ["model", *(f"{cost}{when}" for cost in COUNTED for when in ("", " after", ", change"))], lines
-    )
-
-
-def growth_table(rows: list[Row]) -> str:
-    """The e-nodes that rulesets made on all models together, and their seconds."""
-    nodes: Counter[str] = Counter()
-    seconds: Counter[str] = Counter()
-    for row in rows:
-        for ruleset, (made, spent) in row.get("nodes", {}).get("rulesets", {}).items():
-            nodes[ruleset] += made
-            seconds[ruleset] += spent
-    order = sorted({*nodes, *seconds}, key=lambda name: (-nodes[name], name))
-    return _table(
-        ["ruleset", "e-nodes", "seconds"],
-        [[name, f"{nodes[name]:,}", f"{seconds[name]:.2f}"] for name in order],
-    )
-
-
-def summary(rows: list[Row]) -> str:
-    """How many models are at or below the best greedy tool, and which are far above."""
-    known = [(row["model"], row["nodes"]["runtime_after"], best) for row in rows if (best := best_tool(row))]
-    reached = sum(after <= best[1] for _, after, best in known)
-    above = [f"{name} ({after} to {best[1]})" for name, after, best in known if after > best[1]]
-    larger = [
-        f"{row['model']} ({row['nodes']['file_after']} to {best[1]})"
-        for row in rows
-        if (best := best_tool(row, "file")) and row["nodes"]["file_after"] > best[1]
-    ]
-    bad = [row["model"] for row in rows if "error" in row or row["nodes"]["status"] == "fallback"]
-    return (
-        f"No more run-time nodes than the best greedy tool on {reached} of {len(known)} models. "
-        f"Above it: {', '.join(above) or 'none'}. "
-        f"More nodes in the file: {', '.join(larger) or 'none'}. "
-        f"Failed or fell back: {', '.join(bad) or 'none'}."
-    )
+def chosen(what: str) -> dict[str, Path]:
+    """Names and paths of the models of a group, or of a folder."""
+    groups = {"trained": trained_models, "light": light_models}
+    return groups[what]() if what in groups else models_of_folder(Path(what))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument(
-        "folders", nargs="*", type=Path, help="folders with models, instead of those of wheels"
-    )
-    parser.add_argument("--only", default="", help="models with this text in their name")
+    parser.add_argument("what", nargs="?", default="trained", help="trained, light, or a folder of models")
+    parser.add_argument("--only", default="", help="models with this text in their name; others stay")
     parser.add_argument("--no-tools", action="store_true", help="do not run the greedy tools")
     parser.add_argument("--no-verify", action="store_true", help="do not compare outputs")
-    parser.add_argument("--json", type=Path, help="write all figures to this file")
+    parser.add_argument("--json", type=Path, help="write the figures to this file instead of printing them")
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one is not None:
         _one(given.one, given)
         return
-    chosen: dict[str, Path] = {}
-    for folder in given.folders:
-        chosen |= models_of_folder(folder)
-    if not given.folders:
-        chosen = trained_models() | light_models()
-    rows = []
-    for name, path in chosen.items():
-        if given.only in name:
-            rows.append(_in_process(name, path, given))
-            print(f"{name} done", file=sys.stderr, flush=True)
-    tables = (nodes_table(rows), cost_table(rows, "ascend"), counted_table(rows), growth_table(rows))
-    print(*tables, summary(rows), sep="\n\n")
-    if given.json is not None:
-        given.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    written: Row = {"versions": {}, "models": {}, "seconds": {}, "memory": {}}
+    if given.only and given.json is not None and given.json.exists():
+        written = json.loads(given.json.read_text(encoding="utf-8"))
+    written["versions"] = versions()
+    for name, path in chosen(given.what).items():
+        if given.only not in name:
+            continue
+        row = _in_process(path, given)
+        written["models"][name] = row.pop("figures")
+        for key, value in row.items():
+            written[key][name] = value
+        print(f"{name} done", file=sys.stderr, flush=True)
+        if given.json is not None:
+            given.json.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+    if given.json is None:
+        print(json.dumps(written, indent=1))
 
 
 if __name__ == "__main__":

@@ -79,9 +79,13 @@ def node_cases() -> list[NodeCase]:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         found = load_model_tests(kind="node")
+    cases = []
     for case in found:
+        assert case.model is not None
+        assert case.data_sets is not None
         case.model.ir_version = min(case.model.ir_version, NEWEST_IR)
-    return [NodeCase(c.name, c.model, tuple(tuple(inputs) for inputs, _ in c.data_sets)) for c in found]
+        cases.append(NodeCase(case.name, case.model, tuple(tuple(inputs) for inputs, _ in case.data_sets)))
+    return cases
 
 
 def _feeds(model: onnx.ModelProto, inputs: Sequence[Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import argparse
 import math
 import random
 import sys
+from typing import Any
 
 import numpy as np
 import onnx
@@ -64,7 +65,7 @@ class Maker:
         recent = self.values[-4:] if self.random.random() < 0.7 else self.values
         return self.random.choice(recent)
 
-    def node(self, op_type: str, inputs: list[str], *shapes: Shape, **attributes: object) -> None:
+    def node(self, op_type: str, inputs: list[str], *shapes: Shape, **attributes: Any) -> None:
         names = [f"v{self.count + k}" for k in range(len(shapes))]
         self.count += len(shapes)
         self.nodes.append(helper.make_node(op_type, inputs, names, **attributes))

@@ -22,6 +22,7 @@ from rich.table import Table
 
 from egraph_opt import Saturated, saturate
 from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.cost.repricing import CompiledCache
 from egraph_opt.cost_models.ascend import Ascend
 from egraph_opt.cost_models.flops import Flops
 from egraph_opt.cost_models.nodes import Nodes
@@ -53,7 +54,7 @@ def residual(blocks: int) -> onnx.ModelProto:
         nodes.append(helper.make_node("Add", [last, x], [f"b{k}s"]))
         x = f"b{k}x"
         nodes.append(helper.make_node("Relu", [f"b{k}s"], [x]))
-    shape = ["N", CHANNELS[0], 16, 16]
+    shape: list[str | int] = ["N", CHANNELS[0], 16, 16]
     graph = helper.make_graph(
         nodes,
         "residual",
@@ -116,7 +117,7 @@ def row(saturated: Saturated, priced: list[CostModel]) -> list[str]:
     region = saturated.region
     if region is None:
         raise SystemExit(saturated.reason)
-    fresh = replace(saturated, region=replace(region, ready={}))
+    fresh = replace(saturated, region=replace(region, cache=CompiledCache()))
     start = time.perf_counter()
     last = fresh.solve(priced[0])
     first = time.perf_counter() - start
@@ -129,10 +130,11 @@ def row(saturated: Saturated, priced: list[CostModel]) -> list[str]:
         warm.append(last)
     end = time.perf_counter()
     for model, a, b in zip(priced[1:4], cold, warm, strict=False):
-        scratch = replace(saturated, region=replace(region, ready={})).solve(model).solution
+        scratch = replace(saturated, region=replace(region, cache=CompiledCache())).solve(model).solution
         if not a.solution.cost == b.solution.cost == scratch.cost:
             raise SystemExit(f"{model.name}: {a.solution.cost}, {b.solution.cost} and {scratch.cost}")
-    (ready,) = fresh.region.cache.by_key.values() if fresh.region else ()
+    assert fresh.region is not None
+    (ready,) = fresh.region.cache.by_key.values()
     count = len(priced) - 1
     return [
         f"{region.snapshot.n_nodes}",

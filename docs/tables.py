@@ -91,9 +91,13 @@ def example_law() -> str:
     """The source of one law, with the host functions that it names."""
     (entry,) = (entry for entry in all_laws() if entry.key == EXAMPLE)
     module = inspect.getmodule(entry.function)
+    assert module is not None
+    assert entry.examples is not None
     named = [getattr(module, name, None) for name in entry.function.__code__.co_names]
     hosted = [
-        found for found in named if hasattr(found, "__wrapped__") and found.__module__ == module.__name__
+        found
+        for found in named
+        if callable(found) and hasattr(found, "__wrapped__") and found.__module__ == module.__name__
     ]
     source = "\n\n".join(inspect.getsource(part) for part in (*hosted, entry.function))
     return f"```python\n{source}```"

@@ -72,7 +72,7 @@ def relu(x: Tensor) -> Any:
     return unary("Relu", (), x)
 
 
-def apply_unary(op: String, x: Tensor) -> Any:
+def apply_unary(op: Any, x: Tensor) -> Any:
     """A unary operator without attributes, for laws."""
     return unary(op, (), x)
 

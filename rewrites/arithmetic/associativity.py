@@ -156,7 +156,7 @@ def multiplies_less(x: Fact, y: Fact, z: Fact) -> bool:
 def multiplies_less_from_left(x: Fact, y: Fact, z: Fact) -> bool:
     """(x @ y) @ z has fewer multiplications than x @ (y @ z): the same of the transposed ones."""
     facts = [Fact(t.dtype, t.shape and (*t.shape[:-2], t.shape[-1], t.shape[-2]), t.const) for t in (z, y, x)]
-    return multiplies_less(*facts)
+    return bool(multiplies_less(*facts))
 
 
 @law(

@@ -12,6 +12,7 @@ Where(c, Scores, -inf) = Scores + Where(c, 0, -inf)        where there is demand
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto
@@ -84,7 +85,7 @@ def is_stack(q: Fact, w: Fact) -> bool:
     return all(symbolic.known_equal(a, b) for a, b in zip(q.shape[:2], w.shape[:2], strict=True))
 
 
-def _operands(rng):
+def _operands(rng: np.random.Generator) -> tuple[Operands, Any, Any, Any]:
     """q, k and v of one batch of three heads, and a mask."""
     g = Operands(rng)
     return g, g.input(("N", 3, "L", 4)), g.input(("N", 3, "M", 4)), g.input(("N", 3, "M", 5))
@@ -181,8 +182,8 @@ def _where_examples(rng):
     g, q, k, _ = _operands(rng)
     condition = g.constant(rng.integers(0, 2, (3, 1, 1)).astype(bool))
     given = scores(q, k, 0.5)
-    for low in (-math.inf, float(np.finfo(np.float32).min)):
-        zero, low = g.constant(0.0), g.constant(low)
+    for lowest in (-math.inf, float(np.finfo(np.float32).min)):
+        zero, low = g.constant(0.0), g.constant(lowest)
         yield g.fires(softmax("Softmax", where(condition, given, low), 3))
         yield g.fires(softmax("Softmax", given + where(condition, zero, low), 3))
     finite = where(condition, given, g.constant(-1e4))

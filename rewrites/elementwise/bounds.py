@@ -6,7 +6,8 @@ Log(1 + Exp(x)) -> Softplus(x)
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto
@@ -81,7 +82,7 @@ def only_bound(op: str, settings: Settings, x: Fact, number: int) -> Float | Non
     low, high = (dict(settings).get(k) for k in ("min", "max"))
     bound, other = (low, high) if op == "Max" else (high, low)
     sound = number >= 8 and x.dtype in _CLIPPED and not x.const and other is None
-    return bound if sound else None  # type: ignore[return-value]
+    return bound if sound else None
 
 
 @hosted()
@@ -91,10 +92,14 @@ def is_no_bound(op: str, c: Fact) -> bool:
     return infinite is not None and c.splat == infinite
 
 
+def _bounded(op: str, *, number_first: bool = False) -> Callable[[Any, Any], Any]:
+    return lambda x, c: variadic(op, listed(c, x) if number_first else listed(x, c))
+
+
 def _bound_examples(rng: np.random.Generator) -> Iterator[Example]:
     for op, infinity in (("Max", -math.inf), ("Min", math.inf)):
-        yield from beside_number(lambda x, c, op=op: variadic(op, listed(x, c)), 6.0)(rng)
-        yield from beside_number(lambda x, c, op=op: variadic(op, listed(c, x)), infinity)(rng)
+        yield from beside_number(_bounded(op), 6.0)(rng)
+        yield from beside_number(_bounded(op, number_first=True), infinity)(rng)
         g = Operands(rng)
         x, six = g.input(("N", 3)), g.constant([6.0])
         yield g.fires(variadic(op, listed(x, g.constant(infinity))))

@@ -89,9 +89,9 @@ def beside_number(term: Callable[[Any, Any], Any], number: float) -> Examples:
         for shape in ((), (1,), (4,), (3, 1), (1, 3, 4)):
             g = Operands(rng)
             yield g.fires(term(g.input(("N", 3, 4)), g.constant(np.full(shape, number))))
-        for dims, shape in ((("N", 3, 4), (2, 1, 3, 4)), ((3, 1), (4,))):
+        for dims, wider in ((("N", 3, 4), (2, 1, 3, 4)), ((3, 1), (4,))):
             g = Operands(rng)
-            wide = g.constant(np.full(shape, number))
+            wide = g.constant(np.full(wider, number))
             yield g.near_miss(term(g.input(dims), wide), why="broadcasting makes the result bigger")
 
     return examples

@@ -175,7 +175,7 @@ def order(equation: Equation, axes: Axes, any_summed: bool) -> Permutation | Non
 def _unary_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     for equation, shape in (("ij->ji", ("N", 4)), ("abc->ca", (2, "L", 3)), ("ab->", (2, 3))):
-        yield g.fires(einsum(equation, listed(g.input(shape))))  # type: ignore[arg-type]
+        yield g.fires(einsum(equation, listed(g.input(shape))))
     yield g.near_miss(einsum("ii->i", listed(g.input((3, 3)))), why="it takes a diagonal")
 
 

@@ -11,7 +11,20 @@ from dataclasses import replace
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Float, Tensor, equal, guard, hosted, is_constant, law, number_like, rewrite
+from egraph_opt.laws import (
+    Float,
+    Int,
+    Tensor,
+    eq,
+    equal,
+    guard,
+    hosted,
+    is_constant,
+    law,
+    node,
+    number_like,
+    rewrite,
+)
 from egraph_opt.operators import GemmSettings, gemm, none, transpose
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into
 
@@ -95,11 +108,12 @@ def without_beta(s: GemmSettings) -> GemmSettings:
 
 
 @law("gemm", numerics="reassociates", kind="split", serves="arithmetic", source="the definition of Gemm")
-def gemm_apart(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
+def gemm_apart(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings, i: Int):
     """Gemm(A, B, C) = Gemm(A, alpha * B, beta * C) with factors of 1, and Gemm(A, B) = A @ B"""
     whole, sound = gemm(a, b, c, s), are_matrices(a, b)
     scaled_b = gemm(a, b * number_like(b, alpha_of(s)), c, without_alpha(s))
     scaled_c = gemm(a, b, c * number_like(c, beta_of(s)), without_beta(s))
     yield rewrite(whole, scaled_b, sound, guard(is_constant(b)), because="forgets alpha")
     yield rewrite(whole, scaled_c, sound, guard(is_constant(c)), because="forgets beta")
-    yield equal(gemm(a, b, none(), PLAIN), a @ b, sound)
+    yield rewrite(gemm(a, b, none(), PLAIN), a @ b, sound, inverse="gemm_apart")
+    yield rewrite(a @ b, gemm(a, b, none(), PLAIN), sound, guard(eq(node(i), a @ b)), inverse="gemm_apart")

@@ -7,7 +7,8 @@ v is nothing, a Reshape, or a Transpose of one: attention scales the queries, on
 projection, which is then multiplied with one weight still.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -181,11 +182,12 @@ def scale_of_part(
 ):  # fmt: skip
     """Slice(v(x @ W + b)) * s = Slice(v(x @ W' + b')), likewise slices of other columns; v a view"""
     forgets = "the weight does not tell which part was scaled"
-    for view, spec, dims in (
+    views: tuple[tuple[Callable[[Any], Any], Any, Any], ...] = (
         (lambda v: v, s, dims_of(y)),
         (lambda v: reshape(v, d), s, d),
         (lambda v: transpose(reshape(v, d), k), before_transpose(s, k), d),
-    ):
+    )
+    for view, spec, dims in views:
         part = literal(ones_of_part(spec, y, dims, c)) * c
         scales = reshape(pad(part, "constant", pads_around(spec, y, dims), 1.0), columns_of(y))
         product = x @ (w * scales)

@@ -41,13 +41,14 @@ def global_pool_is_reduction(x: Tensor):
 @hosted()
 def can_be_pooled(x: Fact) -> bool:
     """Of a type, a rank and dims that onnxruntime has kernels of pooling for: only N may be 0."""
-    known = x.dtype in (TensorProto.FLOAT, TensorProto.FLOAT16) and x.shape is not None
-    return known and len(x.shape) in (3, 4, 5) and 0 not in x.shape[1:]  # type: ignore[arg-type,index]
+    if x.shape is None or x.dtype not in (TensorProto.FLOAT, TensorProto.FLOAT16):
+        return False
+    return len(x.shape) in (3, 4, 5) and 0 not in x.shape[1:]
 
 
 @hosted()
 def are_spatial(axes: Axes, x: Fact) -> bool:
-    return axes == spatial_axes(x)
+    return bool(axes == spatial_axes(x))
 
 
 @law("reduction", numerics="reassociates", source="ONNX")
@@ -79,7 +80,7 @@ def drop_axes_later(kind: String, x: Tensor, a: Axes):
 @hosted()
 def drops(dims: Dims, x: Fact, axes: Axes) -> bool:
     """`dims` are those of x without the axes."""
-    return dims == without_axes(x, axes)
+    return bool(dims == without_axes(x, axes))
 
 
 @law(

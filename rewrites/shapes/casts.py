@@ -18,7 +18,19 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import integer_range
 from egraph_opt.inference.ranges import range_of
-from egraph_opt.laws import Axis, DataType, Example, Operands, Tensor, guard, hosted, law, ne, rewrite
+from egraph_opt.laws import (
+    Axis,
+    DataType,
+    Example,
+    Operands,
+    Tensor,
+    absent,
+    guard,
+    hosted,
+    is_same,
+    law,
+    rewrite,
+)
 from egraph_opt.operators import cast, gather, unary
 
 _WITHIN = {
@@ -142,7 +154,7 @@ def pair_of_casts(x: Tensor, t: DataType, s: DataType):
     yield rewrite(cast(cast(x, t), s), cast(x, s), loses_nothing(x, t, s), inverse="pair_of_casts")
     for wide in (T.INT64, T.DOUBLE):
         way = cast(x, wide)
-        sound = is_other(x, wide), ne(s, wide), loses_nothing(x, wide, s), guard(way)
+        sound = is_other(x, wide), absent(is_same(s, wide)), loses_nothing(x, wide, s), guard(way)
         yield rewrite(cast(x, s), cast(way, s), sound, inverse="pair_of_casts")
 
 

@@ -10,7 +10,6 @@ the end of each, and keep the newest answer where more became known.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,6 @@ from egraph_opt.laws import (
     auxiliary,
     cons,
     eq,
-    guard,
     hosted,
     law,
     ne,
@@ -117,11 +115,6 @@ def flattening(x: Tensor, xs: Tensors, ys: Tensors, zs: Tensors, rest: Tensors, 
     yield rule(*after, *inner, then=assign(flat(xs, a), append(ys, zs)))
 
 
-def together(x: Tensor, y: Tensor, xs: Tensors, a: Axis) -> Any:
-    """More follows x and y, none of them is empty, and there is demand for their own concatenation."""
-    return ne(xs, nil()), none_is_empty(cons(x, cons(y, xs)), a), guard(concat(terms(x, y), a))
-
-
 def _nested(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y, z, long = (g.input(("N", k, 2)) for k in (1, 2, 3, "L"))
@@ -143,16 +136,12 @@ def _nested(rng: np.random.Generator) -> Iterator[Example]:
     uses=(flattening,),
     examples=_nested,
 )
-def flatten(xs: Tensors, zs: Tensors, a: Axis, n: Number, x: Tensor, y: Tensor):
-    """Concat_a(.., Concat_a(ys), ..) = Concat_a(.., ys, ..); back where two stand together as well"""
+def flatten(xs: Tensors, zs: Tensors, a: Axis, n: Number):
+    """Concat_a(.., Concat_a(ys), ..) = Concat_a(.., ys, ..)"""
     whole = concat(xs, a)
     longest = (eq(n, most_parts(whole, a)), eq(xs, parts(whole, a, n)))
     found = (*longest, eq(zs, flat(xs, a)), ne(zs, xs))
-    yield rewrite(whole, concat(zs, a), *found, inverse="flatten")
-    pair = concat(terms(x, y), a)
-    yield rewrite(
-        concat(cons(x, cons(y, xs)), a), concat(cons(pair, xs), a), *together(x, y, xs, a), inverse="flatten"
-    )
+    yield rewrite(whole, concat(zs, a), *found, inverse="two_apart")
 
 
 # --- one, and none --------------------------------------------------------------------------------------

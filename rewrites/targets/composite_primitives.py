@@ -15,6 +15,7 @@ from one to the next above, so it ends.
 """
 
 import math
+from typing import Any
 
 from egraph_opt.laws import (
     Axes,
@@ -98,7 +99,7 @@ def level(x: Tensor) -> Int:
     """1 for what its maximum was taken off, 0 for other operands of Softmax."""
 
 
-def _less_maximum(x, axes):
+def _less_maximum(x: Any, axes: Any) -> Any:
     return x - reduce("ReduceMax", x, axes, KEPT)
 
 

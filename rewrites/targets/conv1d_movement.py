@@ -84,14 +84,14 @@ def lowered_perm(perm: Permutation) -> Permutation | None:
 
 @hosted()
 def lifted_spec(spec: Slices) -> Slices:
-    return tuple((lifted_axis(axis), *bounds) for axis, *bounds in spec)  # type: ignore[misc]
+    return tuple((lifted_axis(axis), start, end, step) for axis, start, end, step in spec)
 
 
 @hosted()
 def lowered_spec(spec: Slices) -> Slices | None:
     if any(axis == UNIT for axis, *_ in spec):
         return None
-    return tuple((lowered_axis(axis), *bounds) for axis, *bounds in spec)  # type: ignore[misc]
+    return tuple((lowered_axis(axis), start, end, step) for axis, start, end, step in spec)
 
 
 @hosted()

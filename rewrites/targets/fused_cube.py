@@ -164,7 +164,7 @@ def constant_weights(x: Tensor, y: Tensor, w: Tensor, b: Tensor, u: ConvWindow, 
         yield rule(eq(y, product), all_constant(w, bias), then=assign(entry, operands))
 
 
-def example_products(g, rows="L"):
+def example_products(g: Operands, rows: int | str = "L") -> tuple[Any, Any]:
     """An image's convolution and a matrix product."""
     window = ConvWindow((1, 1), (1, 1, 1, 1), (1, 1))
     return (

@@ -8,7 +8,7 @@ operator to where its operands come from.  Both are exact: a cast does the same 
 is.  They run for targets that publish the limit `narrow_int64`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -106,10 +106,11 @@ def _far_pads(g: Operands) -> tuple[Any, Any]:
 def _down_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, longer, turned = g.input(("N", 4), T.INT32), g.input((2, "N", 4)), g.input((4, "N"))
-    for of in (
+    moves: tuple[Callable[[Any], Any], ...] = (
         lambda v: expand_to(v, shape_of(longer, 0, 3)),
         lambda v: reshape_to(v, shape_of(turned, 0, 2), 0),
-    ):
+    )
+    for of in moves:
         yield from (g.fires(term, **LIMITS) for term in (of(cast(x, T.INT64)), cast(of(x), T.INT64)))
     yield g.near_miss(_far_pads(g)[0], why="int32 does not have what is padded with", **LIMITS)
 

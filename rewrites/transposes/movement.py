@@ -217,7 +217,7 @@ def through_softmax(kind: String, x: Tensor, p: Permutation, a: Axis):
 
 @hosted()
 def moved_slices(p: Permutation, spec: Slices) -> Slices:
-    return tuple(sorted((p[axis], *rest) for axis, *rest in spec))
+    return tuple(sorted((p[axis], start, end, step) for axis, start, end, step in spec))
 
 
 @law("transpose", numerics="bitwise", kind="move", serves="traffic")

@@ -84,8 +84,11 @@ def moved_window(p: Permutation, window: Any) -> Any:
     return replace(window, **changes)
 
 
-def _through(operator: Any, name: str, x: Tensor, w: Tensor, b: Tensor, p: Permutation, u: ConvWindow) -> Any:
+def _through(
+    operator: Any, operands: tuple[Tensor, Tensor, Tensor], p: Permutation, u: ConvWindow, *, name: str
+) -> Any:
     """Both directions of a convolution, where transposing the weight costs nothing."""
+    x, w, b = operands
     q, v, cheap = inverse(p), moved_window(p, u), guard(is_constant(w))
     behind = transpose(operator(x, transpose(w, q), b, v), p)
     yield rewrite(operator(transpose(x, p), w, b, u), behind, cheap, inverse=name)
@@ -96,7 +99,7 @@ def _through(operator: Any, name: str, x: Tensor, w: Tensor, b: Tensor, p: Permu
 @law("transpose", numerics="reassociates", kind="move", serves="traffic", source=_SOURCE)
 def through_conv(x: Tensor, w: Tensor, b: Tensor, p: Permutation, u: ConvWindow):
     """Conv(Transpose_p(x), W, b) = Transpose_p(Conv(x, Transpose_p'(W), b)) for spatial axes"""
-    yield from _through(conv, "through_conv", x, w, b, p, u)
+    yield from _through(conv, (x, w, b), p, u, name="through_conv")
 
 
 def _transposed_examples(rng):
@@ -110,7 +113,7 @@ def _transposed_examples(rng):
 @law("transpose", numerics="reassociates", kind="move", serves="traffic", examples=_transposed_examples)
 def through_conv_transpose(x: Tensor, w: Tensor, b: Tensor, p: Permutation, u: ConvWindow):
     """ConvTranspose(Transpose_p(x), W, b) = Transpose_p(ConvTranspose(x, Transpose_p'(W), b)), as Conv"""
-    yield from _through(conv_transpose, "through_conv_transpose", x, w, b, p, u)
+    yield from _through(conv_transpose, (x, w, b), p, u, name="through_conv_transpose")
 
 
 @law("transpose", numerics="reassociates", kind="move", serves="traffic", source=_SOURCE)

@@ -44,10 +44,12 @@ def matmul_relu(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _infer_blocked(opset: int, attributes: tuple[()], facts: tuple[Fact, ...]) -> Fact:
+    assert facts[0].shape is not None
     return Fact(facts[0].dtype, (*facts[0].shape, 1))
 
 
 def _infer_plain(opset: int, attributes: tuple[()], facts: tuple[Fact, ...]) -> Fact:
+    assert facts[0].shape is not None
     return Fact(facts[0].dtype, facts[0].shape[:-1])
 
 
@@ -225,6 +227,7 @@ def test_a_value_in_a_layout_may_be_an_output() -> None:
 
 def test_a_cost_model_that_does_not_know_a_pseudo_operator_does_not_choose_it() -> None:
     saturated = saturate(RELU, target=Target())
+    assert saturated.region is not None
     assert "matmul_relu" in saturated.region.snapshot.operator
     report = saturated.extract("nodes").report
     assert (report.status, report.cost.before, report.cost.after) == ("unchanged", 2, 2)

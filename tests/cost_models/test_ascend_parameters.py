@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import fields
 from importlib.resources import files
+from typing import Any
 
 import onnx.defs
 import pytest
@@ -53,7 +54,7 @@ def test_steps_are_of_onnx_operators_and_take_instructions_of_known_cost() -> No
 @pytest.mark.parametrize("name", ascend_soc.socs())
 def test_a_chip_has_every_parameter_with_the_type_it_is_declared_with(name: str) -> None:
     soc = ascend_soc.load(name)
-    numeric = {"int": int, "float": (int, float), "str": str}
+    numeric: dict[str, Any] = {"int": int, "float": (int, float), "str": str}
     for field in fields(soc):
         value = getattr(soc, field.name)
         if str(field.type) in numeric:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -84,7 +85,7 @@ def test_attention_counts_both_products_and_the_softmax() -> None:
     masked = counting.flops(node("Attention", [q, k, v, f32(5, 7)], f32(1, 2, 5, 16), scale=1.0))
     assert (four - plain, masked - plain) == (2 * 5 * 7, 2 * 5 * 7)
     q, k, v = f32(1, 5, 16), f32(1, 7, 16), f32(1, 7, 32)
-    heads = {"q_num_heads": 2, "kv_num_heads": 2}
+    heads: dict[str, Any] = {"q_num_heads": 2, "kv_num_heads": 2}
     assert counting.flops(node("Attention", [q, k, v], f32(1, 5, 32), **heads)) == four
 
 

@@ -54,7 +54,9 @@ def test_an_unknown_variant_is_an_unknown_model(name: str) -> None:
 
 def test_binding_replaces_symbols_in_shape_and_value() -> None:
     length = symbolic.symbol("L")
-    fact = Fact(INT64, (symbolic.mul(2, length),), value=(symbolic.add(length, 1), 7))
+    longer = symbolic.add(length, 1)
+    assert longer is not None
+    fact = Fact(INT64, (symbolic.mul(2, length),), value=(longer, 7))
     assert bind(fact, {"L": 5}) == Fact(INT64, (10,), value=(6, 7))
 
 

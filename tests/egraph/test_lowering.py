@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
@@ -46,7 +48,7 @@ def ints(**named: list[int]) -> str:
     return " ".join(f"{name} = Constant <value_ints = {values}> ()" for name, values in named.items())
 
 
-FORMS = {
+FORMS: dict[str, tuple[Any, ...]] = {
     "slice": (
         "slice_(((1, 1, 3, 1),), x)",
         (9, "y = Slice <axes = [1], starts = [1], ends = [3]> (x)"),

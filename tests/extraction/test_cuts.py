@@ -20,7 +20,7 @@ from egraph_opt.extraction.programs.program import solve
 from egraph_opt.extraction.programs.rows import CycleCut, Rows, cycle_cut_rows, cycle_cuts, structural_rows
 from egraph_opt.extraction.structure import Floats
 
-from .egraphs import all_solutions, leafy_problem, optimum, problem_of
+from .egraphs import Node, all_solutions, leafy_problem, optimum, problem_of
 from .test_contraction import pieces
 
 
@@ -87,7 +87,7 @@ def test_programs_with_precedence_give_acyclic_optima() -> None:
 
 def test_a_ring_needs_precedence_only_of_neighbours() -> None:
     count = 60
-    nodes = [(here, ((here + 1) % count,), 1.0, 0.0) for here in range(count)]
+    nodes: list[Node] = [(here, ((here + 1) % count,), 1.0, 0.0) for here in range(count)]
     nodes += [(here, (), 100.0, 0.0) for here in range(count)]
     (piece,) = presolve(problem_of(nodes, [0, 7]), None, at_any_cost=True).pieces
     orders = precedence(piece, 10_000)

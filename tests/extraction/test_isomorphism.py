@@ -11,6 +11,7 @@ from egraph_opt.extraction import ExtractionProblem, check, extract, registry
 from egraph_opt.extraction.piece import Found, Piece
 from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.strategies.budget import Budget
+from egraph_opt.extraction.strategies.default import default_piece
 from egraph_opt.extraction.strategies.isomorphism import canonical_piece
 
 from .egraphs import Node, leafy_problem, problem_of
@@ -80,7 +81,7 @@ def test_repeated_layers_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> Non
         solved.append(len(piece.nodes))
         return plain(piece, budget)
 
-    plain = registry.default_piece
+    plain = default_piece
     whole = problem_of(nodes, roots)
     pieces_each = len(presolve(layer, None).pieces)
     monkeypatch.setitem(

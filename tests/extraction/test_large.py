@@ -18,7 +18,7 @@ from egraph_opt.extraction.dynamic_programming.component_solutions import (
     StepBudget,
 )
 
-from .egraphs import chain, problem_of, residual
+from .egraphs import Node, chain, problem_of, residual
 
 
 @pytest.mark.parametrize("name", sorted(EXTRACTORS))
@@ -31,7 +31,7 @@ def test_a_chain_of_twenty_thousand(name: str) -> None:
 
 def test_the_greedy_choice_takes_memory_in_proportion_to_the_chain() -> None:
     def coupled(length: int) -> ExtractionProblem:  # a second way to each value keeps the chain in one piece
-        nodes = [(0, (), 1.0, 0.0), (1, (), 1.0, 0.0)]
+        nodes: list[Node] = [(0, (), 1.0, 0.0), (1, (), 1.0, 0.0)]
         for here in range(2, length):
             nodes += [(here, (here - 1,), 1.0, 0.0), (here, (here - 2,), 2.5, 0.0)]
         return problem_of(nodes, [length - 1])
@@ -104,7 +104,7 @@ def test_a_time_budget_is_a_number(seconds: float) -> None:
 
 
 def test_isomorphic_layers_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    worked_out = []
+    worked_out: list[int] = []
 
     def counted(form: ComponentForm, demand: int, budget: StepBudget) -> list[LocalSolution] | None:
         worked_out[-1] += 1

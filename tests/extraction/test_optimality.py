@@ -40,9 +40,10 @@ def test_auto_proves_every_small_random_problem() -> None:
     proved = 0
     for seed in range(100):
         problem = random_problem(seed, cyclic=True)
-        if optimum(problem) is not None:
+        best = optimum(problem)
+        if best is not None:
             solution = extract(problem)
-            assert solution.cost == pytest.approx(optimum(problem)[0])
+            assert solution.cost == pytest.approx(best[0])
             assert solution.proved
             proved += 1
     assert proved > 30

@@ -8,7 +8,7 @@ import pytest
 from egraph_opt.extraction.dynamic_programming.frontier import dynamic_program
 from egraph_opt.extraction.presolve.presolve import presolve
 
-from .egraphs import optimum, problem_of, random_problem
+from .egraphs import Node, optimum, problem_of, random_problem
 
 
 def test_dominated_self_referring_and_unreachable_nodes_go() -> None:
@@ -38,7 +38,7 @@ def test_a_node_of_the_incumbent_is_kept_unless_another_is_better_or_needs_less(
 
 
 def test_forced_classes_cut_a_chain_into_pieces() -> None:
-    nodes = []
+    nodes: list[Node] = []
     for here in range(10):  # a step in two ways that need classes of their own, between forced classes
         base = 3 * here
         below = (base + 3,) if here < 9 else ()

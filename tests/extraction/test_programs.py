@@ -15,7 +15,7 @@ from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.programs.cutting_planes import cycles_in, mutual_pairs, prove
 from egraph_opt.extraction.programs.highs import Effort
 
-from .egraphs import optimum, problem_of, random_problem, residual
+from .egraphs import Node, optimum, problem_of, random_problem, residual
 
 
 def pieces(count: int, max_classes: int = 8) -> Iterator[Piece]:
@@ -41,7 +41,7 @@ def test_cycle_cuts_prove_what_dynamic_programming_finds() -> None:
 
 def test_ties_are_broken_by_a_second_program() -> None:
     # three choices of the same cost that no presolve can tell apart, with ties 9, 4 and 6
-    nodes = [(0, (1, 2), 1.0, 0.0), (0, (2, 3), 1.0, 0.0), (0, (1, 3), 1.0, 0.0)]
+    nodes: list[Node] = [(0, (1, 2), 1.0, 0.0), (0, (2, 3), 1.0, 0.0), (0, (1, 3), 1.0, 0.0)]
     nodes += [(1, (), 2.0, 5.5), (2, (), 2.0, 3.5), (3, (), 2.0, 0.5)]
     (piece,) = presolve(problem_of(nodes, [0]), None).pieces
     expensive = [piece.nodes.index(node) if node >= 0 else -1 for node in (0, 3, 4, -1)]
@@ -105,7 +105,7 @@ def test_dynamic_programming_gives_up_after_its_steps() -> None:
 def three_layouts(layers: int) -> Piece:
     """A residual network with three layouts of every tensor and all conversions between them."""
     rng = np.random.default_rng(7)
-    nodes = [(0, (), 0.0, 0.0)]
+    nodes: list[Node] = [(0, (), 0.0, 0.0)]
     for layer in range(layers):
         for layout in range(3):
             here = 3 * layer + layout
@@ -140,4 +140,4 @@ def test_sums_that_are_equal_in_decimals_have_equal_prices() -> None:
     assert price[0] + price[2] == price[1]
     best = dynamic_program(piece, 1000)
     assert best is not None
-    assert piece.value(best) == (pytest.approx(0.3), 0.0)
+    assert piece.value(best) == pytest.approx((0.3, 0.0))

@@ -1,6 +1,7 @@
 """Symbolic dims compute what the numbers would, and equal dims have equal texts."""
 
 import operator
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,7 +23,7 @@ OPERATIONS = {
 @st.composite
 def expressions(draw):
     """A dim, and the function of the bindings that it is."""
-    pool = [(symbolic.symbol(n), lambda at, n=n: at[n]) for n in draw(st.permutations(NAMES))[:3]]
+    pool: list[Any] = [(symbolic.symbol(n), lambda at, n=n: at[n]) for n in draw(st.permutations(NAMES))[:3]]
     pool.append((number := draw(st.integers(-4, 6)), lambda at: number))
     for _ in range(draw(st.integers(1, 7))):
         (a, f), (b, g) = draw(st.sampled_from(pool)), draw(st.sampled_from(pool))
@@ -123,7 +124,7 @@ def test_evaluation_says_what_is_missing():
 
 
 def test_an_expression_that_grows_without_end_becomes_unknown():
-    dim = symbolic.symbol("x")
+    dim: int | str | None = symbolic.symbol("x")
     for k in range(60):
         dim = symbolic.add(symbolic.mul(dim, symbolic.symbol(f"y{k}")), symbolic.symbol(f"z{k}"))
     assert dim is None

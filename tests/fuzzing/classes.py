@@ -26,7 +26,8 @@ from egraph_opt.graph.names import Namer
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.pipeline.region import Region
 from egraph_opt.rebuild.choice import Choice
-from egraph_opt.rebuild.nodes import _Rebuilder
+from egraph_opt.rebuild.nodes import NodeWriter
+from egraph_opt.rebuild.value_info import ValueInfo
 from egraph_opt.verification.comparison import TOLERANCES, compare, compare_floats, scales
 from egraph_opt.verification.execution import ExecutionError
 
@@ -45,11 +46,17 @@ class Finding:
     message: str
 
 
-class _EveryNode(_Rebuilder):
+def _no_body(choice: Choice, captured: Mapping[ir.Value, ir.Value]) -> ir.Graph:
+    raise AssertionError("graphs with bodies are left out")
+
+
+class _EveryNode(NodeWriter):
     """Writes a representative of every class, then all other e-nodes that can be written."""
 
     def __init__(self, choice: Choice, ir_version: int, writable: np.ndarray[Any, Any]) -> None:
-        super().__init__(choice, ir_version, Namer(choice.lowered.graph), {})
+        namer = Namer(choice.lowered.graph)
+        super().__init__(choice, ir_version, namer, {}, info=ValueInfo(), rebuild_body=_no_body)
+        self.inputs = [self.constants.copied(value) for value in self.lowered.graph.inputs]
         self.writable = writable
         self.tested: dict[int, str] = {}
         self.labels: dict[str, str] = {}
@@ -63,9 +70,9 @@ class _EveryNode(_Rebuilder):
     def write_all(self) -> ir.Graph:
         for owner in self._sequence():
             before = len(self.nodes)
-            self._write(owner)
-            for node in self.nodes[before:]:
-                node.name = self.namer.fresh(f"rep_{int(self.choice.node[owner])}")
+            self.write(owner)
+            for written in self.nodes[before:]:
+                written.name = self.namer.fresh(f"rep_{int(self.choice.node[owner])}")
         for node in range(self.snapshot.n_nodes):
             owner = int(self.snapshot.node_class[node])
             # What was folded is computed by onnxruntime, too.
@@ -207,7 +214,7 @@ def _compare(
             values[owner] = results[value.name]
         elif value.const_value is not None:
             values[owner] = value.const_value.numpy()
-        elif value.name in feeds:
+        elif value.name is not None and value.name in feeds:
             values[owner] = feeds[value.name]
     for owner, array in values.items():
         wrong = _contradicts(snapshot.facts[owner], array, bindings)

@@ -166,7 +166,7 @@ def of_many(g: Drawing) -> None:
     x = g.pick(floats=True)
     others = [v for v in g.values if v.dtype == x.dtype and _broadcast(x, v)]
     operands = [x, *(g.one_of(others) if g.chance(0.6) else beside(g, x) for _ in range(g.integer(0, 3)))]
-    g.rng.shuffle(operands)  # type: ignore[arg-type]
+    g.rng.shuffle(operands)
     g.node(g.one_of(("Sum", "Max", "Min", "Mean")), operands)
 
 

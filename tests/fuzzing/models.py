@@ -82,7 +82,7 @@ def finish(drawing: Drawing) -> onnx.ModelProto | None:
     chosen += [v for v in made if v not in chosen and drawing.chance(0.08)]
     if not chosen:
         return None
-    drawing.rng.shuffle(chosen)  # type: ignore[arg-type]
+    drawing.rng.shuffle(chosen)
     outputs = []
     for value in chosen:
         kind = helper.np_dtype_to_tensor_dtype(value.arrays[0].dtype)

@@ -145,7 +145,7 @@ def concats(g: Drawing) -> None:
             dims = list(x.shape)
             dims[axis] = g.integer(0, 2)
             operands.append(g.constant(g.elements(dims, x.dtype)))
-        g.rng.shuffle(operands)  # type: ignore[arg-type]
+        g.rng.shuffle(operands)
         y = joined(g, operands, axis)
         fitting.append(y)
         if g.chance(0.2):
@@ -164,7 +164,7 @@ def _joins(x: Value, y: Value, axis: int) -> bool:
     )
 
 
-def indices(g: Drawing, dim: int) -> np.ndarray:  # type: ignore[type-arg]
+def indices(g: Drawing, dim: int) -> np.ndarray:
     g.require(dim)
     kind = g.rng.random()
     if kind < 0.3:

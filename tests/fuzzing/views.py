@@ -103,12 +103,9 @@ def target_dims(g: Drawing, x: Value) -> list[int]:
             if g.chance(0.5):
                 groups.insert(g.integer(0, len(groups)), d)
         return head + groups
-    tail = (
-        factors(g, math.prod(rest), g.integer(0 if math.prod(rest) == 1 else 1, 3))
-        if math.prod(rest)
-        else list(rest)
-    )
-    if tail and math.prod(rest) and g.chance(0.4):
+    size = math.prod(rest)
+    tail = factors(g, size, g.integer(0 if size == 1 else 1, 3)) if size else list(rest)
+    if tail and size and g.chance(0.4):
         tail[g.integer(0, len(tail) - 1)] = -1
     return head + tail
 

@@ -133,7 +133,7 @@ def tiles(*repeats: int) -> ModelProto:
     """Constants of 1000 bytes, each repeated some times along a first axis, and added to an input."""
     nodes = "".join(f"t{k} = Tile (p, r{k}) y{k} = Add (x, t{k}) " for k in range(len(repeats)))
     outputs = ", ".join(f"float[N, 250] y{k}" for k in range(len(repeats)))
-    given = {f"r{k}": np.array([count, 1], np.int64) for k, count in enumerate(repeats)}
+    given: dict[str, Any] = {f"r{k}": np.array([count, 1], np.int64) for k, count in enumerate(repeats)}
     return model_of(f"(float[N, 250] x) => ({outputs}) {{ {nodes} }}", p=TILED[None], **given)
 
 
@@ -190,10 +190,10 @@ def test_constants_of_laws_are_rounded_once(dtype: Any) -> None:
         "m": 30 * RNG.standard_normal(8),
         "v": 0.01 + RNG.random(8),
     }
-    given = {name: array.astype(dtype) for name, array in given.items()}
+    arrays: dict[str, Any] = {name: array.astype(dtype) for name, array in given.items()}
     text = f"""({kind}[1, 4, 9, 9] x) => ({kind}[1, 8, 7, 7] y) {{
         a = Conv (x, w, b) y = BatchNormalization <epsilon = 0.0009765625> (a, s, o, m, v) }}"""
-    result = optimize(model_of(text, **given), "nodes", verify=False).model
+    result = optimize(model_of(text, **arrays), "nodes", verify=False).model
     (conv,) = result.graph.node
     constants = {t.name: numpy_helper.to_array(t) for t in result.graph.initializer}
     weight, bias = (constants[name] for name in conv.input[1:])
@@ -209,7 +209,10 @@ def test_constants_of_laws_are_rounded_once(dtype: Any) -> None:
 def test_a_product_that_leaves_the_range_on_the_way_is_right_in_the_end() -> None:
     """In float16 600 * 600 overflows; what is computed in float64 and rounded once does not."""
     text = "(float16[2, 3] x) => (float16[2, 3] y) { a = Mul (x, p) b = Mul (a, p) y = Mul (b, q) }"
-    given = {"p": np.full(3, 600, np.float16), "q": np.array([1 / 4096, 1 / 2048, 1 / 1024], np.float16)}
+    given: dict[str, Any] = {
+        "p": np.full(3, 600, np.float16),
+        "q": np.array([1 / 4096, 1 / 2048, 1 / 1024], np.float16),
+    }
     result = optimize(model_of(text, **given), "nodes", verify=False).model
     assert left_in(result) == ["Mul"]
     (constant,) = [numpy_helper.to_array(t) for t in result.graph.initializer]

@@ -1,14 +1,17 @@
 """Random graphs on integers, with inputs that reach the ends of what is assumed of them."""
 
 import random
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 BOOL, INT32, INT64, UINT8 = TensorProto.BOOL, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8
-INTEGERS = {INT64: np.int64, INT32: np.int32, UINT8: np.uint8}
-WHOLE = {INT64: (-(2**63), 2**63 - 1), INT32: (-(2**31), 2**31 - 1), UINT8: (0, 255), BOOL: (0, 1)}
+INTEGERS: dict[int, type[np.integer[Any]]] = {INT64: np.int64, INT32: np.int32, UINT8: np.uint8}
+WHOLE: dict[int | None, tuple[int, int]] = {
+    INT64: (-(2**63), 2**63 - 1), INT32: (-(2**31), 2**31 - 1), UINT8: (0, 255), BOOL: (0, 1),
+}  # fmt: skip
 SHAPE = (2, 3)
 
 
@@ -69,7 +72,7 @@ class Drawn:
             positive = self.add("Abs", self.some(dtype), kind=dtype)
             divisor = self.add("Max", positive, self.constant(1, INTEGERS[dtype]), kind=dtype)
         op = self.rng.choice(("Div", "Mod", "Mod"))
-        more = {"fmod": self.rng.randint(0, 1)} if op == "Mod" else {}
+        more: dict[str, Any] = {"fmod": self.rng.randint(0, 1)} if op == "Mod" else {}
         # The quotient of the least number and -1 is a trap.
         low = self.constant(WHOLE[dtype][0] + 1, INTEGERS[dtype])
         self.add(op, self.add("Max", self.some(dtype), low, kind=dtype), divisor, kind=dtype, **more)

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import onnx
@@ -15,7 +16,7 @@ class Case:
     op_type: str
     arrays: dict[str, np.ndarray]
     constant: set[str] = field(default_factory=set)
-    attributes: dict[str, object] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict)
     outputs: int = 1
 
     def model(self, opset: int, named: bool) -> onnx.ModelProto:
@@ -53,7 +54,7 @@ def window(rng: random.Random) -> Case:
 
     kernel, dilations = some(1, 4), some(1, 3)
     spatial = [d * (k - 1) + 1 + rng.randint(0, 9) for k, d in zip(kernel, dilations, strict=True)]
-    attributes: dict[str, object] = {"strides": some(1, 4), "dilations": dilations}
+    attributes: dict[str, Any] = {"strides": some(1, 4), "dilations": dilations}
     auto_pad = rng.choice(("NOTSET", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"))
     if auto_pad == "NOTSET":
         attributes["pads"] = some(0, min(kernel) - 1, 2 * rank)
@@ -65,7 +66,7 @@ def window(rng: random.Random) -> Case:
         attributes |= {"kernel_shape": kernel, "ceil_mode": rng.randint(0, 1)}
         return Case(op_type, {"x": x}, attributes=attributes)
     if op_type == "ConvTranspose":
-        strides = zip(attributes["strides"], dilations, strict=True)  # type: ignore[call-overload]
+        strides = zip(attributes["strides"], dilations, strict=True)
         attributes["output_padding"] = [rng.randint(0, max(s, d) - 1) for s, d in strides]
         return Case(op_type, {"x": x, "w": np.ones((4, 3, *kernel), np.float32)}, {"w"}, attributes)
     w = np.ones((6, 2, *kernel), np.float32)
@@ -112,7 +113,7 @@ def arithmetic(rng: random.Random) -> Case:
     arrays = {f"i{k}": operand() for k in range(count)}
     if op_type == "Where":
         arrays["i0"] = np.asarray(arrays["i0"] > 0)
-    attributes = {"fmod": rng.randint(0, 1)} if op_type == "Mod" else {}
+    attributes: dict[str, Any] = {"fmod": rng.randint(0, 1)} if op_type == "Mod" else {}
     return Case(op_type, arrays, {n for n in arrays if rng.random() < 0.8}, attributes)
 
 

@@ -29,7 +29,9 @@ def test_a_symbol_made_for_a_dim_is_no_declared_one():
     model.graph.input[0].type.tensor_type.shape.dim[1].ClearField("dim_param")
     model.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "x.1"
     facts = facts_by_name(model)
-    assert facts["x"].shape[1] != facts["y"].shape[0]
+    x, y = facts["x"].shape, facts["y"].shape
+    assert x is not None and y is not None
+    assert x[1] != y[0]
 
 
 @pytest.mark.parametrize("name", ["?", "-1", "None", "unk"])
@@ -39,7 +41,9 @@ def test_a_name_that_exporters_give_to_any_dim_is_no_name(name):
     )
     for dim in model.graph.input[0].type.tensor_type.shape.dim:
         dim.dim_param = name
-    rows, columns = facts_by_name(model)["z"].shape
+    shape = facts_by_name(model)["z"].shape
+    assert shape is not None
+    rows, columns = shape
     assert rows is not None
     assert not symbolic.known_equal(rows, columns)
 

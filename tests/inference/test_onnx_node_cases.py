@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import onnx
@@ -22,7 +23,7 @@ def cases():
         return load_model_tests(kind="node")[::2]
 
 
-def arrays(values) -> Iterator[np.ndarray | None]:
+def arrays(values) -> Iterator[np.ndarray | np.generic | None]:
     for value in values:
         if isinstance(value, onnx.TensorProto):
             yield numpy_helper.to_array(value)
@@ -30,7 +31,7 @@ def arrays(values) -> Iterator[np.ndarray | None]:
             yield value if isinstance(value, np.ndarray | np.generic) else None
 
 
-def inputs_of(case) -> dict[str, np.ndarray]:
+def inputs_of(case) -> dict[str, Any]:
     given = zip(case.model.graph.input, arrays(case.data_sets[0][0]), strict=False)
     return {value.name: array for value, array in given if array is not None}
 

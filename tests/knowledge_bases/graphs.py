@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,12 +11,13 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper, parser
 
 from egraph_opt import optimize
+from egraph_opt.cost.model import CostModel
 from egraph_opt.report.report import Report
 
 OPSETS = (11, 13, 14, 17, 26)
 """What the knowledge bases are tested with; the last is the newest that onnxruntime 1.31 runs."""
 
-Dims = list[int | str]
+Dims = Sequence[int | str]
 
 
 class Graph:
@@ -98,7 +99,7 @@ class Outcome(NamedTuple):
     report: Report
 
 
-def outcome(model: onnx.ModelProto, target: str = "nodes", **options: Any) -> Outcome:
+def outcome(model: onnx.ModelProto, target: str | CostModel = "nodes", **options: Any) -> Outcome:
     """Optimise; laws that contradict each other and outputs that differ from the original's are errors."""
     result = optimize(model, cost=target, strict=True, **options)
     assert result.report.verification.status == "passed", result.report.verification.detail
@@ -108,7 +109,7 @@ def outcome(model: onnx.ModelProto, target: str = "nodes", **options: Any) -> Ou
     return Outcome(Counter(counts), result.model, result.report)
 
 
-def optimized(model: onnx.ModelProto, cost: str = "nodes", **options: Any) -> Counter[str]:
+def optimized(model: onnx.ModelProto, cost: str | CostModel = "nodes", **options: Any) -> Counter[str]:
     """Run-time nodes by operator after an optimisation that passed verification."""
     return outcome(model, cost, **options).counts
 
@@ -118,7 +119,7 @@ def counts_of(model: onnx.ModelProto) -> Counter[str]:
     return Counter(node.op_type for node in model.graph.node if node.op_type != "Constant")
 
 
-def check_settled(model: onnx.ModelProto, cost: str = "nodes", **options: Any) -> Counter[str]:
+def check_settled(model: onnx.ModelProto, cost: str | CostModel = "nodes", **options: Any) -> Counter[str]:
     """A second optimisation changes nothing; returns the run-time nodes by operator."""
     first = outcome(model, cost, **options)
     second = outcome(first.model, cost, **options)
@@ -128,6 +129,6 @@ def check_settled(model: onnx.ModelProto, cost: str = "nodes", **options: Any) -
     return first.counts
 
 
-def check_untouched(model: onnx.ModelProto, cost: str = "nodes", **options: Any) -> None:
+def check_untouched(model: onnx.ModelProto, cost: str | CostModel = "nodes", **options: Any) -> None:
     """An optimisation finds nothing to do: a near miss, or a target that does not want the rewrite."""
     assert optimized(model, cost, **options) == counts_of(model)

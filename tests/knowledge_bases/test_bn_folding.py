@@ -19,7 +19,7 @@ def _batchnorm(g: Graph, x: str, channels: int = CHANNELS, **attributes: Any) ->
     return g.add("BatchNormalization", x, *parameters, g.weight(channels, positive=True), **attributes)
 
 
-SHAPES = {
+SHAPES: dict[str, tuple[list[int | str], tuple[int, ...], dict[str, Any]]] = {
     "1-d": ([2, 4, "L"], (CHANNELS, 4, 3), {"strides": [2], "pads": [1, 0]}),
     "2-d": ([2, 4, 9, 9], (CHANNELS, 4, 3, 3), {"pads": [1, 1, 1, 1], "dilations": [2, 2]}),
     "asymmetric": (["N", 4, 8, 7], (CHANNELS, 4, 3, 2), {"pads": [0, 1, 2, 0]}),

@@ -40,7 +40,7 @@ from egraph_opt.operators.declaration import Literal
 from egraph_opt.testing.finding import finds
 
 Pair = tuple[Any, Any]
-PAIRS: dict[str, tuple[Callable[[Operands], Pair], dict[str, int]]] = {}
+PAIRS: dict[str, tuple[Callable[[Operands], Pair], dict[str, Any]]] = {}
 
 
 def pair(**limits: int) -> Callable[[Callable[[Operands], Pair]], Callable[[Operands], Pair]]:

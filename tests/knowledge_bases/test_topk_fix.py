@@ -144,7 +144,8 @@ def test_inside_a_function_of_the_model() -> None:
     assert kinds["TopK"] == 1 and kinds["Cast"] == 2 - (kinds["best"] == 0)
     feeds = {"x": np.random.default_rng(0).standard_normal((4, 9)).astype(np.float32)}
     (expected,) = run(model, **feeds)
-    np.testing.assert_array_equal(ReferenceEvaluator(result.model).run(None, feeds)[0], expected)
+    (found,) = ReferenceEvaluator(result.model).run(None, feeds)
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_the_first_topk_of_onnx_has_its_count_in_an_attribute() -> None:

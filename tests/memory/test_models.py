@@ -101,7 +101,7 @@ def test_a_graph_is_put_into_the_better_order_with_its_constants() -> None:
     assert usage(liveness(trace(graph, facts), {})).peak == 804
     assert arrange(graph, facts, {}).usage.peak == 408
     assert usage(liveness(trace(graph, facts), {})).peak == 408
-    names = [node.outputs[0].name for node in graph]
+    names = [node.outputs[0].name or "" for node in graph]
     assert sorted(names) == sorted("pqkrsy")
     assert names.index("k") < names.index("r") and abs(names.index("p") - names.index("q")) > 1
 

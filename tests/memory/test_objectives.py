@@ -186,11 +186,11 @@ def test_candidates_hold_the_smallest_peak_of_small_chains_of_choices(seed: int)
     """A chain of classes with two nodes each, the peak being the largest pair of neighbours."""
     random = np.random.default_rng(seed)
     count = 6
-    node_class = np.repeat(np.arange(count), 2)
+    node_class = np.repeat(np.arange(count, dtype=np.int32), 2)
     problem = ExtractionProblem(
         node_class=node_class,
         child_ptr=np.array([*np.minimum(np.arange(2 * count + 1), 2 * count - 2)]),
-        child=node_class[:-2] + 1,
+        child=node_class[:-2] + np.int32(1),
         cost=random.integers(10, 20, 2 * count).astype(float),
         roots=np.array([0]),
     )

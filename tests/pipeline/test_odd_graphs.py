@@ -256,7 +256,7 @@ def test_string_tensors_in_attributes(rewrites: list[str] | None) -> None:
     model = parsed("g (string[2] s) => (float[2] y, float[2] z) { }", ir_version=10)
     model.opset_import[1].version = 4
     for output, values in (("y", [1.0, 2.0]), ("z", [1.0, 3.0])):
-        keys = helper.make_tensor("keys", TensorProto.STRING, [2], ["a", "b"])
+        keys = helper.make_tensor("keys", TensorProto.STRING, [2], np.array([b"a", b"b"], object))
         node = helper.make_node("LabelEncoder", ["s"], [output], domain="ai.onnx.ml", keys_tensor=keys)
         node.attribute.append(helper.make_attribute("values_tensor", tensor("values", values)))
         node.attribute.append(helper.make_attribute("default_tensor", tensor("default", [0.0])))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, parser
 
 from egraph_opt import optimize
 from egraph_opt.graph.node_counts import OperatorCount, nodes_of, operators_between
@@ -65,10 +66,13 @@ def test_the_dictionary_has_what_is_promised() -> None:
 
 
 def test_numpy_and_numbers_that_json_lacks_become_plain() -> None:
+    real: Any = np.float32(1.5)
+    counts: Any = (np.int64(1), np.int32(2), np.uint8(3), 4)
+    seeds: Any = [np.int64(3)]
     report = example(
-        cost=CostReport("c", "u", np.float64(2), np.float32(1.5), -math.inf, math.nan),
-        nodes=NodesReport(np.int64(1), np.int32(2), np.uint8(3), 4),
-        verification=Verification("passed", math.inf, 0.0, [np.int64(3)], ""),
+        cost=CostReport("c", "u", np.float64(2), real, -math.inf, math.nan),
+        nodes=NodesReport(*counts),
+        verification=Verification("passed", math.inf, 0.0, seeds, ""),
     )
     plain = report.to_dict()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
@@ -123,7 +127,7 @@ def test_a_fallback_gives_its_reason() -> None:
     assert text.startswith("fallback: output 'y' differs by 3")
 
 
-def model_of(*nodes: object, ir_version: int = 10, weight_is_input: bool = False) -> ModelProto:
+def model_of(*nodes: NodeProto, ir_version: int = 10, weight_is_input: bool = False) -> ModelProto:
     inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3])]
     inputs.append(helper.make_tensor_value_info("c", TensorProto.BOOL, []))
     if weight_is_input:

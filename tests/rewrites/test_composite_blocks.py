@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import onnx
@@ -237,7 +238,8 @@ ATTENTION = [plain, scaled_behind, divided, scaled_on_both_sides, scaled_query, 
 
 
 def attention_block(spelling: Spelling, opset: int) -> onnx.ModelProto:
-    dims = {name: ["N", length, HEADS * SIZE] for name, length in (("q", QUERIES), ("k", KEYS), ("v", KEYS))}
+    lengths = (("q", QUERIES), ("k", KEYS), ("v", KEYS))
+    dims: dict[str, list[int | str]] = {name: ["N", length, HEADS * SIZE] for name, length in lengths}
     g = Block(**dims, m=[1, 1, QUERIES, KEYS])
     g.opset = opset
     return g.model(spelling(g), opset=opset)
@@ -262,7 +264,7 @@ def test_a_softmax_over_queries_is_no_attention() -> None:
 
 # --- what ONNX says they are -----------------------------------------------------------------------------
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, tuple[dict[str, Any], int]] = {
     "Gelu": ({}, 20), "HardSwish": ({}, 22), "LayerNormalization": ({"axis": -1}, 23), "LogSoftmax": ({}, 23),
     "Mish": ({}, 22), "RMSNormalization": ({"axis": -1}, 23), "Softmax": ({}, 23), "Softplus": ({}, 22),
     "Swish": ({"alpha": 1.5}, 24),

@@ -19,7 +19,7 @@ NEWEST = {"Swish": 24}
 """The newest opset in which onnxruntime runs an operator, if it is not 26."""
 
 Spelling = Callable[[Graph], str]
-SHAPE = ["N", 6, 8]
+SHAPE: list[int | str] = ["N", 6, 8]
 
 
 def number(g: Graph, value: float, *dims: int) -> str:

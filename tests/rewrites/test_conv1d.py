@@ -1,6 +1,7 @@
 """Chains of 1-D convolutions become images once: one view in front, one behind."""
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import onnx
@@ -30,14 +31,14 @@ class _Graph:
         self.weights.append(numpy_helper.from_array(array, f"w{len(self.weights)}"))
         return self.weights[-1].name
 
-    def add(self, op_type: str, *inputs: str, outputs: int = 1, **attributes: object) -> str:
+    def add(self, op_type: str, *inputs: str, outputs: int = 1, **attributes: Any) -> str:
         names = [f"v{len(self.nodes)}_{k}" for k in range(outputs)]
         self.nodes.append(helper.make_node(op_type, list(inputs), names, **attributes))
         return names[0]
 
-    def conv(self, x: str, kernel: int = 3, channels: int = CHANNELS, **attributes: object) -> str:
+    def conv(self, x: str, kernel: int = 3, channels: int = CHANNELS, **attributes: Any) -> str:
         weight, bias = self.weight(channels, channels, kernel), self.weight(channels)
-        pads = [kernel // 2 * attributes.get("dilations", [1])[0]] * 2  # type: ignore[index]
+        pads = [kernel // 2 * attributes.get("dilations", [1])[0]] * 2
         return self.add("Conv", x, weight, bias, kernel_shape=[kernel], pads=pads, **attributes)
 
     def model(self, output: str, *, length: int | str = LENGTH) -> onnx.ModelProto:

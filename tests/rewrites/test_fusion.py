@@ -58,7 +58,12 @@ def _fire_module(cost: str) -> Counter[str]:
         ("Relu", "r", "s"),
         ("Concat", "q s", "y", {"axis": 1}),
     ]
-    weights = {"v": _random(6, 4, 1, 1), "b": _random(6), "w": _random(5, 4, 3, 3), "c": _random(5)}
+    weights: dict[str, Any] = {
+        "v": _random(6, 4, 1, 1),
+        "b": _random(6),
+        "w": _random(5, 4, 3, 3),
+        "c": _random(5),
+    }
     return _optimized(_model(nodes, [1, 11, 8, 8], x=[1, 4, 8, 8], **weights), cost)
 
 
@@ -75,7 +80,7 @@ def test_three_convolutions_of_one_image_are_parts_of_one() -> None:
     for k in "abc":
         nodes += [("Conv", f"x {k} b{k}", f"c{k}"), ("Relu", f"c{k}", f"r{k}")]
     nodes += [("MatMul", "ra rb", "m"), ("MatMul", "m rc", "y")]
-    weights = {k: _random(4, 3, 1, 1) + n for n, k in enumerate("abc")}
+    weights: dict[str, Any] = {k: _random(4, 3, 1, 1) + n for n, k in enumerate("abc")}
     weights |= {f"b{k}": _random(4) for k in "abc"}
     counts = _optimized(_model(nodes, [1, 4, 6, 6], x=[1, 3, 6, 6], **weights))
     assert counts == {"Conv": 1, "Relu": 1, "Split": 1, "MatMul": 2}
@@ -86,7 +91,7 @@ def test_convolutions_that_batch_normalizations_follow_are_joined_with_them() ->
     for k in "ab":
         nodes += [("Conv", f"x w{k}", f"c{k}"), ("BatchNormalization", f"c{k} s{k} t{k} m{k} v{k}", f"n{k}")]
     nodes += [("Concat", "na nb", "y", {"axis": 1})]
-    weights = {f"w{k}": _random(4, 3, 3, 3) + n for n, k in enumerate("ab")}
+    weights: dict[str, Any] = {f"w{k}": _random(4, 3, 3, 3) + n for n, k in enumerate("ab")}
     for k in "ab":
         weights |= {f"{n}{k}": np.abs(_random(4)) + 0.5 for n in "stmv"}
     assert _optimized(_model(nodes, [1, 8, 4, 4], x=[1, 3, 6, 6], **weights)) == {"Conv": 1}
@@ -98,7 +103,12 @@ def test_parallel_convolutions_of_one_block_add_up() -> None:
         ("Conv", "x w c", "q", RING),
         ("Add", "p q", "y"),
     ]
-    weights = {"v": _random(4, 4, 1, 1), "b": _random(4), "w": _random(4, 4, 3, 3), "c": _random(4)}
+    weights: dict[str, Any] = {
+        "v": _random(4, 4, 1, 1),
+        "b": _random(4),
+        "w": _random(4, 4, 3, 3),
+        "c": _random(4),
+    }
     model = _model(nodes, [1, 4, 8, 8], x=[1, 4, 8, 8], **weights)
     assert _optimized(model) == _optimized(model, "flops") == {"Conv": 1}
 

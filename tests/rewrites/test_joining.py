@@ -1,6 +1,7 @@
 """Concat, Slice, Gather and Split together, end to end: fewest nodes, operands in order."""
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import onnx
@@ -293,7 +294,7 @@ class _Program:
         self.nodes.append(helper.make_node("Constant", [], [name], value=tensor))
         return name
 
-    def add(self, op: str, inputs: list[str], widths: list[int], **attributes: int) -> None:
+    def add(self, op: str, inputs: list[str], widths: list[int], **attributes: Any) -> None:
         outputs = [f"v{len(self.widths) + k}" for k in range(len(widths))]
         self.nodes.append(helper.make_node(op, inputs, outputs, **attributes))
         self.widths.update(zip(outputs, widths, strict=True))

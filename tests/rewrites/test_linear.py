@@ -1,6 +1,7 @@
 """Constants around linear operators, end to end: what is left of a graph, and that it computes the same."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ def random(*shape: int) -> np.ndarray[Any, Any]:
 
 
 def model(
-    nodes: Nodes, constants: dict[str, np.ndarray[Any, Any]], shape: list[int | str], opset: int = 17,
+    nodes: Nodes, constants: Mapping[str, Any], shape: list[int | str], opset: int = 17,
     dtype: int = TensorProto.FLOAT,
 ) -> onnx.ModelProto:  # fmt: skip
     """A model with the input x and the last node's output."""

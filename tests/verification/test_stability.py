@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
@@ -122,7 +124,7 @@ def test_quantized_models_tolerate_reordered_scales_but_not_wrong_ones() -> None
 @given(st.integers(0, 10**6), st.sampled_from([np.float32, np.float64, np.float16]))
 def test_garbage_is_never_excused_by_an_ordinary_original(seed: int, dtype: type) -> None:
     generator = np.random.default_rng(seed)
-    a = generator.standard_normal((4, 9)).astype(dtype)
+    a: np.ndarray[Any, Any] = generator.standard_normal((4, 9)).astype(dtype)
     samples = [np.nextafter(a, np.full_like(a, sign * 9)) for sign in (-1, 1)]
     wrong = a.copy()
     wrong[tuple(generator.integers(0, (4, 9)))] += dtype(0.05)

@@ -1,0 +1,59 @@
+"""The figures that the pages show are those of the committed results, and those are what a run gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import figures
+import onnx
+import pytest
+from model_files import trained_models
+from models import figures as figures_of
+from models import results_of
+
+from egraph_opt.verification import verify
+
+TRAINED = figures.results("trained")["models"]
+
+
+@pytest.mark.parametrize("page", figures.PAGES, ids=lambda page: page.stem)
+def test_a_page_shows_the_figures_of_the_committed_results(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert figures.filled(text) == text, "run `make figures`"
+
+
+def test_every_kind_of_figures_is_shown_once() -> None:
+    shown = [name for page in figures.PAGES for _, name, _ in figures.MARKED.findall(page.read_text("utf-8"))]
+    assert sorted(shown) == sorted(figures.FIGURES)
+
+
+def test_a_page_that_says_something_else_is_filled_anew() -> None:
+    text = "before\n<!-- figures: versions -->\nMade with love.\n<!-- end -->\nafter\n"
+    assert figures.versions() in figures.filled(text)
+    assert "love" not in figures.filled(text)
+
+
+def test_the_recorded_models_are_those_of_the_wheels() -> None:
+    assert sorted(TRAINED) == sorted(trained_models())
+
+
+@pytest.mark.parametrize("name", sorted(TRAINED))
+def test_a_trained_model_comes_back_as_the_results_say_and_answers_as_before(name: str) -> None:
+    path, recorded = trained_models()[name], TRAINED[name]
+    results = results_of(path, verify=False)
+    found = figures_of(results)
+    assert found["graph"] == recorded["graph"]
+    assert (found["nodes"]["runtime"], found["nodes"]["file"]) == (
+        recorded["nodes"]["runtime"],
+        recorded["nodes"]["file"],
+    )
+    original = onnx.load(path)
+    for cost, result in results.items():
+        for key in ("before", "after"):
+            assert found[cost][key] == pytest.approx(recorded[cost][key], rel=1e-6), (cost, key)
+        assert found[cost].get("e_nodes", 0) < 2 * recorded[cost].get("e_nodes", 1), result.report.rulesets
+        assert not [warning for warning in result.report.warnings if "left out" in warning]
+        assert list(result.model.graph.input) == list(original.graph.input)
+        assert list(result.model.graph.output) == list(original.graph.output)
+        checked = verify(path, result.model, seeds=1)
+        assert checked.status == "passed", (cost, checked.detail)

@@ -113,7 +113,7 @@ def _conv(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) ->
         kernel = [int(k) for k in rng.choice([1, 1, 2, 3, 3], len(x) - 2)]
         return (int(rng.choice([1, 2, 4])) * group, max(x[1] // group, 1), *kernel)
     w = known[1]
-    return None if w is None else (w[0],)
+    return (w[0],) if w else None
 
 
 def _conv_transpose(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:

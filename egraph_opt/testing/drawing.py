@@ -140,7 +140,7 @@ class Draw(Scope):
             self.dtype = before
             given[k] = made
             found = self.known.get(made)
-            operands.extend(found if isinstance(found, tuple) else (found,))  # type: ignore[arg-type]
+            operands.extend(found if isinstance(found, tuple) else (found,))
         for k, kind in enumerate(declared.kinds):
             if kind in ("object", "int") and given[k] is None:
                 given[k] = self.attribute(

@@ -10,7 +10,7 @@ WORKERS ?= auto
 demo: $(VENV)/.models
 	$(BIN)/python benchmarks/demo.py
 
-# Without coverage, which takes half as long again: make test COVERAGE=
+# Without coverage, which takes up to half as long again: make test COVERAGE=
 COVERAGE ?= --cov --cov-report=
 
 test: $(VENV)/.models

@@ -95,6 +95,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     for name, counts in [*packages.items(), ("all", total(packages))]:
         branches = percent(counts["taken"], counts["branches"])
         statements = percent(counts["run"], counts["statements"])
-        terminalreporter.line(f"{name:<28} {branches:6.1f} % of {counts['branches']:5}   {statements:6.1f} %")
+        terminalreporter.line(f"{name:<42} {branches:6.1f} % of {counts['branches']:5}   {statements:6.1f} %")
     if below_floor(packages):
         terminalreporter.line(f"FAILED: less than {FLOOR:.0f} % of the branches", red=True)

@@ -128,8 +128,8 @@ def _matmul(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) 
     if not known:
         if wish is not None and len(wish) >= 2:
             return (*wish[:-1], inner)
-        batch = [_pick(rng, 1, 2, 3, "N") for _ in range(int(rng.choice([0, 0, 1, 2])))]
-        return (*batch, _pick(rng, 1, 2, 4, "L"), inner)
+        outer = [_pick(rng, 1, 2, 3, "N") for _ in range(int(rng.choice([0, 0, 1, 2])))]
+        return (*outer, _pick(rng, 1, 2, 4, "L"), inner)
     x = known[0]
     if not x:
         return None

@@ -90,6 +90,10 @@ def test_the_python_snippets_of_a_page_run_one_after_the_other(text: Path, folde
 
 @pytest.mark.parametrize("text", having("console"), ids=lambda text: text.stem)
 def test_the_commands_of_a_page_print_what_it_says(text: Path, folder: Path) -> None:
+    """They find what the page's Python snippets have written."""
+    if any(".write_text(" in block for block in blocks(text, "python")):
+        (folder / "page.py").write_text("\n".join(blocks(text, "python")), encoding="utf-8")
+        assert run([sys.executable, "-c", "import page"], folder).returncode == 0
     checker = doctest.OutputChecker()
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     for block in blocks(text, "console"):
@@ -158,6 +162,7 @@ def test_the_page_of_knowledge_names_rulesets_and_tests_that_exist() -> None:
     tests = {path.stem for path in (ROOT / "tests" / "knowledge_bases").glob("test_*.py")}
     assert {name for name in named if name.startswith("test_")} == tests - {
         "test_combinations",
+        "test_directions",
         "test_onnxoptimizer_passes",
     }
     assert {name for name in named if not name.startswith("test_")} <= rulesets | {"ascend", "nodes", "flops"}

@@ -15,16 +15,16 @@ from egraph_opt.testing.harness import check_drawn
 from egraph_opt.testing.matching import matches, meets, scope_of
 from egraph_opt.testing.terms import lower_example
 
-POSITIVES = 3
+POSITIVES = 2
 """Examples that are drawn of a statement."""
 
-TRIES = 300
+TRIES = 200
 """Draws of an example."""
 
-MISS_TRIES = 200
+MISS_TRIES = 60
 """Draws of a near-miss."""
 
-FEW = 50
+FEW = 20
 """Draws of a near-miss of a statement of which no example was drawn."""
 
 

@@ -54,9 +54,11 @@ def select(names: Iterable[str] | None, extra: Iterable[str] = ()) -> tuple[Law,
     Raises:
         UnknownRulesetError: a name that no ruleset and no law has.
     """
-    given = tuple(names or ())
+    given = () if names is None else tuple(names)
     left_out = {name[1:] for name in given if name.startswith("-")}
-    chosen = {name for name in given if not name.startswith("-")} or {DEFAULT}
+    chosen = {name for name in given if not name.startswith("-")}
+    if names is None or (left_out and not chosen):
+        chosen.add(DEFAULT)
     chosen.update(extra)
     laws, known = all_laws(), rulesets()
     keys = {entry.key for entry in laws}

@@ -16,7 +16,7 @@ from egraph_opt.extraction.registry import extractor_named
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.node_counts import nodes_of
 from egraph_opt.laws.law import Law
-from egraph_opt.laws.selection import LEGALIZE, select
+from egraph_opt.laws.selection import DEFAULT, LEGALIZE, select
 from egraph_opt.memory.objective import objective_of
 from egraph_opt.model.reading import ModelSource, read_model
 from egraph_opt.pipeline.assumptions import ranges_of
@@ -116,6 +116,11 @@ def _saturate_terms(
     )
 
 
+def without(rewrites: Iterable[str] | None, left_out: Iterable[str]) -> list[str]:
+    """The names of rulesets, and after them those of laws that are left out."""
+    return [*((DEFAULT,) if rewrites is None else rewrites), *(f"-{key}" for key in sorted(left_out))]
+
+
 def optimize(
     model: ModelSource,
     cost: str | CostModel = "ascend",
@@ -166,7 +171,7 @@ def optimize(
     def run(left_out: frozenset[str] = frozenset()) -> tuple[Saturated, Result]:
         saturated = saturate(
             model,
-            rewrites=[*(rewrites or ()), *(f"-{key}" for key in sorted(left_out))],
+            rewrites=without(rewrites, left_out),
             limits=limits,
             target=chosen,
             assume=assume,

@@ -141,7 +141,7 @@ def flatten(xs: Tensors, zs: Tensors, a: Axis, n: Number):
     whole = concat(xs, a)
     longest = (eq(n, most_parts(whole, a)), eq(xs, parts(whole, a, n)))
     found = (*longest, eq(zs, flat(xs, a)), ne(zs, xs))
-    yield rewrite(whole, concat(zs, a), *found, inverse="two_apart")
+    yield rewrite(whole, concat(zs, a), *found, because="forgets which parts stood together")
 
 
 # --- one, and none --------------------------------------------------------------------------------------

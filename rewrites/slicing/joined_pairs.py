@@ -2,7 +2,6 @@
 
 Concat(x op y, z op w) = Concat(x, z) op Concat(y, w)
 Concat_a(Concat_b(x, y), Concat_b(z, w)) = Concat_b(Concat_a(x, z), Concat_a(y, w))
-Concat(x, y, ..) = Concat(Concat(x, y), ..)
 
 Where both parts of the other side are written as well.
 """
@@ -20,17 +19,14 @@ from egraph_opt.laws import (
     Operands,
     String,
     Tensor,
-    Tensors,
     assign,
     auxiliary,
-    cons,
     guard,
     hosted,
     is_same,
     law,
     listed,
     ne,
-    nil,
     rewrite,
     rule,
     table,
@@ -39,7 +35,6 @@ from egraph_opt.operators import binary, concat, reshape
 from egraph_opt.rewrites.arithmetic.distributivity import pair_of
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into
 from egraph_opt.rewrites.linear.joined_products import differ_along
-from egraph_opt.rewrites.slicing.concat import none_is_empty
 
 
 @table()
@@ -165,25 +160,3 @@ def concat_of_concats(x: Tensor, y: Tensor, z: Tensor, w: Tensor, a: Axis, b: Ax
     found = (form_a_table(x, y, z, w, a, b), guard(joined(x, z, a), joined(y, w, a)))
     rows, columns = joined(joined(x, y, b), joined(z, w, b), a), join(join(x, z, a), join(y, w, a), b)
     yield rewrite(rows, columns, *found, inverse="concat_of_concats")
-
-
-# --- more than two --------------------------------------------------------------------------------------
-
-
-def _triples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x, y, z = (g.input(("N", k, 4)) for k in (1, 2, 3))
-    yield g.fires(concat(listed(concat(listed(x, y, z), 1), concat(listed(x, y), 1)), 1))
-    yield g.near_miss(concat(listed(concat(listed(x, y, z), 1), concat(listed(y, z), 1)), 1), why="other two")
-    yield g.near_miss(concat(listed(x, y), 1), why="there are two only")
-    empty = g.input(("N", 0, 4))
-    unequal = concat(listed(concat(listed(x, empty, z), 1), concat(listed(x, empty), 1)), 1)
-    yield g.near_miss(unequal, why="one is empty")
-
-
-@law("concat", numerics="bitwise", kind="split", serves="traffic", uses=(pairs,), examples=_triples)
-def two_apart(x: Tensor, y: Tensor, xs: Tensors, a: Axis):
-    """Concat(x, y, ..) = Concat(Concat(x, y), ..), where Concat(x, y) is written as well"""
-    several, sound = cons(x, cons(y, xs)), (ne(xs, nil()), guard(joined(x, y, a)))
-    apart = concat(cons(join(x, y, a), xs), a)
-    yield rewrite(concat(several, a), apart, none_is_empty(several, a), sound, inverse="flatten")

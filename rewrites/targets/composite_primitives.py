@@ -17,6 +17,7 @@ from one to the next above, so it ends.
 import math
 from typing import Any
 
+from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
     Axes,
     Axis,
@@ -35,7 +36,6 @@ from egraph_opt.laws import (
     hosted,
     law,
     log,
-    ne,
     number_like,
     relu,
     rewrite,
@@ -149,6 +149,12 @@ def softmax_parts(x: Tensor, k: Axis):
     yield rewrite(softmax("LogSoftmax", x, k), logarithm, first, inverse="softmax.logarithm_of_sum")
 
 
+@hosted()
+def scales(s: Fact) -> bool:
+    """A scale that may be other than 1."""
+    return s.splat != 1
+
+
 @law(RULESET, numerics="reassociates", kind="split", serves="target", source="ONNX, the functions' bodies")
 def normalisation_parts(x: Tensor, s: Tensor, b: Tensor, a: Axes, e: Float):
     """Layer(x; s, b) = Layer(x; 1) * s + b, Layer(x; s) = RMS(x - mean(x); s), RMS(x; s) = x / root * s
@@ -157,7 +163,7 @@ def normalisation_parts(x: Tensor, s: Tensor, b: Tensor, a: Axes, e: Float):
     """
     plain, ones = layer_norm(x, s, a, e), literal(unit_scale(x, a))
     yield rewrite(shifted_layer_norm(x, s, b, a, e), plain + b, inverse="normalization.shift")
-    yield rewrite(plain, layer_norm(x, ones, a, e) * s, guard(ne(s, ones)), inverse="normalization.scale")
+    yield rewrite(plain, layer_norm(x, ones, a, e) * s, guard(scales(s)), inverse="normalization.scale")
     away = x - reduce("ReduceMean", x, a, KEPT)
     yield rewrite(plain, rms_norm(away, s, a, e), inverse="normalization.centred")
     root = sqrt(reduce("ReduceMean", x * x, a, KEPT) + number_like(x, e))

@@ -197,7 +197,7 @@ def test_constants_of_laws_are_rounded_once(dtype: Any) -> None:
     (conv,) = result.graph.node
     constants = {t.name: numpy_helper.to_array(t) for t in result.graph.initializer}
     weight, bias = (constants[name] for name in conv.input[1:])
-    exact = {name: array.astype(np.float64) for name, array in given.items()}
+    exact = {name: array.astype(np.float64) for name, array in arrays.items()}
     factor = exact["s"] / np.sqrt(exact["v"] + 0.0009765625)
     expected_weight = (exact["w"] * factor[:, None, None, None]).astype(dtype)
     expected_bias = ((exact["b"] - exact["m"]) * factor + exact["o"]).astype(dtype)

@@ -168,8 +168,9 @@ def bn_folding(g: Operands) -> Pair:
     return before, conv(x, weight, bias, window)
 
 
-FORGETFUL = frozenset({"empty_slice_fix"})
-"""The graph after has forgotten what was empty: any slice of anything."""
+FORGETFUL = frozenset({"empty_slice_fix", "merge_consecutive_concat"})
+"""The graph after has forgotten what was empty, and which parts stood together (every grouping of a long list
+would be as right: a chain of 30 would grow with the square of its length)."""
 
 NEEDS_A_NEIGHBOUR = frozenset({"split_large_kernel_conv", "transpose_large_input_conv"})
 """Found where a neighbour asks for it, which these graphs do not have."""

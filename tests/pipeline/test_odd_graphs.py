@@ -148,11 +148,11 @@ def test_outputs(name: str, rewrites: list[str] | None) -> None:
 @pytest.mark.parametrize("ir_version", [3, 4, 8])
 def test_initializers_that_are_inputs_and_outputs(ir_version: int, rewrites: list[str] | None) -> None:
     text = """g (float[2] x, float[2] w, float[2] unused) => (float[2] y, float[2] w) {
-        f = Neg(w) y = Add(x, f) }"""
+        f = Exp(w) y = Add(x, f) }"""
     weights = [tensor(name, [1.0, -2.0]) for name in ("w", "unused")]
     result = survives(parsed(text, *weights, ir_version=ir_version, opset=9), rewrites)
     assert [t.name for t in result.model.graph.initializer if t.name in ("w", "unused")] == ["w", "unused"]
-    folded = "Neg" not in [node.op_type for node in result.model.graph.node]
+    folded = "Exp" not in [node.op_type for node in result.model.graph.node]
     assert folded == (ir_version < 4), "a default is no constant: callers may override it"
     if ir_version < 4:
         inputs = {info.name for info in result.model.graph.input}

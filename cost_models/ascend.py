@@ -141,6 +141,9 @@ class Ascend(CostModel):
         if x is None or y is None or x.shape is None or y.shape is None:
             return self.soc.view_us
         image, other = (x.shape, y.shape) if len(x.shape) == 4 else (y.shape, x.shape)
+        if len(other) == 4 and image[:2] != other[:2]:  # a line that is lifted otherwise is another image
+            lifted = image if 1 in image[2:] else other
+            return self.soc.view_us + self._border(lifted, 3, x)
         return self.soc.view_us + self._border(image, len(other), x)
 
     def _border(self, image: Shape, other_rank: int, fact: Fact) -> float:

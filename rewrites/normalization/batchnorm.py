@@ -21,7 +21,6 @@ from egraph_opt.laws import (
     Tensor,
     absent,
     eq,
-    equal,
     guard,
     hosted,
     is_same,
@@ -189,10 +188,8 @@ def scale_after_batchnorm(
 ):  # fmt: skip
     """BatchNormalization(x; s, b, m, v) * c = BatchNormalization(x; s * c, b * c, m, v)"""
     factor = reshape(c, scale_behind(x, s, b, c))
-    yield equal(
-        batchnorm(x, s, b, m, v, eps) * c,
-        batchnorm(x, s * factor, b * factor, m, v, eps),
-    )
+    whole = batchnorm(x, s * factor, b * factor, m, v, eps)
+    yield rewrite(batchnorm(x, s, b, m, v, eps) * c, whole, because="every factor of a scale would come out")
 
 
 @law("batchnorm", numerics="reassociates", kind="fuse", examples=_behind_examples("Add"))
@@ -201,4 +198,5 @@ def shift_after_batchnorm(
 ):  # fmt: skip
     """BatchNormalization(x; s, b, m, v) + c = BatchNormalization(x; s, b + c, m, v)"""
     bias = b + reshape(c, shift_behind(x, s, b, c))
-    yield equal(batchnorm(x, s, b, m, v, eps) + c, batchnorm(x, s, bias, m, v, eps))
+    whole = batchnorm(x, s, bias, m, v, eps)
+    yield rewrite(batchnorm(x, s, b, m, v, eps) + c, whole, because="every part of a bias would come out")

@@ -74,8 +74,6 @@ def test_nodes_and_new_tensors_have_names_too(heads: ModelProto) -> None:
 
 
 def test_what_has_no_alternative_is_one_way(heads: ModelProto) -> None:
-    (way,) = saturate(heads).alternatives("nodes", "kt")
-    assert (str(way), way.chosen, way.difference) == ("Transpose(k, perm=(0, 2, 1))", True, 0.0)
     (leaf,) = saturate(heads).alternatives("nodes", "x")
     assert leaf.chosen
 

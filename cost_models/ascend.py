@@ -41,6 +41,11 @@ _FUSABLE = frozenset(
 """Element-wise operators that the compiler merges into a producer (Ascend/mstt op_fusion_pass.yaml)."""
 
 
+def _is_line(image: Shape, other: Shape) -> bool:
+    """An image of one row, as [a, b, 1, c], becomes [a, 1, b, c]: as if its row were dropped."""
+    return image[2] == 1 and other[1] == 1 and (*image[:2], image[3]) == (other[0], *other[2:])
+
+
 class Ascend(CostModel):
     """Microseconds on an Ascend chip.
 
@@ -141,9 +146,8 @@ class Ascend(CostModel):
         if x is None or y is None or x.shape is None or y.shape is None:
             return self.soc.view_us
         image, other = (x.shape, y.shape) if len(x.shape) == 4 else (y.shape, x.shape)
-        if len(other) == 4 and image[:2] != other[:2]:  # a line that is lifted otherwise is another image
-            lifted = image if 1 in image[2:] else other
-            return self.soc.view_us + self._border(lifted, 3, x)
+        if len(other) == 4 and _is_line(image, other):
+            return self.soc.view_us + self._border(image, 3, x)
         return self.soc.view_us + self._border(image, len(other), x)
 
     def _border(self, image: Shape, other_rank: int, fact: Fact) -> float:

@@ -181,7 +181,7 @@ def _time(every: dict[str, Row]) -> str:
     slow = [f"{name}: {value:.1f} s" for name, value in seconds.items() if value > 2]
     return (
         f"- **Time:** {len(seconds) - len(slow)} of {len(seconds)} take at most 2 s{_named(slow)};"
-        " building the rules once per process takes 1.3 to 1.7 s more."
+        " building the rules once per process takes about half a second more."
     )
 
 

@@ -143,7 +143,7 @@ def test_a_pseudo_operator_is_chosen_where_it_is_cheaper_and_is_erased() -> None
     assert kinds(result.model) == ["MatMul", "Relu"]
 
 
-def test_it_is_not_chosen_where_it_is_dearer() -> None:
+def test_it_is_not_chosen_where_it_is_more_expensive() -> None:
     result = optimize(RELU, cost=Target(MatMulRelu=16.0), strict=True)
     assert result.report.cost.after == 15
     assert not any(rule.used for rule in result.report.rewrites)

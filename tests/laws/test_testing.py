@@ -28,7 +28,7 @@ def test_a_law_is_checked_as_a_whole() -> None:
 
 def test_a_wrong_law_is_refused() -> None:
     @law("testing_of_testing", numerics="bitwise")
-    def forgets(x: Tensor):  # type: ignore[no-untyped-def]
+    def forgets(x: Tensor):
         """Relu(x) = x"""
         yield rewrite(relu(x), x, because="wrong")
 

@@ -209,8 +209,8 @@ def _program(laws: tuple[Law, ...], rulesets: tuple[str, ...], apart: bool, guar
     for identity, law in enumerate(laws, start=1):
         for entry in auxiliaries([law]):  # what they write is stamped with the first law that uses them
             if entry.name not in written:
+                written.add(entry.name)
                 yield from _rules(entry, ANALYSIS, identity, entry.name, True)
-        written.update(entry.name for entry in auxiliaries([law]))
         yield from _rules(law, _ruleset_of(law, apart), identity, law.key, guards)
 
 

@@ -21,9 +21,10 @@ from egraph_opt.laws.statements import (
     Differs,
     Equality,
     Equals,
-    Guard,
     Rule,
     Union,
+    unguarded,
+    without_guards,
 )
 from egraph_opt.operators.declaration import operators
 from egraph_opt.operators.expressions import Constant, Expression, Function, Sort, Variable
@@ -226,14 +227,6 @@ def _name(expression: Expression) -> str:
     return f"_{expression.head.name}"
 
 
-def _kept(conditions: Iterable[Any], guards: bool) -> Iterator[Any]:
-    for condition in conditions:
-        if not isinstance(condition, Guard):
-            yield condition
-        elif guards:
-            yield condition.condition
-
-
 def rule_text(
     conditions: Iterable[Any],
     actions: Iterable[Any],
@@ -250,7 +243,7 @@ def rule_text(
         guards: keep the conditions that only bound growth.
     """
     made = _Rule()
-    kept = tuple(_kept(conditions, guards))
+    kept = unguarded(conditions) if guards else without_guards(conditions)
     for condition in kept:
         if isinstance(condition, Equals):
             made.name(condition)

@@ -5,12 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-TRAINED = {
-    "magika": "models",
-    "rapidocr_onnxruntime": "models",
-    "silero_vad": "data",
-    "swift_f0": "",
-}
+TRAINED = {"magika": "models", "rapidocr_onnxruntime": "models", "silero_vad": "data", "swift_f0": ""}
 """Where in a package its models are; `tests/models.txt` names the wheels."""
 
 LIGHT = ("onnx", "backend/test/data/light")

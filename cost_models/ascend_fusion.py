@@ -50,10 +50,7 @@ def stages_of(node: NodeView) -> Iterator[Stage]:
 
 
 def kernel(
-    device: Device,
-    node: NodeView,
-    price: Callable[[NodeView], float],
-    computing: Callable[[NodeView], float],
+    device: Device, node: NodeView, price: Callable[[NodeView], float], computing: Callable[[NodeView], float]
 ) -> float:
     """The time of a kernel.
 

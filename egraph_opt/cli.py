@@ -58,8 +58,7 @@ RewritesOption = Annotated[
     ),
 ]
 LoadOption = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="FILE.py", help="A file with laws of your own; may be repeated."),
+    list[Path] | None, typer.Option(metavar="FILE.py", help="A file with laws of your own; may be repeated.")
 ]
 
 ProgressCallback = Callable[[str, float | None], None]

@@ -73,10 +73,7 @@ def content(known: Fact) -> str | None:
 
 constant_with = declare_function(
     Function(
-        "constant_with",
-        (("text", Sort("object")),),
-        Sort("tensor"),
-        doc="The constant that has a content.",
+        "constant_with", (("text", Sort("object")),), Sort("tensor"), doc="The constant that has a content."
     )
 )
 
@@ -90,10 +87,7 @@ def analysis_rules() -> list[tuple[str, Rule]]:
     known = _variable("known", "object")
     rules = [
         ("lists.append_nil", rule(eq(zs, append(nil(), ys)), then=union(zs, ys))),
-        (
-            "lists.append_cons",
-            rule(eq(zs, append(cons(x, xs), ys)), then=union(zs, cons(x, append(xs, ys)))),
-        ),
+        ("lists.append_cons", rule(eq(zs, append(cons(x, xs), ys)), then=union(zs, cons(x, append(xs, ys))))),
         ("lists.facts_nil", rule(eq(zs, nil()), then=assign(facts(zs), ()))),
         (
             "lists.facts_cons",

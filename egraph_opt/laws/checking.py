@@ -10,16 +10,7 @@ from typing import Any
 
 from egraph_opt.errors import LawError
 from egraph_opt.laws.law import Auxiliary, Law, pattern_variables, statements, where
-from egraph_opt.laws.statements import (
-    Absent,
-    Assignment,
-    Differs,
-    Equality,
-    Equals,
-    Rule,
-    Union,
-    unguarded,
-)
+from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Rule, Union, unguarded
 from egraph_opt.operators.expressions import Expression, Function, Variable
 from egraph_opt.operators.host import HostFunction
 

@@ -33,14 +33,7 @@ from typing import Any, get_args, get_type_hints
 from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import CLASH, Fact
 from egraph_opt.facts.fact import meet as meet_facts
-from egraph_opt.operators.expressions import (
-    Attribute,
-    Expression,
-    Sort,
-    coerced,
-    sort_of,
-    stands_for,
-)
+from egraph_opt.operators.expressions import Attribute, Expression, Sort, coerced, sort_of, stands_for
 
 _log = logging.getLogger(__name__)
 

@@ -15,13 +15,7 @@ from egraph_opt.cost.repricing import key_of
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
-from egraph_opt.egraph.storage import (
-    Stored,
-    StoredRegion,
-    fingerprint,
-    read_saturated,
-    write_saturated,
-)
+from egraph_opt.egraph.storage import Stored, StoredRegion, fingerprint, read_saturated, write_saturated
 from egraph_opt.errors import ExtractionError, ModelReadError
 from egraph_opt.extraction.interrupts import OnInterrupt, interruptible
 from egraph_opt.graph.constants import constant_bytes

@@ -93,10 +93,7 @@ class MemoryReport:
     def unchanged(self) -> MemoryReport:
         """The report where the model is handed out as it came."""
         return dataclasses.replace(
-            self,
-            after=self.before,
-            arena_after=self.arena_before,
-            constants_after=self.constants_before,
+            self, after=self.before, arena_after=self.arena_before, constants_after=self.constants_before
         )
 
 

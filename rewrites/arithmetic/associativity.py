@@ -16,7 +16,8 @@ import numpy as np
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws import Example, Operands, Permutation, String, Tensor, eq, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, rewrite
+from egraph_opt.laws.sorts import Permutation, String, Tensor
 from egraph_opt.operators import binary, transpose
 from egraph_opt.rewrites.elementwise.identities import COMMUTATIVE
 

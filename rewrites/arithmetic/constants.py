@@ -17,20 +17,9 @@ import numpy as np
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Example,
-    Operands,
-    String,
-    Tensor,
-    guard,
-    hosted,
-    law,
-    ne,
-    number_like,
-    reciprocal,
-    rewrite,
-    varies,
-)
+from egraph_opt.laws import Example, Operands, guard, hosted, law, ne, rewrite
+from egraph_opt.laws.algebra import number_like, reciprocal, varies
+from egraph_opt.laws.sorts import String, Tensor
 from egraph_opt.operators import binary
 from egraph_opt.rewrites.arithmetic.associativity import commutes
 from egraph_opt.rewrites.conditions.channels import LARGEST, SMALLEST, known_elements, static_shape

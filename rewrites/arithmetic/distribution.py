@@ -8,7 +8,9 @@
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Tensor, guard, hosted, is_constant, law, rewrite, varies
+from egraph_opt.laws import guard, hosted, law, rewrite
+from egraph_opt.laws.algebra import is_constant, varies
+from egraph_opt.laws.sorts import Tensor
 from egraph_opt.operators import ConvWindow, conv
 from egraph_opt.rewrites.arithmetic.constants import fits, may_combine, overflows_nowhere
 from egraph_opt.rewrites.conditions.channels import static_shape

@@ -18,24 +18,22 @@ from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
     Example,
-    Int,
     Operands,
-    String,
-    Tensor,
     assign,
     auxiliary,
     eq,
     guard,
     hosted,
     law,
-    listed,
     ne,
     rewrite,
     rule,
     table,
     union,
 )
+from egraph_opt.laws.sorts import Int, String, Tensor
 from egraph_opt.operators import binary, concat
+from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.associativity import all_vary
 
 

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, Tensor, eq, guard, hosted, law, ne, rewrite, varies
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, ne, rewrite
+from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.sorts import Tensor
 from egraph_opt.operators import ConvWindow, conv, none
 from egraph_opt.rewrites.arithmetic.constants import may_combine
 from egraph_opt.rewrites.arithmetic.distribution import FEWER

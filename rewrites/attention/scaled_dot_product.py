@@ -20,21 +20,8 @@ from onnx import TensorProto
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Float,
-    Operands,
-    Tensor,
-    Unit,
-    auxiliary,
-    eq,
-    equal,
-    guard,
-    hosted,
-    law,
-    rewrite,
-    rule,
-    table,
-)
+from egraph_opt.laws import Operands, auxiliary, eq, equal, guard, hosted, law, rewrite, rule, table
+from egraph_opt.laws.sorts import Float, Tensor, Unit
 from egraph_opt.operators import (
     Literal,
     attention,
@@ -221,12 +208,7 @@ def is_values(v: Fact, q: Fact) -> bool:
     return all(symbolic.known_equal(a, b) for a, b in zip(v.shape[:2], q.shape[:2], strict=True))
 
 
-@law(
-    "attention",
-    numerics="reassociates",
-    kind="composite",
-    source="ONNX, Attention",
-)
+@law("attention", numerics="reassociates", kind="composite", source="ONNX, Attention")
 def attend(q: Tensor, k: Tensor, v: Tensor, m: Tensor, s: Float):
     """Softmax(Scores(q, k; s) + m) @ v = Attention(q, k, v, m; s), with and without a mask m"""
     given, values = scores(q, k, s), is_values(v, q)

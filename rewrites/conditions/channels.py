@@ -13,20 +13,8 @@ from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT, Fact
-from egraph_opt.laws import (
-    Dims,
-    Int,
-    Operands,
-    String,
-    Tensor,
-    assign,
-    auxiliary,
-    eq,
-    guard,
-    hosted,
-    rule,
-    table,
-)
+from egraph_opt.laws import Operands, assign, auxiliary, eq, guard, hosted, rule, table
+from egraph_opt.laws.sorts import Dims, Int, String, Tensor
 from egraph_opt.operators import ConvWindow, Literal, binary
 
 LARGEST: dict[int, float] = {

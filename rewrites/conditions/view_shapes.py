@@ -13,7 +13,8 @@ from itertools import combinations
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
-from egraph_opt.laws import Dims, hosted
+from egraph_opt.laws import hosted
+from egraph_opt.laws.sorts import Dims
 
 
 def same_dims(a: Shape | None, b: Shape | None) -> bool:

@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, Pads, Tensor, eq, guard, hosted, law, ne, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, ne, rewrite
+from egraph_opt.laws.sorts import Pads, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, pad, reduce
 from egraph_opt.rewrites.conditions.channels import is_float_constant, static_shape
 from egraph_opt.rewrites.convolution.horizontal import followers, superseded

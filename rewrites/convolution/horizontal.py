@@ -17,26 +17,21 @@ import numpy as np
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws import (
     Example,
-    Float,
-    Int,
     Operands,
-    Slices,
-    String,
-    Tensor,
     assign,
     auxiliary,
     eq,
     guard,
     hosted,
     law,
-    listed,
     ne,
-    node,
     rule,
     table,
     union,
 )
+from egraph_opt.laws.sorts import Float, Int, Slices, String, Tensor
 from egraph_opt.operators import ConvWindow, Literal, batchnorm, binary, concat, conv, literal, none, slice_
+from egraph_opt.operators.terms import listed, node
 from egraph_opt.rewrites.conditions.channels import absent_bias, is_float_constant, static_shape
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.sums import RING

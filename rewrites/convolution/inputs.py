@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Axes, Dims, Example, Operands, Tensor, equal, hosted, law
+from egraph_opt.laws import Example, Operands, equal, hosted, law
+from egraph_opt.laws.sorts import Axes, Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reduce, reshape
 from egraph_opt.rewrites.conditions.channels import (
     LARGEST,

@@ -15,26 +15,23 @@ import numpy as np
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
     Example,
-    Flag,
     Operands,
-    Tensor,
-    Tensors,
     assign,
     auxiliary,
-    cons,
     eq,
     guard,
     hosted,
     law,
     ne,
-    nil,
     rewrite,
     rule,
     table,
     union,
 )
-from egraph_opt.laws import listed as terms
+from egraph_opt.laws.sorts import Flag, Tensor, Tensors
 from egraph_opt.operators import ConvWindow, concat, conv, literal, none
+from egraph_opt.operators.terms import cons, nil
+from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.arithmetic.distributivity import are_constant, pair_of, same_type
 from egraph_opt.rewrites.conditions.channels import absent_bias, is_present
 from egraph_opt.rewrites.convolution.outputs import PLAIN
@@ -214,14 +211,7 @@ def _group_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(concat(terms(one, other), 1), why)
 
 
-@law(
-    "joining",
-    numerics="reassociates",
-    kind="merge",
-    source="TASO",
-    uses=(pairs,),
-    examples=_group_examples,
-)
+@law("joining", numerics="reassociates", kind="merge", source="TASO", uses=(pairs,), examples=_group_examples)
 def convolutions_in_groups(x: Tensor, y: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, p: Tensor,
                            q: Tensor, z: Tensor, d: Tensor, u: ConvWindow):  # fmt: skip
     """Concat(Conv(x, V, b), Conv(y, W, c)) = Conv(Concat(x, y), Concat(V, W), Concat(b, c)) in two groups

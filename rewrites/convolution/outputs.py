@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Dims, Example, Operands, Tensor, equal, hosted, law
+from egraph_opt.laws import Example, Operands, equal, hosted, law
+from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, binary, conv, literal, none, reshape
 from egraph_opt.rewrites.conditions.channels import (
     absent_bias,

@@ -16,7 +16,9 @@ import numpy as np
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Mode, Number, Operands, Pads, Tensor, hosted, law, relu, rewrite
+from egraph_opt.laws import Example, Operands, hosted, law, rewrite
+from egraph_opt.laws.algebra import relu
+from egraph_opt.laws.sorts import Mode, Number, Pads, Tensor
 from egraph_opt.operators import ConvWindow, PoolWindow, conv, pad, pool
 
 FORGETS = "forgets which pads were apart"

@@ -10,22 +10,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from egraph_opt.laws import (
-    Example,
-    Operands,
-    Slices,
-    Tensor,
-    auxiliary,
-    eq,
-    equal,
-    guard,
-    hosted,
-    law,
-    rewrite,
-    rule,
-)
-from egraph_opt.laws import listed as terms
+from egraph_opt.laws import Example, Operands, auxiliary, eq, equal, guard, hosted, law, rewrite, rule
+from egraph_opt.laws.sorts import Slices, Tensor
 from egraph_opt.operators import ConvWindow, concat, conv, none, slice_
+from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.arithmetic.associativity import all_vary
 from egraph_opt.rewrites.conditions.channels import is_present
 from egraph_opt.rewrites.convolution.joined import HALVES

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Dims, Example, Operands, Tensor, absent, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, absent, guard, hosted, law, rewrite
+from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reduce, reshape, transpose
 from egraph_opt.rewrites.conditions.channels import is_constant_bias, is_float_constant, static_shape
 from egraph_opt.rewrites.convolution.outputs import PLAIN

@@ -17,22 +17,10 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Example,
-    Int,
-    Operands,
-    Pads,
-    String,
-    Tensor,
-    eq,
-    guard,
-    hosted,
-    law,
-    limit,
-    node,
-    rewrite,
-)
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, rewrite
+from egraph_opt.laws.sorts import Int, Pads, String, Tensor
 from egraph_opt.operators import PoolWindow, global_pool, pad, pool
+from egraph_opt.operators.terms import limit, node
 
 CANDIDATES = 3
 """Cascades offered per window; the cost model chooses."""

@@ -17,22 +17,22 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
     Example,
     Operands,
-    Tensor,
     assign,
     auxiliary,
     eq,
     equal,
     guard,
     hosted,
-    is_same,
     law,
-    listed,
     ne,
     rewrite,
     rule,
     union,
 )
+from egraph_opt.laws.algebra import is_same
+from egraph_opt.laws.sorts import Tensor
 from egraph_opt.operators import ConvWindow, concat, conv, none
+from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.distributivity import apart_yet, are_constant, joint, pair_of, same_type
 from egraph_opt.rewrites.linear.joined_products import differ_along
 

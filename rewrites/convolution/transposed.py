@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Dims, Tensor, equal, hosted, law
+from egraph_opt.laws import equal, hosted, law
+from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv_transpose, reshape
 from egraph_opt.rewrites.conditions.channels import (
     at_axis,

@@ -19,22 +19,9 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Example,
-    Float,
-    Operands,
-    Settings,
-    Tensor,
-    erf,
-    hosted,
-    law,
-    relu,
-    rule,
-    sigmoid,
-    softplus,
-    tanh,
-    union,
-)
+from egraph_opt.laws import Example, Operands, hosted, law, rule, union
+from egraph_opt.laws.algebra import erf, relu, sigmoid, softplus, tanh
+from egraph_opt.laws.sorts import Float, Settings, Tensor
 from egraph_opt.operators import unary
 from egraph_opt.operators.activations import CUBE
 from egraph_opt.rewrites.elementwise.bounds import PRIMITIVES

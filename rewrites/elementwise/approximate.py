@@ -13,21 +13,9 @@ import numpy as np
 from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Axes,
-    Axis,
-    Example,
-    Flag,
-    Float,
-    Operands,
-    Settings,
-    String,
-    Tensor,
-    exp,
-    hosted,
-    law,
-    rewrite,
-)
+from egraph_opt.laws import Example, Operands, hosted, law, rewrite
+from egraph_opt.laws.algebra import exp
+from egraph_opt.laws.sorts import Axes, Axis, Flag, Float, Settings, String, Tensor
 from egraph_opt.operators import (
     ConvWindow,
     GemmSettings,

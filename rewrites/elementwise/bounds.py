@@ -13,34 +13,14 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Example,
-    Float,
-    Operands,
-    Settings,
-    String,
-    Tensor,
-    cons,
-    exp,
-    hosted,
-    law,
-    listed,
-    log,
-    nil,
-    number_like,
-    opset,
-    rewrite,
-)
-from egraph_opt.laws import softplus as softplus_of
+from egraph_opt.laws import Example, Operands, hosted, law, rewrite
+from egraph_opt.laws.algebra import exp, log, number_like
+from egraph_opt.laws.algebra import softplus as softplus_of
 from egraph_opt.laws.examples import INT64
+from egraph_opt.laws.sorts import Float, Settings, String, Tensor
 from egraph_opt.operators import unary, variadic
-from egraph_opt.rewrites.elementwise.identities import (
-    all_are,
-    beside_number,
-    broadcasts_into,
-    clip,
-    fits,
-)
+from egraph_opt.operators.terms import cons, listed, nil, opset
+from egraph_opt.rewrites.elementwise.identities import all_are, beside_number, broadcasts_into, clip, fits
 
 _SINGLE = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16))
 """Types for which onnxruntime has kernels of HardSigmoid and Softplus."""

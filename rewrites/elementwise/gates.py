@@ -10,22 +10,9 @@ from typing import Annotated, Any
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Float,
-    Settings,
-    Tensor,
-    Unit,
-    assign,
-    auxiliary,
-    eq,
-    erf,
-    hosted,
-    rule,
-    sigmoid,
-    softplus,
-    table,
-    tanh,
-)
+from egraph_opt.laws import assign, auxiliary, eq, hosted, rule, table
+from egraph_opt.laws.algebra import erf, sigmoid, softplus, tanh
+from egraph_opt.laws.sorts import Float, Settings, Tensor, Unit
 from egraph_opt.operators import binary, unary
 from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into

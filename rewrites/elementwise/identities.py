@@ -17,22 +17,13 @@ import numpy as np
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import FLOATS, INTEGERS
 from egraph_opt.facts.fact import Fact, Shape
-from egraph_opt.laws import (
-    Example,
-    Operands,
-    Settings,
-    String,
-    Tensor,
-    cons,
-    hosted,
-    law,
-    nil,
-    relu,
-    rewrite,
-)
-from egraph_opt.laws import reciprocal as one_over
+from egraph_opt.laws import Example, Operands, hosted, law, rewrite
+from egraph_opt.laws.algebra import reciprocal as one_over
+from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.law import Examples
+from egraph_opt.laws.sorts import Settings, String, Tensor
 from egraph_opt.operators import binary, unary, variadic, where
+from egraph_opt.operators.terms import cons, nil
 
 NEUTRAL = {
     "Add": 0,
@@ -132,13 +123,7 @@ def _left_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(g.constant(0.0) - g.input((3, 4)), why="0 - x is not x")
 
 
-@law(
-    "elementwise",
-    numerics="reassociates",
-    kind="eliminate",
-    source=NOP_WITH_UNIT,
-    examples=_left_examples,
-)
+@law("elementwise", numerics="reassociates", kind="eliminate", source=NOP_WITH_UNIT, examples=_left_examples)
 def neutral_left(op: String, x: Tensor, c: Tensor):
     """c op x = x for a commutative op and a neutral c"""
     neutral = (is_neutral(op, c), is_commutative(op), fits(c, x))

@@ -10,9 +10,11 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, Tensor, equal, hosted, law, opset, rewrite
+from egraph_opt.laws import Example, Operands, equal, hosted, law, rewrite
+from egraph_opt.laws.sorts import Tensor
 from egraph_opt.operators import binary, where
 from egraph_opt.operators.elementwise import apply_unary
+from egraph_opt.operators.terms import opset
 
 NEGATED = (("Less", "GreaterOrEqual"), ("Greater", "LessOrEqual"))
 """Comparisons that are each other's negation."""

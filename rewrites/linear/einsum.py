@@ -16,21 +16,11 @@ import numpy as np
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws import (
-    Axes,
-    Dims,
-    Equation,
-    Example,
-    Operands,
-    Permutation,
-    Tensor,
-    hosted,
-    law,
-    listed,
-    rewrite,
-)
+from egraph_opt.laws import Example, Operands, hosted, law, rewrite
+from egraph_opt.laws.sorts import Axes, Dims, Equation, Permutation, Tensor
 from egraph_opt.operators import einsum, reduce, reshape, transpose
 from egraph_opt.operators.declaration import attribute_class
+from egraph_opt.operators.terms import listed
 
 SPELLINGS = "a product does not tell its letters"
 

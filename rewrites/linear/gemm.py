@@ -11,17 +11,9 @@ from dataclasses import replace
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Float,
-    Tensor,
-    equal,
-    guard,
-    hosted,
-    is_constant,
-    law,
-    number_like,
-    rewrite,
-)
+from egraph_opt.laws import equal, guard, hosted, law, rewrite
+from egraph_opt.laws.algebra import is_constant, number_like
+from egraph_opt.laws.sorts import Float, Tensor
 from egraph_opt.operators import GemmSettings, gemm, none, transpose
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into
 
@@ -41,12 +33,7 @@ def fits(c: Fact, a: Fact, b: Fact) -> bool:
     return bool(a.shape and b.shape) and broadcasts_into(c.shape, (a.shape[0], b.shape[-1]))  # type: ignore[index]
 
 
-@law(
-    "gemm",
-    numerics="reassociates",
-    kind="fuse",
-    source="onnxoptimizer fuse_matmul_add_bias_into_gemm",
-)
+@law("gemm", numerics="reassociates", kind="fuse", source="onnxoptimizer fuse_matmul_add_bias_into_gemm")
 def product_and_sum(a: Tensor, b: Tensor, c: Tensor):
     """A @ B + C = Gemm(A, B, C)"""
     whole = gemm(a, b, c, PLAIN)

@@ -14,21 +14,10 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Example,
-    Int,
-    Operands,
-    Slices,
-    Tensor,
-    eq,
-    hosted,
-    law,
-    listed,
-    node,
-    rule,
-    union,
-)
+from egraph_opt.laws import Example, Operands, eq, hosted, law, rule, union
+from egraph_opt.laws.sorts import Int, Slices, Tensor
 from egraph_opt.operators import concat, slice_
+from egraph_opt.operators.terms import listed, node
 from egraph_opt.rewrites.conditions.channels import static_shape
 
 NEAR = 32
@@ -95,16 +84,7 @@ def two_products(x: Tensor, v: Tensor, w: Tensor, a: Tensor, b: Tensor, i: Int, 
     examples=_examples(3),
 )
 def three_products(
-    x: Tensor,
-    u: Tensor,
-    v: Tensor,
-    w: Tensor,
-    a: Tensor,
-    b: Tensor,
-    c: Tensor,
-    i: Int,
-    j: Int,
-    k: Int,
+    x: Tensor, u: Tensor, v: Tensor, w: Tensor, a: Tensor, b: Tensor, c: Tensor, i: Int, j: Int, k: Int
 ):
     """x @ W1, x @ W2, x @ W3 = parts of x @ [W1, W2, W3] for constant matrices of the original"""
     yield _parts_of_one(x, [u, v, w], [a, b, c], [i, j, k])

@@ -13,29 +13,12 @@ import numpy as np
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Axis,
-    Example,
-    Operands,
-    Slices,
-    Tensor,
-    Tensors,
-    assign,
-    auxiliary,
-    cons,
-    eq,
-    guard,
-    hosted,
-    law,
-    nil,
-    relu,
-    rewrite,
-    rule,
-    table,
-    varies,
-)
-from egraph_opt.laws import listed as terms
+from egraph_opt.laws import Example, Operands, assign, auxiliary, eq, guard, hosted, law, rewrite, rule, table
+from egraph_opt.laws.algebra import relu, varies
+from egraph_opt.laws.sorts import Axis, Slices, Tensor, Tensors
 from egraph_opt.operators import concat, slice_
+from egraph_opt.operators.terms import cons, nil
+from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.slicing.concat import listed, listing
 from egraph_opt.rewrites.slicing.movement import asked, asking_rules
 

@@ -19,7 +19,8 @@ import numpy as np
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Axes, Dims, Example, Operands, Tensor, equal, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, law, rewrite
+from egraph_opt.laws.sorts import Axes, Dims, Tensor
 from egraph_opt.operators import reduce, reshape
 from egraph_opt.rewrites.conditions.channels import (
     chains,

@@ -14,31 +14,11 @@ import numpy as np
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact, Shape
-from egraph_opt.laws import (
-    Axis,
-    Bundle,
-    Dims,
-    Example,
-    Int,
-    Operands,
-    Pads,
-    Permutation,
-    Sizes,
-    Slices,
-    Tensor,
-    Unit,
-    auxiliary,
-    eq,
-    guard,
-    hosted,
-    law,
-    node,
-    relu,
-    rule,
-    table,
-    union,
-)
+from egraph_opt.laws import Example, Operands, auxiliary, eq, guard, hosted, law, rule, table, union
+from egraph_opt.laws.algebra import relu
+from egraph_opt.laws.sorts import Axis, Bundle, Dims, Int, Pads, Permutation, Sizes, Slices, Tensor, Unit
 from egraph_opt.operators import Literal, gather, literal, output, pad, reshape, slice_, split, transpose
+from egraph_opt.operators.terms import node
 from egraph_opt.rewrites.conditions.channels import is_float_constant, is_scale
 from egraph_opt.rewrites.linear.selection import absorbing, weight
 from egraph_opt.rewrites.linear.selection_views import LARGEST

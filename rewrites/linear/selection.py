@@ -15,33 +15,11 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Axis,
-    DataType,
-    Example,
-    Int,
-    Operands,
-    Permutation,
-    Settings,
-    Slices,
-    String,
-    Tensor,
-    Unit,
-    auxiliary,
-    eq,
-    equal,
-    guard,
-    hosted,
-    is_constant,
-    law,
-    node,
-    relu,
-    rewrite,
-    rule,
-    table,
-    tanh,
-)
+from egraph_opt.laws import Example, Operands, auxiliary, eq, equal, guard, hosted, law, rewrite, rule, table
+from egraph_opt.laws.algebra import is_constant, relu, tanh
+from egraph_opt.laws.sorts import Axis, DataType, Int, Permutation, Settings, Slices, String, Tensor, Unit
 from egraph_opt.operators import binary, cast, gather, slice_, transpose, unary
+from egraph_opt.operators.terms import node
 from egraph_opt.rewrites.slicing.movement import asked, asking_rules
 from egraph_opt.rewrites.slicing.slice import beside, dim_at
 

@@ -12,7 +12,8 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact, Shape
-from egraph_opt.laws import Axis, Dims, Example, Operands, Slices, Tensor, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
+from egraph_opt.laws.sorts import Axis, Dims, Slices, Tensor
 from egraph_opt.operators import Literal, gather, literal, reshape, slice_
 from egraph_opt.rewrites.linear.selection import MORE, SPLIT_QKV, absorbing
 from egraph_opt.rewrites.slicing.movement import asked, asking_rules

@@ -12,28 +12,12 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Dims,
-    Example,
-    Float,
-    Int,
-    Operands,
-    Tensor,
-    absent,
-    eq,
-    guard,
-    hosted,
-    is_same,
-    law,
-    node,
-    number_like,
-    opset,
-    rewrite,
-    sqrt,
-    varies,
-)
+from egraph_opt.laws import Example, Operands, absent, eq, guard, hosted, law, rewrite
+from egraph_opt.laws.algebra import is_same, number_like, sqrt, varies
 from egraph_opt.laws.law import Examples
+from egraph_opt.laws.sorts import Dims, Float, Int, Tensor
 from egraph_opt.operators import Literal, batchnorm, binary, literal, reshape
+from egraph_opt.operators.terms import node, opset
 from egraph_opt.rewrites.conditions.channels import (
     at_axis,
     count_along,

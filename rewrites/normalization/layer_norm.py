@@ -16,22 +16,9 @@ import numpy as np
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Axes,
-    Dims,
-    Example,
-    Float,
-    Operands,
-    Permutation,
-    Tensor,
-    equal,
-    guard,
-    hosted,
-    is_constant,
-    law,
-    rewrite,
-    sqrt,
-)
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, law, rewrite
+from egraph_opt.laws.algebra import is_constant, sqrt
+from egraph_opt.laws.sorts import Axes, Dims, Float, Permutation, Tensor
 from egraph_opt.operators import (
     Literal,
     layer_norm,

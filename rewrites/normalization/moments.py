@@ -15,24 +15,9 @@ import numpy as np
 
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Axes,
-    Example,
-    Flag,
-    Float,
-    Operands,
-    Settings,
-    Tensor,
-    equal,
-    guard,
-    hosted,
-    law,
-    reciprocal,
-    relu,
-    rewrite,
-    sqrt,
-    varies,
-)
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, law, rewrite
+from egraph_opt.laws.algebra import reciprocal, relu, sqrt, varies
+from egraph_opt.laws.sorts import Axes, Flag, Float, Settings, Tensor
 from egraph_opt.operators import reduce, unary
 from egraph_opt.rewrites.elementwise.identities import all_are, beside_number, fits
 from egraph_opt.rewrites.normalization.layer_norm import KEPT

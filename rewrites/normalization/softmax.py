@@ -10,20 +10,9 @@ Softmax(x - m) -> Softmax(x)                     m is the same along the axis; l
 
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Axes,
-    Axis,
-    String,
-    Tensor,
-    equal,
-    exp,
-    guard,
-    hosted,
-    law,
-    log,
-    rewrite,
-    varies,
-)
+from egraph_opt.laws import equal, guard, hosted, law, rewrite
+from egraph_opt.laws.algebra import exp, log, varies
+from egraph_opt.laws.sorts import Axes, Axis, String, Tensor
 from egraph_opt.operators import reduce, softmax
 from egraph_opt.rewrites.elementwise.identities import fits, quotients
 from egraph_opt.rewrites.normalization.layer_norm import KEPT

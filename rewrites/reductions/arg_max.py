@@ -3,7 +3,8 @@
 ArgMax(Softmax(x)) -> ArgMax(x) along the same axis, likewise LogSoftmax and ArgMin
 """
 
-from egraph_opt.laws import Axis, Flag, String, Tensor, hosted, law, rewrite
+from egraph_opt.laws import hosted, law, rewrite
+from egraph_opt.laws.sorts import Axis, Flag, String, Tensor
 from egraph_opt.operators import arg_reduce, softmax
 
 

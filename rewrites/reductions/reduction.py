@@ -9,7 +9,8 @@ Reduce over axes of one element -> Reshape, for Sum, Mean, Max, Min and Prod
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Axes, Dims, Flag, String, Tensor, hosted, law, rewrite
+from egraph_opt.laws import hosted, law, rewrite
+from egraph_opt.laws.sorts import Axes, Dims, Flag, String, Tensor
 from egraph_opt.operators import global_pool, reduce, reshape
 from egraph_opt.rewrites.conditions.view_shapes import known_dims
 

@@ -17,33 +17,10 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Bundle,
-    DataType,
-    Example,
-    Int,
-    Operands,
-    Place,
-    Settings,
-    Slices,
-    String,
-    Tensor,
-    Unit,
-    absent,
-    auxiliary,
-    eq,
-    fact,
-    hosted,
-    law,
-    listed,
-    opset,
-    relu,
-    rewrite,
-    rule,
-    table,
-    union,
-)
+from egraph_opt.laws import Example, Operands, absent, auxiliary, eq, hosted, law, rewrite, rule, table, union
+from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.examples import INT64
+from egraph_opt.laws.sorts import Bundle, DataType, Int, Place, Settings, Slices, String, Tensor, Unit
 from egraph_opt.operators import (
     Literal,
     binary,
@@ -59,6 +36,7 @@ from egraph_opt.operators import (
     unary,
     where,
 )
+from egraph_opt.operators.terms import fact, listed, opset
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
 from egraph_opt.rewrites.shapes.splats import have_same_dims
 

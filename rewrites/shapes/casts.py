@@ -18,19 +18,9 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import integer_range
 from egraph_opt.inference.ranges import range_of
-from egraph_opt.laws import (
-    Axis,
-    DataType,
-    Example,
-    Operands,
-    Tensor,
-    absent,
-    guard,
-    hosted,
-    is_same,
-    law,
-    rewrite,
-)
+from egraph_opt.laws import Example, Operands, absent, guard, hosted, law, rewrite
+from egraph_opt.laws.algebra import is_same
+from egraph_opt.laws.sorts import Axis, DataType, Tensor
 from egraph_opt.operators import cast, gather, unary
 
 _WITHIN = {

@@ -9,8 +9,9 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, String, Tensor, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, hosted, law, rewrite
 from egraph_opt.laws.examples import INT64
+from egraph_opt.laws.sorts import String, Tensor
 from egraph_opt.operators import Literal, binary, expand_to, literal, shape_of
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
 

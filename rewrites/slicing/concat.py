@@ -14,30 +14,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Axis,
-    Example,
-    Int,
-    Number,
-    Operands,
-    Tensor,
-    Tensors,
-    Unit,
-    append,
-    assign,
-    auxiliary,
-    cons,
-    eq,
-    hosted,
-    law,
-    ne,
-    nil,
-    rewrite,
-    rule,
-    table,
-)
-from egraph_opt.laws import listed as terms
+from egraph_opt.laws import Example, Operands, assign, auxiliary, eq, hosted, law, ne, rewrite, rule, table
+from egraph_opt.laws.sorts import Axis, Int, Number, Tensor, Tensors, Unit
 from egraph_opt.operators import concat, unary
+from egraph_opt.operators.terms import append, cons, nil
+from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.slicing.slice import dim_at
 
 LONGEST = 512

@@ -13,32 +13,11 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Axis,
-    DataType,
-    Example,
-    Int,
-    Operands,
-    Settings,
-    Slices,
-    String,
-    Tensor,
-    Tensors,
-    Unit,
-    assign,
-    auxiliary,
-    cons,
-    eq,
-    hosted,
-    law,
-    ne,
-    nil,
-    rewrite,
-    rule,
-    table,
-)
-from egraph_opt.laws import listed as terms
+from egraph_opt.laws import Example, Operands, assign, auxiliary, eq, hosted, law, ne, rewrite, rule, table
+from egraph_opt.laws.sorts import Axis, DataType, Int, Settings, Slices, String, Tensor, Tensors, Unit
 from egraph_opt.operators import cast, concat, slice_, unary
+from egraph_opt.operators.terms import cons, nil
+from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.slicing.concat import listed, listing, worth_a_walk
 from egraph_opt.rewrites.slicing.slice import dim_at
 

@@ -16,21 +16,10 @@ import numpy as np
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws import (
-    Axis,
-    Dims,
-    Example,
-    Operands,
-    Slices,
-    Tensor,
-    guard,
-    hosted,
-    is_same,
-    law,
-    ne,
-    rewrite,
-)
+from egraph_opt.laws import Example, Operands, guard, hosted, law, ne, rewrite
+from egraph_opt.laws.algebra import is_same
 from egraph_opt.laws.examples import INT64
+from egraph_opt.laws.sorts import Axis, Dims, Slices, Tensor
 from egraph_opt.operators import Literal, gather, literal, reshape, slice_
 from egraph_opt.operators.views import inserted_axes
 from egraph_opt.rewrites.slicing.slice import Entry, beside, dim_at, entry_of, taken_by

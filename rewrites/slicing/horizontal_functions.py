@@ -11,23 +11,10 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Example,
-    Int,
-    Operands,
-    Settings,
-    Slices,
-    String,
-    Tensor,
-    eq,
-    guard,
-    hosted,
-    law,
-    node,
-    rule,
-    union,
-)
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, rule, union
+from egraph_opt.laws.sorts import Int, Settings, Slices, String, Tensor
 from egraph_opt.operators import binary, slice_, unary
+from egraph_opt.operators.terms import node
 
 
 @hosted()

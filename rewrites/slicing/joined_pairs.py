@@ -13,25 +13,11 @@ import numpy as np
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Axis,
-    Example,
-    Operands,
-    String,
-    Tensor,
-    assign,
-    auxiliary,
-    guard,
-    hosted,
-    is_same,
-    law,
-    listed,
-    ne,
-    rewrite,
-    rule,
-    table,
-)
+from egraph_opt.laws import Example, Operands, assign, auxiliary, guard, hosted, law, ne, rewrite, rule, table
+from egraph_opt.laws.algebra import is_same
+from egraph_opt.laws.sorts import Axis, String, Tensor
 from egraph_opt.operators import binary, concat, reshape
+from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.distributivity import pair_of
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into
 from egraph_opt.rewrites.linear.joined_products import differ_along

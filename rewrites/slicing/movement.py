@@ -11,28 +11,11 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Axis,
-    DataType,
-    Example,
-    Operands,
-    Settings,
-    Slices,
-    String,
-    Tensor,
-    Tensors,
-    Unit,
-    auxiliary,
-    eq,
-    hosted,
-    is_same,
-    law,
-    listed,
-    rewrite,
-    rule,
-    table,
-)
+from egraph_opt.laws import Example, Operands, auxiliary, eq, hosted, law, rewrite, rule, table
+from egraph_opt.laws.algebra import is_same
+from egraph_opt.laws.sorts import Axis, DataType, Settings, Slices, String, Tensor, Tensors, Unit
 from egraph_opt.operators import binary, cast, concat, slice_, unary
+from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.slicing.slice import Entry
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws import Axis, Example, Operands, Slices, Tensor, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
+from egraph_opt.laws.sorts import Axis, Slices, Tensor
 from egraph_opt.operators import Literal, literal, slice_
 
 Entry = tuple[int, int, int | None, int]

@@ -9,31 +9,12 @@ from typing import Annotated
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Axis,
-    Example,
-    Number,
-    Operands,
-    Slices,
-    Tensor,
-    Tensors,
-    Unit,
-    assign,
-    auxiliary,
-    cons,
-    eq,
-    hosted,
-    is_same,
-    law,
-    listed,
-    ne,
-    nil,
-    rewrite,
-    rule,
-    table,
-)
+from egraph_opt.laws import Example, Operands, assign, auxiliary, eq, hosted, law, ne, rewrite, rule, table
+from egraph_opt.laws.algebra import is_same
+from egraph_opt.laws.sorts import Axis, Number, Slices, Tensor, Tensors, Unit
 from egraph_opt.operators import concat, slice_
 from egraph_opt.operators.expressions import attribute_sort
+from egraph_opt.operators.terms import cons, listed, nil
 from egraph_opt.rewrites.slicing.slice import NOTHING, WHOLE, Bounds, Entry, beside, dim_at, entry_of
 
 Part = Entry | tuple[()] | None

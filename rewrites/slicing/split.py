@@ -17,14 +17,8 @@ import numpy as np
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
-    Axis,
-    Bundle,
     Example,
-    Int,
     Operands,
-    Sizes,
-    Slices,
-    Tensor,
     assign,
     auxiliary,
     eq,
@@ -37,6 +31,7 @@ from egraph_opt.laws import (
     table,
     union,
 )
+from egraph_opt.laws.sorts import Axis, Bundle, Int, Sizes, Slices, Tensor
 from egraph_opt.operators import binary, output, slice_, split, unary
 from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.rewrites.slicing.slice import beside, dim_at

@@ -10,7 +10,8 @@ import numpy as np
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
-from egraph_opt.laws import Axis, Dims, Example, Operands, Slices, Tensor, eq, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, eq, hosted, law, rewrite
+from egraph_opt.laws.sorts import Axis, Dims, Slices, Tensor
 from egraph_opt.operators import binary, reshape, slice_
 from egraph_opt.rewrites.slicing.split import Range, Ranges, cut_axis, cuts, cutting, parts_around
 

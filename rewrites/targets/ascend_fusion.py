@@ -13,22 +13,11 @@ it, its cost model says: the ruleset runs for cost models that publish the limit
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Operands,
-    Settings,
-    String,
-    Tensor,
-    Tensors,
-    cons,
-    hosted,
-    law,
-    limit,
-    ne,
-    nil,
-    rewrite,
-)
+from egraph_opt.laws import Operands, hosted, law, ne, rewrite
+from egraph_opt.laws.sorts import Settings, String, Tensor, Tensors
 from egraph_opt.operators import binary, unary
 from egraph_opt.operators.declaration import COMMUTATIVE
+from egraph_opt.operators.terms import cons, limit, nil
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into
 from egraph_opt.rewrites.targets.fused_cube import (
     PSEUDO,

@@ -18,35 +18,9 @@ import math
 from typing import Any
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Axes,
-    Axis,
-    Float,
-    Int,
-    Operands,
-    Settings,
-    String,
-    Tensor,
-    assign,
-    auxiliary,
-    eq,
-    erf,
-    exp,
-    guard,
-    hosted,
-    law,
-    log,
-    number_like,
-    relu,
-    rewrite,
-    rule,
-    sigmoid,
-    softplus,
-    sqrt,
-    table,
-    tanh,
-    varies,
-)
+from egraph_opt.laws import Operands, assign, auxiliary, eq, guard, hosted, law, rewrite, rule, table
+from egraph_opt.laws.algebra import erf, exp, log, number_like, relu, sigmoid, softplus, sqrt, tanh, varies
+from egraph_opt.laws.sorts import Axes, Axis, Float, Int, Settings, String, Tensor
 from egraph_opt.operators import (
     attention,
     layer_norm,

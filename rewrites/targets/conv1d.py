@@ -16,19 +16,9 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Dims,
-    Example,
-    Operands,
-    String,
-    Tensor,
-    guard,
-    hosted,
-    law,
-    limit,
-    rewrite,
-    varies,
-)
+from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
+from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.sorts import Dims, String, Tensor
 from egraph_opt.operators import (
     ConvWindow,
     PoolWindow,
@@ -39,6 +29,7 @@ from egraph_opt.operators import (
     pool,
     reshape,
 )
+from egraph_opt.operators.terms import limit
 from egraph_opt.rewrites.conditions.view_shapes import known_dims, with_units
 
 UNIT = 2
@@ -201,9 +192,7 @@ def _transposed(g: Operands) -> Iterator[Any]:
 def lift_transposed_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     """ConvTranspose1d(x, W) = Squeeze(ConvTranspose2d(Unsqueeze(x), Unsqueeze(W)))"""
     yield from lifting(
-        "lift_transposed_convolution",
-        x,
-        lambda v, kernel, window: conv_transpose(v, kernel(w), b, window(u)),
+        "lift_transposed_convolution", x, lambda v, kernel, window: conv_transpose(v, kernel(w), b, window(u))
     )
 
 

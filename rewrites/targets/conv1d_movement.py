@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.laws import (
+from egraph_opt.laws import Operands, guard, hosted, law, rewrite
+from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.sorts import (
     Axes,
     Axis,
     Flag,
@@ -21,30 +23,14 @@ from egraph_opt.laws import (
     Int,
     Mode,
     Number,
-    Operands,
     Pads,
     Permutation,
     Sizes,
     Slices,
     String,
     Tensor,
-    guard,
-    hosted,
-    law,
-    rewrite,
-    varies,
 )
-from egraph_opt.operators import (
-    batchnorm,
-    gather,
-    output,
-    pad,
-    reduce,
-    slice_,
-    softmax,
-    split,
-    transpose,
-)
+from egraph_opt.operators import batchnorm, gather, output, pad, reduce, slice_, softmax, split, transpose
 from egraph_opt.rewrites.targets.conv1d import (
     DEMAND,
     SHARED,

@@ -12,28 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Axis,
-    Operands,
-    String,
-    Tensor,
-    Tensors,
-    Unit,
-    auxiliary,
-    cons,
-    eq,
-    guard,
-    hosted,
-    law,
-    listed,
-    nil,
-    rewrite,
-    rule,
-    table,
-    union,
-    varies,
-)
+from egraph_opt.laws import Operands, auxiliary, eq, guard, hosted, law, rewrite, rule, table, union
+from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.sorts import Axis, String, Tensor, Tensors, Unit
 from egraph_opt.operators import binary, concat, variadic, where
+from egraph_opt.operators.terms import cons, listed, nil
 from egraph_opt.rewrites.targets.conv1d import (
     DEMAND,
     SHARED,

@@ -13,23 +13,8 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 from egraph_opt.facts.fact import ABSENT, Fact
-from egraph_opt.laws import (
-    Operands,
-    Tensor,
-    Tensors,
-    assign,
-    auxiliary,
-    eq,
-    hosted,
-    law,
-    limit,
-    listed,
-    nil,
-    rewrite,
-    rule,
-    table,
-    union,
-)
+from egraph_opt.laws import Operands, assign, auxiliary, eq, hosted, law, rewrite, rule, table, union
+from egraph_opt.laws.sorts import Tensor, Tensors
 from egraph_opt.operators import (
     ConvWindow,
     GemmSettings,
@@ -44,6 +29,7 @@ from egraph_opt.operators import (
 )
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Earlier, Step
 from egraph_opt.operators.expressions import attribute_sort
+from egraph_opt.operators.terms import limit, listed, nil
 
 Cube = Annotated[tuple[str, tuple[Any, ...]], attribute_sort("Cube")]
 """An operator of the cube unit: name and attributes."""

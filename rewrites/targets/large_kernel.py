@@ -17,30 +17,11 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws import (
-    Axis,
-    Example,
-    Operands,
-    Pads,
-    Slices,
-    Tensor,
-    Tensors,
-    auxiliary,
-    cons,
-    eq,
-    guard,
-    hosted,
-    is_constant,
-    law,
-    limit,
-    listed,
-    nil,
-    rewrite,
-    rule,
-    table,
-    union,
-)
+from egraph_opt.laws import Example, Operands, auxiliary, eq, guard, hosted, law, rewrite, rule, table, union
+from egraph_opt.laws.algebra import is_constant
+from egraph_opt.laws.sorts import Axis, Pads, Slices, Tensor, Tensors
 from egraph_opt.operators import ConvWindow, concat, conv, none, pad, slice_
+from egraph_opt.operators.terms import cons, limit, listed, nil
 
 # --- how a kernel is cut ------------------------------------------------------------------------------------
 

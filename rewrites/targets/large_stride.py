@@ -14,22 +14,11 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Dims,
-    Example,
-    Operands,
-    Pads,
-    Permutation,
-    Slices,
-    Tensor,
-    guard,
-    hosted,
-    is_constant,
-    law,
-    limit,
-    rewrite,
-)
+from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
+from egraph_opt.laws.algebra import is_constant
+from egraph_opt.laws.sorts import Dims, Pads, Permutation, Slices, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, pad, reshape, slice_, transpose
+from egraph_opt.operators.terms import limit
 
 
 @dataclass(frozen=True)

@@ -18,26 +18,9 @@ from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import integer_range
-from egraph_opt.laws import (
-    Axis,
-    DataType,
-    Example,
-    Int,
-    Mode,
-    Number,
-    Operands,
-    Pads,
-    Sizes,
-    Tensor,
-    Tensors,
-    equal,
-    guard,
-    hosted,
-    law,
-    limit,
-    rewrite,
-    varies,
-)
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, law, rewrite
+from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.sorts import Axis, DataType, Int, Mode, Number, Pads, Sizes, Tensor, Tensors
 from egraph_opt.operators import (
     cast,
     concat,
@@ -54,6 +37,7 @@ from egraph_opt.operators import (
     transpose,
     where,
 )
+from egraph_opt.operators.terms import limit
 from egraph_opt.rewrites.targets.narrowing import LIMITS, all_cast, casts_of_lists
 
 NARROW: dict[int, int] = {T.INT64: T.INT32, T.DOUBLE: T.FLOAT}

@@ -19,34 +19,23 @@ from egraph_opt.facts.fact import Fact, Range
 from egraph_opt.inference.intervals import multiply, within
 from egraph_opt.inference.ranges import range_of
 from egraph_opt.laws import (
-    Axes,
-    Axis,
-    DataType,
     Example,
-    Flag,
     HostFunction,
     Operands,
-    Settings,
-    String,
-    Tensor,
-    Tensors,
     auxiliary,
-    cons,
     eq,
     equal,
     guard,
     hosted,
     law,
-    limit,
-    listed,
-    nil,
-    opset,
     rewrite,
     rule,
     table,
     union,
 )
+from egraph_opt.laws.sorts import Axes, Axis, DataType, Flag, Settings, String, Tensor, Tensors
 from egraph_opt.operators import binary, cast, concat, cumsum, reduce, unary, variadic, where
+from egraph_opt.operators.terms import cons, limit, listed, nil, opset
 from egraph_opt.operators.typing import infer_operator
 
 INT32, INT64 = TensorProto.INT32, TensorProto.INT64

@@ -15,24 +15,8 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact, Shape
-from egraph_opt.laws import (
-    Example,
-    Operands,
-    String,
-    Tensor,
-    Tensors,
-    Unit,
-    auxiliary,
-    cons,
-    eq,
-    guard,
-    hosted,
-    law,
-    limit,
-    rewrite,
-    rule,
-    table,
-)
+from egraph_opt.laws import Example, Operands, auxiliary, eq, guard, hosted, law, rewrite, rule, table
+from egraph_opt.laws.sorts import String, Tensor, Tensors, Unit
 from egraph_opt.operators import (
     ConvWindow,
     PoolWindow,
@@ -50,6 +34,7 @@ from egraph_opt.operators import (
     unary,
     variadic,
 )
+from egraph_opt.operators.terms import cons, limit
 from egraph_opt.rewrites.transposes.windows import SWAP, moved_window
 
 # --- what is too wide ---------------------------------------------------------------------------------------
@@ -188,13 +173,7 @@ def _conv_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(conv(g.input(shape), g.random(4, 2, *(1,) * axes), none(), plain), why, **LIMITS)
 
 
-@law(
-    "wide_images",
-    numerics="reassociates",
-    uses=(wide,),
-    examples=_conv_examples,
-    **SHARED,
-)
+@law("wide_images", numerics="reassociates", uses=(wide,), examples=_conv_examples, **SHARED)
 def lay_conv(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     """Conv(x, W, b) = T(Conv(T(x), T(W), b)) for images too wide for the target, and after them"""
     yield rewrite(

@@ -12,27 +12,10 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Axis,
-    Example,
-    Operands,
-    String,
-    Tensor,
-    Tensors,
-    auxiliary,
-    cons,
-    eq,
-    guard,
-    hosted,
-    law,
-    listed,
-    nil,
-    rewrite,
-    rule,
-    table,
-    union,
-)
+from egraph_opt.laws import Example, Operands, auxiliary, eq, guard, hosted, law, rewrite, rule, table, union
+from egraph_opt.laws.sorts import Axis, String, Tensor, Tensors
 from egraph_opt.operators import PoolWindow, binary, concat, pool, variadic
+from egraph_opt.operators.terms import cons, listed, nil
 from egraph_opt.rewrites.targets.wide_images import LIMITS, SHARED, after_wide, turn, wide, wide_among
 from egraph_opt.rewrites.transposes.windows import SWAP
 

@@ -5,7 +5,8 @@ Transpose_identity(x) = x
 f(Transpose_p(x)) = Transpose_p(f(x))
 """
 
-from egraph_opt.laws import Permutation, Settings, String, Tensor, equal, hosted, law, rewrite
+from egraph_opt.laws import equal, hosted, law, rewrite
+from egraph_opt.laws.sorts import Permutation, Settings, String, Tensor
 from egraph_opt.operators import transpose, unary
 
 

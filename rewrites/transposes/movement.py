@@ -11,7 +11,9 @@ MatMul(T(x), T(y)) = T(MatMul(y, x))      for transposes of the last two axes
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
+from egraph_opt.laws import Operands, equal, hosted, law, rewrite
+from egraph_opt.laws.algebra import is_same
+from egraph_opt.laws.sorts import (
     Axes,
     Axis,
     DataType,
@@ -19,18 +21,11 @@ from egraph_opt.laws import (
     Flag,
     Mode,
     Number,
-    Operands,
     Pads,
     Permutation,
     Slices,
     String,
     Tensor,
-    equal,
-    hosted,
-    is_same,
-    law,
-    listed,
-    rewrite,
 )
 from egraph_opt.operators import (
     binary,
@@ -45,6 +40,7 @@ from egraph_opt.operators import (
     transpose,
     where,
 )
+from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.transposes.composition import invert, is_identity
 
 

@@ -4,7 +4,8 @@ BatchNormalization(T(x)) = T(BatchNormalization(x))           where the channels
 InstanceNormalization(T(x)) = T(InstanceNormalization(x))     where batch and channels stay
 """
 
-from egraph_opt.laws import Float, Permutation, Tensor, equal, hosted, law
+from egraph_opt.laws import equal, hosted, law
+from egraph_opt.laws.sorts import Float, Permutation, Tensor
 from egraph_opt.operators import batchnorm, instance_norm, transpose
 from egraph_opt.rewrites.transposes.composition import is_identity
 from egraph_opt.rewrites.transposes.windows import keeps_channels

@@ -5,7 +5,8 @@ Reshape(Transpose_p(x)) = Transpose_q(Reshape(x))      where the view splits axe
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
-from egraph_opt.laws import Dims, Operands, Permutation, Tensor, eq, guard, hosted, law, rewrite
+from egraph_opt.laws import Operands, eq, guard, hosted, law, rewrite
+from egraph_opt.laws.sorts import Dims, Permutation, Tensor
 from egraph_opt.operators import reshape, transpose
 from egraph_opt.rewrites.transposes.composition import is_identity
 

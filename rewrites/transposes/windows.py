@@ -13,22 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    Axis,
-    Dims,
-    Int,
-    Operands,
-    Permutation,
-    Sizes,
-    String,
-    Tensor,
-    equal,
-    guard,
-    hosted,
-    is_constant,
-    law,
-    rewrite,
-)
+from egraph_opt.laws import Operands, equal, guard, hosted, law, rewrite
+from egraph_opt.laws.algebra import is_constant
+from egraph_opt.laws.sorts import Axis, Dims, Int, Permutation, Sizes, String, Tensor
 from egraph_opt.operators import (
     ConvWindow,
     PoolWindow,

@@ -17,20 +17,8 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    DataType,
-    Dims,
-    Example,
-    Operands,
-    Settings,
-    String,
-    Tensor,
-    equal,
-    hosted,
-    law,
-    ne,
-    rewrite,
-)
+from egraph_opt.laws import Example, Operands, equal, hosted, law, ne, rewrite
+from egraph_opt.laws.sorts import DataType, Dims, Settings, String, Tensor
 from egraph_opt.operators import binary, cast, expand, expand_to, shape_of, unary, where
 from egraph_opt.rewrites.conditions.view_shapes import broadcast, same_dims
 
@@ -179,11 +167,7 @@ def _conditionals(rng: np.random.Generator) -> Iterator[Example]:
 @law("expand", numerics="bitwise", kind="move", serves="traffic", examples=_conditionals)
 def past_where(x: Tensor, y: Tensor, v: Tensor, t: Tensor, dims: Dims):
     """Where(.., Expand(x), ..) = Where(.., x, ..), expanded where no other operand brings the dims"""
-    places: tuple[Form, ...] = (
-        lambda u: where(u, y, v),
-        lambda u: where(y, u, v),
-        lambda u: where(y, v, u),
-    )
+    places: tuple[Form, ...] = (lambda u: where(u, y, v), lambda u: where(y, u, v), lambda u: where(y, v, u))
     for wide in _expansions(dims, t):
         for place in places:
             z = place(wide(x))

@@ -12,20 +12,8 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import (
-    DataType,
-    Dims,
-    Example,
-    Flag,
-    Operands,
-    Settings,
-    String,
-    Tensor,
-    equal,
-    hosted,
-    law,
-    rewrite,
-)
+from egraph_opt.laws import Example, Operands, equal, hosted, law, rewrite
+from egraph_opt.laws.sorts import DataType, Dims, Flag, Settings, String, Tensor
 from egraph_opt.operators import cast, reshape, reshape_to, shape_of, unary
 from egraph_opt.rewrites.conditions.view_shapes import changes_dims, same_dims
 

@@ -15,14 +15,10 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Dims, Example, Operands, String, Tensor, hosted, law, ne, rewrite
+from egraph_opt.laws import Example, Operands, hosted, law, ne, rewrite
+from egraph_opt.laws.sorts import Dims, String, Tensor
 from egraph_opt.operators import binary, reshape, where
-from egraph_opt.rewrites.conditions.view_shapes import (
-    kept_dims,
-    known_dims,
-    moved_dims,
-    views_agree,
-)
+from egraph_opt.rewrites.conditions.view_shapes import kept_dims, known_dims, moved_dims, views_agree
 
 _ONE_WAY = "views that sink meet; to rise as well adds a third to the e-nodes of some models"
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
-from egraph_opt.laws import Dims, Example, Operands, Tensor, hosted, law, listed, rewrite
+from egraph_opt.laws import Example, Operands, hosted, law, rewrite
+from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import binary, concat, reshape, reshape_to, shape_of, unary
+from egraph_opt.operators.terms import listed
 from egraph_opt.operators.views import inserted_axes, reshape_target
 
 

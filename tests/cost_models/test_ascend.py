@@ -120,9 +120,7 @@ def test_a_chain_of_one_dimensional_pools_is_cheaper_lifted(op: str) -> None:
         return node(op, [f32(1, 64, 1, length)], f32(1, 64, 1, length // 2), **attributes)
 
     views = total(
-        ASCEND,
-        view("Unsqueeze", (1, 64, 256), (1, 64, 1, 256)),
-        view("Squeeze", (1, 64, 1, 64), (1, 64, 64)),
+        ASCEND, view("Unsqueeze", (1, 64, 256), (1, 64, 1, 256)), view("Squeeze", (1, 64, 1, 64), (1, 64, 64))
     )
     assert total(ASCEND, lifted(256), lifted(128)) + views < total(ASCEND, flat(256), flat(128))
 

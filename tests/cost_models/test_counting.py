@@ -33,18 +33,10 @@ FLOPS = [
         node("Conv", [f32(1, 8, 10, 10), f32(8, 1, 3, 3), f32(8)], f32(1, 8, 8, 8), group=8),
         2 * 8 * 64 * 9 + 8 * 64,
     ),
-    (
-        "ConvTranspose",
-        node("ConvTranspose", [f32(1, 8, 5), f32(8, 4, 3)], f32(1, 4, 7)),
-        2 * (8 * 5) * 4 * 3,
-    ),
+    ("ConvTranspose", node("ConvTranspose", [f32(1, 8, 5), f32(8, 4, 3)], f32(1, 4, 7)), 2 * (8 * 5) * 4 * 3),
     ("MatMul", node("MatMul", [f32(5, 3, 4), f32(4, 7)], f32(5, 3, 7)), 2 * 5 * 3 * 4 * 7),
     ("MatMul of vectors", node("MatMul", [f32(4), f32(4)], f32()), 8),
-    (
-        "Gemm",
-        node("Gemm", [f32(4, 3), f32(4, 7), f32(7)], f32(3, 7), transA=1),
-        2 * 3 * 4 * 7 + 21,
-    ),
+    ("Gemm", node("Gemm", [f32(4, 3), f32(4, 7), f32(7)], f32(3, 7), transA=1), 2 * 3 * 4 * 7 + 21),
     ("Einsum", node("Einsum", [f32(2, 3), f32(3, 4)], f32(2, 4), equation="ij,jk->ik"), 2 * 2 * 3 * 4),
     (
         "Einsum with ellipsis",

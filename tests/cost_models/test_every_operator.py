@@ -92,10 +92,7 @@ ATTRIBUTES = st.dictionaries(
     attributes=ATTRIBUTES,
 )
 def test_no_facts_and_no_attributes_break_a_model(
-    schema: onnx.defs.OpSchema,
-    inputs: list[Fact | None],
-    outputs: list[Fact],
-    attributes: dict[str, object],
+    schema: onnx.defs.OpSchema, inputs: list[Fact | None], outputs: list[Fact], attributes: dict[str, object]
 ) -> None:
     node = NodeView(schema.name, schema.domain, attributes, tuple(inputs), tuple(outputs))
     for model in MODELS:

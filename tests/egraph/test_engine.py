@@ -76,9 +76,7 @@ def test_every_kind_of_attribute_and_operand_comes_back(engine: Engine) -> None:
 
 def test_facts_come_back_and_the_analysis_adds_those_that_follow(engine: Engine) -> None:
     lowered = graph_of(
-        *leaves(1),
-        (Term("split", (1, (1, 2)), (0,)), None),
-        (Term("output", (1,), (1,)), Fact()),
+        *leaves(1), (Term("split", (1, (1, 2)), (0,)), None), (Term("output", (1,), (1,)), Fact())
     )
     snapshot = loaded(engine, lowered)
     facts = [snapshot.facts[c] for c in snapshot.term_classes]
@@ -106,9 +104,7 @@ def test_lists_of_what_lists_made(engine: Engine) -> None:
 def test_two_lists_share_their_common_end(engine: Engine) -> None:
     tail = tuple(range(1, 200))
     lowered = graph_of(
-        *leaves(200),
-        (Term("opaque", (0,), (tail,)), None),
-        (Term("opaque", (0,), ((0, *tail),)), None),
+        *leaves(200), (Term("opaque", (0,), (tail,)), None), (Term("opaque", (0,), ((0, *tail),)), None)
     )
     loaded(engine, lowered)
     assert len(engine.tables()["cons"]) == 200

@@ -265,12 +265,4 @@ def pads(g: Drawing) -> None:
         random_slice(g, x)
 
 
-MOTIFS = {
-    slices: 3,
-    apart_and_together: 5,
-    concats: 3,
-    gathers: 3,
-    picks: 2,
-    reshaped_parts: 1.5,
-    pads: 1,
-}
+MOTIFS = {slices: 3, apart_and_together: 5, concats: 3, gathers: 3, picks: 2, reshaped_parts: 1.5, pads: 1}

@@ -206,10 +206,7 @@ def test_a_symbolic_dim_has_a_least_but_no_greatest_length() -> None:
 
 def test_an_assumption_about_an_input_reaches_what_is_computed_of_it() -> None:
     x = helper.make_tensor_value_info("ids", INT64, ["N", 4])
-    nodes = [
-        helper.make_node("Add", ["ids", "c"], ["y"]),
-        helper.make_node("Shape", ["ids"], ["s"]),
-    ]
+    nodes = [helper.make_node("Add", ["ids", "c"], ["y"]), helper.make_node("Shape", ["ids"], ["s"])]
     c = numpy_helper.from_array(np.array(10), "c")
     outputs = [helper.make_empty_tensor_value_info(name) for name in ("y", "s")]
     model = helper.make_model(

@@ -80,10 +80,7 @@ def test_reductions_at_the_end_need_no_transpose_back() -> None:
     ids=["pads", "strides", "dilations", "same-upper", "same-lower", "valid"],
 )
 def test_the_window_turns_with_the_image(
-    attributes: dict[str, Any],
-    strides: tuple[int, ...],
-    dilations: tuple[int, ...],
-    pads: tuple[int, ...],
+    attributes: dict[str, Any], strides: tuple[int, ...], dilations: tuple[int, ...], pads: tuple[int, ...]
 ) -> None:
     g = Graph(x=[1, 4, 6, WIDE])
     y = g.add("ReduceMax", _conv(g, "x", 4, 64, **attributes), axes=[2, 3])
@@ -185,9 +182,7 @@ def test_transposes_that_the_model_has_cancel_past_windows_for_every_target() ->
 
 
 @pytest.mark.parametrize(
-    "dims",
-    [[1, 16, WIDE, 6], [1, 16, 6, 2000], [1, 16, 6, "W"]],
-    ids=["high", "not wide", "unknown width"],
+    "dims", [[1, 16, WIDE, 6], [1, 16, 6, 2000], [1, 16, 6, "W"]], ids=["high", "not wide", "unknown width"]
 )
 def test_images_that_are_high_or_fit_stay(dims: Dims) -> None:
     g = Graph(x=dims)

@@ -112,9 +112,7 @@ SOURCES = {
     "looked up": lambda g: g.add("Gather", g.constant(np.arange(400)), g.input("m", ["N", 8], INT64)),
     "a remainder": lambda g: g.add("Mod", g.input("m", ["N", 8], INT64), g.constant(50)),
     "positions of what is not zero": lambda g: g.add(
-        "Slice",
-        g.add("NonZero", g.input("m", [4, 8])),
-        *(g.constant([n]) for n in (0, 8, 1)),
+        "Slice", g.add("NonZero", g.input("m", [4, 8])), *(g.constant([n]) for n in (0, 8, 1))
     ),
 }
 

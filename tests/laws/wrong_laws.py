@@ -130,10 +130,7 @@ def sign(x: Tensor, y: Tensor, z: Tensor) -> Iterator[Any]:
 @wrong("bitwise", lambda g: concat(listed(g.input(X), g.input(X)), 1))
 def concat_order(x: Tensor, y: Tensor, a: Any) -> Iterator[Any]:
     """Concat(x, y) = Concat(y, x)"""
-    yield rewrite(
-        concat(cons(x, cons(y, nil())), a),
-        concat(cons(y, cons(x, nil())), a),
-    )
+    yield rewrite(concat(cons(x, cons(y, nil())), a), concat(cons(y, cons(x, nil())), a))
 
 
 @wrong(

@@ -9,17 +9,7 @@ from onnx import TensorProto
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.statements import eq, rewrite, rule, union
-from egraph_opt.operators import (
-    binary,
-    cast,
-    concat,
-    literal,
-    reduce,
-    slice_,
-    softmax,
-    transpose,
-    unary,
-)
+from egraph_opt.operators import binary, cast, concat, literal, reduce, slice_, softmax, transpose, unary
 from egraph_opt.operators.declaration import Literal
 from egraph_opt.operators.elementwise import relu
 from egraph_opt.operators.expressions import Tensor
@@ -46,8 +36,7 @@ def zeros_like(x: Fact) -> Literal | None:
 def only_for_infinity(x: Tensor, y: Tensor) -> Iterator[Any]:
     """x * (1 / Exp(y)) = x * Exp(-y), claimed for every bit"""
     yield rewrite(
-        binary("Mul", x, unary("Reciprocal", (), unary("Exp", (), y))),
-        binary("Mul", x, unary("Exp", (), -y)),
+        binary("Mul", x, unary("Reciprocal", (), unary("Exp", (), y))), binary("Mul", x, unary("Exp", (), -y))
     )
 
 

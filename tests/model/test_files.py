@@ -116,12 +116,7 @@ def test_external_data_in_bodies_and_constants_is_found(tmp_path: Path) -> None:
     expected = run(model, **inputs)[0]
     path = tmp_path / "in.onnx"
     onnx.save(
-        model,
-        path,
-        save_as_external_data=True,
-        location="d.bin",
-        size_threshold=0,
-        convert_attribute=True,
+        model, path, save_as_external_data=True, location="d.bin", size_threshold=0, convert_attribute=True
     )
     loaded = read_model(path)
     target = write_model(loaded.model, tmp_path / "out.onnx", like=loaded)

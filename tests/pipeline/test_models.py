@@ -25,9 +25,7 @@ RECORDED: dict[str, tuple[int, int]] = {
 """Run-time nodes before, and the most that may be left.  onnx may come with another version of a model: then
 the number before differs, and only the rest is tested."""
 
-E_NODES = {
-    "light/light_densenet121.onnx": 3370,
-}
+E_NODES = {"light/light_densenet121.onnx": 3370}
 """How far the e-graph of a model grows under the default rulesets; no law may double that."""
 
 PATHS = trained_models() | light_models()

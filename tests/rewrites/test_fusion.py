@@ -98,11 +98,7 @@ def test_convolutions_that_batch_normalizations_follow_are_joined_with_them() ->
 
 
 def test_parallel_convolutions_of_one_block_add_up() -> None:
-    nodes: list[Node] = [
-        ("Conv", "x v b", "p"),
-        ("Conv", "x w c", "q", RING),
-        ("Add", "p q", "y"),
-    ]
+    nodes: list[Node] = [("Conv", "x v b", "p"), ("Conv", "x w c", "q", RING), ("Add", "p q", "y")]
     weights: dict[str, Any] = {
         "v": _random(4, 4, 1, 1),
         "b": _random(4),

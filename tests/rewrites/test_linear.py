@@ -74,10 +74,7 @@ def test_batchnorm_and_affine_after_conv_are_the_conv(opset: int, bias: bool) ->
 @pytest.mark.parametrize("group", [1, 2, 4])
 def test_batchnorm_after_conv_transpose_is_the_conv_transpose(group: int) -> None:
     norm, constants = batchnorm("a", "y", 3 * group)
-    nodes: Nodes = [
-        ("ConvTranspose", ["x", "w", "b"], "a", {"strides": [2, 2], "group": group}),
-        *norm,
-    ]
+    nodes: Nodes = [("ConvTranspose", ["x", "w", "b"], "a", {"strides": [2, 2], "group": group}), *norm]
     constants |= {"w": random(4, 3, 2, 2), "b": random(3 * group)}
     assert operators(model(nodes, constants, [1, 4, 5, 6])) == {"ConvTranspose": 1}
 

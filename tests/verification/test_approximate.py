@@ -43,11 +43,7 @@ def test_integers_may_differ_too() -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [
-        scaled(1.0, to=TensorProto.DOUBLE),
-        scaled(1.0, dims=("N", 5)),
-        scaled(1.0, op_type="NoSuchOperator"),
-    ],
+    [scaled(1.0, to=TensorProto.DOUBLE), scaled(1.0, dims=("N", 5)), scaled(1.0, op_type="NoSuchOperator")],
     ids=["type", "shape", "operator"],
 )
 def test_everything_else_has_to_be_right(other: onnx.ModelProto) -> None:

@@ -25,14 +25,7 @@ from egraph_opt.extraction.checking import used_part
 from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.presolve.remaining import Remaining
 from egraph_opt.extraction.problem import ExtractionProblem, choosable, explain_unbuildable, least_costs
-from egraph_opt.extraction.structure import (
-    Ints,
-    Mask,
-    pointers,
-    reached,
-    strong_components,
-    weak_components,
-)
+from egraph_opt.extraction.structure import Ints, Mask, pointers, reached, strong_components, weak_components
 
 ROUNDS = 6
 SMALL_SET = 4

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -32,6 +32,23 @@ DEFAULT_LENGTH = 128
 
 
 @dataclass(frozen=True)
+class Parts:
+    """The nodes that a pseudo-operator stands for, as a small graph whose result is that of the last node.
+
+    Attributes:
+        operands: facts of what comes from outside, bound; ``ABSENT`` is none.
+        nodes: in the order of their execution; the inputs of each are facts as those of any node.
+        sources: per node and input where it comes from: an operand (its number), the result of an earlier
+            node (the number of operands, and that of the node), or None: absent, or a constant that the
+            input's fact has whole.
+    """
+
+    operands: tuple[Fact, ...]
+    nodes: tuple[NodeView, ...]
+    sources: tuple[tuple[int | None, ...], ...]
+
+
+@dataclass(frozen=True)
 class NodeView:
     """What a cost model sees of one node.
 
@@ -42,6 +59,8 @@ class NodeView:
         inputs: facts with all symbols bound to numbers; an unknown dim stays None, an absent input is None.
         outputs: facts of the outputs.
         body_cost: cost of the bodies of If, Loop and Scan, priced by the same model.
+        opset: version of the default domain in the model.
+        parts: of a pseudo-operator, the nodes that it stands for.
     """
 
     op_type: str
@@ -50,6 +69,8 @@ class NodeView:
     inputs: tuple[Fact | None, ...]
     outputs: tuple[Fact, ...]
     body_cost: float = 0.0
+    opset: int = 0
+    parts: Parts | None = None
 
     def input(self, index: int) -> Fact | None:
         """The fact of an input; None where it is absent."""
@@ -89,6 +110,8 @@ class CostModel(ABC):
         limits: facts about the target that laws ask for, such as ``{"conv_kernel": 255}``.
         pseudo_operators: names of the pseudo-operators that it prices, or op types of their forms;
             no others are ever chosen.
+        margin: by what share a node that does not occur in the original graph is priced higher, where prices
+            are uncertain: what differs by less is left as it is.
     """
 
     name: str
@@ -96,6 +119,15 @@ class CostModel(ABC):
     rulesets: tuple[str, ...] = ()
     limits: Mapping[str, int] = MappingProxyType({})
     pseudo_operators: frozenset[str] = frozenset()
+    margin: float = 0.0
+
+    def prepare(self, views: Sequence[NodeView], progress: Callable[[float], None]) -> None:
+        """Called before `cost` with all views that will be priced: to measure or to look them up at once.
+
+        Args:
+            progress: to be called with the share that is done.
+        """
+        progress(1.0)
 
     @abstractmethod
     def cost(self, node: NodeView) -> float:

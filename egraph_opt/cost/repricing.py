@@ -16,16 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from egraph_opt.cost.pricing import (
-    UNWRITABLE,
-    Prices,
-    PricingView,
-    given_of,
-    original_choice,
-    pricing_view,
-    problem_of,
-    standing_in,
-)
+from egraph_opt.cost.pricing import given_of, original_choice, problem_of, standing_in
+from egraph_opt.cost.views import UNWRITABLE, Prices, PricingView, pricing_view
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import ExtractionError

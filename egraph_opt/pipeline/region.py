@@ -185,7 +185,14 @@ def original_nodes(
             within.update(inferred)
             inner.append(original_nodes(body, ChainMap(inferred, dict(facts)), setting, known, within))
         inputs = tuple(None if v is None else facts.get(v, UNKNOWN) for v in node.inputs)
-        view = NodeView(node.op_type, node.domain, dict(attributes_of(node)), inputs, tuple(results))
+        view = NodeView(
+            node.op_type,
+            node.domain,
+            dict(attributes_of(node)),
+            inputs,
+            tuple(results),
+            opset=setting.opsets.get("", 1),
+        )
         described.append(OriginalNode(view, inner))
     return tuple(described)
 

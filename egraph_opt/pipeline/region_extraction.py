@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from egraph_opt.cost.model import CostModel, NodeView, bind
-from egraph_opt.cost.pricing import Prices, with_given
+from egraph_opt.cost.model import CostModel, bind
+from egraph_opt.cost.pricing import with_given
 from egraph_opt.cost.repricing import SearchLimits, key_of
+from egraph_opt.cost.views import Prices
 from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.extraction.solution import Solution
 from egraph_opt.extraction.structure import Ints
@@ -135,13 +136,11 @@ def original_cost(nodes: Sequence[OriginalNode], model: CostModel, points: Mappi
     total = 0.0
     for node in nodes:
         view = node.view
-        bound = NodeView(
-            view.op_type,
-            view.domain,
-            view.attributes,
-            tuple(None if fact is None else bind(fact, points) for fact in view.inputs),
-            tuple(bind(fact, points) for fact in view.outputs),
-            sum(original_cost(body, model, points) for body in node.bodies),
+        bound = replace(
+            view,
+            inputs=tuple(None if fact is None else bind(fact, points) for fact in view.inputs),
+            outputs=tuple(bind(fact, points) for fact in view.outputs),
+            body_cost=sum(original_cost(body, model, points) for body in node.bodies),
         )
         total += model.cost(bound)
     return total

@@ -9,7 +9,8 @@ import onnx
 import onnx_ir as ir
 
 from egraph_opt.cost.model import CostModel, NodeView
-from egraph_opt.cost.pricing import Prices, original_choice, price, problem_of, with_given
+from egraph_opt.cost.pricing import original_choice, price, problem_of, with_given
+from egraph_opt.cost.views import Prices
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot

@@ -1,0 +1,131 @@
+"""ONNX Runtime, measured: what each node takes on this machine, timed once and kept.
+
+Every distinct node that the e-graph offers is run as a model of its own under the runtime's profiler, with
+the optimisations that the runtime will apply to the result.  A pseudo-operator is measured as the nodes that
+it stands for: what the runtime fuses of them costs what the fused kernel costs, and what it does not fuse
+what its parts do, without anybody having to say which.  `onnxruntime:2` measures with two threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.cost_models import counting
+from egraph_opt.measurement.estimates import Estimator, Size
+from egraph_opt.measurement.profile import Setting
+from egraph_opt.measurement.specimen import Specimen, UnmeasurableError, key_of, specimen_of
+from egraph_opt.measurement.store import Place, Store, cache_folder
+from egraph_opt.measurement.timing import Measurement, Refusal, measured
+
+DISPATCH = 0.6
+"""Microseconds that the runtime spends on a node besides its kernel."""
+
+LAYOUT_SHARE = 0.15
+"""How much of the layout conversions around a node is its own: in a chain of them only the ends pay."""
+
+SECONDS = 60.0
+"""How long an optimisation may measure, unless told otherwise."""
+
+STAGES = 4
+"""Element-wise operators that a kernel takes in behind its convolution or product."""
+
+MARGIN = 0.04
+"""Below this share a measured difference may be noise."""
+
+
+class OnnxRuntime(CostModel):
+    """Microseconds in ONNX Runtime on this machine.
+
+    Args:
+        variant: threads within an operator, as text; 1 if empty.
+        level: of the runtime's own optimisations: disable, basic, extended, all.
+        provider: execution provider.
+        seconds: how long to measure; 0 for what is known from before, and estimates.
+        store: where measurements are kept; by default a file in the user's cache folder.
+    """
+
+    name = "onnxruntime"
+    unit = "us"
+    rulesets = ("ascend.fusion",)
+    limits = {"fused_stages": STAGES}
+    pseudo_operators = frozenset(
+        (
+            "fused_cube",
+            "unary",
+            "layer_norm",
+            "shifted_layer_norm",
+            "rms_norm",
+            "scores",
+            "attention",
+            "masked_attention",
+        )
+    )
+    margin = MARGIN
+
+    def __init__(
+        self,
+        variant: str = "",
+        *,
+        level: str = "all",
+        provider: str = "CPUExecutionProvider",
+        seconds: float = SECONDS,
+        store: Store | None = None,
+    ) -> None:
+        self.setting = Setting(int(variant or 1), level, provider)
+        if variant:
+            self.name = f"onnxruntime:{variant}"
+        self.seconds = seconds
+        self.place = Place.here(self.setting)
+        folder = cache_folder()
+        self.store = store or Store(None if folder is None else folder / "measurements.sqlite")
+        self.estimator = Estimator()
+        self._learned: set[str] = set()
+
+    @classmethod
+    def variants(cls) -> tuple[str, ...]:
+        return tuple(str(threads) for threads in range(1, 65))
+
+    def prepare(self, views: Sequence[NodeView], progress: Callable[[float], None]) -> None:
+        keys = {key_of(view): view for view in views}
+        known = self.store.find(self.place, keys)
+        waiting: list[Specimen] = []
+        for key, view in keys.items():
+            if key not in known:
+                try:
+                    waiting.append(specimen_of(view))
+                except UnmeasurableError as error:
+                    self.store.add(self.place, [(key, Refusal(str(error)))])
+        if waiting and self.seconds > 0:
+            for key, answer in measured(waiting, self.setting, self.seconds, progress):
+                self.store.add(self.place, [(key, answer)])
+        self._learn(keys)
+
+    def _learn(self, keys: dict[str, NodeView]) -> None:
+        found = self.store.find(self.place, keys)
+        for key, answer in found.items():
+            if isinstance(answer, Measurement) and key not in self._learned:
+                self._learned.add(key)
+                view = keys[key]
+                self.estimator.learn([(view.op_type, _size(view), self._price(answer))])
+
+    def _price(self, answer: Measurement) -> float:
+        return answer.micros + LAYOUT_SHARE * answer.layout + DISPATCH * answer.kernels
+
+    def cost(self, node: NodeView) -> float:
+        if node.op_type in counting.LEAVES and not node.domain:
+            return 0.0
+        key = key_of(node)
+        answer = self.store.find(self.place, [key]).get(key)
+        if isinstance(answer, Measurement):
+            own = self._price(answer)
+        elif node.parts is not None:
+            own = sum(self.cost(part) for part in node.parts.nodes)
+        else:
+            own = self.estimator.estimate(node.op_type, _size(node))
+        return own + node.body_cost
+
+
+def _size(view: NodeView) -> Size:
+    nodes = (view,) if view.parts is None else view.parts.nodes
+    return Size(sum(map(counting.flops, nodes)), sum(map(counting.traffic, nodes)))

@@ -1,0 +1,353 @@
+"""A snapshot's e-nodes as cost models see them: the distinct views, and what is computed on rebuilding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx_ir as ir
+
+from egraph_opt.cost.expansion import expand_pseudo, form_of
+from egraph_opt.cost.model import CostModel, NodeView, Parts, bind
+from egraph_opt.egraph.lowering import Lowered
+from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.errors import ExtractionError
+from egraph_opt.facts.fact import ABSENT, UNKNOWN, Fact
+from egraph_opt.graph.constants import byte_size
+from egraph_opt.graph.walks import bodies
+from egraph_opt.inference.graph import attributes_of
+from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Earlier, OnnxForm, Scalar, Step, operator_named
+from egraph_opt.operators.typing import form_facts, infer_operator, step_operands
+
+FREE = frozenset(("leaf", "literal", "none", "output"))
+
+FREE_OF_CHARGE, UNWRITABLE = -1, -2
+"""In place of a view: what costs nothing whatever the model, and what cannot be written."""
+
+NODE_BYTES = 2**20
+"""Among graphs of equal cost, how many bytes of constants may save one node that runs."""
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Costs of a snapshot's e-nodes.
+
+    Attributes:
+        cost: per e-node; infinite where it cannot be written, 0 where it depends on constants alone.
+        tie: per e-node the bytes it adds to the file as a constant, or `NODE_BYTES` where it runs.
+        computed: per class the e-node by which a constant is computed when the model is rebuilt; -1 for what
+            is computed when it runs.
+    """
+
+    cost: npt.NDArray[np.float64]
+    tie: npt.NDArray[np.float64]
+    computed: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class PricingView:
+    """A snapshot as cost models see it: all of pricing that no price depends on.
+
+    Attributes:
+        views: the distinct views of e-nodes, their symbols bound; a cost model is asked once for each.
+        bodies: which views have bodies, and the kept node whose they are.
+        view: per e-node its view, `FREE_OF_CHARGE` or `UNWRITABLE`.
+        once: per e-node whether it depends on constants alone, so that it costs nothing where it can be
+            written.
+        familiar: which views occur in the original graph, pseudo-operators that stand for it included.
+        tie: as in `Prices`.
+        computed: as in `Prices`.
+    """
+
+    views: tuple[NodeView, ...]
+    bodies: Mapping[int, int]
+    view: npt.NDArray[np.int32]
+    once: npt.NDArray[np.bool_]
+    familiar: npt.NDArray[np.bool_]
+    tie: npt.NDArray[np.float64]
+    computed: npt.NDArray[np.int32]
+
+    def prices(
+        self,
+        model: CostModel,
+        body_costs: Sequence[float],
+        progress: Callable[[float], None] = lambda done: None,
+    ) -> Prices:
+        """The costs under a model whose pseudo-operators are those of this view.
+
+        Args:
+            body_costs: per kept node the cost of its bodies.
+            progress: told what share of a model's own preparations is done.
+
+        Raises:
+            ExtractionError: a price that is negative or no number.
+        """
+        model.prepare(self.views, progress)
+        table = np.zeros(len(self.views) + 2)
+        table[UNWRITABLE] = math.inf
+        for number, view in enumerate(self.views):
+            key = self.bodies.get(number, -1)
+            seen = view if key < 0 else replace(view, body_cost=body_costs[key])
+            table[number] = price = model.cost(seen)
+            if not price >= 0:
+                raise ExtractionError(
+                    f"cost model {model.name!r} prices {view.op_type} at {price}; a price must be 0 or more"
+                )
+            if not self.familiar[number]:
+                table[number] *= 1 + model.margin
+        cost = table[self.view]
+        cost[self.once & np.isfinite(cost)] = 0.0
+        return Prices(cost, self.tie, self.computed)
+
+
+class _Compiler:
+    """Finds the distinct views of a snapshot's e-nodes."""
+
+    def __init__(
+        self, lowered: Lowered, snapshot: Snapshot, pseudo: frozenset[str], points: Mapping[str, int]
+    ) -> None:
+        self.lowered, self.snapshot, self.pseudo, self.points = lowered, snapshot, pseudo, points
+        self.bound: dict[Fact, Fact] = {}
+        self.numbers: dict[Any, int] = {}
+        self.views: list[NodeView] = []
+        self.bodies: dict[int, int] = {}
+        self.original = original_nodes(lowered, snapshot)
+        self.outputs: dict[int, dict[int, Fact]] = {}
+        for k, name in enumerate(snapshot.operator):
+            if name == "output":
+                bundle = int(snapshot.child[snapshot.child_ptr[k]])
+                facts = self.outputs.setdefault(bundle, {})
+                facts[snapshot.attributes[k][0]] = snapshot.facts[int(snapshot.node_class[k])]
+
+    def bind(self, fact: Fact) -> Fact:
+        if fact not in self.bound:
+            self.bound[fact] = bind(fact, self.points)
+        return self.bound[fact]
+
+    def results(self, node: int) -> tuple[Fact, ...]:
+        """The facts of what an e-node computes: of a bundle, the outputs that somebody selects."""
+        owner = int(self.snapshot.node_class[node])
+        if operator_named(self.snapshot.operator[node]).result == "tensor":
+            return (self.snapshot.facts[owner],)
+        selected = self.outputs.get(owner, {})
+        return tuple(selected.get(k, UNKNOWN) for k in range(max(selected, default=-1) + 1))
+
+    def is_constant(self, node: int, operands: tuple[Fact, ...]) -> bool:
+        """Whether it depends on constants alone: if not folded here, it is still computed only once."""
+        results = self.results(node)
+        return all(f.const for f in results) and all(f.const or f == ABSENT for f in operands)
+
+    def number(self, node: int, operands: tuple[Fact, ...]) -> int:
+        """The view of an e-node, or `UNWRITABLE`."""
+        name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
+        if name == "opaque":
+            return self._kept(attributes[0], operands, self.results(node))
+        source = self.original.get(node)
+        if source is not None and source[1]:
+            return self._verbatim(source[0], self.results(node))
+        form, parts = operator_named(name).form, None
+        written = None if form is None else form(self.lowered.opset, attributes, operands)
+        if written is None:
+            return UNWRITABLE
+        if written.domain == PSEUDO_DOMAIN:
+            if self.pseudo.isdisjoint((name, written.op_type)):
+                return UNWRITABLE
+            parts = self._parts(node, operands)
+            if parts is None:
+                return UNWRITABLE
+        inputs = form_facts(written, operands)
+        results = self.results(node)
+        return self._view(written.op_type, written.domain, written.attributes, inputs, results, parts=parts)
+
+    def _verbatim(self, node: ir.Node, results: tuple[Fact, ...]) -> int:
+        """An original node that is written back with all operands that it had, those in attributes too."""
+        return self._view(node.op_type, node.domain, attributes_of(node), self._read(node), results)
+
+    def _read(self, node: ir.Node) -> tuple[Fact | None, ...]:
+        """The facts of an original node's inputs."""
+        terms = [None if v is None else self.lowered.term_of[v] for v in node.inputs]
+        classes = self.snapshot.term_classes
+        return tuple(None if t is None else self.snapshot.facts[classes[t]] for t in terms)
+
+    def _parts(self, node: int, operands: tuple[Fact, ...]) -> Parts | None:
+        """The nodes that a pseudo-operator stands for; None if a step cannot be written in the opset."""
+        known: list[Fact] = []
+        places: list[int | None] = []  # per step where its result is found
+        nodes: list[NodeView] = []
+        sources: list[tuple[int | None, ...]] = []
+        for part in expand_pseudo(self.snapshot, node):
+            step = part.step
+            given = step_operands(step, operands, known)
+            known.append(infer_operator(step.operator, self.lowered.opset, step.attributes, given))
+            if step.operator in FREE:
+                places.append(None)
+                continue
+            written = self._written(step, given)
+            original, as_it_was = self.original.get(part.node, (None, False))
+            if written is not None:
+                inputs = form_facts(written, given)
+                whence = [_place(operand, places) for operand in step.operands]
+                sources.append(tuple(whence[k] if isinstance(k, int) else None for k in written.inputs))
+                view = self._bound(written.op_type, written.domain, written.attributes, inputs, known[-1:])
+            elif original is not None and as_it_was:
+                inputs = self._read(original)
+                sources.append((None,) * len(inputs))
+                attributes = attributes_of(original)
+                view = self._bound(original.op_type, original.domain, attributes, inputs, known[-1:])
+            else:
+                return None
+            places.append(len(operands) + len(nodes))
+            nodes.append(view)
+        return Parts(tuple(map(self.bind, operands)), tuple(nodes), tuple(sources))
+
+    def _written(self, step: Step, operands: tuple[Fact, ...]) -> OnnxForm | None:
+        """A step as the opset has it; it may not stand for further ones."""
+        form = operator_named(step.operator).form
+        written = None if form is None else form(self.lowered.opset, step.attributes, operands)
+        return None if written is None or written.domain == PSEUDO_DOMAIN else written
+
+    def _kept(self, key: int, operands: tuple[Fact, ...], results: tuple[Fact, ...]) -> int:
+        node = self.lowered.kept[key]
+        inputs = tuple(None if f == ABSENT else f for f in operands[: len(node.inputs)])
+        body = key if bodies(node) else -1
+        return self._view(node.op_type, node.domain, attributes_of(node), inputs, results, body=body)
+
+    def _view(
+        self,
+        op_type: str,
+        domain: str,
+        attributes: tuple[tuple[str, Any], ...],
+        inputs: tuple[Fact | None, ...],
+        results: tuple[Fact, ...],
+        *,
+        body: int = -1,
+        parts: Parts | None = None,
+    ) -> int:
+        view = self._bound(op_type, domain, attributes, inputs, results)
+        key = (op_type, domain, attributes, view.inputs, view.outputs, body)
+        number = self.numbers.setdefault(key, len(self.views))
+        if number == len(self.views):
+            self.views.append(replace(view, parts=parts))
+            if body >= 0:
+                self.bodies[number] = body
+        return number
+
+    def _bound(
+        self,
+        op_type: str,
+        domain: str,
+        attributes: tuple[tuple[str, Any], ...],
+        inputs: Sequence[Fact | None],
+        results: Sequence[Fact],
+    ) -> NodeView:
+        """A node with its symbols bound."""
+        return NodeView(
+            op_type,
+            domain,
+            MappingProxyType(dict(attributes)),
+            tuple(None if fact is None else self.bind(fact) for fact in inputs),
+            tuple(map(self.bind, results)),
+            opset=self.lowered.opset,
+        )
+
+
+def _place(operand: int | Earlier | Scalar, places: Sequence[int | None]) -> int | None:
+    """Where an operand of a step is found."""
+    if isinstance(operand, Earlier):
+        return places[operand.step]
+    return operand if isinstance(operand, int) else None
+
+
+def original_nodes(lowered: Lowered, snapshot: Snapshot) -> dict[int, tuple[ir.Node, bool]]:
+    """The ONNX node that an e-node of the original was, and whether it can be written back as it was."""
+    return {int(snapshot.term_node[term]): source for term, source in reversed(lowered.nodes.items())}
+
+
+def pricing_view(
+    lowered: Lowered,
+    snapshot: Snapshot,
+    pseudo_operators: frozenset[str],
+    points: Mapping[str, int],
+    fold_bytes: int,
+) -> PricingView:
+    """Find the distinct views of all e-nodes.
+
+    Args:
+        pseudo_operators: those that the cost model prices.
+        points: what symbolic dims stand for.
+        fold_bytes: how much bigger than its operands a folded constant may be.
+    """
+    compiler = _Compiler(lowered, snapshot, pseudo_operators, points)
+    computed = constant_nodes(lowered, snapshot, fold_bytes)
+    view = np.full(snapshot.n_nodes, FREE_OF_CHARGE, np.int32)
+    once, tie = np.zeros(snapshot.n_nodes, np.bool_), np.zeros(snapshot.n_nodes)
+    for k in range(snapshot.n_nodes):
+        owner = int(snapshot.node_class[k])
+        if computed[owner] == k:
+            tie[k] = byte_size(snapshot.facts[owner]) or 0
+        elif snapshot.operator[k] not in FREE:
+            operands = tuple(snapshot.facts[c] for c in snapshot.children(k))
+            view[k] = compiler.number(k, operands)
+            tie[k] = NODE_BYTES
+            once[k] = compiler.is_constant(k, operands)
+    familiar = np.zeros(len(compiler.views), np.bool_)
+    familiar[view[[k for k in compiler.original if view[k] >= 0]]] = True
+    return PricingView(tuple(compiler.views), compiler.bodies, view, once, familiar, tie, computed)
+
+
+def constant_nodes(lowered: Lowered, snapshot: Snapshot, fold_bytes: int) -> npt.NDArray[np.int32]:
+    """Per class of constant value an e-node to compute it by, from leaves in the fewest steps; else -1.
+
+    An e-node whose result is more than `fold_bytes` bigger than its operands is not computed, unless it has
+    one value in every element: that is written in a few bytes.
+    """
+    computed = np.full(snapshot.n_classes, -1, dtype=np.int32)
+    users: list[list[int]] = [[] for _ in range(snapshot.n_classes)]
+    missing = np.zeros(snapshot.n_nodes, dtype=np.int64)
+    ready: list[int] = []
+    for k in range(snapshot.n_nodes):
+        fact = snapshot.facts[int(snapshot.node_class[k])]
+        name = snapshot.operator[k]
+        if not fact.const or name in ("opaque", "output", "split", "none"):
+            continue
+        if name not in FREE and name != "reshape":
+            form = form_of(snapshot, k, lowered.opset)
+            if form is None or form.domain == PSEUDO_DOMAIN:
+                continue
+        if name == "leaf" and not lowered.constants.has(lowered.leaves[snapshot.attributes[k][0]]):
+            continue  # an empty input equals an empty constant
+        operands = {c for c in snapshot.children(k) if snapshot.facts[c] != ABSENT}
+        if operands and not _may_fold(fact, [snapshot.facts[c] for c in operands], fold_bytes):
+            continue
+        missing[k] = len(operands)
+        for c in operands:
+            users[c].append(k)
+        if not operands:
+            ready.append(k)
+    position = 0
+    while position < len(ready):
+        node = ready[position]
+        position += 1
+        owner = int(snapshot.node_class[node])
+        if computed[owner] >= 0:
+            continue
+        computed[owner] = node
+        for user in users[owner]:
+            missing[user] -= 1
+            if missing[user] == 0:
+                ready.append(user)
+    return computed
+
+
+def _may_fold(fact: Fact, operands: Sequence[Fact], fold_bytes: int) -> bool:
+    if not fact.is_static:
+        return False
+    if fact.splat is not None:
+        return True
+    after = byte_size(fact)
+    return after is not None and after - sum(byte_size(f) or 0 for f in operands) <= fold_bytes

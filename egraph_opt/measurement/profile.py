@@ -1,0 +1,108 @@
+"""How long the kernels of a model run, by ONNX Runtime's own profiler."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+
+from egraph_opt.graph.runtime import SILENT
+
+LAYOUT = frozenset(("ReorderInput", "ReorderOutput"))
+"""Conversions to and from the runtime's blocked layout, which it inserts where a chain begins and ends."""
+
+_KERNEL = "_kernel_time"
+
+LEVELS = {
+    "disable": onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL,
+    "basic": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC,
+    "extended": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
+    "all": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
+}
+"""Optimisation levels of the runtime by name."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How models run.
+
+    Attributes:
+        threads: within an operator.
+        level: of the runtime's own optimisations, a name in `LEVELS`.
+        provider: execution provider.
+    """
+
+    threads: int = 1
+    level: str = "all"
+    provider: str = "CPUExecutionProvider"
+
+    def options(self) -> onnxruntime.SessionOptions:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = self.threads
+        options.inter_op_num_threads = 1
+        options.graph_optimization_level = LEVELS[self.level]
+        options.log_severity_level = SILENT
+        return options
+
+    def session(self, model: bytes | str, options: onnxruntime.SessionOptions | None = None) -> Any:
+        return onnxruntime.InferenceSession(
+            model, self.options() if options is None else options, providers=[self.provider]
+        )
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a model, in microseconds.
+
+    Attributes:
+        kernels: the sum over its kernels.
+        layout: the part of it that converts layouts.
+        count: how many kernels ran.
+    """
+
+    kernels: float
+    layout: float
+    count: int
+
+
+class ProfiledSession:
+    """A model that is timed kernel by kernel; `close` it to learn what was measured."""
+
+    def __init__(self, model: bytes | str, setting: Setting) -> None:
+        options = setting.options()
+        options.enable_profiling = True
+        self._folder = tempfile.TemporaryDirectory(prefix="egraph-opt-")
+        options.profile_file_prefix = str(Path(self._folder.name) / "profile")
+        try:
+            self._session = setting.session(model, options)
+        except BaseException:
+            self._folder.cleanup()
+            raise
+
+    def run(self, feeds: Mapping[str, npt.NDArray[Any]]) -> None:
+        self._session.run(None, dict(feeds))
+
+    def close(self) -> list[Run]:
+        """End the session: the runs in their order."""
+        try:
+            events = json.loads(Path(self._session.end_profiling()).read_text(encoding="utf-8"))
+        finally:
+            self._folder.cleanup()
+        ends = np.array([e["ts"] + e["dur"] for e in events if e.get("name") == "model_run"])
+        kernels = [e for e in events if e.get("cat") == "Node" and e["name"].endswith(_KERNEL)]
+        place = np.searchsorted(ends, [e["ts"] for e in kernels])
+        totals, layout = np.zeros(len(ends)), np.zeros(len(ends))
+        counts = np.zeros(len(ends), dtype=int)
+        for at, event in zip(place.tolist(), kernels, strict=True):
+            if at < len(ends):
+                totals[at] += event["dur"]
+                layout[at] += event["dur"] if event["args"].get("op_name") in LAYOUT else 0
+                counts[at] += 1
+        return [Run(*row) for row in zip(totals.tolist(), layout.tolist(), counts.tolist(), strict=True)]

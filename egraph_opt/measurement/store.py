@@ -1,0 +1,232 @@
+"""Measurements kept in a file that processes share: SQLite, one table a format, a row a machine and node.
+
+What is kept can always be measured again, so a file that is broken, foreign, locked or cannot be written is
+no error: one line says so, and the measurements of this process stay in memory.
+"""
+
+from __future__ import annotations
+
+import csv
+import logging
+import os
+import platform
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import onnxruntime
+import platformdirs
+
+from egraph_opt.measurement.profile import Setting
+from egraph_opt.measurement.timing import Measurement, Refusal
+
+_log = logging.getLogger(__name__)
+
+FOLDER_VARIABLE = "EGRAPH_OPT_CACHE"
+"""Environment variable: the folder of caches; empty for none at all."""
+
+FORMAT = 1
+"""Written into the file; one of another format is put aside and made anew."""
+
+_APPLICATION = 0x65677074
+"""SQLite's application id of our files."""
+
+_WAIT = 2.0
+"""Seconds to wait for another process that writes."""
+
+_COLUMNS = "machine, runtime, setting, key, micros, layout, kernels, spread, runs, refusal"
+
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS measurements (
+    machine TEXT NOT NULL, runtime TEXT NOT NULL, setting TEXT NOT NULL, key TEXT NOT NULL,
+    micros REAL, layout REAL, kernels INTEGER, spread REAL, runs INTEGER, refusal TEXT,
+    PRIMARY KEY (machine, runtime, setting, key)
+) WITHOUT ROWID;
+PRAGMA user_version = {FORMAT};
+PRAGMA application_id = {_APPLICATION};
+"""
+
+
+def cache_folder() -> Path | None:
+    """Where caches are kept; None where the environment says that there are none."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    if named == "":
+        return None
+    return Path(named) if named else Path(platformdirs.user_cache_dir("egraph-opt"))
+
+
+def machine_name() -> str:
+    """The processor: its model, where the system tells."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+@dataclass(frozen=True)
+class Place:
+    """What measurements hold for.
+
+    Attributes:
+        machine: the processor.
+        runtime: version of ONNX Runtime.
+        setting: provider, level and threads.
+    """
+
+    machine: str
+    runtime: str
+    setting: str
+
+    @staticmethod
+    def here(setting: Setting) -> Place:
+        written = f"{setting.provider} {setting.level} threads={setting.threads}"
+        return Place(machine_name(), onnxruntime.__version__, written)
+
+
+class Store:
+    """Measurements by key; in memory, and in a file where there can be one."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._known: dict[tuple[Place, str], Measurement | Refusal] = {}
+        self._usable = path is not None
+        if self._usable:
+            self._try(self._prepare)
+
+    def find(self, place: Place, keys: Iterable[str]) -> dict[str, Measurement | Refusal]:
+        """What is known of some keys."""
+        wanted = list(dict.fromkeys(keys))
+        missing = [key for key in wanted if (place, key) not in self._known]
+        if missing and self._usable:
+            self._try(lambda: self._load(place))
+        return {key: self._known[place, key] for key in wanted if (place, key) in self._known}
+
+    def all_of(self, place: Place) -> dict[str, Measurement | Refusal]:
+        """All that is known of a place."""
+        if self._usable:
+            self._try(lambda: self._load(place))
+        return {key: value for (where, key), value in self._known.items() if where == place}
+
+    def add(self, place: Place, answers: Iterable[tuple[str, Measurement | Refusal]]) -> None:
+        """Keep answers; those of a batch are written at once."""
+        found = dict(answers)
+        self._known.update({(place, key): answer for key, answer in found.items()})
+        if found and self._usable:
+            rows = [_row(place, key, answer) for key, answer in found.items()]
+            self._try(lambda: self._write(rows))
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """All rows of the file, in the order of their keys."""
+        if self._usable:
+            with closing(self._open()) as connection:
+                yield from connection.execute(f"SELECT {_COLUMNS} FROM measurements ORDER BY 1, 2, 3, 4")
+
+    def merge(self, path: Path) -> int:
+        """Take over what another file of the same format has and this one lacks: how many rows."""
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as other:
+            _check_format(other)
+            rows = other.execute(f"SELECT {_COLUMNS} FROM measurements").fetchall()
+        with closing(self._open()) as connection, connection:
+            before = connection.total_changes
+            marks = ", ".join("?" * len(_COLUMNS.split(",")))
+            connection.executemany(f"INSERT OR IGNORE INTO measurements VALUES ({marks})", rows)
+            return connection.total_changes - before
+
+    def clear(self) -> int:
+        """Forget everything: how many rows."""
+        self._known.clear()
+        if not self._usable:
+            return 0
+        with closing(self._open()) as connection, connection:
+            return connection.execute("DELETE FROM measurements").rowcount
+
+    def _try(self, action: object) -> None:
+        try:
+            action()  # type: ignore[operator]
+        except (sqlite3.Error, OSError, ValueError) as error:
+            _log.warning("%s: measurements are not kept: %s", self.path, error)
+            self._usable = False
+
+    def _open(self) -> sqlite3.Connection:
+        assert self.path is not None
+        connection = sqlite3.connect(self.path, timeout=_WAIT)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        return connection
+
+    def _prepare(self) -> None:
+        """Make the file; one that is broken or of another format is put aside."""
+        assert self.path is not None
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self.path.exists() and self.path.stat().st_size:
+            try:
+                with closing(sqlite3.connect(self.path, timeout=_WAIT)) as connection:
+                    _check_format(connection)
+                return
+            except (sqlite3.DatabaseError, ValueError) as error:
+                if isinstance(error, sqlite3.OperationalError):
+                    raise
+                aside = self.path.with_name(f"{self.path.name}.old")
+                _log.warning("%s: %s; it is put aside as %s", self.path, error, aside.name)
+                os.replace(self.path, aside)
+                for suffix in ("-wal", "-shm"):
+                    self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        with closing(self._open()) as connection, connection:
+            connection.executescript(_SCHEMA)
+
+    def _load(self, place: Place) -> None:
+        with closing(self._open()) as connection:
+            rows = connection.execute(
+                f"SELECT {_COLUMNS} FROM measurements WHERE machine = ? AND runtime = ? AND setting = ?",
+                astuple(place),
+            )
+            for row in rows:
+                key, answer = _read(row)
+                if answer is not None:
+                    self._known.setdefault((place, key), answer)
+
+    def _write(self, rows: list[tuple[object, ...]]) -> None:
+        marks = ", ".join("?" * len(rows[0]))
+        with closing(self._open()) as connection, connection:
+            connection.executemany(f"INSERT OR REPLACE INTO measurements VALUES ({marks})", rows)
+
+
+def _check_format(connection: sqlite3.Connection) -> None:
+    """Raises ValueError where a file is not ours."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if (application, version) != (_APPLICATION, FORMAT):
+        raise ValueError("no measurements of this release")
+
+
+def _row(place: Place, key: str, answer: Measurement | Refusal) -> tuple[object, ...]:
+    if isinstance(answer, Refusal):
+        return (*astuple(place), key, None, None, None, None, None, answer.reason)
+    return (*astuple(place), key, *astuple(answer), None)
+
+
+def _read(row: tuple[object, ...]) -> tuple[str, Measurement | Refusal | None]:
+    """A row's key and answer; None for one that makes no sense."""
+    key, (micros, layout, kernels, spread, runs, refusal) = str(row[3]), row[4:]
+    if refusal is not None:
+        return key, Refusal(str(refusal))
+    numbers = (micros, layout, kernels, spread, runs)
+    if not all(isinstance(n, (int, float)) and 0 <= n < 1e12 for n in numbers):
+        return key, None
+    return key, Measurement(micros, layout, kernels, spread, runs)  # type: ignore[arg-type]
+
+
+def write_csv(rows: Iterable[tuple[object, ...]], path: Path) -> int:
+    """Rows of a store as comma-separated values with a header: how many there are."""
+    count = 0
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(name.strip() for name in _COLUMNS.split(","))
+        for count, row in enumerate(rows, start=1):
+            writer.writerow(row)
+    return count

@@ -1,0 +1,88 @@
+"""Whole models timed side by side: in turns, so that what disturbs the machine disturbs all of them alike.
+
+Ratios are taken turn by turn and their median is given with an interval, by resampling the turns.  A model of
+one thread runs in the calling one, whose processor time is taken: it does not count what other processes do.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from egraph_opt.measurement.profile import Setting
+
+WARM = 3
+LEAST_TURNS, MOST_TURNS = 11, 400
+RESAMPLES = 400
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Latency:
+    """How fast a model is beside the first one.
+
+    Attributes:
+        micros: the median time of a run.
+        speedup: how many times as fast as the first model: the median of the turns' ratios.
+        low, high: the 95 % interval of `speedup`.
+        turns: how many there were.
+    """
+
+    micros: float
+    speedup: float
+    low: float
+    high: float
+    turns: int
+
+
+def latencies(
+    models: Sequence[bytes | str],
+    feeds: Mapping[str, npt.NDArray[Any]],
+    setting: Setting,
+    *,
+    seconds: float = 3.0,
+    seed: int = 0,
+) -> list[Latency]:
+    """Time models on the same inputs, the first one being what the others are compared with.
+
+    Raises:
+        Exception: what the runtime raises for a model that it cannot load or run.
+    """
+    sessions = [setting.session(model) for model in models]
+    clock = time.thread_time if setting.threads == 1 else time.perf_counter
+    given = dict(feeds)
+    begun = time.perf_counter()
+    for _ in range(WARM):
+        for session in sessions:
+            session.run(None, given)
+    round_time = (time.perf_counter() - begun) / WARM
+    turns = max(LEAST_TURNS, min(MOST_TURNS, math.ceil(seconds / max(round_time, 1e-6))))
+    times = np.zeros((turns, len(sessions)))
+    order = np.arange(len(sessions))
+    random = np.random.default_rng(seed)
+    for turn in range(turns):
+        random.shuffle(order)
+        for k in order.tolist():
+            start = clock()
+            sessions[k].run(None, given)
+            times[turn, k] = clock() - start
+    return [_latency(times[:, 0], times[:, k], random) for k in range(len(sessions))]
+
+
+def _latency(
+    first: npt.NDArray[np.float64], own: npt.NDArray[np.float64], random: np.random.Generator
+) -> Latency:
+    ratios = first / own
+    drawn = random.integers(0, len(ratios), (RESAMPLES, len(ratios)))
+    medians = np.sort(np.median(ratios[drawn], axis=1))
+    tail = (1 - CONFIDENCE) / 2
+    low, high = medians[int(tail * RESAMPLES)], medians[min(RESAMPLES - 1, int((1 - tail) * RESAMPLES))]
+    return Latency(
+        float(np.median(own)) * 1e6, float(np.median(ratios)), float(low), float(high), len(ratios)
+    )

@@ -21,7 +21,7 @@ from rich.table import Table
 
 from egraph_opt import optimize
 from egraph_opt.cost.model import CostModel, cost_model
-from egraph_opt.measurement.profile import Setting
+from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.whole import latencies
 from egraph_opt.verification.inputs import random_inputs
 
@@ -64,7 +64,9 @@ def variants(path: Path, models: Mapping[str, CostModel], folder: Path) -> dict[
     return made
 
 
-def row(path: Path, models: Mapping[str, CostModel], setting: Setting, seconds: float) -> dict[str, Any]:
+def row(
+    path: Path, models: Mapping[str, CostModel], setting: RuntimeSetting, seconds: float
+) -> dict[str, Any]:
     """Speed-ups over the original."""
     with tempfile.TemporaryDirectory() as name:
         made = variants(path, models, Path(name))
@@ -98,7 +100,7 @@ def main() -> None:
     arguments = parser.parse_args()
     console = Console()
     models = {name: cost_model(name) for name in arguments.costs.split(",")}
-    setting = Setting(arguments.threads)
+    setting = RuntimeSetting(arguments.threads)
     rows: dict[str, Any] = {}
     for name, path in sources(arguments.models).items():
         try:

@@ -60,6 +60,7 @@ class Ascend(CostModel):
     """
 
     name = "ascend"
+    elsewhere = True
     unit = "us"
     rulesets = ("ascend.fusion",)
     pseudo_operators = frozenset({ascend_fusion.OPERATOR})

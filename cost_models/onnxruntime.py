@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost_models import counting
+from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.estimates import Estimator, Size
-from egraph_opt.measurement.profile import Setting
 from egraph_opt.measurement.specimen import Specimen, UnmeasurableError, key_of, specimen_of
 from egraph_opt.measurement.store import Place, Store, cache_folder
 from egraph_opt.measurement.timing import Measurement, Refusal, measured
@@ -62,6 +62,7 @@ class OnnxRuntime(CostModel):
         )
     )
     margin = MARGIN
+    confirm = 4
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class OnnxRuntime(CostModel):
         seconds: float = SECONDS,
         store: Store | None = None,
     ) -> None:
-        self.setting = Setting(int(variant or 1), level, provider)
+        self.setting = RuntimeSetting(int(variant or 1), level, provider)
         if variant:
             self.name = f"onnxruntime:{variant}"
         self.seconds = seconds

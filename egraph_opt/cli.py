@@ -179,6 +179,17 @@ def optimize(
     strict: Annotated[
         bool, typer.Option("--strict", help="Write nothing and exit with 3 if the result is wrong.")
     ] = False,
+    measure: Annotated[
+        bool | None,
+        typer.Option(
+            "--measure/--no-measure",
+            help="Time the result beside the original in onnxruntime; a slower one is not handed out.",
+            show_default="as the cost model asks",
+        ),
+    ] = None,
+    measure_best: Annotated[
+        int | None, typer.Option(metavar="K", min=1, help="Time the K best graphs and take the fastest.")
+    ] = None,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE.json", help="Write the report as JSON, too.")
     ] = None,
@@ -213,6 +224,7 @@ def optimize(
                 strict=strict,
                 seed=seed,
                 progress=progress,
+                measure=measure if measure_best is None else measure_best,
             )
         result.save(target, in_place=in_place)
         if report is not None:

@@ -14,12 +14,15 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from egraph_opt.errors import LawError, UnknownCostModelError
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.laws.loading import run_file
+
+if TYPE_CHECKING:
+    from egraph_opt.graph.runtime import RuntimeSetting
 
 GROUP = "egraph_opt.cost_models"
 """The entry-point group that cost models, the built-in ones too, are registered in."""
@@ -110,6 +113,10 @@ class CostModel(ABC):
         limits: facts about the target that laws ask for, such as ``{"conv_kernel": 255}``.
         pseudo_operators: names of the pseudo-operators that it prices, or op types of their forms;
             no others are ever chosen.
+        confirm: how many of its best graphs are timed whole beside the original, the fastest of all being the
+            result; 0 for none, as long as nobody asks.
+        setting: how the runtime is set for that.
+        elsewhere: it prices another machine, so that what is timed here is told and decides nothing.
         margin: by what share a node that does not occur in the original graph is priced higher, where prices
             are uncertain: what differs by less is left as it is.
     """
@@ -120,6 +127,9 @@ class CostModel(ABC):
     limits: Mapping[str, int] = MappingProxyType({})
     pseudo_operators: frozenset[str] = frozenset()
     margin: float = 0.0
+    confirm: int = 0
+    setting: RuntimeSetting | None = None
+    elsewhere: bool = False
 
     def prepare(self, views: Sequence[NodeView], progress: Callable[[float], None]) -> None:
         """Called before `cost` with all views that will be priced: to measure or to look them up at once.

@@ -32,6 +32,12 @@ FREE_OF_CHARGE, UNWRITABLE = -1, -2
 NODE_BYTES = 2**20
 """Among graphs of equal cost, how many bytes of constants may save one node that runs."""
 
+CHANGE_BYTES = 2**16
+"""Among graphs of equal cost, how many bytes of constants one node that is not of the original has to save.
+
+Runtimes know the spellings that exporters write: what is changed for nothing may cost a fusion.
+"""
+
 
 @dataclass(frozen=True)
 class Prices:
@@ -39,7 +45,8 @@ class Prices:
 
     Attributes:
         cost: per e-node; infinite where it cannot be written, 0 where it depends on constants alone.
-        tie: per e-node the bytes it adds to the file as a constant, or `NODE_BYTES` where it runs.
+        tie: per e-node the bytes it adds to the file as a constant; where it runs `NODE_BYTES`, and `CHANGE_BYTES`
+            if it is not of the original.
         computed: per class the e-node by which a constant is computed when the model is rebuilt; -1 for what
             is computed when it runs.
     """
@@ -293,7 +300,7 @@ def pricing_view(
         elif snapshot.operator[k] not in FREE:
             operands = tuple(snapshot.facts[c] for c in snapshot.children(k))
             view[k] = compiler.number(k, operands)
-            tie[k] = NODE_BYTES
+            tie[k] = NODE_BYTES + (CHANGE_BYTES if k not in compiler.original else 0)
             once[k] = compiler.is_constant(k, operands)
     familiar = np.zeros(len(compiler.views), np.bool_)
     familiar[view[[k for k in compiler.original if view[k] >= 0]]] = True

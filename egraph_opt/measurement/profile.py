@@ -11,50 +11,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime
 
-from egraph_opt.graph.runtime import SILENT
+from egraph_opt.graph.runtime import RuntimeSetting
 
 LAYOUT = frozenset(("ReorderInput", "ReorderOutput"))
 """Conversions to and from the runtime's blocked layout, which it inserts where a chain begins and ends."""
 
 _KERNEL = "_kernel_time"
-
-LEVELS = {
-    "disable": onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL,
-    "basic": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC,
-    "extended": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
-    "all": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
-}
-"""Optimisation levels of the runtime by name."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """How models run.
-
-    Attributes:
-        threads: within an operator.
-        level: of the runtime's own optimisations, a name in `LEVELS`.
-        provider: execution provider.
-    """
-
-    threads: int = 1
-    level: str = "all"
-    provider: str = "CPUExecutionProvider"
-
-    def options(self) -> onnxruntime.SessionOptions:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self.threads
-        options.inter_op_num_threads = 1
-        options.graph_optimization_level = LEVELS[self.level]
-        options.log_severity_level = SILENT
-        return options
-
-    def session(self, model: bytes | str, options: onnxruntime.SessionOptions | None = None) -> Any:
-        return onnxruntime.InferenceSession(
-            model, self.options() if options is None else options, providers=[self.provider]
-        )
 
 
 @dataclass(frozen=True)
@@ -75,7 +38,7 @@ class Run:
 class ProfiledSession:
     """A model that is timed kernel by kernel; `close` it to learn what was measured."""
 
-    def __init__(self, model: bytes | str, setting: Setting) -> None:
+    def __init__(self, model: bytes | str, setting: RuntimeSetting) -> None:
         options = setting.options()
         options.enable_profiling = True
         self._folder = tempfile.TemporaryDirectory(prefix="egraph-opt-")

@@ -19,7 +19,7 @@ from pathlib import Path
 import onnxruntime
 import platformdirs
 
-from egraph_opt.measurement.profile import Setting
+from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.timing import Measurement, Refusal
 
 _log = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ class Place:
     setting: str
 
     @staticmethod
-    def here(setting: Setting) -> Place:
+    def here(setting: RuntimeSetting) -> Place:
         written = f"{setting.provider} {setting.level} threads={setting.threads}"
         return Place(machine_name(), onnxruntime.__version__, written)
 

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from egraph_opt.measurement.profile import ProfiledSession, Run, Setting
+from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.measurement.profile import ProfiledSession, Run
 from egraph_opt.measurement.specimen import Specimen
 
 BATCH = 48
@@ -76,7 +77,7 @@ def summary(runs: Sequence[Run]) -> Measurement:
 
 def measured(
     specimens: Sequence[Specimen],
-    setting: Setting,
+    setting: RuntimeSetting,
     seconds: float,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Iterator[tuple[str, Measurement | Refusal]]:
@@ -117,7 +118,7 @@ def _batch(waiting: Sequence[Specimen]) -> list[Specimen]:
 
 
 def _time_batch(
-    batch: Sequence[Specimen], setting: Setting, deadline: float
+    batch: Sequence[Specimen], setting: RuntimeSetting, deadline: float
 ) -> dict[str, Measurement | Refusal]:
     answers: dict[str, Measurement | Refusal] = {}
     sessions: dict[str, tuple[Specimen, ProfiledSession]] = {}

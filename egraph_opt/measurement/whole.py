@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from egraph_opt.measurement.profile import Setting
+from egraph_opt.graph.runtime import RuntimeSetting
 
 WARM = 3
 LEAST_TURNS, MOST_TURNS = 11, 400
@@ -44,7 +44,7 @@ class Latency:
 def latencies(
     models: Sequence[bytes | str],
     feeds: Mapping[str, npt.NDArray[Any]],
-    setting: Setting,
+    setting: RuntimeSetting,
     *,
     seconds: float = 3.0,
     seed: int = 0,

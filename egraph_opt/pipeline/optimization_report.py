@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import onnx_ir as ir
 
@@ -19,6 +19,7 @@ from egraph_opt.report.composites import find_composites
 from egraph_opt.report.report import (
     CostReport,
     GrowthReport,
+    LatencyReport,
     MemoryReport,
     NodesReport,
     OpenPiece,
@@ -95,6 +96,20 @@ def report_of(account: Account, region: Region, extracted: Extracted, written: i
         warnings=tuple(account.warnings),
         operators=operators_between(counts, after),
         composites=_composites(region.walk()),
+    )
+
+
+def handed_back(report: Report, counts: NodeCount, latency: LatencyReport) -> Report:
+    """The account where the original is faster than what was found, and so is handed out."""
+    return replace(
+        report,
+        status="unchanged",
+        reason=latency.reason,
+        cost=replace(report.cost, after=report.cost.before),
+        nodes=NodesReport(counts.file, counts.file, counts.runtime, counts.runtime),
+        memory=report.memory.unchanged(),
+        operators=operators_between(counts, counts),
+        latency=latency,
     )
 
 

@@ -154,11 +154,12 @@ class Saturated:
         progress: Progress | None = None,
         warm: Extracted | None = None,
         on_interrupt: OnInterrupt = "best",
+        measure: bool | int | None = None,
     ) -> Result:
         """Choose the cheapest graph under a cost model, rebuild and verify it.
 
         What `assume` says comes on top of what `saturate` was told, within which it has to stay.  `objective`
-        is that of `optimize`.  `warm` is what `solve` chose, to start from.  Ctrl-C during the choice ends it
+        is that of `optimize`, and so is `measure`.  `warm` is what `solve` chose, to start from.  Ctrl-C during the choice ends it
         with the best found so far, which a warning says, or with `on_interrupt="raise"` raises
         KeyboardInterrupt.
 
@@ -183,6 +184,7 @@ class Saturated:
             on_interrupt=on_interrupt,
             verify=verify,
             strict=strict,
+            measure=model.confirm if measure is None else int(measure),
         )
         return extract(self, region, request, clock)
 

@@ -135,6 +135,7 @@ def optimize(
     seed: int = 0,
     progress: Progress | None = None,
     on_interrupt: OnInterrupt = "best",
+    measure: bool | int | None = None,
 ) -> Result:
     """Optimise an ONNX model by equality saturation.
 
@@ -156,6 +157,9 @@ def optimize(
         progress: called with a stage's name and how much of it is done.
         on_interrupt: what Ctrl-C does while the graph is chosen: ``"best"`` goes on with the best found so
             far and says so in a warning, ``"raise"`` raises KeyboardInterrupt, as it does at other times.
+        measure: time the result beside the original in onnxruntime, and hand out the original where that is
+            faster (unless the cost model prices another machine); a number: time so many good graphs and
+            take the fastest.  By default what the cost model asks for.
 
     Returns:
         The optimized model; the original where nothing is better, with the reason.
@@ -187,6 +191,7 @@ def optimize(
             seed=seed,
             progress=progress,
             on_interrupt=on_interrupt,
+            measure=measure,
         )
 
     saturated, result = run()

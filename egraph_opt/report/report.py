@@ -16,7 +16,7 @@ from egraph_opt.memory.objective import MemoryPoint
 from egraph_opt.report.text import render
 from egraph_opt.verification.result import SKIPPED, Verification
 
-STAGES = ("load", "lower", "saturate", "price", "extract", "rebuild", "fold", "verify")
+STAGES = ("load", "lower", "saturate", "price", "extract", "rebuild", "fold", "verify", "measure")
 """The stages of an optimization in order; the keys of `Report.seconds`."""
 
 
@@ -98,6 +98,30 @@ class MemoryReport:
 
 
 @dataclass(frozen=True)
+class LatencyReport:
+    """How long a run takes in onnxruntime on this machine, timed in turns with the original.
+
+    Attributes:
+        provider, threads: of the runtime.
+        before, after: microseconds, medians.
+        speedup: how many times as fast as the original, the median over the turns; `low` and `high` are its
+            95 % interval.
+        candidates: graphs that were timed besides the original.
+        reason: why there are no figures, or why the original is handed out.
+    """
+
+    provider: str
+    threads: int
+    before: float = math.nan
+    after: float = math.nan
+    speedup: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    candidates: int = 1
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class GrowthReport:
     """How far the e-graph grew; `stop` is why it stopped: `saturated`, `nodes`, `rounds` or `seconds`."""
 
@@ -143,6 +167,7 @@ class Report:
         seconds: by stage, see `STAGES`.
         composites: functions such as Gelu, LayerNormalization and Attention that the model was found to
             compute, spelled out or not: how many of each.
+        latency: where the result was timed.
     """
 
     status: str
@@ -158,6 +183,7 @@ class Report:
     warnings: tuple[str, ...] = ()
     operators: Mapping[str, OperatorCount] = field(default_factory=dict)
     composites: Mapping[str, int] = field(default_factory=dict)
+    latency: LatencyReport | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON has it: dicts, lists, strings and finite numbers; NaN and infinity are None."""

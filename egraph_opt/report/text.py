@@ -14,7 +14,14 @@ from egraph_opt.graph.node_counts import OperatorCount
 from egraph_opt.memory.objective import bytes_text
 
 if TYPE_CHECKING:
-    from egraph_opt.report.report import MemoryReport, OpenPiece, Report, RewriteReport, RulesetReport
+    from egraph_opt.report.report import (
+        LatencyReport,
+        MemoryReport,
+        OpenPiece,
+        Report,
+        RewriteReport,
+        RulesetReport,
+    )
 
 
 def render(report: Report) -> RenderableType:
@@ -89,10 +96,24 @@ def _figures(report: Report) -> Table:
     )
     detail = "; ".join(part for part in (error, check.detail) if part)
     table.add_row("verification", "", check.status, "", Text(detail))
+    if report.latency is not None:
+        table.add_row(*_latency(report.latency))
     slowest = sorted(report.seconds.items(), key=lambda item: (-item[1], item[0]))[:3]
     stages = ", ".join(f"{name} {value:.2f}" for name, value in slowest)
     table.add_row("seconds", "", f"{sum(report.seconds.values()):.2f}", "", stages)
     return table
+
+
+def _latency(latency: LatencyReport) -> tuple[RenderableType, ...]:
+    """Microseconds before and after, and how sure that is."""
+    if not math.isfinite(latency.speedup):
+        return "microseconds", "?", "?", "", Text(latency.reason)
+    threads = "1 thread" if latency.threads == 1 else f"{latency.threads} threads"
+    note = f"{latency.speedup:.3f} times as fast ({latency.low:.3f} to {latency.high:.3f}), {threads}"
+    if latency.candidates > 1:
+        note += f", best of {latency.candidates}"
+    change = _change(latency.before, latency.after)
+    return "microseconds", _number(latency.before), _number(latency.after), change, Text(note)
 
 
 def _memory_note(memory: MemoryReport) -> str:

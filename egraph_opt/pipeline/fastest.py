@@ -1,0 +1,123 @@
+"""The choice among good graphs by a clock: they and the original are timed whole, in turns.
+
+The candidates are the cheapest graph, and those that are cheapest where whatever the original does not have
+is priced higher, by more and more: bolder and more cautious graphs, of which the runtime says which is best.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import onnx
+
+from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.measurement.whole import Latency, latencies
+from egraph_opt.pipeline.result import Result
+from egraph_opt.report.report import LatencyReport
+from egraph_opt.verification.inputs import UnsupportedInputError, random_inputs
+from egraph_opt.verification.interface import interface
+
+MARGINS = (0.1, 0.0, 0.3, 0.2, 1.0, 0.5, 0.05)
+"""By what share nodes that the original lacks are priced higher, for one candidate after the other."""
+
+TOLERANCE = 0.02
+"""A result may be slower than the original by this share: less cannot be told apart."""
+
+SECONDS = 2.0
+"""How long models are timed, at least."""
+
+
+class WithMargin(CostModel):
+    """A cost model with another margin."""
+
+    def __init__(self, model: CostModel, margin: float) -> None:
+        self.model, self.margin = model, margin
+        self.name, self.unit, self.rulesets, self.limits = (
+            model.name,
+            model.unit,
+            model.rulesets,
+            model.limits,
+        )
+        self.pseudo_operators = model.pseudo_operators
+
+    def prepare(self, views: Sequence[NodeView], progress: Callable[[float], None]) -> None:
+        self.model.prepare(views, progress)
+
+    def cost(self, node: NodeView) -> float:
+        return self.model.cost(node)
+
+
+def candidates(model: CostModel, count: int) -> Iterator[CostModel]:
+    """A cost model and variants of it, each of which may choose another graph."""
+    yield model
+    for margin in [m for m in MARGINS if m != model.margin][: count - 1]:
+        yield WithMargin(model, margin)
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What the clock says.
+
+    Attributes:
+        fastest: the number of the fastest candidate; None where the original is faster than all of them.
+    """
+
+    fastest: int | None
+    report: LatencyReport
+
+
+def fastest(
+    original: Path | onnx.ModelProto, results: Sequence[Result], model: CostModel, *, seed: int = 0
+) -> Timed:
+    """Time the original and the results, of which the first is the one that prices prefer."""
+    setting = model.setting or RuntimeSetting()
+    told = LatencyReport(setting.provider, setting.threads, candidates=len(results))
+    try:
+        found = _time(original, results, setting, seed)
+    except Exception as error:  # the runtime raises what it likes
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        return Timed(0, replace(told, reason=f"not timed: {reason}"))
+    first, *others = found
+    best = max(range(len(others)), key=lambda k: (others[k].speedup, -k))
+    # The one that prices prefer stays, unless another is faster beyond doubt.
+    if others[best].low <= others[0].speedup:
+        best = 0
+    chosen = others[best]
+    report = replace(
+        told,
+        before=first.micros,
+        after=chosen.micros,
+        speedup=chosen.speedup,
+        low=chosen.low,
+        high=chosen.high,
+    )
+    if chosen.speedup >= 1 - TOLERANCE or model.elsewhere:
+        return Timed(best, report)
+    slower = f"{100 * (1 / chosen.speedup - 1):.1f} % slower"
+    return Timed(None, replace(report, reason=f"what was found runs {slower} in onnxruntime"))
+
+
+def _time(
+    original: Path | onnx.ModelProto, results: Sequence[Result], setting: RuntimeSetting, seed: int
+) -> list[Latency]:
+    with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
+        source = original if isinstance(original, Path) else original.SerializeToString()
+        models: list[Any] = [str(source) if isinstance(source, Path) else source]
+        models += [str(result.save(Path(folder) / f"{k}.onnx")) for k, result in enumerate(results)]
+        proto = onnx.load(original, load_external_data=False) if isinstance(original, Path) else original
+        failure: Exception | None = None
+        for sizes in (dict(results[0].report.cost.points), {}):
+            try:
+                feeds = random_inputs(interface(proto).required, seed=seed, sizes=sizes)
+                return latencies(models, feeds, setting, seconds=SECONDS, seed=seed)
+            except UnsupportedInputError:
+                raise
+            except Exception as error:
+                failure = failure or error
+        assert failure is not None
+        raise failure

@@ -23,7 +23,6 @@ from egraph_opt import optimize
 from egraph_opt.cost.model import CostModel, cost_model
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.whole import latencies
-from egraph_opt.verification.inputs import random_inputs
 
 RIVALS = ("onnxsim", "OnnxSlim")
 
@@ -71,16 +70,17 @@ def row(
     with tempfile.TemporaryDirectory() as name:
         made = variants(path, models, Path(name))
         files = {way: made[way] for way in made if isinstance(made[way], Path)}
-        feeds = random_inputs(onnx.load(path, load_external_data=False), sizes=made.pop("sizes"))
-        found = latencies([str(f) for f in files.values()], feeds, setting, seconds=seconds)
+        proto = onnx.load(path, load_external_data=False)
+        files_ = [str(file) for file in files.values()]
+        found = latencies(files_, setting, made.pop("sizes"), proto, seconds=seconds)
     answer: dict[str, Any] = {
         way: {
-            "us": round(l.micros, 1),
-            "speedup": round(l.speedup, 4),
-            "low": round(l.low, 4),
-            "high": round(l.high, 4),
+            "us": round(timed.micros, 1),
+            "speedup": round(timed.speedup, 4),
+            "low": round(timed.low, 4),
+            "high": round(timed.high, 4),
         }
-        for way, l in zip(files, found, strict=True)
+        for way, timed in zip(files, found, strict=True)
     }
     answer.update({way: value for way, value in made.items() if way not in files})
     return answer

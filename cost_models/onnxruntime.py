@@ -9,6 +9,7 @@ what its parts do, without anybody having to say which.  `onnxruntime:2` measure
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import MappingProxyType
 
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost_models import counting
@@ -48,7 +49,7 @@ class OnnxRuntime(CostModel):
     name = "onnxruntime"
     unit = "us"
     rulesets = ("ascend.fusion",)
-    limits = {"fused_stages": STAGES}
+    limits = MappingProxyType({"fused_stages": STAGES, "lift_conv1d": 1})
     pseudo_operators = frozenset(
         (
             "fused_cube",

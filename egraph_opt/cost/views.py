@@ -45,8 +45,8 @@ class Prices:
 
     Attributes:
         cost: per e-node; infinite where it cannot be written, 0 where it depends on constants alone.
-        tie: per e-node the bytes it adds to the file as a constant; where it runs `NODE_BYTES`, and `CHANGE_BYTES`
-            if it is not of the original.
+        tie: per e-node the bytes it adds to the file as a constant; where it runs `NODE_BYTES`, and
+            `CHANGE_BYTES` if it is not of the original.
         computed: per class the e-node by which a constant is computed when the model is rebuilt; -1 for what
             is computed when it runs.
     """

@@ -160,7 +160,7 @@ class _Builder:
         return name
 
     def array(self, fact: Fact, shape: tuple[int, ...]) -> Array:
-        """Elements of an operand: those that are known, else random numbers; integers that any axis has."""
+        """Elements of an operand: those that are known, else normal numbers; integers that any axis has."""
         dtype = helper.tensor_dtype_to_np_dtype(fact.dtype)
         if fact.splat is not None:
             return np.full(shape, fact.splat).astype(dtype)
@@ -170,7 +170,7 @@ class _Builder:
         if fact.dtype == TensorProto.BOOL:
             return self.random.random(shape) < 0.5
         if fact.dtype in _FLOATS:
-            return self.random.uniform(0.1, 1.0, shape).astype(np.float32).astype(dtype)
+            return self.random.standard_normal(shape).astype(np.float32).astype(dtype)
         least = 0 if fact.range is None else min(max(fact.range[0], 0), fact.range[1])
         return np.full(shape, least).astype(dtype)
 

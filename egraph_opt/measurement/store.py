@@ -223,10 +223,9 @@ def _read(row: tuple[object, ...]) -> tuple[str, Measurement | Refusal | None]:
 
 def write_csv(rows: Iterable[tuple[object, ...]], path: Path) -> int:
     """Rows of a store as comma-separated values with a header: how many there are."""
-    count = 0
+    written = list(rows)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(name.strip() for name in _COLUMNS.split(","))
-        for count, row in enumerate(rows, start=1):
-            writer.writerow(row)
-    return count
+        writer.writerows(written)
+    return len(written)

@@ -12,7 +12,7 @@ from egraph_opt.measurement.profile import ProfiledSession, Run
 from egraph_opt.measurement.specimen import Specimen
 
 BATCH = 48
-"""Specimens that are timed in turns, so that what disturbs the machine for a while does not disturb one alone."""
+"""Specimens that are timed in turns: what disturbs the machine for a while disturbs all of them."""
 
 BURST = 4
 """Runs in a row: in a model, too, operands were written just before."""

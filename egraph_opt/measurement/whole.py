@@ -10,12 +10,13 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 
 from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.measurement.feeds import feeds_for
 
 WARM = 3
 LEAST_TURNS, MOST_TURNS = 11, 400
@@ -43,20 +44,26 @@ class Latency:
 
 def latencies(
     models: Sequence[bytes | str],
-    feeds: Mapping[str, npt.NDArray[Any]],
     setting: RuntimeSetting,
+    sizes: Mapping[str, int],
+    proto: onnx.ModelProto,
     *,
     seconds: float = 3.0,
     seed: int = 0,
 ) -> list[Latency]:
     """Time models on the same inputs, the first one being what the others are compared with.
 
+    Args:
+        sizes: of symbolic dims of the inputs.
+        proto: the first model, whose interface all have.
+        seconds: of timing, about.
+
     Raises:
         Exception: what the runtime raises for a model that it cannot load or run.
     """
     sessions = [setting.session(model) for model in models]
     clock = time.thread_time if setting.threads == 1 else time.perf_counter
-    given = dict(feeds)
+    given = dict(feeds_for(proto, sessions[0], sizes, seed=seed))
     begun = time.perf_counter()
     for _ in range(WARM):
         for session in sessions:

@@ -159,9 +159,9 @@ class Saturated:
         """Choose the cheapest graph under a cost model, rebuild and verify it.
 
         What `assume` says comes on top of what `saturate` was told, within which it has to stay.  `objective`
-        is that of `optimize`, and so is `measure`.  `warm` is what `solve` chose, to start from.  Ctrl-C during the choice ends it
-        with the best found so far, which a warning says, or with `on_interrupt="raise"` raises
-        KeyboardInterrupt.
+        is that of `optimize`, and so is `measure`.  `warm` is what `solve` chose, to start from.  Ctrl-C
+        during the choice ends it with the best found so far, which a warning says, or with
+        `on_interrupt="raise"` raises KeyboardInterrupt.
 
         Raises:
             UnknownCostModelError: no cost model of that name.

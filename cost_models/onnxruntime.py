@@ -114,6 +114,17 @@ class OnnxRuntime(CostModel):
     def _price(self, answer: Measurement) -> float:
         return answer.micros + LAYOUT_SHARE * answer.layout + DISPATCH * answer.kernels
 
+    def remarks(self, views: Sequence[NodeView]) -> Sequence[str]:
+        """How many prices are estimates, and of which operators."""
+        keys = {key_of(view): view for view in views if view.op_type not in counting.LEAVES}
+        found = self.store.find(self.place, keys)
+        missing = [view for key, view in keys.items() if not isinstance(found.get(key), Measurement)]
+        if not missing:
+            return ()
+        names = sorted({view.op_type for view in missing})
+        shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        return (f"{len(missing)} of {len(keys)} prices are estimated, not measured: {shown}",)
+
     def cost(self, node: NodeView) -> float:
         if node.op_type in counting.LEAVES and not node.domain:
             return 0.0

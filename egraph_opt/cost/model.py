@@ -139,6 +139,10 @@ class CostModel(ABC):
         """
         progress(1.0)
 
+    def remarks(self, views: Sequence[NodeView]) -> Sequence[str]:
+        """What a user has to know of the prices of these nodes, such as how many are guesses."""
+        return ()
+
     @abstractmethod
     def cost(self, node: NodeView) -> float:
         """The price of a node: finite, never negative, a function of the view alone."""

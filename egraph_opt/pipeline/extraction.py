@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import onnx_ir as ir
 
-from egraph_opt.cost.model import CostModel
-from egraph_opt.cost.repricing import SearchLimits
+from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.cost.repricing import SearchLimits, key_of
 from egraph_opt.errors import VerificationError
 from egraph_opt.extraction.interrupts import OnInterrupt, interruptible
 from egraph_opt.facts.fact import Fact
@@ -136,6 +136,7 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
             *granted(matched),
             *warnings_of(verification, changing),
             *over_limit(memory),
+            *request.model.remarks(_views(saturated, region, request)),
             *(INTERRUPTED if chosen.interrupted else ()),
         ],
         replace(memory, constants_before=saturated.constant_bytes),
@@ -145,6 +146,12 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
     if report.status == "fallback":
         return Result(original_proto(saturated.loaded), report, saturated.loaded, None)
     return Result(finished.proto, report, finished.loaded, chosen.model)
+
+
+def _views(saturated: Saturated, region: Region, request: Request) -> list[NodeView]:
+    """All that was priced."""
+    key = key_of(request.model.pseudo_operators, request.points, saturated.limits.fold_bytes)
+    return [view for part in region.walk() for view in part.compiled(key).view.views]
 
 
 INTERRUPTED = ("the search was interrupted: the result is the best that was found until then",)

@@ -1,8 +1,8 @@
 """A slope that all elements share is a number: PRelu(x, c) = LeakyRelu(x; c)."""
 
 import numpy as np
-from onnx import TensorProto
 
+from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import hosted, law, rewrite
 from egraph_opt.laws.sorts import Settings, Tensor
@@ -10,14 +10,13 @@ from egraph_opt.operators import binary, unary
 from egraph_opt.rewrites.elementwise.identities import beside_number, broadcasts_into
 
 
-_FLOATS = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE))
-"""What LeakyRelu is defined on in every opset; PRelu takes integers, too."""
-
-
 @hosted()
 def one_slope(c: Fact, x: Fact) -> Settings | None:
-    """The settings of the LeakyRelu that has the slope of every element; an attribute is a float32."""
-    if x.dtype not in _FLOATS or x.const or c.splat is None or not broadcasts_into(c.shape, x.shape):
+    """The settings of the LeakyRelu that has the slope of every element; an attribute is a float32.
+
+    PRelu takes integers, too.
+    """
+    if x.dtype not in KERNEL_FLOATS or x.const or c.splat is None or not broadcasts_into(c.shape, x.shape):
         return None
     slope = float(c.splat)
     return (("alpha", slope),) if float(np.float32(slope)) == slope else None

@@ -1,0 +1,126 @@
+"""Prices that are measured: what is timed, what is kept, what is estimated, and what they decide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, parser
+
+from egraph_opt import Limits, optimize
+from egraph_opt.cost.model import NodeView
+from egraph_opt.cost_models.onnxruntime import OnnxRuntime
+from egraph_opt.facts.fact import Fact
+from egraph_opt.measurement.store import Store
+
+X = Fact(TensorProto.FLOAT, (1, 64, 56, 56))
+BIG = NodeView("Exp", "", {}, (X,), (X,), opset=17)
+SMALL = NodeView("Exp", "", {}, (Fact(TensorProto.FLOAT, (8,)),), (Fact(TensorProto.FLOAT, (8,)),), opset=17)
+
+
+def model(store: Path | None = None, seconds: float = 20.0) -> OnnxRuntime:
+    return OnnxRuntime(seconds=seconds, store=Store(store))
+
+
+def ignore(done: float) -> None:
+    pass
+
+
+def test_prices_are_times() -> None:
+    prices = model()
+    prices.prepare([BIG, SMALL], ignore)
+    assert prices.cost(BIG) > 5 * prices.cost(SMALL) > 0
+    assert prices.cost(BIG) == prices.cost(BIG)
+
+
+def test_what_was_measured_once_is_not_measured_again(tmp_path: Path) -> None:
+    first = model(tmp_path / "m.sqlite")
+    first.prepare([BIG, SMALL], ignore)
+    later = model(tmp_path / "m.sqlite", seconds=0.0)
+    later.prepare([BIG, SMALL], ignore)
+    assert [later.cost(BIG), later.cost(SMALL)] == [first.cost(BIG), first.cost(SMALL)]
+    assert not later.remarks([BIG, SMALL])
+
+
+def test_what_was_not_measured_is_estimated_and_said() -> None:
+    prices = model()
+    prices.prepare([BIG], ignore)
+    half = Fact(TensorProto.FLOAT, (1, 32, 56, 56))
+    other = NodeView("Exp", "", {}, (half,), (half,), opset=17)
+    assert 0.4 * prices.cost(BIG) < prices.cost(other) < 0.6 * prices.cost(BIG)
+    assert list(prices.remarks([BIG, other])) == ["1 of 2 prices are estimated, not measured: Exp"]
+
+
+def test_an_operator_that_nobody_knows_has_a_price() -> None:
+    strange = NodeView("Wobble", "some.domain", {}, (X,), (X,), opset=17)
+    prices = model()
+    prices.prepare([strange], ignore)
+    assert 0 < prices.cost(strange) < 1e6
+    assert prices.remarks([strange])
+
+
+def test_threads_are_a_variant_with_times_of_their_own() -> None:
+    two = OnnxRuntime("2", store=Store(None))
+    assert two.name == "onnxruntime:2"
+    assert two.setting.threads == 2
+    assert two.place != model().place
+    assert "2" in OnnxRuntime.variants()
+
+
+CHAIN = """
+<ir_version: 8, opset_import: ["" : 17]>
+chain (float[1,16,24,24] x) => (float[1,16,24,24] y)
+<float[16,16,3,3] w>
+{
+    a = Conv <pads = [1, 1, 1, 1]> (x, w)
+    y = Relu (a)
+}
+"""
+
+
+def chain() -> onnx.ModelProto:
+    proto = parser.parse_model(CHAIN)
+    weight = np.random.default_rng(0).standard_normal((16, 16, 3, 3)).astype(np.float32)
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
+    return proto
+
+
+def test_what_the_runtime_fuses_costs_the_original_less() -> None:
+    """Conv and Relu are one kernel there: the pair is cheaper than both, for the original as well."""
+    prices = model()
+    report = optimize(chain(), cost=prices, measure=False).report
+    x = Fact(TensorProto.FLOAT, (1, 16, 24, 24))
+    weight = Fact(TensorProto.FLOAT, (16, 16, 3, 3), const=True)
+    conv = NodeView("Conv", "", {"pads": (1, 1, 1, 1)}, (x, weight), (x,), opset=17)
+    relu = NodeView("Relu", "", {}, (x,), (x,), opset=17)
+    prices.prepare([conv, relu], ignore)
+    assert report.cost.before < prices.cost(conv) + prices.cost(relu)
+    assert report.cost.after <= report.cost.before * (1 + 1e-9)
+    assert report.verification.status == "passed"
+
+
+SLOPES = """
+<ir_version: 8, opset_import: ["" : 17]>
+slopes (float[1,32,64,64] x) => (float[1,32,64,64] y)
+<float[1] s = {0.25}>
+{
+    y = PRelu (x, s)
+}
+"""
+
+
+def test_a_faster_spelling_is_found_and_confirmed_by_the_clock() -> None:
+    result = optimize(parser.parse_model(SLOPES), cost=model())
+    assert [node.op_type for node in result.model.graph.node] == ["LeakyRelu"]
+    assert result.report.latency is not None
+    assert result.report.latency.speedup > 1.5
+    assert "times as fast" in str(result.report)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e-9])
+def test_without_time_to_measure_the_model_still_comes_back(seconds: float) -> None:
+    result = optimize(chain(), cost=model(seconds=seconds), limits=Limits(), measure=False)
+    assert result.report.verification.status == "passed"
+    assert any("estimated" in warning for warning in result.report.warnings)

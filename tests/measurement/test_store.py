@@ -1,0 +1,136 @@
+"""Measurements in a file: shared, and never trusted where they are not ours."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.measurement.store import FOLDER_VARIABLE, Place, Store, cache_folder, write_csv
+from egraph_opt.measurement.timing import Measurement, Refusal
+
+HERE = Place.here(RuntimeSetting())
+TIME = Measurement(12.5, 1.0, 2, 0.03, 8)
+
+
+def filled(path: Path) -> Store:
+    store = Store(path)
+    store.add(HERE, [("a", TIME), ("b", Refusal("no kernel"))])
+    return store
+
+
+def test_another_process_finds_what_was_kept(tmp_path: Path) -> None:
+    filled(tmp_path / "m.sqlite")
+    again = Store(tmp_path / "m.sqlite")
+    assert again.find(HERE, ["a", "b", "c"]) == {"a": TIME, "b": Refusal("no kernel")}
+
+
+@pytest.mark.parametrize("other", [{"machine": "another"}, {"runtime": "0.1"}, {"setting": "threads=2"}])
+def test_times_hold_for_one_machine_runtime_and_setting(tmp_path: Path, other: dict[str, str]) -> None:
+    store = filled(tmp_path / "m.sqlite")
+    assert store.find(replace(HERE, **other), ["a"]) == {}
+
+
+def test_two_writers_keep_both_answers(tmp_path: Path) -> None:
+    first, second = Store(tmp_path / "m.sqlite"), Store(tmp_path / "m.sqlite")
+    first.add(HERE, [("a", TIME)])
+    second.add(HERE, [("b", TIME)])
+    assert set(Store(tmp_path / "m.sqlite").all_of(HERE)) == {"a", "b"}
+
+
+def test_without_a_file_measurements_stay_in_memory() -> None:
+    store = Store(None)
+    store.add(HERE, [("a", TIME)])
+    assert store.find(HERE, ["a"]) == {"a": TIME}
+    assert list(store.rows()) == []
+
+
+@pytest.mark.parametrize("content", [b"no database at all, but long enough to be read as one" * 20, None])
+def test_a_foreign_file_is_put_aside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes | None
+) -> None:
+    path = tmp_path / "m.sqlite"
+    if content is not None:
+        path.write_bytes(content)
+    else:
+        with closing(sqlite3.connect(path)) as foreign, foreign:
+            foreign.execute("CREATE TABLE measurements (a, b)")
+    store = filled(path)
+    assert store.find(HERE, ["a"]) == {"a": TIME}
+    assert set(Store(path).all_of(HERE)) == {"a", "b"}
+    assert (tmp_path / "m.sqlite.old").exists()
+    assert len(caplog.records) == 1
+
+
+def test_a_folder_that_cannot_be_made_costs_one_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    store = filled(tmp_path / "file" / "m.sqlite")
+    assert store.find(HERE, ["a"]) == {"a": TIME}
+    assert len(caplog.records) == 1
+
+
+def test_a_locked_file_costs_one_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("egraph_opt.measurement.store._WAIT", 0.05)
+    store = Store(tmp_path / "m.sqlite")
+    with closing(sqlite3.connect(tmp_path / "m.sqlite")) as holder:
+        holder.execute("BEGIN EXCLUSIVE")
+        store.add(HERE, [("a", TIME)])
+    assert store.find(HERE, ["a"]) == {"a": TIME}
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("value", ["'fast'", "-1.0", "1e300"])
+def test_a_row_that_makes_no_sense_is_not_trusted(tmp_path: Path, value: str) -> None:
+    filled(tmp_path / "m.sqlite")
+    with closing(sqlite3.connect(tmp_path / "m.sqlite")) as connection, connection:
+        connection.execute(f"UPDATE measurements SET micros = {value} WHERE key = 'a'")
+    assert set(Store(tmp_path / "m.sqlite").all_of(HERE)) == {"b"}
+
+
+def test_files_are_merged_without_losing_what_is_there(tmp_path: Path) -> None:
+    store = filled(tmp_path / "one.sqlite")
+    other = Store(tmp_path / "two.sqlite")
+    other.add(HERE, [("a", replace(TIME, micros=99.0)), ("c", TIME)])
+    assert store.merge(tmp_path / "two.sqlite") == 1
+    known = Store(tmp_path / "one.sqlite").all_of(HERE)
+    assert known["a"] == TIME
+    assert set(known) == {"a", "b", "c"}
+
+
+def test_a_foreign_file_is_not_merged(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "other.sqlite")) as foreign, foreign:
+        foreign.execute("CREATE TABLE t (a)")
+    with pytest.raises(ValueError, match="measurements"):
+        filled(tmp_path / "m.sqlite").merge(tmp_path / "other.sqlite")
+
+
+def test_clearing_forgets_everything(tmp_path: Path) -> None:
+    store = filled(tmp_path / "m.sqlite")
+    assert store.clear() == 2
+    assert store.find(HERE, ["a"]) == {}
+    assert Store(tmp_path / "m.sqlite").all_of(HERE) == {}
+
+
+def test_rows_are_written_as_csv(tmp_path: Path) -> None:
+    assert write_csv(filled(tmp_path / "m.sqlite").rows(), tmp_path / "m.csv") == 2
+    header, first, second = (tmp_path / "m.csv").read_text(encoding="utf-8").splitlines()
+    assert header.startswith("machine,runtime,setting,key,micros")
+    assert first.endswith("12.5,1.0,2,0.03,8,")
+    assert second.endswith("no kernel")
+
+
+def test_the_environment_says_where_caches_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    assert cache_folder() == tmp_path
+    monkeypatch.setenv(FOLDER_VARIABLE, "")
+    assert cache_folder() is None
+    monkeypatch.delenv(FOLDER_VARIABLE)
+    assert cache_folder() is not None

@@ -1,0 +1,82 @@
+"""Times of specimens: of the nodes alone, robust, within a budget."""
+
+from __future__ import annotations
+
+import pytest
+from onnx import TensorProto
+
+from egraph_opt.cost.model import NodeView
+from egraph_opt.facts.fact import Fact
+from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.measurement.profile import ProfiledSession, Run
+from egraph_opt.measurement.specimen import Specimen, specimen_of
+from egraph_opt.measurement.timing import LEAST, Measurement, Refusal, measured, summary
+
+
+def relu(length: int) -> Specimen:
+    x = Fact(TensorProto.FLOAT, (length,))
+    return specimen_of(NodeView("Relu", "", {}, (x,), (x,), opset=17))
+
+
+def test_the_faster_half_counts() -> None:
+    runs = [Run(10.0, 0.0, 1), Run(12.0, 0.0, 1), Run(500.0, 0.0, 1), Run(80.0, 0.0, 1)]
+    found = summary(runs)
+    assert found.micros == 11.0
+    assert found.spread == pytest.approx((80 - 11) / 11)
+    assert found.runs == 4
+
+
+def test_conversions_of_layout_are_told_apart() -> None:
+    found = summary([Run(30.0, 20.0, 3)] * 8)
+    assert (found.micros, found.layout, found.kernels) == (10.0, 20.0, 3)
+
+
+def test_no_runs_are_no_measurement() -> None:
+    with pytest.raises(ValueError, match="nothing"):
+        summary([])
+
+
+def test_the_profiler_counts_each_run() -> None:
+    specimen = relu(100)
+    session = ProfiledSession(specimen.model, RuntimeSetting())
+    for _ in range(5):
+        session.run(specimen.feeds)
+    runs = session.close()
+    assert len(runs) == 5
+    assert all(run.count == 1 and run.layout == 0 for run in runs)
+
+
+def test_a_convolution_is_told_apart_from_its_reorders() -> None:
+    x, w = Fact(TensorProto.FLOAT, (1, 64, 32, 32)), Fact(TensorProto.FLOAT, (64, 64, 3, 3), const=True)
+    view = NodeView("Conv", "", {"pads": (1, 1, 1, 1)}, (x, w), (x,), opset=17)
+    ((_, alone),) = measured([specimen_of(view)], RuntimeSetting(level="extended"), 10.0)
+    assert isinstance(alone, Measurement)
+    assert (alone.kernels, alone.layout) == (1, 0.0)
+
+
+def test_more_work_takes_longer() -> None:
+    found = dict(measured([small := relu(1000), big := relu(4_000_000)], RuntimeSetting(), 10.0))
+    first, second = found[small.key], found[big.key]
+    assert isinstance(first, Measurement)
+    assert isinstance(second, Measurement)
+    assert second.micros > 10 * first.micros
+    assert min(first.runs, second.runs) >= LEAST
+
+
+def test_what_the_runtime_refuses_has_its_reason() -> None:
+    x = Fact(TensorProto.INT64, (4,))
+    view = NodeView("Relu", "", {}, (x,), (x,), opset=13)  # integers since 14
+    ((_, answer),) = measured([specimen_of(view)], RuntimeSetting(), 10.0)
+    assert isinstance(answer, Refusal)
+    assert "Relu" in answer.reason
+
+
+def test_without_time_nothing_is_measured() -> None:
+    assert list(measured([relu(10)], RuntimeSetting(), 0.0)) == []
+
+
+def test_progress_ends_at_one() -> None:
+    told: list[float] = []
+    list(measured([relu(n) for n in range(1, 60)], RuntimeSetting(), 30.0, told.append))
+    assert told[-1] == 1.0
+    assert told == sorted(told)

@@ -89,26 +89,25 @@ class OnnxRuntime(CostModel):
         return tuple(str(threads) for threads in range(1, 65))
 
     def prepare(self, views: Sequence[NodeView], progress: Callable[[float], None]) -> None:
+        self.store.refresh(self.place)
+        known = self.store.known(self.place)
         keys = {key_of(view): view for view in views}
-        known = self.store.find(self.place, keys)
         waiting: list[Specimen] = []
+        refused: dict[str, Refusal] = {}
         for key, view in keys.items():
             if key not in known:
                 try:
                     waiting.append(specimen_of(view))
                 except UnmeasurableError as error:
-                    self.store.add(self.place, [(key, Refusal(str(error)))])
+                    refused[key] = Refusal(str(error))
+        self.store.add(self.place, refused)
         if waiting and self.seconds > 0:
-            for key, answer in measured(waiting, self.setting, self.seconds, progress):
-                self.store.add(self.place, [(key, answer)])
-        self._learn(keys)
-
-    def _learn(self, keys: dict[str, NodeView]) -> None:
-        found = self.store.find(self.place, keys)
-        for key, answer in found.items():
+            for answers in measured(waiting, self.setting, self.seconds, progress):
+                self.store.add(self.place, answers)
+        for key, view in keys.items():
+            answer = known.get(key)
             if isinstance(answer, Measurement) and key not in self._learned:
                 self._learned.add(key)
-                view = keys[key]
                 self.estimator.learn([(view.op_type, _size(view), self._price(answer))])
 
     def _price(self, answer: Measurement) -> float:
@@ -117,8 +116,8 @@ class OnnxRuntime(CostModel):
     def remarks(self, views: Sequence[NodeView]) -> Sequence[str]:
         """How many prices are estimates, and of which operators."""
         keys = {key_of(view): view for view in views if view.op_type not in counting.LEAVES}
-        found = self.store.find(self.place, keys)
-        missing = [view for key, view in keys.items() if not isinstance(found.get(key), Measurement)]
+        known = self.store.known(self.place)
+        missing = [view for key, view in keys.items() if not isinstance(known.get(key), Measurement)]
         if not missing:
             return ()
         names = sorted({view.op_type for view in missing})
@@ -129,7 +128,7 @@ class OnnxRuntime(CostModel):
         if node.op_type in counting.LEAVES and not node.domain:
             return 0.0
         key = key_of(node)
-        answer = self.store.find(self.place, [key]).get(key)
+        answer = self.store.known(self.place).get(key)
         if isinstance(answer, Measurement):
             own = self._price(answer)
         elif node.parts is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,28 +35,26 @@ class Run:
 
 
 class ProfiledSession:
-    """A model that is timed kernel by kernel; `close` it to learn what was measured."""
+    """A model that is timed kernel by kernel; `close` it to learn what was measured.
 
-    def __init__(self, model: bytes | str, setting: RuntimeSetting) -> None:
+    Args:
+        prefix: of the profiler's file, where no other session has it.
+    """
+
+    def __init__(self, model: bytes | str, setting: RuntimeSetting, prefix: Path) -> None:
         options = setting.options()
         options.enable_profiling = True
-        self._folder = tempfile.TemporaryDirectory(prefix="egraph-opt-")
-        options.profile_file_prefix = str(Path(self._folder.name) / "profile")
-        try:
-            self._session = setting.session(model, options)
-        except BaseException:
-            self._folder.cleanup()
-            raise
+        options.profile_file_prefix = str(prefix)
+        self._session = setting.session(model, options)
 
     def run(self, feeds: Mapping[str, npt.NDArray[Any]]) -> None:
         self._session.run(None, dict(feeds))
 
     def close(self) -> list[Run]:
         """End the session: the runs in their order."""
-        try:
-            events = json.loads(Path(self._session.end_profiling()).read_text(encoding="utf-8"))
-        finally:
-            self._folder.cleanup()
+        written = Path(self._session.end_profiling())
+        events = json.loads(written.read_text(encoding="utf-8"))
+        written.unlink()
         ends = np.array([e["ts"] + e["dur"] for e in events if e.get("name") == "model_run"])
         kernels = [e for e in events if e.get("cat") == "Node" and e["name"].endswith(_KERNEL)]
         place = np.searchsorted(ends, [e["ts"] for e in kernels])

@@ -11,7 +11,7 @@ import logging
 import os
 import platform
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -93,31 +93,28 @@ class Store:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._known: dict[tuple[Place, str], Measurement | Refusal] = {}
+        self._known: dict[Place, dict[str, Measurement | Refusal]] = {}
         self._usable = path is not None
         if self._usable:
             self._try(self._prepare)
 
-    def find(self, place: Place, keys: Iterable[str]) -> dict[str, Measurement | Refusal]:
-        """What is known of some keys."""
-        wanted = list(dict.fromkeys(keys))
-        missing = [key for key in wanted if (place, key) not in self._known]
-        if missing and self._usable:
-            self._try(lambda: self._load(place))
-        return {key: self._known[place, key] for key in wanted if (place, key) in self._known}
+    def known(self, place: Place) -> Mapping[str, Measurement | Refusal]:
+        """All that this process knows of a place."""
+        if place not in self._known:
+            self.refresh(place)
+        return self._known[place]
 
-    def all_of(self, place: Place) -> dict[str, Measurement | Refusal]:
-        """All that is known of a place."""
+    def refresh(self, place: Place) -> None:
+        """Read what other processes have written since."""
+        self._known.setdefault(place, {})
         if self._usable:
             self._try(lambda: self._load(place))
-        return {key: value for (where, key), value in self._known.items() if where == place}
 
-    def add(self, place: Place, answers: Iterable[tuple[str, Measurement | Refusal]]) -> None:
+    def add(self, place: Place, answers: Mapping[str, Measurement | Refusal]) -> None:
         """Keep answers; those of a batch are written at once."""
-        found = dict(answers)
-        self._known.update({(place, key): answer for key, answer in found.items()})
-        if found and self._usable:
-            rows = [_row(place, key, answer) for key, answer in found.items()]
+        self._known.setdefault(place, {}).update(answers)
+        if answers and self._usable:
+            rows = [_row(place, key, answer) for key, answer in answers.items()]
             self._try(lambda: self._write(rows))
 
     def rows(self) -> Iterator[tuple[object, ...]]:
@@ -188,7 +185,7 @@ class Store:
             for row in rows:
                 key, answer = _read(row)
                 if answer is not None:
-                    self._known.setdefault((place, key), answer)
+                    self._known[place].setdefault(key, answer)
 
     def _write(self, rows: list[tuple[object, ...]]) -> None:
         marks = ", ".join("?" * len(rows[0]))

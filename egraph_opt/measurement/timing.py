@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.profile import ProfiledSession, Run
@@ -80,11 +82,11 @@ def measured(
     setting: RuntimeSetting,
     seconds: float,
     progress: Callable[[float], None] = lambda done: None,
-) -> Iterator[tuple[str, Measurement | Refusal]]:
+) -> Iterator[dict[str, Measurement | Refusal]]:
     """Time specimens; those that the time is not enough for are left out.
 
     Yields:
-        Key and answer, of each batch when it is finished, so that what was measured is not lost when a later
+        Answers by key, of each batch when it is finished, so that what was measured is not lost when a later
         one is interrupted.
     """
     deadline = time.monotonic() + seconds
@@ -94,11 +96,11 @@ def measured(
     while waiting and time.monotonic() < deadline:
         batch = _batch(waiting)
         del waiting[: len(batch)]
-        answers = _time_batch(batch, setting, deadline)
+        with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
+            answers = _time_batch(batch, setting, deadline, Path(folder))
+        yield answers
         for specimen in batch:
             answer = answers.get(specimen.key)
-            if answer is not None:
-                yield specimen.key, answer
             if isinstance(answer, Measurement) and answer.spread > STEADY:
                 shaky.append(specimen)
         done += len(batch)
@@ -118,14 +120,14 @@ def _batch(waiting: Sequence[Specimen]) -> list[Specimen]:
 
 
 def _time_batch(
-    batch: Sequence[Specimen], setting: RuntimeSetting, deadline: float
+    batch: Sequence[Specimen], setting: RuntimeSetting, deadline: float, folder: Path
 ) -> dict[str, Measurement | Refusal]:
     answers: dict[str, Measurement | Refusal] = {}
     sessions: dict[str, tuple[Specimen, ProfiledSession]] = {}
     wanted: dict[str, int] = {}
-    for specimen in batch:
+    for number, specimen in enumerate(batch):
         try:
-            session = ProfiledSession(specimen.model, setting)
+            session = ProfiledSession(specimen.model, setting, folder / str(number))
         except Exception as error:  # the runtime raises what it likes
             answers[specimen.key] = Refusal(_first_line(error))
             continue

@@ -19,33 +19,33 @@ TIME = Measurement(12.5, 1.0, 2, 0.03, 8)
 
 def filled(path: Path) -> Store:
     store = Store(path)
-    store.add(HERE, [("a", TIME), ("b", Refusal("no kernel"))])
+    store.add(HERE, {"a": TIME, "b": Refusal("no kernel")})
     return store
 
 
 def test_another_process_finds_what_was_kept(tmp_path: Path) -> None:
     filled(tmp_path / "m.sqlite")
     again = Store(tmp_path / "m.sqlite")
-    assert again.find(HERE, ["a", "b", "c"]) == {"a": TIME, "b": Refusal("no kernel")}
+    assert again.known(HERE) == {"a": TIME, "b": Refusal("no kernel")}
 
 
 @pytest.mark.parametrize("other", [{"machine": "another"}, {"runtime": "0.1"}, {"setting": "threads=2"}])
 def test_times_hold_for_one_machine_runtime_and_setting(tmp_path: Path, other: dict[str, str]) -> None:
     store = filled(tmp_path / "m.sqlite")
-    assert store.find(replace(HERE, **other), ["a"]) == {}
+    assert not store.known(replace(HERE, **other))
 
 
 def test_two_writers_keep_both_answers(tmp_path: Path) -> None:
     first, second = Store(tmp_path / "m.sqlite"), Store(tmp_path / "m.sqlite")
-    first.add(HERE, [("a", TIME)])
-    second.add(HERE, [("b", TIME)])
-    assert set(Store(tmp_path / "m.sqlite").all_of(HERE)) == {"a", "b"}
+    first.add(HERE, {"a": TIME})
+    second.add(HERE, {"b": TIME})
+    assert set(Store(tmp_path / "m.sqlite").known(HERE)) == {"a", "b"}
 
 
 def test_without_a_file_measurements_stay_in_memory() -> None:
     store = Store(None)
-    store.add(HERE, [("a", TIME)])
-    assert store.find(HERE, ["a"]) == {"a": TIME}
+    store.add(HERE, {"a": TIME})
+    assert store.known(HERE)["a"] == TIME
     assert list(store.rows()) == []
 
 
@@ -60,8 +60,8 @@ def test_a_foreign_file_is_put_aside(
         with closing(sqlite3.connect(path)) as foreign, foreign:
             foreign.execute("CREATE TABLE measurements (a, b)")
     store = filled(path)
-    assert store.find(HERE, ["a"]) == {"a": TIME}
-    assert set(Store(path).all_of(HERE)) == {"a", "b"}
+    assert store.known(HERE)["a"] == TIME
+    assert set(Store(path).known(HERE)) == {"a", "b"}
     assert (tmp_path / "m.sqlite.old").exists()
     assert len(caplog.records) == 1
 
@@ -71,7 +71,7 @@ def test_a_folder_that_cannot_be_made_costs_one_line(
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     store = filled(tmp_path / "file" / "m.sqlite")
-    assert store.find(HERE, ["a"]) == {"a": TIME}
+    assert store.known(HERE)["a"] == TIME
     assert len(caplog.records) == 1
 
 
@@ -82,8 +82,8 @@ def test_a_locked_file_costs_one_line(
     store = Store(tmp_path / "m.sqlite")
     with closing(sqlite3.connect(tmp_path / "m.sqlite")) as holder:
         holder.execute("BEGIN EXCLUSIVE")
-        store.add(HERE, [("a", TIME)])
-    assert store.find(HERE, ["a"]) == {"a": TIME}
+        store.add(HERE, {"a": TIME})
+    assert store.known(HERE)["a"] == TIME
     assert len(caplog.records) == 1
 
 
@@ -92,15 +92,15 @@ def test_a_row_that_makes_no_sense_is_not_trusted(tmp_path: Path, value: str) ->
     filled(tmp_path / "m.sqlite")
     with closing(sqlite3.connect(tmp_path / "m.sqlite")) as connection, connection:
         connection.execute(f"UPDATE measurements SET micros = {value} WHERE key = 'a'")
-    assert set(Store(tmp_path / "m.sqlite").all_of(HERE)) == {"b"}
+    assert set(Store(tmp_path / "m.sqlite").known(HERE)) == {"b"}
 
 
 def test_files_are_merged_without_losing_what_is_there(tmp_path: Path) -> None:
     store = filled(tmp_path / "one.sqlite")
     other = Store(tmp_path / "two.sqlite")
-    other.add(HERE, [("a", replace(TIME, micros=99.0)), ("c", TIME)])
+    other.add(HERE, {"a": replace(TIME, micros=99.0), "c": TIME})
     assert store.merge(tmp_path / "two.sqlite") == 1
-    known = Store(tmp_path / "one.sqlite").all_of(HERE)
+    known = Store(tmp_path / "one.sqlite").known(HERE)
     assert known["a"] == TIME
     assert set(known) == {"a", "b", "c"}
 
@@ -115,8 +115,8 @@ def test_a_foreign_file_is_not_merged(tmp_path: Path) -> None:
 def test_clearing_forgets_everything(tmp_path: Path) -> None:
     store = filled(tmp_path / "m.sqlite")
     assert store.clear() == 2
-    assert store.find(HERE, ["a"]) == {}
-    assert Store(tmp_path / "m.sqlite").all_of(HERE) == {}
+    assert not store.known(HERE)
+    assert not Store(tmp_path / "m.sqlite").known(HERE)
 
 
 def test_rows_are_written_as_csv(tmp_path: Path) -> None:

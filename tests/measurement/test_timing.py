@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
+from pathlib import Path
+
 import pytest
 from onnx import TensorProto
 
@@ -36,26 +39,29 @@ def test_no_runs_are_no_measurement() -> None:
         summary([])
 
 
-def test_the_profiler_counts_each_run() -> None:
+def test_the_profiler_counts_each_run(tmp_path: Path) -> None:
     specimen = relu(100)
-    session = ProfiledSession(specimen.model, RuntimeSetting())
+    session = ProfiledSession(specimen.model, RuntimeSetting(), tmp_path / "profile")
     for _ in range(5):
         session.run(specimen.feeds)
     runs = session.close()
     assert len(runs) == 5
+    assert not list(tmp_path.iterdir())
     assert all(run.count == 1 and run.layout == 0 for run in runs)
 
 
 def test_a_convolution_is_told_apart_from_its_reorders() -> None:
     x, w = Fact(TensorProto.FLOAT, (1, 64, 32, 32)), Fact(TensorProto.FLOAT, (64, 64, 3, 3), const=True)
     view = NodeView("Conv", "", {"pads": (1, 1, 1, 1)}, (x, w), (x,), opset=17)
-    ((_, alone),) = measured([specimen_of(view)], RuntimeSetting(level="extended"), 10.0)
+    (answers,) = measured([specimen_of(view)], RuntimeSetting(level="extended"), 10.0)
+    (alone,) = answers.values()
     assert isinstance(alone, Measurement)
     assert (alone.kernels, alone.layout) == (1, 0.0)
 
 
 def test_more_work_takes_longer() -> None:
-    found = dict(measured([small := relu(1000), big := relu(4_000_000)], RuntimeSetting(), 10.0))
+    batches = measured([small := relu(1000), big := relu(4_000_000)], RuntimeSetting(), 10.0)
+    found = dict(ChainMap(*batches))
     first, second = found[small.key], found[big.key]
     assert isinstance(first, Measurement)
     assert isinstance(second, Measurement)
@@ -66,7 +72,8 @@ def test_more_work_takes_longer() -> None:
 def test_what_the_runtime_refuses_has_its_reason() -> None:
     x = Fact(TensorProto.INT64, (4,))
     view = NodeView("Relu", "", {}, (x,), (x,), opset=13)  # integers since 14
-    ((_, answer),) = measured([specimen_of(view)], RuntimeSetting(), 10.0)
+    (answers,) = measured([specimen_of(view)], RuntimeSetting(), 10.0)
+    (answer,) = answers.values()
     assert isinstance(answer, Refusal)
     assert "Relu" in answer.reason
 

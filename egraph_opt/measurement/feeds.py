@@ -13,11 +13,13 @@ from egraph_opt.verification.inputs import random_inputs
 from egraph_opt.verification.interface import interface
 from egraph_opt.verification.planning import PlanSearch
 
+Feeds = Mapping[str, npt.NDArray[Any]]
+
 
 def feeds_for(
     model: onnx.ModelProto, session: Any, sizes: Mapping[str, int], *, seed: int = 0
-) -> Mapping[str, npt.NDArray[Any]]:
-    """An array per input.
+) -> tuple[Feeds, Mapping[str, int]]:
+    """An array per input, and the sizes that symbolic dims have in them.
 
     Args:
         model: the model, of which the interface is read.
@@ -30,7 +32,7 @@ def feeds_for(
     """
     specs = interface(model).required
 
-    def run(feeds: Mapping[str, Any]) -> None:
+    def run(feeds: Feeds) -> None:
         try:
             session.run(None, dict(feeds))
         except Exception as error:  # the runtime raises what it likes
@@ -39,7 +41,8 @@ def feeds_for(
     feeds = random_inputs(specs, seed=seed, sizes=sizes)
     try:
         run(feeds)
-        return feeds
+        return feeds, sizes
     except ExecutionError:
         plan = PlanSearch(specs, run, seed).plan()
-    return random_inputs(specs, seed=seed, sizes=plan.sizes[0], integers=plan.integers, rank=plan.rank)
+    feeds = random_inputs(specs, seed=seed, sizes=plan.sizes[0], integers=plan.integers, rank=plan.rank)
+    return feeds, plan.sizes[0]

@@ -63,7 +63,7 @@ def latencies(
     """
     sessions = [setting.session(model) for model in models]
     clock = time.thread_time if setting.threads == 1 else time.perf_counter
-    given = dict(feeds_for(proto, sessions[0], sizes, seed=seed))
+    given = dict(feeds_for(proto, sessions[0], sizes, seed=seed)[0])
     begun = time.perf_counter()
     for _ in range(WARM):
         for session in sessions:

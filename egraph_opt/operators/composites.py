@@ -76,9 +76,12 @@ def _differ(a: Shape, b: Shape) -> bool:
 
 
 def _scaled(x: int | Earlier, axes: Axes, epsilon: float, before: int) -> tuple[Step, ...]:
-    """x / sqrt(mean(x^2) + epsilon) * operand 1, after `before` other steps."""
+    """x / sqrt(mean(x^2) + epsilon) * operand 1, after `before` other steps.
+
+    The square is a power, as exporters write it: onnxruntime's fusions look for that.
+    """
     return (
-        Step("binary", ("Mul",), (x, x)),
+        Step("binary", ("Pow",), (x, Scalar(2.0))),
         Step("reduce", ("ReduceMean", axes, 1), (Earlier(before),)),
         Step("binary", ("Add",), (Earlier(before + 1), Scalar(epsilon))),
         Step("unary", ("Sqrt", ()), (Earlier(before + 2),)),

@@ -23,7 +23,7 @@ from egraph_opt.graph.node_counts import NodeCount, nodes_of
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.memory.objective import Objective, objective_of
 from egraph_opt.model.reading import LoadedModel, read_model
-from egraph_opt.pipeline.assumptions import ranges_of, sizes_of
+from egraph_opt.pipeline.assumptions import ranges_of, sizes_of, sizes_that_run
 from egraph_opt.pipeline.clock import Clock, Progress
 from egraph_opt.pipeline.extraction import Request, extract, search_limits, unchanged
 from egraph_opt.pipeline.limits import Limits
@@ -177,7 +177,7 @@ class Saturated:
             model=model,
             objective=wanted,
             ranges=self._ranges(assume),
-            points=self._points(region, assume),
+            points=self._points(region, assume, model),
             extractor=extractor,
             seed=seed,
             warm=warm,
@@ -215,7 +215,7 @@ class Saturated:
         model = cost_model(cost)
         if self.region is None:
             raise ExtractionError(f"{self.loaded.source}: there is nothing to choose from: {self.reason}")
-        points = self._points(self.region, assume)
+        points = self._points(self.region, assume, model)
         with interruptible(on_interrupt) as stop:
             return extract_region(
                 self.region,
@@ -230,9 +230,15 @@ class Saturated:
     def _ranges(self, assume: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:
         return {**self.assume, **ranges_of(assume)}
 
-    def _points(self, region: Region, assume: Mapping[str, Any] | None) -> dict[str, int]:
+    def _points(
+        self, region: Region, assume: Mapping[str, Any] | None, model: CostModel
+    ) -> Mapping[str, int]:
         """What symbolic dims are priced at."""
-        return default_points(region.inputs, given=sizes_of(self._ranges(assume)))
+        given = sizes_of(self._ranges(assume))
+        points = default_points(region.inputs, given=given)
+        if model.setting is None or points.keys() <= given.keys():
+            return points
+        return sizes_that_run(self.loaded.runnable(), points, model.setting)
 
     def alternatives(
         self,
@@ -261,6 +267,6 @@ class Saturated:
         model = cost_model(cost)
         found = self.solve(model, extractor=extractor, assume=assume, seed=seed, on_interrupt="raise")
         assert self.region is not None  # or `solve` would have raised
-        points = self._points(self.region, assume)
+        points = self._points(self.region, assume, model)
         key = key_of(model.pseudo_operators, points, self.limits.fold_bytes)
         return tensor_alternatives(self.region, found, key, self.loaded.model, name)

@@ -17,9 +17,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from latency_figures import latency, latency_summary
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-PAGES = (ROOT / "README.md", ROOT / "docs" / "pages" / "results.md")
+DOCS = ROOT / "docs" / "pages"
+PAGES = (ROOT / "README.md", DOCS / "results.md", DOCS / "onnxruntime.md")
 GROUPS = ("trained", "exports", "light")
 """The files of results, in the order in which tables name their models."""
 
@@ -228,7 +231,11 @@ def growth() -> str:
 
 
 FIGURES: dict[str, Callable[[], str]] = {
-    made.__name__: made for made in (versions, trained, exports, light, summary, counted, composites, growth)
+    made.__name__: made
+    for made in (
+        *(versions, trained, exports, light, summary, counted, composites, growth),
+        *(latency, latency_summary),
+    )
 }
 """The figures by the name that a marker has."""
 

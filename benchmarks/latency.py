@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,16 +14,17 @@ from typing import Any
 
 import onnx
 from greedy_tools import TOOLS
+from latency_figures import RIVALS, geometric
 from model_files import light_models, models_of_folder, trained_models
+from models import versions
 from rich.console import Console
 from rich.table import Table
 
 from egraph_opt import optimize
 from egraph_opt.cost.model import CostModel, cost_model
 from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.measurement.store import machine_name
 from egraph_opt.measurement.whole import latencies
-
-RIVALS = ("onnxsim", "OnnxSlim")
 
 
 def sources(names: list[str]) -> dict[str, Path]:
@@ -86,10 +86,6 @@ def row(
     return answer
 
 
-def geometric(values: list[float]) -> float:
-    return math.exp(math.fsum(map(math.log, values)) / len(values)) if values else math.nan
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="+")
@@ -102,6 +98,7 @@ def main() -> None:
     models = {name: cost_model(name) for name in arguments.costs.split(",")}
     setting = RuntimeSetting(arguments.threads)
     rows: dict[str, Any] = {}
+    written = {"versions": versions(), "machine": machine_name(), "threads": arguments.threads}
     for name, path in sources(arguments.models).items():
         try:
             rows[name] = row(path, models, setting, arguments.seconds)
@@ -110,7 +107,7 @@ def main() -> None:
         shown = {k: v["speedup"] for k, v in rows[name].items() if isinstance(v, dict) and "speedup" in v}
         console.print(name, shown or rows[name], highlight=False, soft_wrap=True)
         if arguments.json:
-            arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+            arguments.json.write_text(json.dumps(written | {"models": rows}, indent=1) + "\n")
     ways = [*RIVALS, *models]
     table = Table("way", "geometric mean", "slower by 2 %", "1.10 or more", "models")
     for way in ways:

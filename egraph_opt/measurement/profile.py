@@ -50,13 +50,18 @@ class ProfiledSession:
     def run(self, feeds: Mapping[str, npt.NDArray[Any]]) -> None:
         self._session.run(None, dict(feeds))
 
+    def events(self) -> list[dict[str, Any]]:
+        """End the session: what the profiler has written."""
+        written = Path(self._session.end_profiling())
+        events: list[dict[str, Any]] = json.loads(written.read_text(encoding="utf-8"))
+        written.unlink()
+        return events
+
     def close(self) -> list[Run]:
         """End the session: the runs in their order."""
-        written = Path(self._session.end_profiling())
-        events = json.loads(written.read_text(encoding="utf-8"))
-        written.unlink()
+        events = self.events()
         ends = np.array([e["ts"] + e["dur"] for e in events if e.get("name") == "model_run"])
-        kernels = [e for e in events if e.get("cat") == "Node" and e["name"].endswith(_KERNEL)]
+        kernels = [e for e in events if _is_kernel(e)]
         place = np.searchsorted(ends, [e["ts"] for e in kernels])
         totals, layout = np.zeros(len(ends)), np.zeros(len(ends))
         counts = np.zeros(len(ends), dtype=int)
@@ -66,3 +71,25 @@ class ProfiledSession:
                 layout[at] += event["dur"] if event["args"].get("op_name") in LAYOUT else 0
                 counts[at] += 1
         return [Run(*row) for row in zip(totals.tolist(), layout.tolist(), counts.tolist(), strict=True)]
+
+
+def _is_kernel(event: Mapping[str, Any]) -> bool:
+    return event.get("cat") == "Node" and str(event["name"]).endswith(_KERNEL)
+
+
+def kernel_times(
+    model: bytes | str,
+    setting: RuntimeSetting,
+    feeds: Mapping[str, npt.NDArray[Any]],
+    runs: int,
+    prefix: Path,
+) -> dict[tuple[str, str], list[float]]:
+    """Microseconds of each kernel of a model, by node and operator, in runs that follow two to warm up."""
+    session = ProfiledSession(model, setting, prefix)
+    for _ in range(runs + 2):
+        session.run(feeds)
+    found: dict[tuple[str, str], list[float]] = {}
+    for event in filter(_is_kernel, session.events()):
+        key = str(event["name"]).removesuffix(_KERNEL), str(event["args"].get("op_name", ""))
+        found.setdefault(key, []).append(float(event["dur"]))
+    return {key: times[2:] for key, times in found.items()}

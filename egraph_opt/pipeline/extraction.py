@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from egraph_opt.pipeline.saturated import Saturated
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Request:
     """What is asked of a saturated model.
 
@@ -52,12 +52,12 @@ class Request:
     objective: Objective
     ranges: Mapping[str, tuple[float, float]]
     points: Mapping[str, int]
-    extractor: str
-    seed: int
-    warm: Extracted | None
-    on_interrupt: OnInterrupt
-    verify: bool
-    strict: bool
+    extractor: str = "auto"
+    seed: int = 0
+    warm: Extracted | None = None
+    on_interrupt: OnInterrupt = "best"
+    verify: bool = True
+    strict: bool = False
     measure: int = 0
 
 
@@ -83,15 +83,12 @@ def extract(saturated: Saturated, region: Region, request: Request, clock: Clock
         ExtractionError: a price that is negative or no number.
         VerificationError: with strict, where the outputs differ.
     """
-    result = extract_cheapest(saturated, region, request, clock)
-    if not request.measure or result.report.status != "optimized":
+    if not request.measure:
+        return extract_cheapest(saturated, region, request, clock)
+    found = good_graphs(saturated, region, request, clock)
+    result = found[request]
+    if result.report.status != "optimized":
         return result
-    found = {request.model: result}
-    for model in islice(candidates(request.model, request.measure), 1, None):
-        draft = replace(request, model=model, verify=False, strict=False)
-        other = extract_cheapest(saturated, region, draft, clock)
-        if other.report.status == "optimized" and all(other.model != known.model for known in found.values()):
-            found[model] = other
     clock("measure")
     original = saturated.loaded.runnable()
     timed = fastest(original, list(found.values()), request.model, seed=request.seed)
@@ -101,10 +98,23 @@ def extract(saturated: Saturated, region: Region, request: Request, clock: Clock
         report = replace(report, seconds={**saturated.seconds, **clock.seconds})
         return Result(original_proto(saturated.loaded), report, saturated.loaded, None)
     if timed.fastest > 0:
-        chosen = replace(request, model=list(found)[timed.fastest])
+        chosen = replace(request, model=list(found)[timed.fastest].model)
         result = extract_cheapest(saturated, region, chosen, clock)
     report = replace(result.report, latency=timed.report, seconds={**saturated.seconds, **clock.seconds})
     return replace(result, report=report)
+
+
+def good_graphs(
+    saturated: Saturated, region: Region, request: Request, clock: Clock
+) -> dict[Request, Result]:
+    """The cheapest graph, and others that more cautious or bolder prices choose, not verified; by request."""
+    found = {request: extract_cheapest(saturated, region, request, clock)}
+    for model in islice(candidates(request.model, request.measure), 1, None):
+        draft = replace(request, model=model, verify=False, strict=False)
+        other = extract_cheapest(saturated, region, draft, clock)
+        if other.report.status == "optimized" and all(other.model != known.model for known in found.values()):
+            found[draft] = other
+    return found
 
 
 def extract_cheapest(saturated: Saturated, region: Region, request: Request, clock: Clock) -> Result:

@@ -25,7 +25,7 @@ from egraph_opt.memory.objective import Objective, objective_of
 from egraph_opt.model.reading import LoadedModel, read_model
 from egraph_opt.pipeline.assumptions import ranges_of, sizes_of, sizes_that_run
 from egraph_opt.pipeline.clock import Clock, Progress
-from egraph_opt.pipeline.extraction import Request, extract, search_limits, unchanged
+from egraph_opt.pipeline.extraction import Request, extract, good_graphs, search_limits, unchanged
 from egraph_opt.pipeline.limits import Limits
 from egraph_opt.pipeline.region import Region, region_of
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
@@ -177,7 +177,7 @@ class Saturated:
             model=model,
             objective=wanted,
             ranges=self._ranges(assume),
-            points=self._points(region, assume, model),
+            points=self.points(model, assume),
             extractor=extractor,
             seed=seed,
             warm=warm,
@@ -187,6 +187,29 @@ class Saturated:
             measure=model.confirm if measure is None else int(measure),
         )
         return extract(self, region, request, clock)
+
+    def best(
+        self, count: int, cost: str | CostModel = "ascend", *, assume: Mapping[str, Any] | None = None
+    ) -> list[Result]:
+        """Good graphs, none twice, to be timed or looked at: the cheapest first, which is verified.
+
+        The others are the cheapest where whatever the original does not have is priced higher or lower than
+        the cost model does.
+
+        Raises:
+            As `extract`.
+        """
+        model = cost_model(cost)
+        if self.region is None or self.limits.seconds == 0:
+            return [unchanged(self, model)]
+        request = Request(
+            model=model,
+            objective=objective_of("cost"),
+            ranges=self._ranges(assume),
+            points=self.points(model, assume),
+            measure=count,
+        )
+        return list(good_graphs(self, self.region, request, Clock(None)).values())
 
     def solve(
         self,
@@ -215,7 +238,7 @@ class Saturated:
         model = cost_model(cost)
         if self.region is None:
             raise ExtractionError(f"{self.loaded.source}: there is nothing to choose from: {self.reason}")
-        points = self._points(self.region, assume, model)
+        points = self.points(model, assume)
         with interruptible(on_interrupt) as stop:
             return extract_region(
                 self.region,
@@ -230,12 +253,10 @@ class Saturated:
     def _ranges(self, assume: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:
         return {**self.assume, **ranges_of(assume)}
 
-    def _points(
-        self, region: Region, assume: Mapping[str, Any] | None, model: CostModel
-    ) -> Mapping[str, int]:
-        """What symbolic dims are priced at."""
+    def points(self, model: CostModel, assume: Mapping[str, Any] | None = None) -> Mapping[str, int]:
+        """What symbolic dims are priced at: a number by name."""
         given = sizes_of(self._ranges(assume))
-        points = default_points(region.inputs, given=given)
+        points = default_points(self.region.inputs if self.region else (), given=given)
         if model.setting is None or points.keys() <= given.keys():
             return points
         return sizes_that_run(self.loaded.runnable(), points, model.setting)
@@ -267,6 +288,6 @@ class Saturated:
         model = cost_model(cost)
         found = self.solve(model, extractor=extractor, assume=assume, seed=seed, on_interrupt="raise")
         assert self.region is not None  # or `solve` would have raised
-        points = self._points(self.region, assume, model)
+        points = self.points(model, assume)
         key = key_of(model.pseudo_operators, points, self.limits.fold_bytes)
         return tensor_alternatives(self.region, found, key, self.loaded.model, name)

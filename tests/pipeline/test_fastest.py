@@ -10,6 +10,7 @@ from onnx import parser
 from egraph_opt import optimize
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.pipeline.fastest import WithMargin, candidates
+from egraph_opt.pipeline.stages import saturate
 
 SOFTMAX = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -86,6 +87,14 @@ def test_an_original_that_cannot_run_here_is_not_timed() -> None:
     assert np.isnan(report.latency.speedup)
     assert "not timed" in str(report)
     assert report.to_dict()["latency"]["speedup"] is None
+
+
+def test_the_best_graphs_differ_and_the_cheapest_comes_first() -> None:
+    saturated = saturate(softmax(), rewrites=PRIMITIVES)
+    found = saturated.best(4, Spelled())
+    assert found[0].report.verification.status == "passed"
+    assert found[0].report.cost.after == min(result.report.cost.after for result in found)
+    assert len({result.model.SerializeToString() for result in found}) == len(found)
 
 
 def test_candidates_are_the_model_and_more_and_less_cautious_ones() -> None:

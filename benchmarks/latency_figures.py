@@ -1,0 +1,103 @@
+"""The tables of latency from `results/latency.json` and `results/latency2.json`, which `latency.py` makes."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+RESULTS = Path(__file__).resolve().parent / "results"
+RIVALS = ("onnxsim", "OnnxSlim")
+OURS = "onnxruntime"
+Row = dict[str, Any]
+
+
+def measured(name: str = "latency") -> tuple[dict[str, Any], dict[str, Row]]:
+    """What a file says of its run, and its rows by model; those that could not be timed are left out."""
+    found = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    rows = {key.removesuffix(".onnx"): row for key, row in found["models"].items() if OURS in row}
+    return found, rows
+
+
+def speed(row: Row, way: str = OURS) -> float | None:
+    """How many times as fast as the original; None where the way failed."""
+    return row[way]["speedup"] if isinstance(row.get(way), dict) else None
+
+
+def best_rival(row: Row) -> float:
+    """The fastest of the greedy tools that made something, or the original."""
+    return max([1.0, *(found for tool in RIVALS if (found := speed(row, tool)) is not None)])
+
+
+def geometric(values: list[float]) -> float:
+    return math.exp(math.fsum(map(math.log, values)) / len(values)) if values else math.nan
+
+
+def rank_correlation(pairs: list[tuple[float, float]]) -> float:
+    """Spearman's, of distinct values."""
+    ranks = [np.argsort(np.argsort([pair[k] for pair in pairs])) for k in (0, 1)]
+    return float(np.corrcoef(*ranks)[0, 1])
+
+
+def _share(row: Row, k: int) -> tuple[float, float]:
+    """What was predicted and what was measured, of the original (0) or of the result (1)."""
+    way = "original" if k == 0 else OURS
+    return row[f"{OURS} predicted"][k], row[way]["us"]
+
+
+def latency() -> str:
+    """A row per model: times, speed-ups, and how well they were predicted."""
+    _, rows = measured()
+    head = ["model", "original, µs", *RIVALS, "ours", "95 %", "predicted / measured", "after"]
+    lines = [head, ["---", *["---:"] * (len(head) - 1)]]
+    for name, row in rows.items():
+        own = row[OURS]
+        rivals = [f"{found:.3f}" if (found := speed(row, tool)) is not None else "-" for tool in RIVALS]
+        ratios = [f"{p / m:.2f}" for p, m in (_share(row, 0), _share(row, 1))]
+        interval = f"{own['low']:.3f} to {own['high']:.3f}"
+        lines.append(
+            [name, f"{row['original']['us']:,.0f}", *rivals, f"{own['speedup']:.3f}", interval, *ratios]
+        )
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def latency_summary() -> str:
+    """What holds of all models, of the trained ones by themselves, and with two threads."""
+    said, rows = measured()
+    trained = {name: row for name, row in rows.items() if "/" in name and not name.startswith("light/")}
+    lines = [
+        f"Timed on {said['machine']}, one thread, onnxruntime {said['versions']['onnxruntime']}.",
+        "",
+        _summary(f"{len(rows)} models", rows),
+        _summary(f"{len(trained)} trained models from wheels, on which nothing was fitted", trained),
+    ]
+    two, rows_of_two = measured("latency2")
+    lines.append(_summary(f"{len(rows_of_two)} models, {two['threads']} threads", rows_of_two))
+    pairs = [_share(row, k) for row in rows.values() for k in (0, 1)]
+    error = median(abs(p / m - 1) for p, m in pairs)
+    lines.append(
+        f"- **Predicted against measured**, whole models before and after: median error {100 * error:.0f} %,"
+        f" rank correlation {rank_correlation(pairs):.3f}."
+    )
+    return "\n".join(lines)
+
+
+def _summary(what: str, rows: dict[str, Row]) -> str:
+    ours = [row[OURS]["speedup"] for row in rows.values()]
+    beside = [row[OURS]["speedup"] / best_rival(row) for row in rows.values()]
+    tools = ", ".join(
+        f"{tool} {geometric([s for row in rows.values() if (s := speed(row, tool)) is not None]):.3f}"
+        for tool in RIVALS
+    )
+    slower = [name for name, row in rows.items() if row[OURS]["speedup"] < 0.98]
+    named = f" ({', '.join(slower)})" if slower else ""
+    return (
+        f"- **{what}:** {geometric(ours):.3f} times as fast as the original in the geometric mean ({tools});"
+        f" {geometric(beside):.3f} times the best of the greedy tools and the original, model by model;"
+        f" {len(slower) or 'none'} slower by more than 2 %{named};"
+        f" {sum(s >= 1.1 for s in ours)} at least 1.10."
+    )

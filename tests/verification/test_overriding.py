@@ -24,7 +24,7 @@ def test_defaults_of_every_type_get_values_like_them() -> None:
         """g (float[n, 4] x, float[3] f, float[] zero, int64[2] two, int64[2] same, bool[2] b, string[2] s)
             => (float[n, 4] y) { y = Relu (x) }""",
         f=np.array([1.0, -2.0, 0.0], np.float32),
-        zero=np.float32(0),
+        zero=np.zeros((), np.float32),
         two=np.array([3, 7]),
         same=np.array([4, 4]),
         b=np.array([True, False]),
@@ -53,9 +53,8 @@ def test_a_default_that_has_to_stay_as_it_is_does_not_keep_others_from_being_tri
         r = Reshape (x, s)
         y = Add (r, {})
     }}"""
-    constants = {"b": weight(3), "s": np.array([2, 3])}
-    right = model(text.format("b"), **constants)
-    folded = model(text.format("c"), **constants, c=constants["b"])
+    b, target = weight(3), np.array([2, 3])
+    right, folded = model(text.format("b"), b=b, s=target), model(text.format("c"), b=b, s=target, c=b)
     assert verify(right, right).status == "passed"
     result = verify(right, folded)
     assert result.status == "failed"

@@ -78,7 +78,8 @@ def saturate_terms(
         clashes = snapshot.clashes()
         if not clashes:
             break
-        offending = _offending_law(lowered, laws, target_limits, nodes, rounds)
+        with watched():
+            offending = _offending_law(lowered, laws, target_limits, nodes, rounds)
         suspects = {offending} if offending else _suspects(snapshot, clashes)
         named = ", ".join(sorted(suspects)) or "the original"
         message = _describe(snapshot, clashes[0])

@@ -123,7 +123,17 @@ def _gemm(call: Call) -> list[Fact]:
     rows, inner = (a[1], a[0]) if call.integer("transA", 0) else a
     other, columns = (b[1], b[0]) if call.integer("transB", 0) else b
     _same(inner, other, "Gemm")
+    added = call.shape(2) if call.has(2) else None
+    if added is not None and not _may_broadcast(added, (rows, columns)):
+        raise ContradictionError(f"Gemm of {added} added to {(rows, columns)}")
     return [Fact(call.fact(0).dtype, (rows, columns))]
+
+
+def _may_broadcast(shape: Shape, target: Shape) -> bool:
+    """Whether a shape broadcasts into another one, which stays as it is, as far as is known."""
+    pairs = zip(reversed(shape), reversed(target), strict=False)
+    fits = all(a == 1 or not isinstance(a, int) or not isinstance(b, int) or a == b for a, b in pairs)
+    return fits and len(shape) <= len(target)
 
 
 def _same(a: Dim, b: Dim, what: str) -> None:

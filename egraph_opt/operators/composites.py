@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
-from egraph_opt.facts.fact import UNKNOWN, Fact, Shape
+from egraph_opt.facts.dtypes import FLOATS
+from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact, Shape
 from egraph_opt.operators.availability import is_available
 from egraph_opt.operators.declaration import (
     PSEUDO_DOMAIN,
@@ -61,7 +62,9 @@ def _norm_form(op_type: str) -> Any:
 
 
 def _infer_norm(opset: int, attributes: tuple[Axes, float], facts: tuple[Fact, ...]) -> Fact:
-    """The type of x; unknown where a scale or bias would widen it."""
+    """The type of x, which has to be a float; unknown where a scale or bias would widen it."""
+    if facts[0].dtype > 0 and facts[0].dtype not in FLOATS:
+        return CLASH
     dims = scale_dims(facts[0], attributes[0])
     for operand in facts[1:]:
         if dims is not None and operand.shape is not None and _differ(operand.shape, dims):

@@ -122,7 +122,7 @@ def flatten(xs: Tensors, zs: Tensors, a: Axis, n: Number):
     whole = concat(xs, a)
     longest = (eq(n, most_parts(whole, a)), eq(xs, parts(whole, a, n)))
     found = (*longest, eq(zs, flat(xs, a)), ne(zs, xs))
-    yield rewrite(whole, concat(zs, a), *found, because="forgets which parts stood together")
+    yield rewrite(whole, concat(zs, a), *found, inverse="group")
 
 
 # --- one, and none --------------------------------------------------------------------------------------

@@ -6,19 +6,23 @@ f(T(x), c) = T(f(x, c))                   for a c of one element
 Cast(T(x)) = T(Cast(x))
 Reduce_a(T(x)) = T(Reduce_p[a](x))        and likewise Softmax, Concat, Slice and Pad
 MatMul(T(x), T(y)) = T(MatMul(y, x))      for transposes of the last two axes
+
+From the right, what works element by element demands that an operand is transposed like this elsewhere: a
+transpose that met no other on its way down would be written at every place above as well.
 """
 
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Operands, equal, hosted, law, rewrite
-from egraph_opt.laws.algebra import is_same
+from egraph_opt.laws import Operands, eq, equal, guard, hosted, law, rewrite
+from egraph_opt.laws.algebra import is_same, varies
 from egraph_opt.laws.sorts import (
     Axes,
     Axis,
     DataType,
     Dims,
     Flag,
+    Int,
     Mode,
     Number,
     Pads,
@@ -40,7 +44,7 @@ from egraph_opt.operators import (
     transpose,
     where,
 )
-from egraph_opt.operators.terms import listed
+from egraph_opt.operators.terms import listed, node
 from egraph_opt.rewrites.transposes.composition import invert, is_identity
 
 
@@ -60,7 +64,11 @@ def same_rank(x: Fact, y: Fact) -> bool:
 @law("transpose", numerics="bitwise", kind="move", serves="traffic", source="TASO")
 def through_binary(op: String, x: Tensor, y: Tensor, p: Permutation):
     """f(Transpose_p(x), Transpose_p(y)) = Transpose_p(f(x, y))"""
-    yield equal(binary(op, transpose(x, p), transpose(y, p)), transpose(binary(op, x, y), p), same_rank(x, y))
+    inside, outside = binary(op, transpose(x, p), transpose(y, p)), transpose(binary(op, x, y), p)
+    yield rewrite(inside, outside, same_rank(x, y), inverse="through_binary")
+    for turned, other in ((x, y), (y, x)):
+        demand = guard(transpose(turned, p), varies(other))
+        yield rewrite(outside, inside, same_rank(x, y), demand, inverse="through_binary")
 
 
 @hosted()
@@ -94,13 +102,14 @@ def _constant_examples(rng):
     source="Ascend auto-optimizer, BNFolding",
     examples=_constant_examples,
 )
-def through_binary_with_constant(op: String, x: Tensor, c: Tensor, p: Permutation):
+def through_binary_with_constant(op: String, x: Tensor, c: Tensor, p: Permutation, k: Int):
     """f(Transpose_p(x), c) = Transpose_p(f(x, Transpose_p'(c))) for a constant c, given the axes it lacks"""
     full, whole = reshape(c, padded_dims(c, p)), "through_binary_with_constant"
     before, behind = transpose(full, inverse(p)), transpose(full, p)
     yield rewrite(binary(op, transpose(x, p), c), transpose(binary(op, x, before), p), inverse=whole)
     yield rewrite(binary(op, c, transpose(x, p)), transpose(binary(op, before, x), p), inverse=whole)
-    fits, x_behind = is_moved_by(x, p), transpose(x, p)
+    x_behind = transpose(x, p)
+    fits = (is_moved_by(x, p), *guard(x_behind, eq(c, node(k))))
     yield rewrite(transpose(binary(op, x, c), p), binary(op, x_behind, behind), fits, inverse=whole)
     yield rewrite(transpose(binary(op, c, x), p), binary(op, behind, x_behind), fits, inverse=whole)
 
@@ -120,13 +129,14 @@ def _scalar_examples(rng):
     g = Operands(rng)
     x, c, p = g.input((2, 3, 4)), g.input((1,)), (2, 0, 1)
     yield g.fires(binary("Sub", c, transpose(x, p)))
-    yield g.fires(transpose(binary("Sub", c, x), p))
+    yield g.fires((transpose(binary("Sub", c, x), p), transpose(x, p)))
+    yield g.near_miss(transpose(binary("Sub", c, x), p), why="x is not transposed elsewhere")
 
 
 @law("transpose", numerics="bitwise", kind="move", serves="traffic", examples=_scalar_examples)
 def through_binary_with_scalar(op: String, x: Tensor, c: Tensor, p: Permutation):
     """f(Transpose_p(x), c) = Transpose_p(f(x, c)) for a c of one element"""
-    one = (is_single(c), moves(p))
+    one = (is_single(c), moves(p), *guard(transpose(x, p)))
     yield equal(binary(op, transpose(x, p), c), transpose(binary(op, x, c), p), one)
     yield equal(binary(op, c, transpose(x, p)), transpose(binary(op, c, x), p), one)
 

@@ -12,6 +12,7 @@ Strides, dilations, pads and kernels go with their axes: for images, pads [t, l,
 from dataclasses import replace
 from typing import Any
 
+from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Operands, equal, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import is_constant
@@ -29,6 +30,7 @@ from egraph_opt.operators import (
     split,
     transpose,
 )
+from egraph_opt.operators.views import reshape_target
 from egraph_opt.rewrites.transposes.composition import is_identity
 from egraph_opt.rewrites.transposes.movement import inverse, moved_axis
 
@@ -143,14 +145,31 @@ def through_split(x: Tensor, k: Int, p: Permutation, a: Axis, s: Sizes):
 
 @hosted()
 def unmoved_dims(x: Fact, p: Permutation) -> Dims | None:
-    """The dims of Transpose_p(x) where only axes of one element move; None where others do."""
+    """The dims of Transpose_p(x) where only axes of one element move; None where others do.
+
+    And where a dim would be left to Reshape (-1) beside one that may be 0: then it cannot say which.
+    """
     if not x.is_symbolic or x.shape is None or len(x.shape) != len(p) or is_identity(p):
         return None
     long = [axis for axis in p if x.shape[axis] != 1]
-    return tuple(x.shape[axis] for axis in p) if long == sorted(long) else None
+    dims = tuple(x.shape[axis] for axis in p)
+    if long != sorted(long):
+        return None
+    target = reshape_target(x.shape, dims) or ()
+    beside = [dim for dim, written in zip(dims, target, strict=False) if written != -1]
+    return dims if -1 not in target or all(symbolic.is_at_least(dim, 1) for dim in beside) else None
 
 
-@law("transpose", numerics="bitwise", kind="replace", serves="traffic")
+def _unit_examples(rng):
+    g = Operands(rng)
+    for shape, p in (((1, "N", 4), (1, 0, 2)), ((2, 1, "L", 1), (0, 1, 3, 2)), ((2, 1, 3), (1, 0, 2))):
+        yield g.fires(transpose(g.input(shape), p))
+    yield g.near_miss(
+        transpose(g.input(("N", 1, "L")), (0, 2, 1)), why="L is left to Reshape, and N may be 0"
+    )
+
+
+@law("transpose", numerics="bitwise", kind="replace", serves="traffic", examples=_unit_examples)
 def of_units(x: Tensor, p: Permutation):
     """Transpose_p(x) = Reshape(x) where only axes of one element move"""
     yield rewrite(

@@ -6,6 +6,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,9 +16,11 @@ import pytest
 from onnx import ModelProto, numpy_helper, parser
 
 from egraph_opt import optimize
+from egraph_opt.egraph import saturation
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import UnsoundLawError
 from egraph_opt.laws import Law, Permutation, Settings, String, Tensor, hosted, rewrite
 from egraph_opt.laws.law import registered
@@ -50,6 +53,22 @@ def forgets_to_transpose(x: Tensor, p: Permutation) -> Iterator[Any]:
 def forgets_to_transpose_a_sum(op: String, x: Tensor, y: Tensor, p: Permutation) -> Iterator[Any]:
     """Transpose_p(x + y) = y + x, of another type; writes an e-node."""
     yield rewrite(transpose(binary(op, x, y), p), binary(op, y, x))
+
+
+CALLS: list[Settings] = []
+
+
+@hosted()
+def hangs_the_second_time(s: Settings) -> Settings:
+    CALLS.append(s)
+    while len(CALLS) == 2:
+        time.sleep(0.001)
+    return s
+
+
+def calls_what_hangs(x: Tensor, s: Settings) -> Iterator[Any]:
+    """Relu(x) = Relu(x)"""
+    yield rewrite(unary("Relu", s, x), unary("Relu", hangs_the_second_time(s), x))
 
 
 def test_law(function: Callable[..., Any]) -> Law:
@@ -152,6 +171,18 @@ def test_a_law_that_is_right_is_not_left_out_with_the_wrong_one() -> None:
     assert [text.split(":")[0] for text in report.dropped] == ["testing.forgets_to_transpose_a_sum"]
     assert set(snapshot.laws) == {entry.key for entry in laws[:-1]}
     assert snapshot.clashes() == []
+
+
+def test_a_function_that_hangs_while_a_wrong_law_is_sought_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    CALLS.clear()
+    monkeypatch.setattr(saturation, "watched", lambda: watched(0.3))
+    wrong = test_law(forgets_to_transpose_a_sum)
+    text = """(float[2, 3, 4] x, float[2, 3, 4] z) => (float[4, 2, 3] y) {
+        r = Relu (x) s = Add (r, z) y = Transpose <perm = [2, 0, 1]> (s)
+    }"""
+    _, report = saturated(text, wrong, test_law(calls_what_hangs), strict=False)
+    assert len(CALLS) == 3, "with all laws, with one after the other, and without the wrong one"
+    assert [text.split(":")[0] for text in report.dropped] == [wrong.key]
 
 
 def test_matches_and_chosen_nodes_are_counted_by_law() -> None:

@@ -187,3 +187,19 @@ def test_a_split_may_be_uneven_from_opset_18_on():
     assert infer_node("Split", "", (("axis", 1),), (x,), 3, opset=13)[0] == CLASH
     given = infer_node("Split", "", (("axis", 1),), (x, vector(2, 5)), 2, opset=13)
     assert [part.shape for part in given] == [("N", 2), ("N", 5)]
+
+
+@pytest.mark.parametrize("c", [(), (1,), (4,), (1, 4), (3, 1), (3, 4), ("M",), ("M", 4)])
+def test_what_gemm_adds_broadcasts_into_the_product(c):
+    found = one("Gemm", Fact(FLOAT, (3, 5)), Fact(FLOAT, (4, 5)), Fact(FLOAT, c), transB=1)
+    assert found == Fact(FLOAT, (3, 4))
+
+
+@pytest.mark.parametrize("c", [(3,), (2, 4), (4, 3), (1, 3, 4)])
+def test_what_gemm_adds_may_not_be_larger_or_of_another_size(c):
+    assert one("Gemm", Fact(FLOAT, (3, 5)), Fact(FLOAT, (5, 4)), Fact(FLOAT, c)) == CLASH
+
+
+def test_a_row_of_one_is_not_widened_by_what_gemm_adds():
+    assert one("Gemm", Fact(FLOAT, (1, 5)), Fact(FLOAT, (5, 4)), Fact(FLOAT, (3, 4))) == CLASH
+    assert one("Gemm", Fact(FLOAT, ("N", 5)), Fact(FLOAT, (5, 4)), Fact(FLOAT, (3, 4))).shape == ("N", 4)

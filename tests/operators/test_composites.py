@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
+from egraph_opt.facts.fact import CLASH, Fact
 from egraph_opt.laws.examples import Operands
 from egraph_opt.operators import (
     attention,
@@ -19,6 +20,7 @@ from egraph_opt.operators import (
     shifted_layer_norm,
     unary,
 )
+from egraph_opt.operators.typing import infer_operator
 from egraph_opt.testing.alternatives import rebuilt_original
 from egraph_opt.testing.harness import compare
 from egraph_opt.testing.terms import lower_example
@@ -108,3 +110,16 @@ def test_scores_are_never_onnx() -> None:
         return scores(g.input((2, 3, 5, 4)), g.input((2, 3, 6, 4)), 0.5)
 
     assert kinds(written(build, NEWEST)) == ["Transpose", "MatMul", "Mul"]
+
+
+@pytest.mark.parametrize("name", ["rms_norm", "layer_norm", "shifted_layer_norm"])
+def test_only_floats_are_normalised(name: str) -> None:
+    def typed(dtype: int) -> Fact:
+        operands = (Fact(dtype, ("N", 4)), *[Fact(dtype, (4,))] * (1 + name.startswith("shifted")))
+        found = infer_operator(name, NEWEST, ((1,), 1e-5), operands)
+        assert isinstance(found, Fact)
+        return found
+
+    assert typed(onnx.TensorProto.FLOAT16) == Fact(onnx.TensorProto.FLOAT16, ("N", 4))
+    for dtype in (onnx.TensorProto.BOOL, onnx.TensorProto.INT32, onnx.TensorProto.STRING):
+        assert typed(dtype) == CLASH

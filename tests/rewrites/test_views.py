@@ -2,7 +2,9 @@
 
 from collections import Counter
 
+import numpy as np
 import onnx
+import onnxruntime
 import pytest
 
 from egraph_opt import optimize
@@ -124,3 +126,15 @@ def test_ambiguous_unit_axes_do_not_multiply() -> None:
     saturation = result.report.saturation
     assert saturation.stop == "saturated"
     assert saturation.nodes <= 5 * len(model.graph.node)
+
+
+def test_a_transpose_of_axes_of_one_element_runs_on_an_empty_batch() -> None:
+    """As a Reshape it would leave L to be found beside a batch of none."""
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[N, 1, L, 4] x) => (float[N, L, 1, 4] y) { y = Transpose <perm = [0, 2, 1, 3]> (x) }"""
+    )
+    made = optimize(model, cost="nodes", strict=True).model
+    session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    (y,) = session.run(None, {"x": np.zeros((0, 1, 3, 4), np.float32)})
+    assert y.shape == (0, 3, 1, 4)

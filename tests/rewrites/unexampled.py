@@ -44,6 +44,7 @@ UNPINNED: dict[str, int] = {
     "composites.primitives.attention_parts": 1,
     "composites.primitives.normalisation_parts": 1,
     "concat.flatten": 1,
+    "concat.group": 3,
     "concat.join_slices": 3,
     "concat.of_functions": 3,
     "concat.without_empty": 1,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from egraph_opt.verification import Verification, verify
-from egraph_opt.verification.stability import judge
+from egraph_opt.verification.stability import _move_inputs, judge, reproduces
 
 from .models import model, weight
 
@@ -136,3 +136,44 @@ def test_the_verdict_is_a_value() -> None:
     result = verify(steep(2, 3), steep(2, 3))
     assert result == Verification("passed", 0.0, 0.0, [0, 1, 2], result.detail)
     assert result.to_dict()["seeds"] == [0, 1, 2]
+
+
+def test_an_output_whose_length_moves_by_itself_is_not_compared() -> None:
+    """As the number of boxes that are left, or of words."""
+    three, four = np.arange(3.0), np.arange(4.0)
+    assert judge(three, four, [three, three], []).message
+    moved = judge(three, four, [three, four], [])
+    assert not moved.message
+    assert moved.unstable
+    assert judge("word", "other", ["word"], []).message
+    assert not judge("word", "other", ["third"], []).message
+    assert judge(None, three, [None], []).message
+
+
+def test_an_integer_that_moves_by_itself_is_not_compared_and_others_are() -> None:
+    a, other = np.array([1, 2, 3]), np.array([1, 2, 4])
+    assert not judge(a, np.array([1, 2, 5]), [other], []).message
+    assert judge(a, np.array([0, 2, 5]), [other], []).message
+
+
+def test_a_random_model_gives_itself_away_by_its_second_run() -> None:
+    first = [np.arange(3.0), [np.arange(2)]]
+    assert reproduces(first, first, ["y", "z"]) == ""
+    assert reproduces(first, [np.arange(3.0), [np.arange(2) + 1]], ["y", "z"]).startswith("z")
+    assert reproduces(first, [np.arange(3.0) + 1, [np.arange(2)]], ["y", "z"]).startswith("y")
+    assert "z" in reproduces(first, [np.arange(3.0), []], ["y", "z"])
+
+
+def test_complex_numbers_are_moved_in_both_parts() -> None:
+    text = """g (float[n, 8] x) => (float[n, m, 2] y) {
+        one = Constant <value_int = 1> ()
+        axis = Constant <value_ints = [2]> ()
+        u = Unsqueeze (x, axis)
+        y = DFT <axis = 1> (u)
+    }"""
+    assert verify(model(text), model(text)).status == "passed"
+    value = np.array([1 + 2j, 0], np.complex64)
+    (moved,) = _move_inputs({"x": value}, np.random.default_rng(0)).values()
+    assert isinstance(moved, np.ndarray)
+    assert moved[0].real != 1 and moved[0].imag != 2 and abs(moved[0] - value[0]) < 1e-6
+    assert moved[1] == 0

@@ -219,7 +219,13 @@ def _rules(entry: Law | Auxiliary, ruleset: str, identity: int, name: str, guard
         for rule_name, conditions, actions in statement_rules(statement, f"{name}#{k}"):
             try:
                 yield rule_text(
-                    conditions, actions, ruleset=ruleset, name=rule_name, identity=identity, guards=guards
+                    conditions,
+                    actions,
+                    ruleset=ruleset,
+                    name=rule_name,
+                    identity=identity,
+                    guards=guards,
+                    of_law=isinstance(entry, Law),
                 )
             except LawError as error:
                 raise LawError(f"{where(entry.function)}: {entry.name}: {error}") from error

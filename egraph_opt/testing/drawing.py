@@ -36,6 +36,7 @@ from egraph_opt.testing.scope import (
     patterns_of,
     written_by,
 )
+from egraph_opt.testing.shorthands import spelled
 
 MOST_AXES = 7
 _FLOATS = (TensorProto.FLOAT,) * 6 + (TensorProto.DOUBLE, TensorProto.FLOAT16)
@@ -232,9 +233,10 @@ class Side:
 
 
 def sides_of(entry: Law) -> list[Side]:
-    """Every statement of a law, from each side that it is matched from."""
+    """Every statement of a law, from each side that it is matched from, for all that its shorthands mean."""
     found = []
-    for k, statement in enumerate(statements(entry)):
+    numbered = [(k, s) for k, statement in enumerate(statements(entry)) for s in spelled(statement, entry)]
+    for k, statement in numbered:
         conditions = tuple(conditions_of(statement))
         for reverse in (False, True)[: 1 + (isinstance(statement, Equality) and statement.both)]:
             tops, named = patterns_of(statement, reverse=reverse)

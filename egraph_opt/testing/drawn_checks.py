@@ -10,7 +10,7 @@ import numpy as np
 from egraph_opt.egraph.engine import engine_for
 from egraph_opt.laws.law import Example, Law
 from egraph_opt.testing.comparison import Tally
-from egraph_opt.testing.drawing import Side, drawn
+from egraph_opt.testing.drawing import Side, drawn, sides_of
 from egraph_opt.testing.harness import check_drawn
 from egraph_opt.testing.matching import matches, meets, scope_of
 from egraph_opt.testing.terms import lower_example
@@ -51,8 +51,10 @@ def check_positives(entry: Law, side: Side) -> tuple[int, Tally]:
 
 def near_miss(entry: Law, side: Side, number: int, tries: int = MISS_TRIES) -> Example | None:
     """A drawn example on which one condition fails alone, and which matches nowhere else."""
+    alike = [other for other in sides_of(entry) if other.rule == side.rule]
     for example in drawn(side, _rng(entry, side, number + 1), tries, fail=number):
-        if not any(meets(side, scope) for scope in matches(side, scope_of(example))):
+        found = scope_of(example)
+        if not any(meets(other, scope) for other in alike for scope in matches(other, found)):
             return example
     return None
 

@@ -35,6 +35,7 @@ from egraph_opt.laws.sorts import Int, String, Tensor
 from egraph_opt.operators import binary, concat
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.associativity import all_vary
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 
 
 def pair_of(x: Any, y: Any) -> Any:
@@ -61,24 +62,20 @@ def are_alike(x: Fact, y: Fact, z: Fact) -> bool:
     return y.const == z.const and not (x.const and y.const)
 
 
-def _orders(x: Tensor, y: Tensor, z: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """x * y and x * z, each in both orders."""
-    yield from ((first, second) for first in (x * y, y * x) for second in (x * z, z * x))
-
-
 @law(
     "distributivity",
     numerics="reassociates",
     kind="merge",
     serves="arithmetic",
     source="TASO, distributivity of Mul",
+    uses=(either_side,),
 )
-def factor_out(op: String, x: Tensor, y: Tensor, z: Tensor):
+def factor_out(op: String, x: Tensor, y: Tensor, z: Tensor, i: Int, k: Int):
     """x * y + x * z = x * (y + z), likewise x * y - x * z"""
+    first, second = beside("Mul", x, y, i), beside("Mul", x, z, k)
+    demand = guard(are_alike(x, y, z), ne(y, first), ne(z, second))
     whole = x * binary(op, y, z)
-    for first, second in _orders(x, y, z):
-        demand = guard(are_alike(x, y, z), ne(y, first), ne(z, second))
-        yield rewrite(binary(op, first, second), whole, is_sum(op), demand, inverse="multiply_out")
+    yield rewrite(binary(op, first, second), whole, is_sum(op), demand, inverse="multiply_out")
 
 
 def _multiply_out_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -99,14 +96,16 @@ def _multiply_out_examples(rng: np.random.Generator) -> Iterator[Example]:
     serves="arithmetic",
     source="TASO, distributivity of Mul",
     examples=_multiply_out_examples,
+    uses=(either_side,),
 )
-def multiply_out(op: String, x: Tensor, y: Tensor, z: Tensor, one: Tensor, other: Tensor):
+def multiply_out(
+    op: String, x: Tensor, y: Tensor, z: Tensor, one: Tensor, other: Tensor, i: Int, j: Int, k: Int
+):
     """x * (y + z) = x * y + x * z, where both products are written as well"""
-    total, right = binary(op, y, z), binary(op, x * y, x * z)
-    for left in (x * total, total * x):
-        for first, second in _orders(x, y, z):
-            demand = _written(one, first, other, second, all_vary(x, y, z))
-            yield rewrite(left, right, is_sum(op), demand, inverse="factor_out")
+    left, right = beside("Mul", x, binary(op, y, z), k), binary(op, x * y, x * z)
+    first, second = beside("Mul", x, y, i), beside("Mul", x, z, j)
+    demand = _written(one, first, other, second, all_vary(x, y, z))
+    yield rewrite(left, right, is_sum(op), demand, inverse="factor_out")
 
 
 # --- products of matrices -------------------------------------------------------------------------------

@@ -1,0 +1,102 @@
+"""Statements with the operators in the place of the shorthands that stand for them, for examples to be drawn.
+
+A statement of `beside(op, x, c, side)` is one of binary(op, x, c) where side is 0, and one of
+binary(op, c, x) where it is 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+from itertools import count
+from typing import Any
+
+from egraph_opt.laws.law import Law, auxiliaries, statements
+from egraph_opt.laws.statements import Equality, Rule
+from egraph_opt.operators.expressions import Constant, Expression, Function, Variable
+from egraph_opt.testing.scope import parts
+
+Substitution = dict[Expression, Expression]
+
+
+def spelled(statement: Equality | Rule, entry: Law) -> Iterator[Any]:
+    """A statement once for everything that its shorthands may mean.
+
+    The conditions of meanings only tell apart what has one name.
+    """
+    meanings = [
+        meaning
+        for auxiliary in auxiliaries([entry])
+        for meaning in statements(auxiliary)
+        if isinstance(meaning, Equality) and _is_shorthand(meaning.right)
+    ]
+    yield from _spelled(statement, meanings, count())
+
+
+def _spelled(statement: Any, meanings: list[Equality], numbers: Iterator[int]) -> Iterator[Any]:
+    term = next((part for part in _parts(statement) if _is_shorthand(part)), None)
+    if term is None:
+        yield statement
+        return
+    for meaning in meanings:
+        fresh = _renamed(meaning, next(numbers))
+        bound: Substitution = {}
+        if fresh.right.head is term.head and _bind(fresh.right.arguments, term.arguments, bound):
+            operator = replaced(fresh.left, bound)
+            yield from _spelled(replaced(replaced(statement, {term: operator}), bound), meanings, numbers)
+
+
+def _is_shorthand(expression: Expression) -> bool:
+    return isinstance(expression.head, Function) and expression.head.shorthand
+
+
+def _parts(item: Any) -> Iterator[Expression]:
+    """All expressions in a statement, a condition or an action."""
+    if isinstance(item, Expression):
+        yield from parts(item)
+    elif isinstance(item, tuple):
+        for member in item:
+            yield from _parts(member)
+    elif is_dataclass(item):
+        for entry in fields(item):
+            yield from _parts(getattr(item, entry.name))
+
+
+def replaced(item: Any, by: Substitution) -> Any:
+    """A statement, a condition or an action with other expressions in the place of some."""
+    if isinstance(item, Expression):
+        if item in by:
+            return by[item]
+        arguments = tuple(replaced(argument, by) for argument in item.arguments)
+        return item if arguments == item.arguments else type(item)(item.head, arguments, item.sort)
+    if isinstance(item, tuple):
+        return tuple(replaced(member, by) for member in item)
+    if is_dataclass(item) and not isinstance(item, type):
+        return replace(item, **{e.name: replaced(getattr(item, e.name), by) for e in fields(item)})
+    return item
+
+
+def _renamed(meaning: Equality, number: int) -> Equality:
+    variables = {part for part in _parts(meaning) if isinstance(part.head, Variable)}
+    renamed = {v: type(v)(Variable(f"{v.head.name}_{number}"), (), v.sort) for v in variables}
+    return replaced(meaning, renamed)  # type: ignore[no-any-return]
+
+
+def _bind(patterns: tuple[Expression, ...], terms: tuple[Expression, ...], bound: Substitution) -> bool:
+    """Make the arguments of a meaning those of a term: what is a variable becomes what the other is."""
+    for pattern, term in zip(patterns, terms, strict=True):
+        known, given = bound.get(pattern, pattern), bound.get(term, term)
+        if known == given:
+            continue
+        if isinstance(known.head, Variable):
+            bound[known] = given
+        elif isinstance(given.head, Variable):
+            bound[given] = known
+        elif isinstance(known.head, Constant) or known.head != given.head:
+            return False
+        elif not _bind(known.arguments, given.arguments, bound):  # noqa: SIM114
+            return False
+    return True
+
+
+__all__ = ["replaced", "spelled"]

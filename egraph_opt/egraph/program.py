@@ -109,7 +109,8 @@ class _Rule:
         if not top and expression in self.terms:
             return self.terms[expression]
         if isinstance(expression.head, HostFunction):
-            return self.answer(expression)
+            answer = self.answer(expression)
+            return f"(py-to-string {answer})" if expression.sort.kind == "string" else answer
         inside = " ".join(self.pattern(argument) for argument in expression.arguments)
         return f"({expression.head.name} {inside})" if inside else f"({expression.head.name})"
 
@@ -135,6 +136,8 @@ class _Rule:
             return f"({_FACTS[kind].name} {self.named(argument)})"
         if isinstance(argument.head, Constant):
             return object_text(argument.head.value)
+        if isinstance(argument.head, HostFunction):
+            return self.answer(argument)
         text = self.pattern(argument)
         return f"({_WRAPPED[kind]} {text})" if kind in _WRAPPED else text
 

@@ -156,6 +156,8 @@ class Draw(Scope):
     def string(self, pattern: Expression, operator: str) -> Any:
         if isinstance(pattern.head, Constant):
             return pattern
+        if isinstance(pattern.head, HostFunction):
+            return self.answer(pattern)
         if pattern not in self.environment:
             names = settings_of(operator)
             self.environment[pattern] = constant(str(self.rng.choice(names)), pattern.sort)

@@ -13,7 +13,7 @@ from typing import Any
 
 from egraph_opt.laws.law import Law, auxiliaries, statements
 from egraph_opt.laws.statements import Equality, Rule
-from egraph_opt.operators.expressions import Constant, Expression, Function, Variable
+from egraph_opt.operators.expressions import Expression, Function, Variable
 from egraph_opt.testing.scope import parts
 
 Substitution = dict[Expression, Expression]
@@ -84,19 +84,18 @@ def _renamed(meaning: Equality, number: int) -> Equality:
 
 def _bind(patterns: tuple[Expression, ...], terms: tuple[Expression, ...], bound: Substitution) -> bool:
     """Make the arguments of a meaning those of a term: what is a variable becomes what the other is."""
-    for pattern, term in zip(patterns, terms, strict=True):
-        known, given = bound.get(pattern, pattern), bound.get(term, term)
-        if known == given:
-            continue
-        if isinstance(known.head, Variable):
-            bound[known] = given
-        elif isinstance(given.head, Variable):
-            bound[given] = known
-        elif isinstance(known.head, Constant) or known.head != given.head:
-            return False
-        elif not _bind(known.arguments, given.arguments, bound):  # noqa: SIM114
-            return False
-    return True
+    return all(_bind_one(pattern, term, bound) for pattern, term in zip(patterns, terms, strict=True))
+
+
+def _bind_one(pattern: Expression, term: Expression, bound: Substitution) -> bool:
+    known, given = bound.get(pattern, pattern), bound.get(term, term)
+    if known == given:
+        return True
+    for one, other in ((known, given), (given, known)):
+        if isinstance(one.head, Variable):
+            bound[one] = other
+            return True
+    return known.head == given.head and _bind(known.arguments, given.arguments, bound)
 
 
 __all__ = ["replaced", "spelled"]

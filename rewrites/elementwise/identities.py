@@ -21,9 +21,10 @@ from egraph_opt.laws import Example, Operands, hosted, law, rewrite
 from egraph_opt.laws.algebra import reciprocal as one_over
 from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.law import Examples
-from egraph_opt.laws.sorts import Settings, String, Tensor
+from egraph_opt.laws.sorts import Int, Settings, String, Tensor
 from egraph_opt.operators import binary, unary, variadic, where
 from egraph_opt.operators.terms import cons, nil
+from egraph_opt.rewrites.conditions.operands import beside
 
 NEUTRAL = {
     "Add": 0,
@@ -68,9 +69,9 @@ def is_float(x: Fact) -> bool:
     return x.dtype in FLOATS
 
 
-def quotients(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+def quotients(x: Tensor, y: Tensor, side: Int) -> tuple[Tensor, ...]:
     """x / y in all its spellings."""
-    return x / y, x * one_over(y), one_over(y) * x
+    return x / y, beside("Mul", x, one_over(y), side)
 
 
 def beside_number(term: Callable[[Any, Any], Any], number: float) -> Examples:

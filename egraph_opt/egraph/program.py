@@ -205,7 +205,8 @@ class _Rule:
         name = f"w{len(self.written)}"
         self.written[expression] = name
         self.actions.append(f"(let {name} ({expression.head.name} {arguments}))")
-        if expression.head.name in operators() or (self.of_law and expression.head.shorthand):
+        stamped = expression.head.name in operators() and arguments  # what is absent is nobody's work
+        if stamped or (self.of_law and expression.head.shorthand):
             self.actions.append(f"(set (made_by_{expression.head.name} {arguments}) {identity})")
         return name
 

@@ -215,6 +215,8 @@ def sort_of(annotation: Any) -> Sort:
             for mark in get_args(part)[1:]:
                 if isinstance(mark, attribute_sort):
                     return Sort("object", mark.name)
+                if mark is String:
+                    return Sort("string")
     return Sort("object")
 
 

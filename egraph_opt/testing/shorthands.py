@@ -13,7 +13,7 @@ from typing import Any
 
 from egraph_opt.laws.law import Law, auxiliaries, statements
 from egraph_opt.laws.statements import Equality, Rule
-from egraph_opt.operators.expressions import Expression, Function, Variable
+from egraph_opt.operators.expressions import Constant, Expression, Function, Variable
 from egraph_opt.testing.scope import parts
 
 Substitution = dict[Expression, Expression]
@@ -24,13 +24,23 @@ def spelled(statement: Equality | Rule, entry: Law) -> Iterator[Any]:
 
     The conditions of meanings only tell apart what has one name.
     """
-    meanings = [
-        meaning
-        for auxiliary in auxiliaries([entry])
-        for meaning in statements(auxiliary)
-        if isinstance(meaning, Equality) and _is_shorthand(meaning.right)
-    ]
-    yield from _spelled(statement, meanings, count())
+    used = [meaning for auxiliary in auxiliaries([entry]) for meaning in statements(auxiliary)]
+    meanings = [m for m in used if isinstance(m, Equality) and _is_shorthand(m.right)]
+    for enumerated in _enumerated(statement, [m for m in used if isinstance(m, Rule)]):
+        yield from _spelled(enumerated, meanings, count())
+
+
+def _enumerated(statement: Any, rules: list[Rule]) -> list[Any]:
+    """A statement once for every entry of relations that hold nothing but constants."""
+    entries = [a for rule in rules for a in rule.actions if isinstance(a, Expression)]
+    found = [statement]
+    for condition in statement.conditions:
+        known = [e for e in entries if isinstance(condition, Expression) and e.head is condition.head]
+        if known and all(isinstance(a.head, Constant) for e in known for a in e.arguments):
+            rest = tuple(c for c in statement.conditions if c is not condition)
+            bound = [dict(zip(condition.arguments, e.arguments, strict=True)) for e in known]
+            found = [replaced(replace(s, conditions=rest), by) for s in found for by in bound]
+    return found
 
 
 def _spelled(statement: Any, meanings: list[Equality], numbers: Iterator[int]) -> Iterator[Any]:

@@ -1,11 +1,42 @@
 """Shorthands for operators whose operands play the same parts, so that a law is stated once for all of them.
 
-beside(op, x, c, 0), beside(op, x, c, 1)      x op c, c op x
+    beside(op, x, c, side)         x op c, c op x
+    among(x, y, v, place)          Where(x, y, v), Where(y, x, v), Where(y, v, x)
+    function_of(op, s, x)          functions of one operand, and Cast
+    moved(op, x, i, how)           what moves the elements of x: Reshape, Transpose, Slice, Expand, Gather
+
+An auxiliary says of each what it stands for.
 """
 
-from egraph_opt.laws import auxiliary, equal, shorthand
-from egraph_opt.laws.sorts import Int, String, Tensor
-from egraph_opt.operators import binary
+from typing import Any
+
+from egraph_opt.laws import auxiliary, eq, equal, ne, opset, rewrite, rule, shorthand, table
+from egraph_opt.laws.sorts import (
+    Axis,
+    DataType,
+    Dims,
+    Int,
+    Permutation,
+    Settings,
+    Slices,
+    String,
+    Tensor,
+    Unit,
+)
+from egraph_opt.operators import (
+    binary,
+    cast,
+    expand,
+    expand_to,
+    gather,
+    none,
+    reshape,
+    reshape_to,
+    slice_,
+    transpose,
+    unary,
+    where,
+)
 
 
 @shorthand
@@ -18,3 +49,62 @@ def either_side(op: String, x: Tensor, c: Tensor):
     """Says what `beside` is."""
     yield equal(binary(op, x, c), beside(op, x, c, 0))
     yield equal(binary(op, c, x), beside(op, x, c, 1))
+
+
+@shorthand
+def among(x: Tensor, y: Tensor, v: Tensor, place: Int) -> Tensor:
+    """Where, of which x is the operand at a place, and y and v are the others in their order."""
+
+
+@auxiliary()
+def any_place(x: Tensor, y: Tensor, v: Tensor):
+    """Says what `among` is."""
+    yield equal(where(x, y, v), among(x, y, v, 0))
+    yield equal(where(y, x, v), among(x, y, v, 1))
+    yield equal(where(y, v, x), among(x, y, v, 2))
+
+
+@shorthand
+def function_of(op: String, settings: Any, x: Tensor) -> Tensor:
+    """A function of each element of x; "Cast" has its type for settings."""
+
+
+@auxiliary()
+def functions(op: String, s: Settings, to: DataType, x: Tensor):
+    """Says what `function_of` is."""
+    back = function_of(op, s, x)
+    yield rewrite(unary(op, s, x), back)
+    yield rewrite(back, unary(op, s, x), ne(op, "Cast"))
+    yield equal(cast(x, to), function_of("Cast", to, x))
+
+
+@shorthand
+def moved(op: String, x: Tensor, i: Tensor, how: Any) -> Tensor:
+    """What has the elements of x in other places, as many times or not at all; `i` are indices or dims."""
+
+
+COMPUTED = "computed"
+"""How something is expanded to a target that is a tensor."""
+
+
+@auxiliary()
+def moves(x: Tensor, i: Tensor, d: Dims, p: Permutation, s: Slices, a: Axis, how: Any):
+    """Says what `moved` is."""
+    yield equal(reshape(x, d), moved("Reshape", x, none(), d))
+    yield equal(transpose(x, p), moved("Transpose", x, none(), p))
+    yield equal(slice_(x, s), moved("Slice", x, none(), s))
+    yield equal(expand(x, d), moved("Expand", x, none(), d))
+    yield equal(expand_to(x, i), moved("Expand", x, i, COMPUTED))
+    yield equal(gather(x, i, a), moved("Gather", x, i, a))
+    yield equal(reshape_to(x, i, how), moved("ReshapeTo", x, i, how))
+
+
+@table()
+def number(k: Int) -> Unit:
+    """The first numbers: what is asked of each axis, of each cut, or of each of several candidates."""
+
+
+@auxiliary()
+def numbers(k: Int):
+    """Fills `number`."""
+    yield rule(eq(k, opset()), then=[number(n) for n in range(5)])

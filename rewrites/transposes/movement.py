@@ -19,6 +19,7 @@ from egraph_opt.laws.sorts import (
     DataType,
     Dims,
     Flag,
+    Int,
     Mode,
     Number,
     Pads,
@@ -41,6 +42,7 @@ from egraph_opt.operators import (
     where,
 )
 from egraph_opt.operators.terms import listed
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.transposes.composition import invert, is_identity
 
 
@@ -93,16 +95,15 @@ def _constant_examples(rng):
     serves="traffic",
     source="Ascend auto-optimizer, BNFolding",
     examples=_constant_examples,
+    uses=(either_side,),
 )
-def through_binary_with_constant(op: String, x: Tensor, c: Tensor, p: Permutation):
+def through_binary_with_constant(op: String, x: Tensor, c: Tensor, p: Permutation, i: Int):
     """f(Transpose_p(x), c) = Transpose_p(f(x, Transpose_p'(c))) for a constant c, given the axes it lacks"""
     full, whole = reshape(c, padded_dims(c, p)), "through_binary_with_constant"
     before, behind = transpose(full, inverse(p)), transpose(full, p)
-    yield rewrite(binary(op, transpose(x, p), c), transpose(binary(op, x, before), p), inverse=whole)
-    yield rewrite(binary(op, c, transpose(x, p)), transpose(binary(op, before, x), p), inverse=whole)
-    fits, x_behind = is_moved_by(x, p), transpose(x, p)
-    yield rewrite(transpose(binary(op, x, c), p), binary(op, x_behind, behind), fits, inverse=whole)
-    yield rewrite(transpose(binary(op, c, x), p), binary(op, behind, x_behind), fits, inverse=whole)
+    yield rewrite(beside(op, transpose(x, p), c, i), transpose(beside(op, x, before, i), p), inverse=whole)
+    apart = beside(op, transpose(x, p), behind, i)
+    yield rewrite(transpose(beside(op, x, c, i), p), apart, is_moved_by(x, p), inverse=whole)
 
 
 @hosted()
@@ -123,12 +124,18 @@ def _scalar_examples(rng):
     yield g.fires(transpose(binary("Sub", c, x), p))
 
 
-@law("transpose", numerics="bitwise", kind="move", serves="traffic", examples=_scalar_examples)
-def through_binary_with_scalar(op: String, x: Tensor, c: Tensor, p: Permutation):
+@law(
+    "transpose",
+    numerics="bitwise",
+    kind="move",
+    serves="traffic",
+    examples=_scalar_examples,
+    uses=(either_side,),
+)
+def through_binary_with_scalar(op: String, x: Tensor, c: Tensor, p: Permutation, i: Int):
     """f(Transpose_p(x), c) = Transpose_p(f(x, c)) for a c of one element"""
     one = (is_single(c), moves(p))
-    yield equal(binary(op, transpose(x, p), c), transpose(binary(op, x, c), p), one)
-    yield equal(binary(op, c, transpose(x, p)), transpose(binary(op, c, x), p), one)
+    yield equal(beside(op, transpose(x, p), c, i), transpose(beside(op, x, c, i), p), one)
 
 
 def _where_examples(rng):

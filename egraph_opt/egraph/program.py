@@ -232,6 +232,10 @@ def _name(expression: Expression) -> str:
     return f"_{expression.head.name}"
 
 
+_WHOLE = Variable("whole__")
+"""What is matched by the side of an equality."""
+
+
 def rule_text(
     conditions: Iterable[Any],
     actions: Iterable[Any],
@@ -263,17 +267,18 @@ def rule_text(
     return made.text(ruleset, name)
 
 
+def _is_shorthand(expression: Expression) -> bool:
+    return isinstance(expression.head, Function) and expression.head.shorthand
+
+
 def _stamp(conditions: tuple[Any, ...]) -> Equals | None:
     """The condition that names the law which wrote a shorthand, where a rule writes what that stands for."""
     for condition in conditions[:1]:
-        if isinstance(condition, Equals) and getattr(condition.right.head, "shorthand", False):
+        if isinstance(condition, Equals) and condition.left.head is _WHOLE and _is_shorthand(condition.right):
             made_by = functions()[f"made_by_{condition.right.head.name}"]
             law = Expression(Variable("law__"), (), made_by.result)
             return Equals(law, made_by(*condition.right.arguments))
     return None
-
-
-_WHOLE = Variable("whole__")
 
 
 def statement_rules(

@@ -251,7 +251,7 @@ def sides_of(entry: Law) -> list[Side]:
 
 
 def _may_divide(name: Expression) -> bool:
-    return isinstance(name.head, Variable) or name.head.value in ("Div", "Mod")
+    return not isinstance(name.head, Constant) or name.head.value in ("Div", "Mod")
 
 
 def drawn(side: Side, rng: np.random.Generator, tries: int, *, fail: int | None = None) -> Iterator[Example]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +29,34 @@ MISS_TRIES = 60
 
 FEW = 20
 """Draws of a near-miss of a statement of which no example was drawn."""
+
+
+@dataclass
+class Drawn:
+    """What was drawn of the statements of a law: of one with shorthands, of any operator that it means.
+
+    Attributes:
+        found: by rule, the number of examples.
+        open: by rule, the conditions without a near-miss, by number.
+    """
+
+    found: Counter[str] = field(default_factory=Counter)
+    open: dict[str, dict[int, Any]] = field(default_factory=dict)
+
+    def add(self, side: Side, found: int, pinned: set[int]) -> None:
+        """Count what was drawn of a side of a statement."""
+        self.found[side.rule] += found
+        left = {k: condition for k, condition in enumerate(side.conditions) if k not in pinned}
+        before = self.open.setdefault(side.rule, left)
+        self.open[side.rule] = {k: condition for k, condition in before.items() if k in left}
+
+    def undrawn(self) -> set[str]:
+        """Rules of which no example was drawn."""
+        return {rule for rule, count in self.found.items() if not count}
+
+    def unpinned(self) -> list[str]:
+        """Conditions of which no near-miss was drawn."""
+        return [f"{rule}: {c!r}" for rule, conditions in self.open.items() for c in conditions.values()]
 
 
 def _rng(entry: Law, side: Side, number: int) -> np.random.Generator:

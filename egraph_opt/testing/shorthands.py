@@ -27,7 +27,7 @@ def spelled(statement: Equality | Rule, entry: Law) -> Iterator[Any]:
     used = [meaning for auxiliary in auxiliaries([entry]) for meaning in statements(auxiliary)]
     meanings = [m for m in used if isinstance(m, Equality) and _is_shorthand(m.right)]
     for enumerated in _enumerated(statement, [m for m in used if isinstance(m, Rule)]):
-        yield from _spelled(enumerated, meanings, count())
+        yield from _spelled(enumerated, meanings, {}, count())
 
 
 def _enumerated(statement: Any, rules: list[Rule]) -> list[Any]:
@@ -43,17 +43,26 @@ def _enumerated(statement: Any, rules: list[Rule]) -> list[Any]:
     return found
 
 
-def _spelled(statement: Any, meanings: list[Equality], numbers: Iterator[int]) -> Iterator[Any]:
+def _spelled(
+    statement: Any, meanings: list[Equality], chosen: dict[Any, Equality], numbers: Iterator[int]
+) -> Iterator[Any]:
+    """Of one name and one set of attributes all shorthands of a statement mean the same operator."""
     term = next((part for part in _parts(statement) if _is_shorthand(part)), None)
     if term is None:
         yield statement
         return
-    for meaning in meanings:
+    for meaning in [chosen[_key(term)]] if _key(term) in chosen else meanings:
         fresh = _renamed(meaning, next(numbers))
         bound: Substitution = {}
         if fresh.right.head is term.head and _bind(fresh.right.arguments, term.arguments, bound):
-            operator = replaced(fresh.left, bound)
-            yield from _spelled(replaced(replaced(statement, {term: operator}), bound), meanings, numbers)
+            operator, named = replaced(fresh.left, bound), replaced(term, bound)
+            narrowed = replaced(replaced(statement, {term: operator}), bound)
+            yield from _spelled(narrowed, meanings, {**chosen, _key(named): meaning}, numbers)
+
+
+def _key(term: Expression) -> Any:
+    """What tells shorthands apart that mean different operators: all but their operands."""
+    return (term.head, *(a for a in term.arguments if a.sort.kind not in ("tensor", "tensors")))
 
 
 def _is_shorthand(expression: Expression) -> bool:
@@ -101,7 +110,10 @@ def _bind_one(pattern: Expression, term: Expression, bound: Substitution) -> boo
     known, given = bound.get(pattern, pattern), bound.get(term, term)
     if known == given:
         return True
-    for one, other in ((known, given), (given, known)):
+    both = [(known, given), (given, known)]
+    if isinstance(given.head, Variable) and given.sort != known.sort:
+        both.reverse()  # the operator says which attribute it is
+    for one, other in both:
         if isinstance(one.head, Variable):
             bound[one] = other
             return True

@@ -156,14 +156,14 @@ def _whole_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @hosted()
-def global_of(kind: str) -> Name | None:
-    return f"Global{kind}" if kind in ("AveragePool", "MaxPool") else None
+def global_of(kind: str) -> Name:
+    return f"Global{kind}"
 
 
 @hosted()
-def windowed(kind: str) -> Name | None:
+def windowed(kind: str) -> Name:
     """The pool that a global one is of the whole input."""
-    return kind.removeprefix("Global") if kind in ("GlobalAveragePool", "GlobalMaxPool") else None
+    return kind.removeprefix("Global")
 
 
 @law(

@@ -57,12 +57,9 @@ def bounds_of(op: str, x: Fact, c: Fact) -> Settings | None:
 
 
 @hosted()
-def bounding(settings: Settings) -> Name | None:
-    """Max or Min, for a Clip of one bound."""
-    low, high = (dict(settings).get(k) for k in ("min", "max"))
-    if (low is None) == (high is None):
-        return None
-    return "Min" if low is None else "Max"
+def bounding(settings: Settings) -> Name:
+    """Max or Min, which a Clip of one bound is."""
+    return "Min" if dict(settings).get("min") is None else "Max"
 
 
 @hosted()

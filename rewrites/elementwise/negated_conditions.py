@@ -59,7 +59,16 @@ def negation_of(op: str) -> Name | None:
     return NEGATED.get(op)
 
 
-@law("conditions", numerics="bitwise", kind="merge")
+def _comparisons(rng: np.random.Generator) -> Iterator[Example]:
+    for op in NEGATED:
+        g = Operands(rng)
+        x, y = (g.input((dim, 4), TensorProto.INT64) for dim in ("N", 1))
+        yield g.fires(apply_unary("Not", binary(op, x, y)))
+        yield g.near_miss(binary(op, g.input((4,)), g.input((4,))), why="NaN compares as false")
+        yield g.near_miss(apply_unary("Not", binary("Equal", x, y)), why="there is no negated Equal")
+
+
+@law("conditions", numerics="bitwise", kind="merge", examples=_comparisons)
 def not_comparison(op: String, x: Tensor, y: Tensor):
     """Not(x < y) = x >= y, likewise the other comparisons of integers"""
     negated, known = apply_unary("Not", binary(op, x, y)), (is_integer(x), has_or_equal(opset()))

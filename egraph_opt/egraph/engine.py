@@ -210,7 +210,7 @@ def _program(laws: tuple[Law, ...], rulesets: tuple[str, ...], apart: bool, guar
         for entry in auxiliaries([law]):  # what they write is stamped with the first law that uses them
             if entry.name not in written:
                 written.add(entry.name)
-                yield from _rules(entry, ANALYSIS, identity, entry.name, True)
+                yield from _rules(entry, ANALYSIS, identity, entry.name, guards)
         yield from _rules(law, _ruleset_of(law, apart), identity, law.key, guards)
 
 

@@ -98,7 +98,7 @@ class _Rule:
     answers: dict[Expression, str] = field(default_factory=dict)
     terms: dict[Expression, str] = field(default_factory=dict)
     written: dict[Expression, str] = field(default_factory=dict)
-    of_law: bool = True
+    stamps_shorthands: bool = True
 
     def pattern(self, expression: Expression, *, top: bool = False) -> str:
         """An expression in a condition; `top` where the expression is what a name stands for."""
@@ -206,7 +206,7 @@ class _Rule:
         self.written[expression] = name
         self.actions.append(f"(let {name} ({expression.head.name} {arguments}))")
         stamped = expression.head.name in operators() and arguments  # what is absent is nobody's work
-        if stamped or (self.of_law and expression.head.shorthand):
+        if stamped or (self.stamps_shorthands and expression.head.shorthand):
             self.actions.append(f"(set (made_by_{expression.head.name} {arguments}) {identity})")
         return name
 
@@ -253,10 +253,10 @@ def rule_text(
         guards: keep the conditions that only bound growth.
         of_law: it is of a law, and not of an auxiliary.
     """
-    made = _Rule(of_law=of_law)
     kept = unguarded(conditions) if guards else without_guards(conditions)
     stamp = None if of_law else _stamp(kept)
     kept = kept if stamp is None else (*kept, stamp)
+    made = _Rule(stamps_shorthands=of_law or stamp is not None)
     for condition in kept:
         if isinstance(condition, Equals):
             made.name(condition)

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from egraph_opt.facts.fact import ABSENT
 from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Guard, Rule, Union
+from egraph_opt.operators.constants import none
 from egraph_opt.operators.expressions import Constant, Expression, Function, Variable, constant
 from egraph_opt.operators.host import HostFunction, canonical
 from egraph_opt.operators.terms import bundle_facts, fact, facts, opset
@@ -74,6 +76,8 @@ class Scope:
 
     def fact_of(self, expression: Expression) -> Any:
         made = self.concrete(expression)
+        if made == none():
+            return ABSENT
         if made not in self.known:
             raise Rejected(f"nothing is known of {expression!r}")
         return self.known[made]

@@ -25,7 +25,7 @@ def spelled(statement: Equality | Rule, entry: Law) -> Iterator[Any]:
     The conditions of meanings only tell apart what has one name.
     """
     used = [meaning for auxiliary in auxiliaries([entry]) for meaning in statements(auxiliary)]
-    meanings = [m for m in used if isinstance(m, Equality) and _is_shorthand(m.right)]
+    meanings = [m for m in used if isinstance(m, Equality)]
     for enumerated in _enumerated(statement, [m for m in used if isinstance(m, Rule)]):
         yield from _spelled(enumerated, meanings, {}, count())
 
@@ -47,7 +47,9 @@ def _spelled(
     statement: Any, meanings: list[Equality], chosen: dict[Any, Equality], numbers: Iterator[int]
 ) -> Iterator[Any]:
     """Of one name and one set of attributes all shorthands of a statement mean the same operator."""
-    term = next((part for part in _parts(statement) if _is_shorthand(part)), None)
+    several = {meaning.right.head for meaning in meanings if _is_shorthand(meaning.right)}
+    statement = _unfolded(statement, [m for m in meanings if m.left.head not in several], numbers)
+    term = next((part for part in _parts(statement) if part.head in several), None)
     if term is None:
         yield statement
         return
@@ -58,6 +60,20 @@ def _spelled(
             operator, named = replaced(fresh.left, bound), replaced(term, bound)
             narrowed = replaced(replaced(statement, {term: operator}), bound)
             yield from _spelled(narrowed, meanings, {**chosen, _key(named): meaning}, numbers)
+
+
+def _unfolded(statement: Any, definitions: list[Equality], numbers: Iterator[int]) -> Any:
+    """A statement with what shorthands of one meaning are in their place, as far as that is known."""
+    for term in filter(_is_shorthand, _parts(statement)):
+        for definition in definitions:
+            fresh = _renamed(definition, next(numbers))
+            bound: Substitution = {}
+            own = {part for part in _parts(fresh.left) if isinstance(part.head, Variable)}
+            alike = fresh.left.head is term.head and _bind(fresh.left.arguments, term.arguments, bound)
+            if alike and bound.keys() <= own:
+                unfolded = replaced(statement, {term: replaced(fresh.right, bound)})
+                return _unfolded(unfolded, definitions, numbers)
+    return statement
 
 
 def _key(term: Expression) -> Any:

@@ -26,6 +26,8 @@ def spelled(statement: Equality | Rule, entry: Law) -> Iterator[Any]:
     """
     used = [meaning for auxiliary in auxiliaries([entry]) for meaning in statements(auxiliary)]
     meanings = [m for m in used if isinstance(m, Equality)]
+    operands = [m for m in meanings if isinstance(m.right.head, Variable)]  # where the others are absent
+    meanings += [replace(m, left=m.right, right=m.left) for m in operands]
     for enumerated in _enumerated(statement, [m for m in used if isinstance(m, Rule)]):
         yield from _spelled(enumerated, meanings, {}, count())
 

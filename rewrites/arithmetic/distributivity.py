@@ -35,7 +35,7 @@ from egraph_opt.laws.sorts import Int, String, Tensor
 from egraph_opt.operators import binary, concat
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.associativity import all_vary
-from egraph_opt.rewrites.conditions.operands import beside, either_side
+from egraph_opt.rewrites.conditions.operands import beside, either_side, factor, factors
 
 
 def pair_of(x: Any, y: Any) -> Any:
@@ -125,12 +125,13 @@ def same_type(x: Fact, y: Fact) -> bool:
     kind="merge",
     serves="arithmetic",
     source="TASO, distributivity of MatMul",
+    uses=(factors,),
 )
-def sum_of_products(op: String, x: Tensor, v: Tensor, w: Tensor):
+def sum_of_products(op: String, x: Tensor, v: Tensor, w: Tensor, i: Int):
     """A @ B + A @ C = A @ (B + C), and A @ C + B @ C = (A + B) @ C, likewise for differences"""
     total, sound, differ = binary(op, v, w), (is_sum(op), same_type(v, w)), guard(ne(v, w))
-    yield rewrite(binary(op, x @ v, x @ w), x @ total, sound, differ, inverse="product_of_sum")
-    yield rewrite(binary(op, v @ x, w @ x), total @ x, sound, differ, inverse="product_of_sum")
+    apart = binary(op, factor(v, x, i), factor(w, x, i))
+    yield rewrite(apart, factor(total, x, i), sound, differ, inverse="product_of_sum")
 
 
 def _product_of_sum_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -150,13 +151,13 @@ def _product_of_sum_examples(rng: np.random.Generator) -> Iterator[Example]:
     serves="arithmetic",
     source="TASO, distributivity of MatMul",
     examples=_product_of_sum_examples,
+    uses=(factors,),
 )
-def product_of_sum(op: String, x: Tensor, y: Tensor, w: Tensor, one: Tensor, other: Tensor):
+def product_of_sum(op: String, x: Tensor, y: Tensor, w: Tensor, one: Tensor, other: Tensor, i: Int):
     """(A + B) @ C = A @ C + B @ C, where A @ C and B @ C are written as well, likewise C @ (A + B)"""
-    total = binary(op, x, y)
-    for left, first, second in ((total @ w, x @ w, y @ w), (w @ total, w @ x, w @ y)):
-        sound, demand = (is_sum(op), same_type(x, y)), _written(one, first, other, second)
-        yield rewrite(left, binary(op, first, second), sound, demand, inverse="sum_of_products")
+    left, first, second = (factor(v, w, i) for v in (binary(op, x, y), x, y))
+    sound, demand = (is_sum(op), same_type(x, y)), _written(one, first, other, second)
+    yield rewrite(left, binary(op, first, second), sound, demand, inverse="sum_of_products")
 
 
 # --- sums of products of matrices that share nothing ----------------------------------------------------

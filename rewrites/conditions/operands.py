@@ -3,6 +3,8 @@
     beside(op, x, c, side)         x op c, c op x
     among(x, y, v, place)          Where(x, y, v), Where(y, x, v), Where(y, v, x)
     function_of(op, s, x)          functions of one operand, and Cast
+    factor(x, y, side)             x @ y, y @ x
+    total(b, c)                    b + c, c where b is absent, b where c is
     moved(op, x, i, how)           what moves the elements of x: Reshape, Transpose, Slice, Expand, Gather
 
 An auxiliary says of each what it stands for.
@@ -10,7 +12,7 @@ An auxiliary says of each what it stands for.
 
 from typing import Any
 
-from egraph_opt.laws import auxiliary, eq, equal, ne, opset, rewrite, rule, shorthand, table
+from egraph_opt.laws import auxiliary, eq, equal, ne, opset, rewrite, rule, shorthand, table, union
 from egraph_opt.laws.sorts import (
     Axis,
     DataType,
@@ -24,8 +26,10 @@ from egraph_opt.laws.sorts import (
     Unit,
 )
 from egraph_opt.operators import (
+    ConvWindow,
     binary,
     cast,
+    conv,
     expand,
     expand_to,
     gather,
@@ -37,6 +41,7 @@ from egraph_opt.operators import (
     unary,
     where,
 )
+from egraph_opt.rewrites.conditions.channels import is_present
 
 
 @shorthand
@@ -97,6 +102,33 @@ def moves(x: Tensor, i: Tensor, d: Dims, p: Permutation, s: Slices, a: Axis, how
     yield equal(expand_to(x, i), moved("Expand", x, i, COMPUTED))
     yield equal(gather(x, i, a), moved("Gather", x, i, a))
     yield equal(reshape_to(x, i, how), moved("ReshapeTo", x, i, how))
+
+
+@shorthand
+def total(b: Tensor, c: Tensor) -> Tensor:
+    """b + c, where each of them may be absent."""
+
+
+@auxiliary()
+def totals(x: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow):
+    """Says what `total` is; biases of convolutions are totals with nothing."""
+    yield rewrite(b + c, total(b, c))
+    yield rewrite(total(b, c), b + c, is_present(b), is_present(c))
+    yield rewrite(total(b, none()), b)
+    yield rewrite(total(none(), c), c)
+    yield rule(conv(x, w, b, u), then=(union(b, total(b, none())), union(b, total(none(), b))))
+
+
+@shorthand
+def factor(x: Tensor, y: Tensor, side: Int) -> Tensor:
+    """A product of matrices: x stands on the left if side is 0, on the right if it is 1."""
+
+
+@auxiliary()
+def factors(x: Tensor, y: Tensor):
+    """Says what `factor` is."""
+    yield equal(x @ y, factor(x, y, 0))
+    yield equal(y @ x, factor(x, y, 1))
 
 
 @table()

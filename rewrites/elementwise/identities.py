@@ -146,11 +146,16 @@ def idempotent(op: String, x: Tensor):
     yield rewrite(unary(op, (), once), once, is_idempotent(op), because="f(x) would be an operand of itself")
 
 
+@hosted()
+def negates(op: str) -> bool:
+    return op in ("Neg", "Not")
+
+
 @law("elementwise", numerics="bitwise", kind="eliminate", serves="arithmetic")
-def involution(x: Tensor):
+def involution(op: String, x: Tensor):
     """Neg(Neg(x)) = x, Not(Not(x)) = x"""
-    for op in ("Neg", "Not"):
-        yield rewrite(unary(op, (), unary(op, (), x)), x, because="every x would be negated twice")
+    twice = unary(op, (), unary(op, (), x))
+    yield rewrite(twice, x, negates(op), because="every x would be negated twice")
 
 
 # --- bounds ---------------------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ import numpy as np
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
-from egraph_opt.laws.algebra import reciprocal, relu, sqrt, varies
-from egraph_opt.laws.sorts import Axes, Flag, Float, Int, Settings, Tensor
+from egraph_opt.laws.algebra import reciprocal, sqrt, varies
+from egraph_opt.laws.sorts import Axes, Flag, Float, Int, Settings, String, Tensor
 from egraph_opt.operators import reduce, unary
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.elementwise.identities import all_are, beside_number, fits
@@ -80,18 +80,17 @@ def variance(x: Tensor, a: Axes, k: Flag):
 
 
 @hosted()
-def bounds_nothing_positive(bounds: Settings) -> bool:
+def bounds_nothing_positive(op: str, bounds: Settings) -> bool:
     low, high = dict(bounds).get("min"), dict(bounds).get("max")
-    return high is None and low is not None and low <= 0
+    return op == "Relu" or (op == "Clip" and high is None and low is not None and low <= 0)
 
 
 @law("normalization", numerics="reassociates", kind="eliminate")
-def squares_are_positive(x: Tensor, a: Axes, k: Flag, s: Settings):
+def squares_are_positive(op: String, x: Tensor, a: Axes, k: Flag, s: Settings):
     """Clip(ReduceMean(x * x)) = ReduceMean(x * x) from below by 0, likewise Relu"""
     squares = mean(x * x, a, k)
-    useless = "a bound that bounds nothing"
-    yield rewrite(unary("Clip", s, squares), squares, bounds_nothing_positive(s), because=useless)
-    yield rewrite(relu(squares), squares, because=useless)
+    bounded, useless = unary(op, s, squares), bounds_nothing_positive(op, s)
+    yield rewrite(bounded, squares, useless, because="a bound that bounds nothing")
 
 
 # --- roots ---------------------------------------------------------------------------------------------

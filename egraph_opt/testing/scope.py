@@ -11,7 +11,7 @@ from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Eq
 from egraph_opt.operators.constants import none
 from egraph_opt.operators.expressions import Constant, Expression, Function, Variable, constant
 from egraph_opt.operators.host import HostFunction, canonical
-from egraph_opt.operators.terms import bundle_facts, fact, facts, opset
+from egraph_opt.operators.terms import bundle_facts, fact, facts, nil, opset
 
 OPSET = 17
 _TERMS = ("tensor", "tensors", "bundle")
@@ -78,6 +78,11 @@ class Scope:
         made = self.concrete(expression)
         if made == none():
             return ABSENT
+        if made.sort.kind == "tensors" and made not in self.known and made.arguments:
+            first, rest = made.arguments  # of a list that only a condition names
+            return (self.fact_of(first), *self.fact_of(rest))
+        if made == nil():
+            return ()
         if made not in self.known:
             raise Rejected(f"nothing is known of {expression!r}")
         return self.known[made]

@@ -12,12 +12,15 @@ An auxiliary says of each what it stands for.
 
 from typing import Any
 
-from egraph_opt.laws import auxiliary, eq, equal, ne, opset, rewrite, rule, shorthand, table, union
+from egraph_opt.laws import auxiliary, eq, equal, hosted, ne, opset, rewrite, rule, shorthand, table, union
 from egraph_opt.laws.sorts import (
     Axis,
     DataType,
     Dims,
     Int,
+    Mode,
+    Number,
+    Pads,
     Permutation,
     Settings,
     Slices,
@@ -34,6 +37,7 @@ from egraph_opt.operators import (
     expand_to,
     gather,
     none,
+    pad,
     reshape,
     reshape_to,
     slice_,
@@ -92,8 +96,17 @@ COMPUTED = "computed"
 """How something is expanded to a target that is a tensor."""
 
 
+@hosted()
+def attributes(*values: Any) -> tuple[Any, ...]:
+    """Several attributes as one."""
+    return values
+
+
 @auxiliary()
-def moves(x: Tensor, i: Tensor, d: Dims, p: Permutation, s: Slices, a: Axis, how: Any):
+def moves(
+    x: Tensor, i: Tensor, d: Dims, p: Permutation, s: Slices, a: Axis, m: Mode, pads: Pads, v: Number,
+    how: Any,
+):  # fmt: skip
     """Says what `moved` is."""
     yield equal(reshape(x, d), moved("Reshape", x, none(), d))
     yield equal(transpose(x, p), moved("Transpose", x, none(), p))
@@ -102,6 +115,8 @@ def moves(x: Tensor, i: Tensor, d: Dims, p: Permutation, s: Slices, a: Axis, how
     yield equal(expand_to(x, i), moved("Expand", x, i, COMPUTED))
     yield equal(gather(x, i, a), moved("Gather", x, i, a))
     yield equal(reshape_to(x, i, how), moved("ReshapeTo", x, i, how))
+    yield rewrite(pad(x, m, pads, v), moved("Pad", x, none(), attributes(m, pads, v)))
+    yield rewrite(moved("Pad", x, none(), how), pad(x, how[0], how[1], how[2]))
 
 
 @shorthand

@@ -20,7 +20,7 @@ from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import integer_range
 from egraph_opt.laws import Example, Operands, equal, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Axis, DataType, Int, Mode, Number, Pads, Sizes, String, Tensor, Tensors
+from egraph_opt.laws.sorts import Axis, DataType, Int, Sizes, String, Tensor, Tensors
 from egraph_opt.operators import cast, concat, expand_to, output, pad, reshape_to, shape_of, split, where
 from egraph_opt.operators.terms import limit
 from egraph_opt.rewrites.conditions.operands import moved, moves
@@ -41,16 +41,19 @@ def narrows(x: Fact, to: DataType) -> bool:
 
 
 @hosted()
-def has(value: Number, to: DataType) -> bool:
-    """What is padded with is a number of the narrow type."""
+def has(op: str, how: Any, to: DataType) -> bool:
+    """What is padded with, if anything is, is a number of the narrow type."""
+    if op != "Pad":
+        return True
+    value = how[2]
     if to in INTEGERS:
         return within((int(value), int(value)), integer_range(to))
     return float(np.float32(value)) == value or value != value
 
 
 @hosted()
-def can_pad(value: Number, x: Fact) -> bool:
-    return bool(has(value, x.dtype))
+def has_narrow(op: str, how: Any, x: Fact) -> bool:
+    return bool(has(op, how, x.dtype))
 
 
 def _far_pads(g: Operands) -> tuple[Any, Any]:
@@ -81,14 +84,10 @@ def _down_examples(rng: np.random.Generator) -> Iterator[Example]:
     uses=(moves,),
     examples=_down_examples,
 )
-def moves_of_wide(
-    op: String, x: Tensor, i: Tensor, p: Any, m: Mode, q: Pads, v: Number, a: Axis, n: Sizes, k: Int,
-    t: DataType,
-):  # fmt: skip
+def moves_of_wide(op: String, x: Tensor, i: Tensor, p: Any, a: Axis, n: Sizes, k: Int, t: DataType):
     """move(Cast_64(x)) = Cast_64(move(x)) for int32 x, likewise float32 in float64"""
     wide, demand = cast(x, t), (*guard(limit("narrow_int64")), widens(x, t))
-    yield equal(moved(op, wide, i, p), cast(moved(op, x, i, p), t), *demand)
-    yield equal(pad(wide, m, q, v), cast(pad(x, m, q, v), t), *demand, can_pad(v, x))
+    yield equal(moved(op, wide, i, p), cast(moved(op, x, i, p), t), *demand, has_narrow(op, p, x))
     yield equal(output(split(wide, a, n), k), cast(output(split(x, a, n), k), t), *demand)
 
 
@@ -118,14 +117,12 @@ def _up_examples(rng: np.random.Generator) -> Iterator[Example]:
     examples=_up_examples,
 )
 def narrow_moves(
-    op: String, x: Tensor, y: Tensor, i: Tensor, xs: Tensors, p: Any, m: Mode, q: Pads, v: Number, a: Axis,
-    n: Sizes, k: Int, t: DataType,
+    op: String, x: Tensor, y: Tensor, i: Tensor, xs: Tensors, p: Any, a: Axis, n: Sizes, k: Int, t: DataType
 ):  # fmt: skip
     """Cast_32(move(x)) = move(Cast_32(x)) for int64 x, likewise float32 of float64"""
     small, demand = cast(x, t), guard(limit("narrow_int64"))
     narrowed = (*demand, *guard(varies(x)), narrows(x, t))
-    yield equal(cast(moved(op, x, i, p), t), moved(op, small, i, p), *narrowed)
-    yield equal(cast(pad(x, m, q, v), t), pad(small, m, q, v), *narrowed, has(v, t))
+    yield equal(cast(moved(op, x, i, p), t), moved(op, small, i, p), *narrowed, has(op, p, t))
     yield equal(cast(output(split(x, a, n), k), t), output(split(small, a, n), k), *narrowed)
     chosen = where(i, small, cast(y, t))
     yield equal(cast(where(i, x, y), t), chosen, *demand, narrows(x, t), narrows(y, t))

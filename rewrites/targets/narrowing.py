@@ -23,6 +23,7 @@ from egraph_opt.laws.sorts import Axes, Axis, DataType, Flag, Name, Settings, St
 from egraph_opt.operators import binary, cast, concat, cumsum, none, reduce, unary, variadic, where
 from egraph_opt.operators.terms import cons, limit, listed, nil, opset
 from egraph_opt.operators.typing import infer_operator
+from egraph_opt.rewrites.conditions.operands import attributes
 
 Attributes = tuple[Any, ...]
 Facts = tuple[Fact, ...]
@@ -135,11 +136,6 @@ def casts_of_lists(x: Tensor, xs: Tensors, to: DataType):
 @shorthand
 def applied(kind: String, how: Any, c: Tensor, xs: Tensors) -> Tensor:
     """An operator of numbers xs, with its attributes, and an operand c that may be none of them."""
-
-
-@hosted()
-def attributes(*values: Any) -> Attributes:
-    return values
 
 
 @hosted()

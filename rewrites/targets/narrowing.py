@@ -177,7 +177,7 @@ def narrowing(by_proof: bool) -> Callable[..., Iterator[Any]]:
     name = "narrow_arithmetic" if by_proof else "assume_narrow"
 
     def statements(
-        op: String, kind: String, how: Any, x: Tensor, y: Tensor, c: Tensor, xs: Tensors
+        op: String, kind: String, how: Settings, x: Tensor, y: Tensor, c: Tensor, xs: Tensors
     ) -> Iterator[Any]:
         demand, z = guard(limit("narrow_int64")), applied(kind, how, c, xs)
         narrow, proved = applied(kind, how, c, all_cast(xs, INT32)), fits(by_proof, kind, how, c, xs, z)

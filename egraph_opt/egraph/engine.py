@@ -210,7 +210,7 @@ def _program(laws: tuple[Law, ...], rulesets: tuple[str, ...], apart: bool, guar
         for entry in auxiliaries([law]):  # what they write is stamped with the first law that uses them
             if entry.name not in written:
                 written.add(entry.name)
-                yield from _rules(entry, ANALYSIS, identity, entry.name, True)
+                yield from _rules(entry, ANALYSIS, identity, entry.name, guards)
         yield from _rules(law, _ruleset_of(law, apart), identity, law.key, guards)
 
 
@@ -219,7 +219,13 @@ def _rules(entry: Law | Auxiliary, ruleset: str, identity: int, name: str, guard
         for rule_name, conditions, actions in statement_rules(statement, f"{name}#{k}"):
             try:
                 yield rule_text(
-                    conditions, actions, ruleset=ruleset, name=rule_name, identity=identity, guards=guards
+                    conditions,
+                    actions,
+                    ruleset=ruleset,
+                    name=rule_name,
+                    identity=identity,
+                    guards=guards,
+                    of_law=isinstance(entry, Law),
                 )
             except LawError as error:
                 raise LawError(f"{where(entry.function)}: {entry.name}: {error}") from error

@@ -27,7 +27,7 @@ from egraph_opt.laws.statements import (
     without_guards,
 )
 from egraph_opt.operators.declaration import operators
-from egraph_opt.operators.expressions import Constant, Expression, Function, Sort, Variable
+from egraph_opt.operators.expressions import Constant, Expression, Function, Sort, Variable, functions
 from egraph_opt.operators.host import HostFunction, canonical
 from egraph_opt.operators.terms import bundle_facts, fact, facts
 
@@ -98,6 +98,7 @@ class _Rule:
     answers: dict[Expression, str] = field(default_factory=dict)
     terms: dict[Expression, str] = field(default_factory=dict)
     written: dict[Expression, str] = field(default_factory=dict)
+    stamps_shorthands: bool = True
 
     def pattern(self, expression: Expression, *, top: bool = False) -> str:
         """An expression in a condition; `top` where the expression is what a name stands for."""
@@ -108,7 +109,8 @@ class _Rule:
         if not top and expression in self.terms:
             return self.terms[expression]
         if isinstance(expression.head, HostFunction):
-            return self.answer(expression)
+            answer = self.answer(expression)
+            return f"(py-to-string {answer})" if expression.sort.kind == "string" else answer
         inside = " ".join(self.pattern(argument) for argument in expression.arguments)
         return f"({expression.head.name} {inside})" if inside else f"({expression.head.name})"
 
@@ -134,6 +136,8 @@ class _Rule:
             return f"({_FACTS[kind].name} {self.named(argument)})"
         if isinstance(argument.head, Constant):
             return object_text(argument.head.value)
+        if isinstance(argument.head, HostFunction):
+            return self.answer(argument)
         text = self.pattern(argument)
         return f"({_WRAPPED[kind]} {text})" if kind in _WRAPPED else text
 
@@ -187,7 +191,7 @@ class _Rule:
         else:
             self.conditions.append(f"(= {self.call(answer)} {_NONE})")
 
-    def write(self, expression: Expression, identity: int) -> str:
+    def write(self, expression: Expression, identity: int | str) -> str:
         """An expression in an action: its operators are stamped with the law that writes them."""
         if isinstance(expression.head, (Variable, Constant, HostFunction)):
             return self.pattern(expression)
@@ -201,11 +205,12 @@ class _Rule:
         name = f"w{len(self.written)}"
         self.written[expression] = name
         self.actions.append(f"(let {name} ({expression.head.name} {arguments}))")
-        if expression.head.name in operators():
+        stamped = expression.head.name in operators() and arguments  # what is absent is nobody's work
+        if stamped or (self.stamps_shorthands and expression.head.shorthand):
             self.actions.append(f"(set (made_by_{expression.head.name} {arguments}) {identity})")
         return name
 
-    def action(self, action: Any, identity: int) -> None:
+    def action(self, action: Any, identity: int | str) -> None:
         if isinstance(action, Union):
             left = self.write(action.left, identity)
             self.actions.append(f"(union {left} {self.write(action.right, identity)})")
@@ -227,6 +232,10 @@ def _name(expression: Expression) -> str:
     return f"_{expression.head.name}"
 
 
+_WHOLE = Variable("whole__")
+"""What is matched by the side of an equality."""
+
+
 def rule_text(
     conditions: Iterable[Any],
     actions: Iterable[Any],
@@ -235,26 +244,41 @@ def rule_text(
     name: str,
     identity: int = 0,
     guards: bool = True,
+    of_law: bool = True,
 ) -> str:
     """One rule.
 
     Args:
         identity: of the law, for the stamps of what it writes.
         guards: keep the conditions that only bound growth.
+        of_law: it is of a law, and not of an auxiliary.
     """
-    made = _Rule()
     kept = unguarded(conditions) if guards else without_guards(conditions)
+    stamp = None if of_law else _stamp(kept)
+    kept = kept if stamp is None else (*kept, stamp)
+    made = _Rule(stamps_shorthands=of_law or stamp is not None)
     for condition in kept:
         if isinstance(condition, Equals):
             made.name(condition)
     for condition in kept:  # in the order in which they are written: host functions may rely on it
         made.condition(condition)
     for action in actions:
-        made.action(action, identity)
+        made.action(action, identity if stamp is None else _name(stamp.left))
     return made.text(ruleset, name)
 
 
-_WHOLE = Variable("whole__")
+def _is_shorthand(expression: Expression) -> bool:
+    return isinstance(expression.head, Function) and expression.head.shorthand
+
+
+def _stamp(conditions: tuple[Any, ...]) -> Equals | None:
+    """The condition that names the law which wrote a shorthand, where a rule writes what that stands for."""
+    for condition in conditions[:1]:
+        if isinstance(condition, Equals) and condition.left.head is _WHOLE and _is_shorthand(condition.right):
+            made_by = functions()[f"made_by_{condition.right.head.name}"]
+            law = Expression(Variable("law__"), (), made_by.result)
+            return Equals(law, made_by(*condition.right.arguments))
+    return None
 
 
 def statement_rules(

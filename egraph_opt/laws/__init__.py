@@ -22,7 +22,7 @@ from egraph_opt.laws.algebra import (
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Auxiliary, Example, Law, auxiliary, law
 from egraph_opt.laws.statements import absent, assign, eq, equal, guard, ne, rewrite, rule, union
-from egraph_opt.operators.expressions import Bundle, Int, String, Tensor, Tensors, Unit, table
+from egraph_opt.operators.expressions import Bundle, Int, String, Tensor, Tensors, Unit, shorthand, table
 from egraph_opt.operators.host import HostFunction, hosted
 from egraph_opt.operators.sorts import (
     Axes,
@@ -112,6 +112,7 @@ __all__ = [
     "relu",
     "rewrite",
     "rule",
+    "shorthand",
     "sigmoid",
     "softplus",
     "sqrt",

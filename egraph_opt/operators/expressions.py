@@ -215,6 +215,8 @@ def sort_of(annotation: Any) -> Sort:
             for mark in get_args(part)[1:]:
                 if isinstance(mark, attribute_sort):
                     return Sort("object", mark.name)
+                if mark is String:
+                    return Sort("string")
     return Sort("object")
 
 
@@ -268,6 +270,7 @@ class Function:
         result: the result's sort; of kind "unit" for a relation.
         merge: of a table, what becomes of two values for one key; None for a constructor, whose result is a
             class of its own.
+        shorthand: whether it stands for operators, see `shorthand`.
     """
 
     name: str
@@ -275,6 +278,7 @@ class Function:
     result: Sort
     merge: Merge | None = None
     doc: str = ""
+    shorthand: bool = False
 
     def __call__(self, *arguments: Any) -> Any:
         if len(arguments) != len(self.parameters):
@@ -339,8 +343,24 @@ def table(*, merge: Merge = "first") -> Callable[[Callable[..., Any]], Function]
 
     def register(stub: Callable[..., Any]) -> Function:
         parameters, result = signature(stub)
-        name = f"{stub.__module__.removeprefix('egraph_opt.')}.{stub.__name__}".replace(".", "_")
         kept = None if result.kind == "unit" or merge == "new" else merge
-        return declare(Function(name, parameters, result, kept, inspect.getdoc(stub) or ""))
+        return declare(Function(_name_of(stub), parameters, result, kept, inspect.getdoc(stub) or ""))
 
     return register
+
+
+def shorthand(stub: Callable[..., Any]) -> Function:
+    """Declare a term that stands for any of several operators, for laws that hold of all of them.
+
+    An auxiliary says which, by `equal(operator, shorthand)`, or by `rewrite` where no law writes it.  Terms
+    of operators are then found under both names, and the operators that a law writes by a shorthand are
+    stamped with that law.
+    """
+    parameters, result = signature(stub)
+    name = _name_of(stub)
+    declare(Function(f"made_by_{name}", parameters, Sort("int"), "first"))
+    return declare(Function(name, parameters, result, None, inspect.getdoc(stub) or "", shorthand=True))
+
+
+def _name_of(stub: Callable[..., Any]) -> str:
+    return f"{stub.__module__.removeprefix('egraph_opt.')}.{stub.__name__}".replace(".", "_")

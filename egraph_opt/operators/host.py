@@ -33,7 +33,7 @@ from typing import Any, get_args, get_type_hints
 from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import CLASH, Fact
 from egraph_opt.facts.fact import meet as meet_facts
-from egraph_opt.operators.expressions import Attribute, Expression, Sort, coerced, sort_of, stands_for
+from egraph_opt.operators.expressions import Attribute, Expression, Sort, String, coerced, sort_of, stands_for
 
 _log = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ class HostFunction:
     def __reduce__(self) -> str:
         return self.name
 
-    def _answer(self, arguments: tuple[Any, ...]) -> Attribute:
+    def _answer(self, arguments: tuple[Any, ...]) -> Expression:
         sorts = self._sorts
         least, most = self._counts
         if not least <= len(arguments) <= most:
@@ -114,7 +114,8 @@ class HostFunction:
             _handed(argument, sorts.get(name, _ANY), f"{self.name}, {name}")
             for argument, name in zip(arguments, names, strict=False)
         )
-        return Attribute(self, given, self.result)
+        answer = String if self.result.kind == "string" else Attribute
+        return answer(self, given, self.result)
 
     @functools.cached_property
     def _hints(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from egraph_opt.facts.fact import Shape
 from egraph_opt.operators.declaration import Attributes
-from egraph_opt.operators.expressions import attribute_sort
+from egraph_opt.operators.expressions import String, attribute_sort
 
 Permutation = Annotated[tuple[int, ...], attribute_sort("Permutation")]
 """Which axis of the operand each axis of the result is."""
@@ -46,6 +46,9 @@ Flag = Annotated[int, attribute_sort("Flag")]
 
 Mode = Annotated[str, attribute_sort("Mode")]
 """How something is filled or interpolated."""
+
+Name = Annotated[str, String]
+"""The name of an operator, as a host function answers it; in patterns it is a `String`."""
 
 Number = Annotated[float | int, attribute_sort("Number")]
 """A number of any element type."""

@@ -36,6 +36,7 @@ from egraph_opt.testing.scope import (
     patterns_of,
     written_by,
 )
+from egraph_opt.testing.shorthands import spelled
 
 MOST_AXES = 7
 _FLOATS = (TensorProto.FLOAT,) * 6 + (TensorProto.DOUBLE, TensorProto.FLOAT16)
@@ -155,6 +156,8 @@ class Draw(Scope):
     def string(self, pattern: Expression, operator: str) -> Any:
         if isinstance(pattern.head, Constant):
             return pattern
+        if isinstance(pattern.head, HostFunction):
+            return self.answer(pattern)
         if pattern not in self.environment:
             names = settings_of(operator)
             self.environment[pattern] = constant(str(self.rng.choice(names)), pattern.sort)
@@ -232,9 +235,10 @@ class Side:
 
 
 def sides_of(entry: Law) -> list[Side]:
-    """Every statement of a law, from each side that it is matched from."""
+    """Every statement of a law, from each side that it is matched from, for all that its shorthands mean."""
     found = []
-    for k, statement in enumerate(statements(entry)):
+    numbered = [(k, s) for k, statement in enumerate(statements(entry)) for s in spelled(statement, entry)]
+    for k, statement in numbered:
         conditions = tuple(conditions_of(statement))
         for reverse in (False, True)[: 1 + (isinstance(statement, Equality) and statement.both)]:
             tops, named = patterns_of(statement, reverse=reverse)
@@ -247,7 +251,7 @@ def sides_of(entry: Law) -> list[Side]:
 
 
 def _may_divide(name: Expression) -> bool:
-    return isinstance(name.head, Variable) or name.head.value in ("Div", "Mod")
+    return not isinstance(name.head, Constant) or name.head.value in ("Div", "Mod")
 
 
 def drawn(side: Side, rng: np.random.Generator, tries: int, *, fail: int | None = None) -> Iterator[Example]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from egraph_opt.egraph.engine import engine_for
 from egraph_opt.laws.law import Example, Law
 from egraph_opt.testing.comparison import Tally
-from egraph_opt.testing.drawing import Side, drawn
+from egraph_opt.testing.drawing import Side, drawn, sides_of
 from egraph_opt.testing.harness import check_drawn
 from egraph_opt.testing.matching import matches, meets, scope_of
 from egraph_opt.testing.terms import lower_example
@@ -26,6 +29,34 @@ MISS_TRIES = 60
 
 FEW = 20
 """Draws of a near-miss of a statement of which no example was drawn."""
+
+
+@dataclass
+class Drawn:
+    """What was drawn of the statements of a law: of one with shorthands, of any operator that it means.
+
+    Attributes:
+        found: by rule, the number of examples.
+        open: by rule, the conditions without a near-miss, by number.
+    """
+
+    found: Counter[str] = field(default_factory=Counter)
+    open: dict[str, dict[int, Any]] = field(default_factory=dict)
+
+    def add(self, side: Side, found: int, pinned: set[int]) -> None:
+        """Count what was drawn of a side of a statement."""
+        self.found[side.rule] += found
+        left = {k: condition for k, condition in enumerate(side.conditions) if k not in pinned}
+        before = self.open.setdefault(side.rule, left)
+        self.open[side.rule] = {k: condition for k, condition in before.items() if k in left}
+
+    def undrawn(self) -> set[str]:
+        """Rules of which no example was drawn."""
+        return {rule for rule, count in self.found.items() if not count}
+
+    def unpinned(self) -> list[str]:
+        """Conditions of which no near-miss was drawn."""
+        return [f"{rule}: {c!r}" for rule, conditions in self.open.items() for c in conditions.values()]
 
 
 def _rng(entry: Law, side: Side, number: int) -> np.random.Generator:
@@ -51,8 +82,10 @@ def check_positives(entry: Law, side: Side) -> tuple[int, Tally]:
 
 def near_miss(entry: Law, side: Side, number: int, tries: int = MISS_TRIES) -> Example | None:
     """A drawn example on which one condition fails alone, and which matches nowhere else."""
+    alike = [other for other in sides_of(entry) if other.rule == side.rule]
     for example in drawn(side, _rng(entry, side, number + 1), tries, fail=number):
-        if not any(meets(side, scope) for scope in matches(side, scope_of(example))):
+        found = scope_of(example)
+        if not any(meets(other, scope) for other in alike for scope in matches(other, found)):
             return example
     return None
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from egraph_opt.facts.fact import ABSENT
 from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Guard, Rule, Union
+from egraph_opt.operators.constants import none
 from egraph_opt.operators.expressions import Constant, Expression, Function, Variable, constant
 from egraph_opt.operators.host import HostFunction, canonical
-from egraph_opt.operators.terms import bundle_facts, fact, facts, opset
+from egraph_opt.operators.terms import bundle_facts, fact, facts, nil, opset
 
 OPSET = 17
 _TERMS = ("tensor", "tensors", "bundle")
@@ -74,6 +76,13 @@ class Scope:
 
     def fact_of(self, expression: Expression) -> Any:
         made = self.concrete(expression)
+        if made == none():
+            return ABSENT
+        if made.sort.kind == "tensors" and made not in self.known and made.arguments:
+            first, rest = made.arguments  # of a list that only a condition names
+            return (self.fact_of(first), *self.fact_of(rest))
+        if made == nil():
+            return ()
         if made not in self.known:
             raise Rejected(f"nothing is known of {expression!r}")
         return self.known[made]

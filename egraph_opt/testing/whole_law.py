@@ -10,7 +10,7 @@ from egraph_opt.laws.checking import check
 from egraph_opt.laws.law import Example, Law
 from egraph_opt.testing.comparison import Tally
 from egraph_opt.testing.drawing import sides_of
-from egraph_opt.testing.drawn_checks import check_near_misses, check_positives
+from egraph_opt.testing.drawn_checks import Drawn, check_near_misses, check_positives
 from egraph_opt.testing.harness import check_example, fired_on
 
 
@@ -52,17 +52,15 @@ def check_law(entry: Law) -> LawReport:
     """
     check(entry)
     written: list[Example] = list(entry.examples(np.random.default_rng(0))) if entry.examples else []
-    tally, count, undrawn, unpinned = Tally(), 0, set[str](), list[str]()
+    tally, count, checked = Tally(), 0, Drawn()
     for example in written:
         tally.add(check_example(entry, example).tally)
     for side in sides_of(entry):
         found, made = check_positives(entry, side)
         tally.add(made)
         count += found
-        if not found:
-            undrawn.add(side.rule)
-        pinned = check_near_misses(entry, side)
-        unpinned += [f"{side.rule}: {c!r}" for k, c in enumerate(side.conditions) if k not in pinned]
+        checked.add(side, found, check_near_misses(entry, side))
+    undrawn = checked.undrawn()
     if undrawn:
         undrawn -= fired_on(entry, [example for example in written if example.fires])
     return LawReport(
@@ -72,5 +70,5 @@ def check_law(entry: Law) -> LawReport:
         tally.made.total(),
         tally.left_out.total(),
         tuple(sorted(undrawn)),
-        tuple(unpinned),
+        tuple(checked.unpinned()),
     )

@@ -17,8 +17,9 @@ from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, rewrite
-from egraph_opt.laws.sorts import Permutation, String, Tensor
+from egraph_opt.laws.sorts import Int, Permutation, String, Tensor
 from egraph_opt.operators import binary, transpose
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.elementwise.identities import COMMUTATIVE
 
 # --- element by element ---------------------------------------------------------------------------------
@@ -92,15 +93,17 @@ def _associated_examples(rng: np.random.Generator) -> Iterator[Example]:
     serves="arithmetic",
     source="TASO, associativity of Add and Mul",
     examples=_associated_examples,
+    uses=(either_side,),
 )
-def associate(op: String, x: Tensor, y: Tensor, z: Tensor, inner: String, beside: String, other: Tensor):
+def associate(
+    op: String, x: Tensor, y: Tensor, z: Tensor, inner: String, near: String, other: Tensor, i: Int, k: Int
+):
     """(x op y) op z = x op (y op z), where y op z is written as well, in any order of x, y and z"""
-    pair = binary(inner, x, y)
-    for left in (binary(op, pair, z), binary(op, z, pair)):
-        for kept, a, b in ((x, y, z), (x, z, y), (y, x, z), (y, z, x)):
-            written = (eq(other, binary(beside, a, b)), commute_alike(op, beside), all_vary(x, y, z))
-            right = binary(op, kept, binary(op, a, b))
-            yield rewrite(left, right, commute_alike(op, inner), guard(*written), inverse="associate")
+    chain = beside(op, beside(inner, x, y, i), z, k)
+    for a, b in ((y, z), (z, y)):
+        written = (eq(other, binary(near, a, b)), commute_alike(op, near), all_vary(x, y, z))
+        right = binary(op, x, binary(op, a, b))
+        yield rewrite(chain, right, commute_alike(op, inner), guard(*written), inverse="associate")
 
 
 # --- products of matrices -------------------------------------------------------------------------------

@@ -10,10 +10,11 @@ from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import is_constant, varies
-from egraph_opt.laws.sorts import Tensor
+from egraph_opt.laws.sorts import Int, Tensor
 from egraph_opt.operators import ConvWindow, conv
 from egraph_opt.rewrites.arithmetic.constants import fits, may_combine, overflows_nowhere
 from egraph_opt.rewrites.conditions.channels import static_shape
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 
 FEWER = "what is constant is folded, and fewer constants are better"
 
@@ -31,16 +32,14 @@ def is_shift(c: Fact) -> bool:
     return c.const and c.splat != 0
 
 
-@law("constants", numerics="reassociates", kind="move")
-def shift_of_summand(x: Tensor, y: Tensor, w: Tensor, b: Tensor, t: ConvWindow, a: Tensor, c: Tensor):
+@law("constants", numerics="reassociates", kind="move", uses=(either_side,))
+def shift_of_summand(x: Tensor, y: Tensor, w: Tensor, b: Tensor, t: ConvWindow, a: Tensor, c: Tensor, i: Int):
     """((x + c1) + y) + c2 = (x + (c1 + c2)) + y, and (Conv(x, W) + y) + c = (Conv(x, W) + c) + y"""
-    shifted, product = x + a, conv(x, w, b, t)
-    for apart in (shifted + y, y + shifted):
-        demand = guard(varies(x), varies(y))
-        yield rewrite(apart + c, (x + (a + c)) + y, may_combine("Add", a, c), demand, because=FEWER)
-    for apart in (product + y, y + product):
-        demand = guard(is_constant(w), is_shift(c), varies(y))
-        yield rewrite(apart + c, (product + c) + y, demand, because="a Conv takes in the shift")
+    apart, demand = beside("Add", x + a, y, i), guard(varies(x), varies(y))
+    yield rewrite(apart + c, (x + (a + c)) + y, may_combine("Add", a, c), demand, because=FEWER)
+    product, demand = conv(x, w, b, t), guard(is_constant(w), is_shift(c), varies(y))
+    apart, why = beside("Add", product, y, i), "a Conv takes in the shift"
+    yield rewrite(apart + c, (product + c) + y, demand, because=why)
 
 
 @hosted()

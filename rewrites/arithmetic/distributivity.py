@@ -35,6 +35,7 @@ from egraph_opt.laws.sorts import Int, String, Tensor
 from egraph_opt.operators import binary, concat
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.associativity import all_vary
+from egraph_opt.rewrites.conditions.operands import beside, either_side, factor, factors
 
 
 def pair_of(x: Any, y: Any) -> Any:
@@ -61,24 +62,20 @@ def are_alike(x: Fact, y: Fact, z: Fact) -> bool:
     return y.const == z.const and not (x.const and y.const)
 
 
-def _orders(x: Tensor, y: Tensor, z: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """x * y and x * z, each in both orders."""
-    yield from ((first, second) for first in (x * y, y * x) for second in (x * z, z * x))
-
-
 @law(
     "distributivity",
     numerics="reassociates",
     kind="merge",
     serves="arithmetic",
     source="TASO, distributivity of Mul",
+    uses=(either_side,),
 )
-def factor_out(op: String, x: Tensor, y: Tensor, z: Tensor):
+def factor_out(op: String, x: Tensor, y: Tensor, z: Tensor, i: Int, k: Int):
     """x * y + x * z = x * (y + z), likewise x * y - x * z"""
+    first, second = beside("Mul", x, y, i), beside("Mul", x, z, k)
+    demand = guard(are_alike(x, y, z), ne(y, first), ne(z, second))
     whole = x * binary(op, y, z)
-    for first, second in _orders(x, y, z):
-        demand = guard(are_alike(x, y, z), ne(y, first), ne(z, second))
-        yield rewrite(binary(op, first, second), whole, is_sum(op), demand, inverse="multiply_out")
+    yield rewrite(binary(op, first, second), whole, is_sum(op), demand, inverse="multiply_out")
 
 
 def _multiply_out_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -99,14 +96,16 @@ def _multiply_out_examples(rng: np.random.Generator) -> Iterator[Example]:
     serves="arithmetic",
     source="TASO, distributivity of Mul",
     examples=_multiply_out_examples,
+    uses=(either_side,),
 )
-def multiply_out(op: String, x: Tensor, y: Tensor, z: Tensor, one: Tensor, other: Tensor):
+def multiply_out(
+    op: String, x: Tensor, y: Tensor, z: Tensor, one: Tensor, other: Tensor, i: Int, j: Int, k: Int
+):
     """x * (y + z) = x * y + x * z, where both products are written as well"""
-    total, right = binary(op, y, z), binary(op, x * y, x * z)
-    for left in (x * total, total * x):
-        for first, second in _orders(x, y, z):
-            demand = _written(one, first, other, second, all_vary(x, y, z))
-            yield rewrite(left, right, is_sum(op), demand, inverse="factor_out")
+    left, right = beside("Mul", x, binary(op, y, z), k), binary(op, x * y, x * z)
+    first, second = beside("Mul", x, y, i), beside("Mul", x, z, j)
+    demand = _written(one, first, other, second, all_vary(x, y, z))
+    yield rewrite(left, right, is_sum(op), demand, inverse="factor_out")
 
 
 # --- products of matrices -------------------------------------------------------------------------------
@@ -126,12 +125,13 @@ def same_type(x: Fact, y: Fact) -> bool:
     kind="merge",
     serves="arithmetic",
     source="TASO, distributivity of MatMul",
+    uses=(factors,),
 )
-def sum_of_products(op: String, x: Tensor, v: Tensor, w: Tensor):
+def sum_of_products(op: String, x: Tensor, v: Tensor, w: Tensor, i: Int):
     """A @ B + A @ C = A @ (B + C), and A @ C + B @ C = (A + B) @ C, likewise for differences"""
     total, sound, differ = binary(op, v, w), (is_sum(op), same_type(v, w)), guard(ne(v, w))
-    yield rewrite(binary(op, x @ v, x @ w), x @ total, sound, differ, inverse="product_of_sum")
-    yield rewrite(binary(op, v @ x, w @ x), total @ x, sound, differ, inverse="product_of_sum")
+    apart = binary(op, factor(v, x, i), factor(w, x, i))
+    yield rewrite(apart, factor(total, x, i), sound, differ, inverse="product_of_sum")
 
 
 def _product_of_sum_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -151,13 +151,13 @@ def _product_of_sum_examples(rng: np.random.Generator) -> Iterator[Example]:
     serves="arithmetic",
     source="TASO, distributivity of MatMul",
     examples=_product_of_sum_examples,
+    uses=(factors,),
 )
-def product_of_sum(op: String, x: Tensor, y: Tensor, w: Tensor, one: Tensor, other: Tensor):
+def product_of_sum(op: String, x: Tensor, y: Tensor, w: Tensor, one: Tensor, other: Tensor, i: Int):
     """(A + B) @ C = A @ C + B @ C, where A @ C and B @ C are written as well, likewise C @ (A + B)"""
-    total = binary(op, x, y)
-    for left, first, second in ((total @ w, x @ w, y @ w), (w @ total, w @ x, w @ y)):
-        sound, demand = (is_sum(op), same_type(x, y)), _written(one, first, other, second)
-        yield rewrite(left, binary(op, first, second), sound, demand, inverse="sum_of_products")
+    left, first, second = (factor(v, w, i) for v in (binary(op, x, y), x, y))
+    sound, demand = (is_sum(op), same_type(x, y)), _written(one, first, other, second)
+    yield rewrite(left, binary(op, first, second), sound, demand, inverse="sum_of_products")
 
 
 # --- sums of products of matrices that share nothing ----------------------------------------------------

@@ -12,21 +12,22 @@ import numpy as np
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, ne, rewrite
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Tensor
+from egraph_opt.laws.sorts import Int, Tensor
 from egraph_opt.operators import ConvWindow, conv, none
 from egraph_opt.rewrites.arithmetic.constants import may_combine
 from egraph_opt.rewrites.arithmetic.distribution import FEWER
 from egraph_opt.rewrites.conditions.channels import is_float_constant, is_scale
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 
 RING = ConvWindow((1, 1), (1, 1, 1, 1), (1, 1))
 
 
-@law("constants", numerics="reassociates", kind="merge")
-def scale_of_factor(x: Tensor, y: Tensor, a: Tensor, c: Tensor):
+@law("constants", numerics="reassociates", kind="merge", uses=(either_side,))
+def scale_of_factor(x: Tensor, y: Tensor, a: Tensor, c: Tensor, i: Int):
     """((x * c1) * y) * c2 = (x * (c1 * c2)) * y; `shift_of_summand` says it of sums"""
-    scaled, demand = x * a, guard(varies(x), varies(y), ne(x * a, x))
-    for product in (scaled * y, y * scaled):
-        yield rewrite(product * c, (x * (a * c)) * y, may_combine("Mul", a, c), demand, because=FEWER)
+    demand = guard(varies(x), varies(y), ne(x * a, x))
+    product = beside("Mul", x * a, y, i)
+    yield rewrite(product * c, (x * (a * c)) * y, may_combine("Mul", a, c), demand, because=FEWER)
 
 
 @law("constants", numerics="reassociates", kind="merge")
@@ -53,13 +54,13 @@ def _leaving_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(conv(scaled * y, free, none(), RING), why="the weight is no constant")
 
 
-@law("constants", numerics="reassociates", kind="move", examples=_leaving_examples)
+@law("constants", numerics="reassociates", kind="move", examples=_leaving_examples, uses=(either_side,))
 def scale_leaves_factor(
-    x: Tensor, y: Tensor, c: Tensor, w: Tensor, b: Tensor, u: ConvWindow, p: Tensor, q: Tensor
+    x: Tensor, y: Tensor, c: Tensor, w: Tensor, b: Tensor, u: ConvWindow, p: Tensor, q: Tensor, i: Int
 ):
     """(x * c) * y = (x * y) * c, in front of a Conv or MatMul with a constant weight"""
     scaled = x * c
-    for product in (scaled * y, y * scaled):
-        for consumer in (conv(p, w, b, u), p @ w):
-            demand = guard(eq(p, product), eq(q, consumer), may_leave(c, x, y, w), ne(scaled, x))
-            yield rewrite(product, (x * y) * c, demand, because="the scale would come and go")
+    product = beside("Mul", scaled, y, i)
+    for consumer in (conv(p, w, b, u), p @ w):
+        demand = guard(eq(p, product), eq(q, consumer), may_leave(c, x, y, w), ne(scaled, x))
+        yield rewrite(product, (x * y) * c, demand, because="the scale would come and go")

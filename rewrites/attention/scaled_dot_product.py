@@ -21,7 +21,7 @@ from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Operands, auxiliary, eq, equal, guard, hosted, law, rewrite, rule, table
-from egraph_opt.laws.sorts import Float, Tensor, Unit
+from egraph_opt.laws.sorts import Float, Int, Tensor, Unit
 from egraph_opt.operators import (
     Literal,
     attention,
@@ -34,6 +34,7 @@ from egraph_opt.operators import (
     where,
 )
 from egraph_opt.operators.composites import SWAP_LAST
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into
 
 _LOWEST: dict[int, float] = {TensorProto.FLOAT: -1e30, TensorProto.DOUBLE: -1e30}
@@ -53,11 +54,11 @@ def is_logits(s: Fact) -> bool:
     return s.dtype in KERNEL_FLOATS and s.rank == 4 and not s.const
 
 
-@auxiliary()
-def demand(y: Tensor, s: Tensor, m: Tensor, c: Tensor):
+@auxiliary(either_side)
+def demand(y: Tensor, s: Tensor, m: Tensor, c: Tensor, i: Int):
     """Fills `demanded`, from Softmax down, through masks and scales."""
     yield rule(eq(y, softmax("Softmax", s, LAST)), is_logits(s), then=demanded(s))
-    for masked in (s + m, m + s, where(c, s, m), s * c):
+    for masked in (beside("Add", s, m, i), where(c, s, m), s * c):
         yield rule(demanded(y), eq(y, masked), is_logits(s), then=demanded(s))
 
 
@@ -138,14 +139,15 @@ def masks_scores(m: Fact, q: Fact, k: Fact) -> bool:
     numerics="reassociates",
     kind="merge",
     source="algebra; T5 adds a bias of positions and a mask",
+    uses=(either_side,),
 )
-def masks_meet(q: Tensor, k: Tensor, m: Tensor, n: Tensor, s: Float):
+def masks_meet(q: Tensor, k: Tensor, m: Tensor, n: Tensor, s: Float, i: Int, j: Int):
     """(Scores + m) + n = Scores + (m + n)"""
     given = scores(q, k, s)
     both = (masks_scores(m, q, k), masks_scores(n, q, k))
-    for first in (given + m, m + given):
-        for left in (first + n, n + first):
-            yield equal(left, given + (m + n), both)
+    apart, together = beside("Add", beside("Add", given, m, i), n, j), given + (m + n)
+    yield rewrite(apart, together, both, inverse="masks_meet")
+    yield rewrite(together, given + m + n, both, inverse="masks_meet")
 
 
 @hosted()
@@ -208,11 +210,12 @@ def is_values(v: Fact, q: Fact) -> bool:
     return all(symbolic.known_equal(a, b) for a, b in zip(v.shape[:2], q.shape[:2], strict=True))
 
 
-@law("attention", numerics="reassociates", kind="composite", source="ONNX, Attention")
-def attend(q: Tensor, k: Tensor, v: Tensor, m: Tensor, s: Float):
+@law("attention", numerics="reassociates", kind="composite", source="ONNX, Attention", uses=(either_side,))
+def attend(q: Tensor, k: Tensor, v: Tensor, m: Tensor, s: Float, i: Int):
     """Softmax(Scores(q, k; s) + m) @ v = Attention(q, k, v, m; s), with and without a mask m"""
     given, values = scores(q, k, s), is_values(v, q)
     yield equal(softmax("Softmax", given, LAST) @ v, attention(q, k, v, s), values)
-    for logits in (given + m, m + given):
-        whole = masked_attention(q, k, v, m, s)
-        yield equal(softmax("Softmax", logits, LAST) @ v, whole, values, masks_scores(m, q, k))
+    whole, known = masked_attention(q, k, v, m, s), (values, masks_scores(m, q, k))
+    logits = beside("Add", given, m, i)
+    yield rewrite(softmax("Softmax", logits, LAST) @ v, whole, *known, inverse="attend")
+    yield rewrite(whole, softmax("Softmax", given + m, LAST) @ v, *known, inverse="attend")

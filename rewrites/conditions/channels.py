@@ -14,7 +14,7 @@ from onnx import TensorProto
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws import Operands, assign, auxiliary, eq, guard, hosted, rule, table
-from egraph_opt.laws.sorts import Dims, Int, String, Tensor
+from egraph_opt.laws.sorts import Dims, Int, Name, String, Tensor
 from egraph_opt.operators import ConvWindow, Literal, binary
 
 LARGEST: dict[int, float] = {
@@ -124,13 +124,18 @@ def is_number(op: str, c: Fact) -> bool:
     return shape is not None and acts and math.prod(shape) == 1
 
 
+@hosted()
+def chain_of(op: str) -> Name | None:
+    """Mul for what scales, Add for what shifts."""
+    return {"Mul": "Mul", "Div": "Mul", "Add": "Add", "Sub": "Add"}.get(op)
+
+
 @auxiliary()
-def chains(x: Tensor, y: Tensor, c: Tensor):
+def chains(op: String, x: Tensor, y: Tensor, c: Tensor):
     """Fills `chained`."""
-    for op, inverse in (("Mul", "Div"), ("Add", "Sub")):
-        yield rule(eq(y, binary(op, x, c)), then=assign(chained(op, x), 0))
-        for written in (op, inverse):
-            yield rule(eq(y, binary(written, x, c)), is_number(op, c), then=assign(chained(op, y), 1))
+    applied, chain = eq(y, binary(op, x, c)), chain_of(op)
+    yield rule(applied, then=assign(chained(op, x), 0))
+    yield rule(applied, is_number(chain, c), then=assign(chained(chain, y), 1))
 
 
 def unchained(op: str, x: Tensor) -> Any:
@@ -191,6 +196,12 @@ def is_present(b: Fact) -> bool:
 def is_constant_bias(b: Fact, w: Fact) -> bool:
     """A bias of a Conv that is there, and constant."""
     return is_float_constant(b) and w.shape is not None and b.shape == w.shape[:1]
+
+
+@hosted()
+def is_no_computed_bias(b: Fact, w: Fact) -> bool:
+    """A bias of a Conv that is constant, or not there."""
+    return b == ABSENT or bool(is_constant_bias(b, w))
 
 
 @hosted()

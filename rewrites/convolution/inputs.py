@@ -23,8 +23,8 @@ from egraph_opt.rewrites.conditions.channels import (
     at_axis,
     chains,
     count_in,
-    is_constant_bias,
     is_float_constant,
+    is_no_computed_bias,
     is_scale,
     is_shift,
     known_elements,
@@ -33,6 +33,7 @@ from egraph_opt.rewrites.conditions.channels import (
     static_shape,
     unchained,
 )
+from egraph_opt.rewrites.conditions.operands import total, totals
 from egraph_opt.rewrites.convolution.outputs import PLAIN, windows
 
 
@@ -166,16 +167,15 @@ def scale_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWi
     "convolution",
     numerics="reassociates",
     kind="fuse",
-    uses=(chains,),
+    uses=(chains, totals),
     examples=_examples(lambda x, c, k: x + c[k % 3], 0, _foreign_shift),
 )
 def shift_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWindow):
     """Conv(x + c, W, b) = Conv(x, W, b + sum(W * c)) without padding"""
-    known = (shifts(c, window), unchained("Add", x))
+    known = (shifts(c, window), is_no_computed_bias(b, w), unchained("Add", x))
     for weight in scaled_columns(x, w, c, window):
-        moved = reduce("ReduceSum", weight, axes_of_a_row(w), 0)
-        yield equal(conv(x + c, w, none(), window), conv(x, w, moved, window), known)
-        yield equal(conv(x + c, w, b, window), conv(x, w, b + moved, window), known, is_constant_bias(b, w))
+        bias = total(b, reduce("ReduceSum", weight, axes_of_a_row(w), 0))
+        yield equal(conv(x + c, w, b, window), conv(x, w, bias, window), *known)
 
 
 @law(

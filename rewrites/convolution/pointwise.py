@@ -15,7 +15,13 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, absent, guard, hosted, law, rewrite
 from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reduce, reshape, transpose
-from egraph_opt.rewrites.conditions.channels import is_constant_bias, is_float_constant, static_shape
+from egraph_opt.rewrites.conditions.channels import (
+    is_constant_bias,
+    is_float_constant,
+    is_no_computed_bias,
+    static_shape,
+)
+from egraph_opt.rewrites.conditions.operands import total, totals
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 
 FORGETS = "forgets how the kernel of 1 was dilated"
@@ -76,8 +82,7 @@ def joined(w1: Fact, w2: Fact) -> Dims | None:
 def _biases(w1: Any, w2: Any, b1: Any, b2: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
     """The biases of two convolutions in a row, present or not, that of both as one, and what has to hold."""
     moved = reduce("ReduceSum", reshape(w2, flat(w2)), (2,), 0) @ b1
-    yield b1, b2, moved + b2, (is_constant_bias(b1, w1), is_constant_bias(b2, w2))
-    yield b1, none(), moved, (is_constant_bias(b1, w1),)
+    yield b1, b2, total(moved, b2), (is_constant_bias(b1, w1), is_no_computed_bias(b2, w2))
     yield none(), b2, b2, ()
 
 
@@ -135,6 +140,7 @@ _BEFORE = _examples(
     serves="arithmetic",
     source="TASO, composition of convolutions",
     examples=_AFTER,
+    uses=(totals,),
 )
 def pointwise_after_conv(
     x: Tensor, w1: Tensor, b1: Tensor, u1: ConvWindow, w2: Tensor, b2: Tensor, u2: ConvWindow
@@ -154,6 +160,7 @@ def pointwise_after_conv(
     serves="arithmetic",
     source="TASO, composition of convolutions",
     examples=_BEFORE,
+    uses=(totals,),
 )
 def conv_after_pointwise(
     x: Tensor, w1: Tensor, b1: Tensor, u1: ConvWindow, w2: Tensor, b2: Tensor, u2: ConvWindow

@@ -18,9 +18,10 @@ from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, rewrite
-from egraph_opt.laws.sorts import Int, Pads, String, Tensor
+from egraph_opt.laws.sorts import Int, Name, Pads, String, Tensor
 from egraph_opt.operators import PoolWindow, global_pool, pad, pool
 from egraph_opt.operators.terms import limit, node
+from egraph_opt.rewrites.conditions.operands import number, numbers
 
 CANDIDATES = 3
 """Cascades offered per window; the cost model chooses."""
@@ -60,7 +61,7 @@ def cascade(
         rest_fits = fits(outer, steps, side, area, stride)
         balance = abs(math.log(math.prod(inner) / math.prod(outer)))
         pairs.append((not rest_fits, balance, inner, outer, steps))
-    if rank >= len(pairs):
+    if rank >= min(len(pairs), CANDIDATES):
         return None
     _, _, inner, outer, steps = sorted(pairs)[rank]
     return replace(window, kernel=inner, strides=inner), replace(window, kernel=outer, strides=steps)
@@ -105,6 +106,7 @@ def _cascade_examples(rng: np.random.Generator) -> Iterator[Example]:
     serves="target",
     source="Ascend auto-optimizer, AvgPoolSplit",
     examples=_cascade_examples,
+    uses=(numbers,),
 )
 def cascade_of_pools(kind: String, x: Tensor, w: PoolWindow, u: PoolWindow, k: Int):
     """Pool(x; k1*k2, stride k1*s2) = Pool(Pool(x; k1, stride k1); k2, stride s2)
@@ -112,10 +114,9 @@ def cascade_of_pools(kind: String, x: Tensor, w: PoolWindow, u: PoolWindow, k: I
     To the right beyond the target's limits, to the left where the original has the inner one.
     """
     limits = (limit("pool_kernel"), limit("pool_window"), limit("pool_stride"))
-    for rank in range(CANDIDATES):
-        pair = cascade(w, rank, *limits)
-        two = pool(kind, pool(kind, x, pair[0]), pair[1])
-        yield rewrite(pool(kind, x, w), two, is_covered(w, x), inverse="cascade_of_pools")
+    pair = cascade(w, k, *limits)
+    two = pool(kind, pool(kind, x, pair[0]), pair[1])
+    yield rewrite(pool(kind, x, w), two, is_covered(w, x), number(k), inverse="cascade_of_pools")
     inner, one = pool(kind, x, w), in_one(w, u)
     known = (is_covered(one, x), guard(eq(inner, node(k))))
     yield rewrite(pool(kind, inner, u), pool(kind, x, one), known, inverse="cascade_of_pools")
@@ -154,6 +155,17 @@ def _whole_examples(rng: np.random.Generator) -> Iterator[Example]:
         )
 
 
+@hosted()
+def global_of(kind: str) -> Name:
+    return f"Global{kind}"
+
+
+@hosted()
+def windowed(kind: str) -> Name:
+    """The pool that a global one is of the whole input."""
+    return kind.removeprefix("Global")
+
+
 @law(
     "pooling",
     numerics="reassociates",
@@ -162,15 +174,15 @@ def _whole_examples(rng: np.random.Generator) -> Iterator[Example]:
     source="Ascend auto-optimizer, AvgPoolSplit; the only way out for a prime kernel",
     examples=_whole_examples,
 )
-def whole_input(x: Tensor, w: PoolWindow, z: Tensor):
+def whole_input(kind: String, x: Tensor, w: PoolWindow, z: Tensor):
     """AveragePool(x; the whole input) = GlobalAveragePool(x), likewise MaxPool
 
     To the left where x is pooled itself, since both can be one.
     """
-    for kind in ("AveragePool", "MaxPool"):
-        whole, pooled = global_pool(f"Global{kind}", x), guard(eq(x, pool(kind, z, w)))
-        yield rewrite(pool(kind, x, w), whole, covers_input(w, x), inverse="whole_input")
-        yield rewrite(whole, pool(kind, x, whole_window(x)), pooled, inverse="whole_input")
+    at_once = global_pool(global_of(kind), x)
+    yield rewrite(pool(kind, x, w), at_once, covers_input(w, x), inverse="whole_input")
+    whole, pooled = global_pool(kind, x), guard(eq(x, pool(windowed(kind), z, w)))
+    yield rewrite(whole, pool(windowed(kind), x, whole_window(x)), pooled, inverse="whole_input")
 
 
 @hosted()

@@ -8,12 +8,11 @@ From the right to the left where both convolutions are written as well.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from egraph_opt.facts import symbolic
-from egraph_opt.facts.fact import Fact
+from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws import (
     Example,
     Operands,
@@ -34,16 +33,16 @@ from egraph_opt.laws.sorts import Tensor
 from egraph_opt.operators import ConvWindow, concat, conv, none
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.distributivity import apart_yet, are_constant, joint, pair_of, same_type
+from egraph_opt.rewrites.conditions.operands import total, totals
 from egraph_opt.rewrites.linear.joined_products import differ_along
 
 RING = ConvWindow((1, 1), (1, 1, 1, 1), (1, 1))
 
 
-def _biases(b: Any, c: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
-    """The biases of two convolutions, present or not, that of their sum, and what has to hold."""
-    yield b, c, b + c, (same_type(b, c),)
-    yield b, none(), b, ()
-    yield none(), c, c, ()
+@hosted()
+def can_add(b: Fact, c: Fact) -> bool:
+    """Biases of one size, or one that is absent."""
+    return ABSENT in (b, c) or bool(same_type(b, c))
 
 
 def _of_one_image(rng: np.random.Generator) -> Iterator[Example]:
@@ -65,13 +64,13 @@ def _of_one_image(rng: np.random.Generator) -> Iterator[Example]:
     serves="arithmetic",
     source="TASO, distributivity of Conv",
     examples=_of_one_image,
+    uses=(totals,),
 )
 def of_one_image(x: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow):
     """Conv(x, V, b) + Conv(x, W, c) = Conv(x, V + W, b + c)"""
-    for first, second, bias, known in _biases(b, c):
-        one, other = conv(x, v, first, u), conv(x, w, second, u)
-        written = guard(ne(v, w), one, other)
-        yield equal(one + other, conv(x, v + w, bias, u), same_type(v, w), known, written)
+    one, other = conv(x, v, b, u), conv(x, w, c, u)
+    known = (same_type(v, w), can_add(b, c), guard(ne(v, w), one, other))
+    yield equal(one + other, conv(x, v + w, total(b, c), u), *known)
 
 
 def _of_one_weight(rng: np.random.Generator) -> Iterator[Example]:
@@ -93,13 +92,13 @@ def _of_one_weight(rng: np.random.Generator) -> Iterator[Example]:
     serves="arithmetic",
     source="TASO, distributivity of Conv",
     examples=_of_one_weight,
+    uses=(totals,),
 )
 def of_one_weight(x: Tensor, y: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow):
     """Conv(x, W, b) + Conv(y, W, c) = Conv(x + y, W, b + c)"""
-    for first, second, bias, known in _biases(b, c):
-        one, other = conv(x, w, first, u), conv(y, w, second, u)
-        written = guard(ne(x, y), one, other)
-        yield equal(one + other, conv(x + y, w, bias, u), same_type(x, y), known, written)
+    one, other = conv(x, w, b, u), conv(y, w, c, u)
+    known = (same_type(x, y), can_add(b, c), guard(ne(x, y), one, other))
+    yield equal(one + other, conv(x + y, w, total(b, c), u), *known)
 
 
 # --- the channels that go in ----------------------------------------------------------------------------
@@ -149,7 +148,7 @@ def _channels_examples(rng: np.random.Generator) -> Iterator[Example]:
     kind="merge",
     serves="launches",
     source="TASO",
-    uses=(images,),
+    uses=(images, totals),
     examples=_channels_examples,
 )
 def of_channels(
@@ -159,9 +158,8 @@ def of_channels(
     image, weight = concat(pair_of(x, y), 1), concat(pair_of(v, w), 1)
     fits = joins_channels(x, y, v, w, u)
     worth = guard(are_constant(v, w), ne(x, y), ne(v, w), *apart_yet(x, y))
-    for first, second, bias, known in _biases(b, c):
-        apart = eq(z, conv(x, v, first, u) + conv(y, w, second, t))
-        together = (union(z, conv(image, weight, bias, u)), assign(joint(image), 1))
-        yield rule(apart, is_same(u, t), fits, known, worth, then=together, inverse="of_channels")
+    apart = (eq(z, conv(x, v, b, u) + conv(y, w, c, t)), is_same(u, t))
+    together = (union(z, conv(image, weight, total(b, c), u)), assign(joint(image), 1))
+    yield rule(*apart, fits, can_add(b, c), worth, then=together, inverse="of_channels")
     one, other = conv(x, v, b, u), conv(y, w, none(), u)
     yield rewrite(conv(image, weight, b, u), one + other, fits, guard(one, other), inverse="of_channels")

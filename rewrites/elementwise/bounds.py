@@ -17,7 +17,7 @@ from egraph_opt.laws import Example, Operands, hosted, law, rewrite
 from egraph_opt.laws.algebra import exp, log, number_like
 from egraph_opt.laws.algebra import softplus as softplus_of
 from egraph_opt.laws.examples import INT64
-from egraph_opt.laws.sorts import Float, Settings, String, Tensor
+from egraph_opt.laws.sorts import Float, Name, Settings, String, Tensor
 from egraph_opt.operators import unary, variadic
 from egraph_opt.operators.terms import cons, listed, nil, opset
 from egraph_opt.rewrites.elementwise.identities import all_are, beside_number, broadcasts_into, clip, fits
@@ -57,12 +57,17 @@ def bounds_of(op: str, x: Fact, c: Fact) -> Settings | None:
 
 
 @hosted()
-def only_bound(op: str, settings: Settings, x: Fact, number: int) -> Float | None:
-    """The one bound of a Clip that is Max or Min; they do not broadcast before opset 8."""
-    low, high = (dict(settings).get(k) for k in ("min", "max"))
-    bound, other = (low, high) if op == "Max" else (high, low)
-    sound = number >= 8 and x.dtype in _CLIPPED and not x.const and other is None
-    return bound if sound else None
+def bounding(settings: Settings) -> Name:
+    """Max or Min, which a Clip of one bound is."""
+    return "Min" if dict(settings).get("min") is None else "Max"
+
+
+@hosted()
+def only_bound(settings: Settings, x: Fact, number: int) -> Float | None:
+    """The bound of a Clip that has one; Max and Min do not broadcast before opset 8."""
+    bounds = [bound for bound in dict(settings).values() if bound is not None]
+    sound = number >= 8 and x.dtype in _CLIPPED and not x.const and len(bounds) == 1
+    return bounds[0] if sound else None
 
 
 @hosted()
@@ -104,9 +109,8 @@ def constant_bound(op: String, x: Tensor, c: Tensor, s: Settings):
         bounded = variadic(op, xs)
         yield rewrite(bounded, unary("Clip", bounds_of(op, x, c), x), inverse="constant_bound")
         yield rewrite(bounded, x, is_no_bound(op, c), fits(c, x), because="forgets op")
-    for name in ("Max", "Min"):
-        bound = number_like(x, only_bound(name, s, x, opset()))
-        yield rewrite(unary("Clip", s, x), variadic(name, listed(x, bound)), inverse="constant_bound")
+    bound = number_like(x, only_bound(s, x, opset()))
+    yield rewrite(unary("Clip", s, x), variadic(bounding(s), listed(x, bound)), inverse="constant_bound")
 
 
 # --- HardSigmoid ---------------------------------------------------------------------------------------

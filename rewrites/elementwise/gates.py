@@ -11,10 +11,11 @@ from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import assign, auxiliary, eq, hosted, rule, table
-from egraph_opt.laws.algebra import erf, sigmoid, softplus, tanh
-from egraph_opt.laws.sorts import Float, Settings, Tensor, Unit
+from egraph_opt.laws.algebra import softplus, tanh
+from egraph_opt.laws.sorts import Float, Int, Settings, String, Tensor, Unit
 from egraph_opt.operators import binary, unary
 from egraph_opt.operators.expressions import attribute_sort
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into
 
 EPSILON: dict[int, float] = {
@@ -80,15 +81,21 @@ def is_open(x: Fact, g: Fact) -> bool:
 
 
 @hosted()
-def clip_gate(bounds: Settings) -> Gate | None:
-    low, high = dict(bounds).get("min"), dict(bounds).get("max")
-    return ("clip", high) if low == 0 and high is not None and high > 0 else None
+def raised_gate(op: str) -> Gate | None:
+    """What 1 + op(w) is."""
+    return (op.lower(),) if op in ("Erf", "Tanh") else None
 
 
 @hosted()
-def hard_gate(settings: Settings) -> Gate | None:
+def plain_gate(op: str, settings: Settings) -> Gate | None:
+    """What op(w) is."""
     known = dict(settings)
-    return ("hard", known["alpha"], known["beta"]) if known.keys() >= {"alpha", "beta"} else None
+    if op == "Clip":
+        low, high = known.get("min"), known.get("max")
+        return ("clip", high) if low == 0 and high is not None and high > 0 else None
+    if op == "HardSigmoid" and known.keys() >= {"alpha", "beta"}:
+        return ("hard", known["alpha"], known["beta"])
+    return ("sigmoid",) if op == "Sigmoid" else None
 
 
 def _trimmed(coefficients: list[float]) -> Coefficients | None:
@@ -98,20 +105,7 @@ def _trimmed(coefficients: list[float]) -> Coefficients | None:
     return tuple(coefficients) if 2 <= len(coefficients) <= 4 else None
 
 
-@hosted()
-def scaled(p: Coefficients, x: Fact, c: Fact) -> Coefficients | None:
-    value = _constant(x, c)
-    return None if value is None else _trimmed([k * value for k in p])
-
-
-@hosted()
-def raised(p: Coefficients, x: Fact, c: Fact) -> Coefficients | None:
-    value = _constant(x, c)
-    return None if value is None else _trimmed([p[0] + value, *p[1:]])
-
-
-@hosted()
-def multiplied(p: Coefficients, q: Coefficients) -> Coefficients | None:
+def _multiplied(p: Coefficients, q: Coefficients) -> Coefficients | None:
     answer = [0.0] * (len(p) + len(q) - 1)
     for i, a in enumerate(p):
         for j, b in enumerate(q):
@@ -119,22 +113,34 @@ def multiplied(p: Coefficients, q: Coefficients) -> Coefficients | None:
     return _trimmed(answer)
 
 
-@hosted()
-def added(p: Coefficients, q: Coefficients) -> Coefficients | None:
-    size = max(len(p), len(q))
-    padded = [(*r, *(0.0,) * (size - len(r))) for r in (p, q)]
-    return _trimmed([a + b for a, b in zip(*padded, strict=True)])
-
-
-@hosted()
-def power(p: Coefficients, x: Fact, c: Fact) -> Coefficients | None:
-    exponent = _constant(x, c)
+def _power(p: Coefficients, exponent: float) -> Coefficients | None:
     if exponent not in (2, 3):
         return None
     answer: Coefficients | None = p
     for _ in range(int(exponent) - 1):
-        answer = None if answer is None else multiplied(answer, p)
+        answer = None if answer is None else _multiplied(answer, p)
     return answer
+
+
+@hosted()
+def with_number(op: str, p: Coefficients, x: Fact, c: Fact) -> Coefficients | None:
+    """The polynomial that op makes of p and a number, if it makes one."""
+    value = _constant(x, c) if op in ("Mul", "Add", "Pow") else None
+    if value is None:
+        return None
+    if op == "Pow":
+        return _power(p, value)
+    return _trimmed([k * value for k in p] if op == "Mul" else [p[0] + value, *p[1:]])
+
+
+@hosted()
+def of_both(op: str, p: Coefficients, q: Coefficients) -> Coefficients | None:
+    """The polynomial that op makes of two of them, if it makes one."""
+    if op != "Add":
+        return _multiplied(p, q) if op == "Mul" else None
+    size = max(len(p), len(q))
+    padded = [(*r, *(0.0,) * (size - len(r))) for r in (p, q)]
+    return _trimmed([a + b for a, b in zip(*padded, strict=True)])
 
 
 def close(found: float, expected: float, x: Fact) -> bool:
@@ -146,40 +152,37 @@ def close(found: float, expected: float, x: Fact) -> bool:
 
 
 @auxiliary()
-def gates(g: Tensor, w: Tensor, c: Tensor, s: Settings):
+def gates(g: Tensor, w: Tensor, c: Tensor, op: String, s: Settings):
     """Fills `opened`."""
-    for name, shifted in (("erf", erf(w)), ("tanh", tanh(w))):
-        yield rule(eq(g, shifted + c), is_one(c, w), then=assign(opened(g, (name,)), w))
-    for name, plain in (("sigmoid", sigmoid(w)), ("mish", tanh(softplus(w)))):
-        yield rule(eq(g, plain), then=assign(opened(g, (name,)), w))
-    for op, gate in (("Clip", clip_gate(s)), ("HardSigmoid", hard_gate(s))):
-        yield rule(eq(g, unary(op, s, w)), then=assign(opened(g, gate), w))
+    gate = raised_gate(op)
+    yield rule(eq(g, unary(op, s, w) + c), gate, is_one(c, w), then=assign(opened(g, gate), w))
+    yield rule(eq(g, unary(op, s, w)), then=assign(opened(g, plain_gate(op, s)), w))
+    yield rule(eq(g, tanh(softplus(w))), then=assign(opened(g, ("mish",)), w))
 
 
-@auxiliary(gates)
-def products(y: Tensor, x: Tensor, g: Tensor, w: Tensor, u: Tensor, c: Tensor, gate: Gate, a: Float):
+@auxiliary(gates, either_side)
+def products(
+    y: Tensor, x: Tensor, g: Tensor, w: Tensor, u: Tensor, c: Tensor, gate: Gate, a: Float, i: Int
+):  # fmt: skip
     """Fills `product`: c * x * g in every order and association, constants on the right."""
     is_gate, found = eq(w, opened(g, gate)), product(y, x, g)
-    for both in (x * g, g * x):
-        yield rule(is_gate, eq(y, both), is_open(x, g), then=assign(found, 1.0))
+    yield rule(is_gate, eq(y, beside("Mul", x, g, i)), is_open(x, g), then=assign(found, 1.0))
     for part, other in ((x, g), (g, x)):
-        for both in (part * c * other, other * (part * c)):
-            yield rule(is_gate, eq(y, both), is_open(x, g), then=assign(found, times(1.0, x, c)))
+        both = beside("Mul", part * c, other, i)
+        yield rule(is_gate, eq(y, both), is_open(x, g), then=assign(found, times(1.0, x, c)))
     yield rule(eq(a, product(u, x, g)), eq(y, u * c), then=assign(found, times(a, x, c)))
 
 
 @auxiliary(products)
 def polynomials(
     y: Tensor, x: Tensor, g: Tensor, u: Tensor, v: Tensor, c: Tensor, p: Coefficients, q: Coefficients,
-    k: Float,
+    k: Float, op: String,
 ):  # fmt: skip
     """Fills `polynomial`: whatever is computed of an x that a gate opens, up to its cube."""
     yield rule(eq(k, product(y, x, g)), then=assign(polynomial(x, x), (0.0, 1.0)))
     of_u, of_v, found = eq(p, polynomial(u, x)), eq(q, polynomial(v, x)), polynomial(y, x)
-    for op, host in (("Mul", scaled), ("Add", raised), ("Pow", power)):
-        yield rule(of_u, eq(y, binary(op, u, c)), then=assign(found, host(p, x, c)))
-    for op, both in (("Mul", multiplied), ("Add", added)):
-        yield rule(of_u, eq(y, binary(op, u, v)), of_v, then=assign(found, both(p, q)))
+    yield rule(of_u, eq(y, binary(op, u, c)), then=assign(found, with_number(op, p, x, c)))
+    yield rule(of_u, eq(y, binary(op, u, v)), of_v, then=assign(found, of_both(op, p, q)))
 
 
 @auxiliary(gates, products, polynomials)

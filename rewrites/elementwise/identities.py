@@ -21,9 +21,10 @@ from egraph_opt.laws import Example, Operands, hosted, law, rewrite
 from egraph_opt.laws.algebra import reciprocal as one_over
 from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.law import Examples
-from egraph_opt.laws.sorts import Settings, String, Tensor
+from egraph_opt.laws.sorts import Int, Settings, String, Tensor
 from egraph_opt.operators import binary, unary, variadic, where
 from egraph_opt.operators.terms import cons, nil
+from egraph_opt.rewrites.conditions.operands import beside
 
 NEUTRAL = {
     "Add": 0,
@@ -68,9 +69,9 @@ def is_float(x: Fact) -> bool:
     return x.dtype in FLOATS
 
 
-def quotients(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+def quotients(x: Tensor, y: Tensor, side: Int) -> tuple[Tensor, ...]:
     """x / y in all its spellings."""
-    return x / y, x * one_over(y), one_over(y) * x
+    return x / y, beside("Mul", x, one_over(y), side)
 
 
 def beside_number(term: Callable[[Any, Any], Any], number: float) -> Examples:
@@ -145,11 +146,16 @@ def idempotent(op: String, x: Tensor):
     yield rewrite(unary(op, (), once), once, is_idempotent(op), because="f(x) would be an operand of itself")
 
 
+@hosted()
+def negates(op: str) -> bool:
+    return op in ("Neg", "Not")
+
+
 @law("elementwise", numerics="bitwise", kind="eliminate", serves="arithmetic")
-def involution(x: Tensor):
+def involution(op: String, x: Tensor):
     """Neg(Neg(x)) = x, Not(Not(x)) = x"""
-    for op in ("Neg", "Not"):
-        yield rewrite(unary(op, (), unary(op, (), x)), x, because="every x would be negated twice")
+    twice = unary(op, (), unary(op, (), x))
+    yield rewrite(twice, x, negates(op), because="every x would be negated twice")
 
 
 # --- bounds ---------------------------------------------------------------------------------------------

@@ -10,14 +10,15 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, equal, hosted, law, rewrite
-from egraph_opt.laws.sorts import Tensor
+from egraph_opt.laws import Example, Operands, hosted, law, rewrite
+from egraph_opt.laws.sorts import Name, String, Tensor
 from egraph_opt.operators import binary, where
 from egraph_opt.operators.elementwise import apply_unary
 from egraph_opt.operators.terms import opset
 
-NEGATED = (("Less", "GreaterOrEqual"), ("Greater", "LessOrEqual"))
-"""Comparisons that are each other's negation."""
+_NEGATED = (("Less", "GreaterOrEqual"), ("Greater", "LessOrEqual"))
+NEGATED = dict(_NEGATED) | {b: a for a, b in _NEGATED}
+"""Comparisons and their negations."""
 
 
 def _where_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -52,9 +53,26 @@ def has_or_equal(number: int) -> bool:
     return number >= 12
 
 
-@law("conditions", numerics="bitwise", kind="merge")
-def not_comparison(x: Tensor, y: Tensor):
+@hosted()
+def negation_of(op: str) -> Name | None:
+    """The comparison that holds where op does not."""
+    return NEGATED.get(op)
+
+
+def _comparisons(rng: np.random.Generator) -> Iterator[Example]:
+    for op in NEGATED:
+        g = Operands(rng)
+        x, y = (g.input((dim, 4), TensorProto.INT64) for dim in ("N", 1))
+        yield g.fires(apply_unary("Not", binary(op, x, y)))
+        yield g.near_miss(binary(op, g.input((4,)), g.input((4,))), why="NaN compares as false")
+        yield g.near_miss(apply_unary("Not", binary("Equal", x, y)), why="there is no negated Equal")
+
+
+@law("conditions", numerics="bitwise", kind="merge", examples=_comparisons)
+def not_comparison(op: String, x: Tensor, y: Tensor):
     """Not(x < y) = x >= y, likewise the other comparisons of integers"""
-    for one, other in (*NEGATED, *((b, a) for a, b in NEGATED)):
-        negated = apply_unary("Not", binary(one, x, y))
-        yield equal(negated, binary(other, x, y), is_integer(x), has_or_equal(opset()))
+    negated, known = apply_unary("Not", binary(op, x, y)), (is_integer(x), has_or_equal(opset()))
+    other = negation_of(op)
+    yield rewrite(negated, binary(other, x, y), *known, inverse="not_comparison")
+    back = apply_unary("Not", binary(other, x, y))
+    yield rewrite(binary(op, x, y), back, *known, inverse="not_comparison")

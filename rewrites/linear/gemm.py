@@ -13,8 +13,9 @@ from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import equal, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import is_constant, number_like
-from egraph_opt.laws.sorts import Float, Tensor
+from egraph_opt.laws.sorts import Float, Int, Tensor
 from egraph_opt.operators import GemmSettings, gemm, none, transpose
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into
 
 PLAIN = GemmSettings()
@@ -33,12 +34,18 @@ def fits(c: Fact, a: Fact, b: Fact) -> bool:
     return bool(a.shape and b.shape) and broadcasts_into(c.shape, (a.shape[0], b.shape[-1]))  # type: ignore[index]
 
 
-@law("gemm", numerics="reassociates", kind="fuse", source="onnxoptimizer fuse_matmul_add_bias_into_gemm")
-def product_and_sum(a: Tensor, b: Tensor, c: Tensor):
+@law(
+    "gemm",
+    numerics="reassociates",
+    kind="fuse",
+    source="onnxoptimizer fuse_matmul_add_bias_into_gemm",
+    uses=(either_side,),
+)
+def product_and_sum(a: Tensor, b: Tensor, c: Tensor, i: Int):
     """A @ B + C = Gemm(A, B, C)"""
-    whole = gemm(a, b, c, PLAIN)
-    yield equal(a @ b + c, whole, are_matrices(a, b), fits(c, a, b))
-    yield rewrite(c + a @ b, whole, are_matrices(a, b), fits(c, a, b), inverse="product_and_sum")
+    whole, sound = gemm(a, b, c, PLAIN), (are_matrices(a, b), fits(c, a, b))
+    yield rewrite(beside("Add", a @ b, c, i), whole, *sound, inverse="product_and_sum")
+    yield rewrite(whole, a @ b + c, *sound, inverse="product_and_sum")
 
 
 @law("gemm", numerics="reassociates", kind="fuse", source="onnxoptimizer fuse_transpose_into_gemm")

@@ -20,7 +20,7 @@ import numpy as np
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, equal, guard, hosted, law, rewrite
-from egraph_opt.laws.sorts import Axes, Dims, Tensor
+from egraph_opt.laws.sorts import Axes, Dims, Int, Tensor
 from egraph_opt.operators import reduce, reshape
 from egraph_opt.rewrites.conditions.channels import (
     chains,
@@ -31,6 +31,9 @@ from egraph_opt.rewrites.conditions.channels import (
     static_shape,
     unchained,
 )
+from egraph_opt.rewrites.conditions.operands import factor, factors
+
+FOLDED = "the product of constants is folded"
 
 
 @hosted()
@@ -54,9 +57,9 @@ def _weight(w: Fact, x: Fact) -> tuple[int, ...] | None:
 
 
 @hosted()
-def behind(w: Fact, x: Fact, c: Fact, axis: int) -> Dims | None:
-    """The dims in which c, which scales a product along an axis (-1 or -2), scales its factor W."""
-    shape = _weight(w, x)
+def behind(w: Fact, x: Fact, c: Fact, side: int) -> Dims | None:
+    """The dims in which c, which scales a product along an axis of W, scales W; see `factor` for x."""
+    shape, axis = _weight(w, x), -1 - side
     if shape is None:
         return None
     rank = max(len(shape), x.rank or 0)
@@ -65,9 +68,9 @@ def behind(w: Fact, x: Fact, c: Fact, axis: int) -> Dims | None:
 
 
 @hosted()
-def before(w: Fact, x: Fact, c: Fact, axis: int) -> Dims | None:
-    """The dims in which c, which goes with x along the summed axis (-1 or -2), goes with W along its own."""
-    shape = _weight(w, x)
+def before(w: Fact, x: Fact, c: Fact, side: int) -> Dims | None:
+    """The dims in which c, which goes with x along the summed axis, goes with W; see `factor` for x."""
+    shape, axis = _weight(w, x), -1 - side
     if shape is None or x.shape is None:
         return None
     size, rank = shape[-3 - axis], len(x.shape)
@@ -104,14 +107,13 @@ def _behind_examples(rng: np.random.Generator) -> Iterator[Example]:
     kind="fuse",
     source="Ascend auto-optimizer, BNFolding",
     examples=_behind_examples,
-    uses=(chains,),
+    uses=(chains, factors),
 )
-def scale_after_product(x: Tensor, w: Tensor, c: Tensor):
+def scale_after_product(x: Tensor, w: Tensor, c: Tensor, i: Int):
     """(x @ W) * s = x @ (W * s), and (W @ x) * s = (W * s) @ x"""
-    folded = "the product of constants is folded"
-    right, left = reshape(c, behind(w, x, c, -1)), reshape(c, behind(w, x, c, -2))
-    yield rewrite(x @ w * c, x @ (w * right), scales(c), guard(unchained("Mul", x @ w)), because=folded)
-    yield rewrite(w @ x * c, (w * left) @ x, scales(c), guard(unchained("Mul", w @ x)), because=folded)
+    product, scaled = factor(x, w, i), w * reshape(c, behind(w, x, c, i))
+    known = (scales(c), guard(unchained("Mul", product)))
+    yield rewrite(product * c, factor(x, scaled, i), *known, because=FOLDED)
 
 
 def _before_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -134,13 +136,11 @@ def _unfit(g: Operands, x: Tensor) -> Iterator[tuple[Tensor, Tensor, str]]:
     yield x, g.input((5,)), "it is no constant"
 
 
-@law("matmul", numerics="reassociates", kind="fuse", examples=_before_examples, uses=(chains,))
-def scale_before_product(x: Tensor, w: Tensor, c: Tensor):
+@law("matmul", numerics="reassociates", kind="fuse", examples=_before_examples, uses=(chains, factors))
+def scale_before_product(x: Tensor, w: Tensor, c: Tensor, i: Int):
     """(x * s) @ W = x @ (s * W), and W @ (x * s) = (W * s) @ x"""
-    folded, lone = "the product of constants is folded", guard(unchained("Mul", x))
-    rows, columns = reshape(c, before(w, x, c, -1)), reshape(c, before(w, x, c, -2))
-    yield rewrite(x * c @ w, x @ (w * rows), scales(c), lone, because=folded)
-    yield rewrite(w @ (x * c), (w * columns) @ x, scales(c), lone, because=folded)
+    scaled, known = w * reshape(c, before(w, x, c, i)), (scales(c), guard(unchained("Mul", x)))
+    yield rewrite(factor(x * c, w, i), factor(x, scaled, i), *known, because=FOLDED)
 
 
 @hosted()
@@ -160,7 +160,7 @@ def _shift_examples(rng: np.random.Generator) -> Iterator[Example]:
 @law("matmul", numerics="reassociates", kind="move", examples=_shift_examples, uses=(chains,))
 def shift_before_product(x: Tensor, w: Tensor, c: Tensor):
     """(x + c) @ W = x @ W + c @ W"""
-    moved = reduce("ReduceSum", w * reshape(c, before(w, x, c, -1)), summed_axis(w), 1)
+    moved = reduce("ReduceSum", w * reshape(c, before(w, x, c, 0)), summed_axis(w), 1)
     yield rewrite((x + c) @ w, x @ w + moved, shifts(c), guard(unchained("Add", x)), because="forgets c")
 
 
@@ -175,9 +175,9 @@ def are_weights(a: Fact, b: Fact, x: Fact) -> bool:
 
 
 @hosted()
-def is_no_bigger(a: Fact, b: Fact) -> bool:
-    """The product of two matrices is no bigger than they are together."""
-    first, second = static_shape(a), static_shape(b)
+def is_no_bigger(a: Fact, b: Fact, side: int) -> bool:
+    """The product of two matrices is no bigger than they are together; see `factor` for a."""
+    first, second = (static_shape(f) for f in ((b, a) if side else (a, b)))
     return bool(first and second) and first[0] * second[1] <= math.prod(first) + math.prod(second)  # type: ignore[index, arg-type]
 
 
@@ -187,12 +187,12 @@ def is_no_bigger(a: Fact, b: Fact) -> bool:
     kind="fuse",
     serves="arithmetic",
     source="TASO, associativity of MatMul",
+    uses=(factors,),
 )
-def constant_products(x: Tensor, a: Tensor, b: Tensor):
+def constant_products(x: Tensor, a: Tensor, b: Tensor, i: Int):
     """(x @ W1) @ W2 = x @ (W1 @ W2), and W2 @ (W1 @ x) = (W2 @ W1) @ x, where that is no bigger"""
-    sound, demand = are_weights(a, b, x), guard(is_no_bigger(a, b))
-    yield equal((x @ a) @ b, x @ (a @ b), sound, demand)
-    yield equal(a @ (b @ x), (a @ b) @ x, sound, demand)
+    apart, together = factor(factor(x, a, i), b, i), factor(x, factor(a, b, i), i)
+    yield equal(apart, together, are_weights(a, b, x), guard(is_no_bigger(a, b, i)))
 
 
 # --- scales of products of two activations --------------------------------------------------------------
@@ -225,13 +225,13 @@ def _product_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(x @ z * c, why)
 
 
-@law("matmul", numerics="reassociates", kind="move", examples=_product_examples, uses=(chains,))
-def scalars_reach_factors(x: Tensor, y: Tensor, c: Tensor):
+@law("matmul", numerics="reassociates", kind="move", examples=_product_examples, uses=(chains, factors))
+def scalars_reach_factors(x: Tensor, y: Tensor, c: Tensor, i: Int):
     """(x @ y) * s = (x * s) @ y = x @ (y * s) for one number s"""
-    sound, whole = (scales(c), is_number(c, x, y), are_activations(x, y)), x @ y * c
-    for scaled, factor in (((x * c) @ y, x), (x @ (y * c), y)):
-        yield rewrite(whole, scaled, sound, guard(unchained("Mul", x @ y)), inverse="scalars_reach_factors")
-        yield rewrite(scaled, whole, sound, guard(unchained("Mul", factor)), inverse="scalars_reach_factors")
+    sound, product = (scales(c), is_number(c, x, y), are_activations(x, y)), factor(x, y, i)
+    scaled, back = factor(x * c, y, i), "scalars_reach_factors"
+    yield rewrite(product * c, scaled, sound, guard(unchained("Mul", product)), inverse=back)
+    yield rewrite(scaled, product * c, sound, guard(unchained("Mul", x)), inverse=back)
 
 
 @law("matmul", numerics="reassociates", kind="merge")

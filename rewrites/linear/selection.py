@@ -17,9 +17,11 @@ from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, auxiliary, eq, equal, guard, hosted, law, rewrite, rule, table
 from egraph_opt.laws.algebra import is_constant, relu, tanh
-from egraph_opt.laws.sorts import Axis, DataType, Int, Permutation, Settings, Slices, String, Tensor, Unit
-from egraph_opt.operators import binary, cast, gather, slice_, transpose, unary
+from egraph_opt.laws.sorts import Axis, Int, Permutation, Settings, Slices, String, Tensor, Unit
+from egraph_opt.operators import cast, gather, slice_, transpose
 from egraph_opt.operators.terms import node
+from egraph_opt.rewrites.conditions.operands import beside as beside_op
+from egraph_opt.rewrites.conditions.operands import either_side, function_of, functions
 from egraph_opt.rewrites.slicing.movement import asked, asking_rules
 from egraph_opt.rewrites.slicing.slice import beside, dim_at
 
@@ -158,13 +160,12 @@ def _unary_examples(rng: np.random.Generator) -> Iterator[Example]:
     serves="arithmetic",
     source=SPLIT_QKV,
     examples=_unary_examples,
-    uses=(absorbing, asking_rules),
+    uses=(absorbing, asking_rules, functions),
 )
-def through_unary(x: Tensor, i: Tensor, op: String, s: Settings, a: Axis, to: DataType):
+def through_unary(x: Tensor, i: Tensor, op: String, s: Settings, a: Axis):
     """Gather(f(x), i) = f(Gather(x, i)) where x is a product with constants"""
     demand, part = guard(asked(x, a), is_list(i)), gather(x, i, a)
-    yield equal(gather(unary(op, s, x), i, a), unary(op, s, part), demand)
-    yield equal(gather(cast(x, to), i, a), cast(part, to), demand)
+    yield equal(gather(function_of(op, s, x), i, a), function_of(op, s, part), demand)
 
 
 @hosted()
@@ -205,18 +206,15 @@ def _binary_examples(rng: np.random.Generator) -> Iterator[Example]:
     serves="arithmetic",
     source=SPLIT_QKV,
     examples=_binary_examples,
-    uses=(absorbing, asking_rules),
+    uses=(absorbing, asking_rules, either_side),
 )
-def through_binary(x: Tensor, c: Tensor, i: Tensor, op: String, a: Axis):
+def through_binary(x: Tensor, c: Tensor, i: Tensor, op: String, a: Axis, k: Int):
     """Gather(x op c, i) = Gather(x, i) op Gather(c, i) for a constant c, or op c where that is broadcast"""
-    for swapped in (False, True):
-
-        def made(left: Tensor, right: Tensor, swapped: bool = swapped) -> Tensor:
-            return binary(op, right, left) if swapped else binary(op, left, right)  # type: ignore[no-any-return]
-
-        y = made(x, c)
-        own = axis_of_operand(a, x, y)
-        part, other = gather(x, i, own), gather(c, i, axis_of_operand(a, c, y))
-        known = (is_list(i), guard(asked(x, own)))
-        yield rewrite(gather(y, i, a), made(part, other), known, guard(is_constant(c)), because=MORE)
-        yield rewrite(gather(y, i, a), made(part, c), known, is_broadcast_along(a, c, y), because=MORE)
+    y = beside_op(op, x, c, k)
+    own = axis_of_operand(a, x, y)
+    part, other = gather(x, i, own), gather(c, i, axis_of_operand(a, c, y))
+    known = (is_list(i), guard(asked(x, own)))
+    both = beside_op(op, part, other, k)
+    yield rewrite(gather(y, i, a), both, known, guard(is_constant(c)), because=MORE)
+    alone = beside_op(op, part, c, k)
+    yield rewrite(gather(y, i, a), alone, known, is_broadcast_along(a, c, y), because=MORE)

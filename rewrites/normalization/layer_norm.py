@@ -18,7 +18,7 @@ from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, equal, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import is_constant, sqrt
-from egraph_opt.laws.sorts import Axes, Dims, Float, Permutation, Tensor
+from egraph_opt.laws.sorts import Axes, Dims, Float, Int, Permutation, Tensor
 from egraph_opt.operators import (
     Literal,
     layer_norm,
@@ -30,6 +30,7 @@ from egraph_opt.operators import (
     transpose,
 )
 from egraph_opt.operators.composites import scale_dims
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
 from egraph_opt.rewrites.elementwise.identities import quotients
 from egraph_opt.rewrites.transposes.composition import invert
@@ -80,11 +81,12 @@ def _rms_examples(rng: np.random.Generator) -> Iterator[Example]:
     kind="composite",
     source="ONNX, RMSNormalization; Zhang and Sennrich 2019",
     examples=_rms_examples,
+    uses=(either_side,),
 )
-def root_mean_square(x: Tensor, c: Tensor, a: Axes):
+def root_mean_square(x: Tensor, c: Tensor, a: Axes, i: Int):
     """x / Sqrt(ReduceMean(x * x) + e) = RMSNormalization(x)"""
     whole = rms_norm(x, literal(unit_scale(x, a)), a, epsilon_of(c))
-    for spelled in quotients(x, sqrt(reduce("ReduceMean", x * x, a, KEPT) + c)):
+    for spelled in quotients(x, sqrt(reduce("ReduceMean", x * x, a, KEPT) + c), i):
         yield rewrite(spelled, whole, inverse=PARTS)
 
 
@@ -121,13 +123,13 @@ def _apart_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(function(x, s, (2,), 1e-5) * g.random(2, 1, 1, 4), why="broadcasting adds an axis")
 
 
-@law("normalization", numerics="reassociates", kind="fuse", examples=_apart_examples)
-def scale(x: Tensor, s: Tensor, g: Tensor, a: Axes, e: Float):
+@law("normalization", numerics="reassociates", kind="fuse", examples=_apart_examples, uses=(either_side,))
+def scale(x: Tensor, s: Tensor, g: Tensor, a: Axes, e: Float, i: Int):
     """RMS(x; s) * g = RMS(x; s * g), likewise LayerNormalization without bias"""
     for function in (rms_norm, layer_norm):
         norm, both = function(x, s, a, e), function(x, s * reshape(g, fitting(x, a, g)), a, e)
-        yield equal(norm * g, both, is_scale_of(s, x, a))
-        yield rewrite(g * norm, both, because="the product in the other order")
+        yield rewrite(beside("Mul", norm, g, i), both, inverse="scale")
+        yield rewrite(both, norm * g, is_scale_of(s, x, a), inverse="scale")
 
 
 @hosted()
@@ -151,12 +153,12 @@ def _shifted_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(norm + c, why)
 
 
-@law("normalization", numerics="reassociates", kind="fuse", examples=_shifted_examples)
-def shift(x: Tensor, s: Tensor, b: Tensor, c: Tensor, a: Axes, e: Float):
+@law("normalization", numerics="reassociates", kind="fuse", examples=_shifted_examples, uses=(either_side,))
+def shift(x: Tensor, s: Tensor, b: Tensor, c: Tensor, a: Axes, e: Float, i: Int):
     """Layer(x; s) + b = Layer(x; s, b), Layer(x; s, b) + c = Layer(x; s, b + c)"""
     norm, whole = layer_norm(x, s, a, e), shifted_layer_norm(x, s, reshape(b, whole_fitting(x, a, b)), a, e)
-    yield equal(norm + b, whole)
-    yield rewrite(b + norm, whole, because="the sum in the other order")
+    yield rewrite(beside("Add", norm, b, i), whole, inverse="shift")
+    yield rewrite(whole, norm + b, inverse="shift")
     more = b + reshape(c, fitting(x, a, c))
     shifted = shifted_layer_norm(x, s, b, a, e)
     yield equal(shifted + c, shifted_layer_norm(x, s, more, a, e), is_scale_of(b, x, a))

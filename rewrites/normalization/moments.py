@@ -15,10 +15,11 @@ import numpy as np
 
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, equal, guard, hosted, law, rewrite
-from egraph_opt.laws.algebra import reciprocal, relu, sqrt, varies
-from egraph_opt.laws.sorts import Axes, Flag, Float, Settings, Tensor
+from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
+from egraph_opt.laws.algebra import reciprocal, sqrt, varies
+from egraph_opt.laws.sorts import Axes, Flag, Float, Int, Settings, String, Tensor
 from egraph_opt.operators import reduce, unary
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.elementwise.identities import all_are, beside_number, fits
 from egraph_opt.rewrites.normalization.layer_norm import KEPT
 
@@ -79,18 +80,17 @@ def variance(x: Tensor, a: Axes, k: Flag):
 
 
 @hosted()
-def bounds_nothing_positive(bounds: Settings) -> bool:
+def bounds_nothing_positive(op: str, bounds: Settings) -> bool:
     low, high = dict(bounds).get("min"), dict(bounds).get("max")
-    return high is None and low is not None and low <= 0
+    return op == "Relu" or (op == "Clip" and high is None and low is not None and low <= 0)
 
 
 @law("normalization", numerics="reassociates", kind="eliminate")
-def squares_are_positive(x: Tensor, a: Axes, k: Flag, s: Settings):
+def squares_are_positive(op: String, x: Tensor, a: Axes, k: Flag, s: Settings):
     """Clip(ReduceMean(x * x)) = ReduceMean(x * x) from below by 0, likewise Relu"""
     squares = mean(x * x, a, k)
-    useless = "a bound that bounds nothing"
-    yield rewrite(unary("Clip", s, squares), squares, bounds_nothing_positive(s), because=useless)
-    yield rewrite(relu(squares), squares, because=useless)
+    bounded, useless = unary(op, s, squares), bounds_nothing_positive(op, s)
+    yield rewrite(bounded, squares, useless, because="a bound that bounds nothing")
 
 
 # --- roots ---------------------------------------------------------------------------------------------
@@ -119,23 +119,34 @@ def root_of_inverse(u: Tensor):
 
 
 @law(
-    "normalization", numerics="reassociates", kind="move", source="TensorFlow, which multiplies r by g first"
+    "normalization",
+    numerics="reassociates",
+    kind="move",
+    source="TensorFlow, which multiplies r by g first",
+    uses=(either_side,),
 )
-def scale_behind_root(x: Tensor, g: Tensor, c: Tensor, a: Axes):
+def scale_behind_root(x: Tensor, g: Tensor, c: Tensor, a: Axes, i: Int):
     """x * (r * g) = (x * r) * g where r = 1 / Sqrt(mean(x * x) + e)"""
     root = reciprocal(sqrt(mean(x * x, a) + c))
     behind = x * root * g
-    yield equal(x * (root * g), behind)
-    yield rewrite(root * g * x, behind, because="x * (r * g), in the other order")
+    yield rewrite(beside("Mul", x, root * g, i), behind, inverse="scale_behind_root")
+    yield rewrite(behind, x * (root * g), inverse="scale_behind_root")
 
 
-@law("normalization", numerics="reassociates", kind="move", source="TensorFlow, batch_normalization")
-def centred_before_scaling(x: Tensor, i: Tensor, b: Tensor, a: Axes, k: Flag):
+@law(
+    "normalization",
+    numerics="reassociates",
+    kind="move",
+    source="TensorFlow, batch_normalization",
+    uses=(either_side,),
+)
+def centred_before_scaling(x: Tensor, i: Tensor, b: Tensor, a: Axes, k: Flag, j: Int):
     """x * i + (b - m * i) = (x - m) * i + b where m = ReduceMean(x)
 
     TensorFlow makes its layer normalisation of it.
     """
     m = mean(x, a, k)
     centred = (x - m) * i + b
-    yield equal(x * i + (b - m * i), centred, is_kernel_float(x))
-    yield rewrite(b - m * i + x * i, centred, is_kernel_float(x), because="the sum in the other order")
+    apart, floats, back = (x * i, b - m * i), is_kernel_float(x), "centred_before_scaling"
+    yield rewrite(beside("Add", *apart, j), centred, floats, inverse=back)
+    yield rewrite(centred, apart[0] + apart[1], floats, inverse=back)

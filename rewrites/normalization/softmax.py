@@ -12,8 +12,9 @@ from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import equal, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import exp, log, varies
-from egraph_opt.laws.sorts import Axes, Axis, String, Tensor
+from egraph_opt.laws.sorts import Axes, Axis, Int, String, Tensor
 from egraph_opt.operators import reduce, softmax
+from egraph_opt.rewrites.conditions.operands import either_side
 from egraph_opt.rewrites.elementwise.identities import fits, quotients
 from egraph_opt.rewrites.normalization.layer_norm import KEPT
 
@@ -32,14 +33,21 @@ def has_kernel(x: Fact) -> bool:
     return x.dtype in KERNEL_FLOATS
 
 
-@law("softmax", numerics="reassociates", kind="composite", serves="accuracy", source="ONNX, Softmax")
-def softmax_of_exponentials(x: Tensor, a: Axes):
+@law(
+    "softmax",
+    numerics="reassociates",
+    kind="composite",
+    serves="accuracy",
+    source="ONNX, Softmax",
+    uses=(either_side,),
+)
+def softmax_of_exponentials(x: Tensor, a: Axes, i: Int):
     """Exp(x) / ReduceSum(Exp(x)) = Softmax(x)
 
     Softmax does not overflow where Exp does.
     """
     e = exp(x)
-    for spelled in quotients(e, reduce("ReduceSum", e, a, KEPT)):
+    for spelled in quotients(e, reduce("ReduceSum", e, a, KEPT), i):
         whole = softmax("Softmax", x, single(a))
         yield rewrite(spelled, whole, has_kernel(x), guard(varies(x)), inverse=PARTS)
 

@@ -20,7 +20,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, absent, auxiliary, eq, hosted, law, rewrite, rule, table, union
 from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.examples import INT64
-from egraph_opt.laws.sorts import Bundle, DataType, Int, Place, Settings, Slices, String, Tensor, Unit
+from egraph_opt.laws.sorts import Bundle, Int, Place, Settings, Slices, String, Tensor, Unit
 from egraph_opt.operators import (
     Literal,
     binary,
@@ -33,10 +33,10 @@ from egraph_opt.operators import (
     reshape,
     shape_of,
     slice_,
-    unary,
     where,
 )
 from egraph_opt.operators.terms import fact, listed, opset
+from egraph_opt.rewrites.conditions.operands import beside, either_side, function_of, functions
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
 from egraph_opt.rewrites.shapes.splats import have_same_dims
 
@@ -244,13 +244,10 @@ def _kept_examples(rng: np.random.Generator) -> Iterator[Example]:
     kind="move",
     source="onnxoptimizer eliminate_shape_op",
     examples=_kept_examples,
+    uses=(either_side, functions),
 )
-def from_operand(x: Tensor, y: Tensor, op: String, t: Settings, to: DataType, a: Place, b: Place):
+def from_operand(x: Tensor, y: Tensor, op: String, t: Settings, k: Int, a: Place, b: Place):
     """Shape(f(x)) = Shape(x) where f keeps the dims"""
-    forgets = "forgets f"
-    yield rewrite(shape_of(unary(op, t, x), a, b), shape_of(x, a, b), because=forgets)
-    yield rewrite(shape_of(cast(x, to), a, b), shape_of(x, a, b), because=forgets)
-    z = binary(op, x, y)
-    for operand in (x, y):
-        same = have_same_dims(operand, z)
-        yield rewrite(shape_of(z, a, b), shape_of(operand, a, b), same, because=forgets)
+    forgets, z = "forgets f", beside(op, x, y, k)
+    yield rewrite(shape_of(function_of(op, t, x), a, b), shape_of(x, a, b), because=forgets)
+    yield rewrite(shape_of(z, a, b), shape_of(x, a, b), have_same_dims(x, z), because=forgets)

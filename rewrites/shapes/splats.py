@@ -11,8 +11,9 @@ from onnx import TensorProto
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted, law, rewrite
 from egraph_opt.laws.examples import INT64
-from egraph_opt.laws.sorts import String, Tensor
-from egraph_opt.operators import Literal, binary, expand_to, literal, shape_of
+from egraph_opt.laws.sorts import Int, String, Tensor
+from egraph_opt.operators import Literal, expand_to, literal, shape_of
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
 
 
@@ -50,9 +51,9 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     serves="traffic",
     source="algebra; masks that exporters fill with ConstantOfShape",
     examples=_examples,
+    uses=(either_side,),
 )
-def splat_operand(x: Tensor, s: Tensor, op: String):
+def splat_operand(x: Tensor, s: Tensor, op: String, i: Int):
     """x op s = x op number where every element of s is that number and s makes x no bigger"""
-    number = literal(number_of(s))
-    for z, short in ((binary(op, x, s), binary(op, x, number)), (binary(op, s, x), binary(op, number, x))):
-        yield rewrite(z, short, have_same_dims(x, z), because="forgets the dims of s")
+    z, short = beside(op, x, s, i), beside(op, x, literal(number_of(s)), i)
+    yield rewrite(z, short, have_same_dims(x, z), because="forgets the dims of s")

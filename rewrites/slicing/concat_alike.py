@@ -18,6 +18,7 @@ from egraph_opt.laws.sorts import Axis, DataType, Int, Settings, Slices, String,
 from egraph_opt.operators import cast, concat, slice_, unary
 from egraph_opt.operators.terms import cons, nil
 from egraph_opt.operators.terms import listed as terms
+from egraph_opt.rewrites.conditions.operands import function_of, functions
 from egraph_opt.rewrites.slicing.concat import listed, listing, worth_a_walk
 from egraph_opt.rewrites.slicing.slice import dim_at
 
@@ -153,17 +154,14 @@ def dtype_of(x: Fact) -> DataType | None:
     return x.dtype if x.dtype > 0 else None
 
 
-@auxiliary(listing)
-def mapping(
-    x: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: Axis, op: String, s: Settings, to: DataType
-):
+@auxiliary(listing, functions)
+def mapping(x: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: Axis, op: String, s: Settings):
     """Fills `mapped`."""
-    d = dtype_of(x)
-    for first, *function in ((unary(op, s, x), op, s), (cast(x, to), "Cast", to)):
-        last = (listed(xs, a), eq(xs, cons(first, nil())))
-        yield rule(*last, then=assign(mapped(xs, a, *function, d), cons(x, nil())))
-        more = (listed(xs, a), eq(xs, cons(first, rest)), eq(ys, mapped(rest, a, *function, d)))
-        yield rule(*more, then=assign(mapped(xs, a, *function, d), cons(x, ys)))
+    d, first = dtype_of(x), function_of(op, s, x)
+    last = (listed(xs, a), eq(xs, cons(first, nil())))
+    yield rule(*last, then=assign(mapped(xs, a, op, s, d), cons(x, nil())))
+    more = (listed(xs, a), eq(xs, cons(first, rest)), eq(ys, mapped(rest, a, op, s, d)))
+    yield rule(*more, then=assign(mapped(xs, a, op, s, d), cons(x, ys)))
 
 
 def _functions(rng: np.random.Generator) -> Iterator[Example]:
@@ -190,11 +188,9 @@ def _functions(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(concat(terms(*operands), 1), why=why)
 
 
-@law("concat", numerics="bitwise", kind="move", source="TASO", uses=(mapping,), examples=_functions)
-def of_functions(xs: Tensors, ys: Tensors, a: Axis, op: String, s: Settings, to: DataType, d: DataType):
+@law("concat", numerics="bitwise", kind="move", source="TASO", uses=(mapping, functions), examples=_functions)
+def of_functions(xs: Tensors, ys: Tensors, a: Axis, op: String, s: Settings, d: DataType):
     """Concat(f(x), f(y), ..) = f(Concat(x, y, ..))"""
-    made, worth = concat(xs, a), worth_a_walk(xs)
-    apart = "one function for several"
-    function = (eq(ys, mapped(xs, a, op, s, d)), ne(op, "Cast"))
-    yield rewrite(made, unary(op, s, concat(ys, a)), worth, *function, because=apart)
-    yield rewrite(made, cast(concat(ys, a), to), worth, eq(ys, mapped(xs, a, "Cast", to, d)), because=apart)
+    known = (worth_a_walk(xs), eq(ys, mapped(xs, a, op, s, d)))
+    made = function_of(op, s, concat(ys, a))
+    yield rewrite(concat(xs, a), made, *known, because="one function for several")

@@ -13,9 +13,17 @@ from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, auxiliary, eq, hosted, law, rewrite, rule, table
 from egraph_opt.laws.algebra import is_same
-from egraph_opt.laws.sorts import Axis, DataType, Settings, Slices, String, Tensor, Tensors, Unit
+from egraph_opt.laws.sorts import Axis, Int, Settings, Slices, String, Tensor, Tensors, Unit
 from egraph_opt.operators import binary, cast, concat, slice_, unary
 from egraph_opt.operators.terms import listed
+from egraph_opt.rewrites.conditions.operands import (
+    beside,
+    either_side,
+    function_of,
+    functions,
+    number,
+    numbers,
+)
 from egraph_opt.rewrites.slicing.slice import Entry
 
 
@@ -72,20 +80,17 @@ def stays_along(axis: Axis, x: Fact, y: Fact) -> bool:
     return bool(stays(((axis, 0, 0, 1),), x, y))
 
 
-@auxiliary()
+@auxiliary(either_side, functions, numbers)
 def asking_rules(
-    x: Tensor, y: Tensor, z: Tensor, xs: Tensors, op: String, f: Settings, to: DataType, s: Slices, a: Axis,
-    c: Axis,
+    x: Tensor, y: Tensor, z: Tensor, xs: Tensors, op: String, f: Settings, s: Slices, a: Axis, c: Axis,
+    k: Int,
 ):  # fmt: skip
     """Fills `asked`."""
     yield rule(eq(y, concat(xs, a)), then=asked(y, a))
-    for k in range(5):
-        yield rule(eq(y, slice_(x, s)), then=asked(y, axis_number(k, y)))
-    for made in (unary(op, f, x), cast(x, to)):
-        yield rule(eq(y, made), asked(x, a), then=asked(y, a))
+    yield rule(number(k), eq(y, slice_(x, s)), then=asked(y, axis_number(k, y)))
+    yield rule(eq(y, function_of(op, f, x)), asked(x, a), then=asked(y, a))
     b = axis_in_result(a, x, y)
-    for made in (binary(op, x, z), binary(op, z, x)):
-        yield rule(eq(y, made), asked(x, a), stays_along(b, z, y), then=asked(y, b))
+    yield rule(eq(y, beside(op, x, z, k)), asked(x, a), stays_along(b, z, y), then=asked(y, b))
     both = (asked(x, a), asked(z, c), is_same(b, axis_in_result(c, z, y)))
     yield rule(eq(y, binary(op, x, z)), *both, then=asked(y, b))
 
@@ -110,15 +115,13 @@ def _functions(rng: np.random.Generator) -> Iterator[Example]:
     kind="move",
     serves="arithmetic",
     source="Ascend auto-optimizer, SplitQKVMatmul",
-    uses=(asking_rules,),
+    uses=(asking_rules, functions),
     examples=_functions,
 )
-def through_unary(x: Tensor, op: String, t: Settings, s: Slices, to: DataType):
+def through_unary(x: Tensor, op: String, t: Settings, s: Slices):
     """Slice(f(x)) = f(Slice(x)) where x is a Slice or a Concat, or made of such"""
-    demand = asked(x, single_axis(s))
-    back = "horizontal.functions_of_parts"
-    yield rewrite(slice_(unary(op, t, x), s), unary(op, t, slice_(x, s)), demand, inverse=back)
-    yield rewrite(slice_(cast(x, to), s), cast(slice_(x, s), to), demand, because="only with demand")
+    inside, demand = function_of(op, t, slice_(x, s)), asked(x, single_axis(s))
+    yield rewrite(slice_(function_of(op, t, x), s), inside, demand, because="only with demand")
 
 
 def _operators(rng: np.random.Generator) -> Iterator[Example]:
@@ -147,18 +150,14 @@ def _operators(rng: np.random.Generator) -> Iterator[Example]:
     kind="move",
     serves="arithmetic",
     source="Ascend auto-optimizer, SplitQKVMatmul",
-    uses=(asking_rules,),
+    uses=(asking_rules, either_side),
     examples=_operators,
 )
-def through_binary(x: Tensor, z: Tensor, op: String, s: Slices):
+def through_binary(x: Tensor, z: Tensor, op: String, s: Slices, k: Int):
     """Slice(x op y) = Slice(x) op Slice(y) where both, or one beside a constant, are a Slice or a Concat"""
-    y = binary(op, x, z)
+    y = beside(op, x, z, k)
     p, q = operand_spec(s, x, y), operand_spec(s, z, y)
-    first_asked, second_asked = asked(x, single_axis(p)), asked(z, single_axis(q))
-    for demand in (
-        (first_asked, stays(s, z, y)),
-        (first_asked, second_asked),
-        (second_asked, stays(s, x, y)),
-    ):
-        parts = binary(op, slice_(x, p), slice_(z, q))
+    parts = beside(op, slice_(x, p), slice_(z, q), k)
+    for second in (stays(s, z, y), asked(z, single_axis(q))):
+        demand = (asked(x, single_axis(p)), second)
         yield rewrite(slice_(y, s), parts, *demand, because="only with demand")

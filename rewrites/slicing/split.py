@@ -34,6 +34,7 @@ from egraph_opt.laws import (
 from egraph_opt.laws.sorts import Axis, Bundle, Int, Sizes, Slices, Tensor
 from egraph_opt.operators import binary, output, slice_, split, unary
 from egraph_opt.operators.expressions import attribute_sort
+from egraph_opt.rewrites.conditions.operands import number, numbers
 from egraph_opt.rewrites.slicing.slice import beside, dim_at
 
 MOST = 256
@@ -112,12 +113,11 @@ def ranges_along(spec: Slices, axis: Axis) -> Ranges:
     return tuple((entry[1], entry[2]) for entry in spec if entry[0] == axis)  # type: ignore[misc]
 
 
-@auxiliary()
-def cutting(x: Tensor, s: Slices):
+@auxiliary(numbers)
+def cutting(x: Tensor, s: Slices, k: Int):
     """Fills `cuts`."""
-    for k in range(4):
-        a = cut_axis(s, k, x)
-        yield rule(slice_(x, s), then=assign(cuts(x, beside(s, a), a), ranges_along(s, a)))
+    a = cut_axis(s, k, x)
+    yield rule(number(k), slice_(x, s), then=assign(cuts(x, beside(s, a), a), ranges_along(s, a)))
 
 
 def disjoint(ranges: Sequence[Range]) -> list[Range]:
@@ -216,12 +216,11 @@ def _shared(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(three((0, 3, 6), (0, 1, 2)), why="nothing is shared")
 
 
-@law("split", numerics="bitwise", kind="split", uses=(cutting,), examples=_shared)
-def share(x: Tensor, s: Slices, c: Ranges):
+@law("split", numerics="bitwise", kind="split", uses=(cutting, numbers), examples=_shared)
+def share(x: Tensor, s: Slices, c: Ranges, k: Int):
     """Slice(x, a, b; r) = Slice(Slice(x, r), a, b), where at least three slices share r"""
-    for k in range(4):
-        a = cut_axis(s, k, x)
-        shared = beside(s, a)
-        twice = slice_(slice_(x, shared), shared_cut(s, a, c))
-        found = (eq(c, cuts(x, shared, a)), ne(shared, ()))
-        yield rewrite(slice_(x, s), twice, *found, inverse="slice.compose")
+    a = cut_axis(s, k, x)
+    shared = beside(s, a)
+    twice = slice_(slice_(x, shared), shared_cut(s, a, c))
+    found = (number(k), eq(c, cuts(x, shared, a)), ne(shared, ()))
+    yield rewrite(slice_(x, s), twice, *found, inverse="slice.compose")

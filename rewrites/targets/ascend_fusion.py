@@ -14,10 +14,11 @@ import numpy as np
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Operands, hosted, law, ne, rewrite
-from egraph_opt.laws.sorts import Settings, String, Tensor, Tensors
+from egraph_opt.laws.sorts import Int, Settings, String, Tensor, Tensors
 from egraph_opt.operators import binary, unary
 from egraph_opt.operators.declaration import COMMUTATIVE
 from egraph_opt.operators.terms import cons, limit, nil
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into
 from egraph_opt.rewrites.targets.fused_cube import (
     PSEUDO,
@@ -158,8 +159,9 @@ def _binary_examples(rng):
     source="Ascend/mstt op_fusion_pass.yaml (TbeConvAddFusion, MatMul and BMM with Elementwise)",
     examples=_binary_examples,
     required=_REQUIRED,
+    uses=(either_side,),
 )
-def binary_stage(op: String, y: Tensor, k: Cube, e: Stages, xs: Tensors, ys: Tensors):
+def binary_stage(op: String, y: Tensor, k: Cube, e: Stages, xs: Tensors, ys: Tensors, i: Int):
     """Kernel[..](xs) + y = Kernel[.., +](xs, y)
 
     y broadcasts into the kernel's result; Sub, Mul, Div, Pow and PRelu likewise, on either side.  Scales and
@@ -167,9 +169,9 @@ def binary_stage(op: String, y: Tensor, k: Cube, e: Stages, xs: Tensors, ys: Ten
     """
     kernel = fused_cube(k, e, xs, ys)
     fits = (keeps_result(y, kernel), stays_outside(k, xs, e, op, y))
-    for side, left in ((1, binary(op, kernel, y)), (0, binary(op, y, kernel))):
-        wider = fused_cube(k, then_binary(e, op, side, y, limit("fused_stages")), xs, cons(y, ys))
-        yield rewrite(left, wider, ne(left, kernel), fits, because=PSEUDO)
+    left = beside(op, y, kernel, i)
+    wider = fused_cube(k, then_binary(e, op, i, y, limit("fused_stages")), xs, cons(y, ys))
+    yield rewrite(left, wider, ne(left, kernel), fits, because=PSEUDO)
 
 
 def _gate_examples(rng):
@@ -191,14 +193,15 @@ def _gate_examples(rng):
     source="Ascend/mstt op_fusion_pass.yaml (Conv + Sigmoid + Mul, hard-swish)",
     examples=_gate_examples,
     required=(*_REQUIRED, "ascend.fusion.binary_stage", "ascend.fusion.unary_stage"),
+    uses=(either_side,),
 )
-def gate_stage(op: String, k: Cube, e: Stages, xs: Tensors, ys: Tensors):
+def gate_stage(op: String, k: Cube, e: Stages, xs: Tensors, ys: Tensors, i: Int):
     """Kernel[..](xs) * Conv(xs) = Kernel[.., * Conv](xs)
 
     Activations that are spelled out use the cube operator's result twice: Mul(y, Sigmoid(y)), or
     Mul(y, Clip(Add(y, 3))).
     """
     kernel, bare = fused_cube(k, e, xs, ys), fused_cube(k, (), xs, nil())
-    for side, left in ((1, binary(op, kernel, bare)), (0, binary(op, bare, kernel))):
-        wider = fused_cube(k, then_gate(e, op, side, limit("fused_stages")), xs, ys)
-        yield rewrite(left, wider, ne(left, kernel), because=PSEUDO)
+    left = beside(op, bare, kernel, i)
+    wider = fused_cube(k, then_gate(e, op, i, limit("fused_stages")), xs, ys)
+    yield rewrite(left, wider, ne(left, kernel), because=PSEUDO)

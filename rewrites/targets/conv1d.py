@@ -75,6 +75,17 @@ def lower(x: Tensor) -> Any:
     return reshape(x, lowered_dims(x))
 
 
+@hosted()
+def other_dims(x: Fact) -> Dims | None:
+    """[a, b, c] of an image, [a, b, 1, c] of a value of full rank that is none."""
+    return image_dims(x) or lowered_dims(x)
+
+
+def view(x: Tensor) -> Any:
+    """Squeeze(x) of an image, Unsqueeze(x) of a row."""
+    return reshape(x, other_dims(x))
+
+
 def viewed_as(y: Tensor, other: Tensor) -> Any:
     """Squeeze(other) or Unsqueeze(other), where that is y."""
     return reshape(other, known_dims(y))
@@ -215,7 +226,5 @@ def _other_views(g: Operands) -> Iterator[Any]:
 @law("conv1d", numerics="reassociates", examples=on_demand(lambda g: (), _other_views), **SHARED)
 def past_global_pool(x: Tensor, k: String):
     """GlobalPool(Squeeze(x)) = Squeeze(GlobalPool(x))"""
-    demand = (DEMAND, guard(varies(x)))
-    for view in (lower, unsqueeze):
-        y = global_pool(k, view(x))
-        yield rewrite(y, viewed_as(y, global_pool(k, x)), *demand, inverse="past_global_pool")
+    y, demand = global_pool(k, view(x)), (DEMAND, guard(varies(x)))
+    yield rewrite(y, viewed_as(y, global_pool(k, x)), *demand, inverse="past_global_pool")

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Operands, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import (
@@ -38,7 +39,7 @@ from egraph_opt.rewrites.targets.conv1d import (
     lower,
     lowered,
     on_demand,
-    unsqueeze,
+    view,
     viewed_as,
 )
 
@@ -49,54 +50,22 @@ def lifted_axis(axis: Axis) -> Axis:
     return axis + (axis >= UNIT)
 
 
-@hosted()
-def lowered_axis(axis: Axis) -> Axis | None:
+def _lowered_axis(axis: int) -> int | None:
     """Where an axis of [a, b, 1, c] is in [a, b, c]; None for the unit axis."""
     return None if axis == UNIT else axis - (axis > UNIT)
 
 
 @hosted()
-def lifted_perm(perm: Permutation) -> Permutation:
-    moved = [lifted_axis(axis) for axis in perm]
-    return (*moved[:UNIT], UNIT, *moved[UNIT:])
+def axis_of(x: Fact, axis: Axis) -> Axis | None:
+    """Where an axis of the other view of x is in x."""
+    return lifted_axis(axis) if x.rank == UNIT + 2 else _lowered_axis(axis)
 
 
 @hosted()
-def lowered_perm(perm: Permutation) -> Permutation | None:
-    if perm[UNIT] != UNIT:
-        return None
-    return tuple(lowered_axis(axis) for axis in perm if axis != UNIT)
-
-
-@hosted()
-def lifted_spec(spec: Slices) -> Slices:
-    return tuple((lifted_axis(axis), start, end, step) for axis, start, end, step in spec)
-
-
-@hosted()
-def lowered_spec(spec: Slices) -> Slices | None:
-    if any(axis == UNIT for axis, *_ in spec):
-        return None
-    return tuple((lowered_axis(axis), start, end, step) for axis, start, end, step in spec)
-
-
-@hosted()
-def lifted_pads(pads: Pads) -> Pads:
-    begins, ends = pads[:3], pads[3:]
-    return (*begins[:UNIT], 0, *begins[UNIT:], *ends[:UNIT], 0, *ends[UNIT:])
-
-
-@hosted()
-def lowered_pads(pads: Pads) -> Pads | None:
-    if pads[UNIT] or pads[UNIT + 4]:
-        return None
-    return tuple(p for k, p in enumerate(pads) if k % 4 != UNIT)
-
-
-@hosted()
-def kept_axes(axes: Axes, keepdims: Flag) -> Axes | None:
+def axes_of(x: Fact, axes: Axes, keepdims: Flag) -> Axes | None:
     """The axes of a reduction that keeps them."""
-    return tuple(lifted_axis(axis) for axis in axes) if keepdims else None
+    moved = [axis_of(x, axis) for axis in axes]
+    return tuple(moved) if keepdims and None not in moved else None  # type: ignore[arg-type]
 
 
 @hosted()
@@ -106,26 +75,34 @@ def dropped_axes(axes: Axes, keepdims: Flag) -> Axes | None:
 
 
 @hosted()
-def lowered_axes(axes: Axes, keepdims: Flag) -> Axes | None:
-    if UNIT in axes or not keepdims:
+def perm_of(x: Fact, perm: Permutation) -> Permutation | None:
+    if x.rank == UNIT + 2:
+        moved = [lifted_axis(axis) for axis in perm]
+        return (*moved[:UNIT], UNIT, *moved[UNIT:])
+    if perm[UNIT] != UNIT:
         return None
-    return tuple(lowered_axis(axis) for axis in axes)
+    return tuple(_lowered_axis(axis) for axis in perm if axis != UNIT)  # type: ignore[misc]
 
 
-def _same(attribute: Any) -> Any:
-    return attribute
+@hosted()
+def spec_of(x: Fact, spec: Slices) -> Slices | None:
+    moved = [(axis_of(x, axis), *bounds) for axis, *bounds in spec]
+    return None if any(axis is None for axis, *_ in moved) else tuple(moved)  # type: ignore[arg-type]
 
 
-def sinking(law_name: str, x: Tensor, of: Any, to_image: Any = _same, to_line: Any = _same) -> Iterator[Any]:
-    """f(Squeeze(x)) = Squeeze(f'(x)), and f'(Unsqueeze(x)) = Unsqueeze(f(x)).
+@hosted()
+def pads_of(x: Fact, pads: Pads) -> Pads | None:
+    if x.rank == UNIT + 2:
+        begins, ends = pads[:3], pads[3:]
+        return (*begins[:UNIT], 0, *begins[UNIT:], *ends[:UNIT], 0, *ends[UNIT:])
+    if pads[UNIT] or pads[UNIT + 4]:
+        return None
+    return tuple(p for k, p in enumerate(pads) if k % 4 != UNIT)
 
-    Args:
-        of: makes f or f' of an operand and of what becomes of the attribute.
-        to_image, to_line: how the attribute changes from f to f', and from f' to f.
-    """
-    for view, change in ((lower, to_image), (unsqueeze, to_line)):
-        y = of(view(x), _same)
-        yield rewrite(y, viewed_as(y, of(x, change)), DEMAND, guard(varies(x)), inverse=law_name)
+
+def sinking(law_name: str, x: Tensor, y: Any, other: Any) -> Any:
+    """y = f(Squeeze(x)) is Squeeze(other), and y = f(Unsqueeze(x)) is Unsqueeze(other)."""
+    return rewrite(y, viewed_as(y, other), DEMAND, guard(varies(x)), inverse=law_name)
 
 
 # --- the laws -----------------------------------------------------------------------------------------------
@@ -134,29 +111,26 @@ def sinking(law_name: str, x: Tensor, of: Any, to_image: Any = _same, to_line: A
 @law("conv1d", numerics="bitwise", **SHARED)
 def past_transpose(x: Tensor, p: Permutation):
     """Transpose(Squeeze(x)) = Squeeze(Transpose(x))"""
-    yield from sinking(
-        "past_transpose", x, lambda v, moved: transpose(v, moved(p)), lifted_perm, lowered_perm
-    )
+    yield sinking("past_transpose", x, transpose(view(x), p), transpose(x, perm_of(x, p)))
 
 
 @law("conv1d", numerics="bitwise", **SHARED)
 def past_pad(x: Tensor, m: Mode, p: Pads, v: Number):
     """Pad(Squeeze(x)) = Squeeze(Pad(x))"""
-    yield from sinking("past_pad", x, lambda y, moved: pad(y, m, moved(p), v), lifted_pads, lowered_pads)
+    yield sinking("past_pad", x, pad(view(x), m, p, v), pad(x, m, pads_of(x, p), v))
 
 
 @law("conv1d", numerics="bitwise", **SHARED)
 def past_slice(x: Tensor, s: Slices):
     """Slice(Squeeze(x)) = Squeeze(Slice(x))"""
-    yield from sinking("past_slice", x, lambda v, moved: slice_(v, moved(s)), lifted_spec, lowered_spec)
+    yield sinking("past_slice", x, slice_(view(x), s), slice_(x, spec_of(x, s)))
 
 
 @law("conv1d", numerics="bitwise", **SHARED)
 def past_split(x: Tensor, a: Axis, s: Sizes, k: Int):
     """Split(Squeeze(x)) = Squeeze(Split(x)), part by part"""
-    yield from sinking(
-        "past_split", x, lambda v, moved: output(split(v, moved(a), s), k), lifted_axis, lowered_axis
-    )
+    y, other = (output(split(v, axis, s), k) for v, axis in ((view(x), a), (x, axis_of(x, a))))
+    yield sinking("past_split", x, y, other)
 
 
 def _gathers(g: Operands) -> Iterator[Any]:
@@ -167,25 +141,19 @@ def _gathers(g: Operands) -> Iterator[Any]:
 @law("conv1d", numerics="bitwise", examples=on_demand(_gathers), **{**SHARED, "source": "algebra"})
 def past_gather(x: Tensor, i: Tensor, a: Axis):
     """Gather(Squeeze(x)) = Squeeze(Gather(x))"""
-    yield from sinking("past_gather", x, lambda v, moved: gather(v, i, moved(a)), lifted_axis, lowered_axis)
+    yield sinking("past_gather", x, gather(view(x), i, a), gather(x, i, axis_of(x, a)))
 
 
 @law("conv1d", numerics="reassociates", **{**SHARED, "source": "algebra"})
 def past_softmax(x: Tensor, k: String, a: Axis):
     """Softmax(Squeeze(x)) = Squeeze(Softmax(x))"""
-    yield from sinking("past_softmax", x, lambda v, moved: softmax(k, v, moved(a)), lifted_axis, lowered_axis)
+    yield sinking("past_softmax", x, softmax(k, view(x), a), softmax(k, x, axis_of(x, a)))
 
 
 @law("conv1d", numerics="reassociates", **{**SHARED, "source": "algebra"})
 def past_reduce(x: Tensor, k: String, a: Axes, m: Flag):
     """Reduce_a(Squeeze(x)) = Squeeze(Reduce_a'(x)); the unit axis goes with dropped ones"""
-    yield from sinking(
-        "past_reduce",
-        x,
-        lambda v, moved: reduce(k, v, moved(a), m),
-        lambda axes: kept_axes(axes, m),
-        lambda axes: lowered_axes(axes, m),
-    )
+    yield sinking("past_reduce", x, reduce(k, view(x), a, m), reduce(k, x, axes_of(x, a, m), m))
     dropped = reduce(k, x, dropped_axes(a, m), m)
     because = "no squeeze is left that demands it"
     yield rewrite(reduce(k, lower(x), a, m), dropped, DEMAND, guard(varies(x)), because=because)
@@ -194,4 +162,4 @@ def past_reduce(x: Tensor, k: String, a: Axes, m: Flag):
 @law("conv1d", numerics="reassociates", **SHARED)
 def past_batchnorm(x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, e: Float):
     """BatchNormalization(Squeeze(x)) = Squeeze(BatchNormalization(x))"""
-    yield from sinking("past_batchnorm", x, lambda y, _: batchnorm(y, s, b, m, v, e))
+    yield sinking("past_batchnorm", x, *(batchnorm(y, s, b, m, v, e) for y in (view(x), x)))

@@ -14,9 +14,10 @@ from typing import Any
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Operands, auxiliary, eq, guard, hosted, law, rewrite, rule, table, union
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Axis, String, Tensor, Tensors, Unit
+from egraph_opt.laws.sorts import Axis, Int, String, Tensor, Tensors, Unit
 from egraph_opt.operators import binary, concat, variadic, where
 from egraph_opt.operators.terms import cons, listed, nil
+from egraph_opt.rewrites.conditions.operands import among, any_place, beside, either_side
 from egraph_opt.rewrites.targets.conv1d import (
     DEMAND,
     SHARED,
@@ -44,14 +45,11 @@ def _higher(g: Operands) -> Iterator[Any]:
     yield binary("Mul", lowered(g, "N", 3, "L"), g.input((2, "N", 3, "L"))), "the result has a fourth axis"
 
 
-@law("conv1d", numerics="bitwise", examples=on_demand(_binaries, _higher), **SHARED)
-def past_binary(x: Tensor, y: Tensor, op: String):
+@law("conv1d", numerics="bitwise", examples=on_demand(_binaries, _higher), uses=(either_side,), **SHARED)
+def past_binary(x: Tensor, y: Tensor, op: String, i: Int):
     """Squeeze(x) op y = Squeeze(x op Unsqueeze(y))"""
-    for z, image in (
-        (binary(op, lower(x), y), binary(op, x, lift(y))),
-        (binary(op, y, lower(x)), binary(op, lift(y), x)),
-    ):
-        yield rewrite(z, viewed_as(z, image), DEMAND, guard(varies(x)), inverse="reshape.past_view")
+    z, image = beside(op, lower(x), y, i), beside(op, x, lift(y), i)
+    yield rewrite(z, viewed_as(z, image), DEMAND, guard(varies(x)), inverse="reshape.past_view")
 
 
 def _choices(g: Operands) -> Iterator[Any]:
@@ -60,15 +58,11 @@ def _choices(g: Operands) -> Iterator[Any]:
     yield where(flags, g.random(3, 1), x)
 
 
-@law("conv1d", numerics="bitwise", examples=on_demand(_choices), **SHARED)
-def past_where(x: Tensor, y: Tensor, v: Tensor):
+@law("conv1d", numerics="bitwise", examples=on_demand(_choices), uses=(any_place,), **SHARED)
+def past_where(x: Tensor, y: Tensor, v: Tensor, k: Int):
     """Where(.., Squeeze(x), ..) = Squeeze(Where(.., x, ..)), the others unsqueezed"""
-    for z, image in (
-        (where(lower(x), y, v), where(x, lift(y), lift(v))),
-        (where(y, lower(x), v), where(lift(y), x, lift(v))),
-        (where(y, v, lower(x)), where(lift(y), lift(v), x)),
-    ):
-        yield rewrite(z, viewed_as(z, image), DEMAND, guard(varies(x)), inverse="reshape.past_where")
+    z, image = among(lower(x), y, v, k), among(x, lift(y), lift(v), k)
+    yield rewrite(z, viewed_as(z, image), DEMAND, guard(varies(x)), inverse="reshape.past_where")
 
 
 # --- lists of operands --------------------------------------------------------------------------------------

@@ -9,11 +9,23 @@ Conv(x, w, b) -> Kernel[Conv](x, w, b)
 What follows the cube operator: see `ascend_fusion`.
 """
 
-from collections.abc import Iterator
 from typing import Annotated, Any
 
 from egraph_opt.facts.fact import ABSENT, Fact
-from egraph_opt.laws import Operands, assign, auxiliary, eq, hosted, law, rewrite, rule, table, union
+from egraph_opt.laws import (
+    Operands,
+    assign,
+    auxiliary,
+    eq,
+    guard,
+    hosted,
+    law,
+    rewrite,
+    rule,
+    shorthand,
+    table,
+    union,
+)
 from egraph_opt.laws.sorts import Tensor, Tensors
 from egraph_opt.operators import (
     ConvWindow,
@@ -29,7 +41,7 @@ from egraph_opt.operators import (
 )
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Earlier, Step
 from egraph_opt.operators.expressions import attribute_sort
-from egraph_opt.operators.terms import limit, listed, nil
+from egraph_opt.operators.terms import cons, limit, listed, nil
 
 Cube = Annotated[tuple[str, tuple[Any, ...]], attribute_sort("Cube")]
 """An operator of the cube unit: name and attributes."""
@@ -118,23 +130,24 @@ def _runs(x: Fact) -> bool:
     return x.dtype in _FLOATS and not x.const
 
 
-@hosted()
 def all_constant(w: Fact, b: Fact) -> bool:
     return w.const and (b.const or b == ABSENT)
 
 
 @hosted()
-def some_computed(w: Fact, b: Fact) -> bool:
-    return not all_constant(w, b)
+def are_constant(operands: tuple[Fact, ...]) -> bool:
+    """The weight of a cube operator, and its bias if it has one."""
+    return all_constant(operands[1], operands[-1])
 
 
-def _cubes(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, s: GemmSettings) -> Iterator[Any]:
-    """The cube operators, each with its operands, its bias and the `Cube` that it is."""
-    three = listed(x, w, b)
-    yield conv(x, w, b, u), three, b, image_cube("conv", u, x)
-    yield conv_transpose(x, w, b, u), three, b, image_cube("conv_transpose", u, x)
-    yield gemm(x, w, b, s), three, b, gemm_cube(s, x, w)
-    yield x @ w, listed(x, w), ABSENT, product_cube(x, w)
+@hosted()
+def some_computed(operands: tuple[Fact, ...]) -> bool:
+    return not all_constant(operands[1], operands[-1])
+
+
+@shorthand
+def cube_operator(cube: Cube, operands: Tensors) -> Tensor:
+    """A cube operator, with its attributes and operands."""
 
 
 @table(merge="first")
@@ -143,11 +156,21 @@ def weights(y: Tensor, x: Tensor, cube: Cube) -> Tensors:
 
 
 @auxiliary()
-def constant_weights(x: Tensor, y: Tensor, w: Tensor, b: Tensor, u: ConvWindow, s: GemmSettings):
-    """Fills `weights`."""
-    for product, operands, bias, cube in _cubes(x, w, b, u, s):
-        entry = weights(y, x, cube)
-        yield rule(eq(y, product), all_constant(w, bias), then=assign(entry, operands))
+def cubes(
+    x: Tensor, y: Tensor, w: Tensor, b: Tensor, rest: Tensors, xs: Tensors, u: ConvWindow, s: GemmSettings,
+    cube: Cube,
+):  # fmt: skip
+    """Says what `cube_operator` is, and fills `weights`."""
+    three, demand = listed(x, w, b), guard(limit("fused_stages"))
+    for product, made, operands in (
+        (conv(x, w, b, u), image_cube("conv", u, x), three),
+        (conv_transpose(x, w, b, u), image_cube("conv_transpose", u, x), three),
+        (gemm(x, w, b, s), gemm_cube(s, x, w), three),
+        (x @ w, product_cube(x, w), listed(x, w)),
+    ):
+        yield rewrite(product, cube_operator(made, operands), demand)
+    found = (eq(y, cube_operator(cube, xs)), eq(xs, cons(x, rest)), are_constant(xs))
+    yield rule(*found, then=assign(weights(y, x, cube), xs))
 
 
 def example_products(g: Operands, rows: int | str = "L") -> tuple[Any, Any]:
@@ -175,20 +198,15 @@ def _kernel_examples(rng):
     kind="fuse",
     serves="target",
     source="the definition of the pseudo-operator",
-    uses=(constant_weights,),
+    uses=(cubes,),
     examples=_kernel_examples,
 )
-def cube_kernel(
-    x: Tensor, y: Tensor, w: Tensor, b: Tensor, xs: Tensors, u: ConvWindow, s: GemmSettings, cube: Cube
-):
+def cube_kernel(x: Tensor, y: Tensor, xs: Tensors, cube: Cube):
     """Conv(x, w, b) = Kernel[Conv](x, w, b)
 
     The same for ConvTranspose, MatMul and Gemm.  Of all constant weights that give one value one will do:
     other laws spell them in a dozen ways.
     """
-    runs = limit("fused_stages")
-    for product, operands, bias, made in _cubes(x, w, b, u, s):
-        kernel = fused_cube(made, (), operands, nil())
-        yield rewrite(product, kernel, runs, some_computed(w, bias), because=PSEUDO)
-    found = union(y, fused_cube(cube, (), xs, nil()))
-    yield rule(runs, eq(xs, weights(y, x, cube)), then=found, because=PSEUDO)
+    runs, kernel = limit("fused_stages"), fused_cube(cube, (), xs, nil())
+    yield rewrite(cube_operator(cube, xs), kernel, runs, some_computed(xs), because=PSEUDO)
+    yield rule(runs, eq(xs, weights(y, x, cube)), then=union(y, kernel), because=PSEUDO)

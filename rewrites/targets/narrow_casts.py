@@ -20,24 +20,10 @@ from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import integer_range
 from egraph_opt.laws import Example, Operands, equal, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Axis, DataType, Int, Mode, Number, Pads, Sizes, Tensor, Tensors
-from egraph_opt.operators import (
-    cast,
-    concat,
-    expand,
-    expand_to,
-    gather,
-    output,
-    pad,
-    reshape,
-    reshape_to,
-    shape_of,
-    slice_,
-    split,
-    transpose,
-    where,
-)
+from egraph_opt.laws.sorts import Axis, DataType, Int, Sizes, String, Tensor, Tensors
+from egraph_opt.operators import cast, concat, expand_to, output, pad, reshape_to, shape_of, split, where
 from egraph_opt.operators.terms import limit
+from egraph_opt.rewrites.conditions.operands import moved, moves
 from egraph_opt.rewrites.targets.narrowing import LIMITS, all_cast, casts_of_lists
 
 NARROW: dict[int, int] = {T.INT64: T.INT32, T.DOUBLE: T.FLOAT}
@@ -55,29 +41,19 @@ def narrows(x: Fact, to: DataType) -> bool:
 
 
 @hosted()
-def has(value: Number, to: DataType) -> bool:
-    """What is padded with is a number of the narrow type."""
+def has(op: str, how: Any, to: DataType) -> bool:
+    """What is padded with, if anything is, is a number of the narrow type."""
+    if op != "Pad":
+        return True
+    value = how[2]
     if to in INTEGERS:
         return within((int(value), int(value)), integer_range(to))
     return float(np.float32(value)) == value or value != value
 
 
 @hosted()
-def can_pad(value: Number, x: Fact) -> bool:
-    return bool(has(value, x.dtype))
-
-
-def _moves(x: Any, i: Any, p: Any) -> list[Any]:
-    """Operators of one operand whose elements are those of the result; `i` is another, of indices or dims."""
-    return [
-        reshape(x, p),
-        transpose(x, p),
-        slice_(x, p),
-        expand(x, p),
-        gather(x, i, p),
-        reshape_to(x, i, p),
-        expand_to(x, i),
-    ]
+def has_narrow(op: str, how: Any, x: Fact) -> bool:
+    return bool(has(op, how, x.dtype))
 
 
 def _far_pads(g: Operands) -> tuple[Any, Any]:
@@ -90,11 +66,11 @@ def _far_pads(g: Operands) -> tuple[Any, Any]:
 def _down_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, longer, turned = g.input(("N", 4), T.INT32), g.input((2, "N", 4)), g.input((4, "N"))
-    moves: tuple[Callable[[Any], Any], ...] = (
+    forms: tuple[Callable[[Any], Any], ...] = (
         lambda v: expand_to(v, shape_of(longer, 0, 3)),
         lambda v: reshape_to(v, shape_of(turned, 0, 2), 0),
     )
-    for of in moves:
+    for of in forms:
         yield from (g.fires(term, **LIMITS) for term in (of(cast(x, T.INT64)), cast(of(x), T.INT64)))
     yield g.near_miss(_far_pads(g)[0], why="int32 does not have what is padded with", **LIMITS)
 
@@ -105,16 +81,13 @@ def _down_examples(rng: np.random.Generator) -> Iterator[Example]:
     kind="move",
     serves="target",
     source="Ascend auto-optimizer, TypeCast",
+    uses=(moves,),
     examples=_down_examples,
 )
-def moves_of_wide(
-    x: Tensor, i: Tensor, p: Any, m: Mode, q: Pads, v: Number, a: Axis, n: Sizes, k: Int, t: DataType
-):
+def moves_of_wide(op: String, x: Tensor, i: Tensor, p: Any, a: Axis, n: Sizes, k: Int, t: DataType):
     """move(Cast_64(x)) = Cast_64(move(x)) for int32 x, likewise float32 in float64"""
     wide, demand = cast(x, t), (*guard(limit("narrow_int64")), widens(x, t))
-    for moved, narrow in zip(_moves(wide, i, p), _moves(x, i, p), strict=True):
-        yield equal(moved, cast(narrow, t), *demand)
-    yield equal(pad(wide, m, q, v), cast(pad(x, m, q, v), t), *demand, can_pad(v, x))
+    yield equal(moved(op, wide, i, p), cast(moved(op, x, i, p), t), *demand, has_narrow(op, p, x))
     yield equal(output(split(wide, a, n), k), cast(output(split(x, a, n), k), t), *demand)
 
 
@@ -140,19 +113,16 @@ def _up_examples(rng: np.random.Generator) -> Iterator[Example]:
     kind="move",
     serves="target",
     source="Ascend auto-optimizer, TypeCast",
-    uses=(casts_of_lists,),
+    uses=(casts_of_lists, moves),
     examples=_up_examples,
 )
 def narrow_moves(
-    x: Tensor, y: Tensor, i: Tensor, xs: Tensors, p: Any, m: Mode, q: Pads, v: Number, a: Axis, n: Sizes,
-    k: Int, t: DataType,
+    op: String, x: Tensor, y: Tensor, i: Tensor, xs: Tensors, p: Any, a: Axis, n: Sizes, k: Int, t: DataType
 ):  # fmt: skip
     """Cast_32(move(x)) = move(Cast_32(x)) for int64 x, likewise float32 of float64"""
     small, demand = cast(x, t), guard(limit("narrow_int64"))
     narrowed = (*demand, *guard(varies(x)), narrows(x, t))
-    for wide, moved in zip(_moves(x, i, p), _moves(small, i, p), strict=True):
-        yield equal(cast(wide, t), moved, *narrowed)
-    yield equal(cast(pad(x, m, q, v), t), pad(small, m, q, v), *narrowed, has(v, t))
+    yield equal(cast(moved(op, x, i, p), t), moved(op, small, i, p), *narrowed, has(op, p, t))
     yield equal(cast(output(split(x, a, n), k), t), output(split(small, a, n), k), *narrowed)
     chosen = where(i, small, cast(y, t))
     yield equal(cast(where(i, x, y), t), chosen, *demand, narrows(x, t), narrows(y, t))

@@ -18,25 +18,15 @@ from onnx import TensorProto
 from egraph_opt.facts.fact import Fact, Range
 from egraph_opt.inference.intervals import multiply, within
 from egraph_opt.inference.ranges import range_of
-from egraph_opt.laws import (
-    Example,
-    HostFunction,
-    Operands,
-    auxiliary,
-    eq,
-    equal,
-    guard,
-    hosted,
-    law,
-    rewrite,
-    rule,
-    table,
-    union,
-)
-from egraph_opt.laws.sorts import Axes, Axis, DataType, Flag, Settings, String, Tensor, Tensors
-from egraph_opt.operators import binary, cast, concat, cumsum, reduce, unary, variadic, where
+from egraph_opt.laws import Example, Operands, auxiliary, equal, guard, hosted, law, rewrite, shorthand
+from egraph_opt.laws.sorts import Axes, Axis, DataType, Flag, Name, Settings, String, Tensor, Tensors
+from egraph_opt.operators import binary, cast, concat, cumsum, none, reduce, unary, variadic, where
 from egraph_opt.operators.terms import cons, limit, listed, nil, opset
 from egraph_opt.operators.typing import infer_operator
+from egraph_opt.rewrites.conditions.operands import attributes
+
+Attributes = tuple[Any, ...]
+Facts = tuple[Fact, ...]
 
 INT32, INT64 = TensorProto.INT32, TensorProto.INT64
 _NARROW: Range = (-(2**31), 2**31 - 1)
@@ -63,37 +53,16 @@ def _fit(by_proof: bool, *facts: Fact) -> bool:
     return all(fits) and not all(x.const for x in facts)
 
 
-@hosted()
-def unary_fits(by_proof: bool, op: str, settings: Settings, x: Fact, z: Fact) -> bool:
+def _unary_fits(by_proof: bool, how: Attributes, xs: Facts, z: Fact) -> bool:
+    op, settings = how
     bounds = [v for _, v in settings if isinstance(v, int)]
-    return op in UNARY and _fit(by_proof, x, z) and all(within((v, v), _NARROW) for v in bounds)
+    return op in UNARY and _fit(by_proof, *xs, z) and all(within((v, v), _NARROW) for v in bounds)
 
 
-@hosted()
-def binary_fits(by_proof: bool, op: str, x: Fact, y: Fact, z: Fact) -> bool:
+def _binary_fits(by_proof: bool, how: Attributes, xs: Facts, z: Fact) -> bool:
     """The least number of int32 modulo -1 is a trap of some processors; the quotient, int32 does not have."""
-    traps = op == "Mod" and by_proof and (range_of(x) or _NARROW)[0] <= _NARROW[0]
-    return op in ARITHMETIC and _fit(by_proof, x, y) and _fit(by_proof, z) and not traps
-
-
-@hosted()
-def comparison_fits(by_proof: bool, op: str, x: Fact, y: Fact) -> bool:
-    return op in COMPARISONS and _fit(by_proof, x, y)
-
-
-@hosted()
-def variadic_fits(by_proof: bool, op: str, xs: tuple[Fact, ...], z: Fact) -> bool:
-    return op in ("Max", "Min") and _fit(by_proof, *xs)
-
-
-@hosted()
-def concat_fits(by_proof: bool, xs: tuple[Fact, ...], axis: Axis, z: Fact) -> bool:
-    return _fit(by_proof, *xs)
-
-
-@hosted()
-def where_fits(by_proof: bool, condition: Fact, x: Fact, y: Fact, z: Fact) -> bool:
-    return _fit(by_proof, x, y)
+    traps = how[0] == "Mod" and by_proof and (range_of(xs[0]) or _NARROW)[0] <= _NARROW[0]
+    return how[0] in ARITHMETIC and _fit(by_proof, *xs) and _fit(by_proof, z) and not traps
 
 
 def _sum_fits(by_proof: bool, x: Fact, z: Fact, axes: tuple[int, ...]) -> bool:
@@ -105,71 +74,99 @@ def _sum_fits(by_proof: bool, x: Fact, z: Fact, axes: tuple[int, ...]) -> bool:
     return not by_proof or within(multiply(range_of(x) or _NARROW, (0, count)), _NARROW)
 
 
-@hosted()
-def reduce_fits(by_proof: bool, kind: str, x: Fact, axes: Axes, keepdims: Flag, z: Fact) -> bool:
-    if kind == "ReduceSum":
-        return _sum_fits(by_proof, x, z, axes)
-    return kind in ("ReduceMax", "ReduceMin") and _fit(by_proof, x)
+def _reduce_fits(by_proof: bool, how: Attributes, xs: Facts, z: Fact) -> bool:
+    if how[0] == "ReduceSum":
+        return _sum_fits(by_proof, xs[0], z, how[1])
+    return how[0] in ("ReduceMax", "ReduceMin") and _fit(by_proof, *xs)
 
 
-@hosted()
-def cumsum_fits(by_proof: bool, x: Fact, axis: Fact, settings: Settings, z: Fact) -> bool:
+def _cumsum_fits(by_proof: bool, axis: Fact, x: Fact, z: Fact) -> bool:
     if not isinstance(axis.splat, int) or x.rank is None or not -x.rank <= axis.splat < x.rank:
         return False
     return _sum_fits(by_proof, x, z, (axis.splat % x.rank,))
 
 
-FITS: dict[str, HostFunction] = {
-    "unary": unary_fits,
-    "binary": binary_fits,
-    "variadic": variadic_fits,
-    "concat": concat_fits,
-    "where": where_fits,
-    "reduce": reduce_fits,
-    "cumsum": cumsum_fits,
-}
+@hosted()
+def fits(by_proof: bool, kind: str, how: Attributes, c: Fact, xs: Facts, z: Fact) -> bool:
+    """Whether int32 has what an operator (see `applied`) takes and makes."""
+    if kind == "cumsum":
+        return _cumsum_fits(by_proof, c, xs[0], z)
+    if kind in ("concat", "where"):
+        return _fit(by_proof, *xs)
+    if kind == "variadic":
+        return how[0] in ("Max", "Min") and _fit(by_proof, *xs)
+    return {"unary": _unary_fits, "binary": _binary_fits, "reduce": _reduce_fits}[kind](by_proof, how, xs, z)
 
 
 @hosted()
-def widened(x: Any) -> Any:
-    """The fact of an int32 value in int64, or the facts of a list of them."""
-    if isinstance(x, tuple):
-        return tuple(map(widened, x)) if all(item.dtype == INT32 for item in x) else None
-    return infer_operator("cast", 17, (INT64,), (x,)) if x.dtype == INT32 else None
+def comparison_fits(by_proof: bool, op: str, x: Fact, y: Fact) -> bool:
+    return op in COMPARISONS and _fit(by_proof, x, y)
 
 
 @hosted()
-def result(version: int, operator: str, *arguments: Any) -> Fact:
-    """The fact of an operator's result; the arguments are attributes, facts of operands and lists of them."""
-    listed_facts = [a if isinstance(a, tuple) and a and isinstance(a[0], Fact) else (a,) for a in arguments]
-    flat = [part for several in listed_facts for part in several]
-    attributes = tuple(a for a in flat if not isinstance(a, Fact))
-    return infer_operator(operator, version, attributes, tuple(a for a in flat if isinstance(a, Fact)))  # type: ignore[no-any-return]
+def widened(xs: Facts) -> Facts | None:
+    """The facts of int32 values in int64."""
+    if not all(x.dtype == INT32 for x in xs):
+        return None
+    return tuple(infer_operator("cast", 17, (INT64,), (x,)) for x in xs)
 
 
-# --- casts of operands --------------------------------------------------------------------------------------
+@hosted()
+def result(version: int, kind: str, how: Attributes, c: Fact, xs: Facts) -> Fact:
+    """The fact of what an operator (see `applied`) makes."""
+    operands = {"where": (c, *xs), "cumsum": (*xs, c)}.get(kind, xs)
+    return infer_operator(kind, version, how, operands)  # type: ignore[no-any-return]
 
 
-@table(merge="new")
+# --- operators and casts of their operands ------------------------------------------------------------------
+
+
+@shorthand
 def all_cast(xs: Tensors, to: DataType) -> Tensors:
     """A list with a cast around every element."""
 
 
 @auxiliary()
-def casts_of_lists(x: Tensor, xs: Tensors, ys: Tensors, to: DataType):
-    """Defines `all_cast`."""
-    yield rule(eq(ys, all_cast(nil(), to)), then=union(ys, nil()))
-    yield rule(eq(ys, all_cast(cons(x, xs), to)), then=union(ys, cons(cast(x, to), all_cast(xs, to))))
+def casts_of_lists(x: Tensor, xs: Tensors, to: DataType):
+    """Says what `all_cast` is."""
+    yield rewrite(all_cast(nil(), to), nil())
+    yield rewrite(all_cast(cons(x, xs), to), cons(cast(x, to), all_cast(xs, to)))
 
 
-def with_operands(term: Any, operands: tuple[Any, ...], change: Callable[[Any], Any]) -> list[Any]:
-    """The arguments of a term, some of them changed."""
-    return [change(argument) if argument in operands else argument for argument in term.arguments]
+@shorthand
+def applied(kind: String, how: Any, c: Tensor, xs: Tensors) -> Tensor:
+    """An operator of numbers xs, with its attributes, and an operand c that may be none of them."""
 
 
-def cast_to(to: int) -> Callable[[Any], Any]:
-    """A cast of an operand, or of all operands in a list."""
-    return lambda x: (all_cast if x.sort.kind == "tensors" else cast)(x, to)
+@hosted()
+def name_in(how: Attributes) -> Name | None:
+    return how[0] if how and isinstance(how[0], str) else None
+
+
+@hosted()
+def holds_integers(z: Fact) -> bool:
+    return z.dtype in (INT32, INT64)
+
+
+@auxiliary(casts_of_lists)
+def applications(
+    op: String, x: Tensor, y: Tensor, c: Tensor, xs: Tensors, s: Settings, a: Axis, axes: Axes, k: Flag,
+    how: Any,
+):  # fmt: skip
+    """Says what `applied` is."""
+    op_, one, two = name_in(how), listed(x), listed(x, y)
+    for z, given, other, operands, made in (
+        (unary(op, s, x), attributes(op, s), none(), one, unary(op_, how[1], x)),
+        (binary(op, x, y), attributes(op), none(), two, binary(op_, x, y)),
+        (variadic(op, xs), attributes(op), none(), xs, variadic(op_, xs)),
+        (concat(xs, a), attributes(a), none(), xs, concat(xs, how[0])),
+        (where(c, x, y), attributes(), c, two, where(c, x, y)),
+        (reduce(op, x, axes, k), attributes(op, axes, k), none(), one, reduce(op_, x, how[1], how[2])),
+        (cumsum(x, c, s), attributes(s), c, one, cumsum(x, c, how[0])),
+    ):
+        kind, demand = z.head.name, guard(limit("narrow_int64"), holds_integers(z))
+        yield rewrite(z, applied(kind, given, other, operands), *demand)
+        yield rewrite(applied(kind, how, other, operands), made)
 
 
 # --- the laws -----------------------------------------------------------------------------------------------
@@ -180,25 +177,15 @@ def narrowing(by_proof: bool) -> Callable[..., Iterator[Any]]:
     name = "narrow_arithmetic" if by_proof else "assume_narrow"
 
     def statements(
-        op: String, x: Tensor, y: Tensor, c: Tensor, xs: Tensors, s: Settings, a: Axis, axes: Axes, k: Flag
+        op: String, kind: String, how: Settings, x: Tensor, y: Tensor, c: Tensor, xs: Tensors
     ) -> Iterator[Any]:
-        demand, values = guard(limit("narrow_int64")), (x, y, xs)
-        for z in (
-            unary(op, s, x),
-            binary(op, x, y),
-            variadic(op, xs),
-            concat(xs, a),
-            where(c, x, y),
-            reduce(op, x, axes, k),
-            cumsum(x, c, s),
-        ):
-            fits, of = FITS[z.head.name], z.head
-            narrow = of(*with_operands(z, values, cast_to(INT32)))
-            proved = fits(by_proof, *z.arguments, z)
-            yield rewrite(z, cast(narrow, INT64), demand, proved, inverse=name)
-            wide, known = (with_operands(z, values, f) for f in (cast_to(INT64), widened))
-            proved = fits(by_proof, *known, result(opset(), of.name, *known))
-            yield rewrite(cast(z, INT64), of(*wide), demand, proved, inverse=name)
+        demand, z = guard(limit("narrow_int64")), applied(kind, how, c, xs)
+        narrow, proved = applied(kind, how, c, all_cast(xs, INT32)), fits(by_proof, kind, how, c, xs, z)
+        yield rewrite(z, cast(narrow, INT64), demand, proved, inverse=name)
+        known = widened(xs)
+        proved = fits(by_proof, kind, how, c, known, result(opset(), kind, how, c, known))
+        wide = applied(kind, how, c, all_cast(xs, INT64))
+        yield rewrite(cast(z, INT64), wide, demand, proved, inverse=name)
         less = binary(op, cast(x, INT32), cast(y, INT32))
         yield equal(binary(op, x, y), less, demand, comparison_fits(by_proof, op, x, y))
 
@@ -262,7 +249,7 @@ _SHARED: dict[str, Any] = {
     "numerics": "bitwise",
     "serves": "target",
     "source": "Ascend auto-optimizer, TypeCast",
-    "uses": (casts_of_lists,),
+    "uses": (applications,),
 }
 narrow_arithmetic = law("narrowing", examples=_proved_examples, **_SHARED)(narrowing(by_proof=True))
 assume_narrow = law("assume", examples=_assumed_examples, **_SHARED)(narrowing(by_proof=False))

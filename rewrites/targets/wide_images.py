@@ -16,12 +16,11 @@ import numpy as np
 
 from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.laws import Example, Operands, auxiliary, eq, guard, hosted, law, rewrite, rule, table
-from egraph_opt.laws.sorts import String, Tensor, Tensors, Unit
+from egraph_opt.laws.sorts import Int, String, Tensor, Tensors, Unit
 from egraph_opt.operators import (
     ConvWindow,
     PoolWindow,
     batchnorm,
-    binary,
     concat,
     conv,
     conv_transpose,
@@ -35,6 +34,7 @@ from egraph_opt.operators import (
     variadic,
 )
 from egraph_opt.operators.terms import cons, limit
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.transposes.windows import SWAP, moved_window
 
 # --- what is too wide ---------------------------------------------------------------------------------------
@@ -96,10 +96,10 @@ def too_wide(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, v: PoolWindow, kind
     yield rule(pool(kind, x, v), pool_is_too_wide(x, most[0]), then=after_wide(x))
 
 
-@auxiliary(too_wide)
+@auxiliary(too_wide, either_side)
 def wide(
     x: Tensor, y: Tensor, z: Tensor, w: Tensor, b: Tensor, m: Tensor, v: Tensor, xs: Tensors,
-    rest: Tensors, op: String, s: Any, mode: Any, value: Any,
+    rest: Tensors, op: String, s: Any, mode: Any, value: Any, k: Int,
 ):  # fmt: skip
     """Fills `after_wide` and `wide_among` behind such images, through operators that keep images."""
     for image in (
@@ -107,8 +107,7 @@ def wide(
         conv_transpose(x, w, b, s),
         pool(op, x, s),
         unary(op, s, x),
-        binary(op, x, y),
-        binary(op, y, x),
+        beside(op, x, y, k),
         batchnorm(x, w, b, m, v, s),
         instance_norm(x, w, b, s),
         pad(x, mode, s, value),

@@ -13,9 +13,10 @@ import numpy as np
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, auxiliary, eq, guard, hosted, law, rewrite, rule, table, union
-from egraph_opt.laws.sorts import Axis, String, Tensor, Tensors
+from egraph_opt.laws.sorts import Axis, Int, String, Tensor, Tensors
 from egraph_opt.operators import PoolWindow, binary, concat, pool, variadic
 from egraph_opt.operators.terms import cons, listed, nil
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.targets.wide_images import LIMITS, SHARED, after_wide, turn, wide, wide_among
 from egraph_opt.rewrites.transposes.windows import SWAP
 
@@ -64,18 +65,12 @@ def _binary_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(low, why="the image was not too wide", **LIMITS)
 
 
-@law("wide_images", numerics="bitwise", uses=(wide,), examples=_binary_examples, **SHARED)
-def lay_binary(op: String, x: Tensor, y: Tensor):
+@law("wide_images", numerics="bitwise", uses=(wide, either_side), examples=_binary_examples, **SHARED)
+def lay_binary(op: String, x: Tensor, y: Tensor, i: Int):
     """x op y = T(T(x) op T(y)) after an image too wide for the target"""
-    for first, second in ((x, y), (y, x)):
-        yield rewrite(
-            binary(op, first, second),
-            turn(binary(op, turn(first), turn(second))),
-            guard(after_wide(x)),
-            varies(x),
-            varies(y),
-            inverse="transpose.through_binary",
-        )
+    laid, images = turn(beside(op, turn(x), turn(y), i)), (varies(x), varies(y))
+    back = "transpose.through_binary"
+    yield rewrite(beside(op, x, y, i), laid, guard(after_wide(x)), *images, inverse=back)
 
 
 def _list_examples(of: Any) -> Any:

@@ -45,6 +45,7 @@ from egraph_opt.operators import (
     where,
 )
 from egraph_opt.operators.terms import listed, node
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.transposes.composition import invert, is_identity
 
 
@@ -101,17 +102,17 @@ def _constant_examples(rng):
     serves="traffic",
     source="Ascend auto-optimizer, BNFolding",
     examples=_constant_examples,
+    uses=(either_side,),
 )
-def through_binary_with_constant(op: String, x: Tensor, c: Tensor, p: Permutation, k: Int):
+def through_binary_with_constant(op: String, x: Tensor, c: Tensor, p: Permutation, i: Int, k: Int):
     """f(Transpose_p(x), c) = Transpose_p(f(x, Transpose_p'(c))) for a constant c, given the axes it lacks"""
     full, whole = reshape(c, padded_dims(c, p)), "through_binary_with_constant"
     before, behind = transpose(full, inverse(p)), transpose(full, p)
-    yield rewrite(binary(op, transpose(x, p), c), transpose(binary(op, x, before), p), inverse=whole)
-    yield rewrite(binary(op, c, transpose(x, p)), transpose(binary(op, before, x), p), inverse=whole)
+    yield rewrite(beside(op, transpose(x, p), c, i), transpose(beside(op, x, before, i), p), inverse=whole)
     x_behind = transpose(x, p)
     fits = (is_moved_by(x, p), *guard(x_behind, eq(c, node(k))))
-    yield rewrite(transpose(binary(op, x, c), p), binary(op, x_behind, behind), fits, inverse=whole)
-    yield rewrite(transpose(binary(op, c, x), p), binary(op, behind, x_behind), fits, inverse=whole)
+    apart = beside(op, x_behind, behind, i)
+    yield rewrite(transpose(beside(op, x, c, i), p), apart, fits, inverse=whole)
 
 
 @hosted()
@@ -133,12 +134,18 @@ def _scalar_examples(rng):
     yield g.near_miss(transpose(binary("Sub", c, x), p), why="x is not transposed elsewhere")
 
 
-@law("transpose", numerics="bitwise", kind="move", serves="traffic", examples=_scalar_examples)
-def through_binary_with_scalar(op: String, x: Tensor, c: Tensor, p: Permutation):
+@law(
+    "transpose",
+    numerics="bitwise",
+    kind="move",
+    serves="traffic",
+    examples=_scalar_examples,
+    uses=(either_side,),
+)
+def through_binary_with_scalar(op: String, x: Tensor, c: Tensor, p: Permutation, i: Int):
     """f(Transpose_p(x), c) = Transpose_p(f(x, c)) for a c of one element"""
     one = (is_single(c), moves(p), *guard(transpose(x, p)))
-    yield equal(binary(op, transpose(x, p), c), transpose(binary(op, x, c), p), one)
-    yield equal(binary(op, c, transpose(x, p)), transpose(binary(op, c, x), p), one)
+    yield equal(beside(op, transpose(x, p), c, i), transpose(beside(op, x, c, i), p), one)
 
 
 def _where_examples(rng):

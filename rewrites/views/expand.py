@@ -8,7 +8,7 @@ Expand(x) op y -> Expand(x op y)                  where it does not
 Where(.., Expand(x), ..) likewise
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
@@ -18,16 +18,24 @@ from onnx import TensorProto
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, equal, hosted, law, ne, rewrite
-from egraph_opt.laws.sorts import DataType, Dims, Settings, String, Tensor
-from egraph_opt.operators import binary, cast, expand, expand_to, shape_of, unary, where
+from egraph_opt.laws.sorts import Dims, Int, Settings, String, Tensor
+from egraph_opt.operators import binary, expand, expand_to, shape_of, where
+from egraph_opt.rewrites.conditions.operands import (
+    among,
+    any_place,
+    beside,
+    either_side,
+    function_of,
+    functions,
+    moved,
+    moves,
+)
 from egraph_opt.rewrites.conditions.view_shapes import broadcast, same_dims
 
-Form = Callable[[Any], Any]
 
-
-def _expansions(dims: Any, target: Any) -> tuple[Form, Form]:
-    """Both ways to expand a term: to numbers, and to a target that is computed."""
-    return lambda x: expand(x, dims), lambda x: expand_to(x, target)
+def _wide(x: Tensor, t: Tensor, dims: Any) -> Any:
+    """x expanded to numbers, or to a target that is computed."""
+    return moved("Expand", x, t, dims)
 
 
 @hosted()
@@ -49,11 +57,12 @@ def _own_dims(rng: np.random.Generator) -> Iterator[Example]:
     serves="traffic",
     source="onnxoptimizer eliminate_nop_expand",
     examples=_own_dims,
+    uses=(moves,),
 )
 def drop_own_dims(x: Tensor, t: Tensor, dims: Dims):
     """Expand(x) = x where the result has x's dims"""
-    for wide in (expand(x, dims), expand_to(x, t)):
-        yield rewrite(wide, x, keeps(x, wide), because="every x is an Expand of itself")
+    wide = _wide(x, t, dims)
+    yield rewrite(wide, x, keeps(x, wide), because="every x is an Expand of itself")
 
 
 @hosted()
@@ -87,12 +96,10 @@ def know_the_target(x: Tensor, t: Tensor):
     yield rewrite(expand_to(x, t), expand(x, numbers(t, x)), because="forgets how the target is computed")
 
 
-@law("expand", numerics="bitwise", kind="move", serves="arithmetic")
-def past_unary(x: Tensor, op: String, s: Settings, to: DataType, t: Tensor, dims: Dims):
+@law("expand", numerics="bitwise", kind="move", serves="arithmetic", uses=(functions, moves))
+def past_unary(x: Tensor, op: String, s: Settings, t: Tensor, dims: Dims):
     """f(Expand(x)) = Expand(f(x))"""
-    for wide in _expansions(dims, t):
-        yield equal(unary(op, s, wide(x)), wide(unary(op, s, x)))
-        yield equal(cast(wide(x), to), wide(cast(x, to)))
+    yield equal(function_of(op, s, _wide(x, t, dims)), _wide(function_of(op, s, x), t, dims))
 
 
 @hosted()
@@ -119,16 +126,26 @@ def _operands(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(binary("PRelu", expand(g.input((1, 1)), (2, 3)), slope), why="a slope may not widen x")
 
 
-@law("expand", numerics="bitwise", kind="eliminate", serves="traffic", source="OnnxSlim", examples=_operands)
-def redundant_in_binary(x: Tensor, y: Tensor, op: String, t: Tensor, dims: Dims):
+@hosted()
+def may_widen(op: str, side: int) -> bool:
+    """A slope may be widened to what it multiplies, and not the other way round."""
+    return op != "PRelu" or side == 1
+
+
+@law(
+    "expand",
+    numerics="bitwise",
+    kind="eliminate",
+    serves="traffic",
+    source="OnnxSlim",
+    examples=_operands,
+    uses=(either_side, moves),
+)
+def redundant_in_binary(x: Tensor, y: Tensor, op: String, t: Tensor, dims: Dims, i: Int):
     """Expand(x) op y = x op y where y brings the dims"""
-    forgets = "forgets the dims"
-    for wide in _expansions(dims, t):
-        # A slope may be widened to x, and not the other way round.
-        z = binary(op, wide(x), y)
-        yield rewrite(z, binary(op, x, y), brings(z, x, y), ne(op, "PRelu"), because=forgets)
-        z = binary(op, y, wide(x))
-        yield rewrite(z, binary(op, y, x), brings(z, x, y), because=forgets)
+    z = beside(op, _wide(x, t, dims), y, i)
+    known = (brings(z, x, y), may_widen(op, i))
+    yield rewrite(z, beside(op, x, y, i), *known, because="forgets the dims")
 
 
 def _sinking(rng: np.random.Generator) -> Iterator[Example]:
@@ -141,15 +158,20 @@ def _sinking(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(other, why="y brings another dim")
 
 
-@law("expand", numerics="bitwise", kind="move", serves="arithmetic", examples=_sinking)
-def past_binary(x: Tensor, y: Tensor, op: String, t: Tensor, dims: Dims):
+@law(
+    "expand",
+    numerics="bitwise",
+    kind="move",
+    serves="arithmetic",
+    examples=_sinking,
+    uses=(either_side, moves),
+)
+def past_binary(x: Tensor, y: Tensor, op: String, t: Tensor, dims: Dims, i: Int):
     """Expand(x) op y = Expand(x op y) where Expand alone brings the dims"""
-    sides: tuple[Form, ...] = (lambda u: binary(op, u, y), lambda u: binary(op, y, u))
-    for wide in _expansions(dims, t):
-        for place in sides:
-            z = place(wide(x))
-            alone = (alone_brings(wide(x), z, x, y), ne(op, "PRelu"))
-            yield rewrite(z, wide(place(x)), *alone, because="either operand could be the one")
+    wide = _wide(x, t, dims)
+    z = beside(op, wide, y, i)
+    alone, why = (alone_brings(wide, z, x, y), ne(op, "PRelu")), "either operand could be the one"
+    yield rewrite(z, _wide(beside(op, x, y, i), t, dims), *alone, because=why)
 
 
 def _conditionals(rng: np.random.Generator) -> Iterator[Example]:
@@ -164,13 +186,18 @@ def _conditionals(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(widened, why="another operand widens it as well")
 
 
-@law("expand", numerics="bitwise", kind="move", serves="traffic", examples=_conditionals)
-def past_where(x: Tensor, y: Tensor, v: Tensor, t: Tensor, dims: Dims):
+@law(
+    "expand",
+    numerics="bitwise",
+    kind="move",
+    serves="traffic",
+    examples=_conditionals,
+    uses=(any_place, moves),
+)
+def past_where(x: Tensor, y: Tensor, v: Tensor, t: Tensor, dims: Dims, k: Int):
     """Where(.., Expand(x), ..) = Where(.., x, ..), expanded where no other operand brings the dims"""
-    places: tuple[Form, ...] = (lambda u: where(u, y, v), lambda u: where(y, u, v), lambda u: where(y, v, u))
-    for wide in _expansions(dims, t):
-        for place in places:
-            z = place(wide(x))
-            yield rewrite(z, place(x), brings(z, x, y, v), because="forgets the dims")
-            alone = alone_brings(wide(x), z, x, y, v)
-            yield rewrite(z, wide(place(x)), alone, because="each operand could be the one")
+    wide, narrow = _wide(x, t, dims), among(x, y, v, k)
+    z = among(wide, y, v, k)
+    yield rewrite(z, narrow, brings(z, x, y, v), because="forgets the dims")
+    alone = alone_brings(wide, z, x, y, v)
+    yield rewrite(z, _wide(narrow, t, dims), alone, because="each operand could be the one")

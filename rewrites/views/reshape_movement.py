@@ -9,24 +9,24 @@ The dims of the other operand in front of the view are computed by `view_shapes`
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, hosted, law, ne, rewrite
-from egraph_opt.laws.sorts import Dims, String, Tensor
+from egraph_opt.laws import Example, Operands, hosted, law, rewrite
+from egraph_opt.laws.sorts import Dims, Int, String, Tensor
 from egraph_opt.operators import binary, reshape, where
+from egraph_opt.rewrites.conditions.operands import among, any_place, beside, either_side
 from egraph_opt.rewrites.conditions.view_shapes import kept_dims, known_dims, moved_dims, views_agree
 
 _ONE_WAY = "views that sink meet; to rise as well adds a third to the e-nodes of some models"
 
 
-def _either_side(op: Any, x: Any, y: Any) -> Iterator[tuple[Any, Any]]:
-    """How x and y stand in an operator, and the condition: a slope may not have more axes than x."""
-    yield (lambda u, v: binary(op, u, v)), ()
-    yield (lambda u, v: binary(op, v, u)), ne(op, "PRelu")
+@hosted()
+def may_stand(op: str, side: int) -> bool:
+    """A slope may not have more axes than what it multiplies."""
+    return op != "PRelu" or side == 0
 
 
 def _others(rng: np.random.Generator) -> Iterator[Example]:
@@ -42,16 +42,15 @@ def _others(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(made, why=why) if why else g.fires(made)
 
 
-@law("reshape", numerics="bitwise", kind="move", examples=_others)
-def past_partner(x: Tensor, y: Tensor, op: String, dims: Dims):
+@law("reshape", numerics="bitwise", kind="move", examples=_others, uses=(either_side,))
+def past_partner(x: Tensor, y: Tensor, op: String, dims: Dims, i: Int):
     """Reshape(x) op y = Reshape(x op y) where the view leaves y's axes as they are
 
     y is a scalar, or has only axes that the view neither splits, merges nor shifts.
     """
-    for place, may_stand in _either_side(op, x, y):
-        z = place(reshape(x, dims), y)
-        moved = reshape(place(x, y), known_dims(z))
-        yield rewrite(z, moved, kept_dims(x, dims, y), may_stand, because=_ONE_WAY)
+    z = beside(op, reshape(x, dims), y, i)
+    moved = reshape(beside(op, x, y, i), known_dims(z))
+    yield rewrite(z, moved, kept_dims(x, dims, y), may_stand(op, i), because=_ONE_WAY)
 
 
 def _constants(rng: np.random.Generator) -> Iterator[Example]:
@@ -78,13 +77,14 @@ def _constants(rng: np.random.Generator) -> Iterator[Example]:
     kind="move",
     source="Ascend auto-optimizer, Conv1d2Conv2d",
     examples=_constants,
+    uses=(either_side,),
 )
-def past_constant(x: Tensor, c: Tensor, op: String, dims: Dims):
+def past_constant(x: Tensor, c: Tensor, op: String, dims: Dims, i: Int):
     """Reshape(x) op c = Reshape(x op Reshape'(c)) for a constant c"""
     before = reshape(c, moved_dims(x, dims, c))
-    for place, may_stand in _either_side(op, x, c):
-        z = place(reshape(x, dims), c)
-        yield rewrite(z, reshape(place(x, before), known_dims(z)), may_stand, because=_ONE_WAY)
+    z = beside(op, reshape(x, dims), c, i)
+    moved = reshape(beside(op, x, before, i), known_dims(z))
+    yield rewrite(z, moved, may_stand(op, i), because=_ONE_WAY)
 
 
 def _both(rng: np.random.Generator) -> Iterator[Example]:
@@ -115,11 +115,6 @@ def past_view(x: Tensor, y: Tensor, op: String, a: Dims, b: Dims):
     yield rewrite(z, moved, views_agree(op, x, a, y, b), because="forgets a and b")
 
 
-def _put(at: int, x: Any, *others: Any) -> Any:
-    """Where of three operands, of which x is number `at`."""
-    return where(*others[:at], x, *others[at:])
-
-
 @hosted()
 def dims_in_front(x: Fact, dims: Dims, y: Fact) -> Dims | None:
     """The dims of another operand of Where in front of the view: it stays, or is a constant."""
@@ -140,10 +135,9 @@ def _conditionals(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(varying, why="the condition would have to be reshaped")
 
 
-@law("reshape", numerics="bitwise", kind="move", examples=_conditionals)
-def past_where(x: Tensor, y: Tensor, w: Tensor, dims: Dims):
+@law("reshape", numerics="bitwise", kind="move", examples=_conditionals, uses=(any_place,))
+def past_where(x: Tensor, y: Tensor, w: Tensor, dims: Dims, k: Int):
     """Where(.., Reshape(x), ..) = Reshape(Where(.., x, ..)) where the others stay or are constants"""
     y_, w_ = (reshape(other, dims_in_front(x, dims, other)) for other in (y, w))
-    for at in range(3):
-        z, moved = (_put(at, u, *others) for u, *others in ((reshape(x, dims), y, w), (x, y_, w_)))
-        yield rewrite(z, reshape(moved, known_dims(z)), because=_ONE_WAY)
+    z, before = among(reshape(x, dims), y, w, k), among(x, y_, w_, k)
+    yield rewrite(z, reshape(before, known_dims(z)), because=_ONE_WAY)

@@ -14,7 +14,14 @@ from egraph_opt.laws.law import Law
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.testing.comparison import Tally
 from egraph_opt.testing.drawing import sides_of
-from egraph_opt.testing.drawn_checks import FEW, MISS_TRIES, check_near_misses, check_positives, pinned_by
+from egraph_opt.testing.drawn_checks import (
+    FEW,
+    MISS_TRIES,
+    Drawn,
+    check_near_misses,
+    check_positives,
+    pinned_by,
+)
 from egraph_opt.testing.harness import check_example, check_variant, fired_on
 from egraph_opt.testing.variants import variants
 
@@ -76,17 +83,16 @@ def test_a_law_holds_in_other_types_sizes_and_ranks(entry: Law, record_property:
 @pytest.mark.parametrize("entry", LAWS, ids=lambda entry: entry.key)
 def test_a_law_holds_on_examples_drawn_from_its_statements(entry: Law, record_property: Record) -> None:
     """Those on which one condition fails alone are no matches; what has no example of any kind is counted."""
-    tally, undrawn, unpinned = Tally(), set[str](), list[str]()
+    tally, checked = Tally(), Drawn()
     by_hand = list(entry.examples(np.random.default_rng(0))) if entry.examples else []
     for side in sides_of(entry):
         found, made = check_positives(entry, side)
         tally.add(made)
-        if not found:
-            undrawn.add(side.rule)
         pinned = check_near_misses(entry, side, MISS_TRIES if found else FEW)
         if len(pinned) < len(side.conditions):
             pinned |= pinned_by(side, [example for example in by_hand if not example.fires])
-        unpinned += [f"{side.rule}: {c}" for k, c in enumerate(side.conditions) if k not in pinned]
+        checked.add(side, found, pinned)
+    undrawn, unpinned = checked.undrawn(), checked.unpinned()
     if undrawn:
         undrawn -= fired_on(entry, [example for example in by_hand if example.fires])
     record_property("checks", {"made on drawn": dict(tally.made), "left out of drawn": dict(tally.left_out)})

@@ -109,9 +109,9 @@ def through_binary_with_constant(op: String, x: Tensor, c: Tensor, p: Permutatio
     full, whole = reshape(c, padded_dims(c, p)), "through_binary_with_constant"
     before, behind = transpose(full, inverse(p)), transpose(full, p)
     yield rewrite(beside(op, transpose(x, p), c, i), transpose(beside(op, x, before, i), p), inverse=whole)
-    x_behind = transpose(x, p)
-    fits = (is_moved_by(x, p), *guard(x_behind, eq(c, node(k))))
-    apart = beside(op, x_behind, behind, i)
+    # Constants that were moved are not moved again, or the two ways never end.
+    fits = (is_moved_by(x, p), *guard(eq(c, node(k))))
+    apart = beside(op, transpose(x, p), behind, i)
     yield rewrite(transpose(beside(op, x, c, i), p), apart, fits, inverse=whole)
 
 
@@ -130,8 +130,7 @@ def _scalar_examples(rng):
     g = Operands(rng)
     x, c, p = g.input((2, 3, 4)), g.input((1,)), (2, 0, 1)
     yield g.fires(binary("Sub", c, transpose(x, p)))
-    yield g.fires((transpose(binary("Sub", c, x), p), transpose(x, p)))
-    yield g.near_miss(transpose(binary("Sub", c, x), p), why="x is not transposed elsewhere")
+    yield g.fires(transpose(binary("Sub", c, x), p))
 
 
 @law(
@@ -144,7 +143,7 @@ def _scalar_examples(rng):
 )
 def through_binary_with_scalar(op: String, x: Tensor, c: Tensor, p: Permutation, i: Int):
     """f(Transpose_p(x), c) = Transpose_p(f(x, c)) for a c of one element"""
-    one = (is_single(c), moves(p), *guard(transpose(x, p)))
+    one = (is_single(c), moves(p))
     yield equal(beside(op, transpose(x, p), c, i), transpose(beside(op, x, c, i), p), one)
 
 

@@ -17,7 +17,7 @@ import inspect
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, get_args, get_type_hints
 
 import numpy as np
 
@@ -128,13 +128,19 @@ def law(
         uses: auxiliaries whose tables it asks.
 
     Raises:
-        LawError: the name is taken, or the docstring states no law.
+        LawError: the name is taken, the docstring states no law, or a word is none of those there are.
     """
 
     def register(function: Callable[..., Any]) -> Law:
         lines = [line.strip() for line in (inspect.getdoc(function) or "").splitlines()]
         if not lines or not lines[0]:
             raise LawError(f"{where(function)}: law {function.__name__} does not say what it states")
+        for name, given, words in (
+            ("numerics", numerics, Numerics),
+            ("kind", kind, Kind),
+            ("serves", serves, Purpose),
+        ):
+            _check_word(f"{where(function)}: {function.__name__}: {name}", given, get_args(words))
         sources = [
             line.removeprefix("Source:").strip().rstrip(".") for line in lines if line.startswith("Source:")
         ]
@@ -157,6 +163,13 @@ def law(
         return declared
 
     return register
+
+
+def _check_word(place: str, given: str, words: tuple[str, ...]) -> None:
+    if given not in words:
+        near = nearest(str(given), words)
+        hint = f"; did you mean {near!r}?" if near else ""
+        raise LawError(f"{place} is {given!r}, and not one of {', '.join(words)}{hint}")
 
 
 def auxiliary(*uses: Auxiliary) -> Callable[[Callable[..., Any]], Auxiliary]:

@@ -23,6 +23,11 @@ Outputs = list[npt.NDArray[Any]]
 CRASHES_ON_NOTHING = frozenset({"Einsum", "InstanceNormalization"})
 """Operators with which onnxruntime ends the process where an operand has no elements (seen in 1.2x)."""
 
+ROUNDED_BY_PLACE = frozenset("Acos Asin Atan Celu Elu Log Selu Sin Softplus".split())
+"""Operators of which onnxruntime rounds an element by its place: in a vector, or in what is left."""
+
+PLACES = 16
+"""Last places by which such elements may differ (8 were seen), where a law promises every bit."""
 
 ENOUGH = 8
 """Elements that an input has, over all sets of inputs of one kind and size."""
@@ -204,6 +209,8 @@ class Original:
         except NoKernel:
             tally.left_out["onnxruntime has no kernel for what was rewritten"] += 1
             return tally
+        if numerics == "bitwise" and _rounds_by_place(rewritten):
+            numerics = "in place"
         for whole in self.trials:
             trial = whole if only is None else whole.of(only)
             if _may_crash(rewritten, trial.feeds):
@@ -274,6 +281,10 @@ class Original:
         tally.made["reference"] += 1
 
 
+def _rounds_by_place(model: onnx.ModelProto) -> bool:
+    return any(node.op_type in ROUNDED_BY_PLACE for node in model.graph.node)
+
+
 def _scale(x: npt.NDArray[Any]) -> float:
     """The greatest finite magnitude."""
     return float(np.max(np.abs(x[np.isfinite(x)]), initial=0))
@@ -298,6 +309,9 @@ def _assert_equal(a: npt.NDArray[Any], b: npt.NDArray[Any], kind: Kind, numerics
     """Equal elements, by what the law claims; -0.0 counts as 0.0."""
     if numerics == "bitwise" or not np.issubdtype(a.dtype, np.floating):
         np.testing.assert_array_equal(a, b, err_msg=where)
+        return
+    if numerics == "in place":
+        np.testing.assert_allclose(a, b, rtol=PLACES * float(np.finfo(a.dtype).eps), atol=0, err_msg=where)
         return
     tolerance = 1e-2 if a.dtype == np.float16 else 1e-4
     scale = _scale(a.astype(np.float64))

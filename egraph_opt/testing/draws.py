@@ -45,6 +45,13 @@ def settings_of(operator: str) -> Sequence[str]:
     return _NAMES[operator]
 
 
+def few_values(operator: str, parameter: str) -> tuple[Any, ...]:
+    """All values of a parameter that has a few of them; () for others."""
+    if parameter in ("op", "kind") and operator in _NAMES:
+        return tuple(dict.fromkeys(_NAMES[operator]))
+    return _FEW.get(f"{operator}.{parameter}") or _FEW.get(parameter, ())
+
+
 def _pick(rng: Random, *choices: Any) -> Any:
     return choices[int(rng.integers(len(choices)))]
 
@@ -351,6 +358,13 @@ def _sizes(rng: Random, shape: Shape, rank: int, _: Any) -> tuple[int, ...]:
 
 
 _CASTS = ("FLOAT", "DOUBLE", "FLOAT16", "INT64", "INT32", "BOOL")
+_MODES = ("constant", "edge", "reflect")
+_FEW: dict[str, tuple[Any, ...]] = {
+    "keepdims": (0, 1),
+    "last": (0, 1),
+    "to": tuple(getattr(TensorProto, name) for name in _CASTS),
+    "pad.mode": _MODES,
+}
 
 _ATTRIBUTES: dict[str, Callable[[Random, Shape, int, Sequence[Fact]], Any]] = {
     "perm": _permutation,

@@ -78,6 +78,7 @@ def check_example(
     lowered = lower_example(example, opset)
     snapshot, report = _saturated(entry, example, lowered)
     matches = _matches_of(entry, report)
+    assert not report.dropped, f"{'; '.join(report.dropped)}, on {example.term}"
     if not example.fires:
         assert not matches, f"{entry.key} fired where it must not ({example.why}): {example.term}"
         return Checked(Tally(), matches)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import linecache
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from egraph_opt.laws.checking import check
 from egraph_opt.laws.law import Example, Law
 from egraph_opt.testing.comparison import Tally
-from egraph_opt.testing.drawing import sides_of
-from egraph_opt.testing.drawn_checks import check_near_misses, check_positives
+from egraph_opt.testing.drawing import Side, sides_of
+from egraph_opt.testing.drawn_checks import check_near_misses, check_positives, pinned_by
+from egraph_opt.testing.entries import Entries, check_entries, shows, told_entry
 from egraph_opt.testing.harness import check_example, fired_on
+from egraph_opt.testing.scope import host_tally
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,9 @@ class LawReport:
         written, drawn: examples.
         checks, left_out: comparisons of outputs that were made, and that could not be made.
         unexampled: statements that no example shows, by number; `<` is the way back of an `equal`.
-        unpinned: conditions without which no drawn near-miss would match.
+        unpinned: conditions without which no near-miss would match.
+        entries: of statements about several operators, modes or types, which of these were checked.
+        raised: host functions that raised on what was drawn.
     """
 
     key: str
@@ -32,15 +39,24 @@ class LawReport:
     left_out: int
     unexampled: tuple[str, ...]
     unpinned: tuple[str, ...]
+    entries: tuple[Entries, ...] = ()
+    raised: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [
             f"{self.key}: {self.written} written and {self.drawn} drawn examples hold,"
             f" {self.checks} comparisons, {self.left_out} left out"
         ]
+        lines += [line for entries in self.entries for line in _told(entries)]
         lines += [f"statement {rule} has no example" for rule in self.unexampled]
         lines += [f"condition {condition} has no near-miss" for condition in self.unpinned]
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.raised])
+
+
+def _told(entries: Entries) -> Iterable[str]:
+    yield f"statement {entries.rule}: {len(entries.checked)} of {entries.count} {entries.about} checked"
+    for entry in entries.missed:
+        yield f"statement {entries.rule} has no example where {told_entry(entry)}"
 
 
 def check_law(entry: Law) -> LawReport:
@@ -48,29 +64,57 @@ def check_law(entry: Law) -> LawReport:
 
     Raises:
         LawError: it is declared wrongly.
-        AssertionError: it does not fire on an example, fires on a near-miss, or its sides differ.
+        AssertionError: it does not fire on an example, fires on a near-miss, its sides differ, or there is
+            nothing to check one of its statements on.
     """
     check(entry)
     written: list[Example] = list(entry.examples(np.random.default_rng(0))) if entry.examples else []
-    tally, count, undrawn, unpinned = Tally(), 0, set[str](), list[str]()
+    fires = [example for example in written if example.fires]
+    tally, count, undrawn, unpinned = Tally(), 0, dict[str, Side](), list[str]()
+    tables: list[Entries] = []
     for example in written:
         tally.add(check_example(entry, example).tally)
-    for side in sides_of(entry):
-        found, made = check_positives(entry, side)
-        tally.add(made)
-        count += found
-        if not found:
-            undrawn.add(side.rule)
-        pinned = check_near_misses(entry, side)
-        unpinned += [f"{side.rule}: {c!r}" for k, c in enumerate(side.conditions) if k not in pinned]
-    if undrawn:
-        undrawn -= fired_on(entry, [example for example in written if example.fires])
-    return LawReport(
+    with host_tally() as hosts:
+        for side in sides_of(entry):
+            found, made = check_positives(entry, side)
+            tally.add(made)
+            if entries := check_entries(entry, side):
+                found += len(entries.checked)
+                tables.append(_credited(entries, side, fires))
+                tally.add(entries.tally)
+            count += found
+            if not found:
+                undrawn[side.rule] = side
+            pinned = check_near_misses(entry, side)
+            if len(pinned) < len(side.conditions):
+                pinned |= pinned_by(side, [example for example in written if not example.fires])
+            unpinned += [_place(entry, side, c) for k, c in enumerate(side.conditions) if k not in pinned]
+    unexampled = set(undrawn) - (fired_on(entry, fires) if undrawn else set())
+    report = LawReport(
         entry.key,
         len(written),
         count,
         tally.made.total(),
         tally.left_out.total(),
-        tuple(sorted(undrawn)),
+        tuple(_place(entry, undrawn[rule]) for rule in sorted(unexampled)),
         tuple(unpinned),
+        tuple(tables),
+        hosts.told(),
     )
+    assert report.checks and not unexampled, f"{report}\nwrite an example (`examples=`) on which it applies"
+    return report
+
+
+def _credited(entries: Entries, side: Side, examples: list[Example]) -> Entries:
+    """With the entries that the author wrote an example of."""
+    shown = tuple(entry for entry in entries.missed if shows(side, entry, examples))
+    missed = tuple(entry for entry in entries.missed if entry not in shown)
+    return replace(entries, checked=(*entries.checked, *shown), missed=missed)
+
+
+def _place(entry: Law, side: Side, condition: Any = None) -> str:
+    """A statement, or a condition of it, with its line and what is written there."""
+    line = side.statement.line
+    text = linecache.getline(entry.function.__code__.co_filename, line).strip()
+    what = side.rule if condition is None else f"{side.rule}, `{condition!r}`,"
+    return f"{what} (line {line}: {text})"

@@ -33,11 +33,17 @@ def _nothing_stays() -> Iterator[None]:
 
 
 def law_file(
-    tmp_path: Path, body: str, *, parameters: str = "x: Tensor", above: str = "", options: str = ""
+    tmp_path: Path,
+    body: str,
+    *,
+    parameters: str = "x: Tensor",
+    above: str = "",
+    options: str = "",
+    numerics: str = "bitwise",
 ) -> Path:
     path = tmp_path / "laws.py"
     path.write_text(
-        f"{HEAD}{above}\n@law('mine', numerics='bitwise')\ndef mine({parameters}):\n"
+        f"{HEAD}{above}\n@law('mine', numerics='{numerics}'{options})\ndef mine({parameters}):\n"
         f"    '''A law'''\n    yield {body}\n",
         encoding="utf-8",
     )
@@ -66,6 +72,9 @@ SUBTRACTION = {
     "body": "rewrite(x - -y, x + y, because='only with demand')",
     "parameters": "x: Tensor, y: Tensor",
 }
+
+
+RELU = {"body": "rewrite(relu(relu(x)), relu(x))"}
 
 
 def test_a_law_in_a_file_takes_part(tmp_path: Path) -> None:
@@ -122,6 +131,9 @@ def test_rulesets_and_laws_are_left_out_by_name(tmp_path: Path) -> None:
         ({"body": "rewrite(relu(x), x)", "above": "import missing_module"}, 4, "missing_module"),
         ({"body": "rewrite(relu(x), x)", "above": "1 / 0"}, 4, "ZeroDivisionError"),
         ({"body": "rewrite(relu(x), x"}, 8, "SyntaxError"),
+        ({**RELU, "numerics": "exact"}, 5, "numerics is 'exact', and not one of bitwise, reassociates"),
+        ({**RELU, "options": ", kind='eliminates'"}, 5, "kind is 'eliminates'.* did you mean 'eliminate'"),
+        ({**RELU, "options": ", serves='speed'"}, 5, "serves is 'speed', and not one of arithmetic"),
     ],
 )
 def test_a_mistake_is_told_with_file_and_line(
@@ -133,6 +145,13 @@ def test_a_mistake_is_told_with_file_and_line(
         load_laws(path)
     assert f"{path}:{line}" in str(raised.value)
     assert registered == before
+
+
+def test_a_word_that_is_none_is_an_error_of_usage(tmp_path: Path) -> None:
+    laws = law_file(tmp_path, "rewrite(relu(relu(x)), relu(x))", numerics="exact")
+    run = CliRunner().invoke(app, ["rules", "--load", str(laws)])
+    assert run.exit_code == 2
+    assert "numerics is 'exact'" in run.stderr and "Traceback" not in run.output
 
 
 def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:

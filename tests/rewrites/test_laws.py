@@ -15,6 +15,7 @@ from egraph_opt.laws.selection import all_laws
 from egraph_opt.testing.comparison import Tally
 from egraph_opt.testing.drawing import sides_of
 from egraph_opt.testing.drawn_checks import FEW, MISS_TRIES, check_near_misses, check_positives, pinned_by
+from egraph_opt.testing.entries import check_entries
 from egraph_opt.testing.harness import check_example, check_variant, fired_on
 from egraph_opt.testing.variants import variants
 
@@ -25,6 +26,9 @@ SEEDS = (0, 1)
 
 VARIANTS = 1
 """Variants that are drawn of the examples of a law."""
+
+ENTRIES = 2
+"""Operators, modes or types of a statement about several on which it is checked, besides those drawn."""
 
 LEFT_OUT = 0.25
 """The most of a law's checks that may be left out; empty tensors, which onnxruntime refuses, are extra."""
@@ -81,6 +85,8 @@ def test_a_law_holds_on_examples_drawn_from_its_statements(entry: Law, record_pr
     for side in sides_of(entry):
         found, made = check_positives(entry, side)
         tally.add(made)
+        if entries := check_entries(entry, side, ENTRIES):
+            tally.add(entries.tally)
         if not found:
             undrawn.add(side.rule)
         pinned = check_near_misses(entry, side, MISS_TRIES if found else FEW)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -135,6 +135,7 @@ class Operator:
             the model's opset, does not have and that only a cost model which knows it can choose; the form is
             what it sees.  ``expand(attributes) -> steps``; the last step's result is what the rebuilt graph
             has in its place, without any steps it is the first operand.  None where there is no such thing.
+        op_types: where one constructor stands for many ONNX operators, the names that it takes.
     """
 
     name: str
@@ -146,6 +147,7 @@ class Operator:
     form: Form | None = None
     infer: Inference | None = None
     expand: Expansion | None = None
+    op_types: tuple[str, ...] = ()
     doc: str = field(default="", compare=False)
 
     @cached_property
@@ -170,7 +172,11 @@ def operator_named(name: str) -> Operator:
 
 
 def operator(
-    *, form: Form | None = None, infer: Inference | None = None, expand: Expansion | None = None
+    *,
+    form: Form | None = None,
+    infer: Inference | None = None,
+    expand: Expansion | None = None,
+    op_types: Iterable[str] = (),
 ) -> Callable[[Callable[..., Any]], Any]:
     """Declare an operator from a stub whose parameters are its operands and attributes.
 
@@ -195,6 +201,7 @@ def operator(
             form=form,
             infer=infer,
             expand=expand,
+            op_types=tuple(op_types),
             doc=function.doc,
         )
         return function

@@ -9,7 +9,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Dim, Fact, Shape
-from egraph_opt.operators.declaration import Literal
+from egraph_opt.operators.declaration import Literal, operator_named
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
 from egraph_opt.operators.linear import ConvWindow, GemmSettings
 from egraph_opt.operators.reductions import REDUCTIONS
@@ -47,8 +47,9 @@ def settings_of(operator: str) -> Sequence[str]:
 
 def few_values(operator: str, parameter: str) -> tuple[Any, ...]:
     """All values of a parameter that has a few of them; () for others."""
-    if parameter in ("op", "kind") and operator in _NAMES:
-        return tuple(dict.fromkeys(_NAMES[operator]))
+    declared = operator_named(operator)
+    if declared.kinds[declared.names.index(parameter)] == "string":
+        return declared.op_types
     return _FEW.get(f"{operator}.{parameter}") or _FEW.get(parameter, ())
 
 

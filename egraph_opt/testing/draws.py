@@ -9,7 +9,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Dim, Fact, Shape
-from egraph_opt.operators.declaration import Literal, operator_named
+from egraph_opt.operators.declaration import Literal
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
 from egraph_opt.operators.linear import ConvWindow, GemmSettings
 from egraph_opt.operators.reductions import REDUCTIONS
@@ -43,14 +43,6 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
 def settings_of(operator: str) -> Sequence[str]:
     """The ONNX operators that a constructor with a name stands for."""
     return _NAMES[operator]
-
-
-def few_values(operator: str, parameter: str) -> tuple[Any, ...]:
-    """All values of a parameter that has a few of them; () for others."""
-    declared = operator_named(operator)
-    if declared.kinds[declared.names.index(parameter)] == "string":
-        return declared.op_types
-    return _FEW.get(f"{operator}.{parameter}") or _FEW.get(parameter, ())
 
 
 def _pick(rng: Random, *choices: Any) -> Any:
@@ -359,13 +351,6 @@ def _sizes(rng: Random, shape: Shape, rank: int, _: Any) -> tuple[int, ...]:
 
 
 _CASTS = ("FLOAT", "DOUBLE", "FLOAT16", "INT64", "INT32", "BOOL")
-_MODES = ("constant", "edge", "reflect")
-_FEW: dict[str, tuple[Any, ...]] = {
-    "keepdims": (0, 1),
-    "last": (0, 1),
-    "to": tuple(getattr(TensorProto, name) for name in _CASTS),
-    "pad.mode": _MODES,
-}
 
 _ATTRIBUTES: dict[str, Callable[[Random, Shape, int, Sequence[Fact]], Any]] = {
     "perm": _permutation,

@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 
 from egraph_opt.laws.law import Example, Law
 from egraph_opt.operators.declaration import operator_named, operators
@@ -20,7 +21,6 @@ from egraph_opt.operators.expressions import Expression, Function, Variable, con
 from egraph_opt.operators.host import HostFunction
 from egraph_opt.testing.comparison import Tally
 from egraph_opt.testing.drawing import Side, drawn
-from egraph_opt.testing.draws import few_values
 from egraph_opt.testing.harness import check_drawn
 from egraph_opt.testing.matching import matches, meets, scope_of
 from egraph_opt.testing.scope import Rejected, Scope, parts, sides
@@ -30,6 +30,16 @@ MOST_ENTRIES = 64
 
 ENTRY_TRIES = 200
 """Draws of an example of one entry."""
+
+TYPES = tuple(getattr(TensorProto, name) for name in ("FLOAT", "DOUBLE", "FLOAT16", "INT64", "INT32", "BOOL"))
+
+FEW: dict[str, tuple[Any, ...]] = {
+    "keepdims": (0, 1),
+    "last": (0, 1),
+    "to": TYPES,
+    "mode": ("constant", "edge", "reflect"),
+}
+"""The values of attributes that have a few, by parameter."""
 
 Entry = Mapping[Expression, Any]
 """By variable its value."""
@@ -130,7 +140,7 @@ def _values(side: Side) -> dict[Expression, tuple[Any, ...]]:
             continue
         declared = operator_named(part.head.name)
         for argument, name, kind in zip(part.arguments, declared.names, declared.kinds, strict=True):
-            values = few_values(declared.name, name)
+            values = declared.op_types if kind == "string" else FEW.get(name, ())
             if isinstance(argument.head, Variable) and values and (kind == "string" or argument in asked):
                 before = found.get(argument, values)
                 found[argument] = tuple(value for value in values if value in before)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, parser
 from typer.testing import CliRunner
 
 from egraph_opt import optimize
@@ -21,6 +22,9 @@ HEAD = """from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import *
 from egraph_opt.operators import *
 """
+
+
+HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
 
 
 @pytest.fixture(autouse=True)
@@ -94,6 +98,21 @@ def test_the_command_line_loads_it(tmp_path: Path) -> None:
     )
     assert run.exit_code == 0, run.output
     assert "mine" in run.output and out.exists()
+
+
+def test_the_report_tells_of_a_law_that_only_saves_nodes(tmp_path: Path) -> None:
+    whole = "unary('Ceil', (), unary('Abs', (), x))"
+    load_laws(law_file(tmp_path, f"rewrite(unary('Abs', (), {whole}), {whole}, because='grows')"))
+    graph = "g (float[2] x) => (float[2] z) { a = Abs (x) b = Ceil (a) c = Abs (b) z = Neg (c) }"
+    report = optimize(parser.parse_model(HEADER + graph), "nodes").report
+    assert report.nodes.runtime_after == 3
+    assert re.search(r"^mine +mine +\d+ +saves some$", str(report), re.MULTILINE), str(report)
+
+
+def test_the_report_tells_of_a_law_of_ones_own_that_never_matched(tmp_path: Path) -> None:
+    load_laws(law_file(tmp_path, "rewrite(unary('Abs', (), relu(x)), relu(x), because='grows')"))
+    report = optimize(model(tmp_path), "nodes").report
+    assert re.search(r"^mine +mine +0 +0$", str(report), re.MULTILINE), str(report)
 
 
 def test_rulesets_and_laws_are_left_out_by_name(tmp_path: Path) -> None:

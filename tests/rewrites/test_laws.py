@@ -85,7 +85,7 @@ def test_a_law_holds_on_examples_drawn_from_its_statements(entry: Law, record_pr
     for side in sides_of(entry):
         found, made = check_positives(entry, side)
         tally.add(made)
-        if entries := check_entries(entry, side, ENTRIES):
+        if found and (entries := check_entries(entry, side, ENTRIES)):
             tally.add(entries.tally)
         if not found:
             undrawn.add(side.rule)

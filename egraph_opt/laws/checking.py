@@ -87,7 +87,8 @@ def _expressions(condition: Any) -> tuple[Expression, ...]:
         return (condition.answer,)
     if isinstance(condition, Expression):
         return (condition,)
-    raise LawError(f"{condition!r} is no condition")
+    why = ": a comparison in Python is made at once; write `eq`, or a function with @hosted()"
+    raise LawError(f"{condition!r} is no condition" + (why if isinstance(condition, bool) else ""))
 
 
 def _bound_all(

@@ -14,16 +14,19 @@ follow from the declaration::
 from __future__ import annotations
 
 import inspect
+import sys
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from types import GeneratorType
 from typing import Any, Literal, get_args, get_type_hints
 
 import numpy as np
 
 from egraph_opt.errors import LawError, nearest
 from egraph_opt.laws.statements import Equality, Rule
-from egraph_opt.operators.expressions import Expression, functions, sort_of, variable
+from egraph_opt.operators.declaration import operators
+from egraph_opt.operators.expressions import Expression, sort_of, variable
 
 Numerics = Literal["bitwise", "reassociates", "approximate"]
 
@@ -158,7 +161,8 @@ def law(
             uses=uses,
         )
         if declared.key in registered:
-            raise LawError(f"{where(function)}: law {declared.key} is declared twice")
+            first = where(registered[declared.key].function)
+            raise LawError(f"{where(function)}: law {declared.key} is declared twice; first at {first}")
         registered[declared.key] = declared
         return declared
 
@@ -215,10 +219,12 @@ def statements(entry: Law | Auxiliary) -> list[Equality | Rule]:
     Raises:
         LawError: it is declared wrongly; the message names file and line.
     """
-    generator = entry.function(*pattern_variables(entry))
     found: list[Equality | Rule] = []
     file = entry.function.__code__.co_filename
     try:
+        generator = entry.function(*pattern_variables(entry))
+        if not isinstance(generator, GeneratorType):
+            raise LawError("a law yields its statements, and does not return them")
         for statement in generator:
             if not isinstance(statement, (Equality, Rule)):
                 problem = f"yields {statement!r}, which is no statement"
@@ -233,11 +239,20 @@ def statements(entry: Law | Auxiliary) -> list[Equality | Rule]:
     return found
 
 
+HOSTED = "what is known of a tensor is asked by a function with @hosted(), which takes its `Fact`"
+
+
 def told(error: BaseException) -> str:
-    """What an exception says, in a line; for a name that is not defined, the operator that may be meant."""
+    """What an exception says, in a line, and for common mistakes what is meant."""
     if isinstance(error, LawError):
         return str(error)
     if isinstance(error, NameError) and error.name:
-        near = nearest(error.name, functions())
-        return str(error) + (f"; is the operator {near!r} meant?" if near else "")
+        words = (*operators(), *sys.modules["egraph_opt.laws"].__all__)
+        near = nearest(error.name, words, cutoff=0.75)
+        kind = "the operator " if near in operators() else ""
+        return str(error) + (f"; is {kind}{near!r} meant?" if near else "; see `egraph-opt operators`")
+    if isinstance(error, AttributeError) and isinstance(error.obj, Expression):
+        return f"{error}; {HOSTED}"
+    if isinstance(error, ImportError) and str(error.name).startswith("egraph_opt.operators"):
+        return f"{type(error).__name__}: {error.msg}; see `egraph-opt operators`"
     return f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"

@@ -94,7 +94,8 @@ def run_file(file: Path) -> ModuleType:
 def _place(file: Path, error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return f"{file}:{error.lineno or 1}"
-    own = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame.lineno for frame in frames if Path(frame.filename).resolve() == file.resolve()]
     return f"{file}:{own[-1]}" if own else str(file)
 
 

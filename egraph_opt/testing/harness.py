@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +15,13 @@ from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, Law
+from egraph_opt.laws.law import Example, Law, statements
 from egraph_opt.laws.selection import ASSUME, select
 from egraph_opt.testing.alternatives import alternatives_of, prices_of, rebuilt_original, rewritten_model
 from egraph_opt.testing.comparison import Original, Tally
 from egraph_opt.testing.cycles import written_on_the_original
 from egraph_opt.testing.feeds import Kind
-from egraph_opt.testing.terms import Builder, lower_example, output_value, show_all
+from egraph_opt.testing.terms import Builder, lower_example, output_value, show_all, shown
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,24 @@ def _check_alternatives(
     entry: Law, lowered: Lowered, snapshot: Snapshot, original: Original, opset: int
 ) -> tuple[Tally, int]:
     """Compare every graph that can be written with the example: what was checked, and how many graphs."""
+    with _named(entry, lowered):
+        return _compared(entry, lowered, snapshot, original, opset)
+
+
+@contextmanager
+def _named(entry: Law, lowered: Lowered) -> Iterator[None]:
+    """A failed comparison names the law, its line and the example."""
+    try:
+        yield
+    except AssertionError as error:
+        lines = {statement.line for statement in statements(entry)}
+        line = min(lines) if len(lines) == 1 else entry.function.__code__.co_firstlineno
+        raise AssertionError(f"{entry.key}, line {line}, on {shown(lowered)}: {error}") from error
+
+
+def _compared(
+    entry: Law, lowered: Lowered, snapshot: Snapshot, original: Original, opset: int
+) -> tuple[Tally, int]:
     alternatives, cyclic = alternatives_of(lowered, snapshot, prices_of(lowered, snapshot))
     tally = Tally()
     for node in cyclic:

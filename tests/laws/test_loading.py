@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from egraph_opt import optimize
 from egraph_opt.cli import app
-from egraph_opt.errors import LawError, UnknownCostModelError, UnknownRulesetError
+from egraph_opt.errors import LawError, UnknownCostModelError, UnknownRulesetError, VerificationError
 from egraph_opt.laws.law import registered
 from egraph_opt.laws.loading import load_laws
 from egraph_opt.laws.selection import all_laws, select
@@ -150,6 +150,16 @@ def test_rulesets_and_laws_are_left_out_by_name(tmp_path: Path) -> None:
         ({"body": "rewrite(relu(x), x)", "above": "import missing_module"}, 4, "missing_module"),
         ({"body": "rewrite(relu(x), x)", "above": "1 / 0"}, 4, "ZeroDivisionError"),
         ({"body": "rewrite(relu(x), x"}, 8, "SyntaxError"),
+        ({"body": "rewrite(trilu(x), x)"}, 8, "'trilu' is not defined; see `egraph-opt operators`"),
+        ({"body": "rewrite(sigmoyd(x), x)"}, 8, "is 'sigmoid' meant"),
+        ({**RELU, "parameters": "x: Tensr"}, 6, "is 'Tensor' meant"),
+        (
+            {**RELU, "above": "from egraph_opt.operators import trilu"},
+            4,
+            "'trilu'.*see `egraph-opt operators`",
+        ),
+        ({"body": "rewrite(relu(relu(x)), relu(x), x == 1)"}, 8, "comparison in Python.*write `eq`, or"),
+        ({"body": "rewrite(relu(relu(x)), relu(x), x.rank > 1)"}, 8, "rank.*a function with @hosted"),
         ({"body": "rewrite(unary('Reluu', (), x), x)"}, 8, "Reluu.* in no model.* did you mean 'Relu'"),
         ({"body": "rewrite(unary('Trilu', (), x), x)"}, 8, "Trilu is lowered to an opaque one"),
         ({"body": "rewrite(unary('Softmax', (), x), x)"}, 8, "Softmax is lowered to `softmax`"),
@@ -187,8 +197,22 @@ def test_a_word_that_is_none_is_an_error_of_usage(tmp_path: Path) -> None:
 def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
     path = law_file(tmp_path, "rewrite(relu(x), x)")
     path.write_text(path.read_text() + path.read_text().removeprefix(HEAD))
-    with pytest.raises(LawError, match="declared twice"):
+    with pytest.raises(LawError, match=r"declared twice; first at .*laws\.py:5"):
         load_laws(path)
+
+
+def test_a_law_that_returns_is_told_to_yield(tmp_path: Path) -> None:
+    path = law_file(tmp_path, "rewrite(relu(relu(x)), relu(x))")
+    path.write_text(path.read_text().replace("yield", "return"))
+    with pytest.raises(LawError, match=r"laws\.py:5: mine: a law yields its statements"):
+        load_laws(path)
+
+
+def test_the_line_is_told_of_a_file_named_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    law_file(tmp_path, "rewrite(relu(x), x)", above="1 / 0")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(LawError, match=r"^laws\.py:4: ZeroDivisionError"):
+        load_laws("laws.py")
 
 
 def test_a_law_that_no_term_fits_needs_an_example(tmp_path: Path) -> None:
@@ -234,6 +258,12 @@ def test_a_law_that_makes_outputs_wrong_is_named_and_left_out(tmp_path: Path) ->
     (warning,) = (w for w in result.report.warnings if wrong.key in w)
     assert f"{tmp_path / 'laws.py'}:5" in warning and "makes the outputs wrong" in warning
     assert result.report.status != "fallback"
+
+
+def test_a_strict_run_names_the_law_that_makes_outputs_wrong(tmp_path: Path) -> None:
+    load_laws(law_file(tmp_path, "rewrite(relu(x), x, because='wrong')"))
+    with pytest.raises(VerificationError, match=r"model\.onnx: .*laws\.py:5: law mine\.mine makes .* wrong"):
+        optimize(model(tmp_path), "nodes", strict=True)
 
 
 def test_a_law_that_raises_is_named_and_left_out(tmp_path: Path) -> None:

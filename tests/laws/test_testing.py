@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import parser
 
+from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Law, Mode, Operands, Pads, String, Tensor, hosted, law, relu, rewrite
 from egraph_opt.laws.law import registered
@@ -53,8 +54,22 @@ def test_a_wrong_law_is_refused() -> None:
         """Relu(x) = x"""
         yield rewrite(relu(x), x, because="wrong")
 
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"testing_of_testing\.forgets, line \d+, on Relu\(x0\): "):
         check_law(declared(forgets))
+
+
+def test_rounding_is_told_from_other_differences() -> None:
+    def rounds(x: Tensor, y: Tensor, z: Tensor):
+        """(x + y) + z = x + (y + z), claimed for every bit"""
+        yield rewrite((x + y) + z, x + (y + z), because="the other way is the same law")
+
+    with pytest.raises(AssertionError, match="by rounding only: is it numerics='reassociates'"):
+        check_law(declared(rounds))
+
+
+def test_a_symbol_that_examples_do_not_have_is_refused() -> None:
+    with pytest.raises(LawError, match="no symbol 'batch' in examples; there are L, M, N"):
+        Operands(np.random.default_rng(0)).input(("batch", 3))
 
 
 @hosted()

@@ -225,11 +225,12 @@ def statements(entry: Law | Auxiliary) -> list[Equality | Rule]:
         generator = entry.function(*pattern_variables(entry))
         if not isinstance(generator, GeneratorType):
             raise LawError("a law yields its statements, and does not return them")
+        frame: Any = generator.gi_frame
         for statement in generator:
             if not isinstance(statement, (Equality, Rule)):
                 problem = f"yields {statement!r}, which is no statement"
-                raise LawError(f"{file}:{generator.gi_frame.f_lineno}: {entry.name}: {problem}")
-            found.append(replace(statement, line=generator.gi_frame.f_lineno))
+                raise LawError(f"{file}:{frame.f_lineno}: {entry.name}: {problem}")
+            found.append(replace(statement, line=frame.f_lineno))
     except Exception as error:
         if str(error).startswith(f"{file}:"):
             raise

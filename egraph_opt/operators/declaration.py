@@ -150,6 +150,12 @@ class Operator:
     op_types: tuple[str, ...] = ()
     doc: str = field(default="", compare=False)
 
+    @property
+    def signature(self) -> str:
+        """The constructor with its parameters and their sorts."""
+        inside = ", ".join(f"{name}: {sort}" for name, sort in self.function.parameters)
+        return f"{self.name}({inside})"
+
     @cached_property
     def attribute_positions(self) -> tuple[int, ...]:
         return tuple(k for k, kind in enumerate(self.kinds) if kind in ("string", "int", "object"))

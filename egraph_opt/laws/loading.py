@@ -114,4 +114,10 @@ def _nothing_stays(name: str) -> Iterator[None]:
 
 
 def _registries() -> tuple[dict[str, object], ...]:
-    return registered, declaration.declared_operators, expressions.declared_functions  # type: ignore[return-value]
+    tables = (
+        registered,
+        declaration.declared_operators,
+        declaration.lowerings,
+        expressions.declared_functions,
+    )
+    return tables  # type: ignore[return-value]

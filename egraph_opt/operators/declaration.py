@@ -218,7 +218,7 @@ def operator(
 # --- lowering -------------------------------------------------------------------------------------------
 
 Lower = Callable[..., Any]
-_lowerings: dict[str, Lower] = {}
+lowerings: dict[str, Lower] = {}
 
 
 def lowers(*op_types: str) -> Callable[[Lower], Lower]:
@@ -226,20 +226,20 @@ def lowers(*op_types: str) -> Callable[[Lower], Lower]:
 
     def register(function: Lower) -> Lower:
         for op_type in op_types:
-            if op_type in _lowerings:
+            if op_type in lowerings:
                 raise ValueError(f"{op_type} is lowered twice")
-            _lowerings[op_type] = function
+            lowerings[op_type] = function
         return function
 
     return register
 
 
 def lowering_of(op_type: str) -> Lower | None:
-    return _lowerings.get(op_type)
+    return lowerings.get(op_type)
 
 
 def lowered_op_types() -> Iterator[str]:
-    yield from sorted(_lowerings)
+    yield from sorted(lowerings)
 
 
 @dataclass(frozen=True)

@@ -215,6 +215,24 @@ def test_the_line_is_told_of_a_file_named_from_here(tmp_path: Path, monkeypatch:
         load_laws("laws.py")
 
 
+OWN = """@operator(form=lambda opset, attributes, facts: OnnxForm("Det", (0,)))
+def det(x: Tensor) -> Tensor:
+    'The determinant.'
+
+
+@lowers("Det")
+def _lower_det(node):
+    return TermSpec("det", (), (0,))
+"""
+
+
+def test_an_operator_of_ones_own_is_declared_in_the_file_and_gone_where_that_fails(tmp_path: Path) -> None:
+    with pytest.raises(LawError, match="no pattern binds"):
+        load_laws(law_file(tmp_path, "rewrite(relu(x), y)", parameters="x: Tensor, y: Tensor", above=OWN))
+    (found,) = load_laws(law_file(tmp_path, "rewrite(det(-(-x)), det(x), because='grows')", above=OWN))
+    check_fires(found)
+
+
 def test_a_law_that_no_term_fits_needs_an_example(tmp_path: Path) -> None:
     never = "@hosted()\ndef never(x: Fact) -> bool:\n    return False"
     (found,) = load_laws(law_file(tmp_path, "rewrite(relu(x), x, never(x))", above=never))

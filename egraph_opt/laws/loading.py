@@ -114,10 +114,9 @@ def _nothing_stays(name: str) -> Iterator[None]:
 
 
 def _registries() -> tuple[dict[str, object], ...]:
-    tables = (
+    return (  # type: ignore[return-value]
         registered,
         declaration.declared_operators,
         declaration.lowerings,
         expressions.declared_functions,
     )
-    return tables  # type: ignore[return-value]

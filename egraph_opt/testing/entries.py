@@ -7,7 +7,7 @@ most entries of it are in none, so every value that an attribute of a few values
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import product
 from typing import Any
@@ -20,7 +20,7 @@ from egraph_opt.operators.declaration import operator_named, operators
 from egraph_opt.operators.expressions import Expression, Function, Variable, constant
 from egraph_opt.operators.host import HostFunction
 from egraph_opt.testing.comparison import Tally
-from egraph_opt.testing.drawing import Side, drawn
+from egraph_opt.testing.drawing import Side, drawn, sides_of
 from egraph_opt.testing.harness import check_drawn
 from egraph_opt.testing.matching import matches, meets, scope_of
 from egraph_opt.testing.scope import Rejected, Scope, parts, sides
@@ -96,6 +96,23 @@ def check_entries(law: Law, side: Side, most: int = MOST_ENTRIES) -> Entries | N
         (missed if made is None else checked).append(entry)
         tally.add(made or Tally())
     return Entries(side.rule, tuple(checked), tuple(missed), len(found) - len(chosen), tally)
+
+
+def tables_of(law: Law, written: Iterable[Example], most: int = MOST_ENTRIES) -> tuple[Entries, ...]:
+    """What was checked of every statement of a law that has variables of a few values.
+
+    Args:
+        written: examples of the law's author, which are examples of entries as well.
+    """
+    fires = [example for example in written if example.fires]
+    found = ((side, check_entries(law, side, most)) for side in sides_of(law))
+    return tuple(_credited(entries, side, fires) for side, entries in found if entries is not None)
+
+
+def _credited(entries: Entries, side: Side, examples: list[Example]) -> Entries:
+    shown = tuple(entry for entry in entries.missed if shows(side, entry, examples))
+    missed = tuple(entry for entry in entries.missed if entry not in shown)
+    return replace(entries, checked=(*entries.checked, *shown), missed=missed)
 
 
 def _check(law: Law, side: Side, rng: np.random.Generator) -> Tally | None:

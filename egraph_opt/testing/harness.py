@@ -124,8 +124,11 @@ def check_drawn(entry: Law, rule: str, example: Example, opset: int = 17) -> Che
         AssertionError: that rule of the law did not match, or a side computes something else.
     """
     lowered = lower_example(example, opset)
-    original = _original(entry, lowered, opset, seeds=(0,), reference=True)
-    if not any(trial.usual for trial in original.trials):
+    try:
+        original = _original(entry, lowered, opset, seeds=(0,), reference=True)
+    except AssertionError:  # it cannot be written, such as a Reshape to (N, 0, 3)
+        return None
+    if not any(trial.usual for trial in original.trials) or not _is_as_inferred(lowered, original):
         return None
     snapshot, report = saturate_terms(
         lowered, (entry,), dict(example.limits), nodes=5000, rounds=1, seconds=60, strict=True, guards=False
@@ -133,6 +136,17 @@ def check_drawn(entry: Law, rule: str, example: Example, opset: int = 17) -> Che
     found = _matches_of(entry, report)
     assert rule in found, f"{entry.key}#{rule} did not fire: {example.term}"
     return Checked(_check_alternatives(entry, lowered, snapshot, original, opset)[0], found)
+
+
+def _is_as_inferred(lowered: Lowered, original: Original) -> bool:
+    """Whether onnxruntime computes the shapes that ONNX says: not where the x of a PRelu is broadcast."""
+    for trial in (trial for trial in original.trials if trial.usual):
+        for index, found in zip(lowered.outputs, trial.expected, strict=True):
+            known = lowered.facts[index]
+            dims = () if known is None or known.shape is None else known.shape
+            if any(isinstance(a, int) and a != b for a, b in zip(dims, found.shape, strict=False)):
+                return False
+    return True
 
 
 def _saturated(entry: Law, example: Example, lowered: Lowered) -> tuple[Snapshot, SaturationReport]:

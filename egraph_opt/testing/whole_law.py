@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import linecache
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from egraph_opt.laws.checking import check
-from egraph_opt.laws.law import Example, Law
+from egraph_opt.laws.law import Example, Law, statements
 from egraph_opt.testing.comparison import Tally
-from egraph_opt.testing.drawing import Side, sides_of
+from egraph_opt.testing.drawing import sides_of
 from egraph_opt.testing.drawn_checks import check_near_misses, check_positives, pinned_by
-from egraph_opt.testing.entries import Entries, check_entries, shows, told_entry
+from egraph_opt.testing.entries import Entries, tables_of, told_entry
 from egraph_opt.testing.harness import check_example, fired_on
 from egraph_opt.testing.scope import host_tally
 
@@ -69,52 +69,44 @@ def check_law(entry: Law) -> LawReport:
     """
     check(entry)
     written: list[Example] = list(entry.examples(np.random.default_rng(0))) if entry.examples else []
-    fires = [example for example in written if example.fires]
-    tally, count, undrawn, unpinned = Tally(), 0, dict[str, Side](), list[str]()
-    tables: list[Entries] = []
+    tally, count, undrawn, unpinned = Tally(), 0, set[str](), list[str]()
     for example in written:
         tally.add(check_example(entry, example).tally)
     with host_tally() as hosts:
         for side in sides_of(entry):
             found, made = check_positives(entry, side)
             tally.add(made)
-            if entries := check_entries(entry, side):
-                found += len(entries.checked)
-                tables.append(_credited(entries, side, fires))
-                tally.add(entries.tally)
             count += found
             if not found:
-                undrawn[side.rule] = side
+                undrawn.add(side.rule)
             pinned = check_near_misses(entry, side)
             if len(pinned) < len(side.conditions):
                 pinned |= pinned_by(side, [example for example in written if not example.fires])
-            unpinned += [_place(entry, side, c) for k, c in enumerate(side.conditions) if k not in pinned]
-    unexampled = set(undrawn) - (fired_on(entry, fires) if undrawn else set())
+            unpinned += [f"{side.rule}: {c!r}" for k, c in enumerate(side.conditions) if k not in pinned]
+        tables = tables_of(entry, written)
+    for table in tables:
+        tally.add(table.tally)
+    undrawn -= {table.rule for table in tables if table.checked}
+    if undrawn:
+        undrawn -= fired_on(entry, [example for example in written if example.fires])
     report = LawReport(
         entry.key,
         len(written),
-        count,
+        count + sum(len(table.checked) for table in tables),
         tally.made.total(),
         tally.left_out.total(),
-        tuple(_place(entry, undrawn[rule]) for rule in sorted(unexampled)),
-        tuple(unpinned),
-        tuple(tables),
+        tuple(_placed(entry, rule) for rule in sorted(undrawn)),
+        tuple(_placed(entry, condition) for condition in unpinned),
+        tables,
         hosts.told(),
     )
-    assert report.checks and not unexampled, f"{report}\nwrite an example (`examples=`) on which it applies"
+    told = f"{report}\nwrite an example (`examples=`) on which it applies"
+    assert report.checks and not report.unexampled, told
     return report
 
 
-def _credited(entries: Entries, side: Side, examples: list[Example]) -> Entries:
-    """With the entries that the author wrote an example of."""
-    shown = tuple(entry for entry in entries.missed if shows(side, entry, examples))
-    missed = tuple(entry for entry in entries.missed if entry not in shown)
-    return replace(entries, checked=(*entries.checked, *shown), missed=missed)
-
-
-def _place(entry: Law, side: Side, condition: Any = None) -> str:
-    """A statement, or a condition of it, with its line and what is written there."""
-    line = side.statement.line
-    text = linecache.getline(entry.function.__code__.co_filename, line).strip()
-    what = side.rule if condition is None else f"{side.rule}, `{condition!r}`,"
-    return f"{what} (line {line}: {text})"
+def _placed(entry: Law, told: str) -> str:
+    """What is said of a statement, which begins with its number, with its line and what is written there."""
+    number = re.match(r"\d+", told)
+    line = statements(entry)[int(number[0])].line if number else 0
+    return f"{told} (line {line}: {linecache.getline(entry.function.__code__.co_filename, line).strip()})"

@@ -23,15 +23,21 @@ Outputs = list[npt.NDArray[Any]]
 CRASHES_ON_NOTHING = frozenset({"Einsum", "InstanceNormalization"})
 """Operators with which onnxruntime ends the process where an operand has no elements (seen in 1.2x)."""
 
-ROUNDED_BY_PLACE = frozenset(
-    "Acos Asin Atan Celu Cos Elu Exp Log Pow Selu Sigmoid Sin Softplus Tan Tanh".split()
-)
-"""Operators of which onnxruntime rounds an element by its place: in a vector of the processor, or in the rest of
-an array that fills none.  Pow goes by whether its exponent is a single number."""
+ROUNDED_BY_PLACE = frozenset("Acos Asin Atan Celu Cos Elu Log Pow Selu Sin Softplus Tan".split())
+"""Operators of which onnxruntime rounds an element by its place in an array.
+
+Pow goes by whether its exponent is a single number.
+"""
+
+DOUBLES_BY_PLACE = ROUNDED_BY_PLACE | {"Exp", "Sigmoid", "Tanh"}
+"""The same for elements of 64 bits."""
 
 PLACES = 16
-"""Last places, of the element and of 1, by which such elements may differ where a law promises every bit: up to
-8 were seen of numbers of their size, and more near zero (128 of an Elu), which is a difference of two."""
+"""Last places, of the element and of 1, by which such elements may differ where a law promises every bit.
+
+Up to 8 were seen of elements of their own size, and more near zero: 128 of an Elu, a difference of two numbers
+near 1.
+"""
 
 ROUNDS = "; it differs by rounding only: is it numerics='reassociates'?"
 
@@ -215,7 +221,7 @@ class Original:
         except NoKernel:
             tally.left_out["onnxruntime has no kernel for what was rewritten"] += 1
             return tally
-        if numerics == "bitwise" and _rounds_by_place(rewritten):
+        if numerics == "bitwise" and _rounds_by_place(self.model, rewritten):
             numerics = "in place"
         for whole in self.trials:
             trial = whole if only is None else whole.of(only)
@@ -294,8 +300,10 @@ def _differs_by_rounding(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
     return not same and np.allclose(a, b, rtol=64 * float(np.finfo(a.dtype).eps), atol=0, equal_nan=True)
 
 
-def _rounds_by_place(model: onnx.ModelProto) -> bool:
-    return any(node.op_type in ROUNDED_BY_PLACE for node in model.graph.node)
+def _rounds_by_place(*models: onnx.ModelProto) -> bool:
+    inputs = {value.type.tensor_type.elem_type for model in models for value in model.graph.input}
+    inexact = DOUBLES_BY_PLACE if TensorProto.DOUBLE in inputs else ROUNDED_BY_PLACE
+    return any(node.op_type in inexact for model in models for node in model.graph.node)
 
 
 def _scale(x: npt.NDArray[Any]) -> float:

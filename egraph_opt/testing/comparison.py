@@ -35,8 +35,8 @@ DOUBLES_BY_PLACE = ROUNDED_BY_PLACE | {"Exp", "Sigmoid", "Tanh"}
 PLACES = 16
 """Last places, of the element and of 1, by which such elements may differ where a law promises every bit.
 
-Up to 8 were seen of elements of their own size, and more near zero: 128 of an Elu, a difference of two numbers
-near 1.
+Up to 8 were seen of elements of their own size, and more near zero: 128 of an Elu, a difference of two
+numbers near 1.
 """
 
 ROUNDS = "; it differs by rounding only: is it numerics='reassociates'?"

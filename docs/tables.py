@@ -6,19 +6,23 @@ is registered is written down a second time.
 
 from __future__ import annotations
 
+import ast
 import inspect
+import itertools
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, get_args
 
 from egraph_opt.cost.model import cost_model, cost_models
 from egraph_opt.extraction.registry import EXTRACTORS
 from egraph_opt.laws.direction import direction_of
 from egraph_opt.laws.law import Law
 from egraph_opt.laws.selection import all_laws, opt_in
-from egraph_opt.operators import Operator, operators
+from egraph_opt.operators import operators
+from egraph_opt.operators import sorts as sorts_of_attributes
+from egraph_opt.operators.expressions import Bundle, Int, String, Tensor, Tensors
 
 MARKER = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
 EXACT = {"bitwise": "bit by bit", "reassociates": "in real arithmetic", "approximate": "no"}
@@ -92,7 +96,6 @@ def example_law() -> str:
     (entry,) = (entry for entry in all_laws() if entry.key == EXAMPLE)
     module = inspect.getmodule(entry.function)
     assert module is not None
-    assert entry.examples is not None
     named = [getattr(module, name, None) for name in entry.function.__code__.co_names]
     hosted = [
         found
@@ -103,17 +106,43 @@ def example_law() -> str:
     return f"```python\n{source}```"
 
 
-def _signature(entry: Operator) -> str:
-    return f"{entry.name}({', '.join(entry.names)})"
-
-
 def term_language() -> str:
     """The operators that the term language has."""
     rows = []
     for entry in operators().values():
         kind = "pseudo-operator" if entry.expand is not None else entry.result
-        rows.append((_code(_signature(entry)), kind, _plain(entry.doc.splitlines()[0])))
+        rows.append((_code(entry.signature), kind, _plain(entry.doc.splitlines()[0])))
     return _table(("constructor", "result", "meaning"), rows)
+
+
+VALUES = {
+    Tensor: "`Fact`",
+    Tensors: "`tuple[Fact, ...]`",
+    Bundle: "`tuple[Fact, ...]`",
+    String: "`str`",
+    Int: "`int`",
+}
+"""What a host function is handed for a variable that is no attribute."""
+
+
+def sorts() -> str:
+    """The sorts of pattern variables, and what a host function gets for them."""
+    rows = [(_code(cls.__name__), value, _plain(_first(cls.__doc__))) for cls, value in VALUES.items()]
+    for made, text in itertools.pairwise(ast.parse(inspect.getsource(sorts_of_attributes)).body):
+        if isinstance(made, ast.Assign) and isinstance(text, ast.Expr):
+            name = ast.unparse(made.targets[0])
+            value = get_args(getattr(sorts_of_attributes, name))[0]
+            rows.append((_code(name), _code(_type(value)), _plain(ast.literal_eval(text.value))))
+    return _table(("sort", "to the host", "what it is"), rows)
+
+
+def _type(value: Any) -> str:
+    name = value.__name__ if isinstance(value, type) and not get_args(value) else str(value)
+    return name.replace("typing.", "").replace("|", "\\|")
+
+
+def _first(text: str | None) -> str:
+    return (text or "").strip().splitlines()[0]
 
 
 def extractors() -> str:
@@ -168,6 +197,16 @@ def _value(value: object) -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     table.__name__: table
-    for table in (rulesets, laws, example_law, term_language, extractors, models, ascend_shared, ascend_chips)
+    for table in (
+        rulesets,
+        laws,
+        example_law,
+        sorts,
+        term_language,
+        extractors,
+        models,
+        ascend_shared,
+        ascend_chips,
+    )
 }
 """The tables by the name that a marker has."""

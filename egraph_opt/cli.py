@@ -1,4 +1,4 @@
-"""The command line: `egraph-opt optimize`, `alternatives`, `rules`, `costs`.
+"""The command line: `egraph-opt optimize`, `alternatives`, `rules`, `operators`, `costs`.
 
 Exit codes: 0 done (also when nothing changed), 1 the model could not be read or is invalid, 2 usage, 3 the
 result was found to be wrong under --strict.
@@ -346,6 +346,27 @@ def rules(load: LoadOption = None) -> None:
         table.add_row(*(Text(cell) for cell in (step.ruleset, step.name, *told, step.source)))
     _print_table(table)
     typer.echo(f"{len(laws)} laws in {len({law.ruleset for law in laws})} rulesets")
+
+
+@app.command()
+def operators(load: LoadOption = None) -> None:
+    """List what laws are written with: constructors and sorts, ONNX operators by name, meaning."""
+    from egraph_opt.laws.selection import all_laws
+    from egraph_opt.operators.declaration import lowered_op_types
+    from egraph_opt.operators.declaration import operators as declared
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("constructor", "is", "meaning"):
+        table.add_column(name, overflow="fold")
+    with _errors_as_lines():
+        all_laws()
+        _load(load)
+        for entry in declared().values():
+            cells = (entry.signature, entry.result, " ".join(entry.doc.split()))
+            names = f" One of {', '.join(entry.op_types)}." if entry.op_types else ""
+            table.add_row(*(Text(cell) for cell in (*cells[:2], cells[2] + names)))
+    _print_table(table)
+    typer.echo(f"terms are made of {', '.join(lowered_op_types())}; other ONNX operators are opaque")
 
 
 @app.command()

@@ -104,14 +104,16 @@ class UnknownTensorError(_UnknownNameError):
         self.args = (f"no tensor or node {name!r} in the model{hint}",)  # the list would be long
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.5) -> str | None:
     """The most similar of `known` to a mistyped `name`, letter case aside; None if nothing is similar.
+
+    `cutoff` is how similar it has to be, from 0 to 1.
 
     >>> nearest("ascned", ["ascend", "flops"])
     'ascend'
     """
     by_folded = {candidate.casefold(): candidate for candidate in known}
-    found = get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.5)
+    found = get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=cutoff)
     return by_folded[found[0]] if found else None
 
 

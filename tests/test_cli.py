@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -271,6 +272,14 @@ def test_rules_lists_every_law_in_a_line() -> None:
     for law, line in zip(laws, lines[1:], strict=False):
         assert line.split()[:2] == [law.ruleset, law.name]
         assert " ".join(law.formula.split()) in line
+
+
+def test_operators_are_listed_with_sorts_and_names() -> None:
+    result = run("operators")
+    assert result.exit_code == 0
+    assert "pad(x: Tensor, mode: Mode, pads: Pads, value: Number)" in result.stdout
+    assert "One of GlobalAveragePool, GlobalMaxPool." in result.stdout
+    assert re.search(r"terms are made of Abs, .*Xor; other ONNX operators are opaque", result.stdout)
 
 
 def test_costs_lists_the_built_in_models_with_their_units() -> None:

@@ -139,6 +139,15 @@ def test_the_tables_name_every_law_and_every_operator() -> None:
     assert all(f"| `{name}(" in page for name in operators())
 
 
+@pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.stem)
+def test_every_page_is_made(page: Path) -> None:
+    module = tables()
+    text = page.read_text(encoding="utf-8")
+    made = module.on_page_markdown(text)
+    assert not module.MARKER.search(made)
+    assert len(made) >= len(text)
+
+
 def test_the_report_that_is_shown_has_the_lines_of_a_report(folder: Path) -> None:
     label = re.compile(r"^(\w[\w\- ]*?)  ", re.MULTILINE)
     (shown,) = blocks(PAGES / "getting-started.md", "text")

@@ -10,6 +10,7 @@ from typing import Any
 
 from egraph_opt.errors import LawError
 from egraph_opt.laws.law import Auxiliary, Law, pattern_variables, statements, where
+from egraph_opt.laws.operator_names import check_names
 from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Rule, Union, unguarded
 from egraph_opt.operators.expressions import Expression, Function, Variable
 from egraph_opt.operators.host import HostFunction
@@ -42,6 +43,8 @@ def unused(entry: Law | Auxiliary) -> list[str]:
 def _check(statement: Equality | Rule) -> set[Expression]:
     """The variables of a statement, all of them bound."""
     conditions = unguarded(statement.conditions)
+    for part in _terms(statement):
+        check_names(part)
     if isinstance(statement, Rule):
         return _bound_all(conditions, (), [part for a in statement.actions for part in _parts(a)])
     sides = [(statement.left, statement.right)]
@@ -55,6 +58,15 @@ def _check(statement: Equality | Rule) -> set[Expression]:
             )
         used |= _bound_all(conditions, (matched,), (written,))
     return used
+
+
+def _terms(statement: Equality | Rule) -> Iterator[Expression]:
+    """The terms that a statement says something of."""
+    if isinstance(statement, Equality):
+        yield from (statement.left, statement.right)
+    else:
+        yield from (part for action in statement.actions for part in _parts(action))
+    yield from (part for condition in unguarded(statement.conditions) for part in _expressions(condition))
 
 
 def _parts(action: Any) -> Iterator[Expression]:
@@ -75,7 +87,8 @@ def _expressions(condition: Any) -> tuple[Expression, ...]:
         return (condition.answer,)
     if isinstance(condition, Expression):
         return (condition,)
-    raise LawError(f"{condition!r} is no condition")
+    why = ": a comparison in Python is made at once; write `eq`, or a function with @hosted()"
+    raise LawError(f"{condition!r} is no condition" + (why if isinstance(condition, bool) else ""))
 
 
 def _bound_all(
@@ -109,12 +122,7 @@ def _bound_all(
 
 def host_functions(entry: Law | Auxiliary) -> set[HostFunction]:
     """The host functions that a law or an auxiliary calls."""
-    pending: list[Expression] = []
-    for statement in statements(entry):
-        sides = (statement.left, statement.right) if isinstance(statement, Equality) else ()
-        pending.extend(sides)
-        pending += [part for a in getattr(statement, "actions", ()) for part in _parts(a)]
-        pending += [part for c in unguarded(statement.conditions) for part in _expressions(c)]
+    pending = [term for statement in statements(entry) for term in _terms(statement)]
     found = set()
     while pending:
         part = pending.pop()

@@ -19,6 +19,7 @@ import numpy as np
 import onnx_ir as ir
 from onnx import TensorProto
 
+from egraph_opt.errors import LawError
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.inference.constants import tensor_fact
@@ -41,7 +42,16 @@ class Operands:
     facts: list[Fact] = field(default_factory=list)
 
     def input(self, shape: Sequence[Dim], dtype: int = FLOAT) -> Tensor:
-        """A graph input; dims are numbers or names of symbols (one of those in `SIZES`)."""
+        """A graph input; dims are numbers or names of symbols (one of those in `SIZES`).
+
+        Raises:
+            LawError: the symbol is another one.
+        """
+        for d in shape:
+            if isinstance(d, str) and d.isidentifier() and d not in SIZES[0]:
+                raise LawError(
+                    f"there is no symbol {d!r} in examples; there are {', '.join(sorted(SIZES[0]))}"
+                )
         dims = ir.Shape([d if d is not None else ir.SymbolicDim(None) for d in shape])
         kind = ir.TensorType(ir.DataType(dtype))
         self.values.append(ir.Value(name=f"x{len(self.values)}", type=kind, shape=dims))

@@ -14,16 +14,19 @@ follow from the declaration::
 from __future__ import annotations
 
 import inspect
+import sys
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_type_hints
+from types import GeneratorType
+from typing import Any, Literal, get_args, get_type_hints
 
 import numpy as np
 
 from egraph_opt.errors import LawError, nearest
 from egraph_opt.laws.statements import Equality, Rule
-from egraph_opt.operators.expressions import Expression, functions, sort_of, variable
+from egraph_opt.operators.declaration import operators
+from egraph_opt.operators.expressions import Expression, sort_of, variable
 
 Numerics = Literal["bitwise", "reassociates", "approximate"]
 
@@ -128,13 +131,19 @@ def law(
         uses: auxiliaries whose tables it asks.
 
     Raises:
-        LawError: the name is taken, or the docstring states no law.
+        LawError: the name is taken, the docstring states no law, or a word is none of those there are.
     """
 
     def register(function: Callable[..., Any]) -> Law:
         lines = [line.strip() for line in (inspect.getdoc(function) or "").splitlines()]
         if not lines or not lines[0]:
             raise LawError(f"{where(function)}: law {function.__name__} does not say what it states")
+        for name, given, words in (
+            ("numerics", numerics, Numerics),
+            ("kind", kind, Kind),
+            ("serves", serves, Purpose),
+        ):
+            _check_word(f"{where(function)}: {function.__name__}: {name}", given, get_args(words))
         sources = [
             line.removeprefix("Source:").strip().rstrip(".") for line in lines if line.startswith("Source:")
         ]
@@ -152,11 +161,19 @@ def law(
             uses=uses,
         )
         if declared.key in registered:
-            raise LawError(f"{where(function)}: law {declared.key} is declared twice")
+            first = where(registered[declared.key].function)
+            raise LawError(f"{where(function)}: law {declared.key} is declared twice; first at {first}")
         registered[declared.key] = declared
         return declared
 
     return register
+
+
+def _check_word(place: str, given: str, words: tuple[str, ...]) -> None:
+    if given not in words:
+        near = nearest(str(given), words)
+        hint = f"; did you mean {near!r}?" if near else ""
+        raise LawError(f"{place} is {given!r}, and not one of {', '.join(words)}{hint}")
 
 
 def auxiliary(*uses: Auxiliary) -> Callable[[Callable[..., Any]], Auxiliary]:
@@ -202,15 +219,18 @@ def statements(entry: Law | Auxiliary) -> list[Equality | Rule]:
     Raises:
         LawError: it is declared wrongly; the message names file and line.
     """
-    generator = entry.function(*pattern_variables(entry))
     found: list[Equality | Rule] = []
     file = entry.function.__code__.co_filename
     try:
+        generator = entry.function(*pattern_variables(entry))
+        if not isinstance(generator, GeneratorType):
+            raise LawError("a law yields its statements, and does not return them")
+        frame: Any = generator.gi_frame
         for statement in generator:
             if not isinstance(statement, (Equality, Rule)):
                 problem = f"yields {statement!r}, which is no statement"
-                raise LawError(f"{file}:{generator.gi_frame.f_lineno}: {entry.name}: {problem}")
-            found.append(replace(statement, line=generator.gi_frame.f_lineno))
+                raise LawError(f"{file}:{frame.f_lineno}: {entry.name}: {problem}")
+            found.append(replace(statement, line=frame.f_lineno))
     except Exception as error:
         if str(error).startswith(f"{file}:"):
             raise
@@ -220,11 +240,20 @@ def statements(entry: Law | Auxiliary) -> list[Equality | Rule]:
     return found
 
 
+HOSTED = "what is known of a tensor is asked by a function with @hosted(), which takes its `Fact`"
+
+
 def told(error: BaseException) -> str:
-    """What an exception says, in a line; for a name that is not defined, the operator that may be meant."""
+    """What an exception says, in a line, and for common mistakes what is meant."""
     if isinstance(error, LawError):
         return str(error)
     if isinstance(error, NameError) and error.name:
-        near = nearest(error.name, functions())
-        return str(error) + (f"; is the operator {near!r} meant?" if near else "")
+        words = (*operators(), *sys.modules["egraph_opt.laws"].__all__)
+        near = nearest(error.name, words, cutoff=0.75)
+        kind = "the operator " if near in operators() else ""
+        return str(error) + (f"; is {kind}{near!r} meant?" if near else "; see `egraph-opt operators`")
+    if isinstance(error, AttributeError) and isinstance(error.obj, Expression):
+        return f"{error}; {HOSTED}"
+    if isinstance(error, ImportError) and str(error.name).startswith("egraph_opt.operators"):
+        return f"{type(error).__name__}: {error.msg}; see `egraph-opt operators`"
     return f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"

@@ -17,6 +17,9 @@ from egraph_opt.laws.law import Law, registered, told
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.operators import declaration, expressions
 
+_LOADED = "egraph_opt_loaded_"
+"""What the names of modules begin with that are files."""
+
 
 def load_laws(path: str | Path) -> tuple[Law, ...]:
     """Run a file of laws and register what it declares, in the place of what it declared before.
@@ -54,7 +57,12 @@ def module_name(file: Path) -> str:
     except OSError as error:
         raise LawError(f"{file}: cannot be read: {error.strerror or error}") from error
     digest = hashlib.sha256(str(file.resolve()).encode() + content).hexdigest()[:12]
-    return f"egraph_opt_loaded_{digest}"
+    return f"{_LOADED}{digest}"
+
+
+def is_loaded(entry: Law) -> bool:
+    """Whether a law comes from a file of the user's."""
+    return entry.function.__module__.startswith(_LOADED)
 
 
 def run_file(file: Path) -> ModuleType:
@@ -86,7 +94,8 @@ def run_file(file: Path) -> ModuleType:
 def _place(file: Path, error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return f"{file}:{error.lineno or 1}"
-    own = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame.lineno for frame in frames if Path(frame.filename).resolve() == file.resolve()]
     return f"{file}:{own[-1]}" if own else str(file)
 
 
@@ -105,4 +114,9 @@ def _nothing_stays(name: str) -> Iterator[None]:
 
 
 def _registries() -> tuple[dict[str, object], ...]:
-    return registered, declaration.declared_operators, expressions.declared_functions  # type: ignore[return-value]
+    return (  # type: ignore[return-value]
+        registered,
+        declaration.declared_operators,
+        declaration.lowerings,
+        expressions.declared_functions,
+    )

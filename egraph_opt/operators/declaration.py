@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -135,6 +135,7 @@ class Operator:
             the model's opset, does not have and that only a cost model which knows it can choose; the form is
             what it sees.  ``expand(attributes) -> steps``; the last step's result is what the rebuilt graph
             has in its place, without any steps it is the first operand.  None where there is no such thing.
+        op_types: where one constructor stands for many ONNX operators, the names that it takes.
     """
 
     name: str
@@ -146,7 +147,14 @@ class Operator:
     form: Form | None = None
     infer: Inference | None = None
     expand: Expansion | None = None
+    op_types: tuple[str, ...] = ()
     doc: str = field(default="", compare=False)
+
+    @property
+    def signature(self) -> str:
+        """The constructor with its parameters and their sorts."""
+        inside = ", ".join(f"{name}: {sort}" for name, sort in self.function.parameters)
+        return f"{self.name}({inside})"
 
     @cached_property
     def attribute_positions(self) -> tuple[int, ...]:
@@ -170,7 +178,11 @@ def operator_named(name: str) -> Operator:
 
 
 def operator(
-    *, form: Form | None = None, infer: Inference | None = None, expand: Expansion | None = None
+    *,
+    form: Form | None = None,
+    infer: Inference | None = None,
+    expand: Expansion | None = None,
+    op_types: Iterable[str] = (),
 ) -> Callable[[Callable[..., Any]], Any]:
     """Declare an operator from a stub whose parameters are its operands and attributes.
 
@@ -195,6 +207,7 @@ def operator(
             form=form,
             infer=infer,
             expand=expand,
+            op_types=tuple(op_types),
             doc=function.doc,
         )
         return function
@@ -205,7 +218,7 @@ def operator(
 # --- lowering -------------------------------------------------------------------------------------------
 
 Lower = Callable[..., Any]
-_lowerings: dict[str, Lower] = {}
+lowerings: dict[str, Lower] = {}
 
 
 def lowers(*op_types: str) -> Callable[[Lower], Lower]:
@@ -213,20 +226,20 @@ def lowers(*op_types: str) -> Callable[[Lower], Lower]:
 
     def register(function: Lower) -> Lower:
         for op_type in op_types:
-            if op_type in _lowerings:
+            if op_type in lowerings:
                 raise ValueError(f"{op_type} is lowered twice")
-            _lowerings[op_type] = function
+            lowerings[op_type] = function
         return function
 
     return register
 
 
 def lowering_of(op_type: str) -> Lower | None:
-    return _lowerings.get(op_type)
+    return lowerings.get(op_type)
 
 
 def lowered_op_types() -> Iterator[str]:
-    yield from sorted(_lowerings)
+    yield from sorted(lowerings)
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def _expand_unary(attributes: tuple[str, Attributes]) -> tuple[Step, ...] | None
     return expand_activation(*attributes)
 
 
-@operator(form=_unary_form, expand=_expand_unary)
+@operator(form=_unary_form, expand=_expand_unary, op_types=(*UNARY, "Clip"))
 def unary(op: String, settings: Settings, x: Tensor) -> Tensor:
     """The ONNX operator `op` on each element; `settings`: its attributes, sorted, defaults filled in.
 
@@ -81,7 +81,7 @@ def _binary_form(opset: int, attributes: tuple[str], facts: tuple[Fact, ...]) ->
     return OnnxForm(attributes[0], (0, 1))
 
 
-@operator(form=_binary_form)
+@operator(form=_binary_form, op_types=BINARY)
 def binary(op: String, x: Tensor, y: Tensor) -> Tensor:
     """The ONNX operator `op` on the elements of x and y, broadcast as in numpy."""
 
@@ -103,7 +103,7 @@ def _variadic_form(opset: int, attributes: tuple[str], facts: tuple[Fact, ...]) 
     return OnnxForm(attributes[0], tuple(range(len(facts))))
 
 
-@operator(form=_variadic_form)
+@operator(form=_variadic_form, op_types=VARIADIC)
 def variadic(op: String, xs: Tensors) -> Tensor:
     """Sum, Mean, Max or Min of any number of operands."""
 

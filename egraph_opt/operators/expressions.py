@@ -34,6 +34,9 @@ class Sort:
     kind: Kind
     name: str = ""
 
+    def __str__(self) -> str:
+        return self.name or _CLASSES[self.kind].__name__
+
 
 class Expression:
     """A term: a head applied to arguments.  Equal where it is written alike."""
@@ -247,14 +250,10 @@ def coerced(value: Any, sort: Sort, where: str) -> Expression:
             raise LawError(f"{where}: {value!r} is no {_CLASSES[sort.kind].__name__}")
         return constant(value, sort)  # type: ignore[no-any-return]
     if value.sort.kind != sort.kind:
-        raise LawError(f"{where}: `{value!r}` is a {_spoken(value.sort)}, and not a {_spoken(sort)}")
+        raise LawError(f"{where}: `{value!r}` is a {value.sort}, and not a {sort}")
     if sort.name and value.sort.name and sort.name != value.sort.name:
         raise LawError(f"{where}: `{value!r}` is a {value.sort.name}, and not a {sort.name}")
     return value
-
-
-def _spoken(sort: Sort) -> str:
-    return sort.name or _CLASSES[sort.kind].__name__
 
 
 Merge = Literal["first", "last", "max", "new"] | Callable[..., Any]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from egraph_opt.facts.dtypes import ALL_FLOATS, INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.declaration import Literal, OnnxForm, TermSpec, ints, lowers, operator
 from egraph_opt.operators.expressions import Tensor
@@ -88,7 +89,15 @@ def _lower_pad(node: NodeReader) -> TermSpec | None:
             full[axis % rank] = pads[k]
             full[axis % rank + rank] = pads[k + len(axes)]
         pads = tuple(full)
+    value = _in_type(value if mode == "constant" else 0, node.fact(0).dtype)
     return TermSpec("pad", (mode, tuple(pads), value), (0,), read)
+
+
+def _in_type(value: float, dtype: int) -> float:
+    """A number as elements of a type are written: 0 and 0.0 are two attributes, and one value to pad with."""
+    if dtype in ALL_FLOATS:
+        return float(value)
+    return int(value) if dtype in INTEGERS else value
 
 
 def _shape_form(opset: int, attributes: tuple[int, int], facts: tuple[Fact, ...]) -> OnnxForm | None:

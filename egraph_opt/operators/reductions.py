@@ -29,7 +29,7 @@ def _reduce_form(opset: int, attributes: tuple[Any, ...], facts: tuple[Fact, ...
     return OnnxForm(kind, (0,), (("axes", axes), ("keepdims", keepdims)))
 
 
-@operator(form=_reduce_form)
+@operator(form=_reduce_form, op_types=REDUCTIONS)
 def reduce(kind: String, x: Tensor, axes: Axes, keepdims: Flag) -> Tensor:
     """An ONNX reduction over `axes` (sorted, 0 or more, at least one)."""
 
@@ -61,7 +61,7 @@ def _arg_reduce_form(opset: int, attributes: tuple[Any, ...], facts: tuple[Fact,
     return None if last else OnnxForm(kind, (0,), settings)
 
 
-@operator(form=_arg_reduce_form)
+@operator(form=_arg_reduce_form, op_types=("ArgMax", "ArgMin"))
 def arg_reduce(kind: String, x: Tensor, axis: Axis, keepdims: Flag, last: Flag) -> Tensor:
     """ArgMax or ArgMin along one axis (0 or more): of equals the first, or with `last` the last."""
 
@@ -83,7 +83,7 @@ def _softmax_form(opset: int, attributes: tuple[str, int], facts: tuple[Fact, ..
     return OnnxForm(kind, (0,), (("axis", axis),))
 
 
-@operator(form=_softmax_form)
+@operator(form=_softmax_form, op_types=("Softmax", "LogSoftmax", "Hardmax"))
 def softmax(kind: String, x: Tensor, axis: Axis) -> Tensor:
     """Softmax, LogSoftmax or Hardmax along one axis (0 or more)."""
 

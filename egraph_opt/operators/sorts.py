@@ -33,7 +33,7 @@ Slices = Annotated[tuple[tuple[int, int, int | None, int], ...], attribute_sort(
 """Per sliced axis: the axis, start, end (None: all that follows) and step."""
 
 Settings = Annotated[Attributes, attribute_sort("Settings")]
-"""The attributes of an ONNX node, sorted by name, defaults filled in."""
+"""The attributes of an ONNX node as pairs of name and value, sorted, defaults filled in; () if none."""
 
 DataType = Annotated[int, attribute_sort("DataType")]
 """An element type, ``onnx.TensorProto.DataType``."""
@@ -45,13 +45,13 @@ Flag = Annotated[int, attribute_sort("Flag")]
 """0 or 1."""
 
 Mode = Annotated[str, attribute_sort("Mode")]
-"""How something is filled or interpolated."""
+"""How something is filled or interpolated, such as "constant", "edge" and "reflect" of a Pad."""
 
 Name = Annotated[str, String]
 """The name of an operator, as a host function answers it; in patterns it is a `String`."""
 
 Number = Annotated[float | int, attribute_sort("Number")]
-"""A number of any element type."""
+"""A number as an element of a tensor: an int for integers, else a float; 0, 0.0 and -0.0 are three."""
 
 Place = Annotated[int | None, attribute_sort("Place")]
 """A place along an axis or in a list of dims; None is the end."""

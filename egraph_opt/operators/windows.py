@@ -67,7 +67,7 @@ def _pool_form(opset: int, attributes: tuple[str, PoolWindow], facts: tuple[Fact
     return OnnxForm(kind, (0,), tuple(sorted(settings.items())))
 
 
-@operator(form=_pool_form)
+@operator(form=_pool_form, op_types=("AveragePool", "MaxPool"))
 def pool(kind: String, x: Tensor, window: PoolWindow) -> Tensor:
     """AveragePool or MaxPool of x: [N, C, *spatial]; `window` is a `PoolWindow`."""
 
@@ -96,7 +96,7 @@ def _global_pool_form(opset: int, attributes: tuple[str], facts: tuple[Fact, ...
     return OnnxForm(attributes[0], (0,))
 
 
-@operator(form=_global_pool_form)
+@operator(form=_global_pool_form, op_types=("GlobalAveragePool", "GlobalMaxPool"))
 def global_pool(kind: String, x: Tensor) -> Tensor:
     """GlobalAveragePool or GlobalMaxPool: all spatial axes become 1."""
 

@@ -13,8 +13,8 @@ Run = Callable[[frozenset[str]], Result]
 """An optimization without some laws."""
 
 
-def without_offending_law(wrong: Result, matched: Iterable[str], run: Run) -> Result:
-    """The result without the law that makes outputs wrong, which a warning names.
+def without_offending_law(wrong: Result, matched: Iterable[str], run: Run) -> tuple[Result, str]:
+    """The result without the law that makes outputs wrong, and what names that law; a warning does as well.
 
     Laws that are not part of this package are suspected first; then halves of the suspects are left out.
 
@@ -24,23 +24,22 @@ def without_offending_law(wrong: Result, matched: Iterable[str], run: Run) -> Re
         run: optimises without the laws named.
 
     Returns:
-        `wrong`, if no single law is to blame.
+        `wrong` and "", if no single law is to blame.
     """
     suspects = _suspects(matched, run)
     while len(suspects) > 1:
         half = suspects[: len(suspects) // 2]
         suspects = suspects[len(half) :] if _is_wrong(run(frozenset(half))) else half
     if not suspects:
-        return wrong
+        return wrong, ""
     result = run(frozenset(suspects))
     if _is_wrong(result):
-        return wrong
+        return wrong, ""
     (offending,) = (law for law in all_laws() if law.key == suspects[0])
-    warning = (
-        f"{where(offending.function)}: law {offending.key} makes the outputs wrong and was left out:"
-        f" {wrong.report.verification.detail}"
-    )
-    return replace(result, report=replace(result.report, warnings=(*result.report.warnings, warning)))
+    blame = f"{where(offending.function)}: law {offending.key} makes the outputs wrong"
+    warning = f"{blame} and was left out: {wrong.report.verification.detail}"
+    report = replace(result.report, warnings=(*result.report.warnings, warning))
+    return replace(result, report=report), blame
 
 
 def _suspects(matched: Iterable[str], run: Run) -> list[str]:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 
 import onnx_ir as ir
 
-from egraph_opt.cost.expansion import stood_for
 from egraph_opt.cost.model import CostModel
 from egraph_opt.graph.node_counts import NodeCount, nodes_of, operators_between
 from egraph_opt.graph.walks import same_graph
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, original_cost
+from egraph_opt.pipeline.uses_of_laws import uses_of_laws
 from egraph_opt.report.composites import find_composites
 from egraph_opt.report.report import (
     CostReport,
@@ -24,7 +24,6 @@ from egraph_opt.report.report import (
     NodesReport,
     OpenPiece,
     Report,
-    RewriteReport,
     RulesetReport,
 )
 from egraph_opt.verification.result import SKIPPED, Verification
@@ -76,7 +75,7 @@ def report_of(account: Account, region: Region, extracted: Extracted, written: i
     parts = extracted.walk()
     fusion_saving = sum(part.fusion_saving for part in parts)
     before = original_cost(region.original, account.model, account.points) - fusion_saving
-    rewrites = _rewrites(region.walk(), parts)
+    rewrites = uses_of_laws(region.walk(), parts)
     status, reason = "optimized", ""
     if failed:
         status, reason = "fallback", account.verification.detail
@@ -156,26 +155,6 @@ def _saturation(regions: Sequence[Region]) -> GrowthReport:
         classes=sum(a.classes for a in accounts),
         stop=next((a.stop for a in accounts if a.stop != "saturated"), "saturated"),
     )
-
-
-def _rewrites(regions: Sequence[Region], parts: Sequence[Extracted]) -> tuple[RewriteReport, ...]:
-    """Per law how often it matched, and how many chosen nodes it made."""
-    matches: Counter[str] = Counter()
-    used: Counter[str] = Counter()
-    for region in regions:
-        matches.update(region.saturation.matches)
-    for part in parts:
-        snapshot = part.choice.snapshot
-        chosen = part.choice.node[part.choice.node >= 0].tolist()
-        for node in stood_for(snapshot, chosen, part.choice.lowered.opset):
-            if snapshot.made_by[node] > 0:
-                used[snapshot.laws[int(snapshot.made_by[node]) - 1]] += 1
-    rows = []
-    for key in sorted(matches):
-        if matches[key] or used[key]:
-            ruleset, name = key.rsplit(".", 1)
-            rows.append(RewriteReport(ruleset, name, matches[key], used[key]))
-    return tuple(rows)
 
 
 def _rulesets(regions: Sequence[Region]) -> tuple[RulesetReport, ...]:

@@ -11,6 +11,7 @@ from egraph_opt.cost.model import CostModel, cost_model
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.errors import VerificationError
 from egraph_opt.extraction.interrupts import OnInterrupt
 from egraph_opt.extraction.registry import extractor_named
 from egraph_opt.graph.constants import constant_bytes
@@ -187,7 +188,6 @@ def optimize(
             extractor=extractor,
             objective=wanted,
             verify=verify,
-            strict=strict,
             seed=seed,
             progress=progress,
             on_interrupt=on_interrupt,
@@ -197,4 +197,8 @@ def optimize(
     saturated, result = run()
     if result.report.verification.status != "failed":
         return result
-    return without_offending_law(result, saturated.matched, lambda left_out: run(left_out)[1])
+    found, blame = without_offending_law(result, saturated.matched, lambda left_out: run(left_out)[1])
+    if strict:
+        parts = (saturated.loaded.source, blame, result.report.verification.detail)
+        raise VerificationError(": ".join(str(part) for part in parts if part))
+    return found

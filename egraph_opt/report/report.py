@@ -133,12 +133,19 @@ class GrowthReport:
 
 @dataclass(frozen=True)
 class RewriteReport:
-    """How often a law matched, and how many of the chosen nodes it made."""
+    """How often a law matched, and how many of the chosen nodes it made.
+
+    Attributes:
+        saves: whether it made a node unneeded by an equal one that was there already.
+        own: whether it comes from a file of the user's.
+    """
 
     ruleset: str
     name: str
     matches: int
     used: int
+    saves: bool = False
+    own: bool = False
 
 
 @dataclass(frozen=True)

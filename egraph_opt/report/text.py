@@ -29,7 +29,7 @@ def render(report: Report) -> RenderableType:
     parts: list[RenderableType] = [_headline(report), _figures(report)]
     if report.operators:
         parts += [Text(), _operators(report.operators)]
-    if used := [law for law in report.rewrites if law.used]:
+    if used := [law for law in report.rewrites if law.used or law.saves or law.own]:
         parts += [Text(), _laws(used)]
     if report.rulesets:
         parts += [Text(), _growth(report.rulesets)]
@@ -153,7 +153,8 @@ def _laws(laws: Iterable[RewriteReport]) -> Table:
     for name in ("matches", "nodes used"):
         table.add_column(name, justify="right")
     for law in sorted(laws, key=lambda law: (-law.used, law.ruleset, law.name)):
-        table.add_row(law.ruleset, law.name, f"{law.matches:,}", str(law.used))
+        count = str(law.used) if law.used or not law.saves else "saves some"
+        table.add_row(law.ruleset, law.name, f"{law.matches:,}", count)
     return table
 
 

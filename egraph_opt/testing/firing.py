@@ -13,6 +13,7 @@ from egraph_opt.errors import LawError
 from egraph_opt.laws.law import Example, Law, where
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.testing.drawing import drawn, sides_of
+from egraph_opt.testing.scope import host_tally
 from egraph_opt.testing.terms import lower_example
 
 DRAWS = 500
@@ -26,16 +27,17 @@ def check_fires(entry: Law) -> None:
         LawError: there is none, or it does not apply to one of them; the message names file and line.
     """
     written = [e for e in entry.examples(np.random.default_rng(0)) if e.fires] if entry.examples else []
-    examples = written or list(first_drawn(entry))
+    with host_tally() as tally:
+        examples = written or list(first_drawn(entry))
     place = f"{where(entry.function)}: {entry.key}"
     if not examples:
+        why = "".join(f"; {line}" for line in tally.told())
         raise LawError(
-            f"{place}: none of {DRAWS} random terms meets its conditions; write an example (`examples=`)"
+            f"{place}: none of {DRAWS} random terms meets its conditions{why}; write an example (`examples=`)"
             " on which it applies"
         )
     for example in examples:
-        if not _fires(entry, example):
-            raise LawError(f"{place}: does not apply to its example {example.term!r}")
+        _check_fires(entry, example, place)
 
 
 def first_drawn(entry: Law) -> Iterator[Example]:
@@ -45,9 +47,11 @@ def first_drawn(entry: Law) -> Iterator[Example]:
     yield from islice(found, 1)
 
 
-def _fires(entry: Law, example: Example) -> bool:
+def _check_fires(entry: Law, example: Example, place: str) -> None:
     laws = tuple(law for law in all_laws() if law.key in (entry.key, *entry.required))
     _, report = saturate_terms(
         lower_example(example), laws, dict(example.limits), nodes=5000, rounds=3, seconds=60
     )
-    return report.matches.get(entry.key, 0) > 0
+    if not report.matches.get(entry.key):
+        why = "".join(f"; {line}" for line in report.dropped)
+        raise LawError(f"{place}: does not apply to its example {example.term!r}{why}")

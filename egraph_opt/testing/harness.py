@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +15,13 @@ from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, Law
+from egraph_opt.laws.law import Example, Law, statements
 from egraph_opt.laws.selection import ASSUME, select
 from egraph_opt.testing.alternatives import alternatives_of, prices_of, rebuilt_original, rewritten_model
 from egraph_opt.testing.comparison import Original, Tally
 from egraph_opt.testing.cycles import written_on_the_original
 from egraph_opt.testing.feeds import Kind
-from egraph_opt.testing.terms import Builder, lower_example, output_value, show_all
+from egraph_opt.testing.terms import Builder, lower_example, output_value, show_all, shown
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ def check_example(
     lowered = lower_example(example, opset)
     snapshot, report = _saturated(entry, example, lowered)
     matches = _matches_of(entry, report)
+    assert not report.dropped, f"{'; '.join(report.dropped)}, on {example.term}"
     if not example.fires:
         assert not matches, f"{entry.key} fired where it must not ({example.why}): {example.term}"
         return Checked(Tally(), matches)
@@ -122,8 +124,11 @@ def check_drawn(entry: Law, rule: str, example: Example, opset: int = 17) -> Che
         AssertionError: that rule of the law did not match, or a side computes something else.
     """
     lowered = lower_example(example, opset)
-    original = _original(entry, lowered, opset, seeds=(0,), reference=True)
-    if not any(trial.usual for trial in original.trials):
+    try:
+        original = _original(entry, lowered, opset, seeds=(0,), reference=True)
+    except AssertionError:  # it cannot be written, such as a Reshape to (N, 0, 3)
+        return None
+    if not any(trial.usual for trial in original.trials) or not _is_as_inferred(lowered, original):
         return None
     snapshot, report = saturate_terms(
         lowered, (entry,), dict(example.limits), nodes=5000, rounds=1, seconds=60, strict=True, guards=False
@@ -131,6 +136,17 @@ def check_drawn(entry: Law, rule: str, example: Example, opset: int = 17) -> Che
     found = _matches_of(entry, report)
     assert rule in found, f"{entry.key}#{rule} did not fire: {example.term}"
     return Checked(_check_alternatives(entry, lowered, snapshot, original, opset)[0], found)
+
+
+def _is_as_inferred(lowered: Lowered, original: Original) -> bool:
+    """Whether onnxruntime computes the shapes that ONNX says: not where the x of a PRelu is broadcast."""
+    for trial in (trial for trial in original.trials if trial.usual):
+        for index, found in zip(lowered.outputs, trial.expected, strict=True):
+            known = lowered.facts[index]
+            dims = () if known is None or known.shape is None else known.shape
+            if any(isinstance(a, int) and a != b for a, b in zip(dims, found.shape, strict=False)):
+                return False
+    return True
 
 
 def _saturated(entry: Law, example: Example, lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
@@ -157,6 +173,24 @@ def _check_alternatives(
     entry: Law, lowered: Lowered, snapshot: Snapshot, original: Original, opset: int
 ) -> tuple[Tally, int]:
     """Compare every graph that can be written with the example: what was checked, and how many graphs."""
+    with _named(entry, lowered):
+        return _compared(entry, lowered, snapshot, original, opset)
+
+
+@contextmanager
+def _named(entry: Law, lowered: Lowered) -> Iterator[None]:
+    """A failed comparison names the law, its line and the example."""
+    try:
+        yield
+    except AssertionError as error:
+        lines = {statement.line for statement in statements(entry)}
+        line = min(lines) if len(lines) == 1 else entry.function.__code__.co_firstlineno
+        raise AssertionError(f"{entry.key}, line {line}, on {shown(lowered)}: {error}") from error
+
+
+def _compared(
+    entry: Law, lowered: Lowered, snapshot: Snapshot, original: Original, opset: int
+) -> tuple[Tally, int]:
     alternatives, cyclic = alternatives_of(lowered, snapshot, prices_of(lowered, snapshot))
     tally = Tally()
     for node in cyclic:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +26,45 @@ class Rejected(Exception):
 
 class NoAnswer(Rejected):
     """A host function answers nothing."""
+
+
+@dataclass
+class HostTally:
+    """Calls of host functions on what was drawn.
+
+    Attributes:
+        calls: how many, by function.
+        raised: what they raised, by function.
+    """
+
+    calls: Counter[str] = field(default_factory=Counter)
+    raised: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def add(self, name: str, error: Exception | None) -> None:
+        self.calls[name] += 1
+        if error is not None:
+            self.raised.setdefault(name, Counter())[f"{type(error).__name__}: {error}"] += 1
+
+    def told(self) -> tuple[str, ...]:
+        """Per function that raised a line with what it raised most."""
+        return tuple(
+            f"{found.total()} of {self.calls[name]} calls of {name} raised {found.most_common(1)[0][0]}"
+            for name, found in sorted(self.raised.items())
+        )
+
+
+_tally: ContextVar[HostTally | None] = ContextVar("tally", default=None)
+
+
+@contextmanager
+def host_tally() -> Iterator[HostTally]:
+    """Count the calls of host functions, and those that raise."""
+    made = HostTally()
+    token = _tally.set(made)
+    try:
+        yield made
+    finally:
+        _tally.reset(token)
 
 
 @dataclass
@@ -97,12 +139,16 @@ class Scope:
         return self.environment[expression]
 
     def computed(self, expression: Expression) -> Any:
-        """What a host function answers, which may be nothing; one that raises is not logged here."""
+        """What a host function answers, which may be nothing; what it raises is counted, see `host_tally`."""
         arguments = [self.value(argument) for argument in expression.arguments]
+        answer, failure = expression.head.default, None
         try:
-            return canonical(expression.head.function(*arguments))
-        except Exception:  # what is drawn may be what no graph has
-            return expression.head.default
+            answer = canonical(expression.head.function(*arguments))
+        except Exception as error:  # what is drawn may be what no graph has
+            failure = error
+        if (tally := _tally.get()) is not None:
+            tally.add(expression.head.name, failure)
+        return answer
 
     def holds(self, condition: Any) -> bool:
         """Whether a condition holds; an equation binds the variable on its left."""

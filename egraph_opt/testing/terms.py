@@ -116,6 +116,26 @@ def show_all(lowered: Lowered) -> None:
             lowered.outputs.append(index)
 
 
+def shown(lowered: Lowered) -> str:
+    """The terms of an example as one reads them: Relu(Neg(x0))."""
+    below = {k for term in lowered.terms for k in _operands(term)}
+    return ", ".join(_shown(lowered, k) for k in lowered.outputs if k not in below)
+
+
+def _shown(lowered: Lowered, index: int) -> str:
+    term = lowered.terms[index]
+    if term.operator == "leaf":
+        return str(lowered.leaves[term.attributes[0]].name)
+    attributes = list(term.attributes)
+    name = attributes.pop(0) if operator_named(term.operator).op_types else term.operator
+    inside = [_shown(lowered, k) for k in _operands(term)] + [repr(a) for a in attributes if a != ()]
+    return f"{name}({', '.join(inside)})"
+
+
+def _operands(term: Term) -> list[int]:
+    return [k for item in term.operands for k in (item if isinstance(item, tuple) else (item,))]
+
+
 def output_value(name: str, fact: Fact) -> ir.Value:
     shape = None if fact.shape is None else ir.Shape([d if isinstance(d, int) else None for d in fact.shape])
     return ir.Value(name=name, type=ir.TensorType(ir.DataType(fact.dtype)), shape=shape)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import linecache
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from egraph_opt.laws.checking import check
-from egraph_opt.laws.law import Example, Law
+from egraph_opt.laws.law import Example, Law, statements
 from egraph_opt.testing.comparison import Tally
 from egraph_opt.testing.drawing import sides_of
-from egraph_opt.testing.drawn_checks import Drawn, check_near_misses, check_positives
+from egraph_opt.testing.drawn_checks import Drawn, check_near_misses, check_positives, pinned_by
+from egraph_opt.testing.entries import Entries, tables_of, told_entry
 from egraph_opt.testing.harness import check_example, fired_on
+from egraph_opt.testing.scope import host_tally
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,9 @@ class LawReport:
         written, drawn: examples.
         checks, left_out: comparisons of outputs that were made, and that could not be made.
         unexampled: statements that no example shows, by number; `<` is the way back of an `equal`.
-        unpinned: conditions without which no drawn near-miss would match.
+        unpinned: conditions without which no near-miss would match.
+        entries: of statements about several operators, modes or types, which of these were checked.
+        raised: host functions that raised on what was drawn.
     """
 
     key: str
@@ -32,15 +39,24 @@ class LawReport:
     left_out: int
     unexampled: tuple[str, ...]
     unpinned: tuple[str, ...]
+    entries: tuple[Entries, ...] = ()
+    raised: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [
             f"{self.key}: {self.written} written and {self.drawn} drawn examples hold,"
             f" {self.checks} comparisons, {self.left_out} left out"
         ]
+        lines += [line for entries in self.entries for line in _told(entries)]
         lines += [f"statement {rule} has no example" for rule in self.unexampled]
         lines += [f"condition {condition} has no near-miss" for condition in self.unpinned]
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.raised])
+
+
+def _told(entries: Entries) -> Iterable[str]:
+    yield f"statement {entries.rule}: {len(entries.checked)} of {entries.count} {entries.about} checked"
+    for entry in entries.missed:
+        yield f"statement {entries.rule} has no example where {told_entry(entry)}"
 
 
 def check_law(entry: Law) -> LawReport:
@@ -48,27 +64,47 @@ def check_law(entry: Law) -> LawReport:
 
     Raises:
         LawError: it is declared wrongly.
-        AssertionError: it does not fire on an example, fires on a near-miss, or its sides differ.
+        AssertionError: it does not fire on an example, fires on a near-miss, its sides differ, or there is
+            nothing to check one of its statements on.
     """
     check(entry)
     written: list[Example] = list(entry.examples(np.random.default_rng(0))) if entry.examples else []
     tally, count, checked = Tally(), 0, Drawn()
     for example in written:
         tally.add(check_example(entry, example).tally)
-    for side in sides_of(entry):
-        found, made = check_positives(entry, side)
-        tally.add(made)
-        count += found
-        checked.add(side, found, check_near_misses(entry, side))
-    undrawn = checked.undrawn()
+    with host_tally() as hosts:
+        for side in sides_of(entry):
+            found, made = check_positives(entry, side)
+            tally.add(made)
+            count += found
+            pinned = check_near_misses(entry, side)
+            if len(pinned) < len(side.conditions):
+                pinned |= pinned_by(side, [example for example in written if not example.fires])
+            checked.add(side, found, pinned)
+        tables = tables_of(entry, written)
+    for table in tables:
+        tally.add(table.tally)
+    undrawn = checked.undrawn() - {table.rule for table in tables if table.checked}
     if undrawn:
         undrawn -= fired_on(entry, [example for example in written if example.fires])
-    return LawReport(
+    report = LawReport(
         entry.key,
         len(written),
-        count,
+        count + sum(len(table.checked) for table in tables),
         tally.made.total(),
         tally.left_out.total(),
-        tuple(sorted(undrawn)),
-        tuple(checked.unpinned()),
+        tuple(_placed(entry, rule) for rule in sorted(undrawn)),
+        tuple(_placed(entry, condition) for condition in checked.unpinned()),
+        tables,
+        hosts.told(),
     )
+    told = f"{report}\nwrite an example (`examples=`) on which it applies"
+    assert report.checks and not report.unexampled, told
+    return report
+
+
+def _placed(entry: Law, told: str) -> str:
+    """What is said of a statement, which begins with its number, with its line and what is written there."""
+    number = re.match(r"\d+", told)
+    line = statements(entry)[int(number[0])].line if number else 0
+    return f"{told} (line {line}: {linecache.getline(entry.function.__code__.co_filename, line).strip()})"

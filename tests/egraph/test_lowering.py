@@ -84,6 +84,31 @@ FORMS: dict[str, tuple[Any, ...]] = {
         (11, ints(p=[0, 0, 1, 0, 0, 2]) + "v = Constant <value_float = 0.5> () y = Pad (x, p, v)"),
         (18, ints(p=[1, 2], a=[-1]) + "v = Constant <value_float = 0.5> () y = Pad (x, p, v, a)"),
     ),
+    "pad by zeros": (
+        "pad('constant', (0, 0, 1, 0, 0, 2), 0.0, x)",
+        (9, "y = Pad <pads = [0, 0, 1, 0, 0, 2]> (x)"),
+        (9, "y = Pad <pads = [0, 0, 1, 0, 0, 2], value = 0.0> (x)"),
+        (11, ints(p=[0, 0, 1, 0, 0, 2]) + "y = Pad (x, p)"),
+        (11, ints(p=[0, 0, 1, 0, 0, 2]) + "v = Constant <value_float = 0.0> () y = Pad (x, p, v)"),
+    ),
+    "pad by the edge": (
+        "pad('edge', (0, 0, 1, 0, 0, 2), 0.0, x)",
+        (11, ints(p=[0, 0, 1, 0, 0, 2]) + 'y = Pad <mode = "edge"> (x, p)'),
+        (
+            11,
+            ints(p=[0, 0, 1, 0, 0, 2])
+            + 'v = Constant <value_float = 2.0> () y = Pad <mode = "edge"> (x, p, v)',
+        ),
+    ),
+    "pad integers": (
+        "cast(1, pad('constant', (0, 0, 1, 0, 0, 2), 0, cast(7, x)))",
+        (13, ints(p=[0, 0, 1, 0, 0, 2]) + "w = Cast <to = 7> (x) z = Pad (w, p) y = Cast <to = 1> (z)"),
+        (
+            13,
+            ints(p=[0, 0, 1, 0, 0, 2])
+            + "v = Constant <value_int = 0> () w = Cast <to = 7> (x) z = Pad (w, p, v) y = Cast <to = 1> (z)",
+        ),
+    ),
     "clip": (
         "unary('Clip', (('max', 6.0), ('min', 0.5)), x)",
         (9, "y = Clip <min = 0.5, max = 6.0> (x)"),

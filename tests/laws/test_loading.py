@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, parser
 from typer.testing import CliRunner
 
 from egraph_opt import optimize
 from egraph_opt.cli import app
-from egraph_opt.errors import LawError, UnknownCostModelError, UnknownRulesetError
+from egraph_opt.errors import LawError, UnknownCostModelError, UnknownRulesetError, VerificationError
 from egraph_opt.laws.law import registered
 from egraph_opt.laws.loading import load_laws
 from egraph_opt.laws.selection import all_laws, select
@@ -21,6 +22,9 @@ HEAD = """from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import *
 from egraph_opt.operators import *
 """
+
+
+HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
 
 
 @pytest.fixture(autouse=True)
@@ -33,11 +37,17 @@ def _nothing_stays() -> Iterator[None]:
 
 
 def law_file(
-    tmp_path: Path, body: str, *, parameters: str = "x: Tensor", above: str = "", options: str = ""
+    tmp_path: Path,
+    body: str,
+    *,
+    parameters: str = "x: Tensor",
+    above: str = "",
+    options: str = "",
+    numerics: str = "bitwise",
 ) -> Path:
     path = tmp_path / "laws.py"
     path.write_text(
-        f"{HEAD}{above}\n@law('mine', numerics='bitwise')\ndef mine({parameters}):\n"
+        f"{HEAD}{above}\n@law('mine', numerics='{numerics}'{options})\ndef mine({parameters}):\n"
         f"    '''A law'''\n    yield {body}\n",
         encoding="utf-8",
     )
@@ -68,6 +78,9 @@ SUBTRACTION = {
 }
 
 
+RELU = {"body": "rewrite(relu(relu(x)), relu(x))"}
+
+
 def test_a_law_in_a_file_takes_part(tmp_path: Path) -> None:
     source = model(tmp_path)
     assert optimize(source, "nodes").report.nodes.runtime_after == 3
@@ -85,6 +98,21 @@ def test_the_command_line_loads_it(tmp_path: Path) -> None:
     )
     assert run.exit_code == 0, run.output
     assert "mine" in run.output and out.exists()
+
+
+def test_the_report_tells_of_a_law_that_only_saves_nodes(tmp_path: Path) -> None:
+    whole = "unary('Ceil', (), unary('Abs', (), x))"
+    load_laws(law_file(tmp_path, f"rewrite(unary('Abs', (), {whole}), {whole}, because='grows')"))
+    graph = "g (float[2] x) => (float[2] z) { a = Abs (x) b = Ceil (a) c = Abs (b) z = Neg (c) }"
+    report = optimize(parser.parse_model(HEADER + graph), "nodes").report
+    assert report.nodes.runtime_after == 3
+    assert re.search(r"^mine +mine +\d+ +saves some$", str(report), re.MULTILINE), str(report)
+
+
+def test_the_report_tells_of_a_law_of_ones_own_that_never_matched(tmp_path: Path) -> None:
+    load_laws(law_file(tmp_path, "rewrite(unary('Abs', (), relu(x)), relu(x), because='grows')"))
+    report = optimize(model(tmp_path), "nodes").report
+    assert re.search(r"^mine +mine +0 +0$", str(report), re.MULTILINE), str(report)
 
 
 def test_rulesets_and_laws_are_left_out_by_name(tmp_path: Path) -> None:
@@ -122,6 +150,30 @@ def test_rulesets_and_laws_are_left_out_by_name(tmp_path: Path) -> None:
         ({"body": "rewrite(relu(x), x)", "above": "import missing_module"}, 4, "missing_module"),
         ({"body": "rewrite(relu(x), x)", "above": "1 / 0"}, 4, "ZeroDivisionError"),
         ({"body": "rewrite(relu(x), x"}, 8, "SyntaxError"),
+        ({"body": "rewrite(trilu(x), x)"}, 8, "'trilu' is not defined; see `egraph-opt operators`"),
+        ({"body": "rewrite(sigmoyd(x), x)"}, 8, "is 'sigmoid' meant"),
+        ({**RELU, "parameters": "x: Tensr"}, 6, "is 'Tensor' meant"),
+        (
+            {**RELU, "above": "from egraph_opt.operators import trilu"},
+            4,
+            "'trilu'.*see `egraph-opt operators`",
+        ),
+        ({"body": "rewrite(relu(relu(x)), relu(x), x == 1)"}, 8, "comparison in Python.*write `eq`, or"),
+        ({"body": "rewrite(relu(relu(x)), relu(x), x.rank > 1)"}, 8, "rank.*a function with @hosted"),
+        ({"body": "rewrite(unary('Reluu', (), x), x)"}, 8, "Reluu.* in no model.* did you mean 'Relu'"),
+        ({"body": "rewrite(unary('Trilu', (), x), x)"}, 8, "Trilu is lowered to an opaque one"),
+        ({"body": "rewrite(unary('Softmax', (), x), x)"}, 8, "Softmax is lowered to `softmax`"),
+        ({"body": "rewrite(unary('Transpose', (), x), x)"}, 8, "Transpose is lowered to another term"),
+        (
+            {"body": "rewrite(relu(x), unary('Elu', (), x))"},
+            8,
+            r"Elu has the settings \(alpha\), and not \(\)",
+        ),
+        ({"body": "rewrite(relu(x), unary('Clip', (('min', 0),), x))"}, 8, r"Clip has .* \(max, min\)"),
+        ({"body": "rewrite(unary('Elu', 1.0, x), x)"}, 8, "settings of Elu are pairs"),
+        ({**RELU, "numerics": "exact"}, 5, "numerics is 'exact', and not one of bitwise, reassociates"),
+        ({**RELU, "options": ", kind='eliminates'"}, 5, "kind is 'eliminates'.* did you mean 'eliminate'"),
+        ({**RELU, "options": ", serves='speed'"}, 5, "serves is 'speed', and not one of arithmetic"),
     ],
 )
 def test_a_mistake_is_told_with_file_and_line(
@@ -135,11 +187,50 @@ def test_a_mistake_is_told_with_file_and_line(
     assert registered == before
 
 
+def test_a_word_that_is_none_is_an_error_of_usage(tmp_path: Path) -> None:
+    laws = law_file(tmp_path, "rewrite(relu(relu(x)), relu(x))", numerics="exact")
+    run = CliRunner().invoke(app, ["rules", "--load", str(laws)])
+    assert run.exit_code == 2
+    assert "numerics is 'exact'" in run.stderr and "Traceback" not in run.output
+
+
 def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
     path = law_file(tmp_path, "rewrite(relu(x), x)")
     path.write_text(path.read_text() + path.read_text().removeprefix(HEAD))
-    with pytest.raises(LawError, match="declared twice"):
+    with pytest.raises(LawError, match=r"declared twice; first at .*laws\.py:5"):
         load_laws(path)
+
+
+def test_a_law_that_returns_is_told_to_yield(tmp_path: Path) -> None:
+    path = law_file(tmp_path, "rewrite(relu(relu(x)), relu(x))")
+    path.write_text(path.read_text().replace("yield", "return"))
+    with pytest.raises(LawError, match=r"laws\.py:5: mine: a law yields its statements"):
+        load_laws(path)
+
+
+def test_the_line_is_told_of_a_file_named_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    law_file(tmp_path, "rewrite(relu(x), x)", above="1 / 0")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(LawError, match=r"^laws\.py:4: ZeroDivisionError"):
+        load_laws("laws.py")
+
+
+OWN = """@operator(form=lambda opset, attributes, facts: OnnxForm("Det", (0,)))
+def det(x: Tensor) -> Tensor:
+    'The determinant.'
+
+
+@lowers("Det")
+def _lower_det(node):
+    return TermSpec("det", (), (0,))
+"""
+
+
+def test_an_operator_of_ones_own_is_declared_in_the_file_and_gone_where_that_fails(tmp_path: Path) -> None:
+    with pytest.raises(LawError, match="no pattern binds"):
+        load_laws(law_file(tmp_path, "rewrite(relu(x), y)", parameters="x: Tensor, y: Tensor", above=OWN))
+    (found,) = load_laws(law_file(tmp_path, "rewrite(det(-(-x)), det(x), because='grows')", above=OWN))
+    check_fires(found)
 
 
 def test_a_law_that_no_term_fits_needs_an_example(tmp_path: Path) -> None:
@@ -185,6 +276,12 @@ def test_a_law_that_makes_outputs_wrong_is_named_and_left_out(tmp_path: Path) ->
     (warning,) = (w for w in result.report.warnings if wrong.key in w)
     assert f"{tmp_path / 'laws.py'}:5" in warning and "makes the outputs wrong" in warning
     assert result.report.status != "fallback"
+
+
+def test_a_strict_run_names_the_law_that_makes_outputs_wrong(tmp_path: Path) -> None:
+    load_laws(law_file(tmp_path, "rewrite(relu(x), x, because='wrong')"))
+    with pytest.raises(VerificationError, match=r"model\.onnx: .*laws\.py:5: law mine\.mine makes .* wrong"):
+        optimize(model(tmp_path), "nodes", strict=True)
 
 
 def test_a_law_that_raises_is_named_and_left_out(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from egraph_opt.testing.drawn_checks import (
     check_positives,
     pinned_by,
 )
+from egraph_opt.testing.entries import tables_of
 from egraph_opt.testing.harness import check_example, check_variant, fired_on
 from egraph_opt.testing.variants import variants
 
@@ -32,6 +33,9 @@ SEEDS = (0, 1)
 
 VARIANTS = 1
 """Variants that are drawn of the examples of a law."""
+
+ENTRIES = 2
+"""Operators, modes or types of a statement about several on which it is checked, besides those drawn."""
 
 LEFT_OUT = 0.25
 """The most of a law's checks that may be left out; empty tensors, which onnxruntime refuses, are extra."""
@@ -98,3 +102,12 @@ def test_a_law_holds_on_examples_drawn_from_its_statements(entry: Law, record_pr
     record_property("checks", {"made on drawn": dict(tally.made), "left out of drawn": dict(tally.left_out)})
     assert len(undrawn) <= UNEXAMPLED.get(entry.key, 0), f"{entry.key}, without an example: {undrawn}"
     assert len(unpinned) <= UNPINNED.get(entry.key, 0), f"{entry.key}, not pinned: {unpinned}"
+
+
+@pytest.mark.parametrize("entry", LAWS, ids=lambda entry: entry.key)
+def test_a_law_holds_of_several_operators_that_it_is_about(entry: Law, record_property: Record) -> None:
+    """Some of those that two random examples do not show; `check_law` asks for all."""
+    tally = Tally()
+    for entries in tables_of(entry, (), ENTRIES):
+        tally.add(entries.tally)
+    record_property("checks", {"made of tables": dict(tally.made)})

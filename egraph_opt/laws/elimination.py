@@ -1,0 +1,47 @@
+"""What a law saves without writing anything: terms that equal a part of themselves, or one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from egraph_opt.laws.law import Law, statements
+from egraph_opt.laws.statements import Equality, Equals, Rule, Union
+from egraph_opt.operators.expressions import Constant, Expression
+
+Head = tuple[str, str]
+"""An operator of the term language and the name of the ONNX operator, "" for any."""
+
+
+def saved_heads(entry: Law) -> set[Head]:
+    """The operators on top of the terms that a law makes equal to something that is there already."""
+    found: set[Head] = set()
+    for statement in statements(entry):
+        pairs = _of_equality(statement) if isinstance(statement, Equality) else _of_rule(statement)
+        found |= {_head(term) for term in pairs if term.arguments}
+    return found
+
+
+def _of_equality(statement: Equality) -> Iterator[Expression]:
+    sides = (statement.left, statement.right)
+    for matched, written in (sides, sides[::-1])[: 1 + statement.both]:
+        if written in _parts(matched):
+            yield matched
+
+
+def _of_rule(statement: Rule) -> Iterator[Expression]:
+    named = {c.left: c.right for c in statement.conditions if isinstance(c, Equals)}
+    there = {part for pair in named.items() for side in pair for part in _parts(side)}
+    for action in statement.actions:
+        if isinstance(action, Union) and {action.left, action.right} <= there:
+            yield from (named.get(side, side) for side in (action.left, action.right))
+
+
+def _head(term: Expression) -> Head:
+    names = [a.head.value for a in term.arguments if a.sort.kind == "string" and isinstance(a.head, Constant)]
+    return term.head.name, names[0] if names else ""
+
+
+def _parts(expression: Expression) -> Iterator[Expression]:
+    yield expression
+    for argument in expression.arguments:
+        yield from _parts(argument)

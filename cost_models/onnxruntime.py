@@ -8,6 +8,7 @@ what its parts do, without anybody having to say which.  `onnxruntime:2` measure
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
 
@@ -16,7 +17,7 @@ from egraph_opt.cost_models import counting
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.estimates import Estimator, Size
 from egraph_opt.measurement.specimen import Specimen, UnmeasurableError, key_of, specimen_of
-from egraph_opt.measurement.store import Place, Store, cache_folder
+from egraph_opt.measurement.store import Place, Store, default_path
 from egraph_opt.measurement.timing import Measurement, Refusal, measured
 
 DISPATCH = 0.6
@@ -79,14 +80,13 @@ class OnnxRuntime(CostModel):
             self.name = f"onnxruntime:{variant}"
         self.seconds = seconds
         self.place = Place.here(self.setting)
-        folder = cache_folder()
-        self.store = store or Store(None if folder is None else folder / "measurements.sqlite")
+        self.store = store or Store(default_path())
         self.estimator = Estimator()
         self._learned: set[str] = set()
 
     @classmethod
     def variants(cls) -> tuple[str, ...]:
-        return tuple(str(threads) for threads in range(1, 65))
+        return tuple(str(threads) for threads in range(1, (os.cpu_count() or 1) + 1))
 
     def prepare(self, views: Sequence[NodeView], progress: Callable[[float], None]) -> None:
         self.store.refresh(self.place)

@@ -11,7 +11,7 @@ import logging
 import os
 import platform
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -57,6 +57,12 @@ def cache_folder() -> Path | None:
     return Path(named) if named else Path(platformdirs.user_cache_dir("egraph-opt"))
 
 
+def default_path() -> Path | None:
+    """The user's file of measurements; None where nothing is kept."""
+    folder = cache_folder()
+    return None if folder is None else folder / "measurements.sqlite"
+
+
 def machine_name() -> str:
     """The processor: its model, where the system tells."""
     try:
@@ -95,8 +101,7 @@ class Store:
         self.path = path
         self._known: dict[Place, dict[str, Measurement | Refusal]] = {}
         self._usable = path is not None
-        if self._usable:
-            self._try(self._prepare)
+        self._prepared = False
 
     def known(self, place: Place) -> Mapping[str, Measurement | Refusal]:
         """All that this process knows of a place."""
@@ -120,6 +125,7 @@ class Store:
     def rows(self) -> Iterator[tuple[object, ...]]:
         """All rows of the file, in the order of their keys."""
         if self._usable:
+            self._prepare()
             with closing(self._open()) as connection:
                 yield from connection.execute(f"SELECT {_COLUMNS} FROM measurements ORDER BY 1, 2, 3, 4")
 
@@ -128,6 +134,7 @@ class Store:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as other:
             _check_format(other)
             rows = other.execute(f"SELECT {_COLUMNS} FROM measurements").fetchall()
+        self._prepare()
         with closing(self._open()) as connection, connection:
             before = connection.total_changes
             marks = ", ".join("?" * len(_COLUMNS.split(",")))
@@ -139,12 +146,14 @@ class Store:
         self._known.clear()
         if not self._usable:
             return 0
+        self._prepare()
         with closing(self._open()) as connection, connection:
             return connection.execute("DELETE FROM measurements").rowcount
 
-    def _try(self, action: object) -> None:
+    def _try(self, action: Callable[[], None]) -> None:
         try:
-            action()  # type: ignore[operator]
+            self._prepare()
+            action()
         except (sqlite3.Error, OSError, ValueError) as error:
             _log.warning("%s: measurements are not kept: %s", self.path, error)
             self._usable = False
@@ -157,8 +166,11 @@ class Store:
         return connection
 
     def _prepare(self) -> None:
-        """Make the file; one that is broken or of another format is put aside."""
+        """Make the file when it is needed first; one that is broken or of another format is put aside."""
         assert self.path is not None
+        if self._prepared:
+            return
+        self._prepared = True
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.exists() and self.path.stat().st_size:
             try:

@@ -1,0 +1,5 @@
+"""`python -m egraph_opt.cli`, where the command is not on the path."""
+
+from egraph_opt.cli import main
+
+main()

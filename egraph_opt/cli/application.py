@@ -1,0 +1,136 @@
+"""What all commands share: the application, its options, errors as lines, progress, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from egraph_opt import errors
+
+app = typer.Typer(
+    name="egraph-opt",
+    help="Optimize ONNX models by equality saturation.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+_USAGE_ERRORS = (
+    errors.LawError,
+    errors.LimitsError,
+    errors.ObjectiveError,
+    errors.OutputError,
+    errors.UnknownCostModelError,
+    errors.UnknownExtractorError,
+    errors.UnknownRulesetError,
+    errors.UnknownTensorError,
+)
+_SOUNDNESS_ERRORS = (errors.UnsoundLawError, errors.VerificationError)
+
+CostOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="The cost model, see `egraph-opt costs`, or a class: my_costs.py:Launches."
+    ),
+]
+RewritesOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="Rulesets and laws, separated by commas; `default` (if none is named): all exact ones;"
+        " -NAME leaves a ruleset or a law out.",
+    ),
+]
+LoadOption = Annotated[
+    list[Path] | None, typer.Option(metavar="FILE.py", help="A file with laws of your own; may be repeated.")
+]
+
+ProgressCallback = Callable[[str, float | None], None]
+
+
+def exit_code(error: errors.EgraphOptError) -> int:
+    """What the process exits with after an error: 2 usage, 3 wrong result, 1 anything about the model."""
+    if isinstance(error, _USAGE_ERRORS):
+        return 2
+    return 3 if isinstance(error, _SOUNDNESS_ERRORS) else 1
+
+
+@contextmanager
+def errors_as_lines() -> Iterator[None]:
+    """Turn an error of this library into one line on stderr and an exit code."""
+    try:
+        yield
+    except errors.EgraphOptError as error:
+        say("error", " ".join(str(error).split()))
+        raise typer.Exit(exit_code(error)) from None
+
+
+def say(kind: str, text: str) -> None:
+    typer.echo(f"egraph-opt: {kind}: {text}", err=True)
+
+
+@contextmanager
+def progress_on(console: Console) -> Iterator[ProgressCallback]:
+    """A line per stage while the work goes on, on a terminal only; it vanishes at the end."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def report(stage: str, fraction: float | None) -> None:
+            if stage not in tasks:
+                for task in tasks.values():
+                    bars.update(task, total=1.0, completed=1.0)
+                tasks[stage] = bars.add_task(stage, total=None)
+            if fraction is not None:
+                bars.update(tasks[stage], total=1.0, completed=fraction)
+
+        yield report
+
+
+def names_of(rewrites: str | None) -> list[str] | None:
+    return None if rewrites is None else [name.strip() for name in rewrites.split(",") if name.strip()]
+
+
+def load_files(files: list[Path] | None) -> None:
+    """Register the laws of files, each of which has to fire on an example."""
+    for file in files or ():
+        from egraph_opt.laws.loading import load_laws
+        from egraph_opt.testing.firing import check_fires
+
+        for law in load_laws(file):
+            check_fires(law)
+
+
+def print_table(table: Table) -> None:
+    """On a terminal as wide as that is; elsewhere every row is one line."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 10_000
+        for column in table.columns:
+            column.no_wrap = True
+    console.print(table)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"egraph-opt {version('egraph-opt')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    show_version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Optimize ONNX models by equality saturation."""

@@ -1,0 +1,74 @@
+"""`egraph-opt rules`, `operators` and `costs`."""
+
+from __future__ import annotations
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from egraph_opt.cli.application import LoadOption, app, errors_as_lines, load_files, print_table
+
+
+@app.command()
+def rules(load: LoadOption = None) -> None:
+    """List every law: ruleset, name, formula, direction and why, kind, purpose, exact or not."""
+    from egraph_opt.laws.direction import direction_of
+    from egraph_opt.laws.selection import all_laws, opt_in
+    from egraph_opt.rebuild.legalization import legalizations
+
+    exactness = {"bitwise": "bit by bit", "reassociates": "in real arithmetic", "approximate": "no"}
+    table = Table(box=None, pad_edge=False)
+    for name in ("ruleset", "name", "law", "", "why", "kind", "serves", "exact", "on", "source"):
+        table.add_column(name, overflow="fold")
+    with errors_as_lines():
+        load_files(load)
+        laws = all_laws()
+        for law in laws:
+            on = "by name" if opt_in(law.ruleset) else "always"
+            way = direction_of(law)
+            told = (law.formula, way.sign, way.reason, law.kind, law.serves, exactness[law.numerics], on)
+            cells = (law.ruleset, law.name, *told, law.source)
+            table.add_row(*(Text(" ".join(cell.split())) for cell in cells))
+    for step in legalizations():
+        told = (step.formula, "->", "outside the standard", "replace", "target", "no", "by name")
+        table.add_row(*(Text(cell) for cell in (step.ruleset, step.name, *told, step.source)))
+    print_table(table)
+    typer.echo(f"{len(laws)} laws in {len({law.ruleset for law in laws})} rulesets")
+
+
+@app.command()
+def operators(load: LoadOption = None) -> None:
+    """List what laws are written with: constructors and sorts, ONNX operators by name, meaning."""
+    from egraph_opt.laws.selection import all_laws
+    from egraph_opt.operators.declaration import lowered_op_types
+    from egraph_opt.operators.declaration import operators as declared
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("constructor", "is", "meaning"):
+        table.add_column(name, overflow="fold")
+    with errors_as_lines():
+        all_laws()
+        load_files(load)
+        for entry in declared().values():
+            cells = (entry.signature, entry.result, " ".join(entry.doc.split()))
+            names = f" One of {', '.join(entry.op_types)}." if entry.op_types else ""
+            table.add_row(*(Text(cell) for cell in (*cells[:2], cells[2] + names)))
+    print_table(table)
+    typer.echo(f"terms are made of {', '.join(lowered_op_types())}; other ONNX operators are opaque")
+
+
+@app.command()
+def costs() -> None:
+    """List the cost models: name, unit, what it prices."""
+    from egraph_opt.cost.model import cost_model, cost_models
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("name", "unit", "variants", "what it prices"):
+        table.add_column(name, overflow="fold")
+    with errors_as_lines():
+        for name in cost_models():
+            model = cost_model(name)
+            about = (type(model).__doc__ or "").strip().splitlines() or [""]
+            variants = ", ".join(f"{name}:{variant}" for variant in model.variants())
+            table.add_row(*(Text(cell) for cell in (name, model.unit, variants, about[0])))
+    print_table(table)

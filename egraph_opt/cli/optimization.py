@@ -1,0 +1,200 @@
+"""`egraph-opt optimize` and `alternatives`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from egraph_opt import errors
+from egraph_opt.cli.application import (
+    CostOption,
+    LoadOption,
+    RewritesOption,
+    app,
+    errors_as_lines,
+    load_files,
+    names_of,
+    print_table,
+    progress_on,
+    say,
+)
+
+
+def parse_assumption(text: str) -> tuple[str, tuple[float, float]]:
+    """`NAME=LO..HI`, or `NAME=VALUE` for a single one, as (name, (lo, hi)); whole numbers stay integers."""
+    name, equals, values = text.rpartition("=")
+    low, dots, high = values.partition("..")
+    try:
+        bounds = (_parse_number(low), _parse_number(high if dots else low))
+    except ValueError:
+        bounds = None
+    if not name or not equals or bounds is None or not bounds[0] <= bounds[1]:
+        raise typer.BadParameter(
+            f"{text!r} is not NAME=LO..HI with two numbers in order", param_hint="--assume"
+        )
+    return name, bounds
+
+
+def _parse_number(text: str) -> float:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+@app.command(no_args_is_help=True)
+def optimize(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="The model to optimize.", show_default=False)],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", show_default=False)],
+    cost: CostOption = "ascend",
+    rewrites: RewritesOption = None,
+    load: LoadOption = None,
+    objective: Annotated[
+        str, typer.Option(metavar="cost|memory", help="What to keep small: cost, or peak memory near it.")
+    ] = "cost",
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(metavar="BYTES", help="The cheapest that needs at most so much at its peak: 512MiB."),
+    ] = None,
+    extractor: Annotated[
+        str, typer.Option(metavar="NAME", help="How to choose: auto, draft, exact, ilp, greedy-dag, tree.")
+    ] = "auto",
+    limit_nodes: Annotated[int | None, typer.Option(metavar="N", help="Stop growing at N e-nodes.")] = None,
+    limit_seconds: Annotated[
+        float | None, typer.Option(metavar="S", help="Emergency stop after S seconds.")
+    ] = None,
+    assume: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=LO..HI",
+            help="Bounds of an input or a symbolic dim, within which the result is right; may be repeated.",
+        ),
+    ] = None,
+    in_place: Annotated[bool, typer.Option("--in-place", help="Allow OUT to be IN.")] = False,
+    no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not compare outputs.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Write nothing and exit with 3 if the result is wrong.")
+    ] = False,
+    measure: Annotated[
+        bool | None,
+        typer.Option(
+            "--measure/--no-measure",
+            help="Time the result beside the original in onnxruntime; a slower one is not handed out.",
+            show_default="as the cost model asks",
+        ),
+    ] = None,
+    measure_best: Annotated[
+        int | None, typer.Option(metavar="K", min=1, help="Time the K best graphs and take the fastest.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help="Write the report as JSON, too.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the inputs for verification.")] = 0,
+) -> None:
+    """Optimize a model and write the result."""
+    assumptions = dict(parse_assumption(text) for text in assume or [])
+    names = names_of(rewrites)
+    with errors_as_lines():
+        wanted = _objective(objective, memory_limit)
+        _check_files(source, target, report, in_place)
+        # Imported here, so that usage errors and --help do not wait for egglog and onnxruntime.
+        from egraph_opt.pipeline.limits import Limits
+        from egraph_opt.pipeline.stages import optimize as run
+
+        load_files(load)
+        limits = Limits()
+        if limit_nodes is not None:
+            limits = replace(limits, nodes=limit_nodes)
+        if limit_seconds is not None:
+            limits = replace(limits, seconds=limit_seconds)
+        with progress_on(Console(stderr=True)) as progress:
+            result = run(
+                source,
+                cost,
+                rewrites=names,
+                limits=limits,
+                extractor=extractor,
+                objective=wanted,
+                assume=assumptions or None,
+                verify=not no_verify,
+                strict=strict,
+                seed=seed,
+                progress=progress,
+                measure=measure if measure_best is None else measure_best,
+            )
+        result.save(target, in_place=in_place)
+        if report is not None:
+            _write_json(result.report.to_dict(), report)
+    if result.report.status == "fallback":
+        say("warning", f"{source}: the original was written: {result.report.reason}")
+    Console(highlight=False).print(result.report)
+
+
+def _objective(name: str, limit: str | None) -> str | tuple[str, float]:
+    """The objective of two options, of which only one may be given."""
+    from egraph_opt.memory.objective import bytes_of
+
+    if limit is None:
+        return name
+    if name != "cost":
+        raise errors.ObjectiveError(f"--memory-limit is for --objective cost, not for {name!r}")
+    return "cost", bytes_of(limit)
+
+
+def _check_files(source: Path, target: Path, report: Path | None, in_place: bool) -> None:
+    """What can be known to go wrong at the end is said at the start."""
+    from egraph_opt.model.writing import check_target
+
+    check_target(target, source, in_place=in_place)
+    if report is not None:
+        if not report.parent.is_dir() or report.is_dir():
+            raise errors.OutputError(f"{report}: the report cannot be written there")
+        if report.resolve() in (source.resolve(), target.resolve()):
+            raise errors.OutputError(f"{report}: the report would overwrite a model")
+
+
+def _write_json(report: dict[str, object], path: Path) -> None:
+    from egraph_opt.model.files import replacing
+
+    text = json.dumps(report, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    try:
+        with replacing(path) as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise errors.OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+@app.command(no_args_is_help=True)
+def alternatives(
+    source: Annotated[Path, typer.Argument(metavar="MODEL", help="The model.", show_default=False)],
+    tensor: Annotated[
+        str, typer.Argument(metavar="TENSOR", help="A tensor or node in it, or in what becomes of it.")
+    ],
+    cost: CostOption = "ascend",
+    rewrites: RewritesOption = None,
+    load: LoadOption = None,
+) -> None:
+    """List what could compute a tensor, and what the cheapest graph with each would cost."""
+    names = names_of(rewrites)
+    table = Table(box=None, pad_edge=False)
+    with errors_as_lines():
+        from egraph_opt.cost.model import cost_model
+        from egraph_opt.pipeline.stages import saturate
+
+        load_files(load)
+        model = cost_model(cost)
+        found = saturate(source, rewrites=names, target=model).alternatives(model, tensor)
+        for column in ("computed by", "law", model.unit, "more", ""):
+            table.add_column(column, overflow="fold")
+        for way in found:
+            note = "chosen" if way.chosen else "" if way.proved else "not proved"
+            numbers = f"{way.cost:.6g}", f"{way.difference:+.6g}"
+            table.add_row(*(Text(cell) for cell in (str(way), way.law, *numbers, note)))
+    print_table(table)

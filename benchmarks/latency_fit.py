@@ -21,10 +21,10 @@ from rich.table import Table
 
 from egraph_opt.cost.model import NodeView, bind
 from egraph_opt.cost_models.onnxruntime import OnnxRuntime
+from egraph_opt.measurement.batch import Measurement
 from egraph_opt.measurement.feeds import feeds_for
 from egraph_opt.measurement.profile import kernel_times
 from egraph_opt.measurement.specimen import key_of
-from egraph_opt.measurement.timing import Measurement
 from egraph_opt.measurement.whole import latencies
 from egraph_opt.pipeline.stages import saturate
 

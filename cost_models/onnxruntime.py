@@ -15,15 +15,16 @@ from types import MappingProxyType
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost_models import counting
 from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.measurement.batch import Measurement, Refusal, Specimen
 from egraph_opt.measurement.estimates import Estimator, Size
-from egraph_opt.measurement.specimen import Specimen, UnmeasurableError, key_of, specimen_of
+from egraph_opt.measurement.specimen import UnmeasurableError, key_of, specimen_of
 from egraph_opt.measurement.store import Place, Store, default_path
-from egraph_opt.measurement.timing import Measurement, Refusal, measured
+from egraph_opt.measurement.timing import measured
 
-DISPATCH = 0.6
+DISPATCH = 0.2
 """Microseconds that the runtime spends on a node besides its kernel."""
 
-LAYOUT_SHARE = 0.15
+LAYOUT_SHARE = 0.05
 """How much of the layout conversions around a node is its own: in a chain of them only the ends pay."""
 
 SECONDS = 60.0

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import ml_dtypes
@@ -22,6 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 from egraph_opt.cost.model import NodeView, Parts
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.inference.onnx_inference import schema
+from egraph_opt.measurement.batch import Specimen
 
 Array = npt.NDArray[Any]
 
@@ -37,22 +37,6 @@ _NO_FEED = frozenset((TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COM
 
 class UnmeasurableError(Exception):
     """A node that cannot be timed alone; the message says why."""
-
-
-@dataclass(frozen=True)
-class Specimen:
-    """A model of one node, or of those that a pseudo-operator stands for.
-
-    Attributes:
-        model: serialized.
-        feeds: an array per graph input.
-        size: bytes of inputs and constants.
-    """
-
-    key: str
-    model: bytes
-    feeds: Mapping[str, Array]
-    size: int
 
 
 def key_of(view: NodeView) -> str:
@@ -178,7 +162,8 @@ class _Builder:
         """Add a node; its outputs."""
         while inputs and not inputs[-1]:
             inputs.pop()
-        outputs = [f"{stem}_{k}" if fact.dtype != 0 else "" for k, fact in enumerate(view.outputs)]
+        every = view.op_type == "Split"  # of which not all may be used
+        outputs = [f"{stem}_{k}" if every or fact.dtype != 0 else "" for k, fact in enumerate(view.outputs)]
         outputs += [f"{stem}_{k}" for k in range(len(outputs), _pieces(view))]
         if not any(outputs):
             raise UnmeasurableError("the types of its outputs are not known")

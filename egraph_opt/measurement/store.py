@@ -20,7 +20,7 @@ import onnxruntime
 import platformdirs
 
 from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.measurement.timing import Measurement, Refusal
+from egraph_opt.measurement.batch import Measurement, Refusal
 
 _log = logging.getLogger(__name__)
 

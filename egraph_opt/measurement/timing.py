@@ -1,80 +1,26 @@
-"""Many specimens timed side by side: warm, interleaved, until they agree or the time is over."""
+"""Many specimens timed, batch by batch, in a process of their own, until they agree or the time is over."""
 
 from __future__ import annotations
 
-import math
-import tempfile
+import contextlib
+import pickle
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.measurement.profile import ProfiledSession, Run
-from egraph_opt.measurement.specimen import Specimen
+from egraph_opt.measurement.batch import Answer, Measurement, Refusal, Specimen
 
 BATCH = 48
 """Specimens that are timed in turns: what disturbs the machine for a while disturbs all of them."""
 
-BURST = 4
-"""Runs in a row: in a model, too, operands were written just before."""
-
 BATCH_BYTES = 1 << 29
-
-WARM = 2
-"""Runs that are not counted."""
-
-LEAST, MOST = 8, 40
-"""Runs that are."""
-
-SECONDS_EACH = 0.01
-"""Small kernels run again until they have had this much."""
 
 STEADY = 0.1
 """A spread above this is measured once more."""
 
-
-@dataclass(frozen=True)
-class Measurement:
-    """What a node takes.
-
-    Attributes:
-        micros: microseconds of its kernels, conversions of layout aside: the mean of the faster half.
-        layout: microseconds of conversions of layout before and behind it.
-        kernels: how many kernels ran.
-        spread: how much slower the median run was, as a share.
-        runs: how many there were.
-    """
-
-    micros: float
-    layout: float
-    kernels: int
-    spread: float
-    runs: int
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """The runtime would not run a node alone, for this reason."""
-
-    reason: str
-
-
-def summary(runs: Sequence[Run]) -> Measurement:
-    """What several runs say.
-
-    Raises:
-        ValueError: there were none.
-    """
-    if not runs:
-        raise ValueError("nothing was run")
-    ordered = sorted(runs, key=lambda run: run.kernels - run.layout)
-    fast = ordered[: math.ceil(len(ordered) / 2)]
-    micros = math.fsum(run.kernels - run.layout for run in fast) / len(fast)
-    layout = math.fsum(run.layout for run in fast) / len(fast)
-    middle = ordered[len(ordered) // 2]
-    spread = (middle.kernels - middle.layout - micros) / micros if micros > 0 else 0.0
-    return Measurement(micros, layout, fast[0].count, max(spread, 0.0), len(runs))
+CRASHED = "onnxruntime crashes on it"
 
 
 def measured(
@@ -82,7 +28,7 @@ def measured(
     setting: RuntimeSetting,
     seconds: float,
     progress: Callable[[float], None] = lambda done: None,
-) -> Iterator[dict[str, Measurement | Refusal]]:
+) -> Iterator[dict[str, Answer]]:
     """Time specimens; those that the time is not enough for are left out.
 
     Yields:
@@ -93,20 +39,20 @@ def measured(
     waiting = list(specimens)
     done, again = 0, False
     shaky: list[Specimen] = []
-    while waiting and time.monotonic() < deadline:
-        batch = _batch(waiting)
-        del waiting[: len(batch)]
-        with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
-            answers = _time_batch(batch, setting, deadline, Path(folder))
-        yield answers
-        for specimen in batch:
-            answer = answers.get(specimen.key)
-            if isinstance(answer, Measurement) and answer.spread > STEADY:
-                shaky.append(specimen)
-        done += len(batch)
-        progress(min(1.0, done / len(specimens)))
-        if not waiting and not again:
-            waiting, again, shaky = shaky, True, []
+    with _Workers(setting) as workers:
+        while waiting and (left := deadline - time.monotonic()) > 0:
+            batch = _batch(waiting)
+            del waiting[: len(batch)]
+            answers = workers.time(batch, left)
+            yield answers
+            for specimen in batch:
+                answer = answers.get(specimen.key)
+                if isinstance(answer, Measurement) and answer.spread > STEADY:
+                    shaky.append(specimen)
+            done += len(batch)
+            progress(min(1.0, done / len(specimens)))
+            if not waiting and not again:
+                waiting, again, shaky = shaky, True, []
 
 
 def _batch(waiting: Sequence[Specimen]) -> list[Specimen]:
@@ -119,40 +65,64 @@ def _batch(waiting: Sequence[Specimen]) -> list[Specimen]:
     return taken
 
 
-def _time_batch(
-    batch: Sequence[Specimen], setting: RuntimeSetting, deadline: float, folder: Path
-) -> dict[str, Measurement | Refusal]:
-    answers: dict[str, Measurement | Refusal] = {}
-    sessions: dict[str, tuple[Specimen, ProfiledSession]] = {}
-    wanted: dict[str, int] = {}
-    for number, specimen in enumerate(batch):
-        try:
-            session = ProfiledSession(specimen.model, setting, folder / str(number))
-        except Exception as error:  # the runtime raises what it likes
-            answers[specimen.key] = Refusal(_first_line(error))
-            continue
-        try:
-            begun = time.perf_counter()
-            for _ in range(WARM):
-                session.run(specimen.feeds)
-            each = (time.perf_counter() - begun) / WARM
-        except Exception as error:
-            session.close()
-            answers[specimen.key] = Refusal(_first_line(error))
-            continue
-        sessions[specimen.key] = specimen, session
-        wanted[specimen.key] = max(LEAST, min(MOST, math.ceil(SECONDS_EACH / max(each, 1e-6))))
-    for turn in range(0, max(wanted.values(), default=0), BURST):
-        if turn >= LEAST and time.monotonic() > deadline:
-            break
-        for key, (specimen, session) in sessions.items():
-            for _ in range(min(BURST, wanted[key] - turn)):
-                session.run(specimen.feeds)
-    for key, (_, session) in sessions.items():
-        runs = session.close()[WARM:]
-        answers[key] = summary(runs) if runs else Refusal("the profiler has seen no run")
-    return answers
+class _Workers:
+    """The process that times, and the next one where a kernel has ended it."""
 
+    def __init__(self, setting: RuntimeSetting) -> None:
+        self.setting = setting
+        self.process: subprocess.Popen[bytes] | None = None
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+    def __enter__(self) -> _Workers:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._end()
+
+    def time(self, batch: Sequence[Specimen], seconds: float) -> dict[str, Answer]:
+        """The answers of a batch; a specimen that ends the process is refused, and the others run again."""
+        crashed: dict[str, Answer] = {}
+        while True:
+            left = [specimen for specimen in batch if specimen.key not in crashed]
+            if not left:
+                return crashed
+            answers, last = self._ask(left, seconds)
+            if answers is not None:
+                return {**crashed, **answers}
+            self._end()
+            crashed[last or left[0].key] = Refusal(CRASHED)
+
+    def _ask(self, batch: Sequence[Specimen], seconds: float) -> tuple[dict[str, Answer] | None, str]:
+        """The answers, or None and the specimen that was tried last."""
+        process = self._running()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        last = ""
+        try:
+            pickle.dump((list(batch), self.setting, seconds), process.stdin)
+            process.stdin.flush()
+            while True:
+                kind, content = pickle.load(process.stdout)
+                if kind == "done":
+                    return content, last
+                last = content
+        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+            return None, last
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self.process is None:
+            command = [sys.executable, "-m", "egraph_opt.measurement.worker"]
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+        return self.process
+
+    def _end(self) -> None:
+        if self.process is None:
+            return
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
+        self.process = None

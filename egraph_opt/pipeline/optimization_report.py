@@ -129,7 +129,7 @@ def _cost(account: Account, before: float, parts: Sequence[Extracted], failed: b
         before if failed else solution.cost,
         solution.lower_bound,
         solution.gap,
-        account.points,
+        {name: size for name, size in account.points.items() if not name.startswith("?")},  # of inputs
         sum(len(part.solution.pieces) for part in parts),
         _open(parts),
     )

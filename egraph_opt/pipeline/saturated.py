@@ -23,10 +23,11 @@ from egraph_opt.graph.node_counts import NodeCount, nodes_of
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.memory.objective import Objective, objective_of
 from egraph_opt.model.reading import LoadedModel, read_model
-from egraph_opt.pipeline.assumptions import ranges_of, sizes_of, sizes_that_run
+from egraph_opt.pipeline.assumptions import ranges_of, sizes_of
 from egraph_opt.pipeline.clock import Clock, Progress
 from egraph_opt.pipeline.extraction import Request, extract, good_graphs, search_limits, unchanged
 from egraph_opt.pipeline.limits import Limits
+from egraph_opt.pipeline.observed_sizes import sizes_that_run
 from egraph_opt.pipeline.region import Region, region_of
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
 from egraph_opt.pipeline.result import Result
@@ -257,9 +258,9 @@ class Saturated:
         """What symbolic dims are priced at: a number by name."""
         given = sizes_of(self._ranges(assume))
         points = default_points(self.region.inputs if self.region else (), given=given)
-        if model.setting is None or points.keys() <= given.keys():
+        if model.setting is None or self.region is None:
             return points
-        return sizes_that_run(self.loaded.runnable(), points, model.setting)
+        return sizes_that_run(self.loaded, self.region, points, model.setting)
 
     def alternatives(
         self,

@@ -10,8 +10,8 @@ from typer.testing import CliRunner, Result
 
 from egraph_opt.cli import app
 from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.measurement.batch import Measurement, Refusal
 from egraph_opt.measurement.store import FOLDER_VARIABLE, Place, Store, default_path
-from egraph_opt.measurement.timing import Measurement, Refusal
 
 
 def run(*arguments: object) -> Result:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto
 
 from egraph_opt.cost.model import NodeView
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.measurement.batch import LEAST, Answer, Measurement, Refusal, Specimen, summary
 from egraph_opt.measurement.profile import ProfiledSession, Run
-from egraph_opt.measurement.specimen import Specimen, specimen_of
-from egraph_opt.measurement.timing import LEAST, Measurement, Refusal, measured, summary
+from egraph_opt.measurement.specimen import specimen_of
+from egraph_opt.measurement.timing import BATCH, CRASHED, measured
 
 
 def relu(length: int) -> Specimen:
     x = Fact(TensorProto.FLOAT, (length,))
     return specimen_of(NodeView("Relu", "", {}, (x,), (x,), opset=17))
+
+
+def answers_of(*specimens: Specimen, level: str = "all") -> dict[str, Answer]:
+    """What was measured last of each."""
+    found: dict[str, Answer] = {}
+    for answers in measured(specimens, RuntimeSetting(level=level), 20.0):
+        found.update(answers)
+    return found
 
 
 def test_the_faster_half_counts() -> None:
@@ -53,15 +63,13 @@ def test_the_profiler_counts_each_run(tmp_path: Path) -> None:
 def test_a_convolution_is_told_apart_from_its_reorders() -> None:
     x, w = Fact(TensorProto.FLOAT, (1, 64, 32, 32)), Fact(TensorProto.FLOAT, (64, 64, 3, 3), const=True)
     view = NodeView("Conv", "", {"pads": (1, 1, 1, 1)}, (x, w), (x,), opset=17)
-    (answers,) = measured([specimen_of(view)], RuntimeSetting(level="extended"), 10.0)
-    (alone,) = answers.values()
+    (alone,) = answers_of(specimen_of(view), level="extended").values()
     assert isinstance(alone, Measurement)
     assert (alone.kernels, alone.layout) == (1, 0.0)
 
 
 def test_more_work_takes_longer() -> None:
-    batches = measured([small := relu(1000), big := relu(4_000_000)], RuntimeSetting(), 10.0)
-    found = dict(ChainMap(*batches))
+    found = answers_of(small := relu(1000), big := relu(4_000_000))
     first, second = found[small.key], found[big.key]
     assert isinstance(first, Measurement)
     assert isinstance(second, Measurement)
@@ -72,8 +80,7 @@ def test_more_work_takes_longer() -> None:
 def test_what_the_runtime_refuses_has_its_reason() -> None:
     x = Fact(TensorProto.INT64, (4,))
     view = NodeView("Relu", "", {}, (x,), (x,), opset=13)  # integers since 14
-    (answers,) = measured([specimen_of(view)], RuntimeSetting(), 10.0)
-    (answer,) = answers.values()
+    (answer,) = answers_of(specimen_of(view)).values()
     assert isinstance(answer, Refusal)
     assert "Relu" in answer.reason
 
@@ -87,3 +94,28 @@ def test_progress_ends_at_one() -> None:
     list(measured([relu(n) for n in range(1, 60)], RuntimeSetting(), 30.0, told.append))
     assert told[-1] == 1.0
     assert told == sorted(told)
+
+
+def test_a_kernel_that_crashes_ends_no_process_of_ours() -> None:
+    """onnxruntime 1.31 dies of a Split with an output that has no name."""
+    text = """
+    <ir_version: 8, opset_import: ["" : 18]>
+    g (float[1,512] x0) => (float[] y0, float[] y2)
+    <int64[3] sizes = {128, 128, 256}>
+    { y0, z, y2 = Split <axis = 1> (x0, sizes) }
+    """
+    model = onnx.parser.parse_model(text)
+    model.graph.node[0].output[1] = ""
+    feeds = {"x0": np.zeros((1, 512), np.float32)}
+    deadly = Specimen("deadly", model.SerializeToString(), feeds, 2048)
+    answers = answers_of(before := relu(10), deadly, after := relu(11))
+    assert answers["deadly"] == Refusal(CRASHED)
+    assert isinstance(answers[before.key], Measurement)
+    assert isinstance(answers[after.key], Measurement)
+
+
+def test_what_was_measured_before_an_interrupt_is_kept() -> None:
+    batches = measured([relu(n) for n in range(1, 100)], RuntimeSetting(), 30.0)
+    first = next(batches)
+    batches.close()
+    assert len(first) == BATCH

@@ -1,0 +1,56 @@
+"""Sizes at which prices are measured: those at which the model runs, inner ones as a run has them."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from onnx import parser
+
+from egraph_opt import optimize
+from egraph_opt.cost_models.onnxruntime import OnnxRuntime
+from egraph_opt.measurement.store import Store
+from egraph_opt.pipeline.stages import saturate
+
+MODEL = OnnxRuntime(seconds=0.0, store=Store(None))
+
+
+def model(body: str) -> onnx.ModelProto:
+    return parser.parse_model(
+        f"""
+        <ir_version: 8, opset_import: ["" : 17]>
+        sizes (float[L] x) => (float[M] y)
+        <int64[2] rows = {{-1, 24}}, int64[1] flat = {{-1}}>
+        {{ {body} }}
+        """
+    )
+
+
+def test_a_length_that_does_not_run_is_replaced_by_one_that_does() -> None:
+    """128 elements are no rows of 24."""
+    saturated = saturate(model("a = Reshape (x, rows) b = Relu (a) y = Reshape (b, flat)"), target=MODEL)
+    assert saturated.points(MODEL)["L"] % 24 == 0
+
+
+def test_given_sizes_are_kept_where_the_model_runs_on_them() -> None:
+    saturated = saturate(model("a = Reshape (x, rows) b = Relu (a) y = Reshape (b, flat)"), target=MODEL)
+    assert saturated.points(MODEL, {"L": 240})["L"] == 240
+
+
+def test_what_only_a_run_tells_is_seen_in_one() -> None:
+    """How many elements are not 0: of random ones all are."""
+    saturated = saturate(model("i = NonZero (x) j = Cast <to = 1> (i) y = Reshape (j, flat)"), target=MODEL)
+    points = saturated.points(MODEL)
+    inner = {name: size for name, size in points.items() if name != "L"}
+    assert inner
+    assert set(inner.values()) == {points["L"]}
+
+
+def test_inner_sizes_are_not_in_the_report() -> None:
+    text = "i = NonZero (x) j = Cast <to = 1> (i) k = Neg (j) l = Neg (k) y = Reshape (l, flat)"
+    assert set(optimize(model(text), cost=MODEL).report.cost.points) == {"L"}
+
+
+@pytest.mark.parametrize("cost", ["nodes", "ascend"])
+def test_models_of_other_targets_are_priced_at_the_usual_sizes(cost: str) -> None:
+    proto = model("a = Reshape (x, rows) b = Relu (a) y = Reshape (b, flat)")
+    assert optimize(proto, cost=cost).report.cost.points == {"L": 128}

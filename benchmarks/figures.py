@@ -21,8 +21,7 @@ from latency_figures import latency, latency_summary
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-DOCS = ROOT / "docs" / "pages"
-PAGES = (ROOT / "README.md", DOCS / "results.md", DOCS / "onnxruntime.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "pages" / "results.md")
 GROUPS = ("trained", "exports", "light")
 """The files of results, in the order in which tables name their models."""
 

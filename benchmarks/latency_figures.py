@@ -39,8 +39,8 @@ def geometric(values: list[float]) -> float:
 
 def rank_correlation(pairs: list[tuple[float, float]]) -> float:
     """Spearman's, of distinct values."""
-    ranks = [np.argsort(np.argsort([pair[k] for pair in pairs])) for k in (0, 1)]
-    return float(np.corrcoef(*ranks)[0, 1])
+    first, second = (np.argsort(np.argsort([pair[k] for pair in pairs])) for k in (0, 1))
+    return float(np.corrcoef(first, second)[0, 1])
 
 
 def _share(row: Row, k: int) -> tuple[float, float]:

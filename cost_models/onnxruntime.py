@@ -66,6 +66,7 @@ class OnnxRuntime(CostModel):
     )
     margin = MARGIN
     confirm = 4
+    setting: RuntimeSetting
 
     def __init__(
         self,

@@ -32,9 +32,9 @@ def feeds_for(
     """
     specs = interface(model).required
 
-    def run(feeds: Feeds) -> None:
+    def run(feeds: Mapping[str, Any]) -> list[Any]:
         try:
-            session.run(None, dict(feeds))
+            return list(session.run(None, dict(feeds)))
         except Exception as error:  # the runtime raises what it likes
             raise ExecutionError(str(error)) from error
 

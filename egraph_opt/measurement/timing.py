@@ -7,7 +7,7 @@ import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.batch import Answer, Measurement, Refusal, Specimen
@@ -28,7 +28,7 @@ def measured(
     setting: RuntimeSetting,
     seconds: float,
     progress: Callable[[float], None] = lambda done: None,
-) -> Iterator[dict[str, Answer]]:
+) -> Generator[dict[str, Answer], None, None]:
     """Time specimens; those that the time is not enough for are left out.
 
     Yields:
@@ -56,7 +56,8 @@ def measured(
 
 
 def _batch(waiting: Sequence[Specimen]) -> list[Specimen]:
-    taken, size = [], 0
+    taken: list[Specimen] = []
+    size = 0
     for specimen in waiting[:BATCH]:
         size += specimen.size
         if taken and size > BATCH_BYTES:

@@ -80,4 +80,5 @@ def _with_outputs(loaded: LoadedModel, names: Mapping[str, object]) -> bytes:
     proto = to_proto(loaded.model, loaded)
     del proto.graph.output[:]
     proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
-    return proto.SerializeToString()
+    content: bytes = proto.SerializeToString()
+    return content

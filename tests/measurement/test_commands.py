@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from egraph_opt.cli import app
 from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.measurement.batch import Measurement, Refusal
+from egraph_opt.measurement.batch import Answer, Measurement, Refusal
 from egraph_opt.measurement.store import FOLDER_VARIABLE, Place, Store, default_path
 
 
@@ -23,7 +23,7 @@ def times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A file of two measurements in a cache folder of its own."""
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     store = Store(default_path())
-    answers = {"a": Measurement(12.5, 1.0, 2, 0.03, 8), "b": Refusal("no kernel")}
+    answers: dict[str, Answer] = {"a": Measurement(12.5, 1.0, 2, 0.03, 8), "b": Refusal("no kernel")}
     store.add(Place.here(RuntimeSetting()), answers)
     return store
 

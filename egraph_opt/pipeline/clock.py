@@ -18,6 +18,11 @@ class Clock:
         self._stage = ""
         self._since = time.perf_counter()
 
+    def share(self, done: float) -> None:
+        """Tell how much of the present stage is done."""
+        if self._progress is not None and self._stage:
+            self._progress(self._stage, done)
+
     def __call__(self, stage: str) -> None:
         now = time.perf_counter()
         if self._stage:

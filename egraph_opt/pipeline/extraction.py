@@ -209,6 +209,7 @@ def _choose_within(
             search=search_limits(saturated.limits, request.extractor, request.seed, stop),
             fold_bytes=fold_bytes,
             clock=clock,
+            share=clock.share,
             warm=request.warm,
         )
         extracted = extract_by(request.objective, bool(region.bodies), run)

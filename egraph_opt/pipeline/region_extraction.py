@@ -52,6 +52,7 @@ def extract_region(
     search: SearchLimits,
     fold_bytes: int,
     clock: Callable[[str], None],
+    share: Callable[[float], None] = lambda done: None,
     warm: Extracted | None = None,
     objective: Objective = COST,
     inner: Objective = COST,
@@ -62,6 +63,7 @@ def extract_region(
 
     Args:
         warm: what was chosen before, under other costs maybe, as a further start of the search.
+        share: told how much of a stage is done.
         objective: of this graph.
         inner: of each of its bodies by itself.
         cheapest: what an objective's tolerance counts from; if left out, the cheapest graph found.
@@ -77,6 +79,7 @@ def extract_region(
                 search=search,
                 fold_bytes=fold_bytes,
                 clock=clock,
+                share=share,
                 warm=next(before, None),
                 objective=inner,
                 inner=inner,
@@ -88,7 +91,7 @@ def extract_region(
     count = len(region.lowered.kept)
     after = [sum(e.solution.cost for e in chosen.get(k, ())) for k in range(count)]
     compiled = region.compiled(key_of(model.pseudo_operators, points, fold_bytes))
-    prices = compiled.view.prices(model, after)
+    prices = compiled.view.prices(model, after, share)
     clock("extract")
     start = None if warm is None or warm.choice.snapshot is not region.snapshot else warm.solution.choice
     solved = compiled.solve(prices.cost, search, start)

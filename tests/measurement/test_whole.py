@@ -1,0 +1,79 @@
+"""Whole models timed in turns: ratios, intervals, and inputs on which they run."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import parser
+
+from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.measurement.feeds import feeds_for
+from egraph_opt.measurement.whole import LEAST_TURNS, latencies
+from egraph_opt.verification.execution import ExecutionError
+
+
+def products(count: int) -> onnx.ModelProto:
+    lines = "".join(f"a{k + 1} = MatMul (a{k}, a{k})\n" for k in range(count))
+    return parser.parse_model(
+        f"""
+        <ir_version: 8, opset_import: ["" : 17]>
+        products (float[N,N] a0) => (float[N,N] y)
+        {{ {lines} y = Neg (a{count}) }}
+        """
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_model_that_does_less_is_faster(threads: int) -> None:
+    slow, fast = products(12), products(3)
+    models = [slow.SerializeToString(), fast.SerializeToString()]
+    first, second = latencies(models, RuntimeSetting(threads), {"N": 96}, slow, seconds=0.3)
+    assert first.speedup == first.low == first.high == 1.0
+    assert second.low <= second.speedup <= second.high
+    assert second.low > 1.5
+    assert second.micros < first.micros
+    assert first.turns >= LEAST_TURNS
+
+
+def test_what_cannot_be_run_is_an_error() -> None:
+    model = products(1)
+    broken = products(1)
+    broken.graph.node[0].op_type = "Unheard"
+    with pytest.raises(Exception, match="Unheard"):
+        latencies([broken.SerializeToString()], RuntimeSetting(), {}, model)
+
+
+def test_inputs_have_the_sizes_asked_for_where_the_model_runs_on_them() -> None:
+    model = products(1)
+    session = RuntimeSetting().session(model.SerializeToString())
+    feeds, sizes = feeds_for(model, session, {"N": 7})
+    assert feeds["a0"].shape == (7, 7)
+    assert sizes == {"N": 7}
+
+
+def test_other_sizes_are_found_where_the_model_refuses_these() -> None:
+    model = parser.parse_model(
+        """
+        <ir_version: 8, opset_import: ["" : 17]>
+        rows (float[L] x) => (float[M,8] y)
+        <int64[2] shape = {-1, 8}>
+        { y = Reshape (x, shape) }
+        """
+    )
+    feeds, sizes = feeds_for(model, RuntimeSetting().session(model.SerializeToString()), {"L": 9})
+    assert sizes["L"] % 8 == 0
+    assert np.shape(feeds["x"]) == (sizes["L"],)
+
+
+def test_a_model_that_never_runs_is_an_error() -> None:
+    model = parser.parse_model(
+        """
+        <ir_version: 8, opset_import: ["" : 17]>
+        never (float[N] x) => (float[M] y)
+        { a = Concat <axis = 0> (x, x) b = Concat <axis = 0> (x, x, x) y = Add (a, b) }
+        """
+    )
+    options = RuntimeSetting(level="disable")
+    with pytest.raises(ExecutionError):
+        feeds_for(model, options.session(model.SerializeToString()), {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,27 +33,56 @@ def _rng(entry: Law, side: Side, number: int) -> np.random.Generator:
     return np.random.default_rng([zlib.crc32(entry.key.encode()), zlib.crc32(side.rule.encode()), number])
 
 
-def check_positives(entry: Law, side: Side) -> tuple[int, Tally]:
-    """Draw examples of a statement and check each: how many were found, and what was checked.
+@dataclass(frozen=True)
+class Positives:
+    """Examples that were drawn of a statement.
+
+    Attributes:
+        count: how many.
+        demanded: how many of them the statement matches with its guards.
+        tally: what was checked of them.
+    """
+
+    count: int
+    demanded: int
+    tally: Tally
+
+
+def check_positives(entry: Law, side: Side) -> Positives:
+    """Draw examples of a statement and check each, some of them with the guards if there are any.
 
     Raises:
         AssertionError: the statement did not fire on one, or its sides differ.
     """
-    tally, count = Tally(), 0
+    tally = Tally()
+    demanded = _check_drawn(entry, side.guarded(), tally, guards=True) if side.is_guarded else 0
+    count = demanded if demanded == POSITIVES else _check_drawn(entry, side, tally, guards=False)
+    return Positives(count, demanded, tally)
+
+
+def _check_drawn(entry: Law, side: Side, tally: Tally, *, guards: bool) -> int:
+    count = 0
     for example in drawn(side, _rng(entry, side, 0), TRIES):
-        checked = check_drawn(entry, side.rule, example)
+        checked = check_drawn(entry, side.rule, example, guards=guards, strict=not (guards or side.asks_tables))
         if checked is not None:
             tally.add(checked.tally)
             count += 1
         if count == POSITIVES:
             break
-    return count, tally
+    return count
 
 
 def near_miss(entry: Law, side: Side, number: int, tries: int = MISS_TRIES) -> Example | None:
-    """A drawn example on which one condition fails alone, and which matches nowhere else."""
+    """A drawn example on which one condition fails alone, and which matches nowhere else.
+
+    Where a statement that asks tables matches is known to the engine only.
+    """
     for example in drawn(side, _rng(entry, side, number + 1), tries, fail=number):
-        if not any(meets(side, scope) for scope in matches(side, scope_of(example))):
+        if side.asks_tables:
+            elsewhere = _fired(entry, side.rule, example)
+        else:
+            elsewhere = any(meets(side, scope) for scope in matches(side, scope_of(example)))
+        if not elsewhere:
             return example
     return None
 

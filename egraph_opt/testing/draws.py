@@ -186,8 +186,18 @@ def _heads(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -
     return (*q[:2], 5, q[3]) if len(known) < 3 else (q[0], q[1], q[2], 5)
 
 
+def _viewed(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
+    return None if wish is None else _dims(rng, tuple(wish), len(wish), None)
+
+
+def _permuted(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
+    return None if wish is None else tuple(wish[k] for k in rng.permutation(len(wish)))
+
+
 _OPERANDS: dict[str, Callable[[Random, list[Shape | None], Sequence[Dim] | None], Shape | None]] = {
     "binary": _elementwise,
+    "reshape": _viewed,
+    "transpose": _permuted,
     "where": _where,
     "gather": _gather,
     "variadic": _elementwise,
@@ -219,6 +229,11 @@ _DTYPES = {
 def operand_dtype(operator: str, number: int, usual: int) -> int:
     """The element type of an operand, counted from 0, where others have the usual one."""
     return _DTYPES.get((operator, number), usual)
+
+
+def may_be_absent(operator: str, number: int) -> bool:
+    """Whether an operand, counted from 0, need not be there."""
+    return operator in ("conv", "conv_transpose", "gemm") and number == 2
 
 
 # --- attributes ------------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def meets(side: Side, scope: Scope, fail: int | None = None) -> bool:
     answers = {call: bound[call] for call in bound if isinstance(call.head, HostFunction)}
     asked = replace(scope, environment={name: bound[name] for name in bound if name not in answers})
     try:
-        ask(side, asked, fail)
+        ask(side, asked, None if fail is None else side.conditions[fail])
         return all(asked.answer(call) == given for call, given in answers.items())
     except Rejected:
         return False

@@ -16,7 +16,7 @@ import onnx_ir as ir
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import ABSENT, CLASH, Dim, Fact
-from egraph_opt.laws.examples import Operands
+from egraph_opt.laws.examples import SIZES, Operands
 from egraph_opt.laws.law import Example, Law, statements
 from egraph_opt.laws.statements import Equality, Equals, Guard, Rule, unguarded, without_guards
 from egraph_opt.operators.constants import none, output
@@ -25,13 +25,7 @@ from egraph_opt.operators.expressions import Constant, Expression, Variable, con
 from egraph_opt.operators.host import HostFunction
 from egraph_opt.operators.terms import cons, listed, nil
 from egraph_opt.operators.typing import infer_operator
-from egraph_opt.testing.draws import (
-    attribute_of,
-    may_be_absent,
-    operand_dtype,
-    operand_shapes,
-    settings_of,
-)
+from egraph_opt.testing.draws import attribute_of, may_be_absent, operand_dtype, operand_shapes, settings_of
 from egraph_opt.testing.resolution import Fillers, asks, fillers_of, joined
 from egraph_opt.testing.scope import (
     OPSET,
@@ -46,6 +40,9 @@ from egraph_opt.testing.scope import (
 )
 
 MOST_AXES = 7
+PATIENCE = 24
+"""How often operands are drawn anew for one example, for the first quarter of those that are tried."""
+
 _FLOATS = (TensorProto.FLOAT,) * 6 + (TensorProto.DOUBLE, TensorProto.FLOAT16)
 _TYPES = (*_FLOATS * 2, TensorProto.INT64, TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL)
 
@@ -70,12 +67,14 @@ class Draw(Scope):
     dtype: int = TensorProto.FLOAT
     constants: float = 0.3
     first_constants: float = 0.1
-    retries: int = 40
+    retries: int = 2
 
     def leaf(self, shape: Sequence[Dim], dtype: int, *, first: bool) -> Any:
         """An input or a constant."""
         if len(shape) > MOST_AXES:
             raise Rejected("so many axes")
+        if not all(isinstance(d, int) or d in SIZES[0] for d in shape):
+            raise Rejected("a dim that is computed")
         static = all(isinstance(d, int) for d in shape)
         share = self.first_constants if first else self.constants
         if static and self.rng.random() < share:
@@ -353,10 +352,11 @@ def drawn(side: Side, rng: np.random.Generator, tries: int, *, fail: int | None 
     Args:
         fail: the number of the condition (of `Side.conditions`) that must not hold, while all others do.
     """
-    for _ in range(tries):
+    failed = None if fail is None else side.conditions[fail]
+    for attempt in range(tries):
+        draw = Draw(rng=rng, operands=Operands(rng), retries=PATIENCE if attempt < tries // 4 else 2)
         try:
-            failed = None if fail is None else side.conditions[fail]
-            yield _attempt(*_without_tables(side, rng, failed), rng)
+            yield _attempt(draw, *_without_tables(side, rng, failed))
         except Rejected:
             continue
 
@@ -380,16 +380,11 @@ def _without_tables(side: Side, rng: np.random.Generator, failed: Any) -> tuple[
     return whole, added[int(rng.integers(len(added)))]
 
 
-def _attempt(side: Side, failed: Any, rng: np.random.Generator) -> Example:
-    constants = float(rng.choice([0.1, 0.5, 0.9]))
-    draw = Draw(
-        rng=rng,
-        operands=Operands(rng),
-        named=side.named,
-        constants=constants,
-        first_constants=constants * float(rng.choice([0.25, 0.25, 1.0])),
-        patterns=(*side.tops, *side.named.values()),
-    )
+def _attempt(draw: Draw, side: Side, failed: Any) -> Example:
+    rng = draw.rng
+    draw.named, draw.patterns = side.named, (*side.tops, *side.named.values())
+    draw.constants = float(rng.choice([0.1, 0.5, 0.9]))
+    draw.first_constants = draw.constants * float(rng.choice([0.25, 0.25, 1.0]))
     draw.dtype = int(rng.choice(_FLOATS if side.divides else _TYPES))
     tops = [top for top in side.tops if top != failed]
     found = [draw.term(top, None) for top in tops]

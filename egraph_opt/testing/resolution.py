@@ -249,11 +249,12 @@ def _unify_names(join: Join, equations: list[Equals]) -> None:
     spelled: dict[Expression, Expression] = {}
     for equation in equations:
         left, right = join.bound(equation.left), join.bound(equation.right)
-        if isinstance(right.head, Variable) or right.head in join.tables:
-            join.unify(left, right)
-        elif left.sort.kind in TERMS and not isinstance(left.head, Variable):
-            join.unify(left, right)
-        elif isinstance(left.head, Constant) and isinstance(right.head, Constant):
+        if (
+            isinstance(right.head, Variable)
+            or right.head in join.tables
+            or (left.sort.kind in TERMS and not isinstance(left.head, Variable))
+            or (isinstance(left.head, Constant) and isinstance(right.head, Constant))
+        ):
             join.unify(left, right)
         elif left in spelled and left.sort.kind in TERMS:
             join.unify(spelled[left], right)
@@ -266,4 +267,3 @@ def _is_settled(condition: Any, tables: Fillers) -> bool:
     if isinstance(condition, Equals):
         return condition.left == condition.right
     return isinstance(condition, Expression) and condition.head in tables
-

@@ -81,24 +81,12 @@ def factor_out(op: String, x: Tensor, y: Tensor, z: Tensor):
         yield rewrite(binary(op, first, second), whole, is_sum(op), demand, inverse="multiply_out")
 
 
-def _multiply_out_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x, y, z = g.input(("N", 3, 4)), g.input((3, 1)), g.input((1, 4))
-    both = (x * y) / (z * x)
-    for op in ("Add", "Sub"):
-        total = binary(op, y, z)
-        yield from (g.fires(product / both) for product in (x * total, total * x))
-    yield g.near_miss(x * (y + z) / (x * y), why="one product is there only")
-    yield g.near_miss(x * (y / z) / both, why="it is no sum")
-
-
 @law(
     "distributivity",
     numerics="reassociates",
     kind="split",
     serves="arithmetic",
     source="TASO, distributivity of Mul",
-    examples=_multiply_out_examples,
 )
 def multiply_out(op: String, x: Tensor, y: Tensor, z: Tensor, one: Tensor, other: Tensor):
     """x * (y + z) = x * y + x * z, where both products are written as well"""
@@ -134,23 +122,12 @@ def sum_of_products(op: String, x: Tensor, v: Tensor, w: Tensor):
     yield rewrite(binary(op, v @ x, w @ x), total @ x, sound, differ, inverse="product_of_sum")
 
 
-def _product_of_sum_examples(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x, y, w, v = g.input(("N", 2, 3)), g.input(("N", 2, 3)), g.input((3, 4)), g.input((4, 2))
-    yield g.fires(((x + y) @ w) * ((x @ w) * (y @ w)))
-    yield g.fires((v @ (x - y)) * ((v @ x) * (v @ y)))
-    yield g.near_miss(((x + y) @ w) * (x @ w), why="one product is there only")
-    row = g.input((1, 3))
-    yield g.near_miss(((x + row) @ w) * ((x @ w) * (row @ w)), why="the sum broadcasts")
-
-
 @law(
     "distributivity",
     numerics="reassociates",
     kind="split",
     serves="arithmetic",
     source="TASO, distributivity of MatMul",
-    examples=_product_of_sum_examples,
 )
 def product_of_sum(op: String, x: Tensor, y: Tensor, w: Tensor, one: Tensor, other: Tensor):
     """(A + B) @ C = A @ C + B @ C, where A @ C and B @ C are written as well, likewise C @ (A + B)"""

@@ -17,6 +17,7 @@ import inspect
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, get_type_hints
 
 import numpy as np
@@ -157,6 +158,14 @@ def law(
         return declared
 
     return register
+
+
+def laws_of(ruleset: str, **common: Any) -> Callable[..., Callable[[Callable[..., Any]], Law]]:
+    """`law` with what the laws of a file have in common, each of which may say otherwise::
+
+    law = laws_of("slice", numerics="bitwise", serves="traffic")
+    """
+    return partial(law, ruleset, **common)
 
 
 def auxiliary(*uses: Auxiliary) -> Callable[[Callable[..., Any]], Auxiliary]:

@@ -88,7 +88,7 @@ class Draw(Scope):
         numpy_type = ir.DataType(dtype).numpy()
         floating = np.issubdtype(numpy_type, np.floating)
         if self.rng.random() < 0.35:
-            value = self.rng.choice([0, 1, 2, -1, 0.5, 3] if floating else [0, 1, 2, 3])
+            value = self.rng.choice([0, 1, 0, 1, 2, -1, 0.5, 3] if floating else [0, 1, 2, 3])
             return np.full(shape, value).astype(numpy_type)
         if floating:
             return self.rng.uniform(0.5, 2, shape).astype(numpy_type)
@@ -180,10 +180,8 @@ class Draw(Scope):
         for k in declared.operand_positions:
             argument = pattern.arguments[k]
             shapes = operand_shapes(self.rng, declared.name, name, operands, wish)
-            if self._is_operand(argument) and argument not in self.environment:
-                if may_be_absent(declared.name, len(operands)) and self.rng.random() < 0.3:
-                    self.environment[argument] = none()
-                    self.known[none()] = ABSENT
+            if may_be_absent(declared.name, len(operands)):
+                self._leave_out(argument)
             self.dtype, before = operand_dtype(declared.name, len(operands), self.dtype), self.dtype
             made = self.term(argument, shapes, first=not operands)
             self.dtype = before
@@ -200,6 +198,12 @@ class Draw(Scope):
             attributes = tuple(given[k].head.value for k in declared.attribute_positions)
             self.known[made] = _inferred(declared.name, attributes, tuple(operands), self, given)
         return made
+
+    def _leave_out(self, argument: Expression) -> None:
+        """Let an operand that need not be there be absent now and then."""
+        if self._is_operand(argument) and argument not in self.environment and self.rng.random() < 0.3:
+            self.environment[argument] = none()
+            self.known[none()] = ABSENT
 
     def string(self, pattern: Expression, operator: str) -> Any:
         if isinstance(pattern.head, Constant):

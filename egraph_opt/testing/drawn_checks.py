@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +11,8 @@ import numpy as np
 from egraph_opt.egraph.engine import engine_for
 from egraph_opt.laws.law import Example, Law
 from egraph_opt.testing.comparison import Tally
-from egraph_opt.testing.drawing import Side, drawn
-from egraph_opt.testing.harness import check_drawn
+from egraph_opt.testing.drawing import Side, drawn, sides_of
+from egraph_opt.testing.harness import check_drawn, fired_on
 from egraph_opt.testing.matching import matches, meets, scope_of
 from egraph_opt.testing.terms import lower_example
 
@@ -22,7 +22,7 @@ POSITIVES = 2
 TRIES = 200
 """Draws of an example."""
 
-MISS_TRIES = 60
+MISS_TRIES = 100
 """Draws of a near-miss."""
 
 FEW = 20
@@ -62,7 +62,7 @@ def check_positives(entry: Law, side: Side) -> Positives:
 
 def _check_drawn(entry: Law, side: Side, tally: Tally, *, guards: bool) -> int:
     count = 0
-    for example in drawn(side, _rng(entry, side, 0), TRIES // 2 if guards else TRIES):
+    for example in drawn(side, _rng(entry, side, 0), TRIES):
         checked = check_drawn(
             entry, side.rule, example, guards=guards, strict=not (guards or side.asks_tables)
         )
@@ -124,3 +124,50 @@ def pinned_by(side: Side, examples: Iterable[Example]) -> set[int]:
                 if meets(side, scope, number):
                     pinned.add(number)
     return pinned
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What examples show of the statements of a law.
+
+    Attributes:
+        tally: what was checked of those that were drawn.
+        drawn: how many these are.
+        unexampled: statements that no example shows, by number; `<` is the way back of an `equal`.
+        undemanded: statements that match no example as long as their guards are kept.
+        unpinned: conditions without which no near-miss would match.
+    """
+
+    tally: Tally
+    drawn: int
+    unexampled: frozenset[str]
+    undemanded: frozenset[str]
+    unpinned: tuple[str, ...]
+
+
+def check_statements(entry: Law, written: Sequence[Example]) -> Shown:
+    """Draw examples and near-misses of every statement of a law and check them.
+
+    Args:
+        written: the examples of its author, which show what none that is drawn does.
+
+    Raises:
+        AssertionError: a statement does not fire on an example or fires on a near-miss, or its sides differ.
+    """
+    tally, count, undrawn, undemanded, unpinned = Tally(), 0, set[str](), set[str](), list[str]()
+    misses = [example for example in written if not example.fires]
+    for side in sides_of(entry):
+        found = check_positives(entry, side)
+        tally.add(found.tally)
+        count += found.count
+        if not found.count:
+            undrawn.add(side.rule)
+        if side.is_guarded and not found.demanded:
+            undemanded.add(side.rule)
+        pinned = check_near_misses(entry, side, MISS_TRIES if found.count else FEW)
+        if len(pinned) < len(side.conditions):
+            pinned |= pinned_by(side, misses)
+        unpinned += [f"{side.rule}: {c!r}" for k, c in enumerate(side.conditions) if k not in pinned]
+    shown = fired_on(entry, (e for e in written if e.fires)) if undrawn | undemanded else set()
+    left = (frozenset(rules - shown) for rules in (undrawn, undemanded))
+    return Shown(tally, count, *left, unpinned=tuple(unpinned))

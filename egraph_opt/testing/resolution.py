@@ -249,17 +249,19 @@ def _unify_names(join: Join, equations: list[Equals]) -> None:
     spelled: dict[Expression, Expression] = {}
     for equation in equations:
         left, right = join.bound(equation.left), join.bound(equation.right)
-        if (
-            isinstance(right.head, Variable)
-            or right.head in join.tables
-            or (left.sort.kind in TERMS and not isinstance(left.head, Variable))
-            or (isinstance(left.head, Constant) and isinstance(right.head, Constant))
-        ):
+        if isinstance(right.head, Variable) or _are_both_known(left, right):
             join.unify(left, right)
         elif left in spelled and left.sort.kind in TERMS:
             join.unify(spelled[left], right)
         else:
             spelled[left] = right
+
+
+def _are_both_known(left: Expression, right: Expression) -> bool:
+    """Whether neither side of an equation is a name of the other, nor what a host function answers."""
+    if left.sort.kind in TERMS:
+        return not isinstance(left.head, Variable)
+    return isinstance(left.head, Constant) and isinstance(right.head, Constant)
 
 
 def _is_settled(condition: Any, tables: Fillers) -> bool:

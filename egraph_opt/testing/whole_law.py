@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from egraph_opt.laws.checking import check
-from egraph_opt.laws.law import Example, Law
+from egraph_opt.laws.law import Law
 from egraph_opt.testing.comparison import Tally
-from egraph_opt.testing.drawing import sides_of
-from egraph_opt.testing.drawn_checks import check_near_misses, check_positives
-from egraph_opt.testing.harness import check_example, fired_on
+from egraph_opt.testing.drawn_checks import check_statements
+from egraph_opt.testing.harness import check_example
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class LawReport:
         written, drawn: examples.
         checks, left_out: comparisons of outputs that were made, and that could not be made.
         unexampled: statements that no example shows, by number; `<` is the way back of an `equal`.
-        unpinned: conditions without which no drawn near-miss would match.
+        unpinned: conditions without which no near-miss would match.
     """
 
     key: str
@@ -51,26 +50,18 @@ def check_law(entry: Law) -> LawReport:
         AssertionError: it does not fire on an example, fires on a near-miss, or its sides differ.
     """
     check(entry)
-    written: list[Example] = list(entry.examples(np.random.default_rng(0))) if entry.examples else []
-    tally, count, undrawn, unpinned = Tally(), 0, set[str](), list[str]()
+    written = list(entry.examples(np.random.default_rng(0))) if entry.examples else []
+    tally = Tally()
     for example in written:
         tally.add(check_example(entry, example).tally)
-    for side in sides_of(entry):
-        found, made = check_positives(entry, side)
-        tally.add(made)
-        count += found
-        if not found:
-            undrawn.add(side.rule)
-        pinned = check_near_misses(entry, side)
-        unpinned += [f"{side.rule}: {c!r}" for k, c in enumerate(side.conditions) if k not in pinned]
-    if undrawn:
-        undrawn -= fired_on(entry, [example for example in written if example.fires])
+    shown = check_statements(entry, written)
+    tally.add(shown.tally)
     return LawReport(
         entry.key,
         len(written),
-        count,
+        shown.drawn,
         tally.made.total(),
         tally.left_out.total(),
-        tuple(sorted(undrawn)),
-        tuple(unpinned),
+        tuple(sorted(shown.unexampled)),
+        shown.unpinned,
     )

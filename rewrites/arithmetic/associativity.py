@@ -16,10 +16,12 @@ import numpy as np
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Permutation, String, Tensor
 from egraph_opt.operators import binary, transpose
 from egraph_opt.rewrites.elementwise.identities import COMMUTATIVE
+
+law = laws_of("associativity", numerics="reassociates", kind="merge")
 
 # --- element by element ---------------------------------------------------------------------------------
 
@@ -42,7 +44,7 @@ def all_vary(*operands: Fact) -> bool:
     return not any(x.const for x in operands)
 
 
-@law("associativity", numerics="bitwise", kind="merge", source="TASO, commutativity of Add and Mul")
+@law(numerics="bitwise", source="TASO, commutativity of Add and Mul")
 def commute(op: String, x: Tensor, y: Tensor, other: Tensor):
     """x op y = y op x, where y op x is written as well"""
     swapped = binary(op, y, x)
@@ -66,14 +68,7 @@ def _associated_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss((x + y) * z + y * z, why="two operators")
 
 
-@law(
-    "associativity",
-    numerics="reassociates",
-    kind="merge",
-    serves="arithmetic",
-    source="TASO, associativity of Add and Mul",
-    examples=_associated_examples,
-)
+@law(serves="arithmetic", source="TASO, associativity of Add and Mul", examples=_associated_examples)
 def associate(op: String, x: Tensor, y: Tensor, z: Tensor, inner: String, beside: String, other: Tensor):
     """(x op y) op z = x op (y op z), where y op z is written as well, in any order of x, y and z"""
     pair = binary(inner, x, y)
@@ -141,13 +136,7 @@ def multiplies_less_from_left(x: Fact, y: Fact, z: Fact) -> bool:
     return bool(multiplies_less(*facts))
 
 
-@law(
-    "associativity",
-    numerics="reassociates",
-    kind="move",
-    serves="arithmetic",
-    source="TASO, associativity of MatMul",
-)
+@law(kind="move", serves="arithmetic", source="TASO, associativity of MatMul")
 def associate_products(x: Tensor, y: Tensor, z: Tensor):
     """(A @ B) @ C = A @ (B @ C), where the other order multiplies less"""
     left, right, sound = (x @ y) @ z, x @ (y @ z), are_matrices(x, y, z)
@@ -174,7 +163,7 @@ def swaps_last(p: Permutation) -> bool:
     return len(p) >= 2 and p == _swap(len(p))
 
 
-@law("associativity", numerics="reassociates", kind="move", serves="traffic", source="TASO; algebra")
+@law(kind="move", serves="traffic", source="TASO; algebra")
 def transposed_product(x: Tensor, y: Tensor, inner: Tensor, t: Permutation):
     """(A @ B)^T = B^T @ A^T, from the left where A or B is a Transpose itself"""
     left, right = transpose(x @ y, swap_of(x, y)), transpose(y, swap_of(y)) @ transpose(x, swap_of(x))

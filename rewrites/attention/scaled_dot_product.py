@@ -20,7 +20,7 @@ from onnx import TensorProto
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Operands, auxiliary, eq, equal, guard, hosted, law, rewrite, rule, table
+from egraph_opt.laws import Operands, auxiliary, eq, equal, guard, hosted, laws_of, rewrite, rule, table
 from egraph_opt.laws.sorts import Float, Tensor, Unit
 from egraph_opt.operators import (
     Literal,
@@ -34,6 +34,8 @@ from egraph_opt.operators import (
 )
 from egraph_opt.operators.composites import SWAP_LAST
 from egraph_opt.rewrites.elementwise.identities import broadcasts_into
+
+law = laws_of("attention", numerics="reassociates")
 
 _LOWEST: dict[int, float] = {TensorProto.FLOAT: -1e30, TensorProto.DOUBLE: -1e30}
 """What is no higher takes no part in a Softmax, and swallows what is added to it."""
@@ -77,7 +79,7 @@ def _operands(rng: np.random.Generator) -> tuple[Operands, Any, Any, Any]:
     return g, g.input(("N", 3, "L", 4)), g.input(("N", 3, "M", 4)), g.input(("N", 3, "M", 5))
 
 
-@law("attention", numerics="bitwise", kind="composite", source="Vaswani et al. 2017", uses=(demand,))
+@law(numerics="bitwise", kind="composite", source="Vaswani et al. 2017", uses=(demand,))
 def scores_of_product(q: Tensor, w: Tensor):
     """q @ w = Scores(q, w'; 1) where a Softmax over the last axis takes it"""
     product, whole = q @ w, scores(q, transpose(w, SWAP_LAST), 1.0)
@@ -93,7 +95,7 @@ def times(s: Float, c: Fact, x: Fact) -> Float | None:
     return s * float(c.splat)
 
 
-@law("attention", numerics="reassociates", kind="fuse", serves="arithmetic")
+@law(kind="fuse", serves="arithmetic")
 def scale_of_scores(q: Tensor, k: Tensor, c: Tensor, s: Float):
     """Scores(q, k; s) * c = Scores(q * c, k; s) = Scores(q, k * c; s) = Scores(q, k; s * c)"""
     given, why = scores(q, k, s), "a scale is a product in endless ways"
@@ -113,12 +115,7 @@ def masks_scores(m: Fact, q: Fact, k: Fact) -> bool:
     return broadcasts_into(m.shape, (*q.shape[:3], k.shape[2])) and m.dtype == q.dtype
 
 
-@law(
-    "attention",
-    numerics="reassociates",
-    kind="merge",
-    source="algebra; T5 adds a bias of positions and a mask",
-)
+@law(kind="merge", source="algebra; T5 adds a bias of positions and a mask")
 def masks_meet(q: Tensor, k: Tensor, m: Tensor, n: Tensor, s: Float):
     """(Scores + m) + n = Scores + (m + n)"""
     given = scores(q, k, s)
@@ -159,8 +156,6 @@ def _where_examples(rng):
 
 
 @law(
-    "attention",
-    numerics="reassociates",
     kind="replace",
     source="GPT-2; a number so low swallows any score that is added",
     uses=(demand,),
@@ -188,7 +183,7 @@ def is_values(v: Fact, q: Fact) -> bool:
     return all(symbolic.known_equal(a, b) for a, b in zip(v.shape[:2], q.shape[:2], strict=True))
 
 
-@law("attention", numerics="reassociates", kind="composite", source="ONNX, Attention")
+@law(kind="composite", source="ONNX, Attention")
 def attend(q: Tensor, k: Tensor, v: Tensor, m: Tensor, s: Float):
     """Softmax(Scores(q, k; s) + m) @ v = Attention(q, k, v, m; s), with and without a mask m"""
     given, values = scores(q, k, s), is_values(v, q)

@@ -23,7 +23,7 @@ from egraph_opt.laws import (
     equal,
     guard,
     hosted,
-    law,
+    laws_of,
     ne,
     rewrite,
     rule,
@@ -36,6 +36,14 @@ from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.distributivity import apart_yet, are_constant, joint, pair_of, same_type
 from egraph_opt.rewrites.linear.joined_products import differ_along
 
+law = laws_of(
+    "convolution_sums",
+    numerics="reassociates",
+    kind="merge",
+    serves="arithmetic",
+    source="TASO, distributivity of Conv",
+)
+
 RING = ConvWindow((1, 1), (1, 1, 1, 1), (1, 1))
 
 
@@ -46,13 +54,7 @@ def _biases(b: Any, c: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
     yield none(), c, c, ()
 
 
-@law(
-    "convolution_sums",
-    numerics="reassociates",
-    kind="merge",
-    serves="arithmetic",
-    source="TASO, distributivity of Conv",
-)
+@law()
 def of_one_image(x: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow):
     """Conv(x, V, b) + Conv(x, W, c) = Conv(x, V + W, b + c)"""
     for first, second, bias, known in _biases(b, c):
@@ -61,13 +63,7 @@ def of_one_image(x: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvW
         yield equal(one + other, conv(x, v + w, bias, u), same_type(v, w), known, written)
 
 
-@law(
-    "convolution_sums",
-    numerics="reassociates",
-    kind="merge",
-    serves="arithmetic",
-    source="TASO, distributivity of Conv",
-)
+@law()
 def of_one_weight(x: Tensor, y: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow):
     """Conv(x, W, b) + Conv(y, W, c) = Conv(x + y, W, b + c)"""
     for first, second, bias, known in _biases(b, c):
@@ -117,15 +113,7 @@ def _channels_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(conv(x, v, none(), RING) + broad, why="a channel is broadcast")
 
 
-@law(
-    "convolution_sums",
-    numerics="reassociates",
-    kind="merge",
-    serves="launches",
-    source="TASO",
-    uses=(images,),
-    examples=_channels_examples,
-)
+@law(serves="launches", source="TASO", uses=(images,), examples=_channels_examples)
 def of_channels(
     x: Tensor, y: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow, t: ConvWindow, z: Tensor
 ):

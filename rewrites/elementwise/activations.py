@@ -19,7 +19,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, hosted, law, rule, union
+from egraph_opt.laws import Example, Operands, hosted, laws_of, rule, union
 from egraph_opt.laws.algebra import erf, relu, sigmoid, softplus, tanh
 from egraph_opt.laws.sorts import Float, Settings, Tensor
 from egraph_opt.operators import unary
@@ -27,6 +27,8 @@ from egraph_opt.operators.activations import CUBE
 from egraph_opt.rewrites.elementwise.bounds import PRIMITIVES
 from egraph_opt.rewrites.elementwise.gates import Coefficients, Gate, activations, close, self_gated
 from egraph_opt.rewrites.elementwise.identities import clip
+
+law = laws_of("activations", numerics="reassociates", kind="composite")
 
 ROOT = math.sqrt(2 / math.pi)
 
@@ -83,9 +85,6 @@ def _gelu_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(
-    "activations",
-    numerics="reassociates",
-    kind="composite",
     source="ONNX, Gelu; onnxruntime, gelu_fusion and fast_gelu_fusion",
     uses=(activations,),
     examples=_gelu_examples,
@@ -111,14 +110,7 @@ def _swish_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(x * sigmoid(x + g.constant(1.0)), why="the gate is shifted")
 
 
-@law(
-    "activations",
-    numerics="reassociates",
-    kind="composite",
-    source="ONNX, Swish (SiLU where a = 1)",
-    uses=(activations,),
-    examples=_swish_examples,
-)
+@law(source="ONNX, Swish (SiLU where a = 1)", uses=(activations,), examples=_swish_examples)
 def swish(y: Tensor, x: Tensor, gate: Gate, c: Float, p: Coefficients):
     """x * Sigmoid(a * x) = Swish_a(x)"""
     whole = unary("Swish", swish_settings(gate, p, c, x), x)
@@ -161,9 +153,6 @@ def _hard_swish_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(
-    "activations",
-    numerics="reassociates",
-    kind="composite",
     source="ONNX, HardSwish; Howard et al., Searching for MobileNetV3",
     uses=(activations,),
     examples=_hard_swish_examples,
@@ -190,14 +179,7 @@ def _mish_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(x * tanh(relu(x)), why="no Softplus")
 
 
-@law(
-    "activations",
-    numerics="reassociates",
-    kind="composite",
-    source="ONNX, Mish",
-    uses=(activations,),
-    examples=_mish_examples,
-)
+@law(source="ONNX, Mish", uses=(activations,), examples=_mish_examples)
 def mish(y: Tensor, x: Tensor, gate: Gate, c: Float, p: Coefficients):
     """x * Tanh(Softplus(x)) = Mish(x)"""
     whole = unary("Mish", mish_settings(gate, p, c, x), x)

@@ -13,7 +13,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import exp, log, number_like
 from egraph_opt.laws.algebra import softplus as softplus_of
 from egraph_opt.laws.examples import INT64
@@ -21,6 +21,8 @@ from egraph_opt.laws.sorts import Float, Settings, String, Tensor
 from egraph_opt.operators import unary, variadic
 from egraph_opt.operators.terms import cons, listed, nil, opset
 from egraph_opt.rewrites.elementwise.identities import all_are, beside_number, broadcasts_into, clip, fits
+
+law = laws_of("bounds", numerics="reassociates")
 
 _SINGLE = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16))
 """Types for which onnxruntime has kernels of HardSigmoid and Softplus."""
@@ -92,12 +94,7 @@ def _bound_examples(rng: np.random.Generator) -> Iterator[Example]:
             yield g.near_miss(variadic(op, listed(*xs)), why)
 
 
-@law(
-    "bounds",
-    numerics="reassociates",
-    source="ONNX, Clip; Clip without a bound has the greatest float",
-    examples=_bound_examples,
-)
+@law(source="ONNX, Clip; Clip without a bound has the greatest float", examples=_bound_examples)
 def constant_bound(op: String, x: Tensor, c: Tensor, s: Settings):
     """Max(x, c) = Clip(x) from below, Min(x, c) = Clip(x) from above; an infinite bound is none"""
     for xs in (cons(x, cons(c, nil())), cons(c, cons(x, nil()))):
@@ -144,13 +141,7 @@ def _hard_sigmoid_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(term, why)
 
 
-@law(
-    "bounds",
-    numerics="reassociates",
-    kind="fuse",
-    source="ONNX, HardSigmoid",
-    examples=_hard_sigmoid_examples,
-)
+@law(kind="fuse", source="ONNX, HardSigmoid", examples=_hard_sigmoid_examples)
 def hard_sigmoid_of_clip(x: Tensor, a: Tensor, b: Tensor, c: Tensor, s: Settings):
     """Clip_0h(a * x + b) / h = HardSigmoid(x; a/h, b/h)"""
     shift, scale, slope = number_beside(x, b), positive_number(x, c), positive_number(x, a)
@@ -168,8 +159,6 @@ def hard_sigmoid_of_clip(x: Tensor, a: Tensor, b: Tensor, c: Tensor, s: Settings
 
 
 @law(
-    "bounds",
-    numerics="reassociates",
     kind="fuse",
     serves="accuracy",
     source="ONNX, Softplus",

@@ -19,7 +19,7 @@ import numpy as np
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, equal, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Axes, Dims, Tensor
 from egraph_opt.operators import reduce, reshape
 from egraph_opt.rewrites.conditions.channels import (
@@ -31,6 +31,8 @@ from egraph_opt.rewrites.conditions.channels import (
     static_shape,
     unchained,
 )
+
+law = laws_of("matmul", numerics="reassociates", kind="fuse")
 
 
 @hosted()
@@ -98,14 +100,7 @@ def _behind_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(y * c, why)
 
 
-@law(
-    "matmul",
-    numerics="reassociates",
-    kind="fuse",
-    source="Ascend auto-optimizer, BNFolding",
-    examples=_behind_examples,
-    uses=(chains,),
-)
+@law(source="Ascend auto-optimizer, BNFolding", examples=_behind_examples, uses=(chains,))
 def scale_after_product(x: Tensor, w: Tensor, c: Tensor):
     """(x @ W) * s = x @ (W * s), and (W @ x) * s = (W * s) @ x"""
     folded = "the product of constants is folded"
@@ -122,7 +117,7 @@ def _unfit(g: Operands, x: Tensor) -> Iterator[tuple[Tensor, Tensor, str]]:
     yield x, g.input((5,)), "it is no constant"
 
 
-@law("matmul", numerics="reassociates", kind="fuse", uses=(chains,))
+@law(uses=(chains,))
 def scale_before_product(x: Tensor, w: Tensor, c: Tensor):
     """(x * s) @ W = x @ (s * W), and W @ (x * s) = (W * s) @ x"""
     folded, lone = "the product of constants is folded", guard(unchained("Mul", x))
@@ -145,7 +140,7 @@ def _shift_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield from (g.near_miss((x + c) @ g.random(5, 4), why) for x, c, why in _unfit(g, g.input(("N", 3, 5))))
 
 
-@law("matmul", numerics="reassociates", kind="move", examples=_shift_examples, uses=(chains,))
+@law(kind="move", examples=_shift_examples, uses=(chains,))
 def shift_before_product(x: Tensor, w: Tensor, c: Tensor):
     """(x + c) @ W = x @ W + c @ W"""
     moved = reduce("ReduceSum", w * reshape(c, before(w, x, c, -1)), summed_axis(w), 1)
@@ -169,13 +164,7 @@ def is_no_bigger(a: Fact, b: Fact) -> bool:
     return bool(first and second) and first[0] * second[1] <= math.prod(first) + math.prod(second)  # type: ignore[index, arg-type]
 
 
-@law(
-    "matmul",
-    numerics="reassociates",
-    kind="fuse",
-    serves="arithmetic",
-    source="TASO, associativity of MatMul",
-)
+@law(serves="arithmetic", source="TASO, associativity of MatMul")
 def constant_products(x: Tensor, a: Tensor, b: Tensor):
     """(x @ W1) @ W2 = x @ (W1 @ W2), and W2 @ (W1 @ x) = (W2 @ W1) @ x, where that is no bigger"""
     sound, demand = are_weights(a, b, x), guard(is_no_bigger(a, b))
@@ -199,7 +188,7 @@ def are_activations(x: Fact, y: Fact) -> bool:
     return not x.const and not y.const and x.dtype in FLOATS
 
 
-@law("matmul", numerics="reassociates", kind="move", uses=(chains,))
+@law(kind="move", uses=(chains,))
 def scalars_reach_factors(x: Tensor, y: Tensor, c: Tensor):
     """(x @ y) * s = (x * s) @ y = x @ (y * s) for one number s"""
     sound, whole = (scales(c), is_number(c, x, y), are_activations(x, y)), x @ y * c
@@ -208,7 +197,7 @@ def scalars_reach_factors(x: Tensor, y: Tensor, c: Tensor):
         yield rewrite(scaled, whole, sound, guard(unchained("Mul", factor)), inverse="scalars_reach_factors")
 
 
-@law("matmul", numerics="reassociates", kind="merge")
+@law(kind="merge")
 def scalars_meet(x: Tensor, y: Tensor, s: Tensor, t: Tensor):
     """(x * s) @ (y * t) = (x * (s * t)) @ y for numbers s and t"""
     sound = (scales(s), scales(t), is_number(s, x, y), is_number(t, x, y), are_activations(x, y))

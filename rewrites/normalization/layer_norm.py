@@ -12,7 +12,7 @@ How their parts are spelled is the matter of `moments`.
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import equal, guard, hosted, law, rewrite
+from egraph_opt.laws import equal, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import is_constant, sqrt
 from egraph_opt.laws.sorts import Axes, Dims, Float, Permutation, Tensor
 from egraph_opt.operators import (
@@ -29,6 +29,8 @@ from egraph_opt.operators.composites import scale_dims
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
 from egraph_opt.rewrites.elementwise.identities import quotients
 from egraph_opt.rewrites.transposes.composition import invert
+
+law = laws_of("normalization", numerics="reassociates")
 
 KEPT = 1
 """keepdims of reductions whose axes are broadcast again."""
@@ -59,12 +61,7 @@ def unit_scale(x: Fact, axes: Axes) -> Literal | None:
     return Literal(x.dtype, dims, (1.0,))  # type: ignore[arg-type]
 
 
-@law(
-    "normalization",
-    numerics="reassociates",
-    kind="composite",
-    source="ONNX, RMSNormalization; Zhang and Sennrich 2019",
-)
+@law(kind="composite", source="ONNX, RMSNormalization; Zhang and Sennrich 2019")
 def root_mean_square(x: Tensor, c: Tensor, a: Axes):
     """x / Sqrt(ReduceMean(x * x) + e) = RMSNormalization(x)"""
     whole = rms_norm(x, literal(unit_scale(x, a)), a, epsilon_of(c))
@@ -97,7 +94,7 @@ def is_scale_of(s: Fact, x: Fact, axes: Axes) -> bool:
     return same_dims(s.shape, scale_dims(x, axes))
 
 
-@law("normalization", numerics="reassociates", kind="fuse")
+@law(kind="fuse")
 def scale(x: Tensor, s: Tensor, g: Tensor, a: Axes, e: Float):
     """RMS(x; s) * g = RMS(x; s * g), likewise LayerNormalization without bias"""
     for function in (rms_norm, layer_norm):
@@ -113,7 +110,7 @@ def whole_fitting(x: Fact, axes: Axes, b: Fact) -> Dims | None:
     return dims if dims is not None and dims == scale_dims(x, axes) else None
 
 
-@law("normalization", numerics="reassociates", kind="fuse")
+@law(kind="fuse")
 def shift(x: Tensor, s: Tensor, b: Tensor, c: Tensor, a: Axes, e: Float):
     """Layer(x; s) + b = Layer(x; s, b), Layer(x; s, b) + c = Layer(x; s, b + c)"""
     norm, whole = layer_norm(x, s, a, e), shifted_layer_norm(x, s, reshape(b, whole_fitting(x, a, b)), a, e)
@@ -127,7 +124,7 @@ def shift(x: Tensor, s: Tensor, b: Tensor, c: Tensor, a: Axes, e: Float):
 # --- the mean ------------------------------------------------------------------------------------------
 
 
-@law("normalization", numerics="reassociates", kind="composite", source="ONNX, LayerNormalization")
+@law(kind="composite", source="ONNX, LayerNormalization")
 def centred(x: Tensor, s: Tensor, a: Axes, e: Float):
     """RMS(x - mean(x); s) = Layer(x; s)"""
     away = x - reduce("ReduceMean", x, a, KEPT)
@@ -161,13 +158,7 @@ def normalised_dims(x: Fact, axes: Axes) -> Dims | None:
     return tuple(x.shape[k] for k in axes) if x.shape is not None and x.is_symbolic else None
 
 
-@law(
-    "normalization",
-    numerics="reassociates",
-    kind="move",
-    serves="target",
-    source="ONNX, which normalises the last axes only",
-)
+@law(kind="move", serves="target", source="ONNX, which normalises the last axes only")
 def inner_axes(x: Tensor, s: Tensor, b: Tensor, a: Axes, e: Float):
     """Layer_a(x) = T(Layer(T'(x))) where T' moves the axes a behind the others, likewise RMS"""
     p, d, last = axes_to_end(x, a), normalised_dims(x, a), last_axes(x, a)

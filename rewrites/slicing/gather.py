@@ -16,13 +16,15 @@ import numpy as np
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws import Example, Operands, guard, hosted, law, ne, rewrite
+from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, ne, rewrite
 from egraph_opt.laws.algebra import is_same
 from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.sorts import Axis, Dims, Slices, Tensor
 from egraph_opt.operators import Literal, gather, literal, reshape, slice_
 from egraph_opt.operators.views import inserted_axes
 from egraph_opt.rewrites.slicing.slice import Entry, beside, dim_at, entry_of, taken_by
+
+law = laws_of("gather", numerics="bitwise")
 
 
 def indices_of(i: Fact) -> tuple[int, ...] | None:
@@ -114,13 +116,7 @@ def _ranges(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(taken([-2, -1], long), why="where it starts is not known")
 
 
-@law(
-    "gather",
-    numerics="bitwise",
-    serves="traffic",
-    source="Ascend auto-optimizer, GatherToSplit",
-    examples=_ranges,
-)
+@law(serves="traffic", source="Ascend auto-optimizer, GatherToSplit", examples=_ranges)
 def to_slice(x: Tensor, i: Tensor, a: Axis):
     """Gather(x, [a, a+d, ..]) = Slice(x, a, .., d)"""
     part = slice_(x, as_slice(a, x, i))
@@ -154,7 +150,7 @@ def taken_indices(s: Slices, x: Fact) -> tuple[Literal, Axis] | None:
     return Literal(INT64, (len(taken),), taken), s[0][0]
 
 
-@law("gather", numerics="bitwise", kind="fuse")
+@law(kind="fuse")
 def from_slice(x: Tensor, s: Slices, d: Dims):
     """Squeeze(Slice(x, i, i + 1)) = Gather(x, i), and Slice(x) = Gather(x) where that is written"""
     found = taken_indices(s, x)
@@ -189,7 +185,7 @@ def indices_of_both(axis: Axis, x: Fact, i: Fact, j: Fact) -> Literal | None:
     return indices_literal(j.shape, (inner[k] for k in outer))
 
 
-@law("gather", numerics="bitwise", kind="merge", serves="traffic")
+@law(kind="merge", serves="traffic")
 def compose(x: Tensor, i: Tensor, j: Tensor, a: Axis):
     """Gather(Gather(x, i), j) = Gather(x, i[j])"""
     once = gather(x, literal(indices_of_both(a, x, i, j)), a)
@@ -207,7 +203,7 @@ def indices_into(s: Slices, axis: Axis, x: Fact, j: Fact) -> Literal | None:
     return None if indices is None else indices_literal(j.shape, (taken[k] for k in indices))
 
 
-@law("gather", numerics="bitwise", kind="merge", serves="traffic")
+@law(kind="merge", serves="traffic")
 def of_slice(x: Tensor, j: Tensor, s: Slices, a: Axis):
     """Gather(Slice_s(x), j) = Gather(x, s[j])"""
     both, k, others = gather(slice_(x, s), j, a), literal(indices_into(s, a, x, j)), beside(s, a)
@@ -225,7 +221,7 @@ def sliced_indices(s: Slices, axis: Axis, i: Fact) -> Literal | None:
     return indices_literal((len(left),), left) if left else None
 
 
-@law("gather", numerics="bitwise", kind="merge", serves="traffic")
+@law(kind="merge", serves="traffic")
 def sliced(x: Tensor, i: Tensor, s: Slices, a: Axis):
     """Slice_s(Gather(x, i)) = Gather(x, i[s])"""
     both, once, others = (

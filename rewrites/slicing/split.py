@@ -24,7 +24,7 @@ from egraph_opt.laws import (
     eq,
     equal,
     hosted,
-    law,
+    laws_of,
     ne,
     rewrite,
     rule,
@@ -35,6 +35,8 @@ from egraph_opt.laws.sorts import Axis, Bundle, Int, Sizes, Slices, Tensor
 from egraph_opt.operators import binary, output, slice_, split
 from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.rewrites.slicing.slice import beside, dim_at
+
+law = laws_of("split", numerics="bitwise")
 
 MOST = 256
 """A tensor with more cuts than this gets no Split."""
@@ -67,7 +69,7 @@ def pieces(x: Tensor, a: Axis, n: Sizes, k: Int):
     yield rule(piece(a, n, k), then=assign(piece(a, n, k + 1), piece_at(a, n, k + 1)))
 
 
-@law("split", numerics="bitwise", uses=(pieces,))
+@law(uses=(pieces,))
 def outputs(x: Tensor, b: Bundle, a: Axis, n: Sizes, k: Int, p: Slices):
     """Split(x)[i] = Slice(x, start of i, end of i)"""
     yield equal(output(b, k), slice_(x, p), eq(b, split(x, a, n)), eq(p, piece(a, n, k)))
@@ -151,12 +153,7 @@ def sizes_around(spec: Slices, axis: Axis, ranges: Ranges, x: Fact) -> Sizes | N
 
 
 @law(
-    "split",
-    numerics="bitwise",
-    kind="merge",
-    source="Ascend auto-optimizer, GatherToSplit",
-    uses=(cutting,),
-    required=("split.outputs",),
+    kind="merge", source="Ascend auto-optimizer, GatherToSplit", uses=(cutting,), required=("split.outputs",)
 )
 def from_slices(x: Tensor, s: Slices, c: Ranges):
     """Slice(x, a, b) = a part of Split(x), where at least two slices of x do not overlap"""
@@ -187,7 +184,7 @@ def _shared(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(three((0, 3, 6), (0, 1, 2)), why="nothing is shared")
 
 
-@law("split", numerics="bitwise", kind="split", uses=(cutting,), examples=_shared)
+@law(kind="split", uses=(cutting,), examples=_shared)
 def share(x: Tensor, s: Slices, c: Ranges):
     """Slice(x, a, b; r) = Slice(Slice(x, r), a, b), where at least three slices share r"""
     for k in range(4):

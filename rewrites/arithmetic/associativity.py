@@ -19,6 +19,7 @@ from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Permutation, String, Tensor
 from egraph_opt.operators import binary, transpose
+from egraph_opt.rewrites.conditions.values import all_vary
 from egraph_opt.rewrites.elementwise.identities import COMMUTATIVE
 
 law = laws_of("associativity", numerics="reassociates", kind="merge")
@@ -36,12 +37,6 @@ def commutes(op: str) -> bool:
 def commute_alike(op: str, other: str) -> bool:
     """They are one that commutes: compared, not joined, since all sums of a network share a name."""
     return op == other and commutes(op)
-
-
-@hosted()
-def all_vary(*operands: Fact) -> bool:
-    """None is constant: constants have laws of their own."""
-    return not any(x.const for x in operands)
 
 
 @law(numerics="bitwise", source="TASO, commutativity of Add and Mul")

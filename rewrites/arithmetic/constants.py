@@ -23,7 +23,7 @@ from egraph_opt.laws.sorts import String, Tensor
 from egraph_opt.operators import binary
 from egraph_opt.rewrites.arithmetic.associativity import commutes
 from egraph_opt.rewrites.conditions.channels import LARGEST, SMALLEST, known_elements, static_shape
-from egraph_opt.rewrites.elementwise.identities import broadcasts_into
+from egraph_opt.rewrites.conditions.values import broadcasts_into, is_float
 
 NEUTRAL = {"Mul": 1, "Add": 0}
 
@@ -47,11 +47,6 @@ def constants_right(op: String, c: Tensor, x: Tensor):
 
 
 # --- Sub, Neg and Div as Add and Mul --------------------------------------------------------------------
-
-
-@hosted()
-def is_float(x: Fact) -> bool:
-    return x.dtype in FLOATS
 
 
 @hosted()

@@ -34,7 +34,7 @@ from egraph_opt.laws import (
 from egraph_opt.laws.sorts import Int, String, Tensor
 from egraph_opt.operators import binary, concat
 from egraph_opt.operators.terms import listed
-from egraph_opt.rewrites.arithmetic.associativity import all_vary
+from egraph_opt.rewrites.conditions.values import all_vary
 
 law = laws_of("distributivity", numerics="reassociates", kind="merge")
 

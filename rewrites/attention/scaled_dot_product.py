@@ -22,18 +22,9 @@ from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Operands, auxiliary, eq, equal, guard, hosted, laws_of, rewrite, rule, table
 from egraph_opt.laws.sorts import Float, Tensor, Unit
-from egraph_opt.operators import (
-    Literal,
-    attention,
-    literal,
-    masked_attention,
-    scores,
-    softmax,
-    transpose,
-    where,
-)
-from egraph_opt.operators.composites import SWAP_LAST
-from egraph_opt.rewrites.elementwise.identities import broadcasts_into
+from egraph_opt.operators import Literal, literal, softmax, transpose, where
+from egraph_opt.operators.composites import SWAP_LAST, attention, masked_attention, scores
+from egraph_opt.rewrites.conditions.values import all_are, broadcasts_into, fits
 
 law = laws_of("attention", numerics="reassociates")
 
@@ -132,16 +123,6 @@ def zero_like(n: Fact) -> Literal | None:
     return Literal(n.dtype, (), (0.0,)) if n.splat is not None and n.splat <= lowest else None
 
 
-@hosted()
-def is_zero(z: Fact) -> bool:
-    return z.splat == 0
-
-
-@hosted()
-def fits_into(m: Fact, s: Fact) -> bool:
-    return broadcasts_into(m.shape, s.shape)
-
-
 def _where_examples(rng):
     g, q, k, _ = _operands(rng)
     condition = g.constant(rng.integers(0, 2, (3, 1, 1)).astype(bool))
@@ -165,11 +146,11 @@ def mask_of_condition(q: Tensor, k: Tensor, c: Tensor, n: Tensor, z: Tensor, s: 
     """Where(c, Scores, n) = Scores + Where(c, 0, n), n = -infinity or the lowest number"""
     given = scores(q, k, s)
     chosen, masked = where(c, given, n), given + where(c, z, n)
-    fits = (fits_into(c, given), fits_into(n, given))
+    may_stand = (fits(c, given), fits(n, given))
     written = given + where(c, literal(zero_like(n)), n)
-    yield rewrite(chosen, written, demanded(chosen), fits, inverse="mask_of_condition")
-    swallowed = (zero_like(n), is_zero(z), fits_into(z, given))
-    yield rewrite(masked, chosen, demanded(masked), fits, swallowed, inverse="mask_of_condition")
+    yield rewrite(chosen, written, demanded(chosen), may_stand, inverse="mask_of_condition")
+    swallowed = (zero_like(n), all_are(z, 0), fits(z, given))
+    yield rewrite(masked, chosen, demanded(masked), may_stand, swallowed, inverse="mask_of_condition")
 
 
 # --- attention -----------------------------------------------------------------------------------------

@@ -79,11 +79,6 @@ def scaled_columns(x: Any, w: Any, c: Any, window: Any) -> Iterator[Any]:
 
 
 @hosted()
-def multiplies(c: Fact) -> bool:
-    return is_scale(c)
-
-
-@hosted()
 def shifts(c: Fact, window: ConvWindow) -> bool:
     """A shift in front of a Conv is one behind it: no padding is shifted."""
     return is_shift(c) and not any(window.pads)
@@ -158,7 +153,7 @@ def scale_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWi
     """Conv(x * s, W, b) = Conv(x, W * s, b), since padding stays 0 when it is scaled"""
     left = conv(x * c, w, b, window)
     for weight in scaled_columns(x, w, c, window):
-        yield equal(left, conv(x, weight, b, window), multiplies(c), unchained("Mul", x))
+        yield equal(left, conv(x, weight, b, window), is_scale(c), unchained("Mul", x))
 
 
 @law(uses=(chains,), examples=_examples(lambda x, c, k: x + c[k % 3], 0, _foreign_shift))

@@ -16,20 +16,8 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import exp
 from egraph_opt.laws.sorts import Axes, Axis, Flag, Float, Settings, String, Tensor
-from egraph_opt.operators import (
-    ConvWindow,
-    GemmSettings,
-    batchnorm,
-    binary,
-    cast,
-    conv,
-    gemm,
-    none,
-    reduce,
-    resize,
-    softmax,
-    unary,
-)
+from egraph_opt.operators import batchnorm, binary, cast, none, reduce, resize, softmax, unary
+from egraph_opt.operators.linear import ConvWindow, GemmSettings, conv, gemm
 
 law = laws_of("approximate", numerics="approximate", serves="arithmetic")
 

@@ -20,7 +20,8 @@ from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.sorts import Float, Settings, String, Tensor
 from egraph_opt.operators import unary, variadic
 from egraph_opt.operators.terms import cons, listed, nil, opset
-from egraph_opt.rewrites.elementwise.identities import all_are, beside_number, broadcasts_into, clip, fits
+from egraph_opt.rewrites.conditions.values import all_are, broadcasts_into, fits
+from egraph_opt.rewrites.elementwise.identities import beside_number, clip
 
 law = laws_of("bounds", numerics="reassociates")
 

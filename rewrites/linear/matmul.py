@@ -35,18 +35,6 @@ from egraph_opt.rewrites.conditions.channels import (
 law = laws_of("matmul", numerics="reassociates", kind="fuse")
 
 
-@hosted()
-def scales(c: Fact) -> bool:
-    """A finite constant other than 1."""
-    return is_scale(c)
-
-
-@hosted()
-def shifts(c: Fact) -> bool:
-    """A finite constant other than 0."""
-    return is_shift(c)
-
-
 def _weight(w: Fact, x: Fact) -> tuple[int, ...] | None:
     """The dims of a constant factor, where both factors have two axes at least and the other one varies."""
     shape = static_shape(w)
@@ -105,8 +93,8 @@ def scale_after_product(x: Tensor, w: Tensor, c: Tensor):
     """(x @ W) * s = x @ (W * s), and (W @ x) * s = (W * s) @ x"""
     folded = "the product of constants is folded"
     right, left = reshape(c, behind(w, x, c, -1)), reshape(c, behind(w, x, c, -2))
-    yield rewrite(x @ w * c, x @ (w * right), scales(c), guard(unchained("Mul", x @ w)), because=folded)
-    yield rewrite(w @ x * c, (w * left) @ x, scales(c), guard(unchained("Mul", w @ x)), because=folded)
+    yield rewrite(x @ w * c, x @ (w * right), is_scale(c), guard(unchained("Mul", x @ w)), because=folded)
+    yield rewrite(w @ x * c, (w * left) @ x, is_scale(c), guard(unchained("Mul", w @ x)), because=folded)
 
 
 def _unfit(g: Operands, x: Tensor) -> Iterator[tuple[Tensor, Tensor, str]]:
@@ -122,8 +110,8 @@ def scale_before_product(x: Tensor, w: Tensor, c: Tensor):
     """(x * s) @ W = x @ (s * W), and W @ (x * s) = (W * s) @ x"""
     folded, lone = "the product of constants is folded", guard(unchained("Mul", x))
     rows, columns = reshape(c, before(w, x, c, -1)), reshape(c, before(w, x, c, -2))
-    yield rewrite(x * c @ w, x @ (w * rows), scales(c), lone, because=folded)
-    yield rewrite(w @ (x * c), (w * columns) @ x, scales(c), lone, because=folded)
+    yield rewrite(x * c @ w, x @ (w * rows), is_scale(c), lone, because=folded)
+    yield rewrite(w @ (x * c), (w * columns) @ x, is_scale(c), lone, because=folded)
 
 
 @hosted()
@@ -144,7 +132,7 @@ def _shift_examples(rng: np.random.Generator) -> Iterator[Example]:
 def shift_before_product(x: Tensor, w: Tensor, c: Tensor):
     """(x + c) @ W = x @ W + c @ W"""
     moved = reduce("ReduceSum", w * reshape(c, before(w, x, c, -1)), summed_axis(w), 1)
-    yield rewrite((x + c) @ w, x @ w + moved, shifts(c), guard(unchained("Add", x)), because="forgets c")
+    yield rewrite((x + c) @ w, x @ w + moved, is_shift(c), guard(unchained("Add", x)), because="forgets c")
 
 
 # --- two constant factors -------------------------------------------------------------------------------
@@ -191,7 +179,7 @@ def are_activations(x: Fact, y: Fact) -> bool:
 @law(kind="move", uses=(chains,))
 def scalars_reach_factors(x: Tensor, y: Tensor, c: Tensor):
     """(x @ y) * s = (x * s) @ y = x @ (y * s) for one number s"""
-    sound, whole = (scales(c), is_number(c, x, y), are_activations(x, y)), x @ y * c
+    sound, whole = (is_scale(c), is_number(c, x, y), are_activations(x, y)), x @ y * c
     for scaled, factor in (((x * c) @ y, x), (x @ (y * c), y)):
         yield rewrite(whole, scaled, sound, guard(unchained("Mul", x @ y)), inverse="scalars_reach_factors")
         yield rewrite(scaled, whole, sound, guard(unchained("Mul", factor)), inverse="scalars_reach_factors")
@@ -200,5 +188,5 @@ def scalars_reach_factors(x: Tensor, y: Tensor, c: Tensor):
 @law(kind="merge")
 def scalars_meet(x: Tensor, y: Tensor, s: Tensor, t: Tensor):
     """(x * s) @ (y * t) = (x * (s * t)) @ y for numbers s and t"""
-    sound = (scales(s), scales(t), is_number(s, x, y), is_number(t, x, y), are_activations(x, y))
+    sound = (is_scale(s), is_scale(t), is_number(s, x, y), is_number(t, x, y), are_activations(x, y))
     yield rewrite((x * s) @ (y * t), (x * (s * t)) @ y, sound, because="one scale is never worse than two")

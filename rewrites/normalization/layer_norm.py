@@ -15,17 +15,8 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import equal, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import is_constant, sqrt
 from egraph_opt.laws.sorts import Axes, Dims, Float, Permutation, Tensor
-from egraph_opt.operators import (
-    Literal,
-    layer_norm,
-    literal,
-    reduce,
-    reshape,
-    rms_norm,
-    shifted_layer_norm,
-    transpose,
-)
-from egraph_opt.operators.composites import scale_dims
+from egraph_opt.operators import Literal, literal, reduce, reshape, transpose
+from egraph_opt.operators.composites import layer_norm, rms_norm, scale_dims, shifted_layer_norm
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
 from egraph_opt.rewrites.elementwise.identities import quotients
 from egraph_opt.rewrites.transposes.composition import invert

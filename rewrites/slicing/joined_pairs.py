@@ -15,7 +15,7 @@ from egraph_opt.laws.algebra import is_same
 from egraph_opt.laws.sorts import Axis, String, Tensor
 from egraph_opt.operators import binary, concat
 from egraph_opt.rewrites.arithmetic.distributivity import pair_of
-from egraph_opt.rewrites.elementwise.identities import broadcasts_into
+from egraph_opt.rewrites.conditions.values import broadcasts_into
 from egraph_opt.rewrites.linear.joined_products import differ_along
 
 

@@ -18,7 +18,7 @@ from egraph_opt.laws.sorts import Settings, String, Tensor, Tensors
 from egraph_opt.operators import binary, unary
 from egraph_opt.operators.declaration import COMMUTATIVE
 from egraph_opt.operators.terms import cons, limit, nil
-from egraph_opt.rewrites.elementwise.identities import broadcasts_into
+from egraph_opt.rewrites.conditions.values import broadcasts_into
 from egraph_opt.rewrites.targets.fused_cube import (
     PSEUDO,
     Cube,

@@ -21,22 +21,9 @@ from egraph_opt.inference.numbers import integer_range
 from egraph_opt.laws import Example, Operands, equal, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axis, DataType, Int, Mode, Number, Pads, Sizes, Tensor, Tensors
-from egraph_opt.operators import (
-    cast,
-    concat,
-    expand,
-    expand_to,
-    gather,
-    output,
-    pad,
-    reshape,
-    reshape_to,
-    shape_of,
-    slice_,
-    split,
-    transpose,
-    where,
-)
+from egraph_opt.operators import expand, expand_to, output, pad, reshape, reshape_to, shape_of, transpose
+from egraph_opt.operators.elementwise import cast, where
+from egraph_opt.operators.slicing import concat, gather, slice_, split
 from egraph_opt.operators.terms import limit
 from egraph_opt.rewrites.targets.narrowing import LIMITS, all_cast, casts_of_lists
 

@@ -14,22 +14,9 @@ from typing import Any
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import auxiliary, eq, guard, hosted, law, rewrite, rule, table
 from egraph_opt.laws.sorts import String, Tensor, Tensors, Unit
-from egraph_opt.operators import (
-    ConvWindow,
-    PoolWindow,
-    batchnorm,
-    binary,
-    concat,
-    conv,
-    conv_transpose,
-    instance_norm,
-    pad,
-    pool,
-    slice_,
-    transpose,
-    unary,
-    variadic,
-)
+from egraph_opt.operators import PoolWindow, binary, concat, pad, pool, slice_, transpose, unary, variadic
+from egraph_opt.operators.linear import ConvWindow, conv, conv_transpose
+from egraph_opt.operators.reductions import batchnorm, instance_norm
 from egraph_opt.operators.terms import cons, limit
 from egraph_opt.rewrites.transposes.windows import SWAP, moved_window
 

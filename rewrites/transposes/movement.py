@@ -25,19 +25,8 @@ from egraph_opt.laws.sorts import (
     String,
     Tensor,
 )
-from egraph_opt.operators import (
-    binary,
-    cast,
-    concat,
-    matmul,
-    pad,
-    reduce,
-    reshape,
-    slice_,
-    softmax,
-    transpose,
-    where,
-)
+from egraph_opt.operators import concat, matmul, pad, reduce, reshape, slice_, softmax, transpose
+from egraph_opt.operators.elementwise import binary, cast, where
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.transposes.composition import invert, is_identity
 

@@ -16,19 +16,8 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Operands, equal, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import is_constant
 from egraph_opt.laws.sorts import Axis, Dims, Int, Permutation, Sizes, String, Tensor
-from egraph_opt.operators import (
-    ConvWindow,
-    PoolWindow,
-    conv,
-    conv_transpose,
-    global_pool,
-    none,
-    output,
-    pool,
-    reshape,
-    split,
-    transpose,
-)
+from egraph_opt.operators import PoolWindow, global_pool, none, output, pool, reshape, split, transpose
+from egraph_opt.operators.linear import ConvWindow, conv, conv_transpose
 from egraph_opt.rewrites.transposes.composition import is_identity
 from egraph_opt.rewrites.transposes.movement import inverse, moved_axis
 

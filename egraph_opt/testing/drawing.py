@@ -388,7 +388,7 @@ def _attempt(draw: Draw, side: Side, failed: Any) -> Example:
     rng = draw.rng
     draw.named, draw.patterns = side.named, (*side.tops, *side.named.values())
     draw.constants = float(rng.choice([0.1, 0.5, 0.9]))
-    draw.first_constants = draw.constants * float(rng.choice([0.25, 0.25, 1.0]))
+    draw.first_constants = draw.constants * float(rng.choice([0.25, 1.0]))
     draw.dtype = int(rng.choice(_FLOATS if side.divides else _TYPES))
     tops = [top for top in side.tops if top != failed]
     found = [draw.term(top, None) for top in tops]

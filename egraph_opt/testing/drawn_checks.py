@@ -19,7 +19,7 @@ from egraph_opt.testing.terms import lower_example
 POSITIVES = 2
 """Examples that are drawn of a statement."""
 
-TRIES = 200
+TRIES = 300
 """Draws of an example."""
 
 MISS_TRIES = 100

@@ -12,12 +12,10 @@ Where(c, Scores, -inf) = Scores + Where(c, 0, -inf)        where there is demand
 """
 
 import math
-from typing import Any
 
 import numpy as np
 from onnx import TensorProto
 
-from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Operands, auxiliary, eq, equal, guard, hosted, laws_of, rewrite, rule, table
@@ -25,6 +23,7 @@ from egraph_opt.laws.sorts import Float, Tensor, Unit
 from egraph_opt.operators import Literal, literal, softmax, transpose, where
 from egraph_opt.operators.composites import SWAP_LAST, attention, masked_attention, scores
 from egraph_opt.rewrites.conditions.values import all_are, broadcasts_into, fits
+from egraph_opt.rewrites.conditions.view_shapes import same_dims
 
 law = laws_of("attention", numerics="reassociates")
 
@@ -56,18 +55,15 @@ def demand(y: Tensor, s: Tensor, m: Tensor, c: Tensor):
 # --- scores --------------------------------------------------------------------------------------------
 
 
+def have_heads_of(v: Fact, q: Fact) -> bool:
+    """Matrices of equal batches and heads."""
+    return v.shape is not None and v.rank == q.rank == 4 and same_dims(v.shape[:2], q.shape and q.shape[:2])
+
+
 @hosted()
 def is_stack(q: Fact, w: Fact) -> bool:
     """Matrices of equal batches and heads, computed at run time."""
-    if q.shape is None or w.shape is None or len(q.shape) != 4 or len(w.shape) != 4 or q.const or w.const:
-        return False
-    return all(symbolic.known_equal(a, b) for a, b in zip(q.shape[:2], w.shape[:2], strict=True))
-
-
-def _operands(rng: np.random.Generator) -> tuple[Operands, Any, Any, Any]:
-    """q, k and v of one batch of three heads, and a mask."""
-    g = Operands(rng)
-    return g, g.input(("N", 3, "L", 4)), g.input(("N", 3, "M", 4)), g.input(("N", 3, "M", 5))
+    return have_heads_of(w, q) and not q.const and not w.const
 
 
 @law(numerics="bitwise", kind="composite", source="Vaswani et al. 2017", uses=(demand,))
@@ -101,7 +97,7 @@ def scale_of_scores(q: Tensor, k: Tensor, c: Tensor, s: Float):
 @hosted()
 def masks_scores(m: Fact, q: Fact, k: Fact) -> bool:
     """Adding m leaves the scores of q and k their shape."""
-    if q.shape is None or k.shape is None or len(q.shape) != 4 or len(k.shape) != 4:
+    if q.shape is None or k.shape is None or not q.rank == k.rank == 4:
         return False
     return broadcasts_into(m.shape, (*q.shape[:3], k.shape[2])) and m.dtype == q.dtype
 
@@ -124,7 +120,8 @@ def zero_like(n: Fact) -> Literal | None:
 
 
 def _where_examples(rng):
-    g, q, k, _ = _operands(rng)
+    g = Operands(rng)
+    q, k = g.input(("N", 3, "L", 4)), g.input(("N", 3, "M", 4))
     condition = g.constant(rng.integers(0, 2, (3, 1, 1)).astype(bool))
     given = scores(q, k, 0.5)
     for lowest in (-math.inf, float(np.finfo(np.float32).min)):
@@ -159,9 +156,7 @@ def mask_of_condition(q: Tensor, k: Tensor, c: Tensor, n: Tensor, z: Tensor, s: 
 @hosted()
 def is_values(v: Fact, q: Fact) -> bool:
     """The values have the batches and heads of the queries."""
-    if v.shape is None or q.shape is None or len(v.shape) != 4 or len(q.shape) != 4 or v.const:
-        return False
-    return all(symbolic.known_equal(a, b) for a, b in zip(v.shape[:2], q.shape[:2], strict=True))
+    return have_heads_of(v, q) and not v.const
 
 
 @law(kind="composite", source="ONNX, Attention")

@@ -9,7 +9,6 @@ Layer_a(x) -> T(Layer(T'(x)))                   where ONNX has it for the last a
 How their parts are spelled is the matter of `moments`.
 """
 
-from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import equal, guard, hosted, laws_of, rewrite
@@ -17,6 +16,7 @@ from egraph_opt.laws.algebra import is_constant, sqrt
 from egraph_opt.laws.sorts import Axes, Dims, Float, Permutation, Tensor
 from egraph_opt.operators import Literal, literal, reduce, reshape, transpose
 from egraph_opt.operators.composites import layer_norm, rms_norm, scale_dims, shifted_layer_norm
+from egraph_opt.rewrites.conditions.values import broadcasts_into
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
 from egraph_opt.rewrites.elementwise.identities import quotients
 from egraph_opt.rewrites.transposes.composition import invert
@@ -67,16 +67,12 @@ def root_mean_square(x: Tensor, c: Tensor, a: Axes):
 def fitting(x: Fact, axes: Axes, g: Fact) -> Dims | None:
     """The shape that makes g a scale or a bias; None if it differs along other axes."""
     dims = scale_dims(x, axes)
-    if dims is None or g.shape is None or x.shape is None or g.dtype != x.dtype:
+    if dims is None or None in dims or x.shape is None or g.dtype != x.dtype:
         return None
-    if len(g.shape) > len(x.shape) or None in dims:
+    normalised = tuple(d if axis in axes else 1 for axis, d in enumerate(x.shape))
+    if not broadcasts_into(g.shape, normalised):
         return None
-    full = (1,) * (len(x.shape) - len(g.shape)) + g.shape
-    for axis, dim in enumerate(full):
-        within = axis in axes and symbolic.known_equal(dim, x.shape[axis])
-        if not within and dim != 1:
-            return None
-    return full[axes[0] :]
+    return ((1,) * (len(x.shape) - len(g.shape)) + g.shape)[axes[0] :]
 
 
 @hosted()
@@ -112,17 +108,11 @@ def shift(x: Tensor, s: Tensor, b: Tensor, c: Tensor, a: Axes, e: Float):
     yield equal(shifted + c, shifted_layer_norm(x, s, more, a, e), is_scale_of(b, x, a))
 
 
-# --- the mean ------------------------------------------------------------------------------------------
-
-
 @law(kind="composite", source="ONNX, LayerNormalization")
 def centred(x: Tensor, s: Tensor, a: Axes, e: Float):
     """RMS(x - mean(x); s) = Layer(x; s)"""
     away = x - reduce("ReduceMean", x, a, KEPT)
     yield rewrite(rms_norm(away, s, a, e), layer_norm(x, s, a, e), inverse=PARTS)
-
-
-# --- axes ----------------------------------------------------------------------------------------------
 
 
 @hosted()
@@ -132,11 +122,6 @@ def axes_to_end(x: Fact, axes: Axes) -> Permutation | None:
     if rank is None or not axes or axes == tuple(range(axes[0], rank)):
         return None
     return (*(k for k in range(rank) if k not in axes), *axes)
-
-
-@hosted()
-def undo(p: Permutation) -> Permutation:
-    return invert(p)
 
 
 @hosted()
@@ -159,6 +144,6 @@ def inner_axes(x: Tensor, s: Tensor, b: Tensor, a: Axes, e: Float):
         (layer_norm(x, s, a, e), layer_norm(behind, scale, last, e)),
         (shifted_layer_norm(x, s, b, a, e), shifted_layer_norm(behind, scale, reshape(b, d), last, e), b),
     ):
-        whole = [is_scale_of(operand, x, a) for operand in (s, *bias)]
-        fixed = guard(*map(is_constant, (s, *bias)))
-        yield rewrite(given, transpose(moved, undo(p)), *whole, fixed, because="ONNX has the last axes only")
+        sound = [is_scale_of(operand, x, a) for operand in (s, *bias)]
+        fixed, back = guard(*map(is_constant, (s, *bias))), invert(p)
+        yield rewrite(given, transpose(moved, back), *sound, fixed, because="ONNX has the last axes only")

@@ -13,71 +13,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Operands, guard, hosted, law, rewrite
+from egraph_opt.laws import guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Dims, String, Tensor
-from egraph_opt.operators import ConvWindow, PoolWindow, conv, conv_transpose, global_pool, pool, reshape
-from egraph_opt.operators.terms import limit
-from egraph_opt.rewrites.conditions.view_shapes import known_dims, with_units
-
-UNIT = 2
-"""The axis that is inserted: height."""
-
-# --- the two views ------------------------------------------------------------------------------------------
-
-
-@hosted()
-def lifted_dims(x: Fact) -> Dims | None:
-    """[a, b, 1, c] of a value [a, b, c]; operands of lower rank fit to it by broadcasting."""
-    if not x.is_symbolic or x.shape is None or len(x.shape) > 3:
-        return None
-    return with_units(x.shape, frozenset([1]))
-
-
-@hosted()
-def lowered_dims(x: Fact) -> Dims | None:
-    """[a, b, c] of a value [a, b, 1, c]."""
-    if not x.is_symbolic or x.shape is None or len(x.shape) != 4 or x.shape[UNIT] != 1:
-        return None
-    return (*x.shape[:UNIT], x.shape[UNIT + 1])
-
-
-@hosted()
-def image_dims(x: Fact) -> Dims | None:
-    """[a, b, 1, c] of a value [a, b, c] of full rank."""
-    return lifted_dims(x) if x.rank == UNIT + 1 else None
-
-
-def lift(x: Tensor) -> Any:
-    """Unsqueeze(x) of an operand, which may be broadcast."""
-    return reshape(x, lifted_dims(x))
-
-
-def unsqueeze(x: Tensor) -> Any:
-    """Unsqueeze(x)"""
-    return reshape(x, image_dims(x))
-
-
-def lower(x: Tensor) -> Any:
-    """Squeeze(x)"""
-    return reshape(x, lowered_dims(x))
-
-
-def viewed_as(y: Tensor, other: Tensor) -> Any:
-    """Squeeze(other) or Unsqueeze(other), where that is y."""
-    return reshape(other, known_dims(y))
-
-
-DEMAND = guard(limit("lift_conv1d"))
-"""The target convolves images only."""
-
-SHARED: dict[str, Any] = {
-    "kind": "move",
-    "serves": "target",
-    "source": "Ascend auto-optimizer, Conv1d2Conv2d",
-}
-"""What the laws of this ruleset have in common."""
+from egraph_opt.laws.sorts import String, Tensor
+from egraph_opt.operators import ConvWindow, PoolWindow, conv, conv_transpose, global_pool, pool
+from egraph_opt.rewrites.conditions.image_rows import DEMAND, SHARED, lift, lower, unsqueeze, viewed_as
 
 
 @hosted()
@@ -108,15 +48,6 @@ def _with(window: Any, change: Callable[[Any, int], Any]) -> dict[str, Any]:
     if isinstance(window, PoolWindow):
         return {"kernel": change(window.kernel, 1)}
     return {"output_padding": change(window.output_padding, 0)} if window.output_padding else {}
-
-
-# --- examples -----------------------------------------------------------------------------------------------
-
-
-def lowered(g: Operands, *shape: Any) -> Any:
-    """An operand [a, b, c] that is an image's view."""
-    a, b, c = shape
-    return reshape(g.input((a, b, 1, c)), shape)
 
 
 # --- the laws -----------------------------------------------------------------------------------------------

@@ -29,19 +29,16 @@ from egraph_opt.laws.sorts import (
     Tensor,
 )
 from egraph_opt.operators import batchnorm, gather, output, pad, reduce, slice_, softmax, split, transpose
-from egraph_opt.rewrites.targets.conv1d import DEMAND, SHARED, UNIT, lower, unsqueeze, viewed_as
-
-
-@hosted()
-def lifted_axis(axis: Axis) -> Axis:
-    """Where an axis of [a, b, c] is in [a, b, 1, c]."""
-    return axis + (axis >= UNIT)
-
-
-@hosted()
-def lowered_axis(axis: Axis) -> Axis | None:
-    """Where an axis of [a, b, 1, c] is in [a, b, c]; None for the unit axis."""
-    return None if axis == UNIT else axis - (axis > UNIT)
+from egraph_opt.rewrites.conditions.image_rows import (
+    DEMAND,
+    SHARED,
+    UNIT,
+    lifted_axis,
+    lower,
+    lowered_axis,
+    unsqueeze,
+    viewed_as,
+)
 
 
 @hosted()

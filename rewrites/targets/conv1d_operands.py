@@ -14,8 +14,16 @@ from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axis, String, Tensor, Tensors, Unit
 from egraph_opt.operators import binary, concat, variadic, where
 from egraph_opt.operators.terms import cons, nil
-from egraph_opt.rewrites.targets.conv1d import DEMAND, SHARED, image_dims, lift, lifted_dims, lower, viewed_as
-from egraph_opt.rewrites.targets.conv1d_movement import lifted_axis
+from egraph_opt.rewrites.conditions.image_rows import (
+    DEMAND,
+    SHARED,
+    image_dims,
+    lift,
+    lifted_axis,
+    lifted_dims,
+    lower,
+    viewed_as,
+)
 
 _BECAUSE = "a list does not tell that all of it is lifted"
 

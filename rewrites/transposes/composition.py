@@ -30,6 +30,7 @@ def is_identity(p: Permutation) -> bool:
     return p == tuple(range(len(p)))
 
 
+@hosted()
 def invert(p: Permutation) -> Permutation:
     """The permutation that undoes p.
 

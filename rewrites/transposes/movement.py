@@ -34,11 +34,6 @@ law = laws_of("transpose", numerics="bitwise", kind="move", serves="traffic")
 
 
 @hosted()
-def inverse(p: Permutation) -> Permutation:
-    return invert(p)
-
-
-@hosted()
 def same_rank(x: Fact, y: Fact) -> bool:
     return x.rank is not None and x.rank == y.rank
 
@@ -79,7 +74,7 @@ def _constant_examples(rng):
 def through_binary_with_constant(op: String, x: Tensor, c: Tensor, p: Permutation):
     """f(Transpose_p(x), c) = Transpose_p(f(x, Transpose_p'(c))) for a constant c, given the axes it lacks"""
     full, whole = reshape(c, padded_dims(c, p)), "through_binary_with_constant"
-    before, behind = transpose(full, inverse(p)), transpose(full, p)
+    before, behind = transpose(full, invert(p)), transpose(full, p)
     yield rewrite(binary(op, transpose(x, p), c), transpose(binary(op, x, before), p), inverse=whole)
     yield rewrite(binary(op, c, transpose(x, p)), transpose(binary(op, before, x), p), inverse=whole)
     fits, x_behind = is_moved_by(x, p), transpose(x, p)
@@ -165,7 +160,7 @@ def through_reduce(kind: String, x: Tensor, p: Permutation, a: Axes, k: Flag):
     behind = transpose(reduce(kind, x, moved_axes(p, a), k), remaining(p, a, k))
     yield rewrite(reduce(kind, transpose(x, p), a, k), behind, inverse="through_reduce")
     q = spread(p, a, k)
-    before = reduce(kind, transpose(x, q), moved_axes(inverse(q), a), k)
+    before = reduce(kind, transpose(x, q), moved_axes(invert(q), a), k)
     yield rewrite(transpose(reduce(kind, x, a, k), p), before, inverse="through_reduce")
 
 
@@ -174,7 +169,7 @@ def through_softmax(kind: String, x: Tensor, p: Permutation, a: Axis):
     """Softmax_a(Transpose_p(x)) = Transpose_p(Softmax_p[a](x))"""
     behind = transpose(softmax(kind, x, moved_axis(p, a)), p)
     yield rewrite(softmax(kind, transpose(x, p), a), behind, inverse="through_softmax")
-    before = softmax(kind, transpose(x, p), moved_axis(inverse(p), a))
+    before = softmax(kind, transpose(x, p), moved_axis(invert(p), a))
     yield rewrite(transpose(softmax(kind, x, a), p), before, inverse="through_softmax")
 
 
@@ -188,7 +183,7 @@ def through_slice(x: Tensor, p: Permutation, s: Slices):
     """Slice_s(Transpose_p(x)) = Transpose_p(Slice_p[s](x))"""
     behind = transpose(slice_(x, moved_slices(p, s)), p)
     yield rewrite(slice_(transpose(x, p), s), behind, inverse="through_slice")
-    before = slice_(transpose(x, p), moved_slices(inverse(p), s))
+    before = slice_(transpose(x, p), moved_slices(invert(p), s))
     yield rewrite(transpose(slice_(x, s), p), before, inverse="through_slice")
 
 
@@ -203,7 +198,7 @@ def through_pad(x: Tensor, p: Permutation, m: Mode, pads: Pads, v: Number):
     """Pad(Transpose_p(x)) = Transpose_p(Pad(x)) with the pads moved"""
     behind = transpose(pad(x, m, moved_pads(p, pads), v), p)
     yield rewrite(pad(transpose(x, p), m, pads, v), behind, inverse="through_pad")
-    before = pad(transpose(x, p), m, moved_pads(inverse(p), pads), v)
+    before = pad(transpose(x, p), m, moved_pads(invert(p), pads), v)
     yield rewrite(transpose(pad(x, m, pads, v), p), before, inverse="through_pad")
 
 
@@ -213,7 +208,7 @@ def through_concat_of_two(x: Tensor, y: Tensor, p: Permutation, q: Permutation, 
     behind = transpose(concat(listed(x, y), moved_axis(p, a)), p)
     both = concat(listed(transpose(x, p), transpose(y, q)), a)
     yield rewrite(both, behind, is_same(p, q), inverse="through_concat_of_two")
-    before = concat(listed(transpose(x, p), transpose(y, p)), moved_axis(inverse(p), a))
+    before = concat(listed(transpose(x, p), transpose(y, p)), moved_axis(invert(p), a))
     yield rewrite(transpose(concat(listed(x, y), a), p), before, inverse="through_concat_of_two")
 
 

@@ -389,7 +389,7 @@ _ATTRIBUTES: dict[str, Callable[[Random, Shape, int, Sequence[Fact]], Any]] = {
     "last": lambda rng, *_: int(rng.integers(2)),
     "allowzero": lambda rng, *_: 0,
     "mode": lambda rng, *_: str(rng.choice(["constant", "constant", "constant", "edge", "reflect"])),
-    "pad.value": lambda rng, *_: float(rng.choice([0, 0, 0, 1, -1])),
+    "pad.value": lambda rng, *_: float(rng.choice([0, 0, 0, 1, -1, -np.inf])),
     "epsilon": lambda rng, *_: float(rng.choice([1e-5, 1e-3, 0.0])),
     "scale": lambda rng, *_: float(rng.choice([0.25, 0.5, 1.0])),
     "to": lambda rng, *_: getattr(TensorProto, str(rng.choice(_CASTS))),

@@ -73,9 +73,6 @@ def binary_of_concats(op: String, x: Tensor, y: Tensor, z: Tensor, w: Tensor, a:
     yield rewrite(whole, join(first, second, a), *found, inverse="of_binary")
 
 
-# --- two axes -------------------------------------------------------------------------------------------
-
-
 @hosted()
 def form_a_table(x: Fact, y: Fact, z: Fact, w: Fact, outer: Axis, inner: Axis) -> bool:
     """x and y above z and w, all cut at the same places, along two axes."""

@@ -8,7 +8,7 @@ types check and every condition holds, or all but one of them: then it is a near
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,27 +17,18 @@ from onnx import TensorProto
 
 from egraph_opt.facts.fact import ABSENT, CLASH, Dim, Fact
 from egraph_opt.laws.examples import SIZES, Operands
-from egraph_opt.laws.law import Example, Law, statements
-from egraph_opt.laws.statements import Equality, Equals, Guard, Rule, unguarded, without_guards
+from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import none, output
 from egraph_opt.operators.declaration import operator_named, operators
 from egraph_opt.operators.expressions import Constant, Expression, Variable, constant
 from egraph_opt.operators.host import HostFunction
 from egraph_opt.operators.terms import cons, listed, nil
 from egraph_opt.operators.typing import infer_operator
-from egraph_opt.testing.draws import attribute_of, may_be_absent, operand_dtype, operand_shapes, settings_of
-from egraph_opt.testing.resolution import Fillers, asks, fillers_of, joined
-from egraph_opt.testing.scope import (
-    OPSET,
-    NoAnswer,
-    Rejected,
-    Scope,
-    conditions_of,
-    hangs_on,
-    parts,
-    patterns_of,
-    written_by,
-)
+from egraph_opt.testing.attribute_draws import attribute_of
+from egraph_opt.testing.draws import may_be_absent, operand_dtype, operand_shapes, settings_of
+from egraph_opt.testing.resolution import asks, joined
+from egraph_opt.testing.scope import OPSET, Rejected, Scope, parts
+from egraph_opt.testing.sides import Side, ask, side_of
 
 MOST_AXES = 7
 PATIENCE = 24
@@ -155,7 +146,7 @@ class Draw(Scope):
 
     def _elements_of(self, pattern: Expression) -> tuple[list[Expression], Expression | None]:
         """The elements of a list, and the variable for those that follow."""
-        found = []
+        found: list[Expression] = []
         while True:
             if pattern in self.named and pattern not in self.environment:
                 pattern = self.named[pattern]
@@ -248,7 +239,8 @@ class Draw(Scope):
     def _nearest(self, operand: Expression) -> Fact | None:
         """What is known of an operand, or of the first thing in it that is drawn."""
         for part in parts(operand):
-            found = self.known.get(self.environment.get(part))
+            made = self.environment.get(part)
+            found = None if made is None else self.known.get(made)
             if isinstance(found, Fact):
                 return found
         return None
@@ -289,67 +281,6 @@ def _inferred(
     return found
 
 
-@dataclass(frozen=True)
-class Side:
-    """A statement of a law as it is matched: its number, and whether that is from its right.
-
-    Attributes:
-        tables: the rules that fill the tables which it asks.
-        tops: the terms that have to be there.
-        named: those that variables are names of.
-        conditions: see `conditions_of`.
-        divides: whether integers may be divided.
-    """
-
-    statement: Equality | Rule
-    rule: str
-    tables: Fillers
-    tops: tuple[Expression, ...]
-    named: Mapping[Expression, Expression]
-    conditions: tuple[Any, ...]
-    written: tuple[Expression, ...]
-    divides: bool
-
-    @property
-    def is_guarded(self) -> bool:
-        return any(isinstance(condition, Guard) for condition in self.statement.conditions)
-
-    @property
-    def asks_tables(self) -> bool:
-        """Whether it matches where a table says so."""
-        own = without_guards(self.statement.conditions)
-        return any(asks(c, self.tables) for c in (*self.tops, *own))
-
-    def guarded(self) -> Side:
-        """The statement with what its guards demand among its conditions."""
-        conditions = unguarded(self.statement.conditions)
-        return _side(replace(self.statement, conditions=conditions), self.rule, self.tables)
-
-
-def sides_of(entry: Law) -> list[Side]:
-    """Every statement of a law, from each side that it is matched from."""
-    tables, found = fillers_of(entry), []
-    for k, statement in enumerate(statements(entry)):
-        found.append(_side(statement, str(k), tables))
-        if isinstance(statement, Equality) and statement.both:
-            found.append(_side(statement, f"{k}<", tables))
-    return found
-
-
-def _side(statement: Equality | Rule, rule: str, tables: Fillers) -> Side:
-    reverse = rule.endswith("<")
-    tops, named = patterns_of(statement, reverse=reverse)
-    written = tuple(written_by(statement, reverse=reverse))
-    whole = {part for top in (*tops, *named.values(), *written) for part in parts(top)}
-    divides = any(part.sort.kind == "string" and _may_divide(part) for part in whole)
-    conditions = tuple(conditions_of(statement))
-    return Side(statement, rule, tables, tuple(tops), named, conditions, written, divides)
-
-
-def _may_divide(name: Expression) -> bool:
-    return isinstance(name.head, Variable) or name.head.value in ("Div", "Mod")
-
-
 def drawn(side: Side, rng: np.random.Generator, tries: int, *, fail: int | None = None) -> Iterator[Example]:
     """Examples of one statement of a law.
 
@@ -373,7 +304,7 @@ def _without_tables(side: Side, rng: np.random.Generator, failed: Any) -> tuple[
     if not side.asks_tables:
         return side, failed
     statement, join = joined(side.statement, side.tables, rng)
-    whole = _side(statement, side.rule, side.tables)
+    whole = side_of(statement, side.rule, side.tables)
     if failed is None:
         return whole, None
     if not asks(failed, side.tables):
@@ -428,27 +359,3 @@ def _is_emptied(draw: Draw) -> bool:
 def _facts(known: Any) -> tuple[Fact, ...]:
     """What is known of a tensor, or of those of a list or bundle, that is there."""
     return tuple(f for f in (known if isinstance(known, tuple) else (known,)) if f != ABSENT)
-
-
-def ask(side: Side, scope: Scope, failed: Any = None) -> None:
-    """Ask all conditions of a statement; the one given has to fail.
-
-    Raises:
-        Rejected: another one fails, or that one does not.
-    """
-    asked = dict.fromkeys((*side.statement.conditions, *side.conditions))
-    for condition in sorted(asked, key=lambda c: not isinstance(c, Equals)):
-        if isinstance(condition, Guard) or (isinstance(condition, Equals) and condition.left in side.named):
-            continue
-        if failed is not None and hangs_on(condition, failed):
-            continue
-        try:
-            holds = scope.holds(condition)
-        except NoAnswer:
-            holds = False
-        if holds == (failed is not None and condition == failed):
-            raise Rejected("a condition")
-    for written in side.written if failed is None else ():
-        for part in parts(written):
-            if isinstance(part.head, HostFunction):
-                scope.answer(part)

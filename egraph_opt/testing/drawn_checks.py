@@ -11,9 +11,10 @@ import numpy as np
 from egraph_opt.egraph.engine import engine_for
 from egraph_opt.laws.law import Example, Law
 from egraph_opt.testing.comparison import Tally
-from egraph_opt.testing.drawing import Side, drawn, sides_of
+from egraph_opt.testing.drawing import drawn
 from egraph_opt.testing.harness import check_drawn, fired_on
 from egraph_opt.testing.matching import matches, meets, scope_of
+from egraph_opt.testing.sides import Side, sides_of
 from egraph_opt.testing.terms import lower_example
 
 POSITIVES = 2
@@ -169,5 +170,4 @@ def check_statements(entry: Law, written: Sequence[Example]) -> Shown:
             pinned |= pinned_by(side, misses)
         unpinned += [f"{side.rule}: {c!r}" for k, c in enumerate(side.conditions) if k not in pinned]
     shown = fired_on(entry, (e for e in written if e.fires)) if undrawn | undemanded else set()
-    left = (frozenset(rules - shown) for rules in (undrawn, undemanded))
-    return Shown(tally, count, *left, unpinned=tuple(unpinned))
+    return Shown(tally, count, frozenset(undrawn - shown), frozenset(undemanded - shown), tuple(unpinned))

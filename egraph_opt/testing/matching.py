@@ -13,8 +13,8 @@ from typing import Any
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Constant, Expression, Variable
 from egraph_opt.operators.host import HostFunction
-from egraph_opt.testing.drawing import Side, ask
 from egraph_opt.testing.scope import Rejected, Scope, parts
+from egraph_opt.testing.sides import Side, ask
 from egraph_opt.testing.terms import Builder
 
 Environment = dict[Expression, Any]

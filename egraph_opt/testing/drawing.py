@@ -48,6 +48,7 @@ class Draw(Scope):
         dtype: of operands that may have any.
         constants: the share of operands that are constants.
         first_constants: of those that others have to fit.
+        repeats: the share of operands that have the shape of an earlier one.
         retries: how often an operator's operands may be drawn anew.
     """
 
@@ -58,10 +59,14 @@ class Draw(Scope):
     dtype: int = TensorProto.FLOAT
     constants: float = 0.3
     first_constants: float = 0.1
+    repeats: float = 0.0
     retries: int = 2
 
     def leaf(self, shape: Sequence[Dim], dtype: int, *, first: bool) -> Any:
         """An input or a constant."""
+        if self.rng.random() < self.repeats and self.operands.facts:
+            earlier = self.operands.facts[int(self.rng.integers(len(self.operands.facts)))].shape
+            shape = shape if earlier is None else earlier
         if len(shape) > MOST_AXES:
             raise Rejected("so many axes")
         if not all(isinstance(d, int) or d in SIZES[0] for d in shape):
@@ -320,6 +325,7 @@ def _attempt(draw: Draw, side: Side, failed: Any) -> Example:
     draw.named, draw.patterns = side.named, (*side.tops, *side.named.values())
     draw.constants = float(rng.choice([0.1, 0.5, 0.9]))
     draw.first_constants = draw.constants * float(rng.choice([0.25, 1.0]))
+    draw.repeats = float(rng.choice([0.0, 0.0, 0.5]))
     draw.dtype = int(rng.choice(_FLOATS if side.divides else _TYPES))
     tops = [top for top in side.tops if top != failed]
     found = [draw.term(top, None) for top in tops]

@@ -20,10 +20,10 @@ from egraph_opt.testing.terms import lower_example
 POSITIVES = 2
 """Examples that are drawn of a statement."""
 
-TRIES = 300
+TRIES = 400
 """Draws of an example."""
 
-MISS_TRIES = 100
+MISS_TRIES = 120
 """Draws of a near-miss."""
 
 FEW = 20

@@ -73,15 +73,14 @@ def _gelu_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, z, half, one = g.input((2, 3)), g.input((2, 3)), g.constant(0.5), g.constant(1.0)
     yield g.fires(x * (tanh(x * g.constant(ROOT) * (x * x * g.constant(CUBE) + one)) + one) * half)
-    for term, why in (
+    yield from g.near_misses(
         (z * _erf_gate(g, x) * half, "another operand"),
         (x * _erf_gate(g, x, 1.5) * half, "not the root of 2"),
         (x * _erf_gate(g, x), "not halved"),
         (x * _erf_gate(g, x, one=0.9) * half, "not 1 + erf"),
         (x * _tanh_gate(g, x, x * x * g.constant(CUBE)) * half, "a square"),
         (x * _erf_gate(g, x) * g.constant(np.full((4, 1, 1), 0.5)), "broadcasting adds an axis"),
-    ):
-        yield g.near_miss(term, why)
+    )
 
 
 @law(
@@ -104,8 +103,7 @@ def swish_settings(gate: Gate, p: Coefficients, c: float, x: Fact) -> Settings |
 def _swish_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, z = g.input(("N", 3)), g.input(("N", 3))
-    for term in (x * sigmoid(x), sigmoid(x) * x, x * sigmoid(x * g.constant(1.702))):
-        yield g.fires(term)
+    yield from g.all_fire(x * sigmoid(x), sigmoid(x) * x, x * sigmoid(x * g.constant(1.702)))
     yield g.near_miss(z * sigmoid(x), why="a gate for another tensor")
     yield g.near_miss(x * sigmoid(x + g.constant(1.0)), why="the gate is shifted")
 
@@ -143,13 +141,12 @@ def _hard_swish_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.fires(term)
     yield g.fires(x * clip(0.0, 1.0, x * sixth + g.constant(0.5)))
     yield g.fires(x * _hard_sigmoid(x, 1 / 6))
-    for term, why in (
+    yield from g.near_misses(
         (x * _hard_sigmoid(x, 0.2), "HardSigmoid's default slope"),
         (z * _hard_sigmoid(x, 1 / 6), "a gate for another tensor"),
         (x * clip(-1.0, 6.0, x + three) * sixth, "the gate goes below 0"),
         (double * _hard_sigmoid(double, 1 / 6), "onnxruntime has no HardSwish in double precision"),
-    ):
-        yield g.near_miss(term, why)
+    )
 
 
 @law(

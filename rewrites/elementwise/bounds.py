@@ -133,13 +133,12 @@ def _hard_sigmoid_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(clip(0.0, 1.0, x * g.constant(0.2) + half))
     yield g.fires(clip(0.0, 1.0, x + half))
     double = g.input((2, 3), TensorProto.DOUBLE) + g.constant(np.array(0.5), TensorProto.DOUBLE)
-    for term, why in (
+    yield from g.near_misses(
         (relu6 * g.constant(1 / 5), "the bound is not scaled to 1"),
         (clip(-1.0, 1.0, x + half), "a lower bound of -1"),
         (clip(0.0, 1.0, x + g.random(3)), "shifts that differ"),
         (clip(0.0, 1.0, double), "onnxruntime has no HardSigmoid in double precision"),
-    ):
-        yield g.near_miss(term, why)
+    )
 
 
 @law(kind="fuse", source="ONNX, HardSigmoid", examples=_hard_sigmoid_examples)

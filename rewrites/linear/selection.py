@@ -119,14 +119,13 @@ def _product_examples(rng: np.random.Generator) -> Iterator[Example]:
     y, cut = x @ g.random(3, 8), ((2, 1, 5, 1),)
     yield g.fires(slice_(y, ((1, 0, 2, 1), *cut)))
     yield g.fires(slice_(x @ transpose(g.random(8, 3), (1, 0)), cut))
-    for term, why in (
+    yield from g.near_misses(
         (slice_(y, ((1, 0, 2, 1),)), "rows are taken"),
         (slice_(x @ g.input((3, 8)), cut), "the weight is no constant"),
         (slice_(relu(y), cut), "Relu is between"),
         (gather(y, g.input((2,), TensorProto.INT64), 2), "the indices are not known"),
         (gather(y, g.constant(np.array(1)), 2), "a scalar index drops the axis"),
-    ):
-        yield g.near_miss(term, why)
+    )
 
 
 @law(numerics="reassociates", examples=_product_examples, uses=(absorbing,))

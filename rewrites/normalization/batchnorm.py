@@ -105,16 +105,14 @@ def vector_dims(c: Fact) -> Dims:
 def _affine_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, k, c = g.input(("N", 3, 4, "L")), g.random(1, 3, 1, 1), g.random(3, 1, 1)
-    for term in (x * k + c, x * g.constant(np.float32(2)) + c, x * k + g.random(1)):
-        yield g.fires(term)
-    for term, why in (
+    yield from g.all_fire(x * k + c, x * g.constant(np.float32(2)) + c, x * k + g.random(1))
+    yield from g.near_misses(
         (x * g.random(1) + g.random(1), "nothing is per channel"),
         (x * k + g.random(4, 1), "the shift varies along an image"),
         (x * g.input((1, 3, 1, 1)) + c, "the scale is no constant"),
         (g.input((2, 1, 4)) * g.random(3, 1) + g.random(3, 1), "the scale makes x bigger"),
         (g.input((2, 3)) * g.random(3) + g.random(3), "rank 2"),
-    ):
-        yield g.near_miss(term, why)
+    )
 
 
 @law("batchnorm", numerics="reassociates", kind="fuse", examples=_affine_examples)

@@ -10,9 +10,9 @@ from egraph_opt.laws import eq, guard, hosted, law, ne, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Tensor
 from egraph_opt.operators import ConvWindow, conv
-from egraph_opt.rewrites.arithmetic.constants import may_combine
 from egraph_opt.rewrites.arithmetic.distribution import FEWER
 from egraph_opt.rewrites.conditions.channels import is_float_constant, is_scale
+from egraph_opt.rewrites.conditions.combining import may_combine
 
 RING = ConvWindow((1, 1), (1, 1, 1, 1), (1, 1))
 

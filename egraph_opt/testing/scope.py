@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Guard, Rule, Union
-from egraph_opt.operators.expressions import Constant, Expression, Function, Variable, constant
+from egraph_opt.operators.expressions import PLUS, Constant, Expression, Function, Variable, constant
 from egraph_opt.operators.host import HostFunction, canonical
 from egraph_opt.operators.terms import bundle_facts, fact, facts, opset
 
@@ -52,6 +52,8 @@ class Scope:
             return self.fact_of(expression.arguments[0])
         if expression.head is opset:
             return OPSET
+        if expression.head is PLUS:
+            return sum(self.value(argument) for argument in expression.arguments)
         if expression.sort.kind in TERMS:
             return self.fact_of(expression)
         if isinstance(expression.head, Function) and expression.head.name == "limit":

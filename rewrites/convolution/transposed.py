@@ -59,7 +59,19 @@ def _windows() -> Iterator[tuple[tuple[Any, ...], tuple[int, ...], ConvWindow]]:
     yield (1, 4, 5, 5), (4, 6, 2, 2), ConvWindow((2, 2), (0, 1, 0, 0), (1, 1))
 
 
-@law("convolution", numerics="reassociates", kind="fuse", source="Ascend auto-optimizer, BNFolding")
+def _grouped_windows() -> Iterator[tuple[tuple[Any, ...], tuple[int, ...], ConvWindow]]:
+    """The same and a depthwise one, of which ONNX's reference is right where there is no bias."""
+    yield from _windows()
+    yield (1, 6, 5, 5), (6, 1, 3, 3), ConvWindow((1, 1), (1, 1, 1, 1), (1, 1), 6)
+
+
+@law(
+    "convolution",
+    numerics="reassociates",
+    kind="fuse",
+    source="Ascend auto-optimizer, BNFolding",
+    examples=constants_behind(conv_transpose, _grouped_windows, "Mul"),
+)
 def scale_after_conv_transpose(x: Tensor, w: Tensor, b: Tensor, window: ConvWindow, c: Tensor):
     """s * ConvTranspose(x, W, b) = ConvTranspose(x, s * W, s * b)"""
     rows = reshape(w, grouped(w, window)) * reshape(c, scale_of_rows(w, c, window))

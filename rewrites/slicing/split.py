@@ -69,7 +69,17 @@ def pieces(x: Tensor, a: Axis, n: Sizes, k: Int):
     yield rule(piece(a, n, k), then=assign(piece(a, n, k + 1), piece_at(a, n, k + 1)))
 
 
-@law(uses=(pieces,))
+def _outputs(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input(("N", 6, "L"))
+    for k in range(3):
+        yield g.fires(output(split(x, 1, (1, 3, 2)), k))
+    yield g.fires(output(split(x, 1, (6,)), 0))
+    yield g.fires(binary("Mul", output(split(x, 1, (3, 3)), 0), slice_(x, ((1, 3, 6, 1),))))
+    yield g.near_miss(slice_(x, ((1, 0, 3, 1),)), why="nothing is split")
+
+
+@law(uses=(pieces,), examples=_outputs)
 def outputs(x: Tensor, b: Bundle, a: Axis, n: Sizes, k: Int, p: Slices):
     """Split(x)[i] = Slice(x, start of i, end of i)"""
     yield equal(output(b, k), slice_(x, p), eq(b, split(x, a, n)), eq(p, piece(a, n, k)))

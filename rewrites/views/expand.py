@@ -13,6 +13,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
@@ -36,7 +37,14 @@ def keeps(x: Fact, z: Fact) -> bool:
     return same_dims(x.shape, z.shape)
 
 
-@law(kind="eliminate", serves="traffic", source="onnxoptimizer eliminate_nop_expand")
+def _own_dims(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input(("N", 3))
+    yield g.fires(expand_to(x, shape_of(g.input(("N", 1)), 0, 2)))
+    yield g.near_miss(expand_to(x, shape_of(g.input(("L", 1)), 0, 2)), why="N and L may differ")
+
+
+@law(kind="eliminate", serves="traffic", source="onnxoptimizer eliminate_nop_expand", examples=_own_dims)
 def drop_own_dims(x: Tensor, t: Tensor, dims: Dims):
     """Expand(x) = x where the result has x's dims"""
     for wide in (expand(x, dims), expand_to(x, t)):
@@ -139,7 +147,19 @@ def past_binary(x: Tensor, y: Tensor, op: String, t: Tensor, dims: Dims):
             yield rewrite(z, wide(place(x)), *alone, because="either operand could be the one")
 
 
-@law(kind="move", serves="traffic")
+def _conditionals(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    c, like, flag = g.input(("N", 1), TensorProto.BOOL), g.input(("N", "L")), g.input((), TensorProto.BOOL)
+    wide, low = expand_to(c, shape_of(like, 0, 2)), g.constant(np.float32(-10))
+    yield g.fires(where(wide, g.constant(np.float32(0)), low))
+    yield g.fires(where(wide, like, low))
+    yield g.fires(where(flag, g.random(1), expand(g.input(("N", 1)), (1, 3))))
+    narrow = expand(g.input((1, 1), TensorProto.BOOL), (1, 3))
+    widened = where(narrow, g.input(("N", 1)), g.random(1))
+    yield g.near_miss(widened, why="another operand widens it as well")
+
+
+@law(kind="move", serves="traffic", examples=_conditionals)
 def past_where(x: Tensor, y: Tensor, v: Tensor, t: Tensor, dims: Dims):
     """Where(.., Expand(x), ..) = Where(.., x, ..), expanded where no other operand brings the dims"""
     places: tuple[Form, ...] = (lambda u: where(u, y, v), lambda u: where(y, u, v), lambda u: where(y, v, u))

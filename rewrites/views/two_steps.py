@@ -3,11 +3,16 @@
 Reshape_d(x) -> Reshape_d(Reshape_m(x))      m: without axes of 1, or with some that bring copies in place
 """
 
+from collections.abc import Iterator
+
+import numpy as np
+
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
-from egraph_opt.laws import hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, hosted, law, rewrite
 from egraph_opt.laws.sorts import Dims, Tensor
-from egraph_opt.operators import reshape
+from egraph_opt.operators import binary, concat, reshape, reshape_to, shape_of, unary
+from egraph_opt.operators.terms import listed
 from egraph_opt.operators.views import inserted_axes, reshape_target
 
 
@@ -52,6 +57,25 @@ def stepping_stone(x: Fact, dims: Dims) -> Dims | None:
     return None
 
 
+def _views(rng: np.random.Generator) -> Iterator[Example]:
+    for shape, dims in (
+        ((1, "N", "L", 12), ("N", "L", 3, 4)),
+        (("N", "L", 12), (1, "N", "L", 3, 4)),
+        (("N", "L", 12), ("L", "N", 12)),
+        ((2, 3, "N", "L"), (6, "N", "L")),
+    ):
+        g = Operands(rng)
+        yield g.fires(reshape_to(g.input(shape), shape_of(g.input(dims), 0, len(dims)), 0))
+    g = Operands(rng)
+    x, y, z = g.input(("N", 2, "L")), g.input(("N", "L", 12)), g.input(("N", "L", "M"))
+    rows = binary("Mul", shape_of(x, 0, 1), g.constant(np.array([2])))
+    yield g.fires(reshape_to(x, concat(listed(rows, shape_of(x, 2, 3)), 0), 0))
+    yield g.near_miss(reshape(y, ("N", "L", 3, 4)), why="one Reshape says it")
+    yield g.near_miss(reshape(y, (1, "N", "L", 12)), why="one Unsqueeze says it")
+    flat = unary("Relu", (), reshape(g.input(("N", "L", "M")), ("N", symbolic.mul("L", "M"))))
+    yield g.near_miss(reshape_to(flat, shape_of(z, 0, 3), 0), why="two dims are those of another tensor")
+
+
 @law(
     "reshape",
     numerics="bitwise",
@@ -59,6 +83,7 @@ def stepping_stone(x: Fact, dims: Dims) -> Dims | None:
     serves="target",
     source="Ascend auto-optimizer, DynamicReshape",
     required=("reshape.know_the_target",),
+    examples=_views,
 )
 def in_two_steps(x: Tensor, d: Dims):
     """Reshape_d(x) = Reshape_d(Reshape_m(x)) where one node cannot say the left one"""

@@ -48,7 +48,7 @@ class Draw(Scope):
         dtype: of operands that may have any.
         constants: the share of operands that are constants.
         first_constants: of those that others have to fit.
-        repeats: the share of operands that have the shape of an earlier one.
+        repeats: the share of operands, vectors apart, that have the shape of an earlier one.
         retries: how often an operator's operands may be drawn anew.
     """
 
@@ -64,7 +64,7 @@ class Draw(Scope):
 
     def leaf(self, shape: Sequence[Dim], dtype: int, *, first: bool) -> Any:
         """An input or a constant."""
-        if self.rng.random() < self.repeats and self.operands.facts:
+        if self.rng.random() < self.repeats and self.operands.facts and len(shape) != 1:
             earlier = self.operands.facts[int(self.rng.integers(len(self.operands.facts)))].shape
             shape = shape if earlier is None else earlier
         if len(shape) > MOST_AXES:

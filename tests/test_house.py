@@ -41,7 +41,7 @@ ORDER = (
 CONTENT = ("rewrites", "cost_models")
 """What stands beside the engine, which imports none of it."""
 
-PUBLIC = ("egraph_opt.operators", "egraph_opt.inference", "egraph_opt.laws")
+PUBLIC = ("egraph_opt.operators", "egraph_opt.inference", "egraph_opt.laws", "egraph_opt.laws.sorts")
 """Packages through which content imports; the engine imports names from where they are defined."""
 
 LONGEST = 400

@@ -12,11 +12,19 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, absent, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, absent, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reduce, reshape, transpose
 from egraph_opt.rewrites.conditions.channels import is_constant_bias, is_float_constant, static_shape
 from egraph_opt.rewrites.convolution.outputs import PLAIN
+
+law = laws_of(
+    "convolution",
+    numerics="reassociates",
+    kind="merge",
+    serves="arithmetic",
+    source="TASO, composition of convolutions",
+)
 
 FORGETS = "forgets how the kernel of 1 was dilated"
 
@@ -128,14 +136,7 @@ _BEFORE = _examples(
 )
 
 
-@law(
-    "convolution",
-    numerics="reassociates",
-    kind="merge",
-    serves="arithmetic",
-    source="TASO, composition of convolutions",
-    examples=_AFTER,
-)
+@law(examples=_AFTER)
 def pointwise_after_conv(
     x: Tensor, w1: Tensor, b1: Tensor, u1: ConvWindow, w2: Tensor, b2: Tensor, u2: ConvWindow
 ):
@@ -147,14 +148,7 @@ def pointwise_after_conv(
         yield rewrite(two, conv(x, weight, bias, u1), known, present, because=FORGETS)
 
 
-@law(
-    "convolution",
-    numerics="reassociates",
-    kind="merge",
-    serves="arithmetic",
-    source="TASO, composition of convolutions",
-    examples=_BEFORE,
-)
+@law(examples=_BEFORE)
 def conv_after_pointwise(
     x: Tensor, w1: Tensor, b1: Tensor, u1: ConvWindow, w2: Tensor, b2: Tensor, u2: ConvWindow
 ):

@@ -15,7 +15,7 @@ from egraph_opt.laws.algebra import erf, sigmoid, softplus, tanh
 from egraph_opt.laws.sorts import Float, Settings, Tensor, Unit
 from egraph_opt.operators import binary, unary
 from egraph_opt.operators.expressions import attribute_sort
-from egraph_opt.rewrites.elementwise.identities import broadcasts_into
+from egraph_opt.rewrites.conditions.values import broadcasts_into
 
 EPSILON: dict[int, float] = {
     TensorProto.FLOAT: 2.0**-23,

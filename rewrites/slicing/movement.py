@@ -11,12 +11,20 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, auxiliary, eq, hosted, law, rewrite, rule, table
+from egraph_opt.laws import Example, Operands, auxiliary, eq, hosted, laws_of, rewrite, rule, table
 from egraph_opt.laws.algebra import is_same
 from egraph_opt.laws.sorts import Axis, DataType, Settings, Slices, String, Tensor, Tensors, Unit
 from egraph_opt.operators import binary, cast, concat, slice_, unary
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.slicing.slice import Entry
+
+law = laws_of(
+    "slice",
+    numerics="bitwise",
+    kind="move",
+    serves="arithmetic",
+    source="Ascend auto-optimizer, SplitQKVMatmul",
+)
 
 
 @table()
@@ -104,15 +112,7 @@ def _functions(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(slice_(rows, front), why="joined along another axis")
 
 
-@law(
-    "slice",
-    numerics="bitwise",
-    kind="move",
-    serves="arithmetic",
-    source="Ascend auto-optimizer, SplitQKVMatmul",
-    uses=(asking_rules,),
-    examples=_functions,
-)
+@law(uses=(asking_rules,), examples=_functions)
 def through_unary(x: Tensor, op: String, t: Settings, s: Slices, to: DataType):
     """Slice(f(x)) = f(Slice(x)) where x is a Slice or a Concat, or made of such"""
     demand = asked(x, single_axis(s))
@@ -141,15 +141,7 @@ def _operators(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(slice_(binary("Add", left, right), spec), why=why)
 
 
-@law(
-    "slice",
-    numerics="bitwise",
-    kind="move",
-    serves="arithmetic",
-    source="Ascend auto-optimizer, SplitQKVMatmul",
-    uses=(asking_rules,),
-    examples=_operators,
-)
+@law(uses=(asking_rules,), examples=_operators)
 def through_binary(x: Tensor, z: Tensor, op: String, s: Slices):
     """Slice(x op y) = Slice(x) op Slice(y) where both, or one beside a constant, are a Slice or a Concat"""
     y = binary(op, x, z)

@@ -15,19 +15,8 @@ from typing import Annotated, Any
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws import Operands, assign, auxiliary, eq, hosted, law, rewrite, rule, table, union
 from egraph_opt.laws.sorts import Tensor, Tensors
-from egraph_opt.operators import (
-    ConvWindow,
-    GemmSettings,
-    OnnxForm,
-    conv,
-    conv_transpose,
-    gemm,
-    matmul,
-    none,
-    operator,
-    operator_named,
-)
-from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Earlier, Step
+from egraph_opt.operators import ConvWindow, GemmSettings, conv, conv_transpose, gemm, matmul, none
+from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Earlier, OnnxForm, Step, operator, operator_named
 from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.operators.terms import limit, listed, nil
 

@@ -18,27 +18,18 @@ from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import integer_range
-from egraph_opt.laws import Example, Operands, equal, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axis, DataType, Int, Mode, Number, Pads, Sizes, Tensor, Tensors
-from egraph_opt.operators import (
-    cast,
-    concat,
-    expand,
-    expand_to,
-    gather,
-    output,
-    pad,
-    reshape,
-    reshape_to,
-    shape_of,
-    slice_,
-    split,
-    transpose,
-    where,
-)
+from egraph_opt.operators import expand, expand_to, output, pad, reshape, reshape_to, shape_of, transpose
+from egraph_opt.operators.elementwise import cast, where
+from egraph_opt.operators.slicing import concat, gather, slice_, split
 from egraph_opt.operators.terms import limit
 from egraph_opt.rewrites.targets.narrowing import LIMITS, all_cast, casts_of_lists
+
+law = laws_of(
+    "narrowing", numerics="bitwise", kind="move", serves="target", source="Ascend auto-optimizer, TypeCast"
+)
 
 NARROW: dict[int, int] = {T.INT64: T.INT32, T.DOUBLE: T.FLOAT}
 """The type that values of a type are narrowed to."""
@@ -99,14 +90,7 @@ def _down_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(_far_pads(g)[0], why="int32 does not have what is padded with", **LIMITS)
 
 
-@law(
-    "narrowing",
-    numerics="bitwise",
-    kind="move",
-    serves="target",
-    source="Ascend auto-optimizer, TypeCast",
-    examples=_down_examples,
-)
+@law(examples=_down_examples)
 def moves_of_wide(
     x: Tensor, i: Tensor, p: Any, m: Mode, q: Pads, v: Number, a: Axis, n: Sizes, k: Int, t: DataType
 ):
@@ -134,15 +118,7 @@ def _up_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(half, why="one of them is narrow already", **LIMITS)
 
 
-@law(
-    "narrowing",
-    numerics="bitwise",
-    kind="move",
-    serves="target",
-    source="Ascend auto-optimizer, TypeCast",
-    uses=(casts_of_lists,),
-    examples=_up_examples,
-)
+@law(uses=(casts_of_lists,), examples=_up_examples)
 def narrow_moves(
     x: Tensor, y: Tensor, i: Tensor, xs: Tensors, p: Any, m: Mode, q: Pads, v: Number, a: Axis, n: Sizes,
     k: Int, t: DataType,

@@ -17,10 +17,12 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, equal, hosted, law, ne, rewrite
+from egraph_opt.laws import Example, Operands, equal, hosted, laws_of, ne, rewrite
 from egraph_opt.laws.sorts import DataType, Dims, Settings, String, Tensor
 from egraph_opt.operators import binary, cast, expand, expand_to, shape_of, unary, where
 from egraph_opt.rewrites.conditions.view_shapes import broadcast, same_dims
+
+law = laws_of("expand", numerics="bitwise")
 
 Form = Callable[[Any], Any]
 
@@ -42,14 +44,7 @@ def _own_dims(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(expand_to(x, shape_of(g.input(("L", 1)), 0, 2)), why="N and L may differ")
 
 
-@law(
-    "expand",
-    numerics="bitwise",
-    kind="eliminate",
-    serves="traffic",
-    source="onnxoptimizer eliminate_nop_expand",
-    examples=_own_dims,
-)
+@law(kind="eliminate", serves="traffic", source="onnxoptimizer eliminate_nop_expand", examples=_own_dims)
 def drop_own_dims(x: Tensor, t: Tensor, dims: Dims):
     """Expand(x) = x where the result has x's dims"""
     for wide in (expand(x, dims), expand_to(x, t)):
@@ -81,13 +76,13 @@ def _targets(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(expand_to(x, other), why="an axis of unknown length")
 
 
-@law("expand", numerics="bitwise", source="symbolic shape inference", examples=_targets)
+@law(source="symbolic shape inference", examples=_targets)
 def know_the_target(x: Tensor, t: Tensor):
     """Expand(x, target) = Expand_dims(x) where the target's elements are known numbers, or dims of x"""
     yield rewrite(expand_to(x, t), expand(x, numbers(t, x)), because="forgets how the target is computed")
 
 
-@law("expand", numerics="bitwise", kind="move", serves="arithmetic")
+@law(kind="move", serves="arithmetic")
 def past_unary(x: Tensor, op: String, s: Settings, to: DataType, t: Tensor, dims: Dims):
     """f(Expand(x)) = Expand(f(x))"""
     for wide in _expansions(dims, t):
@@ -119,7 +114,7 @@ def _operands(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(binary("PRelu", expand(g.input((1, 1)), (2, 3)), slope), why="a slope may not widen x")
 
 
-@law("expand", numerics="bitwise", kind="eliminate", serves="traffic", source="OnnxSlim", examples=_operands)
+@law(kind="eliminate", serves="traffic", source="OnnxSlim", examples=_operands)
 def redundant_in_binary(x: Tensor, y: Tensor, op: String, t: Tensor, dims: Dims):
     """Expand(x) op y = x op y where y brings the dims"""
     forgets = "forgets the dims"
@@ -141,7 +136,7 @@ def _sinking(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(other, why="y brings another dim")
 
 
-@law("expand", numerics="bitwise", kind="move", serves="arithmetic", examples=_sinking)
+@law(kind="move", serves="arithmetic", examples=_sinking)
 def past_binary(x: Tensor, y: Tensor, op: String, t: Tensor, dims: Dims):
     """Expand(x) op y = Expand(x op y) where Expand alone brings the dims"""
     sides: tuple[Form, ...] = (lambda u: binary(op, u, y), lambda u: binary(op, y, u))
@@ -164,7 +159,7 @@ def _conditionals(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(widened, why="another operand widens it as well")
 
 
-@law("expand", numerics="bitwise", kind="move", serves="traffic", examples=_conditionals)
+@law(kind="move", serves="traffic", examples=_conditionals)
 def past_where(x: Tensor, y: Tensor, v: Tensor, t: Tensor, dims: Dims):
     """Where(.., Expand(x), ..) = Where(.., x, ..), expanded where no other operand brings the dims"""
     places: tuple[Form, ...] = (lambda u: where(u, y, v), lambda u: where(y, u, v), lambda u: where(y, v, u))

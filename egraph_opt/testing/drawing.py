@@ -190,7 +190,7 @@ class Draw(Scope):
             given[k] = made
             found = self.known.get(made)
             operands.extend(found if isinstance(found, tuple) else (found,))
-        if declared.name == "conv" and not has_fitting_bias(operands):
+        if declared.name in ("conv", "conv_transpose") and not has_fitting_bias(declared.name, operands):
             raise Rejected("a bias of other channels, which inference does not see")
         for k, kind in enumerate(declared.kinds):
             if kind in ("object", "int") and given[k] is None:

@@ -212,7 +212,8 @@ def may_be_absent(operator: str, number: int) -> bool:
     return operator in ("conv", "conv_transpose", "gemm") and number == 2
 
 
-def has_fitting_bias(operands: Sequence[Fact]) -> bool:
-    """Whether the bias of a Conv, if there is one, has a number per channel of the weight."""
+def has_fitting_bias(operator: str, operands: Sequence[Fact]) -> bool:
+    """Whether the bias of a convolution, if there is one, has a number per channel; onnxruntime crashes else."""
     _, w, b = operands
-    return b == ABSENT or w.shape is None or b.shape == w.shape[:1]
+    axis = int(operator == "conv_transpose")  # which is drawn without groups
+    return b == ABSENT or w.shape is None or b.shape == w.shape[axis : axis + 1]

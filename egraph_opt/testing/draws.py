@@ -213,7 +213,7 @@ def may_be_absent(operator: str, number: int) -> bool:
 
 
 def has_fitting_bias(operator: str, operands: Sequence[Fact]) -> bool:
-    """Whether the bias of a convolution, if there is one, has a number per channel; onnxruntime crashes else."""
+    """Whether the bias of a convolution, if any, has a number per channel: else onnxruntime crashes."""
     _, w, b = operands
     axis = int(operator == "conv_transpose")  # which is drawn without groups
     return b == ABSENT or w.shape is None or b.shape == w.shape[axis : axis + 1]

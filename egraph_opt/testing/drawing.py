@@ -25,7 +25,13 @@ from egraph_opt.operators.host import HostFunction
 from egraph_opt.operators.terms import cons, listed, nil
 from egraph_opt.operators.typing import infer_operator
 from egraph_opt.testing.attribute_draws import attribute_of
-from egraph_opt.testing.draws import may_be_absent, operand_dtype, operand_shapes, settings_of
+from egraph_opt.testing.draws import (
+    has_fitting_bias,
+    may_be_absent,
+    operand_dtype,
+    operand_shapes,
+    settings_of,
+)
 from egraph_opt.testing.resolution import asks, joined
 from egraph_opt.testing.scope import OPSET, Rejected, Scope, parts
 from egraph_opt.testing.sides import Side, ask, side_of
@@ -48,7 +54,7 @@ class Draw(Scope):
         dtype: of operands that may have any.
         constants: the share of operands that are constants.
         first_constants: of those that others have to fit.
-        repeats: the share of operands, vectors apart, that have the shape of an earlier one.
+        repeats: the share of operands that have the shape of an earlier one.
         retries: how often an operator's operands may be drawn anew.
     """
 
@@ -64,7 +70,7 @@ class Draw(Scope):
 
     def leaf(self, shape: Sequence[Dim], dtype: int, *, first: bool) -> Any:
         """An input or a constant."""
-        if self.rng.random() < self.repeats and self.operands.facts and len(shape) != 1:
+        if self.rng.random() < self.repeats and self.operands.facts:
             earlier = self.operands.facts[int(self.rng.integers(len(self.operands.facts)))].shape
             shape = shape if earlier is None else earlier
         if len(shape) > MOST_AXES:
@@ -184,6 +190,8 @@ class Draw(Scope):
             given[k] = made
             found = self.known.get(made)
             operands.extend(found if isinstance(found, tuple) else (found,))
+        if declared.name in ("conv", "conv_transpose") and not has_fitting_bias(declared.name, operands):
+            raise Rejected("a bias of other channels, which inference does not see")
         for k, kind in enumerate(declared.kinds):
             if kind in ("object", "int") and given[k] is None:
                 given[k] = self.attribute(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from onnx import TensorProto
 
-from egraph_opt.facts.fact import Dim, Fact, Shape
+from egraph_opt.facts.fact import ABSENT, Dim, Fact, Shape
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
 from egraph_opt.operators.reductions import REDUCTIONS
 from egraph_opt.testing.attribute_draws import Random, another_view, pick
@@ -210,3 +210,10 @@ def operand_dtype(operator: str, number: int, usual: int) -> int:
 def may_be_absent(operator: str, number: int) -> bool:
     """Whether an operand, counted from 0, need not be there."""
     return operator in ("conv", "conv_transpose", "gemm") and number == 2
+
+
+def has_fitting_bias(operator: str, operands: Sequence[Fact]) -> bool:
+    """Whether the bias of a convolution, if any, has a number per channel: else onnxruntime crashes."""
+    _, w, b = operands
+    axis = int(operator == "conv_transpose")  # which is drawn without groups
+    return b == ABSENT or w.shape is None or b.shape == w.shape[axis : axis + 1]

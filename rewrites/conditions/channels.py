@@ -34,6 +34,7 @@ SMALLEST: dict[int, float] = {
 """The smallest positive normal number of a type."""
 
 
+@hosted()
 def is_scale(c: Fact) -> bool:
     """A factor that may go somewhere: a finite one, since infinity times a sum is not the sum of infinities.
 
@@ -42,6 +43,7 @@ def is_scale(c: Fact) -> bool:
     return is_finite_constant(c) and c.splat != 1
 
 
+@hosted()
 def is_shift(c: Fact) -> bool:
     """A summand that may go somewhere, so not 0, nor an infinity, which swallows all others."""
     return is_finite_constant(c) and c.splat != 0

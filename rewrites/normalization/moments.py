@@ -20,14 +20,9 @@ from egraph_opt.laws.algebra import reciprocal, sqrt, varies
 from egraph_opt.laws.sorts import Axes, Flag, Float, Int, Settings, String, Tensor
 from egraph_opt.operators import reduce, unary
 from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.elementwise.identities import all_are, beside_number, fits
+from egraph_opt.rewrites.conditions.values import all_are, fits, is_kernel_float
+from egraph_opt.rewrites.elementwise.identities import beside_number
 from egraph_opt.rewrites.normalization.layer_norm import KEPT
-
-
-@hosted()
-def is_kernel_float(x: Fact) -> bool:
-    """Of a float type that onnxruntime has kernels for."""
-    return x.dtype in KERNEL_FLOATS
 
 
 def mean(x: Tensor, a: Axes, keepdims: Flag = KEPT) -> Tensor:

@@ -29,6 +29,7 @@ from egraph_opt.laws.statements import (
 from egraph_opt.operators.declaration import operators
 from egraph_opt.operators.expressions import Constant, Expression, Function, Variable, variable
 from egraph_opt.operators.host import HostFunction
+from egraph_opt.operators.terms import node
 from egraph_opt.testing.scope import TERMS, Rejected, parts, sides
 from egraph_opt.testing.shorthands import spelled
 
@@ -62,10 +63,15 @@ def fillers_of(entry: Law) -> Fillers:
         rules = [rule for rule in statements(auxiliary) if isinstance(rule, Rule)]
         for statement in (meaning for rule in rules for meaning in spelled(rule, entry)):
             for action in statement.actions:
-                filler = _filler(action, unguarded(statement.conditions))
+                filler = _filler(action, without_places(unguarded(statement.conditions)))
                 if _is_table(filler.entry):
                     found.setdefault(filler.entry.head, []).append(filler)
     return {table: tuple(rules) for table, rules in found.items()}
+
+
+def without_places(conditions: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Conditions but those that a term is one of the graph as it was written: all are that are drawn."""
+    return tuple(c for c in conditions if not isinstance(c, Equals) or c.right.head is not node)
 
 
 def _filler(action: Any, conditions: tuple[Any, ...]) -> Filler:
@@ -157,7 +163,10 @@ class Join:
         if isinstance(a.head, Variable):
             self._bind(a, b)
         elif isinstance(a.head, HostFunction) or isinstance(b.head, HostFunction):
-            self.added.append(Equals(a, b))
+            answers = [
+                e for e in (a, b) if isinstance(e.head, HostFunction)
+            ]  # two that are none are not equal
+            self.added.extend((*answers, Equals(a, b)))
         elif a.head == b.head and not isinstance(a.head, Constant):
             for one, other in zip(a.arguments, b.arguments, strict=True):
                 self.unify(one, other)

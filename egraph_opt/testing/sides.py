@@ -10,7 +10,7 @@ from egraph_opt.laws.law import Law, statements
 from egraph_opt.laws.statements import Equality, Equals, Guard, Rule, unguarded, without_guards
 from egraph_opt.operators.expressions import Constant, Expression
 from egraph_opt.operators.host import HostFunction
-from egraph_opt.testing.resolution import Fillers, asks, fillers_of
+from egraph_opt.testing.resolution import Fillers, asks, fillers_of, without_places
 from egraph_opt.testing.scope import (
     NoAnswer,
     Rejected,
@@ -75,6 +75,7 @@ def sides_of(entry: Law) -> list[Side]:
 def side_of(statement: Equality | Rule, rule: str, tables: Fillers) -> Side:
     """A statement matched from the side that a rule of a law is named after."""
     reverse = rule.endswith("<")
+    statement = replace(statement, conditions=without_places(statement.conditions))
     tops, named = patterns_of(statement, reverse=reverse)
     written = tuple(written_by(statement, reverse=reverse))
     whole = {part for top in (*tops, *named.values(), *written) for part in parts(top)}

@@ -212,10 +212,10 @@ def is_absent(b: Fact) -> bool:
 
 
 @hosted()
-def absent_bias(w: Fact, b: Fact, window: ConvWindow, transposed: int) -> Literal | None:
+def absent_bias(w: Fact, window: ConvWindow, transposed: int) -> Literal | None:
     """The zeros that an absent bias stands for."""
     channels = channels_out(w, window, transposed)
-    return splat(w, (channels,), 0.0) if b == ABSENT and channels is not None else None
+    return None if channels is None else splat(w, (channels,), 0.0)
 
 
 # --- the channels that go in ----------------------------------------------------------------------------

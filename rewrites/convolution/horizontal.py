@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.facts.fact import ABSENT, Fact
+from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
     Example,
     Operands,
@@ -84,7 +84,7 @@ def followers(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, y: Tensor, z: Tens
 @hosted()
 def zeros_for(w: Fact, window: ConvWindow) -> Literal | None:
     """The bias of a convolution that has none, if it may be joined."""
-    return absent_bias.function(w, ABSENT, window, 0) if may_join(w, w, window) else None
+    return absent_bias.function(w, window, 0) if may_join(w, w, window) else None
 
 
 @auxiliary(followers)

@@ -105,7 +105,7 @@ def biases(xs: Tensors, x: Tensor, window: ConvWindow) -> Tensors:
 def kernel_lists(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, xs: Tensors, ws: Tensors, bs: Tensors,
                  rest: Tensors):  # fmt: skip
     """Fills `kernels` and `biases`."""
-    bare, zeros = conv(x, w, none(), u), literal(absent_bias(w, none(), u, 0))
+    bare, zeros = conv(x, w, none(), u), literal(absent_bias(w, u, 0))
     for y, bias, known in ((conv(x, w, b, u), b, is_present(b)), (bare, zeros, ())):
         first = (listed(xs, 1), known, eq(xs, cons(y, rest)))
         one = (assign(kernels(xs, x, u, 1), cons(w, nil())), assign(biases(xs, x, u), cons(bias, nil())))

@@ -48,7 +48,7 @@ def scaled_biases(w: Any, b: Any, c: Any, window: Any, transposed: int) -> Itera
 
 def shifted_biases(w: Any, b: Any, c: Any, window: Any, transposed: int) -> Iterator[tuple[Any, Any]]:
     """A bias, present or not, and what becomes of it behind a shift."""
-    zeros = literal(absent_bias(w, none(), window, transposed))
+    zeros = literal(absent_bias(w, window, transposed))
     yield none(), zeros + reshape(c, shift_of_zeros(w, c, window, transposed))
     yield b, b + reshape(c, shift_of_bias(w, b, c, window, transposed))
 

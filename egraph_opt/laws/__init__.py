@@ -20,7 +20,7 @@ from egraph_opt.laws.algebra import (
     varies,
 )
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Auxiliary, Example, Law, auxiliary, law
+from egraph_opt.laws.law import Auxiliary, Example, Law, auxiliary, law, laws_of
 from egraph_opt.laws.statements import absent, assign, eq, equal, guard, ne, rewrite, rule, union
 from egraph_opt.operators.expressions import Bundle, Int, String, Tensor, Tensors, Unit, shorthand, table
 from egraph_opt.operators.host import HostFunction, hosted
@@ -100,6 +100,7 @@ __all__ = [
     "is_constant",
     "is_same",
     "law",
+    "laws_of",
     "limit",
     "listed",
     "log",

@@ -11,7 +11,7 @@ An example generator makes its operands with `Operands` and its terms with the o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,6 +78,14 @@ class Operands:
     def fires(self, term: Any, **limits: int) -> Example:
         """An example to which the law applies; `limits` are those that the target publishes."""
         return Example(term, True, "", tuple(sorted(limits.items())), self)
+
+    def all_fire(self, *terms: Any, **limits: int) -> Iterator[Example]:
+        """An example of each term."""
+        return (self.fires(term, **limits) for term in terms)
+
+    def near_misses(self, *cases: tuple[Any, str], **limits: int) -> Iterator[Example]:
+        """A near-miss of each term, with its reason."""
+        return (self.near_miss(term, why, **limits) for term, why in cases)
 
     def near_miss(self, term: Any, why: str, **limits: int) -> Example:
         """An example to which the law must not apply."""

@@ -18,6 +18,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import GeneratorType
 from typing import Any, Literal, get_args, get_type_hints
 
@@ -174,6 +175,14 @@ def _check_word(place: str, given: str, words: tuple[str, ...]) -> None:
         near = nearest(str(given), words)
         hint = f"; did you mean {near!r}?" if near else ""
         raise LawError(f"{place} is {given!r}, and not one of {', '.join(words)}{hint}")
+
+
+def laws_of(ruleset: str, **common: Any) -> Callable[..., Callable[[Callable[..., Any]], Law]]:
+    """`law` with what the laws of a file have in common, each of which may say otherwise::
+
+    law = laws_of("slice", numerics="bitwise", serves="traffic")
+    """
+    return partial(law, ruleset, **common)
 
 
 def auxiliary(*uses: Auxiliary) -> Callable[[Callable[..., Any]], Auxiliary]:

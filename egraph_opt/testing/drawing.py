@@ -16,29 +16,30 @@ import onnx_ir as ir
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import ABSENT, CLASH, Dim, Fact
-from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, Law, statements
-from egraph_opt.laws.statements import Equality, Equals, Guard, Rule
+from egraph_opt.laws.examples import SIZES, Operands
+from egraph_opt.laws.law import Example
+from egraph_opt.operators.constants import none, output
 from egraph_opt.operators.declaration import operator_named, operators
 from egraph_opt.operators.expressions import Constant, Expression, Variable, constant
 from egraph_opt.operators.host import HostFunction
-from egraph_opt.operators.terms import listed
+from egraph_opt.operators.terms import cons, listed, nil
 from egraph_opt.operators.typing import infer_operator
-from egraph_opt.testing.draws import attribute_of, operand_dtype, operand_shapes, settings_of
-from egraph_opt.testing.scope import (
-    OPSET,
-    NoAnswer,
-    Rejected,
-    Scope,
-    conditions_of,
-    hangs_on,
-    parts,
-    patterns_of,
-    written_by,
+from egraph_opt.testing.attribute_draws import attribute_of
+from egraph_opt.testing.draws import (
+    has_fitting_bias,
+    may_be_absent,
+    operand_dtype,
+    operand_shapes,
+    settings_of,
 )
-from egraph_opt.testing.shorthands import spelled
+from egraph_opt.testing.resolution import asks, joined
+from egraph_opt.testing.scope import OPSET, Rejected, Scope, parts
+from egraph_opt.testing.sides import Side, ask, side_of
 
 MOST_AXES = 7
+PATIENCE = 24
+"""How often operands are drawn anew for one example, for the first quarter of those that are tried."""
+
 _FLOATS = (TensorProto.FLOAT,) * 6 + (TensorProto.DOUBLE, TensorProto.FLOAT16)
 _TYPES = (*_FLOATS * 2, TensorProto.INT64, TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL)
 
@@ -49,22 +50,35 @@ class Draw(Scope):
 
     Attributes:
         named: the patterns that variables are names of.
+        patterns: all that is drawn.
         dtype: of operands that may have any.
         constants: the share of operands that are constants.
+        first_constants: of those that others have to fit.
+        repeats: the share of operands that have the shape of an earlier one.
+        retries: how often an operator's operands may be drawn anew.
     """
 
     rng: np.random.Generator
     operands: Operands
     named: Mapping[Expression, Expression] = field(default_factory=dict)
+    patterns: Sequence[Expression] = ()
     dtype: int = TensorProto.FLOAT
     constants: float = 0.3
+    first_constants: float = 0.1
+    repeats: float = 0.0
+    retries: int = 2
 
     def leaf(self, shape: Sequence[Dim], dtype: int, *, first: bool) -> Any:
         """An input or a constant."""
+        if self.rng.random() < self.repeats and self.operands.facts:
+            earlier = self.operands.facts[int(self.rng.integers(len(self.operands.facts)))].shape
+            shape = shape if earlier is None else earlier
         if len(shape) > MOST_AXES:
             raise Rejected("so many axes")
+        if not all(isinstance(d, int) or d in SIZES[0] for d in shape):
+            raise Rejected("a dim that is computed")
         static = all(isinstance(d, int) for d in shape)
-        share = self.constants / 4 if first else self.constants
+        share = self.first_constants if first else self.constants
         if static and self.rng.random() < share:
             made = self.operands.constant(self._elements(tuple(shape), dtype), dtype)  # type: ignore[arg-type]
         else:
@@ -76,7 +90,7 @@ class Draw(Scope):
         numpy_type = ir.DataType(dtype).numpy()
         floating = np.issubdtype(numpy_type, np.floating)
         if self.rng.random() < 0.35:
-            value = self.rng.choice([0, 1, 2, -1, 0.5, 3] if floating else [0, 1, 2, 3])
+            value = self.rng.choice([0, 1, 0, 1, 2, -1, 0.5, 3] if floating else [0, 1, 2, 3])
             return np.full(shape, value).astype(numpy_type)
         if floating:
             return self.rng.uniform(0.5, 2, shape).astype(numpy_type)
@@ -92,9 +106,22 @@ class Draw(Scope):
             made = self._variable(pattern, wish, first=first)
             self.environment[pattern] = made
             return made
-        if pattern.head.name in ("nil", "cons"):
+        if pattern.head in (nil, cons):
             return self._list(pattern, wish)
-        return self._operator(pattern, wish)
+        return self._retried(pattern, wish)
+
+    def _retried(self, pattern: Expression, wish: Sequence[Dim] | None) -> Any:
+        """A term of an operator; where what was drawn for it does not suit, that is drawn anew."""
+        bound, known, leaves = dict(self.environment), dict(self.known), len(self.operands.values)
+        while True:
+            try:
+                return self._operator(pattern, wish)
+            except Rejected:
+                self.retries -= 1
+                if self.retries < 0:
+                    raise
+            self.environment, self.known = dict(bound), dict(known)
+            del self.operands.values[leaves:], self.operands.facts[leaves:]
 
     def _variable(self, pattern: Expression, wish: Sequence[Dim] | None, *, first: bool) -> Any:
         if pattern in self.named:
@@ -113,15 +140,34 @@ class Draw(Scope):
         return made
 
     def _list(self, pattern: Expression, wish: Sequence[Dim] | None) -> Any:
-        if pattern.head.name == "nil":
-            self.known[pattern] = ()
-            return pattern
-        first = self.term(pattern.arguments[0], wish)
-        shape = self.known[first].shape if wish is None else wish
-        rest = self.term(pattern.arguments[1], shape)
-        made = pattern.head(first, rest)
-        self.known[made] = (self.known[first], *self.known[rest])
+        """The operators among the elements first: any shape goes with those of operands, but not theirs."""
+        elements, rest = self._elements_of(pattern)
+        shape = wish
+        for element in sorted(elements, key=lambda e: (e not in self.environment, self._is_operand(e))):
+            self.environment[element] = self.term(element, shape, first=shape is None)
+            shape = self.known[self.environment[element]].shape if wish is None else wish
+        made = nil() if rest is None else self.term(rest, shape)
+        known = () if rest is None else self.known[made]
+        self.known[made] = known
+        for element in reversed(elements):
+            made = cons(self.environment[element], made)
+            known = (self.known[self.environment[element]], *known)
+            self.known[made] = known
         return made
+
+    def _elements_of(self, pattern: Expression) -> tuple[list[Expression], Expression | None]:
+        """The elements of a list, and the variable for those that follow."""
+        found: list[Expression] = []
+        while True:
+            if pattern in self.named and pattern not in self.environment:
+                pattern = self.named[pattern]
+            if pattern.head != cons:
+                return found, None if pattern.head == nil else pattern
+            found.append(pattern.arguments[0])
+            pattern = pattern.arguments[1]
+
+    def _is_operand(self, pattern: Expression) -> bool:
+        return isinstance(pattern.head, Variable) and pattern not in self.named
 
     def _operator(self, pattern: Expression, wish: Sequence[Dim] | None) -> Any:
         if pattern.head.name not in operators():
@@ -136,12 +182,16 @@ class Draw(Scope):
         for k in declared.operand_positions:
             argument = pattern.arguments[k]
             shapes = operand_shapes(self.rng, declared.name, name, operands, wish)
+            if may_be_absent(declared.name, len(operands)):
+                self._leave_out(argument)
             self.dtype, before = operand_dtype(declared.name, len(operands), self.dtype), self.dtype
             made = self.term(argument, shapes, first=not operands)
             self.dtype = before
             given[k] = made
             found = self.known.get(made)
             operands.extend(found if isinstance(found, tuple) else (found,))
+        if declared.name in ("conv", "conv_transpose") and not has_fitting_bias(declared.name, operands):
+            raise Rejected("a bias of other channels, which inference does not see")
         for k, kind in enumerate(declared.kinds):
             if kind in ("object", "int") and given[k] is None:
                 given[k] = self.attribute(
@@ -152,6 +202,12 @@ class Draw(Scope):
             attributes = tuple(given[k].head.value for k in declared.attribute_positions)
             self.known[made] = _inferred(declared.name, attributes, tuple(operands), self, given)
         return made
+
+    def _leave_out(self, argument: Expression) -> None:
+        """Let an operand that need not be there be absent now and then."""
+        if self._is_operand(argument) and argument not in self.environment and self.rng.random() < 0.3:
+            self.environment[argument] = none()
+            self.known[none()] = ABSENT
 
     def string(self, pattern: Expression, operator: str) -> Any:
         if isinstance(pattern.head, Constant):
@@ -169,6 +225,8 @@ class Draw(Scope):
         if isinstance(pattern.head, Constant):
             return pattern
         if isinstance(pattern.head, HostFunction):
+            for argument in parts(pattern):
+                self._anticipate(argument)
             return self.answer(pattern)
         if pattern not in self.environment:
             try:
@@ -177,6 +235,30 @@ class Draw(Scope):
                 raise Rejected(str(error)) from error
             self.environment[pattern] = constant(value, pattern.sort)
         return self.environment[pattern]
+
+    def _anticipate(self, argument: Expression) -> None:
+        """Draw an attribute of an operator that stands further out, of what is there of its operands."""
+        if argument in self.environment or not isinstance(argument.head, Variable):
+            return
+        if argument.sort.kind != "object":
+            return
+        for part in (part for pattern in self.patterns for part in parts(pattern)):
+            if argument in part.arguments and part.head.name in operators():
+                declared = operator_named(part.head.name)
+                operands = [self._nearest(part.arguments[k]) for k in declared.operand_positions]
+                if None not in operands[:1]:
+                    parameter = declared.names[part.arguments.index(argument)]
+                    self.attribute(argument, declared.name, parameter, "", [f for f in operands if f])
+                    return
+
+    def _nearest(self, operand: Expression) -> Fact | None:
+        """What is known of an operand, or of the first thing in it that is drawn."""
+        for part in parts(operand):
+            made = self.environment.get(part)
+            found = None if made is None else self.known.get(made)
+            if isinstance(found, Fact):
+                return found
+        return None
 
     def shape(self) -> tuple[Dim, ...]:
         """Any shape: up to five axes, some of them symbolic, of length one or empty."""
@@ -214,82 +296,73 @@ def _inferred(
     return found
 
 
-@dataclass(frozen=True)
-class Side:
-    """A statement of a law as it is matched: its number, and whether that is from its right.
-
-    Attributes:
-        tops: the terms that have to be there.
-        named: those that variables are names of.
-        conditions: see `conditions_of`.
-        divides: whether integers may be divided.
-    """
-
-    statement: Equality | Rule
-    rule: str
-    tops: tuple[Expression, ...]
-    named: Mapping[Expression, Expression]
-    conditions: tuple[Any, ...]
-    written: tuple[Expression, ...]
-    divides: bool
-
-
-def sides_of(entry: Law) -> list[Side]:
-    """Every statement of a law, from each side that it is matched from, for all that its shorthands mean."""
-    found = []
-    numbered = [(k, s) for k, statement in enumerate(statements(entry)) for s in spelled(statement, entry)]
-    for k, statement in numbered:
-        conditions = tuple(conditions_of(statement))
-        for reverse in (False, True)[: 1 + (isinstance(statement, Equality) and statement.both)]:
-            tops, named = patterns_of(statement, reverse=reverse)
-            written = tuple(written_by(statement, reverse=reverse))
-            whole = {part for top in (*tops, *named.values(), *written) for part in parts(top)}
-            divides = any(part.sort.kind == "string" and _may_divide(part) for part in whole)
-            rule = f"{k}<" if reverse else str(k)
-            found.append(Side(statement, rule, tuple(tops), named, conditions, written, divides))
-    return found
-
-
-def _may_divide(name: Expression) -> bool:
-    return not isinstance(name.head, Constant) or name.head.value in ("Div", "Mod")
-
-
 def drawn(side: Side, rng: np.random.Generator, tries: int, *, fail: int | None = None) -> Iterator[Example]:
     """Examples of one statement of a law.
 
     Args:
         fail: the number of the condition (of `Side.conditions`) that must not hold, while all others do.
     """
-    for _ in range(tries):
+    failed = None if fail is None else side.conditions[fail]
+    for attempt in range(tries):
+        draw = Draw(rng=rng, operands=Operands(rng), retries=PATIENCE if attempt < tries // 4 else 2)
         try:
-            yield _attempt(side, rng, fail)
+            yield _attempt(draw, *_without_tables(side, rng, failed))
         except Rejected:
             continue
 
 
-def _attempt(side: Side, rng: np.random.Generator, fail: int | None) -> Example:
-    draw = Draw(
-        rng=rng, operands=Operands(rng), constants=float(rng.choice([0.1, 0.5, 0.9])), named=side.named
-    )
+def _without_tables(side: Side, rng: np.random.Generator, failed: Any) -> tuple[Side, Any]:
+    """A statement joined with the rules that fill the tables which it asks, and what has to fail of it.
+
+    An entry of a table fails where a condition of a rule that would fill it does.
+    """
+    if not side.asks_tables:
+        return side, failed
+    statement, join = joined(side.statement, side.tables, rng)
+    whole = side_of(statement, side.rule, side.tables)
+    if failed is None:
+        return whole, None
+    if not asks(failed, side.tables):
+        return whole, join.condition(failed)
+    added = [c for c in map(join.condition, join.added) if c in whole.conditions]
+    if not added:
+        raise Rejected("a table that is always filled")
+    return whole, added[int(rng.integers(len(added)))]
+
+
+def _attempt(draw: Draw, side: Side, failed: Any) -> Example:
+    rng = draw.rng
+    draw.named, draw.patterns = side.named, (*side.tops, *side.named.values())
+    draw.constants = float(rng.choice([0.1, 0.5, 0.9]))
+    draw.first_constants = draw.constants * float(rng.choice([0.25, 1.0]))
+    draw.repeats = float(rng.choice([0.0, 0.0, 0.5]))
     draw.dtype = int(rng.choice(_FLOATS if side.divides else _TYPES))
-    found = [draw.term(top, None) for top in side.tops]
-    draw.environment.update(zip(side.tops, found, strict=True))
+    tops = [top for top in side.tops if top != failed]
+    found = [draw.term(top, None) for top in tops]
+    draw.environment.update(zip(tops, found, strict=True))
     found += [draw.term(name, None) for name in side.named]
-    ask(side, draw, fail)
+    ask(side, draw, failed)
     if not any(v.const_value is None for v in draw.operands.values):
         raise Rejected("it depends on constants only")
     if any(f.shape is None or None in f.shape for known in draw.known.values() for f in _facts(known)):
         raise Rejected("a size that is not known, as where a window is larger than the image")
     if _is_emptied(draw):
         raise Rejected("nothing is left; kernels and ONNX differ on what nothing is")
+    roots = _roots(found)
+    term = roots[0] if len(roots) == 1 else roots
+    if failed is None:
+        return draw.operands.fires(term, **draw.limits)
+    return draw.operands.near_miss(term, why=f"not {failed!r}", **draw.limits)
+
+
+def _roots(found: list[Expression]) -> tuple[Expression, ...]:
+    """The terms that no other one contains."""
     below = {part for term in found for top in term.arguments for part in parts(top)}
+    found = [output(term, 0) if term.sort.kind == "bundle" and term not in below else term for term in found]
     roots = tuple(dict.fromkeys(term for term in found if term not in below))
     if any(root.sort.kind != "tensor" or root.head.name == "leaf" for root in roots):
         raise Rejected("a list, or an operand alone")
-    term = roots[0] if len(roots) == 1 else roots
-    if fail is None:
-        return draw.operands.fires(term, **draw.limits)
-    return draw.operands.near_miss(term, why=f"not {side.conditions[fail]!r}", **draw.limits)
+    return roots
 
 
 def _is_emptied(draw: Draw) -> bool:
@@ -300,29 +373,5 @@ def _is_emptied(draw: Draw) -> bool:
 
 
 def _facts(known: Any) -> tuple[Fact, ...]:
-    return known if isinstance(known, tuple) else (known,)
-
-
-def ask(side: Side, scope: Scope, fail: int | None = None) -> None:
-    """Ask all conditions of a statement; that with the number `fail` has to fail.
-
-    Raises:
-        Rejected: another one fails, or that one does not.
-    """
-    failed = None if fail is None else side.conditions[fail]
-    asked = dict.fromkeys((*side.statement.conditions, *side.conditions))
-    for condition in sorted(asked, key=lambda c: not isinstance(c, Equals)):
-        if isinstance(condition, Guard) or (isinstance(condition, Equals) and condition.left in side.named):
-            continue
-        if failed is not None and hangs_on(condition, failed):
-            continue
-        try:
-            holds = scope.holds(condition)
-        except NoAnswer:
-            holds = False
-        if holds == (failed is not None and condition == failed):
-            raise Rejected("a condition")
-    for written in side.written if failed is None else ():
-        for part in parts(written):
-            if isinstance(part.head, HostFunction):
-                scope.answer(part)
+    """What is known of a tensor, or of those of a list or bundle, that is there."""
+    return tuple(f for f in (known if isinstance(known, tuple) else (known,)) if f != ABSENT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,22 +13,38 @@ import numpy as np
 from egraph_opt.egraph.engine import engine_for
 from egraph_opt.laws.law import Example, Law
 from egraph_opt.testing.comparison import Tally
-from egraph_opt.testing.drawing import Side, drawn, sides_of
-from egraph_opt.testing.harness import check_drawn
+from egraph_opt.testing.drawing import drawn
+from egraph_opt.testing.harness import check_drawn, fired_on
 from egraph_opt.testing.matching import matches, meets, scope_of
+from egraph_opt.testing.sides import Side, sides_of
 from egraph_opt.testing.terms import lower_example
 
 POSITIVES = 2
 """Examples that are drawn of a statement."""
 
-TRIES = 200
+TRIES = 400
 """Draws of an example."""
 
-MISS_TRIES = 60
+MISS_TRIES = 120
 """Draws of a near-miss."""
 
 FEW = 20
 """Draws of a near-miss of a statement of which no example was drawn."""
+
+
+@dataclass(frozen=True)
+class Positives:
+    """Examples that were drawn of a statement.
+
+    Attributes:
+        count: how many.
+        demanded: how many of them the statement matches with its guards.
+        tally: what was checked of them.
+    """
+
+    count: int
+    demanded: int
+    tally: Tally
 
 
 @dataclass
@@ -36,16 +52,23 @@ class Drawn:
     """What was drawn of the statements of a law: of one with shorthands, of any operator that it means.
 
     Attributes:
+        tally: what was checked of the examples.
         found: by rule, the number of examples.
+        demanded: of rules with guards, how many of these match with them.
         open: by rule, the conditions without a near-miss, by number.
     """
 
+    tally: Tally = field(default_factory=Tally)
     found: Counter[str] = field(default_factory=Counter)
+    demanded: Counter[str] = field(default_factory=Counter)
     open: dict[str, dict[int, Any]] = field(default_factory=dict)
 
-    def add(self, side: Side, found: int, pinned: set[int]) -> None:
+    def add(self, side: Side, found: Positives, pinned: set[int]) -> None:
         """Count what was drawn of a side of a statement."""
-        self.found[side.rule] += found
+        self.tally.add(found.tally)
+        self.found[side.rule] += found.count
+        if side.is_guarded:
+            self.demanded[side.rule] += found.demanded
         left = {k: condition for k, condition in enumerate(side.conditions) if k not in pinned}
         before = self.open.setdefault(side.rule, left)
         self.open[side.rule] = {k: condition for k, condition in before.items() if k in left}
@@ -54,40 +77,68 @@ class Drawn:
         """Rules of which no example was drawn."""
         return {rule for rule, count in self.found.items() if not count}
 
-    def unpinned(self) -> list[str]:
+    def undemanded(self) -> set[str]:
+        """Rules with guards of which no example was drawn that meets them."""
+        return {rule for rule, count in self.demanded.items() if not count}
+
+    def unpinned(self) -> tuple[str, ...]:
         """Conditions of which no near-miss was drawn."""
-        return [f"{rule}: {c!r}" for rule, conditions in self.open.items() for c in conditions.values()]
+        return tuple(f"{rule}: {c!r}" for rule, left in self.open.items() for c in left.values())
 
 
 def _rng(entry: Law, side: Side, number: int) -> np.random.Generator:
     return np.random.default_rng([zlib.crc32(entry.key.encode()), zlib.crc32(side.rule.encode()), number])
 
 
-def check_positives(entry: Law, side: Side) -> tuple[int, Tally]:
-    """Draw examples of a statement and check each: how many were found, and what was checked.
+def check_positives(entry: Law, side: Side) -> Positives:
+    """Draw examples of a statement and check each, some of them with the guards if there are any.
 
     Raises:
         AssertionError: the statement did not fire on one, or its sides differ.
     """
-    tally, count = Tally(), 0
+    tally = Tally()
+    demanded = _check_drawn(entry, side.guarded(), tally, guards=True) if side.is_guarded else 0
+    count = demanded if demanded == POSITIVES else _check_drawn(entry, side, tally, guards=False)
+    return Positives(count, demanded, tally)
+
+
+def _check_drawn(entry: Law, side: Side, tally: Tally, *, guards: bool) -> int:
+    """How many examples there are.
+
+    Of those that run all have to match; where a table is asked, one of them; with guards none.
+    """
+    count, strict, missed = 0, not (guards or side.asks_tables), list[Example]()
     for example in drawn(side, _rng(entry, side, 0), TRIES):
-        checked = check_drawn(entry, side.rule, example)
-        if checked is not None:
+        checked = check_drawn(entry, side.rule, example, guards=guards, strict=strict)
+        if checked is not None and side.rule not in checked.rules:
+            missed.append(example)
+        elif checked is not None:
             tally.add(checked.tally)
             count += 1
         if count == POSITIVES:
             break
-    return count, tally
+    assert count or guards or not missed, f"{entry.key}#{side.rule} fired on none: {missed[0].term}"
+    return count
 
 
 def near_miss(entry: Law, side: Side, number: int, tries: int = MISS_TRIES) -> Example | None:
-    """A drawn example on which one condition fails alone, and which matches nowhere else."""
+    """A drawn example on which one condition fails alone, and which matches nowhere else.
+
+    Where a statement that asks tables matches is known to the engine only.
+    """
     alike = [other for other in sides_of(entry) if other.rule == side.rule]
     for example in drawn(side, _rng(entry, side, number + 1), tries, fail=number):
-        found = scope_of(example)
-        if not any(meets(other, scope) for other in alike for scope in matches(other, found)):
+        if not _matches(entry, alike, example):
             return example
     return None
+
+
+def _matches(entry: Law, alike: Sequence[Side], example: Example) -> bool:
+    """Whether a statement matches an example, by any operator that its shorthands mean."""
+    if any(side.asks_tables for side in alike):
+        return _fired(entry, alike[0].rule, example)
+    found = scope_of(example)
+    return any(meets(side, scope) for side in alike for scope in matches(side, found))
 
 
 def check_near_misses(entry: Law, side: Side, tries: int = MISS_TRIES) -> set[int]:
@@ -125,3 +176,46 @@ def pinned_by(side: Side, examples: Iterable[Example]) -> set[int]:
                 if meets(side, scope, number):
                     pinned.add(number)
     return pinned
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What examples show of the statements of a law.
+
+    Attributes:
+        tally: what was checked of those that were drawn.
+        drawn: how many these are.
+        unexampled: statements that no example shows, by number; `<` is the way back of an `equal`.
+        undemanded: statements that match no example as long as their guards are kept.
+        unpinned: conditions without which no near-miss would match.
+    """
+
+    tally: Tally
+    drawn: int
+    unexampled: frozenset[str]
+    undemanded: frozenset[str]
+    unpinned: tuple[str, ...]
+
+
+def check_statements(entry: Law, written: Sequence[Example]) -> Shown:
+    """Draw examples and near-misses of every statement of a law and check them.
+
+    Args:
+        written: the examples of its author, which show what none that is drawn does.
+
+    Raises:
+        AssertionError: a statement does not fire on an example or fires on a near-miss, or its sides differ.
+    """
+    made, misses = Drawn(), [example for example in written if not example.fires]
+    for side in sides_of(entry):
+        found = check_positives(entry, side)
+        pinned = check_near_misses(entry, side, MISS_TRIES if found.count else FEW)
+        if len(pinned) < len(side.conditions):
+            pinned |= pinned_by(side, misses)
+        made.add(side, found, pinned)
+    undrawn, undemanded = made.undrawn(), made.undemanded()
+    shown = fired_on(entry, (e for e in written if e.fires)) if undrawn | undemanded else set()
+    count = made.found.total()
+    return Shown(
+        made.tally, count, frozenset(undrawn - shown), frozenset(undemanded - shown), made.unpinned()
+    )

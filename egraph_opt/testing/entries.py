@@ -20,10 +20,11 @@ from egraph_opt.operators.declaration import operator_named, operators
 from egraph_opt.operators.expressions import Expression, Function, Variable, constant
 from egraph_opt.operators.host import HostFunction
 from egraph_opt.testing.comparison import Tally
-from egraph_opt.testing.drawing import Side, drawn, sides_of
+from egraph_opt.testing.drawing import drawn
 from egraph_opt.testing.harness import check_drawn
 from egraph_opt.testing.matching import matches, meets, scope_of
 from egraph_opt.testing.scope import Rejected, Scope, parts, sides
+from egraph_opt.testing.sides import Side, sides_of
 
 MOST_ENTRIES = 64
 """Entries of a table that are checked, each on one example; of more, so many are taken at random."""
@@ -117,8 +118,8 @@ def _credited(entries: Entries, side: Side, examples: list[Example]) -> Entries:
 
 def _check(law: Law, side: Side, rng: np.random.Generator) -> Tally | None:
     for example in drawn(side, rng, ENTRY_TRIES):
-        checked = check_drawn(law, side.rule, example)
-        if checked is not None:
+        checked = check_drawn(law, side.rule, example, strict=not side.asks_tables)
+        if checked is not None and side.rule in checked.rules:
             return checked.tally
     return None
 

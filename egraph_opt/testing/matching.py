@@ -13,8 +13,8 @@ from typing import Any
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.expressions import Constant, Expression, Variable
 from egraph_opt.operators.host import HostFunction
-from egraph_opt.testing.drawing import Side, ask
 from egraph_opt.testing.scope import Rejected, Scope, parts
+from egraph_opt.testing.sides import Side, ask
 from egraph_opt.testing.terms import Builder
 
 Environment = dict[Expression, Any]
@@ -87,7 +87,7 @@ def meets(side: Side, scope: Scope, fail: int | None = None) -> bool:
     answers = {call: bound[call] for call in bound if isinstance(call.head, HostFunction)}
     asked = replace(scope, environment={name: bound[name] for name in bound if name not in answers})
     try:
-        ask(side, asked, fail)
+        ask(side, asked, None if fail is None else side.conditions[fail])
         return all(asked.answer(call) == given for call, given in answers.items())
     except Rejected:
         return False

@@ -12,12 +12,12 @@ from typing import Any
 from egraph_opt.facts.fact import ABSENT
 from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Guard, Rule, Union
 from egraph_opt.operators.constants import none
-from egraph_opt.operators.expressions import Constant, Expression, Function, Variable, constant
+from egraph_opt.operators.expressions import PLUS, Constant, Expression, Function, Variable, constant
 from egraph_opt.operators.host import HostFunction, canonical
 from egraph_opt.operators.terms import bundle_facts, fact, facts, nil, opset
 
 OPSET = 17
-_TERMS = ("tensor", "tensors", "bundle")
+TERMS = ("tensor", "tensors", "bundle")
 
 
 class Rejected(Exception):
@@ -96,7 +96,9 @@ class Scope:
             return self.fact_of(expression.arguments[0])
         if expression.head is opset:
             return OPSET
-        if expression.sort.kind in _TERMS:
+        if expression.head is PLUS:
+            return sum(self.value(argument) for argument in expression.arguments)
+        if expression.sort.kind in TERMS:
             return self.fact_of(expression)
         if isinstance(expression.head, Function) and expression.head.name == "limit":
             return self.limit(expression.arguments[0].head.value)
@@ -164,12 +166,14 @@ class Scope:
         if condition.sort.kind == "int":
             self.value(condition)
             return True
+        if condition.sort.kind in TERMS:
+            return self.concrete(condition) in self.known
         raise Rejected(f"{condition!r} asks a table")
 
     def _equal(self, condition: Equals) -> bool:
         left, right = condition.left, condition.right
         if isinstance(left.head, Variable) and left not in self.environment:
-            if left.sort.kind in _TERMS:
+            if left.sort.kind in TERMS:
                 self.environment[left] = self.concrete(right)
             else:
                 self.environment[left] = constant(self._raw(right), left.sort)
@@ -177,7 +181,7 @@ class Scope:
         return self._same(left, right)
 
     def _same(self, left: Expression, right: Expression) -> bool:
-        if left.sort.kind in _TERMS:
+        if left.sort.kind in TERMS:
             return bool(self.concrete(left) == self.concrete(right))
         return repr(self._raw(left)) == repr(self._raw(right))
 
@@ -195,7 +199,9 @@ def patterns_of(
     tops = [] if isinstance(statement, Rule) else [statement.right if reverse else statement.left]
     named: dict[Expression, Expression] = {}
     for condition in statement.conditions:
-        if isinstance(condition, Equals) and condition.right.sort.kind in _TERMS:
+        if isinstance(condition, Expression) and condition.sort.kind in TERMS:
+            tops.append(condition)
+        elif isinstance(condition, Equals) and condition.right.sort.kind in TERMS:
             if not isinstance(condition.left.head, Variable):
                 tops += [condition.left, condition.right]
             elif condition.left not in named:
@@ -224,11 +230,13 @@ def parts(expression: Expression) -> Iterator[Expression]:
 
 
 def sides(condition: Any) -> tuple[Expression, ...]:
-    """The expressions of a condition."""
+    """The expressions of a condition or action."""
     if isinstance(condition, Guard):
         return sides(condition.condition)
-    if isinstance(condition, (Equals, Differs)):
+    if isinstance(condition, (Equals, Differs, Union)):
         return condition.left, condition.right
+    if isinstance(condition, Assignment):
+        return condition.entry, condition.value
     return (condition.answer,) if isinstance(condition, Absent) else (condition,)
 
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from egraph_opt.laws.checking import check
-from egraph_opt.laws.law import Example, Law, statements
+from egraph_opt.laws.law import Law, statements
 from egraph_opt.testing.comparison import Tally
-from egraph_opt.testing.drawing import sides_of
-from egraph_opt.testing.drawn_checks import Drawn, check_near_misses, check_positives, pinned_by
+from egraph_opt.testing.drawn_checks import check_statements
 from egraph_opt.testing.entries import Entries, tables_of, told_entry
-from egraph_opt.testing.harness import check_example, fired_on
+from egraph_opt.testing.harness import check_example
 from egraph_opt.testing.scope import host_tally
 
 
@@ -68,33 +67,25 @@ def check_law(entry: Law) -> LawReport:
             nothing to check one of its statements on.
     """
     check(entry)
-    written: list[Example] = list(entry.examples(np.random.default_rng(0))) if entry.examples else []
-    tally, count, checked = Tally(), 0, Drawn()
+    written = list(entry.examples(np.random.default_rng(0))) if entry.examples else []
+    tally = Tally()
     for example in written:
         tally.add(check_example(entry, example).tally)
     with host_tally() as hosts:
-        for side in sides_of(entry):
-            found, made = check_positives(entry, side)
-            tally.add(made)
-            count += found
-            pinned = check_near_misses(entry, side)
-            if len(pinned) < len(side.conditions):
-                pinned |= pinned_by(side, [example for example in written if not example.fires])
-            checked.add(side, found, pinned)
+        shown = check_statements(entry, written)
         tables = tables_of(entry, written)
+    tally.add(shown.tally)
     for table in tables:
         tally.add(table.tally)
-    undrawn = checked.undrawn() - {table.rule for table in tables if table.checked}
-    if undrawn:
-        undrawn -= fired_on(entry, [example for example in written if example.fires])
+    undrawn = set(shown.unexampled) - {table.rule for table in tables if table.checked}
     report = LawReport(
         entry.key,
         len(written),
-        count + sum(len(table.checked) for table in tables),
+        shown.drawn + sum(len(table.checked) for table in tables),
         tally.made.total(),
         tally.left_out.total(),
         tuple(_placed(entry, rule) for rule in sorted(undrawn)),
-        tuple(_placed(entry, condition) for condition in checked.unpinned()),
+        tuple(_placed(entry, condition) for condition in shown.unpinned),
         tables,
         hosts.told(),
     )

@@ -10,7 +10,6 @@
 c is constant, x is not.
 """
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,11 +21,9 @@ from egraph_opt.laws.algebra import number_like, reciprocal, varies
 from egraph_opt.laws.sorts import String, Tensor
 from egraph_opt.operators import binary
 from egraph_opt.rewrites.arithmetic.associativity import commutes
-from egraph_opt.rewrites.conditions.channels import LARGEST, SMALLEST, known_elements, static_shape
-from egraph_opt.rewrites.elementwise.identities import broadcasts_into
-
-NEUTRAL = {"Mul": 1, "Add": 0}
-
+from egraph_opt.rewrites.conditions.channels import LARGEST, SMALLEST, known_elements
+from egraph_opt.rewrites.conditions.combining import NEUTRAL, may_combine
+from egraph_opt.rewrites.conditions.values import broadcasts_into, is_float
 
 # --- to the right ---------------------------------------------------------------------------------------
 
@@ -47,11 +44,6 @@ def constants_right(op: String, c: Tensor, x: Tensor):
 
 
 # --- Sub, Neg and Div as Add and Mul --------------------------------------------------------------------
-
-
-@hosted()
-def is_float(x: Fact) -> bool:
-    return x.dtype in FLOATS
 
 
 @hosted()
@@ -113,44 +105,6 @@ def quotient_scales(x: Tensor, c: Tensor):
 
 
 # --- chains ---------------------------------------------------------------------------------------------
-
-
-def overflows_nowhere(op: str, a: Fact, b: Fact) -> bool:
-    """a op b overflows nothing and vanishes nowhere, as far as the elements are known."""
-    x, y = known_elements(a), known_elements(b)
-    if x is None or y is None or len(x) * len(y) > 256:
-        return True
-    for v in x:
-        for w in y:
-            both = v * w if op == "Mul" else v + w
-            if not math.isfinite(both) or abs(both) > LARGEST[a.dtype]:
-                return False  # infinite ones too: x + inf + c would be a chain of any length
-            if op == "Mul" and v != 0 and w != 0 and abs(both) < SMALLEST[a.dtype]:
-                return False
-    return True
-
-
-def fits(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """The broadcast of two shapes has no more elements than one of them."""
-    try:
-        both = np.broadcast_shapes(a, b)
-    except ValueError:
-        return False
-    return math.prod(both) <= max(math.prod(a), math.prod(b))
-
-
-@hosted()
-def may_combine(op: str, a: Fact, b: Fact) -> bool:
-    """a and b are constants of floats, not neutral, of which a op b is one that is no bigger.
-
-    A neutral constant is left to the laws of identities: x = x * 1 would be a chain of any length.
-    """
-    first, second = static_shape(a), static_shape(b)
-    if op not in NEUTRAL or first is None or second is None or a.dtype not in FLOATS:
-        return False
-    if not (a.const and b.const) or NEUTRAL[op] in (a.splat, b.splat):
-        return False
-    return fits(first, second) and overflows_nowhere(op, a, b)
 
 
 @hosted()

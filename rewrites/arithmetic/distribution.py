@@ -12,8 +12,8 @@ from egraph_opt.laws import guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import is_constant, varies
 from egraph_opt.laws.sorts import Int, Tensor
 from egraph_opt.operators import ConvWindow, conv
-from egraph_opt.rewrites.arithmetic.constants import fits, may_combine, overflows_nowhere
 from egraph_opt.rewrites.conditions.channels import static_shape
+from egraph_opt.rewrites.conditions.combining import fits, may_combine, overflows_nowhere
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 
 FEWER = "what is constant is folded, and fewer constants are better"

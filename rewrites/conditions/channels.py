@@ -34,6 +34,7 @@ SMALLEST: dict[int, float] = {
 """The smallest positive normal number of a type."""
 
 
+@hosted()
 def is_scale(c: Fact) -> bool:
     """A factor that may go somewhere: a finite one, since infinity times a sum is not the sum of infinities.
 
@@ -42,6 +43,7 @@ def is_scale(c: Fact) -> bool:
     return is_finite_constant(c) and c.splat != 1
 
 
+@hosted()
 def is_shift(c: Fact) -> bool:
     """A summand that may go somewhere, so not 0, nor an infinity, which swallows all others."""
     return is_finite_constant(c) and c.splat != 0
@@ -210,10 +212,10 @@ def is_absent(b: Fact) -> bool:
 
 
 @hosted()
-def absent_bias(w: Fact, b: Fact, window: ConvWindow, transposed: int) -> Literal | None:
+def absent_bias(w: Fact, window: ConvWindow, transposed: int) -> Literal | None:
     """The zeros that an absent bias stands for."""
     channels = channels_out(w, window, transposed)
-    return splat(w, (channels,), 0.0) if b == ABSENT and channels is not None else None
+    return None if channels is None else splat(w, (channels,), 0.0)
 
 
 # --- the channels that go in ----------------------------------------------------------------------------

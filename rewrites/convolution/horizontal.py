@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.facts.fact import ABSENT, Fact
+from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
     Example,
     Operands,
@@ -23,7 +23,7 @@ from egraph_opt.laws import (
     eq,
     guard,
     hosted,
-    law,
+    laws_of,
     ne,
     rule,
     table,
@@ -35,6 +35,8 @@ from egraph_opt.operators.terms import listed, node
 from egraph_opt.rewrites.conditions.channels import absent_bias, is_float_constant, static_shape
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.sums import RING
+
+law = laws_of("horizontal", numerics="reassociates", kind="merge", source="TASO; operator fusion")
 
 NEAR = 64
 """The most terms of the lowered graph between convolutions that are joined."""
@@ -82,7 +84,7 @@ def followers(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, y: Tensor, z: Tens
 @hosted()
 def zeros_for(w: Fact, window: ConvWindow) -> Literal | None:
     """The bias of a convolution that has none, if it may be joined."""
-    return absent_bias.function(w, ABSENT, window, 0) if may_join(w, w, window) else None
+    return absent_bias.function(w, window, 0) if may_join(w, w, window) else None
 
 
 @auxiliary(followers)
@@ -149,28 +151,14 @@ def _examples(count: int) -> Any:
     return examples
 
 
-@law(
-    "horizontal",
-    numerics="reassociates",
-    kind="merge",
-    source="TASO; operator fusion",
-    uses=(members,),
-    examples=_examples(2),
-)
+@law(uses=(members,), examples=_examples(2))
 def two_convolutions(x: Tensor, u: ConvWindow, y: Tensor, z: Tensor, v: Tensor, w: Tensor, b: Tensor,
                      c: Tensor, i: Int, j: Int):  # fmt: skip
     """Conv(x, V, b), Conv(x, W, c) = parts of Conv(x, [V; W], [b; c]) for constants"""
     yield from _joined(x, u, (y, v, b, i), (z, w, c, j))
 
 
-@law(
-    "horizontal",
-    numerics="reassociates",
-    kind="merge",
-    source="TASO; operator fusion",
-    uses=(members,),
-    examples=_examples(3),
-)
+@law(uses=(members,), examples=_examples(3))
 def three_convolutions(x: Tensor, u: ConvWindow, y: Tensor, z: Tensor, t: Tensor, v: Tensor, w: Tensor,
                        m: Tensor, b: Tensor, c: Tensor, d: Tensor, i: Int, j: Int, k: Int):  # fmt: skip
     """Conv(x, U, b), Conv(x, V, c), Conv(x, W, d) = parts of Conv(x, [U; V; W], [b; c; d]) for constants"""

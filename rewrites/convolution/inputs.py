@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, equal, hosted, law
+from egraph_opt.laws import Example, Operands, equal, hosted, laws_of
 from egraph_opt.laws.sorts import Axes, Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reduce, reshape
 from egraph_opt.rewrites.conditions.channels import (
@@ -35,6 +35,8 @@ from egraph_opt.rewrites.conditions.channels import (
 )
 from egraph_opt.rewrites.conditions.operands import total, totals
 from egraph_opt.rewrites.convolution.outputs import PLAIN, windows
+
+law = laws_of("convolution", numerics="reassociates", kind="fuse")
 
 
 def _count(x: Fact, w: Fact, c: Fact, window: ConvWindow) -> int | None:
@@ -75,11 +77,6 @@ def scaled_columns(x: Any, w: Any, c: Any, window: Any) -> Iterator[Any]:
     yield w * reshape(c, of_columns(x, w, c, window))
     product = reshape(w, grouped(w, window)) * reshape(c, of_grouped_columns(x, w, c, window))
     yield reshape(product, static_dims(w))
-
-
-@hosted()
-def multiplies(c: Fact) -> bool:
-    return is_scale(c)
 
 
 @hosted()
@@ -149,9 +146,6 @@ def _foreign_scale(g: Operands, x: Any) -> Iterator[Case]:
 
 
 @law(
-    "convolution",
-    numerics="reassociates",
-    kind="fuse",
     source="Ascend auto-optimizer, BNFolding",
     uses=(chains,),
     examples=_examples(lambda x, c, k: x * c[k % 3], None, _foreign),
@@ -160,16 +154,10 @@ def scale_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWi
     """Conv(x * s, W, b) = Conv(x, W * s, b), since padding stays 0 when it is scaled"""
     left = conv(x * c, w, b, window)
     for weight in scaled_columns(x, w, c, window):
-        yield equal(left, conv(x, weight, b, window), multiplies(c), unchained("Mul", x))
+        yield equal(left, conv(x, weight, b, window), is_scale(c), unchained("Mul", x))
 
 
-@law(
-    "convolution",
-    numerics="reassociates",
-    kind="fuse",
-    uses=(chains, totals),
-    examples=_examples(lambda x, c, k: x + c[k % 3], 0, _foreign_shift),
-)
+@law(uses=(chains, totals), examples=_examples(lambda x, c, k: x + c[k % 3], 0, _foreign_shift))
 def shift_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWindow):
     """Conv(x + c, W, b) = Conv(x, W, b + sum(W * c)) without padding"""
     known = (shifts(c, window), is_no_computed_bias(b, w), unchained("Add", x))
@@ -179,8 +167,6 @@ def shift_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWi
 
 
 @law(
-    "convolution",
-    numerics="reassociates",
     kind="move",
     uses=(chains,),
     examples=_examples(lambda x, c, k: x * c[k % 3] + c[(k + 1) % 3], 1, _foreign_scale),

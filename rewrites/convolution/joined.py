@@ -21,7 +21,7 @@ from egraph_opt.laws import (
     eq,
     guard,
     hosted,
-    law,
+    laws_of,
     ne,
     rewrite,
     rule,
@@ -39,6 +39,8 @@ from egraph_opt.rewrites.convolution.sums import RING
 from egraph_opt.rewrites.linear.joined_products import differ_along
 from egraph_opt.rewrites.slicing.concat import listed, listing
 from egraph_opt.rewrites.slicing.joined_pairs import joined, pairs
+
+law = laws_of("joining", numerics="reassociates", kind="merge", source="TASO")
 
 HALVES = ConvWindow((1, 1), (1, 1, 1, 1), (1, 1), 2)
 
@@ -78,14 +80,7 @@ def _batch_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(concat(terms(one, other), axis), why)
 
 
-@law(
-    "joining",
-    numerics="reassociates",
-    kind="merge",
-    source="TASO",
-    uses=(image_lists,),
-    examples=_batch_examples,
-)
+@law(uses=(image_lists,), examples=_batch_examples)
 def convolutions_of_one_weight(w: Tensor, b: Tensor, u: ConvWindow, xs: Tensors, ys: Tensors):
     """Concat(Conv(x, W, b), Conv(y, W, b), ..) = Conv(Concat(x, y, ..), W, b) along the batch"""
     known = (eq(ys, images(xs, w, b, u)), differ_in_batch(ys))
@@ -110,7 +105,7 @@ def biases(xs: Tensors, x: Tensor, window: ConvWindow) -> Tensors:
 def kernel_lists(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, xs: Tensors, ws: Tensors, bs: Tensors,
                  rest: Tensors):  # fmt: skip
     """Fills `kernels` and `biases`."""
-    bare, zeros = conv(x, w, none(), u), literal(absent_bias(w, none(), u, 0))
+    bare, zeros = conv(x, w, none(), u), literal(absent_bias(w, u, 0))
     for y, bias, known in ((conv(x, w, b, u), b, is_present(b)), (bare, zeros, ())):
         first = (listed(xs, 1), known, eq(xs, cons(y, rest)))
         one = (assign(kernels(xs, x, u, 1), cons(w, nil())), assign(biases(xs, x, u), cons(bias, nil())))
@@ -156,14 +151,7 @@ def _channel_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(concat(terms(first, second), axis), why)
 
 
-@law(
-    "joining",
-    numerics="reassociates",
-    kind="merge",
-    source="TASO",
-    uses=(kernel_lists,),
-    examples=_channel_examples,
-)
+@law(uses=(kernel_lists,), examples=_channel_examples)
 def convolutions_of_one_image(x: Tensor, u: ConvWindow, xs: Tensors, ws: Tensors, bs: Tensors):
     """Concat(Conv(x, V, b), Conv(x, W, c), ..) = Conv(x, Concat(V, W, ..), Concat(b, c, ..)) by channels"""
     some = (eq(bs, biases(xs, x, u)), guard(some_differ_from_zero(bs)))
@@ -211,7 +199,7 @@ def _group_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(concat(terms(one, other), 1), why)
 
 
-@law("joining", numerics="reassociates", kind="merge", source="TASO", uses=(pairs,), examples=_group_examples)
+@law(uses=(pairs,), examples=_group_examples)
 def convolutions_in_groups(x: Tensor, y: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, p: Tensor,
                            q: Tensor, z: Tensor, d: Tensor, u: ConvWindow):  # fmt: skip
     """Concat(Conv(x, V, b), Conv(y, W, c)) = Conv(Concat(x, y), Concat(V, W), Concat(b, c)) in two groups

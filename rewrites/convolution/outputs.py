@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, equal, hosted, law
+from egraph_opt.laws import Example, Operands, equal, hosted, laws_of
 from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, binary, conv, literal, none, reshape
 from egraph_opt.rewrites.conditions.channels import (
@@ -27,6 +27,8 @@ from egraph_opt.rewrites.conditions.channels import (
     shift_of_zeros,
     unchained,
 )
+
+law = laws_of("convolution", numerics="reassociates", kind="fuse")
 
 PLAIN = ConvWindow((1, 1), (0, 0, 0, 0), (1, 1))
 
@@ -46,7 +48,7 @@ def scaled_biases(w: Any, b: Any, c: Any, window: Any, transposed: int) -> Itera
 
 def shifted_biases(w: Any, b: Any, c: Any, window: Any, transposed: int) -> Iterator[tuple[Any, Any]]:
     """A bias, present or not, and what becomes of it behind a shift."""
-    zeros = literal(absent_bias(w, none(), window, transposed))
+    zeros = literal(absent_bias(w, window, transposed))
     yield none(), zeros + reshape(c, shift_of_zeros(w, c, window, transposed))
     yield b, b + reshape(c, shift_of_bias(w, b, c, window, transposed))
 
@@ -86,9 +88,6 @@ def constants_behind(make: Any, windows: Any, op: str) -> Any:
 
 
 @law(
-    "convolution",
-    numerics="reassociates",
-    kind="fuse",
     source="Ascend auto-optimizer, BNFolding; onnxruntime ConvMulFusion",
     uses=(chains,),
     examples=constants_behind(conv, windows, "Mul"),
@@ -102,9 +101,6 @@ def scale_after_conv(x: Tensor, w: Tensor, b: Tensor, window: ConvWindow, c: Ten
 
 
 @law(
-    "convolution",
-    numerics="reassociates",
-    kind="fuse",
     source="onnxoptimizer fuse_add_bias_into_conv; onnxruntime ConvAddFusion",
     uses=(chains,),
     examples=constants_behind(conv, windows, "Add"),

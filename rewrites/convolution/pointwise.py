@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, absent, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, absent, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reduce, reshape, transpose
 from egraph_opt.rewrites.conditions.channels import (
@@ -23,6 +23,14 @@ from egraph_opt.rewrites.conditions.channels import (
 )
 from egraph_opt.rewrites.conditions.operands import total, totals
 from egraph_opt.rewrites.convolution.outputs import PLAIN
+
+law = laws_of(
+    "convolution",
+    numerics="reassociates",
+    kind="merge",
+    serves="arithmetic",
+    source="TASO, composition of convolutions",
+)
 
 FORGETS = "forgets how the kernel of 1 was dilated"
 
@@ -133,15 +141,7 @@ _BEFORE = _examples(
 )
 
 
-@law(
-    "convolution",
-    numerics="reassociates",
-    kind="merge",
-    serves="arithmetic",
-    source="TASO, composition of convolutions",
-    examples=_AFTER,
-    uses=(totals,),
-)
+@law(examples=_AFTER, uses=(totals,))
 def pointwise_after_conv(
     x: Tensor, w1: Tensor, b1: Tensor, u1: ConvWindow, w2: Tensor, b2: Tensor, u2: ConvWindow
 ):
@@ -153,15 +153,7 @@ def pointwise_after_conv(
         yield rewrite(two, conv(x, weight, bias, u1), known, present, because=FORGETS)
 
 
-@law(
-    "convolution",
-    numerics="reassociates",
-    kind="merge",
-    serves="arithmetic",
-    source="TASO, composition of convolutions",
-    examples=_BEFORE,
-    uses=(totals,),
-)
+@law(examples=_BEFORE, uses=(totals,))
 def conv_after_pointwise(
     x: Tensor, w1: Tensor, b1: Tensor, u1: ConvWindow, w2: Tensor, b2: Tensor, u2: ConvWindow
 ):

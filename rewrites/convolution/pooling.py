@@ -17,11 +17,13 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Int, Name, Pads, String, Tensor
 from egraph_opt.operators import PoolWindow, global_pool, pad, pool
 from egraph_opt.operators.terms import limit, node
 from egraph_opt.rewrites.conditions.operands import number, numbers
+
+law = laws_of("pooling", numerics="reassociates", kind="split", serves="target")
 
 CANDIDATES = 3
 """Cascades offered per window; the cost model chooses."""
@@ -99,15 +101,7 @@ def _cascade_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(pool(kind, overlapping, _window(2, 2)), why="windows overlap")
 
 
-@law(
-    "pooling",
-    numerics="reassociates",
-    kind="split",
-    serves="target",
-    source="Ascend auto-optimizer, AvgPoolSplit",
-    examples=_cascade_examples,
-    uses=(numbers,),
-)
+@law(source="Ascend auto-optimizer, AvgPoolSplit", examples=_cascade_examples, uses=(numbers,))
 def cascade_of_pools(kind: String, x: Tensor, w: PoolWindow, u: PoolWindow, k: Int):
     """Pool(x; k1*k2, stride k1*s2) = Pool(Pool(x; k1, stride k1); k2, stride s2)
 
@@ -167,10 +161,7 @@ def windowed(kind: str) -> Name:
 
 
 @law(
-    "pooling",
-    numerics="reassociates",
     kind="replace",
-    serves="target",
     source="Ascend auto-optimizer, AvgPoolSplit; the only way out for a prime kernel",
     examples=_whole_examples,
 )
@@ -204,13 +195,7 @@ def unpadded(window: PoolWindow) -> PoolWindow:
     return replace(window, pads=(0,) * len(window.pads))
 
 
-@law(
-    "pooling",
-    numerics="reassociates",
-    kind="split",
-    serves="target",
-    source="ONNX; a cascade needs a window without pads",
-)
+@law(source="ONNX; a cascade needs a window without pads")
 def pads_apart(x: Tensor, w: PoolWindow):
     """AveragePool(x; pads counted) = AveragePool(Pad(x)) for a window beyond the target's limit"""
     apart = pool("AveragePool", pad(x, "constant", full_pads(w), 0.0), unpadded(w))

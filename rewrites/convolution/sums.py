@@ -22,7 +22,7 @@ from egraph_opt.laws import (
     equal,
     guard,
     hosted,
-    law,
+    laws_of,
     ne,
     rewrite,
     rule,
@@ -36,6 +36,14 @@ from egraph_opt.rewrites.arithmetic.distributivity import apart_yet, are_constan
 from egraph_opt.rewrites.conditions.operands import total, totals
 from egraph_opt.rewrites.linear.joined_products import differ_along
 
+law = laws_of(
+    "convolution_sums",
+    numerics="reassociates",
+    kind="merge",
+    serves="arithmetic",
+    source="TASO, distributivity of Conv",
+)
+
 RING = ConvWindow((1, 1), (1, 1, 1, 1), (1, 1))
 
 
@@ -45,27 +53,7 @@ def can_add(b: Fact, c: Fact) -> bool:
     return ABSENT in (b, c) or bool(same_type(b, c))
 
 
-def _of_one_image(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x, (v, w) = g.input(("N", 4, 5, "L")), (g.input((6, 4, 3, 3)) for _ in "vw")
-    for b in (none(), g.random(6)):
-        one, other = conv(x, v, b, RING), conv(x, w, none(), RING)
-        yield g.fires(one + other)
-        yield g.fires(conv(x, v + w, b, RING) * (one * other))
-    yield g.near_miss(conv(x, v + w, b, RING) * one, why="one part of it is there only")
-    broad = conv(x, g.random(1, 4, 3, 3), none(), RING)
-    yield g.near_miss(one + broad, why="a channel is broadcast")
-
-
-@law(
-    "convolution_sums",
-    numerics="reassociates",
-    kind="merge",
-    serves="arithmetic",
-    source="TASO, distributivity of Conv",
-    examples=_of_one_image,
-    uses=(totals,),
-)
+@law(uses=(totals,))
 def of_one_image(x: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow):
     """Conv(x, V, b) + Conv(x, W, c) = Conv(x, V + W, b + c)"""
     one, other = conv(x, v, b, u), conv(x, w, c, u)
@@ -73,27 +61,7 @@ def of_one_image(x: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvW
     yield equal(one + other, conv(x, v + w, total(b, c), u), *known)
 
 
-def _of_one_weight(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    w, (x, y) = g.random(6, 4, 3, 3), (g.input(("N", 4, 5, "L")) for _ in "xy")
-    for b in (none(), g.random(6)):
-        one, other = conv(x, w, b, RING), conv(y, w, none(), RING)
-        yield g.fires(one + other)
-        yield g.fires(conv(x + y, w, b, RING) * (one * other))
-    yield g.near_miss(conv(x + y, w, b, RING) * one, why="one part of it is there only")
-    broad = conv(g.input((1, 4, 5, "L")), w, none(), RING)
-    yield g.near_miss(one + broad, why="the sum broadcasts")
-
-
-@law(
-    "convolution_sums",
-    numerics="reassociates",
-    kind="merge",
-    serves="arithmetic",
-    source="TASO, distributivity of Conv",
-    examples=_of_one_weight,
-    uses=(totals,),
-)
+@law(uses=(totals,))
 def of_one_weight(x: Tensor, y: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow):
     """Conv(x, W, b) + Conv(y, W, c) = Conv(x + y, W, b + c)"""
     one, other = conv(x, w, b, u), conv(y, w, c, u)
@@ -142,15 +110,7 @@ def _channels_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(conv(x, v, none(), RING) + broad, why="a channel is broadcast")
 
 
-@law(
-    "convolution_sums",
-    numerics="reassociates",
-    kind="merge",
-    serves="launches",
-    source="TASO",
-    uses=(images, totals),
-    examples=_channels_examples,
-)
+@law(serves="launches", source="TASO", uses=(images, totals), examples=_channels_examples)
 def of_channels(
     x: Tensor, y: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow, t: ConvWindow, z: Tensor
 ):

@@ -19,7 +19,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, hosted, law, rule, union
+from egraph_opt.laws import Example, Operands, hosted, laws_of, rule, union
 from egraph_opt.laws.algebra import erf, relu, sigmoid, softplus, tanh
 from egraph_opt.laws.sorts import Float, Settings, Tensor
 from egraph_opt.operators import unary
@@ -27,6 +27,8 @@ from egraph_opt.operators.activations import CUBE
 from egraph_opt.rewrites.elementwise.bounds import PRIMITIVES
 from egraph_opt.rewrites.elementwise.gates import Coefficients, Gate, activations, close, self_gated
 from egraph_opt.rewrites.elementwise.identities import clip
+
+law = laws_of("activations", numerics="reassociates", kind="composite")
 
 ROOT = math.sqrt(2 / math.pi)
 
@@ -71,21 +73,17 @@ def _gelu_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, z, half, one = g.input((2, 3)), g.input((2, 3)), g.constant(0.5), g.constant(1.0)
     yield g.fires(x * (tanh(x * g.constant(ROOT) * (x * x * g.constant(CUBE) + one)) + one) * half)
-    for term, why in (
+    yield from g.near_misses(
         (z * _erf_gate(g, x) * half, "another operand"),
         (x * _erf_gate(g, x, 1.5) * half, "not the root of 2"),
         (x * _erf_gate(g, x), "not halved"),
         (x * _erf_gate(g, x, one=0.9) * half, "not 1 + erf"),
         (x * _tanh_gate(g, x, x * x * g.constant(CUBE)) * half, "a square"),
         (x * _erf_gate(g, x) * g.constant(np.full((4, 1, 1), 0.5)), "broadcasting adds an axis"),
-    ):
-        yield g.near_miss(term, why)
+    )
 
 
 @law(
-    "activations",
-    numerics="reassociates",
-    kind="composite",
     source="ONNX, Gelu; onnxruntime, gelu_fusion and fast_gelu_fusion",
     uses=(activations,),
     examples=_gelu_examples,
@@ -105,20 +103,12 @@ def swish_settings(gate: Gate, p: Coefficients, c: float, x: Fact) -> Settings |
 def _swish_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, z = g.input(("N", 3)), g.input(("N", 3))
-    for term in (x * sigmoid(x), sigmoid(x) * x, x * sigmoid(x * g.constant(1.702))):
-        yield g.fires(term)
+    yield from g.all_fire(x * sigmoid(x), sigmoid(x) * x, x * sigmoid(x * g.constant(1.702)))
     yield g.near_miss(z * sigmoid(x), why="a gate for another tensor")
     yield g.near_miss(x * sigmoid(x + g.constant(1.0)), why="the gate is shifted")
 
 
-@law(
-    "activations",
-    numerics="reassociates",
-    kind="composite",
-    source="ONNX, Swish (SiLU where a = 1)",
-    uses=(activations,),
-    examples=_swish_examples,
-)
+@law(source="ONNX, Swish (SiLU where a = 1)", uses=(activations,), examples=_swish_examples)
 def swish(y: Tensor, x: Tensor, gate: Gate, c: Float, p: Coefficients):
     """x * Sigmoid(a * x) = Swish_a(x)"""
     whole = unary("Swish", swish_settings(gate, p, c, x), x)
@@ -151,19 +141,15 @@ def _hard_swish_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.fires(term)
     yield g.fires(x * clip(0.0, 1.0, x * sixth + g.constant(0.5)))
     yield g.fires(x * _hard_sigmoid(x, 1 / 6))
-    for term, why in (
+    yield from g.near_misses(
         (x * _hard_sigmoid(x, 0.2), "HardSigmoid's default slope"),
         (z * _hard_sigmoid(x, 1 / 6), "a gate for another tensor"),
         (x * clip(-1.0, 6.0, x + three) * sixth, "the gate goes below 0"),
         (double * _hard_sigmoid(double, 1 / 6), "onnxruntime has no HardSwish in double precision"),
-    ):
-        yield g.near_miss(term, why)
+    )
 
 
 @law(
-    "activations",
-    numerics="reassociates",
-    kind="composite",
     source="ONNX, HardSwish; Howard et al., Searching for MobileNetV3",
     uses=(activations,),
     examples=_hard_swish_examples,
@@ -190,14 +176,7 @@ def _mish_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(x * tanh(relu(x)), why="no Softplus")
 
 
-@law(
-    "activations",
-    numerics="reassociates",
-    kind="composite",
-    source="ONNX, Mish",
-    uses=(activations,),
-    examples=_mish_examples,
-)
+@law(source="ONNX, Mish", uses=(activations,), examples=_mish_examples)
 def mish(y: Tensor, x: Tensor, gate: Gate, c: Float, p: Coefficients):
     """x * Tanh(Softplus(x)) = Mish(x)"""
     whole = unary("Mish", mish_settings(gate, p, c, x), x)

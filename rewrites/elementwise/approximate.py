@@ -13,23 +13,13 @@ import numpy as np
 from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import exp
 from egraph_opt.laws.sorts import Axes, Axis, Flag, Float, Settings, String, Tensor
-from egraph_opt.operators import (
-    ConvWindow,
-    GemmSettings,
-    batchnorm,
-    binary,
-    cast,
-    conv,
-    gemm,
-    none,
-    reduce,
-    resize,
-    softmax,
-    unary,
-)
+from egraph_opt.operators import batchnorm, binary, cast, none, reduce, resize, softmax, unary
+from egraph_opt.operators.linear import ConvWindow, GemmSettings, conv, gemm
+
+law = laws_of("approximate", numerics="approximate", serves="arithmetic")
 
 # --- Resize ------------------------------------------------------------------------------------------------
 
@@ -78,13 +68,7 @@ def _resize_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(resize(g.input((1, 3, 4, 5)), roi, scales, none(), crop), why="it crops")
 
 
-@law(
-    "approximate",
-    numerics="approximate",
-    serves="arithmetic",
-    source="Ascend auto-optimizer, ResizeModeToNearest",
-    examples=_resize_examples,
-)
+@law(source="Ascend auto-optimizer, ResizeModeToNearest", examples=_resize_examples)
 def resize_to_nearest(x: Tensor, r: Tensor, s: Tensor, z: Tensor, p: Settings):
     """Resize_linear(x) = Resize_nearest(x), likewise cubic"""
     yield rewrite(
@@ -134,13 +118,7 @@ def _double_examples(rng: np.random.Generator) -> Iterator[Example]:
 ROUNDED = "the result is rounded to float32"
 
 
-@law(
-    "approximate",
-    numerics="approximate",
-    serves="arithmetic",
-    source="Ascend auto-optimizer, TypeCast",
-    examples=_double_examples,
-)
+@law(source="Ascend auto-optimizer, TypeCast", examples=_double_examples)
 def double_in_float(
     op: String, x: Tensor, y: Tensor, b: Tensor, m: Tensor, v: Tensor,
     s: Settings, a: Axes, axis: Axis, keepdims: Flag, e: Float, window: ConvWindow, products: GemmSettings,

@@ -13,14 +13,17 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import exp, log, number_like
 from egraph_opt.laws.algebra import softplus as softplus_of
 from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.sorts import Float, Name, Settings, String, Tensor
 from egraph_opt.operators import unary, variadic
 from egraph_opt.operators.terms import cons, listed, nil, opset
-from egraph_opt.rewrites.elementwise.identities import all_are, beside_number, broadcasts_into, clip, fits
+from egraph_opt.rewrites.conditions.values import all_are, broadcasts_into, fits
+from egraph_opt.rewrites.elementwise.identities import beside_number, clip
+
+law = laws_of("bounds", numerics="reassociates")
 
 _SINGLE = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16))
 """Types for which onnxruntime has kernels of HardSigmoid and Softplus."""
@@ -97,12 +100,7 @@ def _bound_examples(rng: np.random.Generator) -> Iterator[Example]:
             yield g.near_miss(variadic(op, listed(*xs)), why)
 
 
-@law(
-    "bounds",
-    numerics="reassociates",
-    source="ONNX, Clip; Clip without a bound has the greatest float",
-    examples=_bound_examples,
-)
+@law(source="ONNX, Clip; Clip without a bound has the greatest float", examples=_bound_examples)
 def constant_bound(op: String, x: Tensor, c: Tensor, s: Settings):
     """Max(x, c) = Clip(x) from below, Min(x, c) = Clip(x) from above; an infinite bound is none"""
     for xs in (cons(x, cons(c, nil())), cons(c, cons(x, nil()))):
@@ -139,22 +137,15 @@ def _hard_sigmoid_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(clip(0.0, 1.0, x * g.constant(0.2) + half))
     yield g.fires(clip(0.0, 1.0, x + half))
     double = g.input((2, 3), TensorProto.DOUBLE) + g.constant(np.array(0.5), TensorProto.DOUBLE)
-    for term, why in (
+    yield from g.near_misses(
         (relu6 * g.constant(1 / 5), "the bound is not scaled to 1"),
         (clip(-1.0, 1.0, x + half), "a lower bound of -1"),
         (clip(0.0, 1.0, x + g.random(3)), "shifts that differ"),
         (clip(0.0, 1.0, double), "onnxruntime has no HardSigmoid in double precision"),
-    ):
-        yield g.near_miss(term, why)
+    )
 
 
-@law(
-    "bounds",
-    numerics="reassociates",
-    kind="fuse",
-    source="ONNX, HardSigmoid",
-    examples=_hard_sigmoid_examples,
-)
+@law(kind="fuse", source="ONNX, HardSigmoid", examples=_hard_sigmoid_examples)
 def hard_sigmoid_of_clip(x: Tensor, a: Tensor, b: Tensor, c: Tensor, s: Settings):
     """Clip_0h(a * x + b) / h = HardSigmoid(x; a/h, b/h)"""
     shift, scale, slope = number_beside(x, b), positive_number(x, c), positive_number(x, a)
@@ -172,8 +163,6 @@ def hard_sigmoid_of_clip(x: Tensor, a: Tensor, b: Tensor, c: Tensor, s: Settings
 
 
 @law(
-    "bounds",
-    numerics="reassociates",
     kind="fuse",
     serves="accuracy",
     source="ONNX, Softplus",

@@ -16,7 +16,7 @@ from egraph_opt.laws.sorts import Float, Int, Settings, String, Tensor, Unit
 from egraph_opt.operators import binary, unary
 from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.elementwise.identities import broadcasts_into
+from egraph_opt.rewrites.conditions.values import broadcasts_into
 
 EPSILON: dict[int, float] = {
     TensorProto.FLOAT: 2.0**-23,

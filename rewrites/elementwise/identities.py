@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.facts import symbolic
-from egraph_opt.facts.dtypes import FLOATS, INTEGERS
-from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.facts.dtypes import INTEGERS
+from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted, law, rewrite
 from egraph_opt.laws.algebra import reciprocal as one_over
 from egraph_opt.laws.algebra import relu
@@ -25,6 +24,7 @@ from egraph_opt.laws.sorts import Int, Settings, String, Tensor
 from egraph_opt.operators import binary, unary, variadic, where
 from egraph_opt.operators.terms import cons, nil
 from egraph_opt.rewrites.conditions.operands import beside
+from egraph_opt.rewrites.conditions.values import all_are, fits, is_false, is_float, is_true
 
 NEUTRAL = {
     "Add": 0,
@@ -42,31 +42,6 @@ NEUTRAL = {
 COMMUTATIVE = frozenset(("Add", "Mul", "And", "Or", "BitwiseOr", "BitwiseXor"))
 
 IDEMPOTENT = frozenset(("Relu", "Abs", "Ceil", "Floor", "Round", "Sign"))
-
-
-def broadcasts_into(shape: Shape | None, target: Shape | None) -> bool:
-    """Whether a tensor of `shape`, broadcast against one of `target`, leaves its shape alone."""
-    if shape is None or target is None or len(shape) > len(target):
-        return False
-    aligned = target[len(target) - len(shape) :]
-    return all(a == 1 or symbolic.known_equal(a, b) for a, b in zip(shape, aligned, strict=True))
-
-
-@hosted()
-def fits(c: Fact, x: Fact) -> bool:
-    """Broadcast against x, c leaves the shape of x alone."""
-    return broadcasts_into(c.shape, x.shape)
-
-
-@hosted()
-def all_are(c: Fact, number: float) -> bool:
-    """Every element of c is this number."""
-    return c.splat is not None and c.splat == number
-
-
-@hosted()
-def is_float(x: Fact) -> bool:
-    return x.dtype in FLOATS
 
 
 def quotients(x: Tensor, y: Tensor, side: Int) -> tuple[Tensor, ...]:
@@ -217,16 +192,6 @@ def relu_is_a_bound(x: Tensor, a: Settings):
 
 
 # --- selection ------------------------------------------------------------------------------------------
-
-
-@hosted()
-def is_true(c: Fact) -> bool:
-    return c.splat is not None and bool(c.splat)
-
-
-@hosted()
-def is_false(c: Fact) -> bool:
-    return c.splat is not None and not c.splat
 
 
 def _where_examples(rng: np.random.Generator) -> Iterator[Example]:

@@ -7,7 +7,8 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import hosted, law, rewrite
 from egraph_opt.laws.sorts import Settings, Tensor
 from egraph_opt.operators import binary, unary
-from egraph_opt.rewrites.elementwise.identities import beside_number, broadcasts_into
+from egraph_opt.rewrites.conditions.values import broadcasts_into
+from egraph_opt.rewrites.elementwise.identities import beside_number
 
 
 @hosted()

@@ -16,11 +16,13 @@ import numpy as np
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws import Example, Operands, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Axes, Dims, Equation, Permutation, Tensor
 from egraph_opt.operators import einsum, reduce, reshape, transpose
 from egraph_opt.operators.declaration import attribute_class
 from egraph_opt.operators.terms import listed
+
+law = laws_of("einsum", numerics="reassociates", kind="split")
 
 SPELLINGS = "a product does not tell its letters"
 
@@ -125,13 +127,7 @@ def _product_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(term, why) if why else g.fires(term)
 
 
-@law(
-    "einsum",
-    numerics="reassociates",
-    kind="split",
-    source="onnxoptimizer, replace_einsum_with_matmul",
-    examples=_product_examples,
-)
+@law(source="onnxoptimizer, replace_einsum_with_matmul", examples=_product_examples)
 def is_product(equation: Equation, x: Tensor, y: Tensor):
     """Einsum(x, y; "ab,bc->ac") = T(Reshape(Reshape(T(x)) @ Reshape(T(y))))"""
     plan = product_plan(equation, x, y)
@@ -169,7 +165,7 @@ def _unary_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(einsum("ii->i", listed(g.input((3, 3)))), why="it takes a diagonal")
 
 
-@law("einsum", numerics="reassociates", kind="split", examples=_unary_examples)
+@law(examples=_unary_examples)
 def is_sum(equation: Equation, x: Tensor):
     """Einsum(x; "abc->ca") = T(ReduceSum(x))"""
     whole, axes = einsum(equation, listed(x)), summed_axes(equation, x)

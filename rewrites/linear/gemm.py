@@ -16,7 +16,7 @@ from egraph_opt.laws.algebra import is_constant, number_like
 from egraph_opt.laws.sorts import Float, Int, Tensor
 from egraph_opt.operators import GemmSettings, gemm, none, transpose
 from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.elementwise.identities import broadcasts_into
+from egraph_opt.rewrites.conditions.values import broadcasts_into
 
 PLAIN = GemmSettings()
 TURNED_A, TURNED_B = GemmSettings(trans_a=1), GemmSettings(trans_b=1)

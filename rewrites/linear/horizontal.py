@@ -14,11 +14,18 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, eq, hosted, law, rule, union
+from egraph_opt.laws import Example, Operands, eq, hosted, laws_of, rule, union
 from egraph_opt.laws.sorts import Int, Slices, Tensor
 from egraph_opt.operators import concat, slice_
 from egraph_opt.operators.terms import listed, node
 from egraph_opt.rewrites.conditions.channels import static_shape
+
+law = laws_of(
+    "horizontal",
+    numerics="reassociates",
+    kind="merge",
+    source="TASO; Ascend auto-optimizer, SplitQKVMatmul, the other way round",
+)
 
 NEAR = 32
 """The most terms of the lowered graph between weights that are joined."""
@@ -64,25 +71,13 @@ def _examples(count: int) -> Any:
     return examples
 
 
-@law(
-    "horizontal",
-    numerics="reassociates",
-    kind="merge",
-    source="TASO; Ascend auto-optimizer, SplitQKVMatmul, the other way round",
-    examples=_examples(2),
-)
+@law(examples=_examples(2))
 def two_products(x: Tensor, v: Tensor, w: Tensor, a: Tensor, b: Tensor, i: Int, j: Int):
     """x @ W1, x @ W2 = parts of x @ [W1, W2] for constant matrices of the original"""
     yield _parts_of_one(x, [v, w], [a, b], [i, j])
 
 
-@law(
-    "horizontal",
-    numerics="reassociates",
-    kind="merge",
-    source="TASO; Ascend auto-optimizer, SplitQKVMatmul, the other way round",
-    examples=_examples(3),
-)
+@law(examples=_examples(3))
 def three_products(
     x: Tensor, u: Tensor, v: Tensor, w: Tensor, a: Tensor, b: Tensor, c: Tensor, i: Int, j: Int, k: Int
 ):

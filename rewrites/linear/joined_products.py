@@ -13,7 +13,19 @@ import numpy as np
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, assign, auxiliary, eq, guard, hosted, law, rewrite, rule, table
+from egraph_opt.laws import (
+    Example,
+    Operands,
+    assign,
+    auxiliary,
+    eq,
+    guard,
+    hosted,
+    laws_of,
+    rewrite,
+    rule,
+    table,
+)
 from egraph_opt.laws.algebra import relu, varies
 from egraph_opt.laws.sorts import Axis, Slices, Tensor, Tensors
 from egraph_opt.operators import concat, slice_
@@ -21,6 +33,8 @@ from egraph_opt.operators.terms import cons, nil
 from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.slicing.concat import listed, listing
 from egraph_opt.rewrites.slicing.movement import asked, asking_rules
+
+law = laws_of("joining", numerics="reassociates", kind="merge", source="TASO")
 
 PARTS = "its parts follow from slice_of_product"
 
@@ -88,14 +102,7 @@ def _row_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(concat(terms(*broad), 0), why="one left operand is broadcast")
 
 
-@law(
-    "joining",
-    numerics="reassociates",
-    kind="merge",
-    source="TASO",
-    examples=_row_examples,
-    uses=(left_operands,),
-)
+@law(examples=_row_examples, uses=(left_operands,))
 def products_of_one_right(w: Tensor, xs: Tensors, ys: Tensors, a: Axis):
     """Concat(A @ C, B @ C, ..) = Concat(A, B, ..) @ C along rows"""
     joined = concat(ys, axis_of_lefts(a, xs, ys, w))
@@ -147,14 +154,7 @@ def _column_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(concat(terms(x @ v, second), axis), why)
 
 
-@law(
-    "joining",
-    numerics="reassociates",
-    kind="merge",
-    source="TASO",
-    examples=_column_examples,
-    uses=(right_operands,),
-)
+@law(examples=_column_examples, uses=(right_operands,))
 def products_of_one_left(x: Tensor, xs: Tensors, ys: Tensors, a: Axis):
     """Concat(A @ B, A @ C, ..) = A @ Concat(B, C, ..) along columns"""
     joined = concat(ys, axis_of_rights(a, xs, ys))
@@ -221,15 +221,7 @@ def _slice_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(slice_(sliced, spec), why)
 
 
-@law(
-    "joining",
-    numerics="reassociates",
-    kind="move",
-    serves="arithmetic",
-    source="TASO",
-    examples=_slice_examples,
-    uses=(asking_products,),
-)
+@law(kind="move", serves="arithmetic", examples=_slice_examples, uses=(asking_products,))
 def slice_of_product(x: Tensor, w: Tensor, s: Slices):
     """Slice(A @ B) = A @ Slice(B), or Slice(A) @ B, where what is sliced is a Slice or a Concat itself"""
     y, more = x @ w, "the whole product is more to compute"

@@ -136,15 +136,14 @@ def _scale_examples(rng: np.random.Generator) -> Iterator[Example]:
             yield g.fires(attention(heads, axis, 1))
             yield g.fires(attention(transpose(heads, p), 0, 1))
     part = slice_(y, ((2, 0, 4, 1),))
-    for term, why in (
+    yield from g.near_misses(
         (attention(g.input(("N", "L", 12)), 2, 4), "there is no product"),
         (attention(relu(y), 2, 4), "a scale does not pass Relu"),
         (attention(g.input(("N", 12, 5)) @ g.random(5, 2), 1, 4), "rows are scaled"),
         (part * g.random(4), "four scales"),
         (part + s, "it is a shift"),
         (attention(x @ g.input((5, 12)), 2, 4), "the weight is no constant"),
-    ):
-        yield g.near_miss(term, why)
+    )
 
 
 @law(

@@ -15,7 +15,19 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, auxiliary, eq, equal, guard, hosted, law, rewrite, rule, table
+from egraph_opt.laws import (
+    Example,
+    Operands,
+    auxiliary,
+    eq,
+    equal,
+    guard,
+    hosted,
+    laws_of,
+    rewrite,
+    rule,
+    table,
+)
 from egraph_opt.laws.algebra import is_constant, relu, tanh
 from egraph_opt.laws.sorts import Axis, Int, Permutation, Settings, Slices, String, Tensor, Unit
 from egraph_opt.operators import cast, gather, slice_, transpose
@@ -27,6 +39,7 @@ from egraph_opt.rewrites.slicing.slice import beside, dim_at
 
 MORE = "the whole is more to compute"
 SPLIT_QKV = "Ascend auto-optimizer, SplitQKVMatmul"
+law = laws_of("selection", numerics="bitwise", kind="move", serves="arithmetic", source=SPLIT_QKV)
 
 
 # --- products -------------------------------------------------------------------------------------------
@@ -108,25 +121,16 @@ def _product_examples(rng: np.random.Generator) -> Iterator[Example]:
     y, cut = x @ g.random(3, 8), ((2, 1, 5, 1),)
     yield g.fires(slice_(y, ((1, 0, 2, 1), *cut)))
     yield g.fires(slice_(x @ transpose(g.random(8, 3), (1, 0)), cut))
-    for term, why in (
+    yield from g.near_misses(
         (slice_(y, ((1, 0, 2, 1),)), "rows are taken"),
         (slice_(x @ g.input((3, 8)), cut), "the weight is no constant"),
         (slice_(relu(y), cut), "Relu is between"),
         (gather(y, g.input((2,), TensorProto.INT64), 2), "the indices are not known"),
         (gather(y, g.constant(np.array(1)), 2), "a scalar index drops the axis"),
-    ):
-        yield g.near_miss(term, why)
+    )
 
 
-@law(
-    "selection",
-    numerics="reassociates",
-    kind="move",
-    serves="arithmetic",
-    source=SPLIT_QKV,
-    examples=_product_examples,
-    uses=(absorbing,),
-)
+@law(numerics="reassociates", examples=_product_examples, uses=(absorbing,))
 def of_product(x: Tensor, w: Tensor, i: Tensor, s: Slices):
     """Slice_last(x @ W) = x @ Slice_last(W), likewise Gather, for a constant W of the original"""
     y, known = x @ w, (is_matrix(w), guard(weight(w)))
@@ -153,15 +157,7 @@ def _unary_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(gather(relu(g.input((2, 9))), i, 1), why="there is no product")
 
 
-@law(
-    "selection",
-    numerics="bitwise",
-    kind="move",
-    serves="arithmetic",
-    source=SPLIT_QKV,
-    examples=_unary_examples,
-    uses=(absorbing, asking_rules, functions),
-)
+@law(examples=_unary_examples, uses=(absorbing, asking_rules, functions))
 def through_unary(x: Tensor, i: Tensor, op: String, s: Settings, a: Axis):
     """Gather(f(x), i) = f(Gather(x, i)) where x is a product with constants"""
     demand, part = guard(asked(x, a), is_list(i)), gather(x, i, a)
@@ -199,15 +195,7 @@ def _binary_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(gather(column + g.random(8), i, 2), why="one column is broadcast")
 
 
-@law(
-    "selection",
-    numerics="bitwise",
-    kind="move",
-    serves="arithmetic",
-    source=SPLIT_QKV,
-    examples=_binary_examples,
-    uses=(absorbing, asking_rules, either_side),
-)
+@law(examples=_binary_examples, uses=(absorbing, asking_rules, either_side))
 def through_binary(x: Tensor, c: Tensor, i: Tensor, op: String, a: Axis, k: Int):
     """Gather(x op c, i) = Gather(x, i) op Gather(c, i) for a constant c, or op c where that is broadcast"""
     y = beside_op(op, x, c, k)

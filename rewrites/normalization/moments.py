@@ -3,7 +3,7 @@
 ReduceSum(x) * (1 / n) -> ReduceMean(x)                      n elements are summed
 ReduceMean(x * x) - ReduceMean(x)^2 -> ReduceMean((x - ReduceMean(x))^2)
 Clip(ReduceMean(x * x)) -> ReduceMean(x * x)                 from below by 0
-u ^ 0.5 -> Sqrt(u)      u ^ -0.5 -> 1 / Sqrt(u)      u ^ -1 -> 1 / u      Sqrt(1 / u) -> 1 / Sqrt(u)
+u ^ 0.5 -> Sqrt(u)      u ^ -0.5 -> 1 / Sqrt(u)      u ^ -1 -> 1 / u      Sqrt(1 / (x + c)) -> 1 / Sqrt(x + c)
 x * (r * g) = (x * r) * g                                    r = 1 / Sqrt(mean(x * x) + e)
 x * i + (b - m * i) = (x - m) * i + b                        m = ReduceMean(x)
 """
@@ -20,14 +20,9 @@ from egraph_opt.laws.algebra import reciprocal, sqrt, varies
 from egraph_opt.laws.sorts import Axes, Flag, Float, Int, Settings, String, Tensor
 from egraph_opt.operators import reduce, unary
 from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.elementwise.identities import all_are, beside_number, fits
+from egraph_opt.rewrites.conditions.values import all_are, fits, is_kernel_float
+from egraph_opt.rewrites.elementwise.identities import beside_number
 from egraph_opt.rewrites.normalization.layer_norm import KEPT
-
-
-@hosted()
-def is_kernel_float(x: Fact) -> bool:
-    """Of a float type that onnxruntime has kernels for."""
-    return x.dtype in KERNEL_FLOATS
 
 
 def mean(x: Tensor, a: Axes, keepdims: Flag = KEPT) -> Tensor:
@@ -109,10 +104,19 @@ def roots(u: Tensor, c: Tensor):
         yield rewrite(u**c, root, *sound, because="no power is cheaper than a root")
 
 
+@hosted()
+def is_one_number(c: Fact) -> bool:
+    return c.splat is not None
+
+
 @law("normalization", numerics="reassociates", kind="move")
-def root_of_inverse(u: Tensor):
-    """Sqrt(1 / u) = 1 / Sqrt(u)"""
-    yield rewrite(sqrt(reciprocal(u)), reciprocal(sqrt(u)), because="1 / Sqrt(u) is the canonical form")
+def root_of_inverse(x: Tensor, c: Tensor):
+    """Sqrt(1 / u) = 1 / Sqrt(u) where u = x + c, c one number
+
+    Such a sum is never -0.0, which has a root, but whose reciprocal has none.
+    """
+    u, sound = x + c, is_one_number(c)
+    yield rewrite(sqrt(reciprocal(u)), reciprocal(sqrt(u)), sound, because="it is the canonical form")
 
 
 # --- scales that were multiplied with the root first ---------------------------------------------------

@@ -8,14 +8,14 @@ Softmax(x - m) -> Softmax(x)                     m is the same along the axis; l
 `composites.primitives` writes them out again.
 """
 
-from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import equal, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import exp, log, varies
 from egraph_opt.laws.sorts import Axes, Axis, Int, String, Tensor
 from egraph_opt.operators import reduce, softmax
 from egraph_opt.rewrites.conditions.operands import either_side
-from egraph_opt.rewrites.elementwise.identities import fits, quotients
+from egraph_opt.rewrites.conditions.values import fits, is_kernel_float
+from egraph_opt.rewrites.elementwise.identities import quotients
 from egraph_opt.rewrites.normalization.layer_norm import KEPT
 
 PARTS = "composites.primitives.softmax_parts"
@@ -25,12 +25,6 @@ PARTS = "composites.primitives.softmax_parts"
 def single(axes: Axes) -> Axis | None:
     """The axis of a sum over one axis."""
     return axes[0] if len(axes) == 1 else None
-
-
-@hosted()
-def has_kernel(x: Fact) -> bool:
-    """Of a type that onnxruntime has Softmax for."""
-    return x.dtype in KERNEL_FLOATS
 
 
 @law(
@@ -49,7 +43,7 @@ def softmax_of_exponentials(x: Tensor, a: Axes, i: Int):
     e = exp(x)
     for spelled in quotients(e, reduce("ReduceSum", e, a, KEPT), i):
         whole = softmax("Softmax", x, single(a))
-        yield rewrite(spelled, whole, has_kernel(x), guard(varies(x)), inverse=PARTS)
+        yield rewrite(spelled, whole, is_kernel_float(x), guard(varies(x)), inverse=PARTS)
 
 
 @law("softmax", numerics="reassociates", kind="composite", serves="accuracy", source="ONNX, LogSoftmax")
@@ -57,7 +51,7 @@ def logarithm_of_sum(x: Tensor, a: Axes):
     """x - Log(ReduceSum(Exp(x))) = LogSoftmax(x), x - ReduceLogSumExp(x) = LogSoftmax(x)"""
     for total in (log(reduce("ReduceSum", exp(x), a, KEPT)), reduce("ReduceLogSumExp", x, a, KEPT)):
         whole = softmax("LogSoftmax", x, single(a))
-        yield rewrite(x - total, whole, has_kernel(x), guard(varies(x)), inverse=PARTS)
+        yield rewrite(x - total, whole, is_kernel_float(x), guard(varies(x)), inverse=PARTS)
 
 
 @law("softmax", numerics="reassociates", kind="fuse", serves="accuracy", source="ONNX, LogSoftmax")

@@ -21,20 +21,8 @@ from egraph_opt.laws import Example, Operands, absent, auxiliary, eq, hosted, la
 from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.sorts import Bundle, Int, Place, Settings, Slices, String, Tensor, Unit
-from egraph_opt.operators import (
-    Literal,
-    binary,
-    cast,
-    concat,
-    gather,
-    leaf,
-    literal,
-    output,
-    reshape,
-    shape_of,
-    slice_,
-    where,
-)
+from egraph_opt.operators import Literal, concat, gather, leaf, literal, output, reshape, shape_of, slice_
+from egraph_opt.operators.elementwise import binary, cast, where
 from egraph_opt.operators.terms import fact, listed, opset
 from egraph_opt.rewrites.conditions.operands import beside, either_side, function_of, functions
 from egraph_opt.rewrites.conditions.view_shapes import same_dims

@@ -35,14 +35,12 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     x, i = g.input(("N", "L", 4)), g.input(("N",), INT64)
     twos, row = (expand_to(g.constant(np.array([2.0])), shape_of(x, start, 3)) for start in (0, 1))
     threes = expand_to(g.constant(np.array([3])), shape_of(i, 0, 1))
-    for term in (x - twos, twos / x, x - row, i * threes):
-        yield g.fires(term)
-    for term, why in (
+    yield from g.all_fire(x - twos, twos / x, x - row, i * threes)
+    yield from g.near_misses(
         (g.input((1, "L", 4)) + twos, "s makes x bigger"),
         (x + g.constant(np.full((3, 4, 4), 2.0)), "s is constant anyway"),
         (x + g.input(("N", "L", 4)), "the elements are not known"),
-    ):
-        yield g.near_miss(term, why)
+    )
 
 
 @law(

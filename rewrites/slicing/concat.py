@@ -14,12 +14,26 @@ from collections.abc import Iterator
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, assign, auxiliary, eq, hosted, law, ne, rewrite, rule, table
+from egraph_opt.laws import (
+    Example,
+    Operands,
+    assign,
+    auxiliary,
+    eq,
+    hosted,
+    laws_of,
+    ne,
+    rewrite,
+    rule,
+    table,
+)
 from egraph_opt.laws.sorts import Axis, Int, Number, Tensor, Tensors, Unit
 from egraph_opt.operators import concat, unary
 from egraph_opt.operators.terms import append, cons, nil
 from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.slicing.slice import dim_at
+
+law = laws_of("concat", numerics="bitwise", kind="eliminate", serves="traffic")
 
 LONGEST = 512
 """Lists longer than this are left alone."""
@@ -109,13 +123,7 @@ def _nested(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(
-    "concat",
-    numerics="bitwise",
-    kind="merge",
-    serves="traffic",
-    source="Ascend auto-optimizer, MergeConsecutiveConcat",
-    uses=(flattening,),
-    examples=_nested,
+    kind="merge", source="Ascend auto-optimizer, MergeConsecutiveConcat", uses=(flattening,), examples=_nested
 )
 def flatten(xs: Tensors, zs: Tensors, a: Axis, n: Number):
     """Concat_a(.., Concat_a(ys), ..) = Concat_a(.., ys, ..)"""
@@ -128,13 +136,7 @@ def flatten(xs: Tensors, zs: Tensors, a: Axis, n: Number):
 # --- one, and none --------------------------------------------------------------------------------------
 
 
-@law(
-    "concat",
-    numerics="bitwise",
-    kind="eliminate",
-    serves="traffic",
-    source="onnxoptimizer eliminate_nop_concat",
-)
+@law(source="onnxoptimizer eliminate_nop_concat")
 def single(x: Tensor, a: Axis):
     """Concat(x) = x"""
     yield rewrite(concat(cons(x, nil()), a), x, because="every x is the Concat of itself")
@@ -184,15 +186,7 @@ def _empty(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(concat(terms(g.input(("L", 2)), g.input((1, 2))), 0), why="it may not be empty")
 
 
-@law(
-    "concat",
-    numerics="bitwise",
-    kind="eliminate",
-    serves="traffic",
-    source="Ascend auto-optimizer, EmptySliceFix",
-    uses=(filling,),
-    examples=_empty,
-)
+@law(source="Ascend auto-optimizer, EmptySliceFix", uses=(filling,), examples=_empty)
 def without_empty(x: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: Axis):
     """Concat(.., empty, ..) = Concat(.., ..)"""
     filled_up = (some_empty(xs, a), eq(ys, filled(xs, a)))

@@ -11,7 +11,7 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, auxiliary, eq, hosted, law, rewrite, rule, table
+from egraph_opt.laws import Example, Operands, auxiliary, eq, hosted, laws_of, rewrite, rule, table
 from egraph_opt.laws.algebra import is_same
 from egraph_opt.laws.sorts import Axis, Int, Settings, Slices, String, Tensor, Tensors, Unit
 from egraph_opt.operators import binary, cast, concat, slice_, unary
@@ -25,6 +25,14 @@ from egraph_opt.rewrites.conditions.operands import (
     numbers,
 )
 from egraph_opt.rewrites.slicing.slice import Entry
+
+law = laws_of(
+    "slice",
+    numerics="bitwise",
+    kind="move",
+    serves="arithmetic",
+    source="Ascend auto-optimizer, SplitQKVMatmul",
+)
 
 
 @table()
@@ -109,15 +117,7 @@ def _functions(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(slice_(rows, front), why="joined along another axis")
 
 
-@law(
-    "slice",
-    numerics="bitwise",
-    kind="move",
-    serves="arithmetic",
-    source="Ascend auto-optimizer, SplitQKVMatmul",
-    uses=(asking_rules, functions),
-    examples=_functions,
-)
+@law(uses=(asking_rules, functions), examples=_functions)
 def through_unary(x: Tensor, op: String, t: Settings, s: Slices):
     """Slice(f(x)) = f(Slice(x)) where x is a Slice or a Concat, or made of such"""
     inside, demand = function_of(op, t, slice_(x, s)), asked(x, single_axis(s))
@@ -144,15 +144,7 @@ def _operators(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(slice_(binary("Add", left, right), spec), why=why)
 
 
-@law(
-    "slice",
-    numerics="bitwise",
-    kind="move",
-    serves="arithmetic",
-    source="Ascend auto-optimizer, SplitQKVMatmul",
-    uses=(asking_rules, either_side),
-    examples=_operators,
-)
+@law(uses=(asking_rules, either_side), examples=_operators)
 def through_binary(x: Tensor, z: Tensor, op: String, s: Slices, k: Int):
     """Slice(x op y) = Slice(x) op Slice(y) where both, or one beside a constant, are a Slice or a Concat"""
     y = beside(op, x, z, k)

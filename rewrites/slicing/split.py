@@ -24,7 +24,7 @@ from egraph_opt.laws import (
     eq,
     equal,
     hosted,
-    law,
+    laws_of,
     ne,
     rewrite,
     rule,
@@ -32,10 +32,12 @@ from egraph_opt.laws import (
     union,
 )
 from egraph_opt.laws.sorts import Axis, Bundle, Int, Sizes, Slices, Tensor
-from egraph_opt.operators import binary, output, slice_, split, unary
+from egraph_opt.operators import binary, output, slice_, split
 from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.rewrites.conditions.operands import number, numbers
 from egraph_opt.rewrites.slicing.slice import beside, dim_at
+
+law = laws_of("split", numerics="bitwise")
 
 MOST = 256
 """A tensor with more cuts than this gets no Split."""
@@ -78,7 +80,7 @@ def _outputs(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(slice_(x, ((1, 0, 3, 1),)), why="nothing is split")
 
 
-@law("split", numerics="bitwise", uses=(pieces,), examples=_outputs)
+@law(uses=(pieces,), examples=_outputs)
 def outputs(x: Tensor, b: Bundle, a: Axis, n: Sizes, k: Int, p: Slices):
     """Split(x)[i] = Slice(x, start of i, end of i)"""
     yield equal(output(b, k), slice_(x, p), eq(b, split(x, a, n)), eq(p, piece(a, n, k)))
@@ -160,32 +162,8 @@ def sizes_around(spec: Slices, axis: Axis, ranges: Ranges, x: Fact) -> Sizes | N
     return sizes_of(parts, dim) if len(spec) == 1 and len(parts) >= 2 and isinstance(dim, int) else None
 
 
-def _parts(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    x, c = g.input(("N", 9, "L")), g.random(4, 8, 3)
-
-    def both(*ranges: Range, of: Any = x, step: int = 1) -> Any:
-        first, second = (unary("Relu", (), slice_(of, ((1, *r, step),))) for r in ranges)
-        return binary("Add", first, second)
-
-    for ranges in (((0, 3), (3, 6)), ((6, 9), (2, 5)), ((0, 1), (8, 9))):
-        yield g.fires(both(*ranges))
-    three = [slice_(x, ((1, a, a + 4, 1),)) for a in (0, 3, 5)]
-    yield g.fires(binary("Mul", binary("Add", three[0], three[1]), three[2]))
-    yield g.near_miss(both((0, 4), (3, 7)), why="the slices overlap")
-    yield g.near_miss(slice_(x, ((1, 0, 4, 1),)), why="there is one slice only")
-    yield g.near_miss(both((0, 8), (1, 9), step=2), why="every other element is taken")
-    yield g.near_miss(both((0, 4), (4, 8), of=c), why="constants are folded")
-
-
 @law(
-    "split",
-    numerics="bitwise",
-    kind="merge",
-    source="Ascend auto-optimizer, GatherToSplit",
-    uses=(cutting,),
-    required=("split.outputs",),
-    examples=_parts,
+    kind="merge", source="Ascend auto-optimizer, GatherToSplit", uses=(cutting,), required=("split.outputs",)
 )
 def from_slices(x: Tensor, s: Slices, c: Ranges):
     """Slice(x, a, b) = a part of Split(x), where at least two slices of x do not overlap"""
@@ -216,7 +194,7 @@ def _shared(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(three((0, 3, 6), (0, 1, 2)), why="nothing is shared")
 
 
-@law("split", numerics="bitwise", kind="split", uses=(cutting, numbers), examples=_shared)
+@law(kind="split", uses=(cutting, numbers), examples=_shared)
 def share(x: Tensor, s: Slices, c: Ranges, k: Int):
     """Slice(x, a, b; r) = Slice(Slice(x, r), a, b), where at least three slices share r"""
     a = cut_axis(s, k, x)

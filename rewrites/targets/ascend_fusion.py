@@ -13,13 +13,13 @@ it, its cost model says: the ruleset runs for cost models that publish the limit
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Operands, hosted, law, ne, rewrite
+from egraph_opt.laws import Operands, hosted, laws_of, ne, rewrite
 from egraph_opt.laws.sorts import Int, Settings, String, Tensor, Tensors
 from egraph_opt.operators import binary, unary
 from egraph_opt.operators.declaration import COMMUTATIVE
 from egraph_opt.operators.terms import cons, limit, nil
 from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.elementwise.identities import broadcasts_into
+from egraph_opt.rewrites.conditions.values import broadcasts_into
 from egraph_opt.rewrites.targets.fused_cube import (
     PSEUDO,
     Cube,
@@ -28,6 +28,8 @@ from egraph_opt.rewrites.targets.fused_cube import (
     example_products,
     fused_cube,
 )
+
+law = laws_of("ascend.fusion", numerics="bitwise", kind="fuse", serves="target")
 
 UNARY = frozenset(
     ["Abs", "Ceil", "Clip", "Elu", "Exp", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Neg",
@@ -109,15 +111,7 @@ def _unary_examples(rng):
     yield g.near_miss(unary("Relu", (), g.input(("N", 3, 4, 4))), why="no cube operator", fused_stages=2)
 
 
-@law(
-    "ascend.fusion",
-    numerics="bitwise",
-    kind="fuse",
-    serves="target",
-    source="Ascend/msadvisor CUBE_operator_fuse_rules.csv",
-    examples=_unary_examples,
-    required=_REQUIRED,
-)
+@law(source="Ascend/msadvisor CUBE_operator_fuse_rules.csv", examples=_unary_examples, required=_REQUIRED)
 def unary_stage(op: String, s: Settings, k: Cube, e: Stages, xs: Tensors, ys: Tensors):
     """f(Kernel[..](xs)) = Kernel[.., f](xs)"""
     kernel = fused_cube(k, e, xs, ys)
@@ -152,10 +146,6 @@ def _binary_examples(rng):
 
 
 @law(
-    "ascend.fusion",
-    numerics="bitwise",
-    kind="fuse",
-    serves="target",
     source="Ascend/mstt op_fusion_pass.yaml (TbeConvAddFusion, MatMul and BMM with Elementwise)",
     examples=_binary_examples,
     required=_REQUIRED,
@@ -186,10 +176,6 @@ def _gate_examples(rng):
 
 
 @law(
-    "ascend.fusion",
-    numerics="bitwise",
-    kind="fuse",
-    serves="target",
     source="Ascend/mstt op_fusion_pass.yaml (Conv + Sigmoid + Mul, hard-swish)",
     examples=_gate_examples,
     required=(*_REQUIRED, "ascend.fusion.binary_stage", "ascend.fusion.unary_stage"),

@@ -13,93 +13,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
+from egraph_opt.laws import guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Dims, String, Tensor
-from egraph_opt.operators import (
-    ConvWindow,
-    PoolWindow,
-    conv,
-    conv_transpose,
-    global_pool,
-    none,
-    pool,
-    reshape,
-)
-from egraph_opt.operators.terms import limit
-from egraph_opt.rewrites.conditions.view_shapes import known_dims, with_units
-
-UNIT = 2
-"""The axis that is inserted: height."""
-
-# --- the two views ------------------------------------------------------------------------------------------
-
-
-@hosted()
-def lifted_dims(x: Fact) -> Dims | None:
-    """[a, b, 1, c] of a value [a, b, c]; operands of lower rank fit to it by broadcasting."""
-    if not x.is_symbolic or x.shape is None or len(x.shape) > 3:
-        return None
-    return with_units(x.shape, frozenset([1]))
-
-
-@hosted()
-def lowered_dims(x: Fact) -> Dims | None:
-    """[a, b, c] of a value [a, b, 1, c]."""
-    if not x.is_symbolic or x.shape is None or len(x.shape) != 4 or x.shape[UNIT] != 1:
-        return None
-    return (*x.shape[:UNIT], x.shape[UNIT + 1])
-
-
-@hosted()
-def image_dims(x: Fact) -> Dims | None:
-    """[a, b, 1, c] of a value [a, b, c] of full rank."""
-    return lifted_dims(x) if x.rank == UNIT + 1 else None
-
-
-def lift(x: Tensor) -> Any:
-    """Unsqueeze(x) of an operand, which may be broadcast."""
-    return reshape(x, lifted_dims(x))
-
-
-def unsqueeze(x: Tensor) -> Any:
-    """Unsqueeze(x)"""
-    return reshape(x, image_dims(x))
-
-
-def lower(x: Tensor) -> Any:
-    """Squeeze(x)"""
-    return reshape(x, lowered_dims(x))
-
-
-@hosted()
-def other_dims(x: Fact) -> Dims | None:
-    """[a, b, c] of an image, [a, b, 1, c] of a value of full rank that is none."""
-    return image_dims(x) or lowered_dims(x)
-
-
-def view(x: Tensor) -> Any:
-    """Squeeze(x) of an image, Unsqueeze(x) of a row."""
-    return reshape(x, other_dims(x))
-
-
-def viewed_as(y: Tensor, other: Tensor) -> Any:
-    """Squeeze(other) or Unsqueeze(other), where that is y."""
-    return reshape(other, known_dims(y))
-
-
-DEMAND = guard(limit("lift_conv1d"))
-"""The target convolves images only."""
-
-SHARED: dict[str, Any] = {
-    "kind": "move",
-    "serves": "target",
-    "source": "Ascend auto-optimizer, Conv1d2Conv2d",
-}
-"""What the laws of this ruleset have in common."""
+from egraph_opt.laws.sorts import String, Tensor
+from egraph_opt.operators import ConvWindow, PoolWindow, conv, conv_transpose, global_pool, pool
+from egraph_opt.rewrites.conditions.image_rows import DEMAND, SHARED, lift, lower, unsqueeze, view, viewed_as
 
 
 @hosted()
@@ -132,33 +50,6 @@ def _with(window: Any, change: Callable[[Any, int], Any]) -> dict[str, Any]:
     return {"output_padding": change(window.output_padding, 0)} if window.output_padding else {}
 
 
-# --- examples -----------------------------------------------------------------------------------------------
-
-
-def lowered(g: Operands, *shape: Any) -> Any:
-    """An operand [a, b, c] that is an image's view."""
-    a, b, c = shape
-    return reshape(g.input((a, b, 1, c)), shape)
-
-
-def on_demand(terms: Any, misses: Any = lambda g: ()) -> Any:
-    """Examples of terms that lift where the target publishes the limit, and only there.
-
-    Args:
-        misses: terms that never lift, and why.
-    """
-
-    def examples(rng: np.random.Generator) -> Iterator[Example]:
-        g = Operands(rng)
-        for term in terms(g):
-            yield g.fires(term, lift_conv1d=1)
-            yield g.near_miss(term, why="the target has no such limit")
-        for term, why in misses(g):
-            yield g.near_miss(term, why, lift_conv1d=1)
-
-    return examples
-
-
 # --- the laws -----------------------------------------------------------------------------------------------
 
 
@@ -177,29 +68,13 @@ def lifting(law_name: str, x: Tensor, of: Any) -> Iterator[Any]:
     yield rewrite(z, viewed_as(z, of(x, lower, line_window)), guard(varies(x)), inverse=law_name)
 
 
-def _images(g: Operands) -> Iterator[Any]:
-    plain = ConvWindow((1, 1), (0, 0, 0, 0), (1, 1))
-    yield conv(g.input((1, 4, 1, 9)), g.random(3, 4, 1, 3), none(), plain), "it is an image"
-    x = reshape(g.input((1, 4, 9)), (1, 4, 1, 9))
-    padded = ConvWindow((2, 1), (1, 0, 0, 0), (1, 1))
-    yield conv(x, g.random(3, 4, 1, 3), none(), padded), "its row is one of zeros"
-    yield conv(x, g.random(3, 4, 2, 3), none(), padded), "its kernel looks at a second row"
-
-
-@law("conv1d", numerics="reassociates", examples=on_demand(lambda g: (), _images), **SHARED)
+@law("conv1d", numerics="reassociates", **SHARED)
 def lift_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     """Conv1d(x, W) = Squeeze(Conv2d(Unsqueeze(x), Unsqueeze(W)))"""
     yield from lifting("lift_convolution", x, lambda v, kernel, window: conv(v, kernel(w), b, window(u)))
 
 
-def _transposed(g: Operands) -> Iterator[Any]:
-    x, window = g.input(("N", 4, "L")), ConvWindow((3,), (1, 2), (2,), output_padding=(1,))
-    yield conv_transpose(x, g.random(4, 3, 3), g.random(3), window)
-    grouped = ConvWindow((2,), (0, 0), (1,), group=4)
-    yield conv_transpose(g.input((1, 4, 9)), g.random(4, 1, 4), none(), grouped)
-
-
-@law("conv1d", numerics="reassociates", examples=on_demand(_transposed), **SHARED)
+@law("conv1d", numerics="reassociates", **SHARED)
 def lift_transposed_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     """ConvTranspose1d(x, W) = Squeeze(ConvTranspose2d(Unsqueeze(x), Unsqueeze(W)))"""
     yield from lifting(
@@ -207,23 +82,13 @@ def lift_transposed_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     )
 
 
-def _pools(g: Operands) -> Iterator[Any]:
-    yield pool("MaxPool", g.input(("N", 4, "L")), PoolWindow((3,), (2,), (1, 1), (1,)))
-    yield pool("MaxPool", g.input((2, 4, 13)), PoolWindow((2,), (2,), (0, 0), (2,), ceil_mode=1))
-
-
-@law("conv1d", numerics="reassociates", examples=on_demand(_pools), **SHARED)
+@law("conv1d", numerics="reassociates", **SHARED)
 def lift_pool(x: Tensor, k: String, u: PoolWindow):
     """Pool1d(x) = Squeeze(Pool2d(Unsqueeze(x)))"""
     yield from lifting("lift_pool", x, lambda v, _, window: pool(k, v, window(u)))
 
 
-def _other_views(g: Operands) -> Iterator[Any]:
-    for shape, dims in (((2, 3, 1, 4), (6, 1, 4)), ((2, 1, 3, 4), (2, 3, 4))):
-        yield global_pool("GlobalMaxPool", reshape(g.input(shape), dims)), "the view is another one"
-
-
-@law("conv1d", numerics="reassociates", examples=on_demand(lambda g: (), _other_views), **SHARED)
+@law("conv1d", numerics="reassociates", **SHARED)
 def past_global_pool(x: Tensor, k: String):
     """GlobalPool(Squeeze(x)) = Squeeze(GlobalPool(x))"""
     y, demand = global_pool(k, view(x)), (DEMAND, guard(varies(x)))

@@ -27,19 +27,8 @@ from egraph_opt.laws import (
     union,
 )
 from egraph_opt.laws.sorts import Tensor, Tensors
-from egraph_opt.operators import (
-    ConvWindow,
-    GemmSettings,
-    OnnxForm,
-    conv,
-    conv_transpose,
-    gemm,
-    matmul,
-    none,
-    operator,
-    operator_named,
-)
-from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Earlier, Step
+from egraph_opt.operators import ConvWindow, GemmSettings, conv, conv_transpose, gemm, matmul, none
+from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Earlier, OnnxForm, Step, operator, operator_named
 from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.operators.terms import cons, limit, listed, nil
 

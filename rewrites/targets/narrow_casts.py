@@ -18,13 +18,17 @@ from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import integer_range
-from egraph_opt.laws import Example, Operands, equal, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axis, DataType, Int, Sizes, String, Tensor, Tensors
 from egraph_opt.operators import cast, concat, expand_to, output, pad, reshape_to, shape_of, split, where
 from egraph_opt.operators.terms import limit
 from egraph_opt.rewrites.conditions.operands import moved, moves
 from egraph_opt.rewrites.targets.narrowing import LIMITS, all_cast, casts_of_lists
+
+law = laws_of(
+    "narrowing", numerics="bitwise", kind="move", serves="target", source="Ascend auto-optimizer, TypeCast"
+)
 
 NARROW: dict[int, int] = {T.INT64: T.INT32, T.DOUBLE: T.FLOAT}
 """The type that values of a type are narrowed to."""
@@ -75,15 +79,7 @@ def _down_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(_far_pads(g)[0], why="int32 does not have what is padded with", **LIMITS)
 
 
-@law(
-    "narrowing",
-    numerics="bitwise",
-    kind="move",
-    serves="target",
-    source="Ascend auto-optimizer, TypeCast",
-    uses=(moves,),
-    examples=_down_examples,
-)
+@law(uses=(moves,), examples=_down_examples)
 def moves_of_wide(op: String, x: Tensor, i: Tensor, p: Any, a: Axis, n: Sizes, k: Int, t: DataType):
     """move(Cast_64(x)) = Cast_64(move(x)) for int32 x, likewise float32 in float64"""
     wide, demand = cast(x, t), (*guard(limit("narrow_int64")), widens(x, t))
@@ -107,15 +103,7 @@ def _up_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(half, why="one of them is narrow already", **LIMITS)
 
 
-@law(
-    "narrowing",
-    numerics="bitwise",
-    kind="move",
-    serves="target",
-    source="Ascend auto-optimizer, TypeCast",
-    uses=(casts_of_lists, moves),
-    examples=_up_examples,
-)
+@law(uses=(casts_of_lists, moves), examples=_up_examples)
 def narrow_moves(
     op: String, x: Tensor, y: Tensor, i: Tensor, xs: Tensors, p: Any, a: Axis, n: Sizes, k: Int, t: DataType
 ):  # fmt: skip

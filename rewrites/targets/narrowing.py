@@ -225,7 +225,7 @@ def _proved_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     yield from _all_examples(g, _small(g, "N", 3))
     wild, wide, single = g.input(("N", 3), INT64), _small(g, 3, most=2**20), g.input((3,), INT32)
-    for term, why in (
+    yield from g.near_misses(
         (binary("Add", wild, g.constant(np.array(7))), "the input may be any number"),
         (binary("Less", wild, g.constant(np.array(7))), "the input may be any number"),
         (binary("Add", _small(g, 3), g.constant(np.array(2**40))), "an operand is beyond int32"),
@@ -233,8 +233,8 @@ def _proved_examples(rng: np.random.Generator) -> Iterator[Example]:
         (binary("Add", single, single), "it is narrow"),
         (cast(binary("Add", single, single), INT64), "the narrow sum may be beyond int32"),
         (reduce("ReduceSum", _small(g, "N", "L"), (1,), 0), "a sum of an unknown number of elements"),
-    ):
-        yield g.near_miss(term, why, **LIMITS)
+        **LIMITS,
+    )
 
 
 def _assumed_examples(rng: np.random.Generator) -> Iterator[Example]:

@@ -5,9 +5,11 @@ Transpose_identity(x) = x
 f(Transpose_p(x)) = Transpose_p(f(x))
 """
 
-from egraph_opt.laws import equal, hosted, law, rewrite
+from egraph_opt.laws import equal, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Permutation, Settings, String, Tensor
 from egraph_opt.operators import transpose, unary
+
+law = laws_of("transpose", numerics="bitwise", serves="traffic")
 
 
 @hosted()
@@ -28,6 +30,7 @@ def is_identity(p: Permutation) -> bool:
     return p == tuple(range(len(p)))
 
 
+@hosted()
 def invert(p: Permutation) -> Permutation:
     """The permutation that undoes p.
 
@@ -37,7 +40,7 @@ def invert(p: Permutation) -> Permutation:
     return tuple(p.index(i) for i in range(len(p)))
 
 
-@law("transpose", numerics="bitwise", kind="merge", serves="traffic", source="TASO")
+@law(kind="merge", source="TASO")
 def compose_transposes(x: Tensor, p: Permutation, q: Permutation):
     """Transpose_q(Transpose_p(x)) = Transpose_(p then q)(x), or x where q undoes p"""
     both = transpose(transpose(x, p), q)
@@ -45,25 +48,13 @@ def compose_transposes(x: Tensor, p: Permutation, q: Permutation):
     yield rewrite(both, x, undoes(p, q), because="x is the transpose of a transpose by any p")
 
 
-@law(
-    "transpose",
-    numerics="bitwise",
-    kind="eliminate",
-    serves="traffic",
-    source="onnxoptimizer eliminate_nop_transpose",
-)
+@law(kind="eliminate", source="onnxoptimizer eliminate_nop_transpose")
 def drop_identity(x: Tensor, p: Permutation):
     """Transpose_identity(x) = x"""
     yield rewrite(transpose(x, p), x, is_identity(p), because="every x is its own transpose")
 
 
-@law(
-    "transpose",
-    numerics="bitwise",
-    kind="move",
-    serves="traffic",
-    source="Ascend auto-optimizer, BNFolding; TASO",
-)
+@law(kind="move", source="Ascend auto-optimizer, BNFolding; TASO")
 def through_unary(x: Tensor, p: Permutation, op: String, s: Settings):
     """f(Transpose_p(x)) = Transpose_p(f(x))"""
     yield equal(unary(op, s, transpose(x, p)), transpose(unary(op, s, x), p))

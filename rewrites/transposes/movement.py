@@ -11,10 +11,8 @@ From the right, what works element by element demands that an operand is transpo
 transpose that met no other on its way down would be written at every place above as well.
 """
 
-from onnx import TensorProto
-
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Operands, eq, equal, guard, hosted, law, rewrite
+from egraph_opt.laws import Operands, eq, equal, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import is_same, varies
 from egraph_opt.laws.sorts import (
     Axes,
@@ -31,27 +29,13 @@ from egraph_opt.laws.sorts import (
     String,
     Tensor,
 )
-from egraph_opt.operators import (
-    binary,
-    cast,
-    concat,
-    matmul,
-    pad,
-    reduce,
-    reshape,
-    slice_,
-    softmax,
-    transpose,
-    where,
-)
+from egraph_opt.operators import concat, matmul, pad, reduce, reshape, slice_, softmax, transpose
+from egraph_opt.operators.elementwise import binary, cast, where
 from egraph_opt.operators.terms import listed, node
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.transposes.composition import invert, is_identity
 
-
-@hosted()
-def inverse(p: Permutation) -> Permutation:
-    return invert(p)
+law = laws_of("transpose", numerics="bitwise", kind="move", serves="traffic")
 
 
 @hosted()
@@ -62,7 +46,7 @@ def same_rank(x: Fact, y: Fact) -> bool:
 # --- element by element ---------------------------------------------------------------------------------
 
 
-@law("transpose", numerics="bitwise", kind="move", serves="traffic", source="TASO")
+@law(source="TASO")
 def through_binary(op: String, x: Tensor, y: Tensor, p: Permutation):
     """f(Transpose_p(x), Transpose_p(y)) = Transpose_p(f(x, y))"""
     inside, outside = binary(op, transpose(x, p), transpose(y, p)), transpose(binary(op, x, y), p)
@@ -95,19 +79,11 @@ def _constant_examples(rng):
     yield g.near_miss(transpose(binary("Add", x, c), (1, 0)), why="the constant has more axes")
 
 
-@law(
-    "transpose",
-    numerics="bitwise",
-    kind="move",
-    serves="traffic",
-    source="Ascend auto-optimizer, BNFolding",
-    examples=_constant_examples,
-    uses=(either_side,),
-)
+@law(source="Ascend auto-optimizer, BNFolding", examples=_constant_examples, uses=(either_side,))
 def through_binary_with_constant(op: String, x: Tensor, c: Tensor, p: Permutation, i: Int, k: Int):
     """f(Transpose_p(x), c) = Transpose_p(f(x, Transpose_p'(c))) for a constant c, given the axes it lacks"""
     full, whole = reshape(c, padded_dims(c, p)), "through_binary_with_constant"
-    before, behind = transpose(full, inverse(p)), transpose(full, p)
+    before, behind = transpose(full, invert(p)), transpose(full, p)
     yield rewrite(beside(op, transpose(x, p), c, i), transpose(beside(op, x, before, i), p), inverse=whole)
     # Constants that were moved are not moved again, or the two ways never end.
     fits = (is_moved_by(x, p), *guard(eq(c, node(k))))
@@ -133,37 +109,21 @@ def _scalar_examples(rng):
     yield g.fires(transpose(binary("Sub", c, x), p))
 
 
-@law(
-    "transpose",
-    numerics="bitwise",
-    kind="move",
-    serves="traffic",
-    examples=_scalar_examples,
-    uses=(either_side,),
-)
+@law(examples=_scalar_examples, uses=(either_side,))
 def through_binary_with_scalar(op: String, x: Tensor, c: Tensor, p: Permutation, i: Int):
     """f(Transpose_p(x), c) = Transpose_p(f(x, c)) for a c of one element"""
     one = (is_single(c), moves(p))
     yield equal(beside(op, transpose(x, p), c, i), transpose(beside(op, x, c, i), p), one)
 
 
-def _where_examples(rng):
-    g = Operands(rng)
-    c, x, y = g.input((2, 3, 4), TensorProto.BOOL), g.input((2, 3, 4)), g.input((1, 3, 1))
-    for p in ((2, 0, 1), (1, 0, 2)):
-        yield g.fires(where(transpose(c, p), transpose(x, p), transpose(y, p)))
-        yield g.fires(transpose(where(c, x, y), p))
-    yield g.near_miss(transpose(where(c, x, g.input((4,))), p), why="ranks differ")
-
-
-@law("transpose", numerics="bitwise", kind="move", serves="traffic", examples=_where_examples)
+@law()
 def through_where(c: Tensor, x: Tensor, y: Tensor, p: Permutation):
     """Where(Transpose_p(c), Transpose_p(x), Transpose_p(y)) = Transpose_p(Where(c, x, y))"""
     inside = where(transpose(c, p), transpose(x, p), transpose(y, p))
     yield equal(inside, transpose(where(c, x, y), p), same_rank(c, x), same_rank(x, y))
 
 
-@law("transpose", numerics="bitwise", kind="move", serves="traffic")
+@law()
 def through_cast(x: Tensor, p: Permutation, t: DataType):
     """Cast(Transpose_p(x)) = Transpose_p(Cast(x))"""
     yield equal(cast(transpose(x, p), t), transpose(cast(x, t), p))
@@ -202,28 +162,22 @@ def spread(q: Permutation, axes: Axes, keepdims: Flag) -> Permutation:
     return tuple(a if a in axes else kept[q[kept.index(a)]] for a in range(len(q) + len(axes)))
 
 
-@law(
-    "transpose",
-    numerics="reassociates",
-    kind="move",
-    serves="traffic",
-    source="Ascend auto-optimizer, TransposeLargeInputConv",
-)
+@law(numerics="reassociates", source="Ascend auto-optimizer, TransposeLargeInputConv")
 def through_reduce(kind: String, x: Tensor, p: Permutation, a: Axes, k: Flag):
     """Reduce_a(Transpose_p(x)) = Transpose_q(Reduce_p[a](x)), q being p without the reduced axes"""
     behind = transpose(reduce(kind, x, moved_axes(p, a), k), remaining(p, a, k))
     yield rewrite(reduce(kind, transpose(x, p), a, k), behind, inverse="through_reduce")
     q = spread(p, a, k)
-    before = reduce(kind, transpose(x, q), moved_axes(inverse(q), a), k)
+    before = reduce(kind, transpose(x, q), moved_axes(invert(q), a), k)
     yield rewrite(transpose(reduce(kind, x, a, k), p), before, inverse="through_reduce")
 
 
-@law("transpose", numerics="reassociates", kind="move", serves="traffic")
+@law(numerics="reassociates")
 def through_softmax(kind: String, x: Tensor, p: Permutation, a: Axis):
     """Softmax_a(Transpose_p(x)) = Transpose_p(Softmax_p[a](x))"""
     behind = transpose(softmax(kind, x, moved_axis(p, a)), p)
     yield rewrite(softmax(kind, transpose(x, p), a), behind, inverse="through_softmax")
-    before = softmax(kind, transpose(x, p), moved_axis(inverse(p), a))
+    before = softmax(kind, transpose(x, p), moved_axis(invert(p), a))
     yield rewrite(transpose(softmax(kind, x, a), p), before, inverse="through_softmax")
 
 
@@ -232,12 +186,12 @@ def moved_slices(p: Permutation, spec: Slices) -> Slices:
     return tuple(sorted((p[axis], start, end, step) for axis, start, end, step in spec))
 
 
-@law("transpose", numerics="bitwise", kind="move", serves="traffic")
+@law()
 def through_slice(x: Tensor, p: Permutation, s: Slices):
     """Slice_s(Transpose_p(x)) = Transpose_p(Slice_p[s](x))"""
     behind = transpose(slice_(x, moved_slices(p, s)), p)
     yield rewrite(slice_(transpose(x, p), s), behind, inverse="through_slice")
-    before = slice_(transpose(x, p), moved_slices(inverse(p), s))
+    before = slice_(transpose(x, p), moved_slices(invert(p), s))
     yield rewrite(transpose(slice_(x, s), p), before, inverse="through_slice")
 
 
@@ -247,22 +201,22 @@ def moved_pads(p: Permutation, pads: Pads) -> Pads:
     return tuple(pads[back[k % len(p)] + k // len(p) * len(p)] for k in range(len(pads)))
 
 
-@law("transpose", numerics="bitwise", kind="move", serves="traffic")
+@law()
 def through_pad(x: Tensor, p: Permutation, m: Mode, pads: Pads, v: Number):
     """Pad(Transpose_p(x)) = Transpose_p(Pad(x)) with the pads moved"""
     behind = transpose(pad(x, m, moved_pads(p, pads), v), p)
     yield rewrite(pad(transpose(x, p), m, pads, v), behind, inverse="through_pad")
-    before = pad(transpose(x, p), m, moved_pads(inverse(p), pads), v)
+    before = pad(transpose(x, p), m, moved_pads(invert(p), pads), v)
     yield rewrite(transpose(pad(x, m, pads, v), p), before, inverse="through_pad")
 
 
-@law("transpose", numerics="bitwise", kind="move", serves="traffic", source="TASO")
+@law(source="TASO")
 def through_concat_of_two(x: Tensor, y: Tensor, p: Permutation, q: Permutation, a: Axis):
     """Concat_a(Transpose_p(x), Transpose_p(y)) = Transpose_p(Concat_p[a](x, y))"""
     behind = transpose(concat(listed(x, y), moved_axis(p, a)), p)
     both = concat(listed(transpose(x, p), transpose(y, q)), a)
     yield rewrite(both, behind, is_same(p, q), inverse="through_concat_of_two")
-    before = concat(listed(transpose(x, p), transpose(y, p)), moved_axis(inverse(p), a))
+    before = concat(listed(transpose(x, p), transpose(y, p)), moved_axis(invert(p), a))
     yield rewrite(transpose(concat(listed(x, y), a), p), before, inverse="through_concat_of_two")
 
 
@@ -282,14 +236,7 @@ def _product_examples(rng):
     yield g.near_miss(transpose(matmul(g.input((3, 4)), x), (0, 2, 1)), why="ranks differ")
 
 
-@law(
-    "transpose",
-    numerics="reassociates",
-    kind="move",
-    serves="traffic",
-    source="TASO",
-    examples=_product_examples,
-)
+@law(numerics="reassociates", source="TASO", examples=_product_examples)
 def of_product(x: Tensor, y: Tensor):
     """MatMul(x^T, y^T) = MatMul(y, x)^T"""
     swap = swap_of_last_two(x)

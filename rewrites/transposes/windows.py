@@ -17,22 +17,11 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Operands, equal, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import is_constant
 from egraph_opt.laws.sorts import Axis, Dims, Int, Permutation, Sizes, String, Tensor
-from egraph_opt.operators import (
-    ConvWindow,
-    PoolWindow,
-    conv,
-    conv_transpose,
-    global_pool,
-    none,
-    output,
-    pool,
-    reshape,
-    split,
-    transpose,
-)
+from egraph_opt.operators import PoolWindow, global_pool, none, output, pool, reshape, split, transpose
+from egraph_opt.operators.linear import ConvWindow, conv, conv_transpose
 from egraph_opt.operators.views import reshape_target
-from egraph_opt.rewrites.transposes.composition import is_identity
-from egraph_opt.rewrites.transposes.movement import inverse, moved_axis
+from egraph_opt.rewrites.transposes.composition import invert, is_identity
+from egraph_opt.rewrites.transposes.movement import moved_axis
 
 SWAP = (0, 1, 3, 2)
 """Height for width."""
@@ -78,7 +67,7 @@ def _through(
 ) -> Any:
     """Both directions of a convolution, where transposing the weight costs nothing."""
     x, w, b = operands
-    q, v, cheap = inverse(p), moved_window(p, u), guard(is_constant(w))
+    q, v, cheap = invert(p), moved_window(p, u), guard(is_constant(w))
     behind = transpose(operator(x, transpose(w, q), b, v), p)
     yield rewrite(operator(transpose(x, p), w, b, u), behind, cheap, inverse=name)
     before = operator(transpose(x, p), transpose(w, p), b, moved_window(q, u))
@@ -110,7 +99,7 @@ def through_pool(kind: String, x: Tensor, p: Permutation, u: PoolWindow):
     """Pool(Transpose_p(x)) = Transpose_p(Pool(x)) where spatial axes stay spatial"""
     behind = transpose(pool(kind, x, moved_window(p, u)), p)
     yield rewrite(pool(kind, transpose(x, p), u), behind, inverse="through_pool")
-    before = pool(kind, transpose(x, p), moved_window(inverse(p), u))
+    before = pool(kind, transpose(x, p), moved_window(invert(p), u))
     yield rewrite(transpose(pool(kind, x, u), p), before, inverse="through_pool")
 
 
@@ -139,7 +128,7 @@ def through_split(x: Tensor, k: Int, p: Permutation, a: Axis, s: Sizes):
     """Split_a(Transpose_p(x)) = Transpose_p(Split_p[a](x)), part by part"""
     behind = transpose(output(split(x, moved_axis(p, a), s), k), p)
     yield rewrite(output(split(transpose(x, p), a, s), k), behind, inverse="through_split")
-    before = output(split(transpose(x, p), moved_axis(inverse(p), a), s), k)
+    before = output(split(transpose(x, p), moved_axis(invert(p), a), s), k)
     yield rewrite(transpose(output(split(x, a, s), k), p), before, inverse="through_split")
 
 

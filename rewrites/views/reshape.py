@@ -12,10 +12,12 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, equal, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, equal, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import DataType, Dims, Flag, Settings, String, Tensor
 from egraph_opt.operators import cast, reshape, reshape_to, shape_of, unary
 from egraph_opt.rewrites.conditions.view_shapes import changes_dims, same_dims
+
+law = laws_of("reshape", numerics="bitwise")
 
 
 @hosted()
@@ -23,12 +25,7 @@ def own_dims(x: Fact, dims: Dims) -> bool:
     return same_dims(x.shape, dims)
 
 
-@law(
-    "reshape",
-    numerics="bitwise",
-    kind="merge",
-    source="onnxoptimizer fuse_consecutive_reshapes, fuse_consecutive_squeezes",
-)
+@law(kind="merge", source="onnxoptimizer fuse_consecutive_reshapes, fuse_consecutive_squeezes")
 def compose_reshapes(x: Tensor, a: Dims, b: Dims):
     """Reshape_b(Reshape_a(x)) = Reshape_b(x), or x where these are its dims"""
     both = reshape(reshape(x, a), b)
@@ -36,7 +33,7 @@ def compose_reshapes(x: Tensor, a: Dims, b: Dims):
     yield rewrite(both, x, own_dims(x, b), because="forgets a")
 
 
-@law("reshape", numerics="bitwise", kind="eliminate", source="onnxoptimizer eliminate_nop_reshape")
+@law(kind="eliminate", source="onnxoptimizer eliminate_nop_reshape")
 def drop_own_dims(x: Tensor, dims: Dims):
     """Reshape_dims(x: dims) = x"""
     yield rewrite(reshape(x, dims), x, own_dims(x, dims), because="every x is a Reshape of itself")
@@ -63,7 +60,7 @@ def _targets(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(reshape_to(x, shape_of(y, 0, 3), 0), why="the operand's dims are not known")
 
 
-@law("reshape", numerics="bitwise", source="Ascend auto-optimizer, DynamicReshape", examples=_targets)
+@law(source="Ascend auto-optimizer, DynamicReshape", examples=_targets)
 def know_the_target(x: Tensor, t: Tensor, a: Flag):
     """Reshape(x, target) = Reshape_dims(x) where the dims of the result are known
 
@@ -73,13 +70,13 @@ def know_the_target(x: Tensor, t: Tensor, a: Flag):
     yield rewrite(z, reshape(x, known_target(x, z)), because="forgets how the target is computed")
 
 
-@law("reshape", numerics="bitwise", kind="move", source="TASO")
+@law(kind="move", source="TASO")
 def through_unary(x: Tensor, op: String, s: Settings, dims: Dims):
     """f(Reshape(x)) = Reshape(f(x))"""
     yield equal(unary(op, s, reshape(x, dims)), reshape(unary(op, s, x), dims), changes_dims(x, dims))
 
 
-@law("reshape", numerics="bitwise", kind="move", source="TASO")
+@law(kind="move", source="TASO")
 def through_cast(x: Tensor, to: DataType, dims: Dims):
     """Cast(Reshape(x)) = Reshape(Cast(x))"""
     yield equal(cast(reshape(x, dims), to), reshape(cast(x, to), dims), changes_dims(x, dims))

@@ -13,20 +13,12 @@ import pytest
 from egraph_opt.laws.law import Law
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.testing.comparison import Tally
-from egraph_opt.testing.drawing import sides_of
-from egraph_opt.testing.drawn_checks import (
-    FEW,
-    MISS_TRIES,
-    Drawn,
-    check_near_misses,
-    check_positives,
-    pinned_by,
-)
+from egraph_opt.testing.drawn_checks import check_statements
 from egraph_opt.testing.entries import tables_of
-from egraph_opt.testing.harness import check_example, check_variant, fired_on
+from egraph_opt.testing.harness import check_example, check_variant
 from egraph_opt.testing.variants import variants
 
-from .unexampled import UNEXAMPLED, UNPINNED
+from .unexampled import UNDEMANDED, UNEXAMPLED, UNPINNED
 
 SEEDS = (0, 1)
 """Of the examples, which draw their constants, and of the elements of inputs; odd ones for the first only."""
@@ -87,21 +79,16 @@ def test_a_law_holds_in_other_types_sizes_and_ranks(entry: Law, record_property:
 @pytest.mark.parametrize("entry", LAWS, ids=lambda entry: entry.key)
 def test_a_law_holds_on_examples_drawn_from_its_statements(entry: Law, record_property: Record) -> None:
     """Those on which one condition fails alone are no matches; what has no example of any kind is counted."""
-    tally, checked = Tally(), Drawn()
-    by_hand = list(entry.examples(np.random.default_rng(0))) if entry.examples else []
-    for side in sides_of(entry):
-        found, made = check_positives(entry, side)
-        tally.add(made)
-        pinned = check_near_misses(entry, side, MISS_TRIES if found else FEW)
-        if len(pinned) < len(side.conditions):
-            pinned |= pinned_by(side, [example for example in by_hand if not example.fires])
-        checked.add(side, found, pinned)
-    undrawn, unpinned = checked.undrawn(), checked.unpinned()
-    if undrawn:
-        undrawn -= fired_on(entry, [example for example in by_hand if example.fires])
+    written = list(entry.examples(np.random.default_rng(0))) if entry.examples else []
+    shown = check_statements(entry, written)
+    tally = shown.tally
     record_property("checks", {"made on drawn": dict(tally.made), "left out of drawn": dict(tally.left_out)})
-    assert len(undrawn) <= UNEXAMPLED.get(entry.key, 0), f"{entry.key}, without an example: {undrawn}"
-    assert len(unpinned) <= UNPINNED.get(entry.key, 0), f"{entry.key}, not pinned: {unpinned}"
+    for found, most, what in (
+        (shown.unexampled, UNEXAMPLED, "without an example"),
+        (shown.undemanded, UNDEMANDED, "never in demand"),
+        (shown.unpinned, UNPINNED, "not pinned"),
+    ):
+        assert len(found) <= most.get(entry.key, 0), f"{entry.key}, {what}: {found}"
 
 
 @pytest.mark.parametrize("entry", LAWS, ids=lambda entry: entry.key)

@@ -1,0 +1,56 @@
+"""What laws ask of a value or two: its type, one number in every element, what broadcasting does to it.
+
+No laws here.
+"""
+
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.dtypes import FLOATS, KERNEL_FLOATS
+from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.laws import hosted
+
+
+@hosted()
+def is_float(x: Fact) -> bool:
+    return x.dtype in FLOATS
+
+
+@hosted()
+def is_kernel_float(x: Fact) -> bool:
+    """Of a float type that onnxruntime has kernels for."""
+    return x.dtype in KERNEL_FLOATS
+
+
+@hosted()
+def all_are(c: Fact, number: float) -> bool:
+    """Every element of c is this number."""
+    return c.splat is not None and c.splat == number
+
+
+@hosted()
+def is_true(c: Fact) -> bool:
+    return c.splat is not None and bool(c.splat)
+
+
+@hosted()
+def is_false(c: Fact) -> bool:
+    return c.splat is not None and not c.splat
+
+
+@hosted()
+def all_vary(*operands: Fact) -> bool:
+    """None is constant: constants have laws of their own."""
+    return not any(x.const for x in operands)
+
+
+def broadcasts_into(shape: Shape | None, target: Shape | None) -> bool:
+    """Whether a tensor of `shape`, broadcast against one of `target`, leaves its shape alone."""
+    if shape is None or target is None or len(shape) > len(target):
+        return False
+    aligned = target[len(target) - len(shape) :]
+    return all(a == 1 or symbolic.known_equal(a, b) for a, b in zip(shape, aligned, strict=True))
+
+
+@hosted()
+def fits(c: Fact, x: Fact) -> bool:
+    """Broadcast against x, c leaves the shape of x alone."""
+    return broadcasts_into(c.shape, x.shape)

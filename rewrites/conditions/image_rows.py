@@ -56,7 +56,8 @@ def lower(x: Tensor) -> Any:
 @hosted()
 def other_dims(x: Fact) -> Dims | None:
     """[a, b, c] of an image, [a, b, 1, c] of a value of full rank that is none."""
-    return image_dims(x) or lowered_dims(x)
+    dims: Dims | None = image_dims(x) or lowered_dims(x)
+    return dims
 
 
 def view(x: Tensor) -> Any:

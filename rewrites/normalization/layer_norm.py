@@ -73,7 +73,8 @@ def fitting(x: Fact, axes: Axes, g: Fact) -> Dims | None:
     normalised = tuple(d if axis in axes else 1 for axis, d in enumerate(x.shape))
     if not broadcasts_into(g.shape, normalised):
         return None
-    return ((1,) * (len(x.shape) - len(g.shape)) + g.shape)[axes[0] :]
+    own = g.shape or ()
+    return ((1,) * (len(x.shape) - len(own)) + own)[axes[0] :]
 
 
 @hosted()

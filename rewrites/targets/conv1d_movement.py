@@ -44,14 +44,15 @@ from egraph_opt.rewrites.conditions.image_rows import (
 @hosted()
 def axis_of(x: Fact, axis: Axis) -> Axis | None:
     """Where an axis of the other view of x is in x."""
-    return lifted_axis(axis) if x.rank == UNIT + 2 else lowered_axis(axis)
+    moved: Axis | None = lifted_axis(axis) if x.rank == UNIT + 2 else lowered_axis(axis)
+    return moved
 
 
 @hosted()
 def axes_of(x: Fact, axes: Axes, keepdims: Flag) -> Axes | None:
     """The axes of a reduction that keeps them."""
     moved = [axis_of(x, axis) for axis in axes]
-    return tuple(moved) if keepdims and None not in moved else None  # type: ignore[arg-type]
+    return tuple(moved) if keepdims and None not in moved else None
 
 
 @hosted()
@@ -67,13 +68,13 @@ def perm_of(x: Fact, perm: Permutation) -> Permutation | None:
         return (*moved[:UNIT], UNIT, *moved[UNIT:])
     if perm[UNIT] != UNIT:
         return None
-    return tuple(lowered_axis(axis) for axis in perm if axis != UNIT)  # type: ignore[misc]
+    return tuple(lowered_axis(axis) for axis in perm if axis != UNIT)
 
 
 @hosted()
 def spec_of(x: Fact, spec: Slices) -> Slices | None:
     moved = [(axis_of(x, axis), *bounds) for axis, *bounds in spec]
-    return None if any(axis is None for axis, *_ in moved) else tuple(moved)  # type: ignore[arg-type]
+    return None if any(axis is None for axis, *_ in moved) else tuple(moved)
 
 
 @hosted()

@@ -51,7 +51,7 @@ def has(op: str, how: Any, to: DataType) -> bool:
         return True
     value = how[2]
     if to in INTEGERS:
-        return within((int(value), int(value)), integer_range(to))
+        return bool(within((int(value), int(value)), integer_range(to)))
     return float(np.float32(value)) == value or value != value
 
 

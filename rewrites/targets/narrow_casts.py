@@ -52,7 +52,7 @@ def has(op: str, how: Any, to: DataType) -> bool:
     value = how[2]
     if to in INTEGERS:
         return bool(within((int(value), int(value)), integer_range(to)))
-    return float(np.float32(value)) == value or value != value
+    return bool(float(np.float32(value)) == value or value != value)
 
 
 @hosted()

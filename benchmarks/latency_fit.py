@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -60,13 +60,13 @@ def whole(path: Path, sizes: dict[str, int], model: OnnxRuntime) -> float:
     return latencies([str(path)], model.setting, sizes, proto, seconds=2.0)[0].micros
 
 
-def within(path: Path, sizes: dict[str, int], model: OnnxRuntime) -> Counter[str]:
+def within(path: Path, sizes: dict[str, int], model: OnnxRuntime) -> dict[str, float]:
     """Microseconds by kernel in runs of the whole model: the mean of the faster half."""
     proto = onnx.load(path, load_external_data=False)
     feeds, _ = feeds_for(proto, model.setting.session(str(path)), sizes)
     with tempfile.TemporaryDirectory() as folder:
         times = kernel_times(str(path), model.setting, feeds, RUNS, Path(folder) / "profile")
-    found: Counter[str] = Counter()
+    found: dict[str, float] = defaultdict(float)
     for (_, operator), own in times.items():
         found[operator] += float(np.mean(sorted(own)[: len(own) // 2]))
     return found

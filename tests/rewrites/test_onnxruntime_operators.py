@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,57 @@ def test_a_model_that_has_the_operators_keeps_its_imports() -> None:
     again = outcome(once, Fused(), rewrites=RULES)
     assert again.counts == {"com.microsoft.MultiHeadAttention": 1}
     assert list(again.model.opset_import) == list(once.opset_import)
+
+
+def product(g: Graph) -> str:
+    turned = g.add("Transpose", "y", perm=[0, 2, 1])
+    return g.add("Mul", g.add("MatMul", "x", turned), g.constant(0.5))
+
+
+def layer_norm(g: Graph) -> str:
+    return g.add("LayerNormalization", g.add("Add", "x", "y"), g.weight(8), g.weight(8), axis=-1)
+
+
+def mean_square_norm(g: Graph) -> str:
+    total = g.add("Add", "x", "y")
+    square = g.add("ReduceMean", g.add("Mul", total, total), axes=[-1])
+    root = g.add("Sqrt", g.add("Add", square, g.constant(1e-5)))
+    return g.add("Mul", g.add("Div", total, root), g.weight(8))
+
+
+def erf_gelu(g: Graph) -> str:
+    inner = g.add("Add", g.add("Erf", g.add("Div", "x", g.constant(2**0.5))), g.constant(1.0))
+    return g.add("Mul", g.add("Mul", "x", inner), g.constant(0.5))
+
+
+def biased_gelu(g: Graph) -> str:
+    return g.add("Gelu", g.add("Add", "x", g.weight(8)))
+
+
+def tanh_gelu(g: Graph) -> str:
+    return g.add("Gelu", "x", approximate="tanh")
+
+
+def quick_gelu(g: Graph) -> str:
+    return g.add("Mul", "x", g.add("Sigmoid", g.add("Mul", "x", g.constant(1.702))))
+
+
+@pytest.mark.parametrize(
+    ("made", "opset", "op"),
+    [
+        (product, 17, "FusedMatMul"),
+        (layer_norm, 17, "SkipLayerNormalization"),
+        (mean_square_norm, 13, "SkipSimplifiedLayerNormalization"),
+        (erf_gelu, 13, "Gelu"),
+        (biased_gelu, 20, "BiasGelu"),
+        (tanh_gelu, 20, "FastGelu"),
+        (quick_gelu, 17, "QuickGelu"),
+    ],
+)
+def test_an_operator_stands_for_its_parts(made: Callable[[Graph], str], opset: int, op: str) -> None:
+    g = Graph(x=["N", "L", 8], y=["N", "L", 8])
+    model = g.model(made(g), opset=opset)
+    assert optimized(model, Fused(), rewrites=RULES) == {f"{DOMAIN}.{op}": 1}
 
 
 def view(op: str, shapes: list[Any], result: tuple[int, ...], **attributes: Any) -> NodeView:

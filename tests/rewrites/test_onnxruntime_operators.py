@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from onnx import TensorProto, helper
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost_models.onnxruntime import OnnxRuntime
 from egraph_opt.facts.fact import Fact
+from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.laws.selection import opt_in
 from egraph_opt.measurement.store import Store
 
@@ -148,6 +150,38 @@ def test_an_operator_stands_for_its_parts(made: Callable[[Graph], str], opset: i
     g = Graph(x=["N", "L", 8], y=["N", "L", 8])
     model = g.model(made(g), opset=opset)
     assert optimized(model, Fused(), rewrites=RULES) == {f"{DOMAIN}.{op}": 1}
+
+
+class Apart(CostModel):
+    """A target on which a normalisation of rank 3 is expensive."""
+
+    name = "apart"
+    unit = "nodes"
+    rulesets = ("onnxruntime.spelling",)
+
+    def cost(self, node: NodeView) -> float:
+        rows = node.inputs[0] if node.inputs else None
+        return 10.0 if node.op_type == "LayerNormalization" and rows is not None and rows.rank == 3 else 1.0
+
+
+def run_by_the_runtime(model: onnx.ModelProto, folder: Path) -> list[str]:
+    options = RuntimeSetting().options()
+    options.optimized_model_filepath = str(folder / "fused.onnx")
+    RuntimeSetting().session(model.SerializeToString(), options)
+    return [node.op_type for node in onnx.load(folder / "fused.onnx").graph.node]
+
+
+def test_a_view_keeps_the_runtime_from_fusing_a_normalisation_with_the_sum_before(tmp_path: Path) -> None:
+    g = Graph(x=["N", "L", 8], y=["N", "L", 8])
+    model = g.model(layer_norm(g), opset=17)
+    assert run_by_the_runtime(model, tmp_path) == ["SkipLayerNormalization"]
+    spelled = outcome(model, Apart()).model
+    assert sorted(run_by_the_runtime(spelled, tmp_path)) == [
+        "Add",
+        "LayerNormalization",
+        "Squeeze",
+        "Unsqueeze",
+    ]
 
 
 def view(op: str, shapes: list[Any], result: tuple[int, ...], **attributes: Any) -> NodeView:

@@ -113,8 +113,8 @@ def heads_of(q: Fact, k: Fact, v: Fact, scale: Float) -> Heads | None:
     heads = shapes[0][1]
     if not isinstance(heads, int) or heads == 0 or any(shape[1] != heads for shape in shapes):
         return None
-    rows = [Fact(x.dtype, row_dims(x)) for x in (q, k, v)]
-    return heads if _takes(*rows, heads) else None
+    a, b, c = (Fact(x.dtype, row_dims(x)) for x in (q, k, v))
+    return heads if _takes(a, b, c, heads) else None
 
 
 @hosted()
@@ -194,14 +194,24 @@ def _full_dims(m: Fact, q: Fact, k: Fact) -> Shape | None:
     return dims if all(a == 1 or symbolic.known_equal(a, b) for a, b in known) else None
 
 
+_BIASES: tuple[Shape, ...] = (
+    ("N", 3, "L", "M"), ("N", 1, "L", "M"), (3, "L", "M"), ("L", "M"), ("N", 1, 1, "M")
+)  # fmt: skip
+_NO_BIASES: tuple[tuple[Shape, str], ...] = (
+    (("L", 1), "one number per query"),
+    (("N", 1, 1, 1), "one per batch"),
+)
+_SMALL: tuple[Shape, ...] = (("L", "M"), (1, "M"))
+
+
 def _biased_examples(rng: np.random.Generator) -> Iterator[Example]:
-    for shape in (("N", 3, "L", "M"), ("N", 1, "L", "M"), (3, "L", "M"), ("L", "M"), ("N", 1, 1, "M")):
+    for shape in _BIASES:
         g = Operands(rng)
         yield g.fires(masked_attention(*_operands(g), g.input(shape), 0.5))
     g = Operands(rng)
-    for shape, why in ((("L", 1), "one number per query"), (("N", 1, 1, 1), "one number per batch")):
+    for shape, why in _NO_BIASES:
         yield g.near_miss(masked_attention(*_operands(g), g.input(shape), 0.5), why)
-    for shape in (("L", "M"), (1, "M")):
+    for shape in _SMALL:
         for operands, scale, why in _misses(g):
             dtype = TensorProto.DOUBLE if "doubles" in why else TensorProto.FLOAT
             yield g.near_miss(masked_attention(*operands, g.input(shape, dtype), scale), why)

@@ -123,7 +123,8 @@ def flops(node: NodeView) -> float:
     """The arithmetic of one node, its bodies aside; see the conventions at the head of this module."""
     op = node.op_type
     if node.domain not in ("", "ai.onnx"):
-        return float(elements(node.output()))
+        own = _OWN.get(op) if node.domain == "com.microsoft" else None
+        return float(min(own(node), LARGEST) if own is not None else elements(node.output()))
     if op in MOVES or op in CONTROL or op in LEAVES or op in QUERIES or is_view(node):
         return 0.0
     if op in REDUCTIONS:
@@ -200,6 +201,22 @@ def _attention(node: NodeView) -> float:
     pairs = q[0] * q[-2] * k[-2]
     scaled, masked = node.attributes.get("scale") != 1.0, node.input(3) is not None
     return pairs * (2 * width * (heads if len(q) == 4 else 1) + (5 + scaled + masked) * heads)
+
+
+def _row_attention(node: NodeView) -> float:
+    """The same over rows that hold all heads."""
+    q, k, v = (dims(node.input(i)) for i in range(3))
+    if not len(q) == len(k) == len(v) == 3:
+        return elements(node.output())
+    scaled, masked = node.attributes.get("scale") != 1.0, node.input(5) is not None
+    own = (5 + scaled + masked) * node.integer("num_heads", 1)
+    return q[0] * q[1] * k[1] * (2 * (q[2] + v[2]) + own)
+
+
+def _scaled_matmul(node: NodeView) -> float:
+    shape, out = dims(node.input(0)), elements(node.output())
+    inner = shape[-2 if node.integer("transA", 0) and len(shape) > 1 else -1] if shape else 1
+    return 2 * out * inner + (out if node.attributes.get("alpha", 1.0) != 1.0 else 0)
 
 
 def _gelu(node: NodeView) -> float:
@@ -296,3 +313,9 @@ _COUNTERS: dict[str, Callable[[NodeView], float]] = {
     "Upsample": _resize,
     **dict.fromkeys(POOLS, _pool),
 }
+
+_OWN: dict[str, Callable[[NodeView], float]] = {
+    "FusedMatMul": _scaled_matmul,
+    "MultiHeadAttention": _row_attention,
+}
+"""Operators of ONNX Runtime's own (`com.microsoft`) that laws may write."""

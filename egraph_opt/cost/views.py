@@ -324,7 +324,7 @@ def constant_nodes(lowered: Lowered, snapshot: Snapshot, fold_bytes: int) -> npt
             continue
         if name not in FREE and name != "reshape":
             form = form_of(snapshot, k, lowered.opset)
-            if form is None or form.domain == PSEUDO_DOMAIN:
+            if form is None or form.domain:  # only ONNX's own operators are computed here
                 continue
         if name == "leaf" and not lowered.constants.has(lowered.leaves[snapshot.attributes[k][0]]):
             continue  # an empty input equals an empty constant

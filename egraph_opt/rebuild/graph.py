@@ -8,7 +8,7 @@ import onnx_ir as ir
 
 from egraph_opt.graph.constants import stored_bytes
 from egraph_opt.graph.names import Namer
-from egraph_opt.graph.walks import captured_values
+from egraph_opt.graph.walks import captured_values, nodes_within
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.constants import SPLAT_BYTES
 from egraph_opt.rebuild.nodes import NodeWriter
@@ -44,10 +44,18 @@ class _Rebuilder:
             nodes=nodes,
             initializers=initializers,
             doc_string=graph.doc_string,
-            opset_imports=dict(graph.opset_imports),
+            opset_imports=self._imports(nodes),
             name=graph.name,
             metadata_props=dict(graph.metadata_props),
         )
+
+    def _imports(self, nodes: Sequence[ir.Node]) -> dict[str, int]:
+        """The original's opsets, and version 1 of the domains of which laws wrote operators."""
+        imports = dict(self.writer.lowered.graph.opset_imports)
+        for node in nodes:
+            for inner in (node, *nodes_within(node)):
+                imports.setdefault(inner.domain, 1)
+        return imports
 
     def _describe(self) -> None:
         """Tell the info of the values of classes and of the inputs."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import equal, hosted, law
+from egraph_opt.laws import equal, hosted, laws_of
 from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv_transpose, reshape
 from egraph_opt.rewrites.conditions.channels import (
@@ -53,25 +53,20 @@ def scale_of_columns(x: Fact, w: Fact, c: Fact) -> Dims | None:
     return None if count is None else at_axis(count, len(shape), 0)
 
 
-def _windows() -> Iterator[tuple[tuple[Any, ...], tuple[int, ...], ConvWindow]]:
-    """Shapes of x and W with windows; without groups, for which ONNX's reference is wrong."""
+def _windows(grouped: bool = False) -> Iterator[tuple[tuple[Any, ...], tuple[int, ...], ConvWindow]]:
+    """Shapes of x and W with windows; ONNX's reference is wrong about groups where there is a bias."""
     yield ("N", 4, "L"), (4, 6, 3), ConvWindow((2,), (1, 0), (1,), 1, (1,))
     yield (1, 4, 5, 5), (4, 6, 2, 2), ConvWindow((2, 2), (0, 1, 0, 0), (1, 1))
+    if grouped:
+        yield (1, 6, 5, 5), (6, 1, 3, 3), ConvWindow((1, 1), (1, 1, 1, 1), (1, 1), 6)
 
 
-def _grouped_windows() -> Iterator[tuple[tuple[Any, ...], tuple[int, ...], ConvWindow]]:
-    """The same and a depthwise one, of which ONNX's reference is right where there is no bias."""
-    yield from _windows()
-    yield (1, 6, 5, 5), (6, 1, 3, 3), ConvWindow((1, 1), (1, 1, 1, 1), (1, 1), 6)
+law = laws_of("convolution", numerics="reassociates", kind="fuse")
+scales = constants_behind(conv_transpose, lambda: _windows(grouped=True), "Mul")
+shifts = constants_behind(conv_transpose, _windows, "Add")
 
 
-@law(
-    "convolution",
-    numerics="reassociates",
-    kind="fuse",
-    source="Ascend auto-optimizer, BNFolding",
-    examples=constants_behind(conv_transpose, _grouped_windows, "Mul"),
-)
+@law(source="Ascend auto-optimizer, BNFolding", examples=scales)
 def scale_after_conv_transpose(x: Tensor, w: Tensor, b: Tensor, window: ConvWindow, c: Tensor):
     """s * ConvTranspose(x, W, b) = ConvTranspose(x, s * W, s * b)"""
     rows = reshape(w, grouped(w, window)) * reshape(c, scale_of_rows(w, c, window))
@@ -80,20 +75,14 @@ def scale_after_conv_transpose(x: Tensor, w: Tensor, b: Tensor, window: ConvWind
         yield equal(conv_transpose(x, w, bias, window) * c, conv_transpose(x, weight, scaled, window))
 
 
-@law(
-    "convolution",
-    numerics="reassociates",
-    kind="fuse",
-    source="onnxoptimizer fuse_add_bias_into_conv",
-    examples=constants_behind(conv_transpose, _windows, "Add"),
-)
+@law(source="onnxoptimizer fuse_add_bias_into_conv", examples=shifts)
 def shift_after_conv_transpose(x: Tensor, w: Tensor, b: Tensor, window: ConvWindow, c: Tensor):
     """ConvTranspose(x, W, b) + c = ConvTranspose(x, W, b + c)"""
     for bias, shifted in shifted_biases(w, b, c, window, 1):
         yield equal(conv_transpose(x, w, bias, window) + c, conv_transpose(x, w, shifted, window))
 
 
-@law("convolution", numerics="reassociates", kind="fuse")
+@law()
 def scale_before_conv_transpose(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWindow):
     """ConvTranspose(x * s, W, b) = ConvTranspose(x, W * s, b)"""
     weight = w * reshape(c, scale_of_columns(x, w, c))

@@ -6,7 +6,7 @@ f(f(x)) -> f(x)      Neg(Neg(x)) -> x      Not(Not(x)) -> x
 Clip_cd(Clip_ab(x)) -> Clip(x)      Clip_ab(Relu(x)) -> Clip(x)
 Where(true, x, y) -> x      Where(c, x, x) -> x
 Sum(x) -> x      Sum(x, y) -> x + y
-x ^ 2 -> x * x      1 / x -> Reciprocal(x)
+x ^ 2 -> x * x      1 / x -> Reciprocal(x)      PRelu(x, c) -> LeakyRelu(x; c)
 """
 
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ from egraph_opt.laws.sorts import Int, Settings, String, Tensor
 from egraph_opt.operators import binary, unary, variadic, where
 from egraph_opt.operators.terms import cons, nil
 from egraph_opt.rewrites.conditions.operands import beside
-from egraph_opt.rewrites.conditions.values import all_are, fits, is_false, is_float, is_true
+from egraph_opt.rewrites.conditions.values import all_are, fits, is_false, is_float, is_kernel_float, is_true
 
 NEUTRAL = {
     "Add": 0,
@@ -240,3 +240,17 @@ def reciprocal(x: Tensor, c: Tensor):
     """1 / x = Reciprocal(x)"""
     one = (all_are(c, 1), is_float(x), fits(c, x))
     yield rewrite(c / x, one_over(x), *one, because="every reciprocal would be a quotient as well")
+
+
+@hosted()
+def one_slope(c: Fact) -> Settings | None:
+    """The settings of the LeakyRelu that has the slope of every element; an attribute is a float32."""
+    exact = c.splat is not None and float(np.float32(c.splat)) == c.splat
+    return (("alpha", float(c.splat)),) if exact else None  # type: ignore[arg-type]
+
+
+@law("elementwise", numerics="bitwise", examples=beside_number(lambda x, c: binary("PRelu", x, c), 0.25))
+def one_slope_for_all(x: Tensor, c: Tensor):
+    """PRelu(x, c) = LeakyRelu(x; c) where all of c is one number"""
+    leaky, floats = unary("LeakyRelu", one_slope(c), x), (is_kernel_float(x), fits(c, x))
+    yield rewrite(binary("PRelu", x, c), leaky, *floats, because="runtimes have faster kernels for one slope")

@@ -29,15 +29,9 @@ def where_not(c: Tensor, x: Tensor, y: Tensor):
 
 
 @hosted()
-def is_integer(x: Fact) -> bool:
-    """Of a type that onnxruntime compares."""
-    return x.dtype in (TensorProto.INT32, TensorProto.INT64)
-
-
-@hosted()
-def has_or_equal(number: int) -> bool:
-    """Whether the opset has LessOrEqual and GreaterOrEqual."""
-    return number >= 12
+def are_compared(x: Fact, number: int) -> bool:
+    """Integers that onnxruntime compares, in an opset that has LessOrEqual and GreaterOrEqual."""
+    return x.dtype in (TensorProto.INT32, TensorProto.INT64) and number >= 12
 
 
 @hosted()
@@ -58,8 +52,7 @@ def _comparisons(rng: np.random.Generator) -> Iterator[Example]:
 @law("conditions", numerics="bitwise", kind="merge", examples=_comparisons)
 def not_comparison(op: String, x: Tensor, y: Tensor):
     """Not(x < y) = x >= y, likewise the other comparisons of integers"""
-    negated, known = apply_unary("Not", binary(op, x, y)), (is_integer(x), has_or_equal(opset()))
-    other = negation_of(op)
-    yield rewrite(negated, binary(other, x, y), *known, inverse="not_comparison")
+    negated, known, other = apply_unary("Not", binary(op, x, y)), are_compared(x, opset()), negation_of(op)
+    yield rewrite(negated, binary(other, x, y), known, inverse="not_comparison")
     back = apply_unary("Not", binary(other, x, y))
-    yield rewrite(binary(op, x, y), back, *known, inverse="not_comparison")
+    yield rewrite(binary(op, x, y), back, known, inverse="not_comparison")

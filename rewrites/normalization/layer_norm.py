@@ -73,8 +73,7 @@ def fitting(x: Fact, axes: Axes, g: Fact) -> Dims | None:
     normalised = tuple(d if axis in axes else 1 for axis, d in enumerate(x.shape))
     if not broadcasts_into(g.shape, normalised):
         return None
-    own = g.shape or ()
-    return ((1,) * (len(x.shape) - len(own)) + own)[axes[0] :]
+    return ((1,) * (len(x.shape) - (g.rank or 0)) + (g.shape or ()))[axes[0] :]
 
 
 @hosted()

@@ -44,6 +44,23 @@ FLOPS = [
         2 * 5 * 2 * 3 * 4,
     ),
     ("AveragePool", node("AveragePool", [f32(1, 2, 8, 8)], f32(1, 2, 4, 4), kernel_shape=(2, 2)), 2 * 16 * 4),
+    (
+        "MultiHeadAttention",
+        node(
+            "MultiHeadAttention",
+            [f32(2, 5, 12), f32(2, 7, 12), f32(2, 7, 18), None, None, f32(1, 3, 5, 7)],
+            f32(2, 5, 18),
+            domain="com.microsoft",
+            num_heads=3,
+            scale=0.5,
+        ),
+        2 * 5 * 7 * (2 * (12 + 18) + 7 * 3),
+    ),
+    (
+        "FusedMatMul",
+        node("FusedMatMul", [f32(4, 3), f32(4, 7)], f32(3, 7), domain="com.microsoft", transA=1, alpha=0.5),
+        2 * 3 * 4 * 7 + 21,
+    ),
     ("Tanh", node("Tanh", [f32(3, 4)], f32(3, 4)), 12),
     ("Add", node("Add", [f32(3, 4), f32(4)], f32(3, 4)), 12),
     ("Sum of three", node("Sum", [f32(6), f32(6), f32(6)], f32(6)), 12),

@@ -13,7 +13,9 @@ from egraph_opt import Limits, optimize
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models.onnxruntime import OnnxRuntime
 from egraph_opt.facts.fact import Fact
+from egraph_opt.measurement.specimen import key_of
 from egraph_opt.measurement.store import Store
+from egraph_opt.measurement.timing import Measurement
 
 X = Fact(TensorProto.FLOAT, (1, 64, 56, 56))
 BIG = NodeView("Exp", "", {}, (X,), (X,), opset=17)
@@ -67,6 +69,39 @@ def test_threads_are_a_variant_with_times_of_their_own() -> None:
     assert two.setting.threads == 2
     assert two.place != model().place
     assert "2" in OnnxRuntime.variants()
+
+
+def test_a_view_costs_next_to_nothing_and_is_not_measured() -> None:
+    """Within a model it copies nothing; alone it would."""
+    prices, flat = model(), Fact(TensorProto.FLOAT, (64, 56 * 56))
+    dims = Fact(TensorProto.INT64, (2,), const=True, value=(64, 3136), data=(64, 3136))
+    view = NodeView("Reshape", "", {}, (X, dims), (flat,), opset=17)
+    prices.prepare([view], ignore)
+    assert 0 < prices.cost(view) < 1
+    assert not prices.remarks([view])
+
+
+def norms(rank: int) -> tuple[NodeView, NodeView]:
+    """A normalisation of rows, and that of a sum of them in one kernel."""
+    rows = Fact(TensorProto.FLOAT, (1,) * (rank - 2) + (128, 256))
+    scale = Fact(TensorProto.FLOAT, (256,), const=True)
+    settings = {"axis": -1, "epsilon": 1e-5}
+    norm = NodeView("LayerNormalization", "", settings, (rows, scale, scale), (rows,), opset=17)
+    inputs, settings = (rows, rows, scale, scale), {"epsilon": 1e-5}
+    return norm, NodeView("SkipLayerNormalization", "com.microsoft", settings, inputs, (rows,), opset=17)
+
+
+@pytest.mark.parametrize(("micros", "slower"), [(100.0, True), (12.0, False)])
+def test_what_a_fusion_would_make_slower_is_priced_above_views_that_prevent_it(
+    micros: float, slower: bool
+) -> None:
+    prices = model(seconds=0.0)
+    (norm, fused), (apart, _) = norms(3), norms(4)
+    times = ((norm, 10.0), (fused, micros), (apart, 10.0))
+    prices.store.add(prices.place, {key_of(v): Measurement(t, 0.0, 1, 0.0, 8) for v, t in times})
+    view = NodeView("Unsqueeze", "", {}, norm.outputs, apart.outputs, opset=17)
+    spelled_apart = prices.cost(apart) * (1 + prices.margin) + 2 * prices.cost(view)
+    assert (spelled_apart < prices.cost(norm)) == slower
 
 
 CHAIN = """

@@ -98,7 +98,8 @@ def extract(saturated: Saturated, region: Region, request: Request, clock: Clock
         report = replace(report, seconds={**saturated.seconds, **clock.seconds})
         return Result(original_proto(saturated.loaded), report, saturated.loaded, None)
     if timed.fastest > 0:
-        chosen = replace(request, model=list(found)[timed.fastest].model)
+        other = list(found)[timed.fastest]
+        chosen = replace(other, verify=request.verify, strict=request.strict)
         result = extract_cheapest(saturated, region, chosen, clock)
     report = replace(result.report, latency=timed.report, seconds={**saturated.seconds, **clock.seconds})
     return replace(result, report=report)
@@ -110,7 +111,8 @@ def good_graphs(
     """The cheapest graph, and others that more cautious or bolder prices choose, not verified; by request."""
     found = {request: extract_cheapest(saturated, region, request, clock)}
     for model in islice(candidates(request.model, request.measure), 1, None):
-        draft = replace(request, model=model, verify=False, strict=False)
+        # A candidate need not be the best of its kind: the clock decides.
+        draft = replace(request, model=model, extractor="draft", verify=False, strict=False)
         other = extract_cheapest(saturated, region, draft, clock)
         if other.report.status == "optimized" and all(other.model != known.model for known in found.values()):
             found[draft] = other

@@ -22,10 +22,10 @@ from egraph_opt.testing.terms import lower_example
 POSITIVES = 2
 """Examples that are drawn of a statement."""
 
-TRIES = 400
+TRIES = 200
 """Draws of an example."""
 
-MISS_TRIES = 120
+MISS_TRIES = 60
 """Draws of a near-miss."""
 
 FEW = 20
@@ -121,12 +121,14 @@ def _check_drawn(entry: Law, side: Side, tally: Tally, *, guards: bool) -> int:
     return count
 
 
-def near_miss(entry: Law, side: Side, number: int, tries: int = MISS_TRIES) -> Example | None:
+def near_miss(entry: Law, alike: Sequence[Side], side: Side, number: int, tries: int) -> Example | None:
     """A drawn example on which one condition fails alone, and which matches nowhere else.
 
     Where a statement that asks tables matches is known to the engine only.
+
+    Args:
+        alike: the statement for all that its shorthands mean.
     """
-    alike = [other for other in sides_of(entry) if other.rule == side.rule]
     for example in drawn(side, _rng(entry, side, number + 1), tries, fail=number):
         if not _matches(entry, alike, example):
             return example
@@ -148,8 +150,9 @@ def check_near_misses(entry: Law, side: Side, tries: int = MISS_TRIES) -> set[in
         AssertionError: the statement matches one all the same.
     """
     found = set()
+    alike = [other for other in sides_of(entry) if other.rule == side.rule]
     for number, condition in enumerate(side.conditions):
-        example = near_miss(entry, side, number, tries)
+        example = near_miss(entry, alike, side, number, tries)
         if example is not None:
             fired = _fired(entry, side.rule, example)
             assert not fired, f"{entry.key}#{side.rule} fired where not {condition!r}: {example.term}"

@@ -14,7 +14,7 @@ from typing import Any
 
 import onnx
 from greedy_tools import TOOLS
-from latency_figures import RIVALS, geometric
+from latency_figures import OURS, RIVALS, geometric
 from model_files import light_models, models_of_folder, trained_models
 from models import versions
 from rich.console import Console
@@ -95,7 +95,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     console = Console()
-    models = {name: cost_model(name) for name in arguments.costs.split(",")}
+    own = f"{OURS}:{arguments.threads}"
+    models = {name: cost_model(own if name == OURS else name) for name in arguments.costs.split(",")}
     setting = RuntimeSetting(arguments.threads)
     rows: dict[str, Any] = {}
     written = {"versions": versions(), "machine": machine_name(), "threads": arguments.threads}

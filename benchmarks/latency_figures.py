@@ -1,4 +1,4 @@
-"""The tables of latency from `results/latency.json` and `results/latency2.json`, which `latency.py` makes."""
+"""The tables of latency from `results/latency.json`, which `latency.py` makes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ OURS = "onnxruntime"
 Row = dict[str, Any]
 
 
-def measured(name: str = "latency") -> tuple[dict[str, Any], dict[str, Row]]:
-    """What a file says of its run, and its rows by model; those that could not be timed are left out."""
-    found = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+def measured() -> tuple[dict[str, Any], dict[str, Row]]:
+    """What the file says of its run, and its rows by model; those that could not be timed are left out."""
+    found = json.loads((RESULTS / "latency.json").read_text(encoding="utf-8"))
     rows = {key.removesuffix(".onnx"): row for key, row in found["models"].items() if OURS in row}
     return found, rows
 
@@ -66,7 +66,7 @@ def latency() -> str:
 
 
 def latency_summary() -> str:
-    """What holds of all models, of the trained ones by themselves, and with two threads."""
+    """What holds of all models, and of the trained ones by themselves."""
     said, rows = measured()
     trained = {name: row for name, row in rows.items() if "/" in name and not name.startswith("light/")}
     lines = [
@@ -75,8 +75,6 @@ def latency_summary() -> str:
         _summary(f"{len(rows)} models", rows),
         _summary(f"{len(trained)} trained models from wheels, on which nothing was fitted", trained),
     ]
-    two, rows_of_two = measured("latency2")
-    lines.append(_summary(f"{len(rows_of_two)} models, {two['threads']} threads", rows_of_two))
     pairs = [_share(row, k) for row in rows.values() for k in (0, 1)]
     error = median(abs(p / m - 1) for p, m in pairs)
     lines.append(

@@ -14,7 +14,7 @@ demo: $(VENV)/.models
 COVERAGE ?= --cov --cov-report=
 
 test: $(VENV)/.models
-	$(BIN)/python -m pytest -n $(WORKERS) -q $(COVERAGE)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q $(COVERAGE)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -126,11 +126,13 @@ def time_batch(
             continue
         sessions[specimen.key] = specimen, session
         wanted[specimen.key] = max(LEAST, min(MOST, math.ceil(SECONDS_EACH / max(each, 1e-6))))
-    for turn in range(0, max(wanted.values(), default=0), BURST):
+    # Threads of one session wait actively for a while, in the way of the next one.
+    burst = BURST if setting.threads == 1 else MOST
+    for turn in range(0, max(wanted.values(), default=0), burst):
         if turn >= LEAST and time.monotonic() > deadline:
             break
         for key, (specimen, session) in sessions.items():
-            for _ in range(min(BURST, wanted[key] - turn)):
+            for _ in range(min(burst, wanted[key] - turn)):
                 session.run(specimen.feeds)
     for key, (_, session) in sessions.items():
         runs = session.close()[WARM:]

@@ -14,7 +14,7 @@ from egraph_opt import optimize
 from egraph_opt.cost.model import CostModel
 from egraph_opt.report.report import Report
 
-OPSETS = (11, 13, 14, 17, 26)
+OPSETS = (11, 13, 17, 26)
 """What the knowledge bases are tested with; the last is the newest that onnxruntime 1.31 runs."""
 
 Dims = Sequence[int | str]

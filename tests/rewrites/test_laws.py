@@ -26,7 +26,7 @@ SEEDS = (0, 1)
 VARIANTS = 1
 """Variants that are drawn of the examples of a law."""
 
-ENTRIES = 2
+ENTRIES = 1
 """Operators, modes or types of a statement about several on which it is checked, besides those drawn."""
 
 LEFT_OUT = 0.25

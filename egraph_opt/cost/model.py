@@ -114,7 +114,7 @@ class CostModel(ABC):
         pseudo_operators: names of the pseudo-operators that it prices, or op types of their forms;
             no others are ever chosen.
         confirm: how many of its best graphs are timed whole beside the original, the fastest of all being the
-            result; 0 for none, as long as nobody asks.
+            result; 0 for none unless `measure` demands it.
         setting: how the runtime is set for that.
         elsewhere: it prices another machine, so that what is timed here is told and decides nothing.
         margin: by what share a node that does not occur in the original graph is priced higher, where prices

@@ -4,6 +4,7 @@ from egraph_opt.laws import Permutation, Tensor, hosted, law, rewrite
 from egraph_opt.operators import transpose
 """
 
+from egraph_opt.laws import sorts
 from egraph_opt.laws.algebra import (
     erf,
     exp,
@@ -21,26 +22,10 @@ from egraph_opt.laws.algebra import (
 )
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Auxiliary, Example, Law, auxiliary, law, laws_of
+from egraph_opt.laws.sorts import *  # noqa: F403
 from egraph_opt.laws.statements import absent, assign, eq, equal, guard, ne, rewrite, rule, union
-from egraph_opt.operators.expressions import Bundle, Int, String, Tensor, Tensors, Unit, shorthand, table
+from egraph_opt.operators.expressions import shorthand, table
 from egraph_opt.operators.host import HostFunction, hosted
-from egraph_opt.operators.sorts import (
-    Axes,
-    Axis,
-    DataType,
-    Dims,
-    Equation,
-    Flag,
-    Float,
-    Mode,
-    Number,
-    Pads,
-    Permutation,
-    Place,
-    Settings,
-    Sizes,
-    Slices,
-)
 from egraph_opt.operators.terms import (
     append,
     bundle_facts,
@@ -56,32 +41,12 @@ from egraph_opt.operators.terms import (
 )
 
 __all__ = [
+    *sorts.__all__,
     "Auxiliary",
-    "Axes",
-    "Axis",
-    "Bundle",
-    "DataType",
-    "Dims",
-    "Equation",
     "Example",
-    "Flag",
-    "Float",
     "HostFunction",
-    "Int",
     "Law",
-    "Mode",
-    "Number",
     "Operands",
-    "Pads",
-    "Permutation",
-    "Place",
-    "Settings",
-    "Sizes",
-    "Slices",
-    "String",
-    "Tensor",
-    "Tensors",
-    "Unit",
     "absent",
     "append",
     "assign",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from egraph_opt.cli import app
 from egraph_opt.errors import LawError, UnknownCostModelError, UnknownRulesetError, VerificationError
 from egraph_opt.laws.law import registered
 from egraph_opt.laws.loading import load_laws
-from egraph_opt.laws.selection import all_laws, select
+from egraph_opt.laws.selection import select
 from egraph_opt.testing.firing import check_fires
 
 HEAD = """from egraph_opt.facts.fact import Fact
@@ -25,15 +24,6 @@ from egraph_opt.operators import *
 
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
-
-
-@pytest.fixture(autouse=True)
-def _nothing_stays() -> Iterator[None]:
-    all_laws()
-    before = dict(registered)
-    yield
-    registered.clear()
-    registered.update(before)
 
 
 def law_file(

@@ -25,15 +25,6 @@ MODEL = HEADER + "g (float[2, 3] x) => (float[2, 3] y) { a = Relu (x) b = Relu (
 ROUNDED = {(f, g) for f in ("Ceil", "Floor", "Round") for g in ("Ceil", "Floor", "Round", "Sign")}
 
 
-@pytest.fixture(autouse=True)
-def _nothing_stays() -> Iterator[None]:
-    all_laws()
-    before = dict(registered)
-    yield
-    registered.clear()
-    registered.update(before)
-
-
 def declared(function: Callable[..., Any], examples: Any = None) -> Law:
     return law("testing_of_testing", numerics="bitwise", examples=examples)(function)
 

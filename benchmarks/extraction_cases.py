@@ -101,7 +101,7 @@ def of_model(path: Path, cost: str) -> Iterator[tuple[ExtractionProblem, Ints | 
     if saturated.region is None:
         return
     points = default_points(saturated.region.inputs)
-    key = key_of(model.pseudo_operators, points, saturated.limits.fold_bytes)
+    key = key_of(model, points, saturated.limits.fold_bytes)
     prices = {id(part.choice.snapshot): part.prices for part in saturated.solve(model).walk()}
     for region in saturated.region.walk():
         compiled = region.compiled(key)

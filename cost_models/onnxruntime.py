@@ -16,6 +16,8 @@ from onnx import TensorProto
 
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost_models import counting
+from egraph_opt.cost_models.onnxruntime_layout import BLOCK, DISPATCH, is_conversion, is_laid, measured_as
+from egraph_opt.cost_models.onnxruntime_layout import price as layout_price
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.batch import Measurement, Refusal, Specimen
 from egraph_opt.measurement.estimates import Estimator, Size
@@ -23,14 +25,8 @@ from egraph_opt.measurement.specimen import UnmeasurableError, key_of, specimen_
 from egraph_opt.measurement.store import Place, Store, default_path
 from egraph_opt.measurement.timing import measured
 
-DISPATCH = 0.2
-"""Microseconds that the runtime spends on a node besides its kernel."""
-
 VIEW = 0.4
 """Microseconds of a view, dispatch included: within a model it copies nothing, timed alone it does."""
-
-LAYOUT_SHARE = 0.05
-"""How much of the layout conversions around a node is its own: in a chain of them only the ends pay."""
 
 SECONDS = 60.0
 """How long an optimisation may measure, unless told otherwise."""
@@ -55,8 +51,8 @@ class OnnxRuntime(CostModel):
 
     name = "onnxruntime"
     unit = "us"
-    rulesets = ("ascend.fusion", "onnxruntime.spelling")
-    limits = MappingProxyType({"fused_stages": STAGES, "lift_conv1d": 1})
+    rulesets = ("ascend.fusion", "onnxruntime.layout", "onnxruntime.spelling")
+    limits = MappingProxyType({"blocked_channels": BLOCK, "fused_stages": STAGES, "lift_conv1d": 1})
     pseudo_operators = frozenset(
         (
             "fused_cube",
@@ -67,8 +63,12 @@ class OnnxRuntime(CostModel):
             "scores",
             "attention",
             "masked_attention",
+            "to_layout",
+            "from_layout",
+            "laid",
         )
     )
+    applied = frozenset(("convolution.scale_after_conv", "convolution.shift_after_conv"))
     margin = MARGIN
     confirm = 4
     setting: RuntimeSetting
@@ -99,7 +99,8 @@ class OnnxRuntime(CostModel):
         self.store.refresh(self.place)
         known = self.store.known(self.place)
         merged = [found for view in views if (found := _behind_sum(view)) is not None]
-        keys = {key_of(view): view for view in (*views, *merged) if not counting.is_view(view)}
+        wanted = (measured_as(view) for view in (*views, *merged) if not counting.is_view(view))
+        keys = {key_of(view): view for view in wanted}
         waiting: list[Specimen] = []
         refused: dict[str, Refusal] = {}
         for key, view in keys.items():
@@ -119,7 +120,12 @@ class OnnxRuntime(CostModel):
                 self.estimator.learn([(view.op_type, _size(view), self._price(answer))])
 
     def _price(self, answer: Measurement) -> float:
-        return answer.micros + LAYOUT_SHARE * answer.layout + DISPATCH * answer.kernels
+        conversions = (answer.entering > 0) + (answer.leaving > 0)
+        return answer.micros + answer.entering + answer.leaving + DISPATCH * (answer.kernels + conversions)
+
+    def _known(self, view: NodeView) -> Measurement | None:
+        answer = self.store.known(self.place).get(key_of(view))
+        return answer if isinstance(answer, Measurement) else None
 
     def _at_risk(self, node: NodeView, own: float) -> float:
         """What is added where the runtime fuses a node with the one before to something slower than both.
@@ -128,17 +134,16 @@ class OnnxRuntime(CostModel):
         then those are written.
         """
         merged = _behind_sum(node)
-        answer = None if merged is None else self.store.known(self.place).get(key_of(merged))
-        if not isinstance(answer, Measurement) or self._price(answer) < 2 * own:
+        answer = None if merged is None else self._known(merged)
+        if answer is None or self._price(answer) < 2 * own:
             return 0.0
         return 2 * (2 * VIEW + MARGIN * own)
 
     def remarks(self, views: Sequence[NodeView]) -> Sequence[str]:
         """How many prices are estimates, and of which operators."""
         priced = [v for v in views if v.op_type not in counting.LEAVES and not counting.is_view(v)]
-        keys = {key_of(view): view for view in priced}
-        known = self.store.known(self.place)
-        missing = [view for key, view in keys.items() if not isinstance(known.get(key), Measurement)]
+        keys = {key_of(view): view for view in map(measured_as, priced)}
+        missing = [view for view in keys.values() if self._known(view) is None]
         if not missing:
             return ()
         names = sorted({view.op_type for view in missing})
@@ -150,9 +155,10 @@ class OnnxRuntime(CostModel):
             return 0.0
         if counting.is_view(node):
             return VIEW
-        key = key_of(node)
-        answer = self.store.known(self.place).get(key)
-        if isinstance(answer, Measurement):
+        if is_conversion(node) or is_laid(node):
+            return layout_price(node, self._known)
+        answer = self._known(node)
+        if answer is not None:
             own = self._price(answer) + self._at_risk(node, self._price(answer))
         elif node.parts is not None:
             own = sum(self.cost(part) for part in node.parts.nodes)

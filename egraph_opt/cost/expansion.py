@@ -43,7 +43,7 @@ def expand_pseudo(snapshot: Snapshot, node: int) -> tuple[Expanded, ...]:
     steps = declared.expand(snapshot.attributes[node]) if declared.expand is not None else None
     if steps is None:
         raise AssertionError(f"{declared.name} is no pseudo-operator")
-    children = snapshot.children(node)
+    children = [snapshot.plain[c] for c in snapshot.children(node)]
 
     def class_of(operand: int | Earlier | Scalar) -> int:
         if isinstance(operand, Earlier):

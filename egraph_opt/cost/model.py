@@ -113,6 +113,8 @@ class CostModel(ABC):
         limits: facts about the target that laws ask for, such as ``{"conv_kernel": 255}``.
         pseudo_operators: names of the pseudo-operators that it prices, or op types of their forms;
             no others are ever chosen.
+        applied: keys of laws that the target's compiler applies by itself: what they make of the original
+            counts as the original.
         confirm: how many of its best graphs are timed whole beside the original, the fastest of all being the
             result; 0 for none unless `measure` demands it.
         setting: how the runtime is set for that.
@@ -126,6 +128,7 @@ class CostModel(ABC):
     rulesets: tuple[str, ...] = ()
     limits: Mapping[str, int] = MappingProxyType({})
     pseudo_operators: frozenset[str] = frozenset()
+    applied: frozenset[str] = frozenset()
     margin: float = 0.0
     confirm: int = 0
     setting: RuntimeSetting | None = None
@@ -145,7 +148,10 @@ class CostModel(ABC):
 
     @abstractmethod
     def cost(self, node: NodeView) -> float:
-        """The price of a node: finite, never negative, a function of the view alone."""
+        """The price of a node: never negative, a function of the view alone.
+
+        It is finite but for a pseudo-operator that the target does not have after all.
+        """
 
     @classmethod
     def variants(cls) -> tuple[str, ...]:

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from egraph_opt.cost.expansion import expand_pseudo, is_pseudo
 from egraph_opt.cost.model import CostModel
-from egraph_opt.cost.views import Prices, pricing_view
+from egraph_opt.cost.views import Prices, PricingView, Target, pricing_view
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.extraction.problem import ExtractionProblem
@@ -29,7 +28,7 @@ def price(
     Raises:
         ExtractionError: a price that is negative or no number.
     """
-    view = pricing_view(lowered, snapshot, model.pseudo_operators, points, fold_bytes)
+    view = pricing_view(lowered, snapshot, Target(model.pseudo_operators, model.applied), points, fold_bytes)
     return view.prices(model, body_costs)
 
 
@@ -97,18 +96,13 @@ def original_choice(snapshot: Snapshot, prices: Prices) -> npt.NDArray[np.int32]
     return np.where(prices.computed >= 0, prices.computed, choice).astype(np.int32)
 
 
-def standing_in(
-    lowered: Lowered, snapshot: Snapshot, prices: Prices, original: npt.NDArray[np.int32]
-) -> npt.NDArray[np.bool_] | None:
-    """The e-nodes of the original graph, and the pseudo-operators that stand for these alone.
+def standing_in(view: PricingView, original: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_] | None:
+    """The e-nodes of a choice that is the original graph, and what the target's compiler makes of them.
 
-    None where there are no such pseudo-operators.
+    None where that is nothing.
     """
-    own = np.zeros(snapshot.n_nodes, dtype=bool)
-    own[original[original >= 0]] = True
-    allowed = own.copy()
-    for k in range(snapshot.n_nodes):
-        if np.isfinite(prices.cost[k]) and is_pseudo(snapshot, k, lowered.opset):
-            parts = expand_pseudo(snapshot, k)
-            allowed[k] = bool(parts) and all(part.node >= 0 and own[part.node] for part in parts)
-    return allowed if (allowed & ~own).any() else None
+    if not view.made.any():
+        return None
+    allowed = view.made.copy()
+    allowed[original[original >= 0]] = True
+    return allowed

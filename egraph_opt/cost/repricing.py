@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.pricing import given_of, original_choice, problem_of, standing_in
-from egraph_opt.cost.views import UNWRITABLE, Prices, PricingView, pricing_view
+from egraph_opt.cost.views import UNWRITABLE, Prices, PricingView, Target, pricing_view
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import ExtractionError
@@ -37,7 +38,7 @@ KEPT = 4
 class Key(NamedTuple):
     """What the compiled form of a region depends on."""
 
-    pseudo_operators: frozenset[str]
+    target: Target
     points: tuple[tuple[str, int], ...]
     fold_bytes: int
 
@@ -154,7 +155,7 @@ def compiled(lowered: Lowered, snapshot: Snapshot, key: Key) -> Compiled:
     Raises:
         ExtractionError: no graph can be written.
     """
-    view = pricing_view(lowered, snapshot, key.pseudo_operators, dict(key.points), key.fold_bytes)
+    view = pricing_view(lowered, snapshot, key.target, dict(key.points), key.fold_bytes)
     bare = Prices(np.where(view.view == UNWRITABLE, np.inf, 0.0), view.tie, view.computed)
     problem = problem_of(lowered, snapshot, bare)
     reduced, given = presolve_at_any_cost(problem), given_of(snapshot, bare)
@@ -162,7 +163,7 @@ def compiled(lowered: Lowered, snapshot: Snapshot, key: Key) -> Compiled:
     used = used_part(problem, original)
     if not np.isfinite(problem.cost[used[used >= 0]]).all():
         return Compiled(view, problem, reduced, None, None, given)
-    allowed = standing_in(lowered, snapshot, bare, original)
+    allowed = standing_in(view, original)
     own = (
         None
         if allowed is None
@@ -186,6 +187,6 @@ class CompiledCache:
         return self.by_key[key]
 
 
-def key_of(pseudo_operators: frozenset[str], points: Mapping[str, int], fold_bytes: int) -> Key:
+def key_of(model: CostModel, points: Mapping[str, int], fold_bytes: int) -> Key:
     """The setting as a key."""
-    return Key(frozenset(pseudo_operators), tuple(sorted(points.items())), fold_bytes)
+    return Key(Target(model.pseudo_operators, model.applied), tuple(sorted(points.items())), fold_bytes)

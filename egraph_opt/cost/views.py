@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,13 @@ Runtimes know the spellings that exporters write: what is changed for nothing ma
 """
 
 
+class Target(NamedTuple):
+    """What does not depend on prices of a cost model: see there."""
+
+    pseudo_operators: frozenset[str]
+    applied: frozenset[str]
+
+
 @dataclass(frozen=True)
 class Prices:
     """Costs of a snapshot's e-nodes.
@@ -66,7 +73,8 @@ class PricingView:
         view: per e-node its view, `FREE_OF_CHARGE` or `UNWRITABLE`.
         once: per e-node whether it depends on constants alone, so that it costs nothing where it can be
             written.
-        familiar: which views occur in the original graph, pseudo-operators that stand for it included.
+        made: per e-node whether the target's compiler makes it of the original graph by itself.
+        familiar: which views have such an e-node, or one of the original.
         tie: as in `Prices`.
         computed: as in `Prices`.
     """
@@ -75,6 +83,7 @@ class PricingView:
     bodies: Mapping[int, int]
     view: npt.NDArray[np.int32]
     once: npt.NDArray[np.bool_]
+    made: npt.NDArray[np.bool_]
     familiar: npt.NDArray[np.bool_]
     tie: npt.NDArray[np.float64]
     computed: npt.NDArray[np.int32]
@@ -116,14 +125,22 @@ class _Compiler:
     """Finds the distinct views of a snapshot's e-nodes."""
 
     def __init__(
-        self, lowered: Lowered, snapshot: Snapshot, pseudo: frozenset[str], points: Mapping[str, int]
+        self, lowered: Lowered, snapshot: Snapshot, target: Target, points: Mapping[str, int]
     ) -> None:
-        self.lowered, self.snapshot, self.pseudo, self.points = lowered, snapshot, pseudo, points
+        self.lowered, self.snapshot, self.pseudo, self.points = (
+            lowered,
+            snapshot,
+            target.pseudo_operators,
+            points,
+        )
         self.bound: dict[Fact, Fact] = {}
         self.numbers: dict[Any, int] = {}
         self.views: list[NodeView] = []
         self.bodies: dict[int, int] = {}
         self.original = original_nodes(lowered, snapshot)
+        applied = {k for k, key in enumerate(snapshot.laws, start=1) if key in target.applied}
+        made = (k for k, law in enumerate(snapshot.made_by.tolist()) if law in applied)
+        self.own = {*self.original, *made}  # pseudo-operators that stand for these alone follow
         self.outputs: dict[int, dict[int, Fact]] = {}
         for k, name in enumerate(snapshot.operator):
             if name == "output":
@@ -187,7 +204,10 @@ class _Compiler:
         places: list[int | None] = []  # per step where its result is found
         nodes: list[NodeView] = []
         sources: list[tuple[int | None, ...]] = []
-        for part in expand_pseudo(self.snapshot, node):
+        expanded = expand_pseudo(self.snapshot, node)
+        if all(part.node in self.own for part in expanded):
+            self.own.add(node)
+        for part in expanded:
             step = part.step
             given = step_operands(step, operands, known)
             known.append(infer_operator(step.operator, self.lowered.opset, step.attributes, given))
@@ -276,20 +296,16 @@ def original_nodes(lowered: Lowered, snapshot: Snapshot) -> dict[int, tuple[ir.N
 
 
 def pricing_view(
-    lowered: Lowered,
-    snapshot: Snapshot,
-    pseudo_operators: frozenset[str],
-    points: Mapping[str, int],
-    fold_bytes: int,
+    lowered: Lowered, snapshot: Snapshot, target: Target, points: Mapping[str, int], fold_bytes: int
 ) -> PricingView:
     """Find the distinct views of all e-nodes.
 
     Args:
-        pseudo_operators: those that the cost model prices.
+        target: what the cost model says of it.
         points: what symbolic dims stand for.
         fold_bytes: how much bigger than its operands a folded constant may be.
     """
-    compiler = _Compiler(lowered, snapshot, pseudo_operators, points)
+    compiler = _Compiler(lowered, snapshot, target, points)
     computed = constant_nodes(lowered, snapshot, fold_bytes)
     view = np.full(snapshot.n_nodes, FREE_OF_CHARGE, np.int32)
     once, tie = np.zeros(snapshot.n_nodes, np.bool_), np.zeros(snapshot.n_nodes)
@@ -300,11 +316,13 @@ def pricing_view(
         elif snapshot.operator[k] not in FREE:
             operands = tuple(snapshot.facts[c] for c in snapshot.children(k))
             view[k] = compiler.number(k, operands)
-            tie[k] = NODE_BYTES + (CHANGE_BYTES if k not in compiler.original else 0)
+            tie[k] = NODE_BYTES + (CHANGE_BYTES if k not in compiler.own else 0)
             once[k] = compiler.is_constant(k, operands)
-    familiar = np.zeros(len(compiler.views), np.bool_)
-    familiar[view[[k for k in compiler.original if view[k] >= 0]]] = True
-    return PricingView(tuple(compiler.views), compiler.bodies, view, once, familiar, tie, computed)
+    own, familiar = np.zeros(snapshot.n_nodes, np.bool_), np.zeros(len(compiler.views), np.bool_)
+    own[list(compiler.own)] = True
+    familiar[view[own & (view >= 0)]] = True
+    own[list(compiler.original)] = False
+    return PricingView(tuple(compiler.views), compiler.bodies, view, once, own, familiar, tie, computed)
 
 
 def constant_nodes(lowered: Lowered, snapshot: Snapshot, fold_bytes: int) -> npt.NDArray[np.int32]:

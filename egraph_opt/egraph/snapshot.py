@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egraph_opt.facts.fact import CLASH, Fact
+from egraph_opt.operators.declaration import operator_named
 
 Ints = npt.NDArray[np.int32]
 
@@ -55,6 +56,19 @@ class Snapshot:
     def term_classes(self) -> Ints:
         """Per term of the lowered graph its class."""
         return self.node_class[self.term_node]
+
+    @cached_property
+    def plain(self) -> list[int]:
+        """Per class that of the same value in ONNX's own layout; the class itself where nothing is known."""
+        answer = list(range(self.n_classes))
+        for k, name in enumerate(self.operator):
+            declared = operator_named(name)
+            if declared.expand is not None and declared.expand(self.attributes[k]) == ():
+                owner, operand = int(self.node_class[k]), self.children(k)[0]
+                held, plain = (owner, operand) if declared.in_layout else (operand, owner)
+                if answer[held] == held:
+                    answer[held] = plain
+        return answer
 
     @cached_property
     def _index(self) -> dict[tuple[str, str, tuple[int, ...]], int]:

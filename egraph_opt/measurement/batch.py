@@ -49,15 +49,17 @@ class Measurement:
     """What a node takes.
 
     Attributes:
-        micros: microseconds of its kernels, conversions of layout aside: the mean of the faster half.
-        layout: microseconds of conversions of layout before and behind it.
-        kernels: how many kernels ran.
+        micros: microseconds of its kernels: the mean of the faster half.
+        entering: microseconds of conversions of operands to the runtime's own layout; 0 where there are none.
+        leaving: microseconds of the result's conversion from it; 0 where it is not in that layout.
+        kernels: how many kernels ran, conversions aside.
         spread: how much slower the median run was, as a share.
         runs: how many there were.
     """
 
     micros: float
-    layout: float
+    entering: float
+    leaving: float
     kernels: int
     spread: float
     runs: int
@@ -81,13 +83,14 @@ def summary(runs: Sequence[Run]) -> Measurement:
     """
     if not runs:
         raise ValueError("nothing was run")
-    ordered = sorted(runs, key=lambda run: run.kernels - run.layout)
+    ordered = sorted(runs, key=lambda run: run.kernels)
     fast = ordered[: math.ceil(len(ordered) / 2)]
-    micros = math.fsum(run.kernels - run.layout for run in fast) / len(fast)
-    layout = math.fsum(run.layout for run in fast) / len(fast)
-    middle = ordered[len(ordered) // 2]
-    spread = (middle.kernels - middle.layout - micros) / micros if micros > 0 else 0.0
-    return Measurement(micros, layout, fast[0].count, max(spread, 0.0), len(runs))
+    micros, entering, leaving = (
+        math.fsum(part) / len(fast)
+        for part in zip(*((run.kernels, run.entering, run.leaving) for run in fast), strict=True)
+    )
+    spread = (ordered[len(ordered) // 2].kernels - micros) / micros if micros > 0 else 0.0
+    return Measurement(micros, entering, leaving, fast[0].count, max(spread, 0.0), len(runs))
 
 
 def time_batch(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,11 @@ import numpy.typing as npt
 
 from egraph_opt.graph.runtime import RuntimeSetting
 
-LAYOUT = frozenset(("ReorderInput", "ReorderOutput"))
+ENTERING, LEAVING = "ReorderInput", "ReorderOutput"
 """Conversions to and from the runtime's blocked layout, which it inserts where a chain begins and ends."""
+
+LEAST_CONVERSION = 0.01
+"""Microseconds: one that the clock does not see is still told from none."""
 
 _KERNEL = "_kernel_time"
 
@@ -24,13 +27,15 @@ class Run:
     """One run of a model, in microseconds.
 
     Attributes:
-        kernels: the sum over its kernels.
-        layout: the part of it that converts layouts.
-        count: how many kernels ran.
+        kernels: the sum over its kernels, but for the following.
+        entering: of conversions of operands to the runtime's own layout.
+        leaving: of the conversion of the result from it, behind all kernels.
+        count: how many kernels ran, those conversions aside.
     """
 
     kernels: float
-    layout: float
+    entering: float
+    leaving: float
     count: int
 
 
@@ -61,16 +66,22 @@ class ProfiledSession:
         """End the session: the runs in their order."""
         events = self.events()
         ends = np.array([e["ts"] + e["dur"] for e in events if e.get("name") == "model_run"])
-        kernels = [e for e in events if _is_kernel(e)]
+        kernels = sorted((e for e in events if _is_kernel(e)), key=lambda event: event["ts"])
         place = np.searchsorted(ends, [e["ts"] for e in kernels])
-        totals, layout = np.zeros(len(ends)), np.zeros(len(ends))
-        counts = np.zeros(len(ends), dtype=int)
+        found: list[list[dict[str, Any]]] = [[] for _ in ends]
         for at, event in zip(place.tolist(), kernels, strict=True):
             if at < len(ends):
-                totals[at] += event["dur"]
-                layout[at] += event["dur"] if event["args"].get("op_name") in LAYOUT else 0
-                counts[at] += 1
-        return [Run(*row) for row in zip(totals.tolist(), layout.tolist(), counts.tolist(), strict=True)]
+                found[at].append(event)
+        return [_run(kernels) for kernels in found]
+
+
+def _run(kernels: Sequence[Mapping[str, Any]]) -> Run:
+    """What one run was, from its kernels in their order."""
+    entering = [e for e in kernels if e["args"].get("op_name") == ENTERING]
+    leaving = [e for e in kernels[-1:] if e["args"].get("op_name") == LEAVING]
+    ends = [sum(max(e["dur"], LEAST_CONVERSION) for e in some) for some in (entering, leaving)]
+    inner = sum(e["dur"] for e in kernels) - sum(e["dur"] for e in (*entering, *leaving))
+    return Run(inner, *ends, len(kernels) - len(entering) - len(leaving))
 
 
 def _is_kernel(event: Mapping[str, Any]) -> bool:

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 FOLDER_VARIABLE = "EGRAPH_OPT_CACHE"
 """Environment variable: the folder of caches; empty for none at all."""
 
-FORMAT = 1
+FORMAT = 2
 """Written into the file; one of another format is put aside and made anew."""
 
 _APPLICATION = 0x65677074
@@ -36,12 +36,12 @@ _APPLICATION = 0x65677074
 _WAIT = 2.0
 """Seconds to wait for another process that writes."""
 
-_COLUMNS = "machine, runtime, setting, key, micros, layout, kernels, spread, runs, refusal"
+_COLUMNS = "machine, runtime, setting, key, micros, entering, leaving, kernels, spread, runs, refusal"
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS measurements (
     machine TEXT NOT NULL, runtime TEXT NOT NULL, setting TEXT NOT NULL, key TEXT NOT NULL,
-    micros REAL, layout REAL, kernels INTEGER, spread REAL, runs INTEGER, refusal TEXT,
+    micros REAL, entering REAL, leaving REAL, kernels INTEGER, spread REAL, runs INTEGER, refusal TEXT,
     PRIMARY KEY (machine, runtime, setting, key)
 ) WITHOUT ROWID;
 PRAGMA user_version = {FORMAT};
@@ -215,19 +215,18 @@ def _check_format(connection: sqlite3.Connection) -> None:
 
 def _row(place: Place, key: str, answer: Measurement | Refusal) -> tuple[object, ...]:
     if isinstance(answer, Refusal):
-        return (*astuple(place), key, None, None, None, None, None, answer.reason)
+        return (*astuple(place), key, *(None,) * 6, answer.reason)
     return (*astuple(place), key, *astuple(answer), None)
 
 
 def _read(row: tuple[object, ...]) -> tuple[str, Measurement | Refusal | None]:
     """A row's key and answer; None for one that makes no sense."""
-    key, (micros, layout, kernels, spread, runs, refusal) = str(row[3]), row[4:]
+    key, (*numbers, refusal) = str(row[3]), row[4:]
     if refusal is not None:
         return key, Refusal(str(refusal))
-    numbers = (micros, layout, kernels, spread, runs)
     if not all(isinstance(n, (int, float)) and 0 <= n < 1e12 for n in numbers):
         return key, None
-    return key, Measurement(micros, layout, kernels, spread, runs)  # type: ignore[arg-type]
+    return key, Measurement(*numbers)  # type: ignore[arg-type]
 
 
 def write_csv(rows: Iterable[tuple[object, ...]], path: Path) -> int:

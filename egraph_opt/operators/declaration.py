@@ -136,6 +136,7 @@ class Operator:
             what it sees.  ``expand(attributes) -> steps``; the last step's result is what the rebuilt graph
             has in its place, without any steps it is the first operand.  None where there is no such thing.
         op_types: where one constructor stands for many ONNX operators, the names that it takes.
+        in_layout: the result is held in a layout of the target's own; rebuilding writes the plain value.
     """
 
     name: str
@@ -148,6 +149,7 @@ class Operator:
     infer: Inference | None = None
     expand: Expansion | None = None
     op_types: tuple[str, ...] = ()
+    in_layout: bool = False
     doc: str = field(default="", compare=False)
 
     @property
@@ -183,6 +185,7 @@ def operator(
     infer: Inference | None = None,
     expand: Expansion | None = None,
     op_types: Iterable[str] = (),
+    in_layout: bool = False,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Declare an operator from a stub whose parameters are its operands and attributes.
 
@@ -208,6 +211,7 @@ def operator(
             infer=infer,
             expand=expand,
             op_types=tuple(op_types),
+            in_layout=in_layout,
             doc=function.doc,
         )
         return function

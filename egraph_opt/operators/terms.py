@@ -54,6 +54,7 @@ _limit = declare(Function("limit", (("name", _STRING),), _INT, "last"))
 
 
 LIMITS = {
+    "blocked_channels": "images have channels in blocks of so many",
     "conv_dilation": "the largest dilation of a convolution",
     "conv_kernel": "the largest kernel of a convolution along an axis",
     "conv_pad": "the largest pad of a convolution along an axis",

@@ -162,7 +162,7 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
 
 def _views(saturated: Saturated, region: Region, request: Request) -> list[NodeView]:
     """All that was priced."""
-    key = key_of(request.model.pseudo_operators, request.points, saturated.limits.fold_bytes)
+    key = key_of(request.model, request.points, saturated.limits.fold_bytes)
     return [view for part in region.walk() for view in part.compiled(key).view.views]
 
 

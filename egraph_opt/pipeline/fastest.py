@@ -44,7 +44,7 @@ class WithMargin(CostModel):
             model.rulesets,
             model.limits,
         )
-        self.pseudo_operators = model.pseudo_operators
+        self.pseudo_operators, self.applied = model.pseudo_operators, model.applied
 
     def prepare(self, views: Sequence[NodeView], progress: Callable[[float], None]) -> None:
         self.model.prepare(views, progress)

@@ -90,7 +90,7 @@ def extract_region(
     clock("price")
     count = len(region.lowered.kept)
     after = [sum(e.solution.cost for e in chosen.get(k, ())) for k in range(count)]
-    compiled = region.compiled(key_of(model.pseudo_operators, points, fold_bytes))
+    compiled = region.compiled(key_of(model, points, fold_bytes))
     prices = compiled.view.prices(model, after, share)
     clock("extract")
     start = None if warm is None or warm.choice.snapshot is not region.snapshot else warm.solution.choice

@@ -290,5 +290,5 @@ class Saturated:
         found = self.solve(model, extractor=extractor, assume=assume, seed=seed, on_interrupt="raise")
         assert self.region is not None  # or `solve` would have raised
         points = self.points(model, assume)
-        key = key_of(model.pseudo_operators, points, self.limits.fold_bytes)
+        key = key_of(model, points, self.limits.fold_bytes)
         return tensor_alternatives(self.region, found, key, self.loaded.model, name)

@@ -116,7 +116,7 @@ def test_what_is_kept_ready_is_bounded_and_changes_no_answer() -> None:
     assert costs[0] == costs[-1]
     assert costs[1] > costs[0]
     assert len(saturated.region.cache.by_key) == KEPT
-    assert key_of(frozenset(), {"N": 1}, 2**20) in saturated.region.cache.by_key
+    assert key_of(cost_model("flops"), {"N": 1}, 2**20) in saturated.region.cache.by_key
 
 
 def test_a_loaded_e_graph_is_repriced_like_the_one_in_memory(tmp_path: Path) -> None:

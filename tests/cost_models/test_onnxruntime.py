@@ -98,7 +98,7 @@ def test_what_a_fusion_would_make_slower_is_priced_above_views_that_prevent_it(
     prices = model(seconds=0.0)
     (norm, fused), (apart, _) = norms(3), norms(4)
     times = ((norm, 10.0), (fused, micros), (apart, 10.0))
-    prices.store.add(prices.place, {key_of(v): Measurement(t, 0.0, 1, 0.0, 8) for v, t in times})
+    prices.store.add(prices.place, {key_of(v): Measurement(t, 0.0, 0.0, 1, 0.0, 8) for v, t in times})
     view = NodeView("Unsqueeze", "", {}, norm.outputs, apart.outputs, opset=17)
     spelled_apart = prices.cost(apart) * (1 + prices.margin) + 2 * prices.cost(view)
     assert (spelled_apart < prices.cost(norm)) == slower

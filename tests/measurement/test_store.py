@@ -14,7 +14,7 @@ from egraph_opt.measurement.batch import Measurement, Refusal
 from egraph_opt.measurement.store import FOLDER_VARIABLE, Place, Store, cache_folder, write_csv
 
 HERE = Place.here(RuntimeSetting())
-TIME = Measurement(12.5, 1.0, 2, 0.03, 8)
+TIME = Measurement(12.5, 1.0, 0.5, 2, 0.03, 8)
 
 
 def filled(path: Path) -> Store:
@@ -123,7 +123,7 @@ def test_rows_are_written_as_csv(tmp_path: Path) -> None:
     assert write_csv(filled(tmp_path / "m.sqlite").rows(), tmp_path / "m.csv") == 2
     header, first, second = (tmp_path / "m.csv").read_text(encoding="utf-8").splitlines()
     assert header.startswith("machine,runtime,setting,key,micros")
-    assert first.endswith("12.5,1.0,2,0.03,8,")
+    assert first.endswith("12.5,1.0,0.5,2,0.03,8,")
     assert second.endswith("no kernel")
 
 

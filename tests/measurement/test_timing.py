@@ -32,7 +32,7 @@ def answers_of(*specimens: Specimen, level: str = "all") -> dict[str, Answer]:
 
 
 def test_the_faster_half_counts() -> None:
-    runs = [Run(10.0, 0.0, 1), Run(12.0, 0.0, 1), Run(500.0, 0.0, 1), Run(80.0, 0.0, 1)]
+    runs = [Run(micros, 0.0, 0.0, 1) for micros in (10.0, 12.0, 500.0, 80.0)]
     found = summary(runs)
     assert found.micros == 11.0
     assert found.spread == pytest.approx((80 - 11) / 11)
@@ -40,8 +40,8 @@ def test_the_faster_half_counts() -> None:
 
 
 def test_conversions_of_layout_are_told_apart() -> None:
-    found = summary([Run(30.0, 20.0, 3)] * 8)
-    assert (found.micros, found.layout, found.kernels) == (10.0, 20.0, 3)
+    found = summary([Run(10.0, 15.0, 5.0, 1)] * 8)
+    assert (found.micros, found.entering, found.leaving, found.kernels) == (10.0, 15.0, 5.0, 1)
 
 
 def test_no_runs_are_no_measurement() -> None:
@@ -57,7 +57,7 @@ def test_the_profiler_counts_each_run(tmp_path: Path) -> None:
     runs = session.close()
     assert len(runs) == 5
     assert not list(tmp_path.iterdir())
-    assert all(run.count == 1 and run.layout == 0 for run in runs)
+    assert all(run.count == 1 and run.entering == run.leaving == 0 for run in runs)
 
 
 def test_a_convolution_is_told_apart_from_its_reorders() -> None:
@@ -65,7 +65,7 @@ def test_a_convolution_is_told_apart_from_its_reorders() -> None:
     view = NodeView("Conv", "", {"pads": (1, 1, 1, 1)}, (x, w), (x,), opset=17)
     (alone,) = answers_of(specimen_of(view), level="extended").values()
     assert isinstance(alone, Measurement)
-    assert (alone.kernels, alone.layout) == (1, 0.0)
+    assert (alone.kernels, alone.entering, alone.leaving) == (1, 0.0, 0.0)
 
 
 def test_more_work_takes_longer() -> None:

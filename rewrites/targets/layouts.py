@@ -1,0 +1,81 @@
+"""Tensors in another layout: where operators convert to it and back, and what stays in it between them.
+
+    Kernel(x) -> FromLayout(Kernel'(ToLayout(x)))
+    ToLayout(FromLayout(z)) -> z
+    f(FromLayout(z)) -> FromLayout(f'(z))
+
+A target whose kernels want another order of elements than ONNX has converts wherever such a kernel meets
+another one.  The conversions are pseudo-operators that cost models price and rebuilding drops; an operator
+that works in a layout is `laid`.  Extraction decides where a chain begins and ends.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import assign, auxiliary, eq, rule, table
+from egraph_opt.laws.sorts import String, Tensor, Tensors
+from egraph_opt.operators.declaration import PSEUDO_DOMAIN, OnnxForm, Step, operator, operator_named
+from egraph_opt.operators.expressions import attribute_sort
+from egraph_opt.operators.terms import cons, nil
+
+Kernel = Annotated[tuple[str, tuple[Any, ...], int, bool], attribute_sort("Kernel")]
+"""What is computed in a layout: operator, its attributes, how many operands it has, and whether the first of
+them is in the layout, too."""
+
+PSEUDO = "layouts are the target's own; rebuilding drops them"
+
+
+def _conversion(op_type: str) -> Callable[..., OnnxForm]:
+    def form(opset: int, attributes: tuple[str], facts: tuple[Fact, ...]) -> OnnxForm:
+        return OnnxForm(op_type, (0,), (("layout", attributes[0]),), PSEUDO_DOMAIN)
+
+    return form
+
+
+def _nothing(attributes: tuple[str]) -> tuple[Step, ...]:
+    return ()
+
+
+@operator(form=_conversion("ToLayout"), expand=_nothing, in_layout=True)
+def to_layout(layout: String, x: Tensor) -> Tensor:
+    """x, converted to a layout."""
+
+
+@operator(form=_conversion("FromLayout"), expand=_nothing)
+def from_layout(layout: String, x: Tensor) -> Tensor:
+    """x, converted from a layout to ONNX's own."""
+
+
+def _laid_form(opset: int, attributes: tuple[str, Kernel], facts: tuple[Fact, ...]) -> OnnxForm:
+    layout, (name, settings, _, enters) = attributes
+    described = (("enters", int(enters)), ("kernel", name), ("layout", layout), ("settings", settings))
+    return OnnxForm("Laid", tuple(range(len(facts))), described, PSEUDO_DOMAIN)
+
+
+def _expand_laid(attributes: tuple[str, Kernel]) -> tuple[Step, ...] | None:
+    _, (name, settings, operands, _) = attributes
+    expand = operator_named(name).expand
+    steps = None if expand is None else expand(settings)
+    return steps or (Step(name, settings, tuple(range(operands))),)
+
+
+@operator(form=_laid_form, expand=_expand_laid, in_layout=True)
+def laid(layout: String, kernel: Kernel, operands: Tensors) -> Tensor:
+    """An operator whose result is in a layout, and so are its operands; its weights are as its target wants
+    them."""
+
+
+@table()
+def all_laid(layout: String, xs: Tensors) -> Tensors:
+    """What tensors were before they were converted from a layout: nothing where one of them was not."""
+
+
+@auxiliary()
+def laid_lists(layout: String, z: Tensor, rest: Tensors, zs: Tensors, xs: Tensors):
+    """Fills `all_laid`."""
+    whole = cons(from_layout(layout, z), nil())
+    yield rule(eq(xs, whole), then=assign(all_laid(layout, xs), cons(z, nil())))
+    longer = cons(from_layout(layout, z), rest)
+    found = (eq(xs, longer), eq(zs, all_laid(layout, rest)))
+    yield rule(*found, then=assign(all_laid(layout, xs), cons(z, zs)))

@@ -1,0 +1,194 @@
+"""ONNX Runtime's blocked layout on CPUs, NCHWc: where convolutions and pools begin it, and what stays.
+
+Conv(x; w, b) -> FromLayout(Conv'(ToLayout(x); w, b))     and with what is fused with it
+Conv(x; w, b) -> FromLayout(Conv'(x; w, b))               few channels are read as they are
+MaxPool(x) -> FromLayout(MaxPool'(ToLayout(x)))           AveragePool, and both global ones
+f(FromLayout(z)) -> FromLayout(f'(z))                     Relu, Sigmoid, Tanh
+FromLayout(z) + FromLayout(u) -> FromLayout(z +' u)       and products
+Concat(FromLayout(z), ..) -> FromLayout(Concat'(z, ..))   along channels
+
+Source: onnxruntime, optimizer/nchwc_transformer.cc, which converts wherever it can.  Which kernels a machine
+has in the layout, the cost model `onnxruntime` measures; it publishes the limit `blocked_channels`.
+"""
+
+from onnx import TensorProto
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Operands, eq, guard, hosted, laws_of, rewrite
+from egraph_opt.laws.sorts import Axis, Settings, String, Tensor, Tensors
+from egraph_opt.operators import ConvWindow, PoolWindow, binary, concat, conv, global_pool, pool, unary
+from egraph_opt.operators.terms import limit, listed
+from egraph_opt.rewrites.targets.fused_cube import Cube, Stages, fused_cube
+from egraph_opt.rewrites.targets.layouts import (
+    PSEUDO,
+    Kernel,
+    all_laid,
+    from_layout,
+    laid,
+    laid_lists,
+    to_layout,
+)
+
+BLOCKED = "NCHWc"
+
+UNARY = frozenset(("Relu", "Sigmoid", "Tanh"))
+BINARY = frozenset(("Add", "Mul"))
+
+law = laws_of(
+    "onnxruntime.layout",
+    numerics="bitwise",
+    kind="fuse",
+    serves="target",
+    source="onnxruntime, optimizer/nchwc_transformer.cc",
+)
+
+
+def _is_image(x: Fact) -> bool:
+    return x.dtype == TensorProto.FLOAT and x.rank == 4 and not x.const
+
+
+def _whole_blocks(x: Fact, block: int) -> bool:
+    """Whether the channels of an image fill blocks."""
+    channels = x.shape[1] if _is_image(x) and x.shape is not None else None
+    return isinstance(channels, int) and channels > 0 and channels % block == 0
+
+
+@hosted()
+def laid_cube(cube: Cube, stages: Stages, x: Fact, w: Fact, others: int) -> Kernel | None:
+    """A convolution and its stages on an image in the layout."""
+    if cube[0] != "conv" or not _is_image(x) or not w.const:
+        return None
+    return ("fused_cube", (cube, stages), 3 + others, True)
+
+
+@hosted()
+def cube_of_few(cube: Cube, stages: Stages, x: Fact, w: Fact, others: int, block: int) -> Kernel | None:
+    """The same on an image of so few channels that the kernel takes it as it is."""
+    few = w.shape is not None and isinstance(w.shape[1], int) and w.shape[1] < block
+    if cube[0] != "conv" or not few or not _is_image(x) or not w.const:
+        return None
+    return ("fused_cube", (cube, stages), 3 + others, False)
+
+
+@hosted()
+def laid_function(op: str, settings: Settings, x: Fact) -> Kernel | None:
+    return ("unary", (op, settings), 1, True) if op in UNARY and _is_image(x) else None
+
+
+@hosted()
+def laid_sum(op: str, x: Fact, y: Fact) -> Kernel | None:
+    """A sum or product of images of one shape."""
+    return ("binary", (op,), 2, True) if op in BINARY and _is_image(x) and x.shape == y.shape else None
+
+
+@hosted()
+def laid_pool(kind: str, window: PoolWindow, x: Fact, block: int) -> Kernel | None:
+    return ("pool", (kind, window), 1, True) if _whole_blocks(x, block) else None
+
+
+@hosted()
+def laid_global_pool(kind: str, x: Fact, block: int) -> Kernel | None:
+    return ("global_pool", (kind,), 1, True) if _whole_blocks(x, block) else None
+
+
+@hosted()
+def laid_concat(xs: tuple[Fact, ...], axis: int, block: int) -> Kernel | None:
+    blocks = axis == 1 and all(_whole_blocks(x, block) for x in xs)
+    return ("concat", (axis,), len(xs), True) if blocks else None
+
+
+@hosted()
+def is_image(x: Fact) -> bool:
+    """Whether x may be in the layout."""
+    return _is_image(x)
+
+
+_WINDOW = ConvWindow((1, 1), (1, 1, 1, 1), (1, 1))
+_LIMITS = {"fused_stages": 2, "blocked_channels": 2}
+
+
+def _cubes(g: Operands, channels: int):
+    x, w = g.input(("N", channels, 5, 4)), g.random(4, channels, 3, 3)
+    return conv(x, w, g.random(4), _WINDOW)
+
+
+def _cube_examples(rng):
+    g = Operands(rng)
+    yield g.fires(_cubes(g, 4), **_LIMITS)
+    yield g.fires(unary("Relu", (), _cubes(g, 4) + g.input(("N", 4, 5, 4))), **_LIMITS)
+    yield g.fires(_cubes(g, 1), **_LIMITS)
+    yield g.fires(_cubes(g, 1) + g.input(("N", 4, 5, 4)), **_LIMITS)
+    yield g.near_miss(_cubes(g, 4), why="the target has no such layout", fused_stages=2)
+    computed = conv(g.input(("N", 4, 5, 4)), g.input((4, 4, 3, 3)), g.random(4), _WINDOW)
+    yield g.near_miss(computed, why="weights are computed", **_LIMITS)
+
+
+_KERNELS = ("ascend.fusion.cube_kernel", "ascend.fusion.binary_stage")
+_LAID = (*_KERNELS, "onnxruntime.layout.laid_convolution", "onnxruntime.layout.laid_pools")
+
+
+@law(examples=_cube_examples, required=_KERNELS)
+def laid_convolution(x: Tensor, w: Tensor, b: Tensor, v: Tensor, k: Cube, e: Stages):
+    """Kernel[Conv](x, w, b) = FromLayout(Kernel[Conv'](ToLayout(x), w, b)); with one operand more likewise"""
+    block = limit("blocked_channels")
+    for others, moved, images in (((), (), ()), ((v,), (to_layout(BLOCKED, v),), (is_image(v),))):
+        kernel = fused_cube(k, e, listed(x, w, b), listed(*others))
+        for operand, made in (
+            (to_layout(BLOCKED, x), laid_cube(k, e, x, w, len(others))),
+            (x, cube_of_few(k, e, x, w, len(others), block)),
+        ):
+            result = laid(BLOCKED, made, listed(operand, w, b, *moved))
+            yield rewrite(kernel, from_layout(BLOCKED, result), guard(block), *images, because=PSEUDO)
+
+
+def _pool_examples(rng):
+    g = Operands(rng)
+    window = PoolWindow((2, 2), (2, 2), (0, 0, 0, 0), (1, 1))
+    for channels in (4, 3):
+        x = g.input(("N", channels, 6, 4))
+        for pooled in (pool("MaxPool", x, window), global_pool("GlobalAveragePool", x)):
+            if channels == 4:
+                yield g.fires(pooled, **_LIMITS)
+            else:
+                yield g.near_miss(pooled, why="a block is not full", **_LIMITS)
+
+
+@law(examples=_pool_examples)
+def laid_pools(x: Tensor, kind: String, w: PoolWindow):
+    """Pool(x) = FromLayout(Pool'(ToLayout(x)))"""
+    block, operand = limit("blocked_channels"), listed(to_layout(BLOCKED, x))
+    for pooled, kernel in (
+        (pool(kind, x, w), laid_pool(kind, w, x, block)),
+        (global_pool(kind, x), laid_global_pool(kind, x, block)),
+    ):
+        result = laid(BLOCKED, kernel, operand)
+        yield rewrite(pooled, from_layout(BLOCKED, result), guard(block), because=PSEUDO)
+
+
+def _chain_examples(rng):
+    g = Operands(rng)
+    z = unary("Sigmoid", (), _cubes(g, 4))
+    u = _cubes(g, 4)
+    yield g.fires(z, **_LIMITS)
+    yield g.fires(z * u, **_LIMITS)
+    yield g.fires(concat(listed(z, u), 1), **_LIMITS)
+    yield g.near_miss(concat(listed(u, u), 2), why="not along channels", **_LIMITS)
+    yield g.fires(pool("MaxPool", u, PoolWindow((2, 2), (2, 2), (0, 0, 0, 0), (1, 1))), **_LIMITS)
+
+
+@law(examples=_chain_examples, required=_LAID, uses=(laid_lists,))
+def laid_chain(z: Tensor, u: Tensor, xs: Tensors, zs: Tensors, op: String, s: Settings, axis: Axis):
+    """f(FromLayout(z), ..) = FromLayout(f'(z, ..)), and ToLayout(FromLayout(z)) = z"""
+    first, second = from_layout(BLOCKED, z), from_layout(BLOCKED, u)
+    yield rewrite(to_layout(BLOCKED, first), z, because=PSEUDO)
+    for given, kernel, operands, found in (
+        (unary(op, s, first), laid_function(op, s, z), listed(z), ()),
+        (binary(op, first, second), laid_sum(op, z, u), listed(z, u), ()),
+        (
+            concat(xs, axis),
+            laid_concat(xs, axis, limit("blocked_channels")),
+            zs,
+            (eq(zs, all_laid(BLOCKED, xs)),),
+        ),
+    ):
+        yield rewrite(given, from_layout(BLOCKED, laid(BLOCKED, kernel, operands)), *found, because=PSEUDO)

@@ -20,7 +20,7 @@ from egraph_opt.cost_models.onnxruntime_layout import BLOCK, DISPATCH, is_conver
 from egraph_opt.cost_models.onnxruntime_layout import price as layout_price
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.batch import Measurement, Refusal, Specimen
-from egraph_opt.measurement.estimates import Estimator, Size
+from egraph_opt.measurement.estimates import LEAST, Estimator, Size
 from egraph_opt.measurement.specimen import UnmeasurableError, key_of, specimen_of
 from egraph_opt.measurement.store import Place, Store, default_path
 from egraph_opt.measurement.timing import measured
@@ -68,7 +68,16 @@ class OnnxRuntime(CostModel):
             "laid",
         )
     )
-    applied = frozenset(("convolution.scale_after_conv", "convolution.shift_after_conv"))
+    applied = frozenset(
+        (
+            "activations.gelu",
+            "convolution.scale_after_conv",
+            "convolution.shift_after_conv",
+            "gemm.product_and_sum",
+            "normalization.centred",
+            "normalization.root_mean_square",
+        )
+    )
     margin = MARGIN
     confirm = 4
     setting: RuntimeSetting
@@ -150,6 +159,10 @@ class OnnxRuntime(CostModel):
         shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         return (f"{len(missing)} of {len(keys)} prices are estimated, not measured: {shown}",)
 
+    def of_bodies(self, op_type: str, costs: Sequence[float]) -> float:
+        """Of two branches one runs: the slower one, since nobody knows which."""
+        return max(costs, default=0.0) if op_type == "If" else super().of_bodies(op_type, costs)
+
     def cost(self, node: NodeView) -> float:
         if node.op_type in counting.LEAVES and not node.domain:
             return 0.0
@@ -162,6 +175,8 @@ class OnnxRuntime(CostModel):
             own = self._price(answer) + self._at_risk(node, self._price(answer))
         elif node.parts is not None:
             own = sum(self.cost(part) for part in node.parts.nodes)
+        elif node.outputs and all(fact.shape and 0 in fact.shape for fact in node.outputs):
+            own = LEAST  # no kernel runs for nothing
         else:
             own = self.estimator.estimate(node.op_type, _size(node))
         return own + node.body_cost

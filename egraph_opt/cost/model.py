@@ -61,7 +61,7 @@ class NodeView:
         attributes: attributes by name, as Python ints, floats, strs and tuples of them.
         inputs: facts with all symbols bound to numbers; an unknown dim stays None, an absent input is None.
         outputs: facts of the outputs.
-        body_cost: cost of the bodies of If, Loop and Scan, priced by the same model.
+        body_cost: cost of the bodies of If, Loop and Scan, priced by the same model (see `of_bodies`).
         opset: version of the default domain in the model.
         parts: of a pseudo-operator, the nodes that it stands for.
     """
@@ -145,6 +145,10 @@ class CostModel(ABC):
     def remarks(self, views: Sequence[NodeView]) -> Sequence[str]:
         """What a user has to know of the prices of these nodes, such as how many are guesses."""
         return ()
+
+    def of_bodies(self, op_type: str, costs: Sequence[float]) -> float:
+        """What the bodies of a node cost together: `NodeView.body_cost` of If, Loop or Scan."""
+        return math.fsum(costs)
 
     @abstractmethod
     def cost(self, node: NodeView) -> float:

@@ -7,6 +7,7 @@ symbol of its own; a run with every such value as an output tells how long it is
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import onnx
@@ -14,9 +15,10 @@ import onnx
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Shape
 from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.measurement.feeds import feeds_for
+from egraph_opt.measurement.feeds import Feeds, feeds_for
 from egraph_opt.model.reading import LoadedModel
 from egraph_opt.model.writing import to_proto
+from egraph_opt.pipeline.inlined_branches import values_of, with_branches
 from egraph_opt.pipeline.region import Region
 
 MOST = 2000
@@ -38,18 +40,31 @@ def sizes_that_run(
             proto, session = original, setting.session(original.SerializeToString())
         feeds, sizes = feeds_for(proto, session, points)
         found = {name: sizes.get(name, number) for name, number in points.items()}
-        wanted = _unknown(region, found)
-        if not wanted:
-            return found
-        inner = RuntimeSetting(level="disable").session(_with_outputs(loaded, wanted))
-        arrays = inner.run(list(wanted), dict(feeds))
+        proto = to_proto(loaded.model, loaded)
     except Exception:  # the runtime raises what it likes
         return dict(points)
-    for dims, array in zip(wanted.values(), arrays, strict=True):
-        for dim, length in zip(dims, getattr(array, "shape", ()), strict=False):
-            name = _name(dim)
-            if name is not None:
-                found.setdefault(name, int(length))
+    for other in (False, True):
+        with suppress(Exception):  # the branch that does not run may not fit these inputs
+            found |= _seen(region, proto, feeds, found, other=other)
+    return found
+
+
+def _seen(
+    region: Region, proto: onnx.ModelProto, feeds: Feeds, known: Mapping[str, int], *, other: bool
+) -> dict[str, int]:
+    """Dims of inner values, also in branches (see `with_branches`)."""
+    unknown = {name: dims for part in region.walk() for name, dims in _unknown(part, known).items()}
+    if not unknown:
+        return {}
+    inner = with_branches(proto, feeds, other=other)
+    there = {name for node in inner.graph.node for name in node.output}
+    wanted = [name for name in unknown if name in there][:MOST]
+    found: dict[str, int] = {}
+    for name, array in zip(wanted, values_of(inner, wanted, feeds), strict=True):
+        for dim, length in zip(unknown[name], getattr(array, "shape", ()), strict=False):
+            symbol = _name(dim)
+            if symbol is not None:
+                found.setdefault(symbol, int(length))
     return found
 
 
@@ -61,7 +76,7 @@ def _unknown(region: Region, known: Mapping[str, int]) -> dict[str, Shape]:
     for value, term in region.lowered.term_of.items():
         dims = facts[int(classes[term])].shape or ()
         new = {name for dim in dims if (name := _name(dim)) is not None} - seen
-        if new and value.name and value.producer() is not None and len(wanted) < MOST:
+        if new and value.name and value.producer() is not None:
             wanted[value.name] = dims
             seen |= new
     return wanted
@@ -73,12 +88,3 @@ def _name(dim: Dim) -> str | None:
         return None
     names = symbolic.symbols(dim)
     return next((name for name in names if symbolic.symbol(name) == dim), None)
-
-
-def _with_outputs(loaded: LoadedModel, names: Mapping[str, object]) -> bytes:
-    """The model, as it was read and inlined, with these values as outputs in the place of its own."""
-    proto = to_proto(loaded.model, loaded)
-    del proto.graph.output[:]
-    proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
-    content: bytes = proto.SerializeToString()
-    return content

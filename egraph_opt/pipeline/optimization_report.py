@@ -73,8 +73,7 @@ def report_of(account: Account, region: Region, extracted: Extracted, written: i
     counts = account.counts
     after = counts if failed else nodes_of(written)
     parts = extracted.walk()
-    fusion_saving = sum(part.fusion_saving for part in parts)
-    before = original_cost(region.original, account.model, account.points) - fusion_saving
+    before = original_cost(region.original, account.model, account.points) - extracted.fusion_saving
     rewrites = uses_of_laws(region.walk(), parts)
     status, reason = "optimized", ""
     if failed:

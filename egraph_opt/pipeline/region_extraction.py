@@ -25,7 +25,8 @@ class Extracted:
 
     Attributes:
         solution: with a bound that holds for the bodies, too.
-        fusion_saving: what the target's compiler does for free to the original, in the cost's unit.
+        fusion_saving: what the target's compiler does for free to the original, in the cost's unit,
+            bodies included.
         prices: of the region's e-nodes.
         front: the best pairs of cost and peak memory that were seen, where memory mattered.
     """
@@ -88,8 +89,10 @@ def extract_region(
             for body in graphs
         ]
     clock("price")
-    count = len(region.lowered.kept)
-    after = [sum(e.solution.cost for e in chosen.get(k, ())) for k in range(count)]
+    after = [
+        model.of_bodies(node.op_type, [e.solution.cost for e in chosen.get(k, ())])
+        for k, node in enumerate(region.lowered.kept)
+    ]
     compiled = region.compiled(key_of(model, points, fold_bytes))
     prices = compiled.view.prices(model, after, share)
     clock("extract")
@@ -122,7 +125,11 @@ def extract_region(
             cheapest=cheapest,
         )
     parts = [e for graphs in chosen.values() for e in graphs]
-    return Extracted(choice_of(solution.choice), solved.fusion_saving, solution, prices, parts, front)
+    saving = solved.fusion_saving + math.fsum(
+        model.of_bodies(region.lowered.kept[key].op_type, [e.fusion_saving for e in graphs])
+        for key, graphs in chosen.items()
+    )
+    return Extracted(choice_of(solution.choice), saving, solution, prices, parts, front)
 
 
 def _loosened(solution: Solution, bodies: Sequence[Solution]) -> Solution:
@@ -143,7 +150,9 @@ def original_cost(nodes: Sequence[OriginalNode], model: CostModel, points: Mappi
             view,
             inputs=tuple(None if fact is None else bind(fact, points) for fact in view.inputs),
             outputs=tuple(bind(fact, points) for fact in view.outputs),
-            body_cost=sum(original_cost(body, model, points) for body in node.bodies),
+            body_cost=model.of_bodies(
+                view.op_type, [original_cost(body, model, points) for body in node.bodies]
+            ),
         )
         total += model.cost(bound)
     return total

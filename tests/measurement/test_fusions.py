@@ -75,7 +75,7 @@ def fused(model: bytes, folder: Path) -> list[str]:
 def views(proto: onnx.ModelProto) -> list[NodeView]:
     saturated = saturate(proto, target=MODEL)
     assert saturated.region is not None
-    key = key_of(MODEL.pseudo_operators, {}, saturated.limits.fold_bytes)
+    key = key_of(MODEL, {}, saturated.limits.fold_bytes)
     return list(saturated.region.compiled(key).view.views)
 
 

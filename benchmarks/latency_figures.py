@@ -13,12 +13,13 @@ import numpy as np
 RESULTS = Path(__file__).resolve().parent / "results"
 RIVALS = ("onnxsim", "OnnxSlim")
 OURS = "onnxruntime"
+WITH_OPERATORS = "onnxruntime+onnxruntime.operators"
 Row = dict[str, Any]
 
 
-def measured() -> tuple[dict[str, Any], dict[str, Row]]:
-    """What the file says of its run, and its rows by model; those that could not be timed are left out."""
-    found = json.loads((RESULTS / "latency.json").read_text(encoding="utf-8"))
+def measured(file: str = "latency.json") -> tuple[dict[str, Any], dict[str, Row]]:
+    """What a file says of its run, and its rows by model; those that could not be timed are left out."""
+    found = json.loads((RESULTS / file).read_text(encoding="utf-8"))
     rows = {key.removesuffix(".onnx"): row for key, row in found["models"].items() if OURS in row}
     return found, rows
 
@@ -52,16 +53,26 @@ def _share(row: Row, k: int) -> tuple[float, float]:
 def latency() -> str:
     """A row per model: times, speed-ups, and how well they were predicted."""
     _, rows = measured()
-    head = ["model", "original, µs", *RIVALS, "ours", "95 %", "predicted / measured", "after"]
+    head = [
+        "model",
+        "original, µs",
+        *RIVALS,
+        "ours",
+        "95 %",
+        "own operators",
+        "predicted / measured",
+        "after",
+    ]
     lines = [head, ["---", *["---:"] * (len(head) - 1)]]
     for name, row in rows.items():
         own = row[OURS]
         rivals = [f"{found:.3f}" if (found := speed(row, tool)) is not None else "-" for tool in RIVALS]
         ratios = [f"{p / m:.2f}" for p, m in (_share(row, 0), _share(row, 1))]
         interval = f"{own['low']:.3f} to {own['high']:.3f}"
-        lines.append(
-            [name, f"{row['original']['us']:,.0f}", *rivals, f"{own['speedup']:.3f}", interval, *ratios]
-        )
+        operators = speed(row, WITH_OPERATORS)
+        written = "-" if operators is None else f"{operators:.3f}"
+        micros = f"{row['original']['us']:,.0f}"
+        lines.append([name, micros, *rivals, f"{own['speedup']:.3f}", interval, written, *ratios])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
@@ -75,6 +86,15 @@ def latency_summary() -> str:
         _summary(f"{len(rows)} models", rows),
         _summary(f"{len(trained)} trained models from wheels, on which nothing was fitted", trained),
     ]
+    both = {name: row for name, row in rows.items() if speed(row, WITH_OPERATORS) is not None}
+    if both:
+        speeds = [geometric([row[way]["speedup"] for row in both.values()]) for way in (OURS, WITH_OPERATORS)]
+        lines.append(
+            f"- **With the runtime's own operators** (`onnxruntime.operators`): {speeds[1]:.3f} instead of"
+            f" {speeds[0]:.3f} on {len(both)} models."
+        )
+    if (RESULTS / "latency2.json").exists():
+        lines.append(_summary("Two threads", measured("latency2.json")[1]))
     pairs = [_share(row, k) for row in rows.values() for k in (0, 1)]
     error = median(abs(p / m - 1) for p, m in pairs)
     lines.append(

@@ -1,6 +1,6 @@
-"""What nodes timed alone do not show of whole models: the runtime's dispatch, and conversions of layout.
+"""What nodes timed alone do not show of whole models: the runtime's dispatch, and what a view takes.
 
-python benchmarks/latency_fit.py FOLDER            fits both constants of `cost_models/onnxruntime.py`
+python benchmarks/latency_fit.py FOLDER             fits both constants of the cost model `onnxruntime`
 python benchmarks/latency_fit.py MODEL --operators  what operators take alone and within the model
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections import defaultdict
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -19,39 +18,38 @@ from latency import sources
 from rich.console import Console
 from rich.table import Table
 
-from egraph_opt.cost.model import NodeView, bind
-from egraph_opt.cost_models.onnxruntime import OnnxRuntime
-from egraph_opt.measurement.batch import Measurement
+from egraph_opt.cost.model import NodeView
+from egraph_opt.cost.repricing import SearchLimits, key_of
+from egraph_opt.cost_models import counting
+from egraph_opt.cost_models.onnxruntime import VIEW, OnnxRuntime
+from egraph_opt.cost_models.onnxruntime_layout import DISPATCH
 from egraph_opt.measurement.feeds import feeds_for
 from egraph_opt.measurement.profile import kernel_times
-from egraph_opt.measurement.specimen import key_of
 from egraph_opt.measurement.whole import latencies
 from egraph_opt.pipeline.stages import saturate
 
 RUNS = 30
 
+Priced = list[tuple[NodeView, float]]
 
-def views_of(path: Path, model: OnnxRuntime) -> tuple[list[NodeView], dict[str, int]]:
-    """The nodes of a model as they came, and the sizes of its symbolic dims."""
-    saturated = saturate(path, target=model, rewrites=[])
-    assert saturated.region is not None
+
+def original_views(path: Path, model: OnnxRuntime) -> tuple[Priced, dict[str, int]]:
+    """The nodes of a model as the runtime fuses them with their prices, and the sizes of symbolic dims.
+
+    Bodies are left out: a model that has some says too little of its nodes.
+    """
+    saturated = saturate(path, target=model)
+    region = saturated.region
+    assert region is not None
     points = saturated.points(model)
-    return [
-        replace(
-            node.view,
-            inputs=tuple(None if fact is None else bind(fact, points) for fact in node.view.inputs),
-            outputs=tuple(bind(fact, points) for fact in node.view.outputs),
-        )
-        for node in saturated.region.original
-    ], dict(points)
-
-
-def alone(views: list[NodeView], model: OnnxRuntime) -> list[tuple[str, Measurement]]:
-    """Operator and measurement of the nodes that could be measured."""
-    model.prepare(views, lambda done: None)
-    known = model.store.known(model.place)
-    found = [(view.op_type, known.get(key_of(view))) for view in views]
-    return [(name, answer) for name, answer in found if isinstance(answer, Measurement)]
+    if region.bodies:
+        return [], dict(points)
+    compiled = region.compiled(key_of(model, points, saturated.limits.fold_bytes))
+    prices = compiled.view.prices(model, [0.0] * len(region.lowered.kept))
+    chosen = compiled.solve(prices.cost, SearchLimits("draft")).original
+    assert chosen is not None
+    nodes = [k for k in chosen.tolist() if k >= 0 and compiled.view.view[k] >= 0]
+    return [(compiled.view.views[compiled.view.view[k]], float(prices.cost[k])) for k in nodes], dict(points)
 
 
 def whole(path: Path, sizes: dict[str, int], model: OnnxRuntime) -> float:
@@ -74,10 +72,11 @@ def within(path: Path, sizes: dict[str, int], model: OnnxRuntime) -> dict[str, f
 
 def operators(path: Path, model: OnnxRuntime) -> Table:
     """What operators take alone and within the model; the runtime's fusions have names of their own."""
-    views, sizes = views_of(path, model)
+    views, sizes = original_views(path, model)
     apart: dict[str, float] = defaultdict(float)
-    for name, answer in alone(views, model):
-        apart[name] += answer.micros
+    for view, price in views:
+        parts = () if view.parts is None else tuple(part.op_type for part in view.parts.nodes)
+        apart["+".join(parts) or view.op_type] += price
     together = within(path, sizes, model)
     table = Table("operator", "alone, us", "within, us", title=path.name)
     for name in sorted({*apart, *together}):
@@ -97,20 +96,22 @@ def main() -> None:
         if arguments.operators:
             console.print(operators(path, model))
             continue
-        views, sizes = views_of(path, model)
-        found = [answer for _, answer in alone(views, model)]
-        took = whole(path, sizes, model)
-        sums = [sum(getattr(a, part) for a in found) for part in ("micros", "layout", "kernels")]
-        rows.append((*sums, took))
-        console.print(name, *(f"{value:,.0f}" for value in (*sums, took)), highlight=False)
+        priced, sizes = original_views(path, model)
+        if not priced:
+            continue
+        moved = sum(counting.is_view(view) for view, _ in priced)
+        kernels = len(priced) - moved
+        alone = sum(price for _, price in priced) - VIEW * moved - DISPATCH * kernels
+        rows.append((alone, kernels, moved, whole(path, sizes, model)))
+        console.print(name, *(f"{value:,.0f}" for value in rows[-1]), highlight=False)
     if rows:
         data = np.array(rows, dtype=float)
         scale = 1 / data[:, 3]
         system = data[:, 1:3] * scale[:, None]
-        layout, dispatch = np.linalg.lstsq(system, (data[:, 3] - data[:, 0]) * scale, rcond=None)[0]
-        fitted = data[:, 0] + data[:, 1] * layout + data[:, 2] * dispatch
+        dispatch, view = np.linalg.lstsq(system, (data[:, 3] - data[:, 0]) * scale, rcond=None)[0]
+        fitted = data[:, 0] + data[:, 1] * dispatch + data[:, 2] * view
         console.print(
-            f"LAYOUT_SHARE {layout:.3f}, DISPATCH {dispatch:.2f} us;"
+            f"DISPATCH {dispatch:.2f} us, VIEW {view:.2f} us;"
             f" median error {100 * median(abs(fitted / data[:, 3] - 1)):.0f} % of {len(rows)} originals"
         )
 

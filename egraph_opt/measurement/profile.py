@@ -72,10 +72,10 @@ class ProfiledSession:
         for at, event in zip(place.tolist(), kernels, strict=True):
             if at < len(ends):
                 found[at].append(event)
-        return [_run(kernels) for kernels in found]
+        return [run_of(kernels) for kernels in found]
 
 
-def _run(kernels: Sequence[Mapping[str, Any]]) -> Run:
+def run_of(kernels: Sequence[Mapping[str, Any]]) -> Run:
     """What one run was, from its kernels in their order."""
     entering = [e for e in kernels if e["args"].get("op_name") == ENTERING]
     leaving = [e for e in kernels[-1:] if e["args"].get("op_name") == LEAVING]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -13,7 +14,7 @@ from egraph_opt.cost.model import NodeView
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.batch import LEAST, Answer, Measurement, Refusal, Specimen, summary
-from egraph_opt.measurement.profile import ProfiledSession, Run
+from egraph_opt.measurement.profile import ProfiledSession, Run, run_of
 from egraph_opt.measurement.specimen import specimen_of
 from egraph_opt.measurement.timing import BATCH, CRASHED, measured
 
@@ -42,6 +43,18 @@ def test_the_faster_half_counts() -> None:
 def test_conversions_of_layout_are_told_apart() -> None:
     found = summary([Run(10.0, 15.0, 5.0, 1)] * 8)
     assert (found.micros, found.entering, found.leaving, found.kernels) == (10.0, 15.0, 5.0, 1)
+
+
+def kernel(name: str, start: int, micros: int) -> dict[str, Any]:
+    return {"ts": start, "dur": micros, "args": {"op_name": name}}
+
+
+def test_conversions_count_as_such_only_at_the_ends() -> None:
+    """One that a kernel in the middle forces is a part of what the nodes take together."""
+    names = ("ReorderInput", "Conv", "ReorderOutput", "Exp", "ReorderInput", "Conv", "ReorderOutput")
+    found = run_of([kernel(name, place, 2**place) for place, name in enumerate(names)])
+    assert found == Run(kernels=2 + 4 + 8 + 32, entering=1 + 16, leaving=64, count=4)
+    assert run_of([kernel("Conv", 0, 5), kernel("ReorderOutput", 5, 0)]).leaving > 0
 
 
 def test_no_runs_are_no_measurement() -> None:

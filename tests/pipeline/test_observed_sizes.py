@@ -7,6 +7,7 @@ import pytest
 from onnx import parser
 
 from egraph_opt import optimize
+from egraph_opt.cost.model import cost_model
 from egraph_opt.cost_models.onnxruntime import OnnxRuntime
 from egraph_opt.measurement.store import Store
 from egraph_opt.pipeline.stages import saturate
@@ -43,6 +44,39 @@ def test_what_only_a_run_tells_is_seen_in_one() -> None:
     inner = {name: size for name, size in points.items() if name != "L"}
     assert inner
     assert set(inner.values()) == {points["L"]}
+
+
+BRANCHES = """
+<ir_version: 8, opset_import: ["" : 17]>
+branches (float[L] x, bool c) => (float[M] y)
+<int64[1] flat = {-1}>
+{
+    y = If (c) <
+        then_branch = taken () => (float[P] p) {
+            i = NonZero (x) j = Cast <to = 1> (i) k = Neg (j) p = Reshape (k, flat)
+        },
+        else_branch = other () => (float[Q] q) {
+            h = NonZero (x) l = Cast <to = 1> (h)
+            m = Concat <axis = 1> (l, l) n = Abs (m) q = Reshape (n, flat)
+        }
+    >
+}
+"""
+
+
+def test_sizes_in_both_branches_are_seen() -> None:
+    saturated = saturate(parser.parse_model(BRANCHES), target=MODEL)
+    points = saturated.points(MODEL)
+    inner = [size for name, size in points.items() if name.startswith("?") and name[1] in "ihkmnpq"]
+    assert len(inner) >= 2
+    assert set(inner) <= {points["L"], 2 * points["L"]}
+
+
+def test_of_two_branches_the_slower_one_counts() -> None:
+    model = OnnxRuntime(seconds=0.0, store=Store(None))
+    assert model.of_bodies("If", [3.0, 5.0]) == 5.0
+    assert model.of_bodies("Loop", [3.0]) == 3.0
+    assert cost_model("nodes").of_bodies("If", [3.0, 5.0]) == 8.0
 
 
 def test_inner_sizes_are_not_in_the_report() -> None:

@@ -108,6 +108,8 @@ UNPINNED: dict[str, int] = {
     "normalization.roots": 3,
     "normalization.scale": 2,
     "normalization.shift": 3,
+    "onnxruntime.layout.laid_chain": 1,
+    "onnxruntime.layout.laid_convolution": 6,
     "padding.pad_into_average_pool": 1,
     "padding.pad_into_max_pool": 3,
     "pooling.cascade_of_pools": 4,

@@ -38,6 +38,19 @@ MARGIN = 0.04
 """Below this share a measured difference may be noise."""
 
 
+APPLIED = MappingProxyType(
+    {
+        "activations.gelu": frozenset(("Mul",)),
+        "convolution.scale_after_conv": frozenset(("BatchNormalization",)),
+        "convolution.shift_after_conv": frozenset(("BatchNormalization",)),
+        "gemm.product_and_sum": frozenset(("Add",)),
+        "normalization.centred": frozenset(("Add", "Mul")),
+        "normalization.root_mean_square": frozenset(("Mul", "Div")),
+    }
+)
+"""What the runtime makes of a model by itself (its `optimizer/*_fusion.cc`), beside pseudo-operators."""
+
+
 class OnnxRuntime(CostModel):
     """Microseconds in ONNX Runtime on this machine.
 
@@ -68,16 +81,7 @@ class OnnxRuntime(CostModel):
             "laid",
         )
     )
-    applied = frozenset(
-        (
-            "activations.gelu",
-            "convolution.scale_after_conv",
-            "convolution.shift_after_conv",
-            "gemm.product_and_sum",
-            "normalization.centred",
-            "normalization.root_mean_square",
-        )
-    )
+    applied = APPLIED
     margin = MARGIN
     confirm = 4
     setting: RuntimeSetting

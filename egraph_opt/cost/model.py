@@ -113,8 +113,8 @@ class CostModel(ABC):
         limits: facts about the target that laws ask for, such as ``{"conv_kernel": 255}``.
         pseudo_operators: names of the pseudo-operators that it prices, or op types of their forms;
             no others are ever chosen.
-        applied: keys of laws that the target's compiler applies by itself: what they make of the original
-            counts as the original.
+        applied: keys of laws that the target's compiler applies by itself, each with the op types of the
+            original nodes in whose place it does: what they make there counts as the original.
         confirm: how many of its best graphs are timed whole beside the original, the fastest of all being the
             result; 0 for none unless `measure` demands it.
         setting: how the runtime is set for that.
@@ -128,7 +128,7 @@ class CostModel(ABC):
     rulesets: tuple[str, ...] = ()
     limits: Mapping[str, int] = MappingProxyType({})
     pseudo_operators: frozenset[str] = frozenset()
-    applied: frozenset[str] = frozenset()
+    applied: Mapping[str, frozenset[str]] = MappingProxyType({})
     margin: float = 0.0
     confirm: int = 0
     setting: RuntimeSetting | None = None

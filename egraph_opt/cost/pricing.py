@@ -28,7 +28,7 @@ def price(
     Raises:
         ExtractionError: a price that is negative or no number.
     """
-    view = pricing_view(lowered, snapshot, Target(model.pseudo_operators, model.applied), points, fold_bytes)
+    view = pricing_view(lowered, snapshot, Target.of(model), points, fold_bytes)
     return view.prices(model, body_costs)
 
 

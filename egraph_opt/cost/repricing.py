@@ -189,4 +189,4 @@ class CompiledCache:
 
 def key_of(model: CostModel, points: Mapping[str, int], fold_bytes: int) -> Key:
     """The setting as a key."""
-    return Key(Target(model.pseudo_operators, model.applied), tuple(sorted(points.items())), fold_bytes)
+    return Key(Target.of(model), tuple(sorted(points.items())), fold_bytes)

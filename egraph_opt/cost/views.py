@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -43,7 +43,11 @@ class Target(NamedTuple):
     """What does not depend on prices of a cost model: see there."""
 
     pseudo_operators: frozenset[str]
-    applied: frozenset[str]
+    applied: frozenset[tuple[str, frozenset[str]]]
+
+    @staticmethod
+    def of(model: CostModel) -> Target:
+        return Target(model.pseudo_operators, frozenset(model.applied.items()))
 
 
 @dataclass(frozen=True)
@@ -138,15 +142,27 @@ class _Compiler:
         self.views: list[NodeView] = []
         self.bodies: dict[int, int] = {}
         self.original = original_nodes(lowered, snapshot)
-        applied = {k for k, key in enumerate(snapshot.laws, start=1) if key in target.applied}
-        made = (k for k, law in enumerate(snapshot.made_by.tolist()) if law in applied)
-        self.own = {*self.original, *made}  # pseudo-operators that stand for these alone follow
+        self.own = {*self.original, *self._applied(dict(target.applied))}  # grows with what stands for these
         self.outputs: dict[int, dict[int, Fact]] = {}
         for k, name in enumerate(snapshot.operator):
             if name == "output":
                 bundle = int(snapshot.child[snapshot.child_ptr[k]])
                 facts = self.outputs.setdefault(bundle, {})
                 facts[snapshot.attributes[k][0]] = snapshot.facts[int(snapshot.node_class[k])]
+
+    def _applied(self, laws: Mapping[str, frozenset[str]]) -> Iterator[int]:
+        """The e-nodes that a target's compiler makes in the place of original nodes."""
+        wanted = {k: laws[key] for k, key in enumerate(self.snapshot.laws, start=1) if key in laws}
+        if not wanted:
+            return
+        op_types: dict[int, set[str]] = {}
+        for k, (node, _) in self.original.items():
+            op_types.setdefault(int(self.snapshot.node_class[k]), set()).add(node.op_type)
+        for k, law in enumerate(self.snapshot.made_by.tolist()):
+            if law in wanted and not wanted[law].isdisjoint(
+                op_types.get(int(self.snapshot.node_class[k]), ())
+            ):
+                yield k
 
     def bind(self, fact: Fact) -> Fact:
         if fact not in self.bound:

@@ -110,14 +110,15 @@ def converts() -> bool:
     return math.isfinite(model.cost(view)) and model.cost(view) > DISPATCH
 
 
-@pytest.mark.parametrize(("between", "conversions"), [((), 1), (("Relu",), 1), (("Sin",), 2)])
+@pytest.mark.parametrize(("between", "shared"), [((), True), (("Relu",), True), (("Sin",), False)])
 def test_a_chain_converts_at_its_ends_and_around_what_has_no_such_kernel(
-    between: tuple[str, ...], conversions: int
+    between: tuple[str, ...], shared: bool
 ) -> None:
     if not converts():
         pytest.skip("the runtime has no blocked kernels on this processor")
     found = chosen(chain(16, *between))
-    assert found.count("to_layout") == found.count("from_layout") == conversions
+    kernels, back = found.count("laid"), found.count("from_layout")
+    assert (kernels > back) == shared  # an operator by itself costs the same in either form
 
 
 def test_the_original_does_not_pay_for_conversions_that_the_runtime_leaves_out() -> None:

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from egglog import bindings
-
 from egraph_opt.egraph.analysis import analysis_rules
 from egraph_opt.egraph.lowering import Lowered, Term
 from egraph_opt.egraph.program import EGGLOG_SORTS, declaration, pickled, rule_text, statement_rules
 from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import CLASH
+from egraph_opt.imports import bindings
 from egraph_opt.laws.checking import check
 from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, where
 from egraph_opt.operators.declaration import operator_named, operators

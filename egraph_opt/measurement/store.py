@@ -16,10 +16,10 @@ from contextlib import closing
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-import onnxruntime
 import platformdirs
 
 from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.imports import onnxruntime
 from egraph_opt.measurement.batch import Measurement, Refusal
 
 _log = logging.getLogger(__name__)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 import onnx_ir as ir
-from onnx.reference import ReferenceEvaluator
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.operators.declaration import Attributes, Literal, OnnxForm
+
+if TYPE_CHECKING:
+    from onnx.reference import ReferenceEvaluator
 
 _OWN_TYPE = frozenset("Cast Ceil Floor Round Sign Equal Greater GreaterOrEqual Less LessOrEqual".split())
 _SINCE = {"BatchNormalization": 15}
@@ -84,6 +86,8 @@ def _evaluator(
     op_type: str, domain: str, attributes: Attributes, given: tuple[ir.DataType | None, ...], opset: int
 ) -> ReferenceEvaluator:
     """What runs a node; `given` are its operands' types, None for an absent one."""
+    from onnx.reference import ReferenceEvaluator  # all of its operators, and few models need any
+
     names = ["" if dtype is None else f"x{k}" for k, dtype in enumerate(given)]
     node = onnx.helper.make_node(op_type, names, ["y"], domain=domain, **dict(attributes))
     inputs = [

@@ -13,6 +13,7 @@ from typing import Any
 
 from egraph_opt.egraph.analysis import analysis_rules
 from egraph_opt.egraph.lowering import Lowered, Term
+from egraph_opt.egraph.prepared import prepared_rules
 from egraph_opt.egraph.program import EGGLOG_SORTS, declaration, pickled, rule_text, statement_rules
 from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import CLASH
@@ -86,6 +87,7 @@ class Engine:
                 if isinstance(error, (KeyboardInterrupt, SystemExit)):
                     raise
                 raise LawError(f"egglog refuses {command}: {error}") from error
+        prepared_rules().keep()
 
     def load(self, lowered: Lowered, limits: Mapping[str, int]) -> None:
         """Put a graph in the place of the last one."""
@@ -214,6 +216,18 @@ def _program(laws: tuple[Law, ...], rulesets: tuple[str, ...], apart: bool, guar
 
 
 def _rules(entry: Law | Auxiliary, ruleset: str, identity: int, name: str, guards: bool) -> Iterator[str]:
+    """The rules of a law, checked and written, or as they were kept."""
+    yield from prepared_rules().of(
+        entry,
+        f"{name} {guards}",
+        {"ruleset": ruleset, "law": str(identity)},
+        lambda ruleset, identity: _written(entry, ruleset, identity, name, guards),
+    )
+
+
+def _written(
+    entry: Law | Auxiliary, ruleset: str, identity: int | str, name: str, guards: bool
+) -> Iterator[str]:
     for k, statement in enumerate(check(entry)):
         for rule_name, conditions, actions in statement_rules(statement, f"{name}#{k}"):
             try:

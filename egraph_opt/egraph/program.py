@@ -54,13 +54,24 @@ def pickled(value: object) -> str:
     return base64.b64encode(cloudpickle.dumps(canonical(value))).decode()
 
 
+texts_of_objects: dict[str, Any] = {}
+"""The objects that rules name, by how they are written."""
+
+
 def object_text(value: object) -> str:
-    return f"(py-object {quoted(pickled(value))})"
+    """An object; a host function is never one of those that `canonical` keeps."""
+    if isinstance(value, HostFunction):
+        return host_text(value)
+    text = f"(py-object {quoted(pickled(value))})"
+    texts_of_objects[text] = value
+    return text
 
 
 def host_text(function: Callable[..., Any]) -> str:
-    """A reference to a host function; never one of the objects that `canonical` keeps."""
-    return f"(py-object {quoted(base64.b64encode(cloudpickle.dumps(function)).decode())})"
+    """A reference to a host function."""
+    text = f"(py-object {quoted(base64.b64encode(cloudpickle.dumps(function)).decode())})"
+    texts_of_objects[text] = function
+    return text
 
 
 _NONE = object_text(None)
@@ -242,7 +253,7 @@ def rule_text(
     *,
     ruleset: str,
     name: str,
-    identity: int = 0,
+    identity: int | str = 0,
     guards: bool = True,
     of_law: bool = True,
 ) -> str:

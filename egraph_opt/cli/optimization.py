@@ -17,6 +17,7 @@ from egraph_opt.cli.application import (
     CostOption,
     LoadOption,
     RewritesOption,
+    all_imported,
     app,
     errors_as_lines,
     load_files,
@@ -110,6 +111,7 @@ def optimize(
         from egraph_opt.pipeline.limits import Limits
         from egraph_opt.pipeline.stages import optimize as run
 
+        all_imported()
         load_files(load)
         limits = Limits()
         if limit_nodes is not None:
@@ -191,6 +193,7 @@ def alternatives(
         from egraph_opt.cost.model import cost_model
         from egraph_opt.pipeline.stages import saturate
 
+        all_imported()
         load_files(load)
         model = cost_model(cost)
         found = saturate(source, rewrites=names, target=model).alternatives(model, tensor)

@@ -73,6 +73,7 @@ class Engine:
 
     Attributes:
         rulesets: what `apply` takes, in order: "laws." and the name of a ruleset, or of a law.
+        rules: how many there are.
     """
 
     def __init__(self, laws: tuple[Law, ...], *, apart: bool = False, guards: bool = True) -> None:
@@ -80,7 +81,9 @@ class Engine:
         self.rulesets = tuple(sorted({_ruleset_of(entry, apart) for entry in laws}))
         self._graph = bindings.EGraph()
         self._loaded = False
+        self.rules = 0
         for command in _program(laws, self.rulesets, apart, guards):
+            self.rules += command.startswith("(rule ")
             try:
                 self._graph.run_program(*self._graph.parse_program(command))
             except BaseException as error:  # egglog's panics are no `Exception`s

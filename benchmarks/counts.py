@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from built_graphs import built_models
 from model_files import trained_models
@@ -44,7 +45,7 @@ def counted() -> Iterator[Counts]:
     """The calls of host functions, and the rules of the largest engine, while the context is open."""
     found = {"host_calls": 0, "distinct_host_calls": 0, "rules": 0}
     calls: set[tuple[str, str]] = set()
-    call, engine_for = HostFunction.__call__, saturation.engine_for
+    call, engine_for = HostFunction.__call__, vars(saturation)["engine_for"]
 
     def counting(function: HostFunction, *arguments: Any) -> Any:
         if not any(isinstance(argument, Expression) for argument in arguments):
@@ -53,16 +54,13 @@ def counted() -> Iterator[Counts]:
         return call(function, *arguments)
 
     def recording(*arguments: Any, **named: Any) -> Engine:
-        engine = engine_for(*arguments, **named)
+        engine: Engine = engine_for(*arguments, **named)
         found["rules"] = max(found["rules"], engine.rules)
         return engine
 
-    HostFunction.__call__, saturation.engine_for = counting, recording  # type: ignore[method-assign]
-    try:
+    with patch.object(HostFunction, "__call__", counting), patch.object(saturation, "engine_for", recording):
         yield found
-    finally:
-        HostFunction.__call__, saturation.engine_for = call, engine_for  # type: ignore[method-assign]
-        found["distinct_host_calls"] = len(calls)
+    found["distinct_host_calls"] = len(calls)
 
 
 def counts_of(path: Path) -> dict[str, Counts]:

@@ -34,7 +34,8 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    load_onnx_ir()
+    if _MODULES[name].startswith("pipeline."):
+        load_onnx_ir()
     found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     globals()[name] = found
     return found

@@ -22,6 +22,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import egraph_opt
@@ -59,6 +60,7 @@ class PreparedRules:
         self.rules: dict[str, list[str]] = {}
         self.objects: list[str] = []
         self._texts: dict[int, str] = {}
+        self._lock = Lock()
         self._changed = False
         if path is not None:
             self._read(path)
@@ -72,24 +74,30 @@ class PreparedRules:
         """
         if self.path is None or not statements_are_declared_in(entry, "egraph_opt.rewrites"):
             return list(write(told["ruleset"], told["law"]))
+        with self._lock:
+            return self._kept(key, told, write) or list(write(told["ruleset"], told["law"]))
+
+    def _kept(self, key: str, told: Mapping[str, str], write: Write) -> list[str] | None:
+        """The rules of a law that may be kept; None where they name what has no name."""
         if key not in self.rules:
             marked = [self._marked(text) for text in write(RULESET, LAW)]
             if None in marked:
-                return list(write(told["ruleset"], told["law"]))
+                return None
             self.rules[key] = [text for text in marked if text is not None]
             self._changed = True
         try:
             return [self._filled(text, told) for text in self.rules[key]]
         except (ImportError, AttributeError, LookupError, TypeError, ValueError, SyntaxError) as error:
             _log.debug("%s: the rules of %s are written anew: %s", self.path, key, error)
-            return list(write(told["ruleset"], told["law"]))
+            return None
 
     def keep(self) -> None:
         """Write down what was not in the file; of two processes the last one's is kept."""
-        if self.path is None or not self._changed:
-            return
-        self._changed = False
-        content = json.dumps({"objects": self.objects, "rules": self.rules}, sort_keys=True)
+        with self._lock:
+            if self.path is None or not self._changed:
+                return
+            self._changed = False
+            content = json.dumps({"objects": self.objects, "rules": self.rules}, sort_keys=True)
         try:
             head = json.dumps({"format": FORMAT, "digest": _digest(content)})
             replace_text(self.path, f"{head}\n{content}")
@@ -113,7 +121,7 @@ class PreparedRules:
 
     def _marked(self, text: str) -> str | None:
         """A rule with marks for the objects that it names; None where one has no name."""
-        for written in set(_OBJECT.findall(text)):
+        for written in sorted(set(_OBJECT.findall(text))):
             name = _name_of(texts_of_objects[written])
             if name is None:
                 return None

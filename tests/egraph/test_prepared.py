@@ -190,6 +190,25 @@ def test_old_files_go(folder: Path) -> None:
     assert f"rules-{prepared.installation()}.json" in names
 
 
+def test_threads_that_write_at_once_keep_what_each_would(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laws = select(["transpose", "reshape", "concat", "slice"])
+    expected = written(laws, monkeypatch)
+
+    def work(turn: int) -> list[str]:
+        texts = rule_texts(laws[turn:] + laws[:turn])
+        prepared.prepared_rules().keep()
+        return texts
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len({len(texts) for texts in pool.map(work, range(8))}) == 1
+    as_in_a_new_process()
+    names = checked(monkeypatch)
+    assert rule_texts(laws) == expected
+    assert names == []
+
+
 def test_processes_that_write_at_once_leave_a_whole_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,21 +8,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from egglog import bindings
 
+from egraph_opt.egraph import forks
 from egraph_opt.egraph.analysis import analysis_rules
 from egraph_opt.egraph.lowering import Lowered, Term
-from egraph_opt.egraph.program import EGGLOG_SORTS, declaration, pickled, rule_text, statement_rules
+from egraph_opt.egraph.objects import objects_of_thread
+from egraph_opt.egraph.program import EGGLOG_SORTS, declaration, rule_text, statement_rules
 from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import CLASH
 from egraph_opt.laws.checking import check
 from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, where
 from egraph_opt.operators.declaration import operator_named, operators
 from egraph_opt.operators.expressions import functions
-from egraph_opt.operators.host import forget_canonical
 
 _log = logging.getLogger(__name__)
 
@@ -46,10 +46,6 @@ def _string(value: str) -> Any:
 
 def _apply(function: str, *arguments: Any) -> Any:
     return bindings.Call(_SPAN, function, list(arguments))
-
-
-def _object(value: object) -> Any:
-    return _apply("py-object", _string(pickled(value)))
 
 
 def _set(function: str, key: list[Any], value: Any) -> Any:
@@ -77,23 +73,39 @@ class Engine:
 
     def __init__(self, laws: tuple[Law, ...], *, apart: bool = False, guards: bool = True) -> None:
         self.laws = laws
+        self._objects = objects_of_thread()
         self.rulesets = tuple(sorted({_ruleset_of(entry, apart) for entry in laws}))
-        self._graph = bindings.EGraph()
+        self._program = tuple(_program(laws, self.rulesets, apart, guards))
         self._loaded = False
-        for command in _program(laws, self.rulesets, apart, guards):
+        self._make()
+        forks.register(self)
+
+    def _make(self) -> None:
+        """Begin with an e-graph that has nothing but the rules."""
+        self._graph = bindings.EGraph()
+        forks.hold(self._graph)
+        for command in self._program:
             try:
-                self._graph.run_program(*self._graph.parse_program(command))
+                self._do(*self._graph.parse_program(command))
             except BaseException as error:  # egglog's panics are no `Exception`s
                 if isinstance(error, (KeyboardInterrupt, SystemExit)):
                     raise
                 raise LawError(f"egglog refuses {command}: {error}") from error
 
+    def _do(self, *commands: Any) -> Any:
+        with self._objects.stand_in():
+            return self._graph.run_program(*commands)
+
+    def _object(self, value: object) -> Any:
+        return _apply("py-object", _string(self._objects.handle(value).text))
+
     def load(self, lowered: Lowered, limits: Mapping[str, int]) -> None:
         """Put a graph in the place of the last one."""
-        if self._loaded:
-            self._graph.run_program(bindings.Pop(_SPAN, 1))
-        forget_canonical()
-        self._graph.run_program(bindings.Push(1))
+        if self._loaded and forks.never_drops():
+            self._make()
+        elif self._loaded:
+            self._do(bindings.Pop(_SPAN, 1))
+        self._do(bindings.Push(1))
         self._loaded = True
         commands = [_set("opset", [], _integer(lowered.opset))]
         commands += [_set("limit", [_string(name)], _integer(limits[name])) for name in sorted(limits)]
@@ -102,8 +114,8 @@ class Engine:
             self._load_term(index, term, commands, lists)
             known = lowered.facts[index]
             if known is not None:
-                commands.append(_set("fact", [_apply("node", _integer(index))], _object(known)))
-        self._graph.run_program(*commands)
+                commands.append(_set("fact", [_apply("node", _integer(index))], self._object(known)))
+        self._do(*commands)
         self.analyse()
 
     def _load_term(
@@ -114,7 +126,7 @@ class Engine:
         arguments = []
         for kind in declared.kinds:
             if kind == "object":
-                arguments.append(_object(next(attributes)))
+                arguments.append(self._object(next(attributes)))
             elif kind == "string":
                 arguments.append(_string(next(attributes)))
             elif kind == "int":
@@ -144,7 +156,7 @@ class Engine:
 
     def _run(self, ruleset: str) -> bindings.RunReport:
         schedule = bindings.Run(_SPAN, bindings.RunConfig(ruleset))
-        (answer,) = self._graph.run_program(bindings.RunSchedule(schedule))
+        (answer,) = self._do(bindings.RunSchedule(schedule))
         assert isinstance(answer, bindings.RunScheduleOutput)
         return answer.report
 
@@ -168,7 +180,7 @@ class Engine:
 
     def size(self) -> int:
         """The number of e-nodes."""
-        (answer,) = self._graph.run_program(bindings.PrintSize(_SPAN, None))
+        (answer,) = self._do(bindings.PrintSize(_SPAN, None))
         assert isinstance(answer, bindings.PrintAllFunctionsSize)
         names = operators()
         return sum(size for name, size in answer.sizes if name in names)
@@ -184,7 +196,8 @@ class Engine:
     def decode(self, kind: str, value: Any) -> Any:
         """The Python value of an attribute of the kind given ("object", "string" or "int")."""
         if kind == "object":
-            return self._graph.value_to_pyobject(value)
+            with self._objects.stand_in():
+                return self._objects.value(self._graph.value_to_pyobject(value))
         return self._graph.value_to_string(value) if kind == "string" else self._graph.value_to_i64(value)
 
 
@@ -229,12 +242,3 @@ def _rules(entry: Law | Auxiliary, ruleset: str, identity: int, name: str, guard
                 )
             except LawError as error:
                 raise LawError(f"{where(entry.function)}: {entry.name}: {error}") from error
-
-
-@lru_cache(maxsize=8)
-def engine_for(laws: tuple[Law, ...], guards: bool = True) -> Engine:
-    """The engine that has these laws; building one costs a third of a second, so they are kept."""
-    return Engine(laws, guards=guards)
-
-
-__all__ = ["Engine", "Row", "engine_for"]

@@ -7,13 +7,11 @@ whose fact is asked for is named once.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import cloudpickle
-
+from egraph_opt.egraph.objects import handle_in_rules
 from egraph_opt.errors import LawError
 from egraph_opt.laws.statements import (
     Absent,
@@ -28,7 +26,7 @@ from egraph_opt.laws.statements import (
 )
 from egraph_opt.operators.declaration import operators
 from egraph_opt.operators.expressions import Constant, Expression, Function, Sort, Variable, functions
-from egraph_opt.operators.host import HostFunction, canonical
+from egraph_opt.operators.host import HostFunction, host_function
 from egraph_opt.operators.terms import bundle_facts, fact, facts
 
 EGGLOG_SORTS = {
@@ -49,18 +47,14 @@ def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def pickled(value: object) -> str:
-    """An object as egglog reads it: the base64 of its pickled bytes."""
-    return base64.b64encode(cloudpickle.dumps(canonical(value))).decode()
-
-
 def object_text(value: object) -> str:
-    return f"(py-object {quoted(pickled(value))})"
+    """An object that a rule names, as egglog reads it."""
+    return f"(py-object {quoted(handle_in_rules(value).text)})"
 
 
 def host_text(function: Callable[..., Any]) -> str:
-    """A reference to a host function; never one of the objects that `canonical` keeps."""
-    return f"(py-object {quoted(base64.b64encode(cloudpickle.dumps(function)).decode())})"
+    """A reference to a host function."""
+    return object_text(host_function(function))
 
 
 _NONE = object_text(None)
@@ -297,4 +291,4 @@ def statement_rules(
         yield side_name, (found, *statement.conditions), (Union(whole, written),)
 
 
-__all__ = ["declaration", "pickled", "quoted", "rule_text", "statement_rules"]
+__all__ = ["declaration", "quoted", "rule_text", "statement_rules"]

@@ -6,7 +6,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from egraph_opt.egraph.engine import Engine, engine_for
+from egraph_opt.egraph.engine import Engine
+from egraph_opt.egraph.engines import engine_for
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.readout import take_snapshot
 from egraph_opt.egraph.snapshot import Snapshot

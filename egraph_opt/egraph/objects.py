@@ -15,8 +15,8 @@ from __future__ import annotations
 import base64
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -65,6 +65,7 @@ class Objects:
         self._values: dict[Handle, Any] = {}
         self._answers: dict[HostFunction, dict[tuple[Any, ...], Handle]] = {}
         self.loaded = _Loaded(self)
+        self.load = _loader(self.loaded)
         self.asked = 0
 
     def __len__(self) -> int:
@@ -88,11 +89,10 @@ class Objects:
         """Remember what a handle is of; returns what `loads` answers: bools and texts go to egglog itself."""
         self._values[handle] = value
         if isinstance(value, HostFunction):
-            answer = self._caller(value)
+            self.loaded[handle] = self._caller(value)
         else:
-            answer = value if isinstance(value, (bool, str)) else handle
-        self.loaded[handle] = answer
-        return answer
+            self.loaded[handle] = value if isinstance(value, (bool, str)) else handle
+        return self.loaded[handle]
 
     def value(self, loaded: Any) -> Any:
         """The object that something `loads` answered stands for."""
@@ -113,16 +113,28 @@ class Objects:
 
         return call
 
-    @contextmanager
-    def stand_in(self) -> Iterator[None]:
+    def stand_in(self) -> AbstractContextManager[None]:
         """Within this context egglog, where this thread calls it, holds handles in the place of pickles."""
+        return _StandIn(self)
+
+
+class _StandIn:
+    """See `Objects.stand_in`; entered for every command, so it is no generator."""
+
+    __slots__ = ("_before", "_objects")
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+
+    def __enter__(self) -> None:
         thread = threading.get_ident()
-        before = _active.get(thread)
-        _activate(thread, self)
-        try:
-            yield
-        finally:
-            _activate(thread, before)
+        self._before = _active.get(thread)
+        if self._before is not self._objects:
+            _activate(thread, self._objects)
+
+    def __exit__(self, *raised: object) -> None:
+        if self._before is not self._objects:
+            _activate(threading.get_ident(), self._before)
 
 
 class _Loaded(dict[bytes, Any]):
@@ -165,7 +177,7 @@ def _activate(thread: int, objects: Objects | None) -> None:
             _active[thread] = objects
         if _active:
             only = next(iter(_active.values())) if len(_active) == 1 else None
-            cloudpickle.dumps, cloudpickle.loads = _dump, _loader(only) if only else _load_by_thread
+            cloudpickle.dumps, cloudpickle.loads = _dump, only.load if only else _load_by_thread
         else:
             _real.restore()
 
@@ -181,9 +193,8 @@ def _dump(value: Any, *arguments: Any, **named: Any) -> bytes:
     return objects.handle(value)
 
 
-def _loader(objects: Objects) -> Callable[..., Any]:
+def _loader(loaded: _Loaded) -> Callable[..., Any]:
     """`loads` where one thread runs an e-graph; what others read is no handle."""
-    loaded = objects.loaded
 
     def load(pickled: Any, /, **named: Any) -> Any:
         return loaded[pickled] if type(pickled) is bytes and not named else _real.loads(pickled, **named)

@@ -13,17 +13,7 @@ from typing import Any
 
 from egraph_opt.egraph.objects import handle_in_rules
 from egraph_opt.errors import LawError
-from egraph_opt.laws.statements import (
-    Absent,
-    Assignment,
-    Differs,
-    Equality,
-    Equals,
-    Rule,
-    Union,
-    unguarded,
-    without_guards,
-)
+from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Rule, Union
 from egraph_opt.operators.declaration import operators
 from egraph_opt.operators.expressions import Constant, Expression, Function, Sort, Variable, functions
 from egraph_opt.operators.host import HostFunction, host_function
@@ -237,17 +227,15 @@ def rule_text(
     ruleset: str,
     name: str,
     identity: int = 0,
-    guards: bool = True,
     of_law: bool = True,
 ) -> str:
     """One rule.
 
     Args:
         identity: of the law, for the stamps of what it writes.
-        guards: keep the conditions that only bound growth.
         of_law: it is of a law, and not of an auxiliary.
     """
-    kept = unguarded(conditions) if guards else without_guards(conditions)
+    kept = tuple(conditions)
     stamp = None if of_law else _stamp(kept)
     kept = kept if stamp is None else (*kept, stamp)
     made = _Rule(stamps_shorthands=of_law or stamp is not None)

@@ -5,13 +5,13 @@ Texts are written once for all graphs; an engine takes the rules that can match 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from egraph_opt.egraph.analysis import analysis_rules
 from egraph_opt.egraph.program import declaration, rule_text, statement_rules
-from egraph_opt.egraph.relevance import FILLED_BY_ENGINE, Head, Occurring, Terms, asking, terms_of_rule
+from egraph_opt.egraph.relevance import Head, Occurring, Terms, asking, terms_of_rule
 from egraph_opt.errors import LawError
 from egraph_opt.laws.checking import check
 from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, where
@@ -54,7 +54,7 @@ class Program:
     """
 
     rules: Mapping[str, WrittenRule]
-    tables: Mapping[str, str]
+    tables: tuple[str, ...]
     order: Mapping[str, int]
     needed: dict[frozenset[Head], frozenset[str]] = field(default_factory=dict)
 
@@ -80,15 +80,6 @@ class Program:
         """Nothing, to begin with."""
         return Occurring(self._terms, self._asking)
 
-    def tables_of(self, rules: Iterable[str], heads: Iterable[Head]) -> Iterator[str]:
-        """The tables that some rules and a graph have, in order."""
-        found = FILLED_BY_ENGINE | {function for function, _ in heads}
-        for rule in rules:
-            terms = self.rules[rule].terms
-            found.update(function for function, _ in (*terms.matched, *terms.written))
-        names = {name.removeprefix("made_by_") for name in found}
-        return (name for name in self.tables if name.removeprefix("made_by_") in names)
-
 
 def program_of(laws: tuple[Law, ...], *, apart: bool = False, guards: bool = True) -> Program:
     """The program of some laws, written once.
@@ -102,7 +93,7 @@ def program_of(laws: tuple[Law, ...], *, apart: bool = False, guards: bool = Tru
 
 @lru_cache(maxsize=8)
 def _program(laws: tuple[Law, ...], apart: bool, guards: bool, declared: int) -> Program:
-    tables = {name: declaration(function) for name, function in functions().items()}
+    tables = tuple(map(declaration, functions().values()))
     rules = {rule.name: rule for rule in _all_rules(laws, apart, guards)}
     return Program(rules, tables, {name: k for k, name in enumerate(rules)})
 
@@ -110,7 +101,7 @@ def _program(laws: tuple[Law, ...], apart: bool, guards: bool, declared: int) ->
 def rule_texts(laws: tuple[Law, ...]) -> list[str]:
     """The commands that declare all tables and the rules of some laws, in egglog's language."""
     program = program_of(laws)
-    return [*program.tables.values(), *(rule.text for rule in program.rules.values())]
+    return [*program.tables, *(rule.text for rule in program.rules.values())]
 
 
 def _all_rules(laws: tuple[Law, ...], apart: bool, guards: bool) -> Iterator[WrittenRule]:

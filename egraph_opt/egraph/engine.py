@@ -86,10 +86,10 @@ class Engine:
         """Begin with an e-graph that has nothing."""
         self._graph = bindings.EGraph()
         forks.hold(self._graph)
-        self._own: set[str] = set()
-        self._tables: set[str] = set()
-        self._pushed: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
+        self._present: set[str] = set()
+        self._pushed: set[str] = set()
         self._tell(f"(sort {name})" for name in EGGLOG_SORTS.values() if name[0] in "TB")
+        self._tell(self.program.tables)
 
     def _tell(self, commands: Iterable[str]) -> None:
         for command in commands:
@@ -100,17 +100,13 @@ class Engine:
                     raise
                 raise LawError(f"egglog refuses {command}: {error}") from error
 
-    def _declare(self, rules: Iterable[str], heads: Iterable[Head] = ()) -> None:
-        """Let egglog have some rules, and their tables and those of a graph."""
-        new = [rule for rule in rules if rule not in self._own]
-        program = self.program
-        tables = [name for name in program.tables_of(new, heads) if name not in self._tables]
-        self._tell(program.tables[name] for name in tables)
-        for rule in new:
-            self._tell((f"(ruleset {alone(rule)})", program.rules[rule].text))
-        self._tables.update(tables)
-        self._own.update(new)
-        self.rules.update(new)
+    def _declare(self, rules: Iterable[str]) -> None:
+        """Let egglog have some rules."""
+        new = set(rules) - self._present
+        for rule in sorted(new, key=self.program.order.__getitem__):
+            self._tell((f"(ruleset {alone(rule)})", self.program.rules[rule].text))
+        self._present |= new
+        self.rules |= new
 
     def _begin(self, heads: frozenset[Head]) -> None:
         """Be empty, but for the rules of earlier graphs and those that a graph begins with."""
@@ -118,13 +114,13 @@ class Engine:
             self._make()
         elif self._loaded:
             self._do(bindings.Pop(_SPAN, 1))
-            self._own, self._tables = set(self._pushed[0]), set(self._pushed[1])
+            self._present = set(self._pushed)
         self._heads, self._found = heads, self.program.found()
         self._running: dict[str, list[str]] = {}
         self._combined: dict[str, str] = {}
         active = [*self.program.always, *self._found.add(heads)]
-        self._declare({*self.rules, *active, *self.program.needed.get(heads, ())}, heads)
-        self._pushed = frozenset(self._own), frozenset(self._tables)
+        self._declare({*self.rules, *active, *self.program.needed.get(heads, ())})
+        self._pushed = set(self._present)
         self._do(bindings.Push(1))
         self._loaded = True
         self._activate(active)

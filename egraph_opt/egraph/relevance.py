@@ -33,12 +33,9 @@ Head = tuple[str, str]
 NO_NAME, ANY_FOUND, ANY = "", "?", "*"
 """Of a function without such a name; any name that occurs in the e-graph; any at all."""
 
-FILLED_BY_ENGINE = {f.name for f in (bundle_facts, bundle_node, fact, facts, list_node, node, opset)} | {
-    "limit"
-}
-"""Tables of which every graph has something, or which say what a target publishes."""
-
-_ALWAYS = FILLED_BY_ENGINE - {"limit"} | {PLUS.name, LESS.name}
+_TABLES = (bundle_facts, bundle_node, fact, facts, list_node, node, opset, PLUS, LESS)
+_ALWAYS = {function.name for function in _TABLES}
+"""Tables of which every graph has something, and arithmetic."""
 
 
 @dataclass(frozen=True)

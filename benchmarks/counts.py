@@ -28,6 +28,8 @@ from rich.table import Table
 from egraph_opt import Limits, optimize
 from egraph_opt.egraph import saturation
 from egraph_opt.egraph.engine import Engine
+from egraph_opt.egraph.engines import forget_engines
+from egraph_opt.egraph.objects import objects_of_thread
 from egraph_opt.operators.expressions import Expression
 from egraph_opt.operators.host import HostFunction
 
@@ -42,25 +44,24 @@ Counts = dict[str, int]
 
 @contextmanager
 def counted() -> Iterator[Counts]:
-    """The calls of host functions, and the rules of the largest engine, while the context is open."""
+    """The calls of host functions and the rules of engines while the context is open, which begins anew."""
     found = {"host_calls": 0, "distinct_host_calls": 0, "rules": 0}
-    calls: set[tuple[str, str]] = set()
+    forget_engines()
     call, engine_for = HostFunction.__call__, vars(saturation)["engine_for"]
+    engines: list[Engine] = []
 
     def counting(function: HostFunction, *arguments: Any) -> Any:
-        if not any(isinstance(argument, Expression) for argument in arguments):
-            found["host_calls"] += 1
-            calls.add((function.__module__ + function.name, repr(arguments)))
+        found["distinct_host_calls"] += not any(isinstance(a, Expression) for a in arguments)
         return call(function, *arguments)
 
     def recording(*arguments: Any, **named: Any) -> Engine:
-        engine: Engine = engine_for(*arguments, **named)
-        found["rules"] = max(found["rules"], engine.rules)
-        return engine
+        engines.append(engine_for(*arguments, **named))
+        return engines[-1]
 
     with patch.object(HostFunction, "__call__", counting), patch.object(saturation, "engine_for", recording):
         yield found
-    found["distinct_host_calls"] = len(calls)
+    found["host_calls"] = objects_of_thread().asked
+    found["rules"] = max(len(engine.rules) for engine in engines)
 
 
 def counts_of(path: Path) -> dict[str, Counts]:

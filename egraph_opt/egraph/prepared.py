@@ -1,10 +1,10 @@
 """Rules of our own laws, kept in the user's cache folder as egglog's text.
 
 Checking the statements of all laws and writing them down takes a tenth of a second, and comes out the same
-until a law or a version changes.  What is kept is text with marks: for the ruleset and for the number of the
-law, which depend on the other laws of an engine, and for functions and constants, which egglog takes as
-objects of this process.  Functions are named and looked up among ours, constants are Python literals: nothing
-is pickled, and nothing that a file says is run.
+until a law or a version changes.  What is kept is text with marks: for the number of the law, which depends
+on the other laws of an engine, and for functions and constants, which egglog takes as objects.  Functions are
+named and looked up among ours, constants are Python literals: nothing is pickled, and nothing that a file
+says is run.
 
 A file that is broken, foreign or cannot be read or written is passed over, with one line for who debugs.
 """
@@ -17,7 +17,8 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
@@ -28,6 +29,7 @@ from typing import Any
 import egraph_opt
 from egraph_opt.cache import cache_folder, replace_text
 from egraph_opt.egraph.program import object_text, texts_of_objects
+from egraph_opt.egraph.relevance import Terms
 from egraph_opt.laws.law import Auxiliary, Law, statements_are_declared_in
 from egraph_opt.operators.host import HostFunction
 
@@ -42,14 +44,24 @@ SOURCES = ("egraph", "facts", "inference", "laws", "operators", "rewrites")
 MOST_FILES = 4
 """Of several installations and versions; the oldest go."""
 
-RULESET, LAW = "\ue000ruleset\ue001", "\ue000law\ue001"
-"""Marks for what a rule is told when it is used."""
+LAW = "\ue000law\ue001"
+"""The mark for the number of the law."""
 
 _MARK = re.compile("\ue000(\\w+)\ue001")
 _OBJECT = re.compile(r'\(py-object "[^"]*"\)')
 
-Write = Callable[[str, Any], Iterable[str]]
-"""Writes the rules of a law, given the ruleset and the law's number."""
+
+@dataclass(frozen=True)
+class PreparedRule:
+    """A rule's name, its text, and the terms it is about."""
+
+    name: str
+    text: str
+    terms: Terms
+
+
+Write = Callable[[int | str], Iterable[PreparedRule]]
+"""Writes the rules of a law, given the law's number."""
 
 
 class PreparedRules:
@@ -57,7 +69,7 @@ class PreparedRules:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self.rules: dict[str, list[str]] = {}
+        self.rules: dict[str, list[Any]] = {}
         self.objects: list[str] = []
         self._texts: dict[int, str] = {}
         self._lock = Lock()
@@ -65,28 +77,28 @@ class PreparedRules:
         if path is not None:
             self._read(path)
 
-    def of(self, entry: Law | Auxiliary, key: str, told: Mapping[str, str], write: Write) -> list[str]:
+    def of(self, entry: Law | Auxiliary, key: str, law: int, write: Write) -> list[PreparedRule]:
         """The rules of a law, as they were written before, or as `write` writes them now.
 
         Args:
             key: tells them from others of this law.
-            told: what stands for `RULESET` and `LAW`.
+            law: its number.
         """
         if self.path is None or not statements_are_declared_in(entry, "egraph_opt.rewrites"):
-            return list(write(told["ruleset"], told["law"]))
+            return list(write(law))
         with self._lock:
-            return self._kept(key, told, write) or list(write(told["ruleset"], told["law"]))
+            return self._kept(key, law, write) or list(write(law))
 
-    def _kept(self, key: str, told: Mapping[str, str], write: Write) -> list[str] | None:
+    def _kept(self, key: str, law: int, write: Write) -> list[PreparedRule] | None:
         """The rules of a law that may be kept; None where they name what has no name."""
         if key not in self.rules:
-            marked = [self._marked(text) for text in write(RULESET, LAW)]
+            marked = [self._marked(rule) for rule in write(LAW)]
             if None in marked:
                 return None
-            self.rules[key] = [text for text in marked if text is not None]
+            self.rules[key] = marked
             self._changed = True
         try:
-            return [self._filled(text, told) for text in self.rules[key]]
+            return [self._filled(rule, str(law)) for rule in self.rules[key]]
         except (ImportError, AttributeError, LookupError, TypeError, ValueError, SyntaxError) as error:
             _log.debug("%s: the rules of %s are written anew: %s", self.path, key, error)
             return None
@@ -119,8 +131,9 @@ class PreparedRules:
             _log.debug("%s: rules are written anew: %s", path, error)
             self.objects, self.rules = [], {}
 
-    def _marked(self, text: str) -> str | None:
-        """A rule with marks for the objects that it names; None where one has no name."""
+    def _marked(self, rule: PreparedRule) -> list[Any] | None:
+        """A rule as JSON has it, with marks for the objects that it names; None where one has no name."""
+        text = rule.text
         for written in sorted(set(_OBJECT.findall(text))):
             name = _name_of(texts_of_objects[written])
             if name is None:
@@ -128,10 +141,12 @@ class PreparedRules:
             if name not in self.objects:
                 self.objects.append(name)
             text = text.replace(written, f"\ue000{self.objects.index(name)}\ue001")
-        return text
+        return [rule.name, text, sorted(rule.terms.matched), sorted(rule.terms.written)]
 
-    def _filled(self, text: str, told: Mapping[str, str]) -> str:
-        return _MARK.sub(lambda mark: told.get(mark[1]) or self._object(int(mark[1])), text)
+    def _filled(self, kept: list[Any], law: str) -> PreparedRule:
+        name, marked, matched, written = kept
+        text = _MARK.sub(lambda mark: law if mark[1] == "law" else self._object(int(mark[1])), marked)
+        return PreparedRule(name, text, Terms(frozenset(map(tuple, matched)), frozenset(map(tuple, written))))
 
     def _object(self, number: int) -> str:
         if number not in self._texts:

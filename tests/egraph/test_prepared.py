@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from egraph_opt.cache import FOLDER_VARIABLE
-from egraph_opt.egraph import engine, prepared
-from egraph_opt.egraph.engine import Engine, rule_texts
+from egraph_opt.egraph import commands, prepared
+from egraph_opt.egraph.commands import rule_texts
+from egraph_opt.egraph.engine import Engine
 from egraph_opt.laws import checking
 from egraph_opt.laws.law import Law
 from egraph_opt.laws.selection import all_laws, select
@@ -24,7 +25,7 @@ from egraph_opt.laws.selection import all_laws, select
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder that is not there yet."""
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "cache"))
-    prepared._kept_in.cache_clear()
+    as_in_a_new_process()
     return tmp_path / "cache"
 
 
@@ -34,13 +35,17 @@ OTHERS = ("os:system", "egraph_opt.facts.fact:meet", "egraph_opt.rewrites.nowher
 
 def as_in_a_new_process() -> None:
     prepared._kept_in.cache_clear()
+    commands._program.cache_clear()
 
 
 def written(laws: tuple[Law, ...], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The rules without any cache."""
     with monkeypatch.context() as patch:
         patch.setenv(FOLDER_VARIABLE, "")
-        return rule_texts(laws)
+        commands._program.cache_clear()
+        texts = rule_texts(laws)
+    commands._program.cache_clear()
+    return texts
 
 
 def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -51,7 +56,7 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(entry.name)
         return list(checking.check(entry))
 
-    monkeypatch.setattr(engine, "check", check)
+    monkeypatch.setattr(commands, "check", check)
     return names
 
 
@@ -60,31 +65,41 @@ def file_in(folder: Path) -> Path:
     return found
 
 
+Rules = list[tuple[object, ...]]
+
+
+def rules_of(laws: tuple[Law, ...], *, apart: bool = False, guards: bool = True) -> Rules:
+    """All that is kept of rules, and their rulesets, as another engine would have them."""
+    commands._program.cache_clear()
+    rules = commands.program_of(laws, apart=apart, guards=guards).rules.values()
+    return [(rule.name, rule.ruleset, rule.text, rule.terms) for rule in rules]
+
+
+def without_cache(monkeypatch: pytest.MonkeyPatch, laws: tuple[Law, ...], **named: bool) -> Rules:
+    with monkeypatch.context() as patch:
+        patch.setenv(FOLDER_VARIABLE, "")
+        return rules_of(laws, **named)
+
+
 @pytest.mark.parametrize("guards", [True, False])
 def test_kept_rules_are_those_that_would_be_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch, guards: bool
 ) -> None:
     laws = all_laws()
-    rulesets = tuple(sorted({law.ruleset for law in laws}))
-    expected = written(laws, monkeypatch)
-    first = rule_texts(laws)
-    list(engine._program(laws, rulesets, False, guards))
-    prepared.prepared_rules().keep()
+    expected = without_cache(monkeypatch, laws, guards=guards)
+    first = rules_of(laws, guards=guards)
     as_in_a_new_process()
     names = checked(monkeypatch)
-    assert rule_texts(laws) == first == expected
+    assert rules_of(laws, guards=guards) == first == expected
     assert len(names) < len(laws) / 10  # but for those that name constants which are no literals
 
 
 def test_kept_rules_serve_laws_in_other_company(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Engine(all_laws())
+    rules_of(all_laws())
     as_in_a_new_process()
     few = select(["transpose", "reshape"])
-    assert rule_texts(few) == written(few, monkeypatch)
-    apart = tuple(engine._program(few, ("a",), True, True))
-    with monkeypatch.context() as patch:
-        patch.setenv(FOLDER_VARIABLE, "")
-        assert apart == tuple(engine._program(few, ("a",), True, True))
+    assert rules_of(few) == without_cache(monkeypatch, few)
+    assert rules_of(few, apart=True) == without_cache(monkeypatch, few, apart=True)
 
 
 @pytest.mark.parametrize(
@@ -137,6 +152,7 @@ def test_a_file_names_no_functions_but_host_functions_of_ours(
     kept = prepared.prepared_rules()
     kept.objects = [name] * len(kept.objects)
     kept._texts.clear()
+    commands._program.cache_clear()
     assert rule_texts(laws) == written(laws, monkeypatch)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from types import MappingProxyType
 
 from onnx import TensorProto
@@ -99,10 +100,14 @@ class OnnxRuntime(CostModel):
         if variant:
             self.name = f"onnxruntime:{variant}"
         self.seconds = seconds
-        self.place = Place.here(self.setting)
         self.store = store or Store(default_path())
         self.estimator = Estimator()
         self._learned: set[str] = set()
+
+    @cached_property
+    def place(self) -> Place:
+        """What its measurements hold for; the runtime is loaded to ask for its version."""
+        return Place.here(self.setting)
 
     @classmethod
     def variants(cls) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from egraph_opt.imports import load_onnx_ir
+
 if TYPE_CHECKING:
     from egraph_opt.cost.model import CostModel, NodeView
     from egraph_opt.pipeline.limits import Limits
@@ -32,6 +34,8 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if _MODULES[name].startswith("pipeline."):
+        load_onnx_ir()
     found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     globals()[name] = found
     return found

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import onnx
 import pytest
 
 import egraph_opt
@@ -19,6 +20,8 @@ ROOT = Path(egraph_opt.__file__).parents[1]
 
 ORDER = (
     "errors",
+    "imports",
+    "cache",
     "facts",
     "model",
     "graph",
@@ -201,7 +204,12 @@ def test_no_file_is_longer_than_four_hundred_lines() -> None:
 
 
 def test_few_modules_stand_outside_of_rooms() -> None:
-    assert {path.stem for path in (ROOT / "egraph_opt").glob("*.py")} == {"__init__", "errors"}
+    assert {path.stem for path in (ROOT / "egraph_opt").glob("*.py")} == {
+        "__init__",
+        "cache",
+        "errors",
+        "imports",
+    }
 
 
 @pytest.mark.parametrize(
@@ -210,9 +218,58 @@ def test_few_modules_stand_outside_of_rooms() -> None:
         ("egraph_opt.model.reading", ("egglog", "onnxruntime")),
         ("egraph_opt.model.writing", ("egglog", "onnxruntime")),
         ("egraph_opt.rewrites", ("onnxruntime", "egraph_opt.testing.harness")),
+        ("egraph_opt.cost_models.ascend", ("egglog", "onnx_ir", "onnxruntime", "sympy")),
     ],
 )
 def test_a_module_loads_no_more_than_it_needs(module: str, unwanted: tuple[str, ...]) -> None:
     code = f"import {module}, sys; print(*sorted({set(unwanted)} & set(sys.modules)))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert loaded.stdout.split() == []
+
+
+HEAVY = (
+    *("black", "egglog", "egglog.bindings", "highspy", "IPython", "matplotlib", "onnx.reference", "onnx_ir"),
+    *("onnxruntime", "pandas", "scipy", "sympy"),
+)
+"""What takes long to import, and no listing needs."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [
+        (("--help",), (*HEAVY, "numpy", "onnx")),
+        (("optimize", "--help"), (*HEAVY, "numpy", "onnx")),
+        (("costs",), HEAVY),
+        (("rules",), HEAVY),
+        (("operators",), HEAVY),
+    ],
+)
+def test_a_command_loads_no_more_than_it_needs(arguments: tuple[str, ...], unwanted: tuple[str, ...]) -> None:
+    assert loaded_by(f"import sys; sys.argv = ['', *{arguments!r}]; import egraph_opt.cli", unwanted) == []
+
+
+def loaded_by(setup: str, unwanted: tuple[str, ...]) -> list[str]:
+    """Which modules a command of the command line has loaded at its end; `setup` says which command."""
+    code = f"""{setup}
+try:
+    egraph_opt.cli.main()
+except SystemExit:
+    pass
+print(*sorted({set(unwanted)} & set(sys.modules)), file=sys.stderr)"""
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stderr.split()
+
+
+def test_optimizing_loads_neither_sympy_nor_the_python_half_of_egglog(tmp_path: Path) -> None:
+    source = tmp_path / "model.onnx"
+    x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["N", 3])
+    nodes = [onnx.helper.make_node("Neg", ["x"], ["m"]), onnx.helper.make_node("Neg", ["m"], ["y"])]
+    y = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["N", 3])
+    onnx.save(onnx.helper.make_model(onnx.helper.make_graph(nodes, "twice", [x], [y])), source)
+    command = ["", "optimize", str(source), str(tmp_path / "out.onnx")]
+    unwanted = ("black", "egglog", "IPython", "pandas", "scipy", "sympy")
+    assert loaded_by(f"import sys; sys.argv = {command!r}; import egraph_opt.cli", unwanted) == []
+    public = f"import sys; from egraph_opt import optimize; print(*({set(unwanted)} & set(sys.modules)))"
+    loaded = subprocess.run([sys.executable, "-c", public], capture_output=True, text=True, check=True)
     assert loaded.stdout.split() == []

@@ -4,14 +4,23 @@ Exit codes: 0 done (also when nothing changed), 1 the model could not be read or
 result was found to be wrong under --strict.
 """
 
+import gc
+
 from egraph_opt.cli import listings, measurements, optimization
 from egraph_opt.cli.application import app, exit_code
 from egraph_opt.cli.optimization import parse_assumption
 
 
 def main() -> None:
-    """The entry point `egraph-opt`."""
-    app()
+    """The entry point `egraph-opt`.
+
+    What is imported stays, so nobody looks for cycles in it: not meanwhile, nor at the end, for 0.25 s.
+    """
+    gc.disable()
+    try:
+        app()
+    finally:
+        gc.freeze()
 
 
 __all__ = ["app", "exit_code", "listings", "main", "measurements", "optimization", "parse_assumption"]

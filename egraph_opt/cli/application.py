@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -108,6 +109,13 @@ def progress_on(console: Console) -> Iterator[ProgressCallback]:
                 bars.update(tasks[stage], total=1.0, completed=fraction)
 
         yield report
+
+
+def all_imported() -> None:
+    """From here on cycles are looked for in what is made, and not in what was imported."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def names_of(rewrites: str | None) -> list[str] | None:

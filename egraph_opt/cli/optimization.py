@@ -17,6 +17,7 @@ from egraph_opt.cli.application import (
     CostOption,
     LoadOption,
     RewritesOption,
+    all_imported,
     app,
     errors_as_lines,
     load_files,
@@ -25,6 +26,7 @@ from egraph_opt.cli.application import (
     progress_on,
     say,
 )
+from egraph_opt.imports import load_onnx_ir
 
 
 def parse_assumption(text: str) -> tuple[str, tuple[float, float]]:
@@ -101,6 +103,7 @@ def optimize(
     """Optimize a model and write the result."""
     assumptions = dict(parse_assumption(text) for text in assume or [])
     names = names_of(rewrites)
+    load_onnx_ir()
     with errors_as_lines():
         wanted = _objective(objective, memory_limit)
         _check_files(source, target, report, in_place)
@@ -108,6 +111,7 @@ def optimize(
         from egraph_opt.pipeline.limits import Limits
         from egraph_opt.pipeline.stages import optimize as run
 
+        all_imported()
         load_files(load)
         limits = Limits()
         if limit_nodes is not None:
@@ -185,9 +189,11 @@ def alternatives(
     names = names_of(rewrites)
     table = Table(box=None, pad_edge=False)
     with errors_as_lines():
+        load_onnx_ir()
         from egraph_opt.cost.model import cost_model
         from egraph_opt.pipeline.stages import saturate
 
+        all_imported()
         load_files(load)
         model = cost_model(cost)
         found = saturate(source, rewrites=names, target=model).alternatives(model, tensor)

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from egraph_opt.errors import LawError, UnknownCostModelError
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws.loading import run_file
 
 if TYPE_CHECKING:
     from egraph_opt.graph.runtime import RuntimeSetting
@@ -267,6 +266,9 @@ def cost_model(name: str | CostModel) -> CostModel:
 
 
 def _from_file(name: str) -> CostModel:
+    # Laws and their operators are no part of a cost model, and take a while to import.
+    from egraph_opt.laws.loading import run_file
+
     path, _, wanted = name.rpartition(".py:")
     base, colon, variant = wanted.partition(":")
     module = run_file(Path(f"{path}.py"))

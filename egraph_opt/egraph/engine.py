@@ -6,23 +6,21 @@ Rules go in as text (see `egraph.program`), graphs command by command, which is 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
-from egglog import bindings
-
-from egraph_opt.egraph.analysis import analysis_rules
+from egraph_opt.egraph import forks
+from egraph_opt.egraph.commands import ANALYSIS, alone, program_of
 from egraph_opt.egraph.lowering import Lowered, Term
-from egraph_opt.egraph.program import EGGLOG_SORTS, declaration, pickled, rule_text, statement_rules
+from egraph_opt.egraph.objects import objects_of_thread
+from egraph_opt.egraph.program import EGGLOG_SORTS
+from egraph_opt.egraph.relevance import Head, heads_of_graph
 from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import CLASH
-from egraph_opt.laws.checking import check
-from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, where
-from egraph_opt.operators.declaration import operator_named, operators
-from egraph_opt.operators.expressions import functions
-from egraph_opt.operators.host import forget_canonical
+from egraph_opt.imports import bindings
+from egraph_opt.laws.law import Law
+from egraph_opt.operators.declaration import declared_operators, operator_named
 
 _log = logging.getLogger(__name__)
 
@@ -30,8 +28,6 @@ ANALYSIS_STEPS = 1000
 """A chain of new terms is typed one per step; no law writes chains that long."""
 
 _SPAN = bindings.RustSpan("egraph-opt", 0, 0)
-ANALYSIS = "analysis"
-"""The ruleset of facts and auxiliary tables."""
 
 _NODE = {"tensor": "node", "bundle": "bundle_node"}
 
@@ -46,10 +42,6 @@ def _string(value: str) -> Any:
 
 def _apply(function: str, *arguments: Any) -> Any:
     return bindings.Call(_SPAN, function, list(arguments))
-
-
-def _object(value: object) -> Any:
-    return _apply("py-object", _string(pickled(value)))
 
 
 def _set(function: str, key: list[Any], value: Any) -> Any:
@@ -67,34 +59,90 @@ class Row:
 class Engine:
     """An e-graph with the rules of some laws; serves one graph after another.
 
+    A rule is there from when it can match.  The order in which rules run is always that of the laws, so that
+    the same graph becomes the same e-graph, whatever graphs, and rules, came before it.
+
     Args:
         apart: make a ruleset of every law, to see which does what.
         guards: keep the conditions of laws that only bound growth.
 
     Attributes:
         rulesets: what `apply` takes, in order: "laws." and the name of a ruleset, or of a law.
+        rules: the names of those that egglog has.
     """
 
     def __init__(self, laws: tuple[Law, ...], *, apart: bool = False, guards: bool = True) -> None:
         self.laws = laws
-        self.rulesets = tuple(sorted({_ruleset_of(entry, apart) for entry in laws}))
-        self._graph = bindings.EGraph()
+        self.program = program_of(laws, apart=apart, guards=guards)
+        self.rulesets = self.program.rulesets
+        self.rules: set[str] = set()
+        self._objects = objects_of_thread()
         self._loaded = False
-        for command in _program(laws, self.rulesets, apart, guards):
+        self._make()
+        forks.register(self)
+
+    def _make(self) -> None:
+        """Begin with an e-graph that has nothing."""
+        self._graph = bindings.EGraph()
+        forks.hold(self._graph)
+        self._present: set[str] = set()
+        self._pushed: set[str] = set()
+        self._tell(f"(sort {name})" for name in EGGLOG_SORTS.values() if name[0] in "TB")
+        self._tell(self.program.tables)
+
+    def _tell(self, commands: Iterable[str]) -> None:
+        for command in commands:
             try:
-                self._graph.run_program(*self._graph.parse_program(command))
+                self._do(*self._graph.parse_program(command))
             except BaseException as error:  # egglog's panics are no `Exception`s
                 if isinstance(error, (KeyboardInterrupt, SystemExit)):
                     raise
                 raise LawError(f"egglog refuses {command}: {error}") from error
 
+    def _declare(self, rules: Iterable[str]) -> None:
+        """Let egglog have some rules."""
+        new = set(rules) - self._present
+        for rule in sorted(new, key=self.program.order.__getitem__):
+            self._tell((f"(ruleset {alone(rule)})", self.program.rules[rule].text))
+        self._present |= new
+        self.rules |= new
+
+    def _begin(self, heads: frozenset[Head]) -> None:
+        """Be empty, but for the rules of earlier graphs and those that a graph begins with."""
+        if self._loaded and forks.never_drops():
+            self._make()
+        elif self._loaded:
+            self._do(bindings.Pop(_SPAN, 1))
+            self._present = set(self._pushed)
+        self._heads, self._found = heads, self.program.found()
+        self._running: dict[str, list[str]] = {}
+        self._combined: dict[str, str] = {}
+        active = [*self.program.always, *self._found.add(heads)]
+        self._declare({*self.rules, *active, *self.program.needed.get(heads, ())})
+        self._pushed = set(self._present)
+        self._do(bindings.Push(1))
+        self._loaded = True
+        self._activate(active)
+
+    def _activate(self, rules: Iterable[str]) -> None:
+        """From now on run some rules as well."""
+        rules = sorted(rules, key=self.program.order.__getitem__)
+        self._declare(rules)
+        for rule in rules:
+            ruleset = self.program.rules[rule].ruleset
+            self._running.setdefault(ruleset, []).append(rule)
+            self._combined.pop(ruleset, None)
+
+    def _do(self, *commands: Any) -> Any:
+        with self._objects.stand_in():
+            return self._graph.run_program(*commands)
+
+    def _object(self, value: object) -> Any:
+        return _apply("py-object", _string(self._objects.handle(value).text))
+
     def load(self, lowered: Lowered, limits: Mapping[str, int]) -> None:
         """Put a graph in the place of the last one."""
-        if self._loaded:
-            self._graph.run_program(bindings.Pop(_SPAN, 1))
-        forget_canonical()
-        self._graph.run_program(bindings.Push(1))
-        self._loaded = True
+        self._begin(frozenset(heads_of_graph(lowered, limits)))
         commands = [_set("opset", [], _integer(lowered.opset))]
         commands += [_set("limit", [_string(name)], _integer(limits[name])) for name in sorted(limits)]
         lists: dict[tuple[int, ...], int] = {}
@@ -102,8 +150,9 @@ class Engine:
             self._load_term(index, term, commands, lists)
             known = lowered.facts[index]
             if known is not None:
-                commands.append(_set("fact", [_apply("node", _integer(index))], _object(known)))
-        self._graph.run_program(*commands)
+                commands.append(_set("fact", [_apply("node", _integer(index))], self._object(known)))
+        self._most = len(lowered.terms)
+        self._do(*commands)
         self.analyse()
 
     def _load_term(
@@ -114,7 +163,7 @@ class Engine:
         arguments = []
         for kind in declared.kinds:
             if kind == "object":
-                arguments.append(_object(next(attributes)))
+                arguments.append(self._object(next(attributes)))
             elif kind == "string":
                 arguments.append(_string(next(attributes)))
             elif kind == "int":
@@ -142,24 +191,41 @@ class Engine:
             commands.append(_set("list_node", [_integer(lists[tail])], value))
         return _apply("list_node", _integer(lists[items]))
 
-    def _run(self, ruleset: str) -> bindings.RunReport:
-        schedule = bindings.Run(_SPAN, bindings.RunConfig(ruleset))
-        (answer,) = self._graph.run_program(bindings.RunSchedule(schedule))
+    def _run(self, ruleset: str) -> tuple[bool, dict[str, int]]:
+        """Run the rules of a ruleset that can match, once: (something changed, matches by rule)."""
+        if ruleset not in self._running:
+            return False, {}
+        if ruleset not in self._combined:
+            running = self._running[ruleset]
+            running.sort(key=self.program.order.__getitem__)
+            self._combined[ruleset] = name = f"{ruleset}.{len(running)}"
+            self._do(bindings.UnstableCombinedRuleset(_SPAN, name, [alone(rule) for rule in running]))
+        schedule = bindings.Run(_SPAN, bindings.RunConfig(self._combined[ruleset]))
+        (answer,) = self._do(bindings.RunSchedule(schedule))
         assert isinstance(answer, bindings.RunScheduleOutput)
-        return answer.report
+        matches = dict(answer.report.num_matches_per_rule)
+        for rule in [rule for rule in self._running[ruleset] if matches.get(rule)]:
+            self._most += matches[rule] * self.program.rules[rule].writes
+            if ready := self._found.add_written(rule):
+                self._activate(ready)
+        return bool(answer.report.updated), matches
 
     def analyse(self) -> bool:
         """Run the analysis to its fixed point: whether anything changed."""
         for count in range(ANALYSIS_STEPS):
-            if not self._run(ANALYSIS).updated:
+            if not self._run(ANALYSIS)[0]:
                 return count > 0
         _log.warning("the analysis has found no fixed point in %d steps", ANALYSIS_STEPS)
         return True
 
     def apply(self, ruleset: str) -> tuple[bool, dict[str, int]]:
         """Every law of a ruleset once: (something changed, matches by rule, `<law's key>#<k>`)."""
-        report = self._run(ruleset)
-        return bool(report.updated), dict(report.num_matches_per_rule)
+        return self._run(ruleset)
+
+    def remember(self) -> None:
+        """Keep in mind which rules the graph needed, for the next one that begins like it."""
+        active = (rule for rules in self._running.values() for rule in rules)
+        self.program.needed[self._heads] = frozenset(active)
 
     def clashes(self) -> bool:
         """Whether the types of some class contradict each other."""
@@ -168,10 +234,15 @@ class Engine:
 
     def size(self) -> int:
         """The number of e-nodes."""
-        (answer,) = self._graph.run_program(bindings.PrintSize(_SPAN, None))
+        (answer,) = self._do(bindings.PrintSize(_SPAN, None))
         assert isinstance(answer, bindings.PrintAllFunctionsSize)
-        names = operators()
-        return sum(size for name, size in answer.sizes if name in names)
+        return sum(size for name, size in answer.sizes if name in declared_operators)
+
+    def is_larger(self, nodes: int) -> bool:
+        """Whether there are more e-nodes; counted only where what has matched may have made so many."""
+        if self._most > nodes:
+            self._most = self.size()
+        return self._most > nodes
 
     def tables(self) -> dict[str, list[Row]]:
         """All rows of all functions."""
@@ -184,57 +255,6 @@ class Engine:
     def decode(self, kind: str, value: Any) -> Any:
         """The Python value of an attribute of the kind given ("object", "string" or "int")."""
         if kind == "object":
-            return self._graph.value_to_pyobject(value)
+            with self._objects.stand_in():
+                return self._objects.value(self._graph.value_to_pyobject(value))
         return self._graph.value_to_string(value) if kind == "string" else self._graph.value_to_i64(value)
-
-
-def _ruleset_of(entry: Law, apart: bool) -> str:
-    return f"laws.{entry.key if apart else entry.ruleset}"
-
-
-def rule_texts(laws: tuple[Law, ...]) -> list[str]:
-    """The commands that an engine of some laws begins with, in egglog's language."""
-    return list(_program(laws, tuple(sorted({_ruleset_of(entry, False) for entry in laws})), False, True))
-
-
-def _program(laws: tuple[Law, ...], rulesets: tuple[str, ...], apart: bool, guards: bool) -> Iterator[str]:
-    """The commands that declare all functions and the rules of some laws."""
-    yield from (f"(sort {name})" for name in EGGLOG_SORTS.values() if name[0] in "TB")
-    yield from map(declaration, functions().values())
-    # egglog cannot be stopped within a run, so each ruleset is one of its own.
-    yield from (f"(ruleset {name})" for name in (*rulesets, ANALYSIS))
-    for name, statement in analysis_rules():
-        yield rule_text(statement.conditions, statement.actions, ruleset=ANALYSIS, name=name)
-    written: set[str] = set()
-    for identity, law in enumerate(laws, start=1):
-        for entry in auxiliaries([law]):  # what they write is stamped with the first law that uses them
-            if entry.name not in written:
-                written.add(entry.name)
-                yield from _rules(entry, ANALYSIS, identity, entry.name, guards)
-        yield from _rules(law, _ruleset_of(law, apart), identity, law.key, guards)
-
-
-def _rules(entry: Law | Auxiliary, ruleset: str, identity: int, name: str, guards: bool) -> Iterator[str]:
-    for k, statement in enumerate(check(entry)):
-        for rule_name, conditions, actions in statement_rules(statement, f"{name}#{k}"):
-            try:
-                yield rule_text(
-                    conditions,
-                    actions,
-                    ruleset=ruleset,
-                    name=rule_name,
-                    identity=identity,
-                    guards=guards,
-                    of_law=isinstance(entry, Law),
-                )
-            except LawError as error:
-                raise LawError(f"{where(entry.function)}: {entry.name}: {error}") from error
-
-
-@lru_cache(maxsize=8)
-def engine_for(laws: tuple[Law, ...], guards: bool = True) -> Engine:
-    """The engine that has these laws; building one costs a third of a second, so they are kept."""
-    return Engine(laws, guards=guards)
-
-
-__all__ = ["Engine", "Row", "engine_for"]

@@ -7,28 +7,16 @@ whose fact is asked for is named once.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import cloudpickle
-
+from egraph_opt.egraph.objects import handle_in_rules
 from egraph_opt.errors import LawError
-from egraph_opt.laws.statements import (
-    Absent,
-    Assignment,
-    Differs,
-    Equality,
-    Equals,
-    Rule,
-    Union,
-    unguarded,
-    without_guards,
-)
+from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Rule, Union
 from egraph_opt.operators.declaration import operators
 from egraph_opt.operators.expressions import Constant, Expression, Function, Sort, Variable, functions
-from egraph_opt.operators.host import HostFunction, canonical
+from egraph_opt.operators.host import HostFunction, host_function
 from egraph_opt.operators.terms import bundle_facts, fact, facts
 
 EGGLOG_SORTS = {
@@ -49,18 +37,20 @@ def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def pickled(value: object) -> str:
-    """An object as egglog reads it: the base64 of its pickled bytes."""
-    return base64.b64encode(cloudpickle.dumps(canonical(value))).decode()
+texts_of_objects: dict[str, Any] = {}
+"""The objects that rules name, by how they are written."""
 
 
 def object_text(value: object) -> str:
-    return f"(py-object {quoted(pickled(value))})"
+    """An object that a rule names, as egglog reads it."""
+    text = f"(py-object {quoted(handle_in_rules(value).text)})"
+    texts_of_objects[text] = value
+    return text
 
 
 def host_text(function: Callable[..., Any]) -> str:
-    """A reference to a host function; never one of the objects that `canonical` keeps."""
-    return f"(py-object {quoted(base64.b64encode(cloudpickle.dumps(function)).decode())})"
+    """A reference to a host function."""
+    return object_text(host_function(function))
 
 
 _NONE = object_text(None)
@@ -242,18 +232,16 @@ def rule_text(
     *,
     ruleset: str,
     name: str,
-    identity: int = 0,
-    guards: bool = True,
+    identity: int | str = 0,
     of_law: bool = True,
 ) -> str:
     """One rule.
 
     Args:
         identity: of the law, for the stamps of what it writes.
-        guards: keep the conditions that only bound growth.
         of_law: it is of a law, and not of an auxiliary.
     """
-    kept = unguarded(conditions) if guards else without_guards(conditions)
+    kept = tuple(conditions)
     stamp = None if of_law else _stamp(kept)
     kept = kept if stamp is None else (*kept, stamp)
     made = _Rule(stamps_shorthands=of_law or stamp is not None)
@@ -297,4 +285,4 @@ def statement_rules(
         yield side_name, (found, *statement.conditions), (Union(whole, written),)
 
 
-__all__ = ["declaration", "pickled", "quoted", "rule_text", "statement_rules"]
+__all__ = ["declaration", "quoted", "rule_text", "statement_rules"]

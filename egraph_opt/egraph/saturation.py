@@ -6,9 +6,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from egraph_opt.egraph.engine import Engine, engine_for
+from egraph_opt.egraph.engine import Engine
+from egraph_opt.egraph.engines import engine_for
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.readout import take_snapshot
+from egraph_opt.egraph.relevance import heads_of_graph
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import UnsoundLawError
@@ -111,7 +113,7 @@ def _saturate_once(
     seconds: float,
     guards: bool,
 ) -> tuple[Snapshot, SaturationReport]:
-    engine = engine_for(laws, guards)
+    engine = engine_for(laws, guards, frozenset(heads_of_graph(lowered, target_limits)))
     engine.load(lowered, target_limits)
     run = _Run(engine, nodes, time.monotonic() + seconds)
     stop, done = "saturated" if not laws else "rounds", 0
@@ -122,6 +124,7 @@ def _saturate_once(
             stop = stopped or "saturated"
             break
     snapshot = take_snapshot(engine, lowered)
+    engine.remember()
     return snapshot, SaturationReport(
         done,
         snapshot.n_nodes,
@@ -168,7 +171,7 @@ class _Run:
             self.matches[key] = self.matches.get(key, 0) + count
 
     def _stopped(self) -> str:
-        if self._engine.size() > self._nodes:
+        if self._engine.is_larger(self._nodes):
             return "nodes"
         return "seconds" if time.monotonic() > self._deadline else ""
 
@@ -190,7 +193,7 @@ def _offending_law(
             engine.analyse()
             if engine.clashes():
                 return name.removeprefix("laws.")
-        if not changed or engine.size() > nodes:
+        if not changed or engine.is_larger(nodes):
             break
     return None
 

@@ -21,12 +21,11 @@ def watched(seconds: float = LONGEST_CALL) -> Iterator[None]:
     A call into compiled code that does not return to Python cannot be ended.
     """
     done = threading.Event()
-    watched_thread = threading.get_ident()
+    watched_thread, running = threading.get_ident(), calls.running
 
     def watch() -> None:
         while not done.wait(seconds / 4):
-            running = calls.running
-            if running is not None and time.monotonic() - running[1] > seconds:
+            if running.function is not None and time.monotonic() - running.since > seconds:
                 _raise_in(watched_thread)
 
     watcher = threading.Thread(target=watch, name="egraph-opt watchdog", daemon=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import onnx_ir as ir
-
 from egraph_opt.graph.walks import bodies, nodes_within
+from egraph_opt.imports import onnx_ir as ir
 
 
 def names_in(graph: ir.Graph) -> Iterable[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import onnxruntime
+from egraph_opt.imports import onnxruntime
 
 SILENT = 4
 """The severity of messages from which on ONNX Runtime logs them: fatal ones."""
@@ -29,12 +29,12 @@ def plain_session(
 
 
 LEVELS = {
-    "disable": onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL,
-    "basic": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC,
-    "extended": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
-    "all": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
+    "disable": "ORT_DISABLE_ALL",
+    "basic": "ORT_ENABLE_BASIC",
+    "extended": "ORT_ENABLE_EXTENDED",
+    "all": "ORT_ENABLE_ALL",
 }
-"""Optimisation levels of the runtime by name."""
+"""Optimisation levels of the runtime by name: what it calls them."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class RuntimeSetting:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self.threads
         options.inter_op_num_threads = 1
-        options.graph_optimization_level = LEVELS[self.level]
+        options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, LEVELS[self.level])
         options.log_severity_level = SILENT
         return options
 

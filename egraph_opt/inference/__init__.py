@@ -4,8 +4,29 @@
 file of formulas; adding one is a function under ``@formula("Op")``.
 """
 
-from .constants import constants_of, tensor_fact
-from .core import infer_node
-from .graph import attributes_of, infer_graph
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .constants import constants_of, tensor_fact
+    from .core import infer_node
+    from .graph import attributes_of, infer_graph
 
 __all__ = ["attributes_of", "constants_of", "infer_graph", "infer_node", "tensor_fact"]
+
+_MODULES = {
+    "attributes_of": "graph",
+    "constants_of": "constants",
+    "infer_graph": "graph",
+    "infer_node": "core",
+    "tensor_fact": "constants",
+}
+"""Where the public names are defined: operators need ranges alone, and are declared without the rest."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import onnx_ir as ir
 
 from egraph_opt.facts.dtypes import BOOL, FLOATS, INTEGERS
 from egraph_opt.facts.fact import SMALL, Fact
+from egraph_opt.imports import onnx_ir as ir
 
 from .numbers import Array, completed, with_data
 from .ranges import narrowed

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import onnx_ir as ir
 from onnx import TensorProto
 
 from egraph_opt.errors import LawError
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
+from egraph_opt.imports import onnx_ir as ir
 from egraph_opt.inference.constants import tensor_fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf

@@ -212,6 +212,13 @@ def auxiliaries(laws: Iterable[Law]) -> tuple[Auxiliary, ...]:
     return tuple(found[name] for name in sorted(found))
 
 
+def statements_are_declared_in(entry: Law | Auxiliary, package: str) -> bool:
+    """Whether a law is the one that a module of the package declares under its name, and no variant of it."""
+    module = sys.modules.get(entry.function.__module__)
+    inside = entry.function.__module__.startswith(f"{package}.")
+    return inside and getattr(module, entry.function.__qualname__, None) is entry
+
+
 def pattern_variables(entry: Law | Auxiliary) -> list[Expression]:
     """The typed parameters of a law, as variables."""
     hints = get_type_hints(entry.function, include_extras=True)

@@ -16,16 +16,12 @@ from contextlib import closing
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-import onnxruntime
-import platformdirs
-
+from egraph_opt.cache import cache_folder
 from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.imports import onnxruntime
 from egraph_opt.measurement.batch import Measurement, Refusal
 
 _log = logging.getLogger(__name__)
-
-FOLDER_VARIABLE = "EGRAPH_OPT_CACHE"
-"""Environment variable: the folder of caches; empty for none at all."""
 
 FORMAT = 2
 """Written into the file; one of another format is put aside and made anew."""
@@ -47,14 +43,6 @@ CREATE TABLE IF NOT EXISTS measurements (
 PRAGMA user_version = {FORMAT};
 PRAGMA application_id = {_APPLICATION};
 """
-
-
-def cache_folder() -> Path | None:
-    """Where caches are kept; None where the environment says that there are none."""
-    named = os.environ.get(FOLDER_VARIABLE)
-    if named == "":
-        return None
-    return Path(named) if named else Path(platformdirs.user_cache_dir("egraph-opt"))
 
 
 def default_path() -> Path | None:

@@ -12,12 +12,8 @@ that it names as conditions answer True.  A tensor handed to a host function is 
 of tensors as a tuple of theirs.
 
 An exception there would kill the run and name no rule, so a host function answers a default instead, and the
-exception is kept in `calls`, for the laws that call the function to be left out.  Functions are pickled by
-reference: they live in importable modules.
-
-egglog tells objects apart by their pickled bytes, and those depend on which strings within an object are the
-same object.  So that equal answers are equal to egglog, too, everything that goes in is made `canonical`: the
-first object of its kind stands for all.  (Otherwise the analysis runs for ever on two spellings of a type.)
+exception is kept in `calls`, for the laws that call the function to be left out.  An answer depends on
+nothing but the arguments: it is computed once, by how the arguments are written (see `egraph.objects`).
 """
 
 from __future__ import annotations
@@ -25,9 +21,10 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
+import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, get_args, get_type_hints
 
 from egraph_opt.errors import LawError
@@ -37,35 +34,30 @@ from egraph_opt.operators.expressions import Attribute, Expression, Sort, String
 
 _log = logging.getLogger(__name__)
 
-_first: dict[str, Any] = {}
-
-
-def canonical(value: Any) -> Any:
-    """The first object that was written like this one (0.0 and -0.0 differ, and so do 1 and True)."""
-    return _first.setdefault(repr(value), value)
-
-
-def forget_canonical(more_than: int = 1 << 19) -> None:
-    """Start anew once many objects are kept; only between two graphs, since egglog has seen the old ones."""
-    if len(_first) > more_than:
-        _first.clear()
-
 
 class HostTimeout(Exception):
     """A host function does not come back."""
 
 
 @dataclass
-class HostCalls:
-    """What happens in host functions while an e-graph grows; laws whose functions fail are left out.
+class RunningCall:
+    """The host function that a thread is calling, and since when."""
+
+    function: HostFunction | None = None
+    since: float = 0.0
+
+
+class HostCalls(threading.local):
+    """What happens in host functions while a thread grows an e-graph; laws whose functions fail are left out.
 
     Attributes:
         failures: by function the first exception.
-        running: the function that is being called, and since when.
+        running: what is being called.
     """
 
-    failures: dict[HostFunction, str] = field(default_factory=dict)
-    running: tuple[HostFunction, float] | None = None
+    def __init__(self) -> None:
+        self.failures: dict[HostFunction, str] = {}
+        self.running = RunningCall()
 
 
 calls = HostCalls()
@@ -91,18 +83,16 @@ class HostFunction:
     def __call__(self, *arguments: Any) -> Any:
         if any(isinstance(argument, Expression) for argument in arguments):
             return self._answer(arguments)
-        calls.running = (self, time.monotonic())
+        running = calls.running
+        running.function, running.since = self, time.monotonic()
         try:
-            return canonical(self.function(*arguments))
+            return self.function(*arguments)
         except Exception as error:  # egglog turns any exception into a panic that names no rule
             _log.debug("%s%r failed in an e-graph", self.name, arguments, exc_info=True)
             calls.failures.setdefault(self, f"{type(error).__name__}: {error}")
             return self.default
         finally:
-            calls.running = None
-
-    def __reduce__(self) -> str:
-        return self.name
+            running.function = None
 
     def _answer(self, arguments: tuple[Any, ...]) -> Expression:
         sorts = self._sorts

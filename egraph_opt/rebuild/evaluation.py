@@ -8,19 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 import onnx_ir as ir
-from onnx.reference import ReferenceEvaluator
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.operators.declaration import Attributes, Literal, OnnxForm
 
+if TYPE_CHECKING:
+    from onnx.reference import ReferenceEvaluator
+
 _OWN_TYPE = frozenset("Cast Ceil Floor Round Sign Equal Greater GreaterOrEqual Less LessOrEqual".split())
 _SINCE = {"BatchNormalization": 15}
 """Opsets from which on ONNX's reference computes an operator right: before it trains a BatchNormalization."""
+
+_ARITHMETIC: dict[str, np.ufunc] = {
+    "Add": np.add,
+    "Div": np.divide,
+    "Mul": np.multiply,
+    "Neg": np.negative,
+    "Reciprocal": np.reciprocal,
+    "Sqrt": np.sqrt,
+    "Sub": np.subtract,
+}
+"""What ONNX's reference does with floats for most nodes that laws write; it takes a while to import."""
+
+BROADCASTS = 7
+"""The opset from which on these operators broadcast as NumPy does."""
 
 
 def is_float(dtype: int) -> bool:
@@ -69,14 +85,24 @@ def evaluate_form(
         if array is not None and is_float(dtype):
             array = rounded(array, dtype) if own else np.asarray(array, dtype=np.float64)
         arrays.append(array)
-    given = tuple(None if a is None else ir.DataType.from_numpy(a.dtype) for a in arrays)
-    evaluator = _evaluator(form.op_type, form.domain, form.attributes, given, opset)
     with np.errstate(all="ignore"):
-        (answer,) = evaluator.run(None, {f"x{k}": a for k, a in enumerate(arrays) if a is not None})
-    answer = np.asarray(answer)
+        answer = np.asarray(_evaluate(form, arrays, opset))
     if not is_float(result):
         return rounded(answer, result)
     return np.asarray(rounded(answer, result) if own else answer, dtype=np.float64)
+
+
+def _evaluate(form: OnnxForm, arrays: list[np.ndarray[Any, Any] | None], opset: int) -> Any:
+    """The result in the type that the operands have."""
+    floats = [a for a in arrays if a is not None and a.dtype == np.float64]
+    if form.op_type in _ARITHMETIC and not (form.domain or form.attributes) and opset >= BROADCASTS:
+        function = _ARITHMETIC[form.op_type]
+        if len(floats) == len(arrays) == function.nin:
+            return function(*floats)
+    given = tuple(None if a is None else ir.DataType.from_numpy(a.dtype) for a in arrays)
+    evaluator = _evaluator(form.op_type, form.domain, form.attributes, given, opset)
+    (answer,) = evaluator.run(None, {f"x{k}": a for k, a in enumerate(arrays) if a is not None})
+    return answer
 
 
 @lru_cache(maxsize=1024)
@@ -84,6 +110,8 @@ def _evaluator(
     op_type: str, domain: str, attributes: Attributes, given: tuple[ir.DataType | None, ...], opset: int
 ) -> ReferenceEvaluator:
     """What runs a node; `given` are its operands' types, None for an absent one."""
+    from onnx.reference import ReferenceEvaluator  # all of its operators, and few models need any
+
     names = ["" if dtype is None else f"x{k}" for k, dtype in enumerate(given)]
     node = onnx.helper.make_node(op_type, names, ["y"], domain=domain, **dict(attributes))
     inputs = [

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import onnx_ir as ir
 
 from egraph_opt.graph.names import Namer
+from egraph_opt.imports import onnx_ir as ir
 from egraph_opt.laws.selection import LEGALIZE
 
 

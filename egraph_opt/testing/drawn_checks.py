@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.egraph.engine import engine_for
+from egraph_opt.egraph.engines import engine_for
 from egraph_opt.laws.law import Example, Law
 from egraph_opt.testing.comparison import Tally
 from egraph_opt.testing.drawing import drawn

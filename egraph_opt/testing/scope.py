@@ -13,7 +13,7 @@ from egraph_opt.facts.fact import ABSENT
 from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Guard, Rule, Union
 from egraph_opt.operators.constants import none
 from egraph_opt.operators.expressions import PLUS, Constant, Expression, Function, Variable, constant
-from egraph_opt.operators.host import HostFunction, canonical
+from egraph_opt.operators.host import HostFunction
 from egraph_opt.operators.terms import bundle_facts, fact, facts, nil, opset
 
 OPSET = 17
@@ -145,7 +145,7 @@ class Scope:
         arguments = [self.value(argument) for argument in expression.arguments]
         answer, failure = expression.head.default, None
         try:
-            answer = canonical(expression.head.function(*arguments))
+            answer = expression.head.function(*arguments)
         except Exception as error:  # what is drawn may be what no graph has
             failure = error
         if (tally := _tally.get()) is not None:

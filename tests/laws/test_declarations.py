@@ -39,7 +39,7 @@ def test_the_number_of_rules_does_not_grow_unseen() -> None:
     """Relations that laws share are registered once; a law that is matched from both sides has two rules."""
     # In a process of its own: other tests declare operators, each of which has a rule.
     asked = (
-        "from egraph_opt.egraph.engine import rule_texts; from egraph_opt.laws.selection import all_laws;"
+        "from egraph_opt.egraph.commands import rule_texts; from egraph_opt.laws.selection import all_laws;"
         "print(sum(text.startswith('(rule ') for text in rule_texts(all_laws())))"
     )
     told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)

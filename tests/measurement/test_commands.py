@@ -8,10 +8,11 @@ import onnx
 import pytest
 from typer.testing import CliRunner, Result
 
+from egraph_opt.cache import FOLDER_VARIABLE
 from egraph_opt.cli import app
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.batch import Answer, Measurement, Refusal
-from egraph_opt.measurement.store import FOLDER_VARIABLE, Place, Store, default_path
+from egraph_opt.measurement.store import Place, Store, default_path
 
 
 def run(*arguments: object) -> Result:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from egraph_opt.cache import FOLDER_VARIABLE, cache_folder
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.batch import Measurement, Refusal
-from egraph_opt.measurement.store import FOLDER_VARIABLE, Place, Store, cache_folder, write_csv
+from egraph_opt.measurement.store import Place, Store, write_csv
 
 HERE = Place.here(RuntimeSetting())
 TIME = Measurement(12.5, 1.0, 0.5, 2, 0.03, 8)

@@ -1,0 +1,51 @@
+"""Constants that laws wrote are computed as ONNX's reference does, bit by bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+from egraph_opt.operators.declaration import OnnxForm
+from egraph_opt.rebuild import evaluation
+
+DOUBLE, INT64 = onnx.TensorProto.DOUBLE, onnx.TensorProto.INT64
+SHAPES = [((2, 3), (2, 3)), ((2, 1, 3), (4, 1)), ((), (5,)), ((0, 2), (2,))]
+
+
+def by_reference(op_type: str, operands: list[np.ndarray], opset: int) -> np.ndarray:
+    names = [f"x{k}" for k in range(len(operands))]
+    types = [onnx.helper.np_dtype_to_tensor_dtype(a.dtype) for a in operands]
+    inputs = [onnx.helper.make_tensor_value_info(n, t, None) for n, t in zip(names, types, strict=True)]
+    node = onnx.helper.make_node(op_type, names, ["y"])
+    graph = onnx.helper.make_graph([node], "g", inputs, [onnx.ValueInfoProto(name="y")])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)])
+    with np.errstate(all="ignore"):
+        (answer,) = ReferenceEvaluator(model).run(None, dict(zip(names, operands, strict=True)))
+    return np.asarray(answer)
+
+
+@pytest.mark.parametrize("op_type", sorted(evaluation._ARITHMETIC))
+@pytest.mark.parametrize("shapes", SHAPES)
+@pytest.mark.parametrize("opset", [7, 13, 21])
+def test_arithmetic_is_that_of_the_reference(
+    op_type: str, shapes: tuple[tuple[int, ...], ...], opset: int
+) -> None:
+    rng = np.random.default_rng(7)
+    count = evaluation._ARITHMETIC[op_type].nin
+    odd = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-310, 1e308])
+    operands = [np.where(rng.random(s) < 0.3, rng.choice(odd, s), rng.normal(size=s)) for s in shapes[:count]]
+    found = evaluation.evaluate_form(
+        OnnxForm(op_type, tuple(range(count))), operands, [DOUBLE] * count, DOUBLE, opset
+    )
+    expected = by_reference(op_type, operands, opset)
+    assert found.dtype == expected.dtype == np.float64
+    assert found.shape == expected.shape
+    assert found.tobytes() == expected.tobytes()
+
+
+def test_integers_are_left_to_the_reference() -> None:
+    operands = [np.array([7, -7]), np.array([2, 2])]
+    found = evaluation.evaluate_form(OnnxForm("Div", (0, 1)), operands, [INT64, INT64], INT64, 17)
+    assert found.tolist() == by_reference("Div", operands, 17).tolist() == [3, -3]

@@ -19,6 +19,7 @@ from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.onnxruntime_layout import BLOCK, DISPATCH, is_conversion, is_laid, measured_as
 from egraph_opt.cost_models.onnxruntime_layout import price as layout_price
+from egraph_opt.errors import LimitsError
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.batch import Measurement, Refusal, Specimen
 from egraph_opt.measurement.estimates import LEAST, Estimator, Size
@@ -61,6 +62,10 @@ class OnnxRuntime(CostModel):
         provider: execution provider.
         seconds: how long to measure; 0 for what is known from before, and estimates.
         store: where measurements are kept; by default a file in the user's cache folder.
+
+    Raises:
+        LimitsError: less than one thread, or less than no time.
+        UnknownSettingError: no such level, or a provider that is not available here.
     """
 
     name = "onnxruntime"
@@ -97,6 +102,9 @@ class OnnxRuntime(CostModel):
         store: Store | None = None,
     ) -> None:
         self.setting = RuntimeSetting(int(variant or 1), level, provider)
+        self.setting.check()
+        if not seconds >= 0:
+            raise LimitsError(f"seconds={seconds}: must be 0 or more")
         if variant:
             self.name = f"onnxruntime:{variant}"
         self.seconds = seconds

@@ -80,6 +80,12 @@ class UnknownCostModelError(_UnknownNameError):
     listing = " (see `egraph-opt costs`)"
 
 
+class UnknownSettingError(_UnknownNameError):
+    """ONNX Runtime has no optimisation level or no execution provider of that name here."""
+
+    kind = "level or provider of ONNX Runtime"
+
+
 class UnknownRulesetError(_UnknownNameError):
     """No ruleset of that name is registered."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from egraph_opt.errors import LimitsError, UnknownSettingError
 from egraph_opt.imports import onnxruntime
 
 SILENT = 4
@@ -45,11 +46,27 @@ class RuntimeSetting:
         threads: within an operator.
         level: of the runtime's own optimisations, a name in `LEVELS`.
         provider: execution provider.
+
+    Raises:
+        LimitsError: less than one thread.
+        UnknownSettingError: no such level.
     """
 
     threads: int = 1
     level: str = "all"
     provider: str = "CPUExecutionProvider"
+
+    def __post_init__(self) -> None:
+        if self.level not in LEVELS:
+            raise UnknownSettingError(self.level, LEVELS)
+        if self.threads < 1:
+            raise LimitsError(f"threads={self.threads}: must be 1 or more")
+
+    def check(self) -> None:
+        """Raises UnknownSettingError where the provider is not there: the runtime would take another one."""
+        available = onnxruntime.get_available_providers()
+        if self.provider not in available:
+            raise UnknownSettingError(self.provider, available)
 
     def options(self) -> onnxruntime.SessionOptions:
         options = onnxruntime.SessionOptions()
@@ -60,6 +77,7 @@ class RuntimeSetting:
         return options
 
     def session(self, model: bytes | str, options: onnxruntime.SessionOptions | None = None) -> Any:
+        self.check()
         return onnxruntime.InferenceSession(
             model, self.options() if options is None else options, providers=[self.provider]
         )

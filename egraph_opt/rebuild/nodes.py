@@ -217,7 +217,7 @@ class NodeWriter:
                 else:
                     given.append(results[item.step] if isinstance(item, Earlier) else operands[item])
             known = step_operands(part.step, facts, inferred)
-            place = owner if k + 1 == len(parts) else self._place(part.node)
+            place = self.snapshot.plain[owner] if k + 1 == len(parts) else self._place(part.node)
             results.append(self._write_step(part, given, known, inferred[k], place))
         last = results[-1] if parts else operands[0]
         assert last is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -12,6 +13,7 @@ from onnx import TensorProto, parser
 from egraph_opt import Limits, optimize
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models.onnxruntime import OnnxRuntime
+from egraph_opt.errors import LimitsError, UnknownSettingError
 from egraph_opt.facts.fact import Fact
 from egraph_opt.measurement.batch import Measurement
 from egraph_opt.measurement.specimen import key_of
@@ -69,6 +71,34 @@ def test_threads_are_a_variant_with_times_of_their_own() -> None:
     assert two.setting.threads == 2
     assert two.place != model().place
     assert "2" in OnnxRuntime.variants()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "said"),
+    [
+        ({"level": "bassic"}, UnknownSettingError, "did you mean 'basic'"),
+        ({"provider": "CPUExecutionProvidor"}, UnknownSettingError, "did you mean 'CPUExecutionProvider'"),
+        ({"variant": "0"}, LimitsError, "threads=0"),
+        ({"seconds": -1.0}, LimitsError, "seconds=-1.0"),
+        ({"seconds": float("nan")}, LimitsError, "seconds=nan"),
+    ],
+)
+def test_a_setting_that_the_runtime_does_not_have_is_refused(
+    arguments: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    """The runtime itself would take another provider, and say nothing that a program can see."""
+    with pytest.raises(error, match=said):
+        OnnxRuntime(store=Store(None), **arguments)
+
+
+@pytest.mark.parametrize("level", ["disable", "basic", "extended"])
+def test_less_of_the_runtimes_own_optimisations_is_measured_as_such(level: str) -> None:
+    prices = OnnxRuntime(store=Store(None), level=level)
+    report = optimize(chain(), cost=prices, measure=False).report
+    whole = optimize(chain(), cost=model(), measure=False).report
+    assert prices.place != model().place
+    assert report.verification.status == "passed"
+    assert report.cost.before > 0 and whole.cost.before > 0
 
 
 def test_a_view_costs_next_to_nothing_and_is_not_measured() -> None:

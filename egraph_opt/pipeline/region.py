@@ -134,6 +134,8 @@ def saturate_region(
     snapshot, report = setting.saturate(lowered)
     for dropped in report.dropped:
         setting.warn(f"a law was left out: {dropped}")
+    if report.rested:
+        setting.warn(f"laws that matched too often were left out of some rounds: {', '.join(report.rested)}")
     inner: dict[int, list[Region]] = {}
     for key, node in enumerate(lowered.kept):
         graphs = bodies(node)

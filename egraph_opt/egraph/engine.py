@@ -28,6 +28,9 @@ _log = logging.getLogger(__name__)
 ANALYSIS_STEPS = 1000
 """A chain of new terms is typed one per step; no law writes chains that long."""
 
+MOST_REMEMBERED = 1024
+"""Kinds of graphs of which it is remembered which rules they need."""
+
 _SPAN = bindings.RustSpan("egraph-opt", 0, 0)
 
 _NODE = {"tensor": "node", "bundle": "bundle_node"}
@@ -232,6 +235,8 @@ class Engine:
 
     def remember(self) -> None:
         """Keep in mind which rules the graph needed, for the next one that begins like it."""
+        if len(self.program.needed) >= MOST_REMEMBERED:
+            self.program.needed.clear()
         active = (rule for rules in self._running.values() for rule in rules)
         self.program.needed[self._heads] = frozenset(active)
 

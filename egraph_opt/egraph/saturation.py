@@ -28,7 +28,7 @@ class SaturationReport:
     Attributes:
         rounds: that were run.
         stop: "saturated", or the limit that ended it: "nodes", "rounds" or "seconds".
-        matches: by law's key.
+        matches: by the key of a law that matched.
         seconds: by ruleset, and of the analysis.
         dropped: laws left out because they made classes of contradicting types, or because a function of
             theirs raised or did not come back, with what was seen.
@@ -173,8 +173,9 @@ class _Run:
         return changed, stopped
 
     def _count(self, found: Mapping[str, int]) -> None:
-        self.back_off.record(found)
-        for rule, count in found.items():
+        matched = dict(sorted((rule, count) for rule, count in found.items() if count))
+        self.back_off.record(matched)
+        for rule, count in matched.items():
             key = rule.split("#")[0]
             self.rule_matches[rule] = self.rule_matches.get(rule, 0) + count
             self.matches[key] = self.matches.get(key, 0) + count

@@ -230,8 +230,12 @@ def default_points(
     return dict(sorted(points.items()))
 
 
-def cost_models() -> dict[str, EntryPoint]:
-    """All registered cost models by name, sorted; the built-in one where somebody registers its name too."""
+@lru_cache(maxsize=1)
+def cost_models() -> Mapping[str, EntryPoint]:
+    """All registered cost models by name, sorted; the built-in one where somebody registers its name too.
+
+    Looked for once in a process, as rulesets are.
+    """
     found: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda e: (e.name, e.value)):
         if entry.name not in found or entry.value.startswith(f"{GROUP}."):

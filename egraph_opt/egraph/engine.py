@@ -27,6 +27,9 @@ _log = logging.getLogger(__name__)
 ANALYSIS_STEPS = 1000
 """A chain of new terms is typed one per step; no law writes chains that long."""
 
+MOST_REMEMBERED = 1024
+"""Kinds of graphs of which it is remembered which rules they need."""
+
 _SPAN = bindings.RustSpan("egraph-opt", 0, 0)
 
 _NODE = {"tensor": "node", "bundle": "bundle_node"}
@@ -116,7 +119,7 @@ class Engine:
             self._present = set(self._pushed)
         self._heads, self._found = heads, self.program.found()
         self._running: dict[str, list[str]] = {}
-        self._combined: dict[str, str] = {}
+        self._combined: dict[frozenset[str], str] = {}
         active = [*self.program.always, *self._found.add(heads)]
         self._declare({*self.rules, *active, *self.program.needed.get(heads, ())})
         self._pushed = set(self._present)
@@ -131,7 +134,6 @@ class Engine:
         for rule in rules:
             ruleset = self.program.rules[rule].ruleset
             self._running.setdefault(ruleset, []).append(rule)
-            self._combined.pop(ruleset, None)
 
     def _do(self, *commands: Any) -> Any:
         with self._objects.stand_in():
@@ -191,16 +193,21 @@ class Engine:
             commands.append(_set("list_node", [_integer(lists[tail])], value))
         return _apply("list_node", _integer(lists[items]))
 
-    def _run(self, ruleset: str) -> tuple[bool, dict[str, int]]:
+    def _combine(self, ruleset: str, without: frozenset[str]) -> str:
+        """What runs the rules of a ruleset that can match, in their order."""
+        rules = frozenset(self._running.get(ruleset, ())) - without
+        if rules and rules not in self._combined:
+            self._combined[rules] = name = f"{ruleset}.{len(self._combined)}"
+            ordered = sorted(rules, key=self.program.order.__getitem__)
+            self._do(bindings.UnstableCombinedRuleset(_SPAN, name, [alone(rule) for rule in ordered]))
+        return self._combined[rules] if rules else ""
+
+    def _run(self, ruleset: str, without: frozenset[str] = frozenset()) -> tuple[bool, dict[str, int]]:
         """Run the rules of a ruleset that can match, once: (something changed, matches by rule)."""
-        if ruleset not in self._running:
+        combined = self._combine(ruleset, without)
+        if not combined:
             return False, {}
-        if ruleset not in self._combined:
-            running = self._running[ruleset]
-            running.sort(key=self.program.order.__getitem__)
-            self._combined[ruleset] = name = f"{ruleset}.{len(running)}"
-            self._do(bindings.UnstableCombinedRuleset(_SPAN, name, [alone(rule) for rule in running]))
-        schedule = bindings.Run(_SPAN, bindings.RunConfig(self._combined[ruleset]))
+        schedule = bindings.Run(_SPAN, bindings.RunConfig(combined))
         (answer,) = self._do(bindings.RunSchedule(schedule))
         assert isinstance(answer, bindings.RunScheduleOutput)
         matches = dict(answer.report.num_matches_per_rule)
@@ -218,12 +225,17 @@ class Engine:
         _log.warning("the analysis has found no fixed point in %d steps", ANALYSIS_STEPS)
         return True
 
-    def apply(self, ruleset: str) -> tuple[bool, dict[str, int]]:
-        """Every law of a ruleset once: (something changed, matches by rule, `<law's key>#<k>`)."""
-        return self._run(ruleset)
+    def apply(self, ruleset: str, without: frozenset[str] = frozenset()) -> tuple[bool, dict[str, int]]:
+        """Every law of a ruleset once, but for rules `without`: (something changed, matches by rule).
+
+        A rule is called `<law's key>#<k>`.
+        """
+        return self._run(ruleset, without)
 
     def remember(self) -> None:
         """Keep in mind which rules the graph needed, for the next one that begins like it."""
+        if len(self.program.needed) >= MOST_REMEMBERED:
+            self.program.needed.clear()
         active = (rule for rules in self._running.values() for rule in rules)
         self.program.needed[self._heads] = frozenset(active)
 

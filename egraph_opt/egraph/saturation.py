@@ -6,11 +6,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from egraph_opt.egraph.commands import ANALYSIS
 from egraph_opt.egraph.engine import Engine
 from egraph_opt.egraph.engines import engine_for
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.readout import take_snapshot
 from egraph_opt.egraph.relevance import heads_of_graph
+from egraph_opt.egraph.scheduling import BackOff, Pace
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import UnsoundLawError
@@ -26,11 +28,12 @@ class SaturationReport:
     Attributes:
         rounds: that were run.
         stop: "saturated", or the limit that ended it: "nodes", "rounds" or "seconds".
-        matches: by law's key.
+        matches: by the key of a law that matched.
         seconds: by ruleset, and of the analysis.
         dropped: laws left out because they made classes of contradicting types, or because a function of
             theirs raised or did not come back, with what was seen.
         rule_matches: by rule, `<law's key>#<k>` for the k-th statement of a law.
+        rested: laws that matched so often that they were left out of some rounds.
     """
 
     rounds: int
@@ -41,6 +44,7 @@ class SaturationReport:
     seconds: Mapping[str, float]
     dropped: tuple[str, ...] = ()
     rule_matches: Mapping[str, int] = field(default_factory=dict)
+    rested: tuple[str, ...] = ()
 
 
 def saturate_terms(
@@ -120,7 +124,7 @@ def _saturate_once(
     while laws and done < rounds:
         done += 1
         changed, stopped = run.round()
-        if stopped or not changed:
+        if stopped or not (changed or run.back_off.wake()):
             stop = stopped or "saturated"
             break
     snapshot = take_snapshot(engine, lowered)
@@ -131,8 +135,9 @@ def _saturate_once(
         snapshot.n_classes,
         stop,
         run.matches,
-        run.seconds,
+        run.pace.seconds,
         rule_matches=run.rule_matches,
+        rested=tuple(sorted({rule.split("#")[0] for rule in run.back_off.times})),
     )
 
 
@@ -140,32 +145,37 @@ class _Run:
     """Rounds on a loaded engine; matches and seconds add up."""
 
     def __init__(self, engine: Engine, nodes: int, deadline: float) -> None:
-        self._engine, self._nodes, self._deadline = engine, nodes, deadline
+        self._engine, self._nodes = engine, nodes
         self.matches: dict[str, int] = {}
         self.rule_matches: dict[str, int] = {}
-        self.seconds: dict[str, float] = {}
+        self.pace, self.back_off = Pace(deadline), BackOff()
 
     def round(self) -> tuple[bool, str]:
         """Every ruleset once, then the analysis: (something changed, the limit that was reached or "")."""
-        changed = False
-        stopped = ""
+        changed, stopped, size = False, "", self._engine.size()
         for ruleset in self._engine.rulesets:
+            name = ruleset.removeprefix("laws.")
+            if not self.pace.has_time(name, ANALYSIS, size):
+                stopped = "seconds"
+                break
             started = time.monotonic()
-            updated, found = self._engine.apply(ruleset)
-            self._count(ruleset, found, time.monotonic() - started)
+            updated, found = self._engine.apply(ruleset, self.back_off.resting)
+            self.pace.record(name, time.monotonic() - started, size)
+            self._count(found)
             changed |= updated
             stopped = self._stopped()
             if stopped:
                 break
+        self.back_off.end_round()
         started = time.monotonic()
         changed |= self._engine.analyse()
-        self._count("analysis", {}, time.monotonic() - started)
+        self.pace.record(ANALYSIS, time.monotonic() - started, size)
         return changed, stopped
 
-    def _count(self, ruleset: str, found: Mapping[str, int], seconds: float) -> None:
-        name = ruleset.removeprefix("laws.")
-        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
-        for rule, count in found.items():
+    def _count(self, found: Mapping[str, int]) -> None:
+        matched = dict(sorted((rule, count) for rule, count in found.items() if count))
+        self.back_off.record(matched)
+        for rule, count in matched.items():
             key = rule.split("#")[0]
             self.rule_matches[rule] = self.rule_matches.get(rule, 0) + count
             self.matches[key] = self.matches.get(key, 0) + count
@@ -173,7 +183,7 @@ class _Run:
     def _stopped(self) -> str:
         if self._engine.is_larger(self._nodes):
             return "nodes"
-        return "seconds" if time.monotonic() > self._deadline else ""
+        return "seconds" if self.pace.is_over() else ""
 
 
 def _offending_law(

@@ -170,7 +170,8 @@ def _stored(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Stored:
             distinct = [decode(value) for value in entry["tables"][name]]
             columns[name] = tuple(distinct[i] for i in arrays[f"{k}.{name}"].tolist())
         snapshot = Snapshot(laws=tuple(entry["laws"]), **columns)
-        account = {**entry["saturation"], "dropped": tuple(entry["saturation"]["dropped"])}
+        account = dict(entry["saturation"])
+        account |= {name: tuple(account.get(name, ())) for name in ("dropped", "rested")}
         regions.append(StoredRegion(snapshot, SaturationReport(**account), entry["terms"]))
     model = arrays["model"].tobytes() if "model" in arrays else None
     return Stored(model, described["path"], described["header"], regions)

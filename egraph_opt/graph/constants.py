@@ -64,7 +64,7 @@ def constant_of_node(node: ir.Node) -> ir.TensorProtocol | None:
     if attribute.is_ref():
         return None
     if attribute.type == ir.AttributeType.TENSOR:
-        return attribute.as_tensor()
+        return attribute.value  # type: ignore[no-any-return]  # `as_tensor` checks a protocol, which takes a while
     kinds = {
         "value_float": np.float32,
         "value_floats": np.float32,

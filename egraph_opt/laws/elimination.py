@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from egraph_opt.laws.law import Law, statements
 from egraph_opt.laws.statements import Equality, Equals, Rule, Union
@@ -12,13 +13,14 @@ Head = tuple[str, str]
 """An operator of the term language and the name of the ONNX operator, "" for any."""
 
 
-def saved_heads(entry: Law) -> set[Head]:
+@lru_cache(maxsize=1024)
+def saved_heads(entry: Law) -> frozenset[Head]:
     """The operators on top of the terms that a law makes equal to something that is there already."""
     found: set[Head] = set()
     for statement in statements(entry):
         pairs = _of_equality(statement) if isinstance(statement, Equality) else _of_rule(statement)
         found |= {_head(term) for term in pairs if term.arguments}
-    return found
+    return frozenset(found)
 
 
 def _of_equality(statement: Equality) -> Iterator[Expression]:

@@ -54,6 +54,13 @@ class Setting:
     saturate: Callable[[Lowered], tuple[Snapshot, SaturationReport]]
     warn: Callable[[str], None]
     clock: Callable[[str], None]
+    _tensor_facts: dict[int, tuple[ir.TensorProtocol, Fact]] = field(default_factory=dict, repr=False)
+
+    def tensor_fact(self, tensor: ir.TensorProtocol) -> Fact:
+        """The fact of a constant tensor, which is read once however often a graph is inferred."""
+        if id(tensor) not in self._tensor_facts:
+            self._tensor_facts[id(tensor)] = tensor, tensor_fact(tensor)
+        return self._tensor_facts[id(tensor)][1]
 
 
 @dataclass(frozen=True)
@@ -134,6 +141,8 @@ def saturate_region(
     snapshot, report = setting.saturate(lowered)
     for dropped in report.dropped:
         setting.warn(f"a law was left out: {dropped}")
+    if report.rested:
+        setting.warn(f"laws that matched too often were left out of some rounds: {', '.join(report.rested)}")
     inner: dict[int, list[Region]] = {}
     for key, node in enumerate(lowered.kept):
         graphs = bodies(node)
@@ -147,7 +156,7 @@ def _infer(
     graph: ir.Graph, setting: Setting, outer: Mapping[ir.Value, Fact], constants: Constants, is_body: bool
 ) -> dict[ir.Value, Fact]:
     def constant(value: ir.Value) -> Fact | None:
-        return tensor_fact(constants.tensor(value)) if constants.has(value) else None
+        return setting.tensor_fact(constants.tensor(value)) if constants.has(value) else None
 
     facts = infer_graph(
         graph,

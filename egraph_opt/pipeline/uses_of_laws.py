@@ -38,8 +38,8 @@ def uses_of_laws(regions: Sequence[Region], parts: Sequence[Extracted]) -> tuple
         own = key in registered and is_loaded(registered[key])
         if matches[key] or used[key] or own:
             ruleset, name = key.rsplit(".", 1)
-            heads = saved_heads(registered[key]) if matches[key] and key in registered else set()
-            saves = not heads.isdisjoint(passed_over)
+            counted = matches[key] and key in registered
+            saves = bool(counted) and not saved_heads(registered[key]).isdisjoint(passed_over)
             rows.append(RewriteReport(ruleset, name, matches[key], used[key], saves, own))
     return tuple(rows)
 

@@ -193,7 +193,7 @@ class NodeWriter:
             else:
                 inputs.append(None if item is None else operands[item])
         converted = [
-            ir.convenience.convert_attribute(key, value, None if value != () else ir.AttributeType.INTS)
+            ir.convenience.convert_attribute(key, value, _attribute_type(value))
             for key, value in form.attributes
         ]
         return form, inputs, converted
@@ -334,3 +334,15 @@ class NodeWriter:
                 facts.append(UNKNOWN if term is None else self.lowered.facts[term] or UNKNOWN)
         self.info.facts.update(zip(outputs, facts, strict=True))
         return outputs
+
+
+_SINGLE = {int: ir.AttributeType.INT, float: ir.AttributeType.FLOAT, str: ir.AttributeType.STRING}
+_SEVERAL = {int: ir.AttributeType.INTS, float: ir.AttributeType.FLOATS, str: ir.AttributeType.STRINGS}
+
+
+def _attribute_type(value: Any) -> ir.AttributeType | None:
+    """The type of a plain value, which onnx_ir would find by checks of protocols; None for any other."""
+    if isinstance(value, tuple):
+        kinds = {type(item) for item in value} or {int}
+        return _SEVERAL.get(kinds.pop()) if len(kinds) == 1 else None
+    return _SINGLE.get(type(value))

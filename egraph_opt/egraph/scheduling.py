@@ -1,0 +1,83 @@
+"""What keeps a saturation within its limits, as egglog cannot be interrupted within a run.
+
+A rule that matches very often rests for some rounds: twice as many each time, and for twice as many matches.
+No step begins that would probably end after the deadline, going by how long it took last.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+MOST_MATCHES = 1 << 14
+"""In one run of a rule; the laws of ours come to a few thousand in models of thousands of nodes."""
+
+SECONDS_PER_READ_NODE = 3e-5
+"""What reading the e-graph out takes after the last step."""
+
+
+class BackOff:
+    """Rules that rest.
+
+    Attributes:
+        times: how often a rule has begun to rest.
+    """
+
+    def __init__(self, most_matches: int = MOST_MATCHES) -> None:
+        self._most = most_matches
+        self._rounds: dict[str, int] = {}
+        self.times: dict[str, int] = {}
+
+    @property
+    def resting(self) -> frozenset[str]:
+        return frozenset(self._rounds)
+
+    def record(self, matches: Mapping[str, int]) -> None:
+        """Let those rest that matched too often."""
+        for rule, count in matches.items():
+            if count > self._most << self.times.get(rule, 0):
+                self.times[rule] = self.times.get(rule, 0) + 1
+                self._rounds[rule] = 1 << self.times[rule]
+
+    def end_round(self) -> None:
+        """A round is over."""
+        self._rounds = {rule: left - 1 for rule, left in self._rounds.items() if left > 1}
+
+    def wake(self) -> bool:
+        """Let all go on, where nothing else is left to do; whether there are any."""
+        woken = bool(self._rounds)
+        self._rounds.clear()
+        return woken
+
+
+class Pace:
+    """How long steps take.
+
+    Args:
+        deadline: as `time.monotonic` has it.
+    """
+
+    def __init__(self, deadline: float) -> None:
+        self._deadline = deadline
+        self._last: dict[str, tuple[float, int]] = {}
+        self.seconds: dict[str, float] = {}
+
+    def record(self, step: str, seconds: float, nodes: int) -> None:
+        """A step took so long in an e-graph of so many nodes."""
+        self.seconds[step] = self.seconds.get(step, 0.0) + seconds
+        self._last[step] = seconds, nodes
+
+    def forecast(self, step: str, nodes: int) -> float:
+        """How long a step will take; 0 where it has not been seen."""
+        seconds, then = self._last.get(step, (0.0, nodes))
+        return seconds * max(1.0, nodes / max(then, 1))
+
+    def is_over(self) -> bool:
+        return time.monotonic() > self._deadline
+
+    def has_time(self, step: str, last: str, nodes: int) -> bool:
+        """Whether a step, and the `last` one after it, and reading the e-graph out, will end in time."""
+        if step not in self._last:
+            return True
+        needed = self.forecast(step, nodes) + self.forecast(last, nodes) + SECONDS_PER_READ_NODE * nodes
+        return time.monotonic() + needed <= self._deadline

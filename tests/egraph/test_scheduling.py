@@ -1,0 +1,77 @@
+"""Laws that match too often rest, and are named; no step begins that would end too late."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import pytest
+from onnx import parser
+
+from egraph_opt import optimize
+from egraph_opt.egraph import saturation
+from egraph_opt.egraph.scheduling import BackOff, Pace
+
+MODEL = """<ir_version: 8, opset_import: ["" : 17]>
+  g (float[2, 3, 4] x, float[2, 3, 4] z) => (float[3, 4, 2] y) {
+    a = Relu (x) b = Relu (a) s = Add (b, z) t = Transpose <perm = [2, 0, 1]> (s)
+    u = Sigmoid (t) v = Mul (t, u)
+    y = Transpose <perm = [2, 0, 1]> (v)
+}"""
+
+
+def test_a_rule_that_matches_too_often_rests_for_twice_as_long_each_time() -> None:
+    back_off = BackOff(10)
+    back_off.record({"a#0": 11, "b#0": 10})
+    assert back_off.resting == {"a#0"}
+    back_off.end_round()
+    assert back_off.resting == {"a#0"}
+    back_off.end_round()
+    assert not back_off.resting
+    back_off.record({"a#0": 20})
+    assert not back_off.resting, "twice as many are all right by now"
+    back_off.record({"a#0": 21})
+    rounds = 0
+    while back_off.resting:
+        back_off.end_round()
+        rounds += 1
+    assert rounds == 4 and back_off.times == {"a#0": 2}
+
+
+def test_what_rests_goes_on_where_nothing_else_is_left() -> None:
+    back_off = BackOff(1)
+    assert not back_off.wake()
+    back_off.record({"a#0": 2})
+    assert back_off.wake()
+    assert not back_off.resting and not back_off.wake()
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_laws_that_rest_are_named_and_nothing_is_lost(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = parser.parse_model(MODEL)
+    free = optimize(model, "nodes").report
+    monkeypatch.setattr(saturation, "BackOff", partial(BackOff, most))
+    result = optimize(model, "nodes", strict=True)
+    assert free.saturation is not None and result.report.saturation is not None
+    assert result.report.saturation.stop == "saturated"
+    assert result.report.saturation.nodes == free.saturation.nodes
+    assert result.report.saturation.rounds > free.saturation.rounds
+    assert result.report.cost.after == free.cost.after
+    (told,) = (text for text in result.report.warnings if "matched too often" in text)
+    assert "elementwise." in told
+    assert not any("matched too often" in text for text in free.warnings)
+
+
+def test_a_step_that_would_end_too_late_does_not_begin() -> None:
+    pace = Pace(time.monotonic() + 100)
+    assert pace.has_time("laws", "analysis", 10**6), "of what has not been seen nothing is known"
+    pace.record("laws", 20, 1000)
+    pace.record("analysis", 10, 1000)
+    assert pace.has_time("laws", "analysis", 1000)
+    assert pace.has_time("laws", "analysis", 3000)
+    assert not pace.has_time("laws", "analysis", 4000)
+    assert pace.forecast("laws", 2000) == 40
+    assert pace.forecast("laws", 10) == 20, "a smaller one may take as long"
+    pace.record("laws", 60, 1000)
+    assert pace.seconds == {"laws": 80, "analysis": 10}
+    assert pace.has_time("laws", "analysis", 1000) and not pace.has_time("laws", "analysis", 1500)

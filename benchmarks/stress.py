@@ -4,7 +4,7 @@ python benchmarks/stress.py [NAME ...] [--depths 1 2 4 8] [--width 3] [--costs n
 
 Each repeats one pattern that feeds the laws: residual blocks of attention and perceptrons with
 BatchNormalization behind Linear, scales that several consumers share, residual convolutions, many slices of
-one tensor, chains of Reshape, of element-wise operators, a U-Net on rows.  Saturation should grow linearly with
+one tensor, chains of Reshape, of element-wise operators, a U-Net on spectra.  Saturation should grow linearly with
 the depth; `tests/benchmarks/test_stress.py` holds it to that.
 """
 
@@ -122,7 +122,7 @@ def attention_batchnorm(depth: int, width: int) -> onnx.ModelProto:
     """Residual blocks of attention and a perceptron, with BatchNormalization behind every Linear (LeViT)."""
     columns = width * HEAD
     g = Builder(1, TOKENS, columns)
-    x = g.x
+    x = _linear_bn(g, g.x, columns, columns)
     for _ in range(depth):
         x = g.node("Add", x, _heads(g, x, width, _linear_bn, columns))
         x = g.node("Add", x, _perceptron(g, x, _linear_bn, columns))
@@ -137,7 +137,7 @@ def attention_biases(depth: int, width: int) -> onnx.ModelProto:
     """The same without any normalisation, with biases: every shift can move along the residuals."""
     columns = width * HEAD
     g = Builder(1, TOKENS, columns)
-    x = g.x
+    x = _linear_bias(g, g.x, columns, columns)
     for _ in range(depth):
         x = g.node("Add", _heads(g, x, width, _linear_bias, columns), x)
         x = g.node("Add", _perceptron(g, x, _linear_bias, columns), x)
@@ -156,6 +156,19 @@ def residual_convolutions(depth: int, width: int) -> onnx.ModelProto:
         for _ in range(width - 1):
             y = g.node("Relu", g.batchnorm(g.conv(y, 4, 4), 4))
         x = g.node("Add", x, g.batchnorm(g.conv(y, 4, 4), 4))
+    return g.model(x)
+
+
+def linear_residuals(depth: int, width: int) -> onnx.ModelProto:
+    """Residual blocks of `width` products in a row with scales and shifts, and nothing else: all is linear."""
+    g = Builder(3, 8)
+    x = g.x
+    for _ in range(depth):
+        y = x
+        for _ in range(width):
+            y = g.node("MatMul", g.node("Mul", y, g.random(8)), g.random(8, 8))
+            y = g.node("Add", g.node("Mul", y, g.random(8)), g.random(8))
+        x = g.node("Add", y, x)
     return g.model(x)
 
 
@@ -233,20 +246,35 @@ def elementwise_chains(depth: int, width: int) -> onnx.ModelProto:
     return g.model(x)
 
 
-def unet_on_rows(depth: int, width: int) -> onnx.ModelProto:
-    """A U-Net of Conv1d: `depth` times down and up again, with what comes across concatenated."""
-    channels = 2 * width
-    g = Builder(1, channels, 8 << depth)
-    x, across = g.x, []
+def _down(g: Builder, x: str, channels: int, width: int) -> str:
+    """Convs of rows with BatchNormalization, with a residual around all but the first."""
+    x = g.node("LeakyRelu", g.batchnorm(g.conv(x, channels, channels, 5, 1), channels), alpha=0.1)
+    y = x
+    for _ in range(width - 1):
+        y = g.node("Relu", g.batchnorm(g.conv(y, channels, channels, 3, 1), channels))
+    return g.node("Add", x, y)
+
+
+def unet_on_spectra(depth: int, width: int) -> onnx.ModelProto:
+    """A U-Net of Conv1d on a spectrum that a Conv makes: down `depth` times, up again, a mask in the end."""
+    bins = 2 * width
+    g = Builder(1, 1, 8 << depth)
+    waves = g.node("Conv", g.x, g.random(2 * bins, 1, 7), pads=[3, 3])
+    real = g.node("Slice", waves, g.ints(0), g.ints(bins), g.ints(1))
+    imaginary = g.node("Slice", waves, g.ints(bins), g.ints(2 * bins), g.ints(1))
+    power = g.node("Add", g.node("Mul", real, real), g.node("Mul", imaginary, imaginary))
+    spectrum = g.node("Log", g.node("Add", g.node("Sqrt", power), g.constant(1e-3)))
+    x, across = g.batchnorm(spectrum, bins), []
     for _ in range(depth):
-        x = g.node("LeakyRelu", g.batchnorm(g.conv(x, channels, channels, 5, 1), channels), alpha=0.1)
+        x = _down(g, x, bins, width)
         across.append(x)
-        x = g.node("Slice", x, g.ints(0), g.ints(1 << 30), g.ints(2), g.ints(2))
+        x = g.node("Conv", x, g.random(bins, bins, 2), strides=[2])
     for skip in reversed(across):
-        up = g.node("Resize", x, "", g.constant((1.0, 1.0, 2.0)), mode="linear")
-        x = g.conv(g.node("Concat", up, skip, axis=1), 2 * channels, channels, 5, 1)
-        x = g.node("LeakyRelu", g.batchnorm(x, channels), alpha=0.1)
-    return g.model(x)
+        up = g.node("ConvTranspose", x, g.random(bins, bins, 2), g.random(bins), strides=[2])
+        x = g.conv(g.node("Concat", g.batchnorm(up, bins), skip, axis=1), 2 * bins, bins, 5, 1)
+        x = g.node("LeakyRelu", g.batchnorm(x, bins), alpha=0.1)
+    mask = g.node("Sigmoid", g.node("Mul", x, g.constant(2.0)))
+    return g.model(g.node("Mul", real, mask), g.node("Mul", imaginary, mask))
 
 
 GRAPHS: dict[str, Callable[[int, int], onnx.ModelProto]] = {
@@ -260,7 +288,8 @@ GRAPHS: dict[str, Callable[[int, int], onnx.ModelProto]] = {
         many_slices,
         reshape_chains,
         elementwise_chains,
-        unet_on_rows,
+        unet_on_spectra,
+        linear_residuals,
     )
 }
 """What makes a graph of a depth and a width, by name."""

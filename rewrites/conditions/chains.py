@@ -18,6 +18,7 @@ from egraph_opt.laws.sorts import Int, String, Tensor
 from egraph_opt.operators import binary
 from egraph_opt.rewrites.conditions.channels import is_float_constant
 from egraph_opt.rewrites.conditions.combining import NEUTRAL, may_combine
+from egraph_opt.rewrites.conditions.operands import factor, factors
 
 
 @table(merge="first")
@@ -43,6 +44,28 @@ def affine(op: String, x: Tensor, y: Tensor, z: Tensor, a: Tensor, c: Tensor):
     yield when(*applied, then=(assign(between(op, y, x), c), assign(preceded(op, x, c), 0)))
     chain = (eq(c, between(op, y, x)), eq(x, binary(op, z, a)), may_combine(op, a, c), varies(z), ne(x, z))
     yield when(*chain, then=assign(preceded(op, x, c), 1))
+
+
+@table(merge="first")
+def weight_between(y: Tensor, x: Tensor, side: Int) -> Tensor:
+    """The constant W of y = x @ W, or of W @ x where `side` is 1, of which laws make others."""
+
+
+@hosted()
+def is_weight(w: Fact, x: Fact) -> bool:
+    """A constant of floats that something is multiplied with which is none."""
+    return is_float_constant(w) and not x.const
+
+
+@auxiliary(factors)
+def weights(x: Tensor, y: Tensor, w: Tensor, i: Int):
+    """Fills `weight_between`."""
+    yield when(eq(y, factor(x, w, i)), is_weight(w, x), then=assign(weight_between(y, x, i), w))
+
+
+def of_weight(x: Any, w: Any, side: Any) -> Any:
+    """The guard that w is the constant of x @ w, or w @ x, of which laws make others."""
+    return guard(eq(w, weight_between(factor(x, w, side), x, side)))
 
 
 def chosen(op: Any, x: Any, c: Any) -> Any:

@@ -4,8 +4,8 @@ python benchmarks/stress.py [NAME ...] [--depths 1 2 4 8] [--width 3] [--costs n
 
 Each repeats one pattern that feeds the laws: residual blocks of attention and perceptrons with
 BatchNormalization behind Linear, scales that several consumers share, residual convolutions, many slices of
-one tensor, chains of Reshape, of element-wise operators, a U-Net on spectra.  Saturation should grow linearly with
-the depth; `tests/benchmarks/test_stress.py` holds it to that.
+one tensor, chains of Reshape, of element-wise operators, a U-Net on spectra.  Saturation should grow linearly
+with the depth; `tests/benchmarks/test_stress.py` holds it to that.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def residual_convolutions(depth: int, width: int) -> onnx.ModelProto:
 
 
 def linear_residuals(depth: int, width: int) -> onnx.ModelProto:
-    """Residual blocks of `width` products in a row with scales and shifts, and nothing else: all is linear."""
+    """Residual blocks of `width` products in a row with scales and shifts: all of it is linear."""
     g = Builder(3, 8)
     x = g.x
     for _ in range(depth):
@@ -332,7 +332,13 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--costs", nargs="+", default=COSTS)
     parser.add_argument("--laws", action="store_true", help="show which laws made the e-nodes")
     chosen = parser.parse_args(given)
-    print(f"{'graph':22} {'depth':>5} {'cost':8} {'nodes':>6} {'e-nodes':>8} {'each':>6} rounds stop {'CPU s':>12}")
+    heads = (
+        f"{'graph':22}",
+        "depth",
+        f"{'cost':8} {'nodes':>6} {'e-nodes':>8} {'each':>6}",
+        f"rounds {'CPU s':>15}",
+    )
+    print(*heads)
     for name in chosen.names or GRAPHS:
         for cost in chosen.costs:
             for depth in chosen.depths:

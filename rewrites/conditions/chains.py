@@ -1,9 +1,9 @@
 """Which constant of a chain moves, and in which of its spellings.
 
-A value that is x + c in one spelling of c is it in many: c has other dims, or was computed another way.  And a
-chain (x + a) + b is x + (a + b) as well.  Were each of them moved further, every law would multiply them, and a
-chain of n residual blocks would have 2^n shifts.  So laws move a constant only where it is the first that was
-found between two values, and where it does not combine with another one that stands before it.
+A value that is x + c in one spelling of c is it in many: c has other dims, or was computed another way; so is
+x @ W.  And a chain (x + a) + b is x + (a + b) as well.  Were each of them moved further, every law would multiply
+them, and n residual blocks in a row would have 2^n shifts.  So laws move a constant only where it is the first
+that was found between two values, and where it does not combine with another one that stands before it.
 
 No laws here.
 """
@@ -11,10 +11,10 @@ No laws here.
 from typing import Any
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import assign, auxiliary, eq, guard, hosted, ne, table
+from egraph_opt.laws import absent, assign, auxiliary, eq, guard, hosted, ne, table
 from egraph_opt.laws import rule as when
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Int, String, Tensor
+from egraph_opt.laws.sorts import Int, String, Tensor, Unit
 from egraph_opt.operators import binary
 from egraph_opt.rewrites.conditions.channels import is_float_constant
 from egraph_opt.rewrites.conditions.combining import NEUTRAL, may_combine
@@ -61,6 +61,31 @@ def is_weight(w: Fact, x: Fact) -> bool:
 def weights(x: Tensor, y: Tensor, w: Tensor, i: Int):
     """Fills `weight_between`."""
     yield when(eq(y, factor(x, w, i)), is_weight(w, x), then=assign(weight_between(y, x, i), w))
+
+
+@table()
+def stands(op: String, x: Tensor, c: Tensor) -> Unit:
+    """c of x op c, or of c op x, is the constant that stands for its other spellings, or it is none."""
+
+
+@auxiliary(affine)
+def standing(op: String, x: Tensor, y: Tensor, c: Tensor):
+    """Fills `stands`."""
+    yield when(eq(c, between(op, y, x)), then=stands(op, x, c))
+    for term in (binary(op, x, c), binary(op, c, x)):
+        yield when(eq(y, term), absent(applies(op, c)), then=stands(op, x, c))
+
+
+@table()
+def weighs(x: Tensor, w: Tensor) -> Unit:
+    """w of x @ w is the weight that stands for its other spellings, or no constant."""
+
+
+@auxiliary(weights)
+def weighing(x: Tensor, y: Tensor, w: Tensor):
+    """Fills `weighs`."""
+    yield when(eq(w, weight_between(y, x, 0)), then=weighs(x, w))
+    yield when(eq(y, x @ w), absent(is_weight(w, x)), then=weighs(x, w))
 
 
 def of_weight(x: Any, w: Any, side: Any) -> Any:

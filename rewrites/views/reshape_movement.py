@@ -47,8 +47,8 @@ def past_partner(x: Tensor, y: Tensor, op: String, dims: Dims, i: Int):
 def is_hidden(op: str, side: int, x: Fact, dims: Dims, y: Fact) -> bool:
     """A view has other leading axes of 1 than x, of which x op y shows none: y has as many axes as either.
 
-    No constant has more axes for it than what it is applied to: it would give them to the next one.  Nor has a
-    slope.
+    No constant has more axes for it than what it is applied to: it would give them to the next one.
+    Nor has a slope.
     """
     if x.shape is None or y.rank is None or y.const or (op == "PRelu" and side == 0):
         return False

@@ -160,7 +160,7 @@ def residual_convolutions(depth: int, width: int) -> onnx.ModelProto:
 
 
 def linear_residuals(depth: int, width: int) -> onnx.ModelProto:
-    """Residual blocks of `width` products in a row with scales and shifts: all of it is linear."""
+    """Residual blocks of `width` products in a row with scales and shifts, and a Tanh behind each."""
     g = Builder(3, 8)
     x = g.x
     for _ in range(depth):
@@ -168,7 +168,7 @@ def linear_residuals(depth: int, width: int) -> onnx.ModelProto:
         for _ in range(width):
             y = g.node("MatMul", g.node("Mul", y, g.random(8)), g.random(8, 8))
             y = g.node("Add", g.node("Mul", y, g.random(8)), g.random(8))
-        x = g.node("Add", y, x)
+        x = g.node("Tanh", g.node("Add", y, x))
     return g.model(x)
 
 

@@ -1,9 +1,9 @@
 """Which constant of a chain moves, and in which of its spellings.
 
-A value that is x + c in one spelling of c is it in many: c has other dims, or was computed another way; so is
-x @ W.  And a chain (x + a) + b is x + (a + b) as well.  Were each of them moved further, every law would multiply
-them, and n residual blocks in a row would have 2^n shifts.  So laws move a constant only where it is the first
-that was found between two values, and where it does not combine with another one that stands before it.
+A value that is x + c in one spelling of c is it in many: c has other dims, or was computed another way; so
+is x @ W.  And a chain (x + a) + b is x + (a + b) as well.  Were each of them moved further, every law would
+multiply them, and n residual blocks in a row would have 2^n shifts.  So laws move a constant only where it is
+the first that was found between two values, and where it does not combine with another one before it.
 
 No laws here.
 """

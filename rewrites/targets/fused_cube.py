@@ -217,8 +217,8 @@ def _kernel_examples(rng):
 def cube_kernel(x: Tensor, y: Tensor, xs: Tensors, cube: Cube):
     """Conv(x, w, b) = Kernel[Conv](x, w, b)
 
-    The same for ConvTranspose, MatMul and Gemm, where an element-wise operator follows.  Of all constant weights
-    that give one value one will do: other laws spell them in a dozen ways.
+    The same for ConvTranspose, MatMul and Gemm, where an element-wise operator follows.  Of all constant
+    weights that give one value one will do: other laws spell them in a dozen ways.
     """
     runs, kernel = limit("fused_stages"), fused_cube(cube, (), xs, nil())
     product, demand = cube_operator(cube, xs), guard(followed(y))

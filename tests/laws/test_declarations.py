@@ -16,9 +16,12 @@ from egraph_opt.laws.direction import check_direction
 from egraph_opt.laws.law import Law, auxiliaries
 from egraph_opt.laws.selection import all_laws
 
-MOST_RULES = 684
+MOST_RULES = 697
+"""May only shrink, but for the tables that keep laws from growing: thirteen rules that fill those of
+`conditions.chains` end what was exponential in the depth of a network."""
+
 MEDIAN_LINES = 30
-"""Both may only shrink."""
+"""May only shrink."""
 
 BUILT_IN = [law for law in all_laws() if law.function.__module__.startswith("egraph_opt.rewrites.")]
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import onnx
@@ -39,7 +40,7 @@ class Builder:
         self._shape = shape
         self.x = "x"
 
-    def node(self, operator: str, *operands: str, outputs: int = 1, **attributes: object) -> str:
+    def node(self, operator: str, *operands: str, outputs: int = 1, **attributes: Any) -> str:
         """The name of the first result; those of the others are `other(name, k)`."""
         name = f"v{len(self._nodes)}"
         names = [name, *(self.other(name, k) for k in range(1, outputs))]

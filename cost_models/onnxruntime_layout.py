@@ -22,7 +22,7 @@ DISPATCH = 0.2
 """Microseconds that the runtime spends on a node besides its kernel."""
 
 _CONVERSIONS = ("ToLayout", "FromLayout")
-_CONVERTING = ("fused_cube", "pool", "global_pool")
+_CONVERTING = ("conv", "fused_cube", "pool", "global_pool")
 """Operators for which the runtime converts; the others take what is in the layout already."""
 
 Lookup = Callable[[NodeView], Measurement | None]

@@ -15,7 +15,7 @@ class Limits:
 
     Attributes:
         nodes: e-nodes of one graph.
-        rounds: of all laws.
+        rounds: of all laws; a constant crosses one residual block a round.
         solver_iterations: integer programs solved for one piece.
         fold_bytes: how many bytes folded constants may add to the file.
         seconds: of saturation, and again of extraction; with 0 the model is handed back as it came.
@@ -25,7 +25,7 @@ class Limits:
     """
 
     nodes: int = 200_000
-    rounds: int = 16
+    rounds: int = 100
     solver_iterations: int = 200
     fold_bytes: int = 2**20
     seconds: float = 600

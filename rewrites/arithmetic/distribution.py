@@ -12,6 +12,7 @@ from egraph_opt.laws import guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import is_constant, varies
 from egraph_opt.laws.sorts import Int, Tensor
 from egraph_opt.operators import ConvWindow, conv
+from egraph_opt.rewrites.conditions.chains import affine, moves
 from egraph_opt.rewrites.conditions.channels import static_shape
 from egraph_opt.rewrites.conditions.combining import fits, may_combine, overflows_nowhere
 from egraph_opt.rewrites.conditions.operands import beside, either_side
@@ -19,10 +20,10 @@ from egraph_opt.rewrites.conditions.operands import beside, either_side
 FEWER = "what is constant is folded, and fewer constants are better"
 
 
-@law("constants", numerics="reassociates", kind="merge")
+@law("constants", numerics="reassociates", kind="merge", uses=(affine,))
 def shifts_meet(x: Tensor, y: Tensor, a: Tensor, b: Tensor):
     """(x + c1) + (y + c2) = (x + y) + (c1 + c2)"""
-    demand = guard(varies(x), varies(y))
+    demand = guard(varies(x), varies(y)), moves("Add", x, a), moves("Add", y, b)
     yield rewrite((x + a) + (y + b), (x + y) + (a + b), may_combine("Add", a, b), demand, because=FEWER)
 
 
@@ -32,10 +33,11 @@ def is_shift(c: Fact) -> bool:
     return c.const and c.splat != 0
 
 
-@law("constants", numerics="reassociates", kind="move", uses=(either_side,))
+@law("constants", numerics="reassociates", kind="move", uses=(affine, either_side))
 def shift_of_summand(x: Tensor, y: Tensor, w: Tensor, b: Tensor, t: ConvWindow, a: Tensor, c: Tensor, i: Int):
     """((x + c1) + y) + c2 = (x + (c1 + c2)) + y, and (Conv(x, W) + y) + c = (Conv(x, W) + c) + y"""
-    apart, demand = beside("Add", x + a, y, i), guard(varies(x), varies(y))
+    apart = beside("Add", x + a, y, i)
+    demand = guard(varies(x), varies(y)), moves("Add", x, a), moves("Add", apart, c)
     yield rewrite(apart + c, (x + (a + c)) + y, may_combine("Add", a, c), demand, because=FEWER)
     product, demand = conv(x, w, b, t), guard(is_constant(w), is_shift(c), varies(y))
     apart, why = beside("Add", product, y, i), "a Conv takes in the shift"
@@ -51,11 +53,12 @@ def may_distribute(c: Fact, s: Fact) -> bool:
     return s.splat != 1 and c.splat != 0 and fits(first, second) and overflows_nowhere("Mul", c, s)
 
 
-@law("constants", numerics="reassociates", kind="move")
+@law("constants", numerics="reassociates", kind="move", uses=(affine,))
 def scale_of_sum(x: Tensor, k: Tensor, c: Tensor, s: Tensor):
     """(x * k + c) * s = (x * k) * s + c * s, likewise (x @ W + c) * s"""
     for product in (x * k, x @ k):
-        known = (may_distribute(c, s), guard(is_constant(k), varies(x)))
+        once = moves("Add", product, c), moves("Mul", product + c, s)
+        known = (may_distribute(c, s), guard(is_constant(k), varies(x)), once)
         yield rewrite((product + c) * s, product * s + c * s, known, because=FEWER)
 
 

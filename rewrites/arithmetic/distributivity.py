@@ -31,6 +31,7 @@ from egraph_opt.laws import (
     table,
     union,
 )
+from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Int, String, Tensor
 from egraph_opt.operators import binary, concat
 from egraph_opt.operators.terms import listed
@@ -68,9 +69,12 @@ def are_alike(x: Fact, y: Fact, z: Fact) -> bool:
 def factor_out(op: String, x: Tensor, y: Tensor, z: Tensor, i: Int, k: Int):
     """x * y + x * z = x * (y + z), likewise x * y - x * z"""
     first, second = beside("Mul", x, y, i), beside("Mul", x, z, k)
-    demand = guard(are_alike(x, y, z), ne(y, first), ne(z, second))
+    demand = guard(are_alike(x, y, z), ne(y, z), ne(y, first), ne(z, second))
     whole = x * binary(op, y, z)
     yield rewrite(binary(op, first, second), whole, is_sum(op), demand, inverse="multiply_out")
+    # c * (x + x) would have x in its own expansion where c is 0.5; x * (c + c) has not.
+    twice, once = x * binary(op, y, y), guard(varies(x), ne(y, first))
+    yield rewrite(binary(op, first, first), twice, is_sum(op), once, inverse="multiply_out")
 
 
 @law(kind="split", serves="arithmetic", source="TASO, distributivity of Mul", uses=(either_side,))

@@ -15,6 +15,7 @@ from egraph_opt.laws import equal, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import is_constant, number_like
 from egraph_opt.laws.sorts import Float, Int, Tensor
 from egraph_opt.operators import GemmSettings, gemm, none, transpose
+from egraph_opt.rewrites.conditions.chains import standing, stands, weighing, weighs
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import broadcasts_into
 
@@ -39,12 +40,13 @@ def fits(c: Fact, a: Fact, b: Fact) -> bool:
     numerics="reassociates",
     kind="fuse",
     source="onnxoptimizer fuse_matmul_add_bias_into_gemm",
-    uses=(either_side,),
+    uses=(either_side, standing, weighing),
 )
 def product_and_sum(a: Tensor, b: Tensor, c: Tensor, i: Int):
     """A @ B + C = Gemm(A, B, C)"""
     whole, sound = gemm(a, b, c, PLAIN), (are_matrices(a, b), fits(c, a, b))
-    yield rewrite(beside("Add", a @ b, c, i), whole, *sound, inverse="product_and_sum")
+    once = guard(weighs(a, b), stands("Add", a @ b, c))  # n weights and m shifts would be n * m Gemms
+    yield rewrite(beside("Add", a @ b, c, i), whole, *sound, once, inverse="product_and_sum")
     yield rewrite(whole, a @ b + c, *sound, inverse="product_and_sum")
 
 

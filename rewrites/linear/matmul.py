@@ -16,17 +16,16 @@ import math
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import equal, guard, hosted, laws_of, rewrite
+from egraph_opt.laws import eq, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Axes, Dims, Int, Tensor
 from egraph_opt.operators import reduce, reshape
+from egraph_opt.rewrites.conditions.chains import affine, moves, of_weight, weights
 from egraph_opt.rewrites.conditions.channels import (
-    chains,
     count_along,
     is_float_constant,
     is_scale,
     is_shift,
     static_shape,
-    unchained,
 )
 from egraph_opt.rewrites.conditions.operands import factor, factors
 
@@ -67,18 +66,19 @@ def before(w: Fact, x: Fact, c: Fact, side: int) -> Dims | None:
     return (count, 1) if axis == -1 else (1, count)
 
 
-@law(source="Ascend auto-optimizer, BNFolding", uses=(chains, factors))
+@law(source="Ascend auto-optimizer, BNFolding", uses=(affine, factors, weights))
 def scale_after_product(x: Tensor, w: Tensor, c: Tensor, i: Int):
     """(x @ W) * s = x @ (W * s), and (W @ x) * s = (W * s) @ x"""
     product, scaled = factor(x, w, i), w * reshape(c, behind(w, x, c, i))
-    known = (is_scale(c), guard(unchained("Mul", product)))
+    known = (is_scale(c), moves("Mul", product, c), of_weight(x, w, i))
     yield rewrite(product * c, factor(x, scaled, i), *known, because=FOLDED)
 
 
-@law(uses=(chains, factors))
+@law(uses=(affine, factors, weights))
 def scale_before_product(x: Tensor, w: Tensor, c: Tensor, i: Int):
     """(x * s) @ W = x @ (s * W), and W @ (x * s) = (W * s) @ x"""
-    scaled, known = w * reshape(c, before(w, x, c, i)), (is_scale(c), guard(unchained("Mul", x)))
+    scaled = w * reshape(c, before(w, x, c, i))
+    known = (is_scale(c), moves("Mul", x, c), of_weight(x * c, w, i))
     yield rewrite(factor(x * c, w, i), factor(x, scaled, i), *known, because=FOLDED)
 
 
@@ -88,11 +88,12 @@ def summed_axis(w: Fact) -> Axes | None:
     return None if w.rank is None else (w.rank - 2,)
 
 
-@law(kind="move", uses=(chains,))
+@law(kind="move", uses=(affine, weights))
 def shift_before_product(x: Tensor, w: Tensor, c: Tensor):
     """(x + c) @ W = x @ W + c @ W"""
     moved = reduce("ReduceSum", w * reshape(c, before(w, x, c, 0)), summed_axis(w), 1)
-    yield rewrite((x + c) @ w, x @ w + moved, is_shift(c), guard(unchained("Add", x)), because="forgets c")
+    known = (is_shift(c), moves("Add", x, c), of_weight(x + c, w, 0))
+    yield rewrite((x + c) @ w, x @ w + moved, *known, because="forgets c")
 
 
 # --- two constant factors -------------------------------------------------------------------------------
@@ -112,11 +113,19 @@ def is_no_bigger(a: Fact, b: Fact, side: int) -> bool:
     return bool(first and second) and first[0] * second[1] <= math.prod(first) + math.prod(second)  # type: ignore[index, arg-type]
 
 
-@law(serves="arithmetic", source="TASO, associativity of MatMul", uses=(factors,))
-def constant_products(x: Tensor, a: Tensor, b: Tensor, i: Int):
-    """(x @ W1) @ W2 = x @ (W1 @ W2), and W2 @ (W1 @ x) = (W2 @ W1) @ x, where that is no bigger"""
-    apart, together = factor(factor(x, a, i), b, i), factor(x, factor(a, b, i), i)
-    yield equal(apart, together, are_weights(a, b, x), guard(is_no_bigger(a, b, i)))
+@law(serves="arithmetic", source="TASO, associativity of MatMul", uses=(factors, weights))
+def constant_products(x: Tensor, y: Tensor, a: Tensor, b: Tensor, i: Int):
+    """(x @ W1) @ W2 = x @ (W1 @ W2), and W2 @ (W1 @ x) = (W2 @ W1) @ x, where that is no bigger
+
+    From the right where x @ W1 is written.
+    """
+    product = factor(a, b, i)
+    apart, together = factor(factor(x, a, i), b, i), factor(x, product, i)
+    sound, back = (are_weights(a, b, x), guard(is_no_bigger(a, b, i))), "constant_products"
+    each = of_weight(x, a, i), of_weight(factor(x, a, i), b, i)
+    yield rewrite(apart, together, sound, each, inverse=back)
+    written = guard(eq(y, factor(x, a, i))), of_weight(x, product, i)
+    yield rewrite(together, apart, sound, written, inverse=back)
 
 
 # --- scales of products of two activations --------------------------------------------------------------
@@ -135,13 +144,13 @@ def are_activations(x: Fact, y: Fact) -> bool:
     return not x.const and not y.const and x.dtype in FLOATS
 
 
-@law(kind="move", uses=(chains, factors))
+@law(kind="move", uses=(affine, factors))
 def scalars_reach_factors(x: Tensor, y: Tensor, c: Tensor, i: Int):
     """(x @ y) * s = (x * s) @ y = x @ (y * s) for one number s"""
     sound, product = (is_scale(c), is_number(c, x, y), are_activations(x, y)), factor(x, y, i)
     scaled, back = factor(x * c, y, i), "scalars_reach_factors"
-    yield rewrite(product * c, scaled, sound, guard(unchained("Mul", product)), inverse=back)
-    yield rewrite(scaled, product * c, sound, guard(unchained("Mul", x)), inverse=back)
+    yield rewrite(product * c, scaled, sound, moves("Mul", product, c), inverse=back)
+    yield rewrite(scaled, product * c, sound, moves("Mul", x, c), inverse=back)
 
 
 @law(kind="merge")

@@ -13,11 +13,12 @@ it, its cost model says: the ruleset runs for cost models that publish the limit
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Operands, hosted, laws_of, ne, rewrite
+from egraph_opt.laws import Operands, guard, hosted, laws_of, ne, rewrite
 from egraph_opt.laws.sorts import Int, Settings, String, Tensor, Tensors
 from egraph_opt.operators import binary, unary
 from egraph_opt.operators.declaration import COMMUTATIVE
 from egraph_opt.operators.terms import cons, limit, nil
+from egraph_opt.rewrites.conditions.chains import standing, stands
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import broadcasts_into
 from egraph_opt.rewrites.targets.fused_cube import (
@@ -149,7 +150,7 @@ def _binary_examples(rng):
     source="Ascend/mstt op_fusion_pass.yaml (TbeConvAddFusion, MatMul and BMM with Elementwise)",
     examples=_binary_examples,
     required=_REQUIRED,
-    uses=(either_side,),
+    uses=(either_side, standing),
 )
 def binary_stage(op: String, y: Tensor, k: Cube, e: Stages, xs: Tensors, ys: Tensors, i: Int):
     """Kernel[..](xs) + y = Kernel[.., +](xs, y)
@@ -161,7 +162,7 @@ def binary_stage(op: String, y: Tensor, k: Cube, e: Stages, xs: Tensors, ys: Ten
     fits = (keeps_result(y, kernel), stays_outside(k, xs, e, op, y))
     left = beside(op, y, kernel, i)
     wider = fused_cube(k, then_binary(e, op, i, y, limit("fused_stages")), xs, cons(y, ys))
-    yield rewrite(left, wider, ne(left, kernel), fits, because=PSEUDO)
+    yield rewrite(left, wider, ne(left, kernel), fits, guard(stands(op, kernel, y)), because=PSEUDO)
 
 
 def _gate_examples(rng):

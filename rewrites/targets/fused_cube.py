@@ -26,8 +26,19 @@ from egraph_opt.laws import (
     table,
     union,
 )
-from egraph_opt.laws.sorts import Tensor, Tensors
-from egraph_opt.operators import ConvWindow, GemmSettings, conv, conv_transpose, gemm, matmul, none
+from egraph_opt.laws.algebra import relu
+from egraph_opt.laws.sorts import Settings, String, Tensor, Tensors, Unit
+from egraph_opt.operators import (
+    ConvWindow,
+    GemmSettings,
+    binary,
+    conv,
+    conv_transpose,
+    gemm,
+    matmul,
+    none,
+    unary,
+)
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Earlier, OnnxForm, Step, operator, operator_named
 from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.operators.terms import cons, limit, listed, nil
@@ -144,6 +155,18 @@ def weights(y: Tensor, x: Tensor, cube: Cube) -> Tensors:
     """The operands with which a cube operator makes y of x: the first found, since constants cost nothing."""
 
 
+@table()
+def followed(y: Tensor) -> Unit:
+    """An element-wise operator takes y: there may be stages behind it."""
+
+
+@auxiliary()
+def following(op: String, y: Tensor, z: Tensor, c: Tensor, s: Settings):
+    """Fills `followed`."""
+    for taken in (unary(op, s, y), binary(op, y, c), binary(op, c, y)):
+        yield rule(limit("fused_stages"), eq(z, taken), then=followed(y))
+
+
 @auxiliary()
 def cubes(
     x: Tensor, y: Tensor, w: Tensor, b: Tensor, rest: Tensors, xs: Tensors, u: ConvWindow, s: GemmSettings,
@@ -174,11 +197,12 @@ def example_products(g: Operands, rows: int | str = "L") -> tuple[Any, Any]:
 def _kernel_examples(rng):
     g = Operands(rng)
     image, product = example_products(g)
-    yield g.fires(image, fused_stages=1)
-    yield g.fires(product, fused_stages=1)
-    yield g.near_miss(image, why="the target fuses nothing")
+    yield g.fires(relu(image), fused_stages=1)
+    yield g.fires(product + g.input((4,)), fused_stages=1)
+    yield g.near_miss(relu(image), why="the target fuses nothing")
+    yield g.near_miss(image, why="nothing follows", fused_stages=1)
     row = conv(g.input((2, 3, 9)), g.random(4, 3, 3), none(), ConvWindow((1,), (1, 1), (1,)))
-    yield g.near_miss(row, why="one dimension", fused_stages=1)
+    yield g.near_miss(relu(row), why="one dimension", fused_stages=1)
 
 
 @law(
@@ -187,15 +211,16 @@ def _kernel_examples(rng):
     kind="fuse",
     serves="target",
     source="the definition of the pseudo-operator",
-    uses=(cubes,),
+    uses=(cubes, following),
     examples=_kernel_examples,
 )
 def cube_kernel(x: Tensor, y: Tensor, xs: Tensors, cube: Cube):
     """Conv(x, w, b) = Kernel[Conv](x, w, b)
 
-    The same for ConvTranspose, MatMul and Gemm.  Of all constant weights that give one value one will do:
-    other laws spell them in a dozen ways.
+    The same for ConvTranspose, MatMul and Gemm, where an element-wise operator follows.  Of all constant
+    weights that give one value one will do: other laws spell them in a dozen ways.
     """
     runs, kernel = limit("fused_stages"), fused_cube(cube, (), xs, nil())
-    yield rewrite(cube_operator(cube, xs), kernel, runs, some_computed(xs), because=PSEUDO)
-    yield rule(runs, eq(xs, weights(y, x, cube)), then=union(y, kernel), because=PSEUDO)
+    product, demand = cube_operator(cube, xs), guard(followed(y))
+    yield rule(runs, eq(y, product), some_computed(xs), demand, then=union(y, kernel), because=PSEUDO)
+    yield rule(runs, eq(xs, weights(y, x, cube)), demand, then=union(y, kernel), because=PSEUDO)

@@ -17,7 +17,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Operands, eq, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Axis, Settings, String, Tensor, Tensors
 from egraph_opt.operators import ConvWindow, PoolWindow, binary, concat, conv, global_pool, pool, unary
-from egraph_opt.operators.terms import limit, listed
+from egraph_opt.operators.terms import limit, listed, nil
 from egraph_opt.rewrites.targets.fused_cube import Cube, Stages, fused_cube
 from egraph_opt.rewrites.targets.layouts import (
     PSEUDO,
@@ -53,6 +53,23 @@ def _whole_blocks(x: Fact, block: int) -> bool:
     return isinstance(channels, int) and channels > 0 and channels % block == 0
 
 
+def _are_few(w: Fact, block: int) -> bool:
+    channels = None if w.shape is None else w.shape[1]
+    return isinstance(channels, int) and channels < block
+
+
+@hosted()
+def laid_conv(window: ConvWindow, x: Fact, w: Fact) -> Kernel | None:
+    """A convolution of an image in the layout."""
+    return ("conv", (window,), 3, True) if _is_image(x) and w.const else None
+
+
+@hosted()
+def conv_of_few(window: ConvWindow, x: Fact, w: Fact, block: int) -> Kernel | None:
+    """The same of an image of so few channels that the kernel takes it as it is."""
+    return ("conv", (window,), 3, False) if _is_image(x) and w.const and _are_few(w, block) else None
+
+
 @hosted()
 def laid_cube(cube: Cube, stages: Stages, x: Fact, w: Fact, others: int) -> Kernel | None:
     """A convolution and its stages on an image in the layout."""
@@ -63,9 +80,8 @@ def laid_cube(cube: Cube, stages: Stages, x: Fact, w: Fact, others: int) -> Kern
 
 @hosted()
 def cube_of_few(cube: Cube, stages: Stages, x: Fact, w: Fact, others: int, block: int) -> Kernel | None:
-    """The same on an image of so few channels that the kernel takes it as it is."""
-    few = w.shape is not None and isinstance(w.shape[1], int) and w.shape[1] < block
-    if cube[0] != "conv" or not few or not _is_image(x) or not w.const:
+    """The same on an image of few channels."""
+    if cube[0] != "conv" or not _is_image(x) or not w.const or not _are_few(w, block):
         return None
     return ("fused_cube", (cube, stages), 3 + others, False)
 
@@ -128,17 +144,19 @@ _LAID = (*_KERNELS, "onnxruntime.layout.laid_convolution", "onnxruntime.layout.l
 
 
 @law(examples=_cube_examples, required=_KERNELS)
-def laid_convolution(x: Tensor, w: Tensor, b: Tensor, v: Tensor, k: Cube, e: Stages):
+def laid_convolution(x: Tensor, w: Tensor, b: Tensor, v: Tensor, u: ConvWindow, k: Cube, e: Stages):
     """Kernel[Conv](x, w, b) = FromLayout(Kernel[Conv'](ToLayout(x), w, b)); with one operand more likewise"""
-    block = limit("blocked_channels")
-    for others, moved, images in (((), (), ()), ((v,), (to_layout(BLOCKED, v),), (is_image(v),))):
-        kernel = fused_cube(k, e, listed(x, w, b), listed(*others))
-        for operand, made in (
-            (to_layout(BLOCKED, x), laid_cube(k, e, x, w, len(others))),
-            (x, cube_of_few(k, e, x, w, len(others), block)),
-        ):
-            result = laid(BLOCKED, made, listed(operand, w, b, *moved))
-            yield rewrite(kernel, from_layout(BLOCKED, result), guard(block), *images, because=PSEUDO)
+    block, image = limit("blocked_channels"), to_layout(BLOCKED, x)
+    alone, others = fused_cube(k, e, listed(x, w, b), nil()), fused_cube(k, e, listed(x, w, b), listed(v))
+    for given, moved, inside, few in (
+        (conv(x, w, b, u), (), laid_conv(u, x, w), conv_of_few(u, x, w, block)),
+        (alone, (), laid_cube(k, e, x, w, 0), cube_of_few(k, e, x, w, 0, block)),
+        (others, (to_layout(BLOCKED, v),), laid_cube(k, e, x, w, 1), cube_of_few(k, e, x, w, 1, block)),
+    ):
+        fits = (is_image(v),) if moved else ()
+        for operand, kernel in ((image, inside), (x, few)):
+            result = from_layout(BLOCKED, laid(BLOCKED, kernel, listed(operand, w, b, *moved)))
+            yield rewrite(given, result, guard(block), *fits, because=PSEUDO)
 
 
 def _pool_examples(rng):

@@ -1,6 +1,7 @@
 """Views sink past broadcasting operators, so that views of one value meet and compose.
 
 Reshape(x) op y -> Reshape(x op y)                where the view does not concern y's axes
+Reshape(x) op y -> x op y                         where the view has other leading axes of 1, and y hides them
 Reshape(x) op c -> Reshape(x op Reshape'(c))      for a constant c
 Reshape(x) op Reshape(y) -> Reshape(x op y)       where both views do the same to the axes
 Where(.., Reshape(x), ..) -> Reshape(Where(.., x, ..)) likewise
@@ -13,7 +14,14 @@ from egraph_opt.laws import hosted, law, rewrite
 from egraph_opt.laws.sorts import Dims, Int, String, Tensor
 from egraph_opt.operators import binary, reshape
 from egraph_opt.rewrites.conditions.operands import among, any_place, beside, either_side
-from egraph_opt.rewrites.conditions.view_shapes import kept_dims, known_dims, moved_dims, views_agree
+from egraph_opt.rewrites.conditions.view_shapes import (
+    kept_dims,
+    known_dims,
+    moved_dims,
+    same_dims,
+    stripped,
+    views_agree,
+)
 
 _ONE_WAY = "views that sink meet; to rise as well adds a third to the e-nodes of some models"
 
@@ -33,6 +41,26 @@ def past_partner(x: Tensor, y: Tensor, op: String, dims: Dims, i: Int):
     z = beside(op, reshape(x, dims), y, i)
     moved = reshape(beside(op, x, y, i), known_dims(z))
     yield rewrite(z, moved, kept_dims(x, dims, y), may_stand(op, i), because=_ONE_WAY)
+
+
+@hosted()
+def is_hidden(op: str, side: int, x: Fact, dims: Dims, y: Fact) -> bool:
+    """A view has other leading axes of 1 than x, of which x op y shows none: y has as many axes as either.
+
+    No constant has more axes for it than what it is applied to: it would give them to the next one.
+    Nor has a slope.
+    """
+    if x.shape is None or y.rank is None or y.const or (op == "PRelu" and side == 0):
+        return False
+    same = same_dims(stripped(x.shape), stripped(dims)) and not same_dims(x.shape, dims)
+    return same and y.rank >= max(len(x.shape), len(dims))
+
+
+@law("reshape", numerics="bitwise", kind="eliminate", serves="traffic", uses=(either_side,))
+def hidden_ones(x: Tensor, y: Tensor, op: String, dims: Dims, i: Int):
+    """Reshape(x) op y = x op y where the view has other leading axes of 1, and y as many axes"""
+    z = beside(op, reshape(x, dims), y, i)
+    yield rewrite(z, beside(op, x, y, i), is_hidden(op, i, x, dims, y), because="forgets the dims")
 
 
 @law(

@@ -1,0 +1,37 @@
+"""Stress graphs saturate by themselves, with few e-nodes a node, and those grow linearly with the depth."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from stress import COSTS, GRAPHS, e_nodes, runtime_nodes
+
+from egraph_opt import Saturated, saturate
+
+SHALLOW = 2
+WIDTH = {"linear_residuals": 2}
+"""Of what the products of a block are: each further one triples the e-nodes of that graph.  Else 3."""
+
+MOST = 40
+"""E-nodes a run-time node."""
+
+LINEAR = 2.3
+"""How many times as many e-nodes a graph of twice the depth may have."""
+
+
+@cache
+def saturated(name: str, depth: int, cost: str) -> Saturated:
+    return saturate(GRAPHS[name](depth, WIDTH.get(name, 3)), target=cost)
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_stress_graph_grows_linearly_with_its_depth(name: str, cost: str) -> None:
+    shallow, deep = (saturated(name, depth, cost) for depth in (SHALLOW, 2 * SHALLOW))
+    for found in (shallow, deep):
+        assert found.region is not None
+        assert found.region.saturation.stop == "saturated", found.region.saturation
+        assert not found.warnings
+        assert e_nodes(found) <= MOST * runtime_nodes(found)
+    assert e_nodes(deep) <= LINEAR * e_nodes(shallow)

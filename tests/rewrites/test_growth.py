@@ -1,0 +1,127 @@
+"""Identities of scales and shifts saturate: laws that feed each other do not put a value into its own terms.
+
+Some are written down; others are drawn: a few values, each a scale, a shift, a sum or a difference of those
+before it, over constants whose products are 1 again and again (0.5 and 2) or never (0.3), some of them per
+channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from egraph_opt import saturate
+from egraph_opt.verification import verify
+
+E_NODES, ROUNDS = 20, 10
+"""The most e-nodes a node, and the most rounds, of an identity of few nodes."""
+
+SCALES: tuple[object, ...] = (0.5, 2.0, 0.3, -1.0, 4.0, (0.5, 2.0, 1.0), (0.3, -1.0, 7.0), ((0.5,), (2.0,)))
+OPERATORS = ("Mul", "Div", "Add", "Sub")
+
+
+class _Graph:
+    """Nodes over inputs x and y of [2, 3] and constants."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: dict[str, object] = {}
+
+    def constant(self, value: object) -> str:
+        name = f"c{len(self.constants)}"
+        self.constants[name] = value
+        return name
+
+    def node(self, operator: str, *operands: str) -> str:
+        name = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, operands, [name]))
+        return name
+
+    def twice(self, value: str) -> str:
+        return self.node("Add", value, value)
+
+    def model(self, result: str) -> onnx.ModelProto:
+        x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in "xy")
+        z = helper.make_tensor_value_info(result, TensorProto.FLOAT, [2, 3])
+        known = [numpy_helper.from_array(np.array(v, np.float32), n) for n, v in self.constants.items()]
+        graph = helper.make_graph(self.nodes, "identity", [x, y], [z], known)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+Identity = Callable[[_Graph, str, str], str]
+
+WRITTEN: dict[str, Identity] = {
+    "a + a, a = x * c": lambda g, c, d: g.twice(g.node("Mul", "x", c)),
+    "x * c + x * d": lambda g, c, d: g.node("Add", g.node("Mul", "x", c), g.node("Mul", "x", d)),
+    "(x + c) + (x + c)": lambda g, c, d: g.twice(g.node("Add", "x", c)),
+    "x * c * d + x": lambda g, c, d: g.node("Add", g.node("Mul", g.node("Mul", "x", c), d), "x"),
+    "x - x * c": lambda g, c, d: g.node("Sub", "x", g.node("Mul", "x", c)),
+    "x / c + x": lambda g, c, d: g.node("Add", g.node("Div", "x", c), "x"),
+    "a + a + a + a + x, a = x * c": lambda g, c, d: g.node(
+        "Add", g.twice(g.twice(g.node("Mul", "x", c))), "x"
+    ),
+    "(s + s) * c, s = x * c + y": lambda g, c, d: g.node(
+        "Mul", g.twice(g.node("Add", g.node("Mul", "x", c), "y")), c
+    ),
+    "((x * c + x) * d + x * c) * c - (x * c + x)": lambda g, c, d: _nested(g, c, d),
+}
+"""Identities that one writes down, with two constants c and d."""
+
+
+def _nested(g: _Graph, c: str, d: str) -> str:
+    scaled = g.node("Mul", "x", c)
+    once = g.node("Add", scaled, "x")
+    again = g.node("Add", g.node("Mul", once, d), scaled)
+    return g.node("Sub", g.node("Mul", again, c), once)
+
+
+def _written(scale: object, other: object) -> Iterator[tuple[str, onnx.ModelProto]]:
+    for name, identity in WRITTEN.items():
+        g = _Graph()
+        yield name, g.model(identity(g, g.constant(scale), g.constant(other)))
+
+
+def _drawn(seed: int, nodes: int) -> onnx.ModelProto:
+    """A graph of so many nodes; operands are mostly the last values."""
+    rng = np.random.default_rng(seed)
+    g = _Graph()
+    values, shared = ["x", "y"], [g.constant(SCALES[k]) for k in rng.integers(len(SCALES), size=2)]
+    for _ in range(nodes):
+        operator = OPERATORS[rng.choice(4, p=(0.4, 0.05, 0.4, 0.15))]
+        left = values[-1 - int(rng.integers(min(3, len(values))))]
+        with_constant = rng.random() < (0.8 if operator in ("Mul", "Div") else 0.2)
+        right = shared if with_constant or operator == "Div" else values
+        values.append(g.node(operator, left, right[int(rng.integers(len(right)))]))
+    return g.model(values[-1])
+
+
+def _check(model: onnx.ModelProto, what: str, *, run: bool) -> None:
+    saturated = saturate(model)
+    if saturated.region is None:
+        return
+    report = saturated.region.saturation
+    assert report.stop == "saturated", f"{what}: {report}"
+    assert report.rounds <= ROUNDS, f"{what}: {report}"
+    assert report.nodes <= E_NODES * max(saturated.counts.runtime, 4), f"{what}: {report}"
+    if not run:
+        return
+    result = saturated.extract("nodes", verify=False).model
+    checked = verify(model, result, seeds=1)
+    assert checked.status == "passed", f"{what}: {checked.detail}"
+
+
+@pytest.mark.parametrize("scale", SCALES, ids=str)
+def test_an_identity_of_scales_saturates(scale: object) -> None:
+    for k, other in enumerate((scale, *SCALES[:2], SCALES[5])):
+        for name, model in _written(scale, other):
+            _check(model, f"{name}, {scale}, {other}", run=k == 1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_drawn_sums_of_scales_saturate(seed: int) -> None:
+    for k in range(20):
+        _check(_drawn(100 * seed + k, nodes=3 + k % 6), f"{seed}, {k}", run=k % 4 == 0)

@@ -90,33 +90,23 @@ def transposes_into_gemm(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
 
 
 @hosted()
-def alpha_of(s: GemmSettings) -> Float | None:
-    """alpha, where it scales."""
-    return s.alpha if s.alpha != 1 else None
+def scaling(s: GemmSettings, name: str) -> Float | None:
+    """alpha or beta, where it scales."""
+    factor: float = getattr(s, name)
+    return factor if factor != 1 else None
 
 
 @hosted()
-def beta_of(s: GemmSettings) -> Float | None:
-    """beta, where it scales."""
-    return s.beta if s.beta != 1 else None
-
-
-@hosted()
-def without_alpha(s: GemmSettings) -> GemmSettings:
-    return replace(s, alpha=1.0)
-
-
-@hosted()
-def without_beta(s: GemmSettings) -> GemmSettings:
-    return replace(s, beta=1.0)
+def without(s: GemmSettings, name: str) -> GemmSettings:
+    return replace(s, **{name: 1.0})  # type: ignore[arg-type]
 
 
 @law("gemm", numerics="reassociates", kind="split", serves="arithmetic", source="the definition of Gemm")
 def gemm_apart(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
     """Gemm(A, B, C) = Gemm(A, alpha * B, beta * C) with factors of 1, and Gemm(A, B) = A @ B"""
     whole, sound = gemm(a, b, c, s), are_matrices(a, b)
-    scaled_b = gemm(a, b * number_like(b, alpha_of(s)), c, without_alpha(s))
-    scaled_c = gemm(a, b, c * number_like(c, beta_of(s)), without_beta(s))
+    scaled_b = gemm(a, b * number_like(b, scaling(s, "alpha")), c, without(s, "alpha"))
+    scaled_c = gemm(a, b, c * number_like(c, scaling(s, "beta")), without(s, "beta"))
     yield rewrite(whole, scaled_b, sound, guard(is_constant(b)), because="forgets alpha")
     yield rewrite(whole, scaled_c, sound, guard(is_constant(c)), because="forgets beta")
     yield rewrite(gemm(a, b, none(), PLAIN), a @ b, sound, because="every product would be a Gemm as well")

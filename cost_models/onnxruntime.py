@@ -17,7 +17,13 @@ from onnx import TensorProto
 
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost_models import counting
-from egraph_opt.cost_models.onnxruntime_layout import BLOCK, DISPATCH, is_conversion, is_laid, measured_as
+from egraph_opt.cost_models.onnxruntime_layout import (
+    BLOCK,
+    is_conversion,
+    is_laid,
+    measured_as,
+    without_profiler,
+)
 from egraph_opt.cost_models.onnxruntime_layout import price as layout_price
 from egraph_opt.errors import LimitsError
 from egraph_opt.graph.runtime import RuntimeSetting
@@ -146,8 +152,8 @@ class OnnxRuntime(CostModel):
                 self.estimator.learn([(view.op_type, _size(view), self._price(answer))])
 
     def _price(self, answer: Measurement) -> float:
-        conversions = (answer.entering > 0) + (answer.leaving > 0)
-        return answer.micros + answer.entering + answer.leaving + DISPATCH * (answer.kernels + conversions)
+        ends = (answer.entering > 0) + (answer.leaving > 0)
+        return without_profiler(answer.micros + answer.entering + answer.leaving, answer.kernels + ends)
 
     def _known(self, view: NodeView) -> Measurement | None:
         answer = self.store.known(self.place).get(key_of(view))

@@ -18,8 +18,11 @@ from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 BLOCK = 16
 """Channels of a block on processors with AVX-512 or NEON; those of AVX2 have 8, which divides it."""
 
-DISPATCH = 0.2
-"""Microseconds that the runtime spends on a node besides its kernel."""
+DISPATCH = -1.2
+"""Microseconds that the runtime spends on a kernel besides, less those that its profiler adds to it."""
+
+LEAST = 0.4
+"""Microseconds of any kernel."""
 
 _CONVERSIONS = ("ToLayout", "FromLayout")
 _CONVERTING = ("conv", "fused_cube", "pool", "global_pool")
@@ -62,9 +65,14 @@ def price(view: NodeView, measurement: Lookup) -> float:
     if found is None:
         return math.inf
     if is_conversion(view):
-        return DISPATCH + (found.entering if view.op_type == "ToLayout" else found.leaving)
+        return without_profiler(found.entering if view.op_type == "ToLayout" else found.leaving, 1)
     if view.attributes["kernel"] in _CONVERTING:
         enters = bool(view.attributes["enters"])
         if not found.leaving or (found.entering > 0) != enters:
             return math.inf
-    return found.micros + DISPATCH * found.kernels
+    return without_profiler(found.micros, found.kernels)
+
+
+def without_profiler(micros: float, kernels: int) -> float:
+    """What kernels take together where nobody looks."""
+    return max(micros + DISPATCH * kernels, LEAST * kernels)

@@ -50,8 +50,9 @@ class SearchLimits:
     Attributes:
         extractor: a name in `egraph_opt.extraction.EXTRACTORS`.
         iterations: integer programs for any one piece.
-        seconds: an emergency stop.
+        seconds: an emergency stop of one search.
         seed: of the search.
+        deadline: of all of them, as `time.monotonic` has it.
         stop: asked before each program whether the best so far will do.
     """
 
@@ -60,10 +61,18 @@ class SearchLimits:
     seconds: float | None = None
     seed: int = 0
     stop: Callable[[], bool] | None = None
+    deadline: float = math.inf
+
+    @property
+    def left(self) -> float | None:
+        """The seconds that a search which begins now may take."""
+        left = max(self.deadline - time.monotonic(), 0.0)
+        left = left if self.seconds is None else min(left, self.seconds)
+        return None if math.isinf(left) else left
 
     def alarm(self) -> Callable[[], bool]:
         """A question whether to stop: the seconds count from now."""
-        deadline = math.inf if self.seconds is None else time.monotonic() + self.seconds
+        deadline = math.inf if (left := self.left) is None else time.monotonic() + left
         return lambda: time.monotonic() > deadline or (self.stop is not None and self.stop())
 
     def extract(
@@ -74,7 +83,7 @@ class SearchLimits:
             extractor or self.extractor,
             incumbent=incumbent,
             iterations=self.iterations,
-            seconds=self.seconds,
+            seconds=self.left,
             seed=self.seed,
             stop=self.stop,
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -45,6 +46,7 @@ class Request:
         warm: an earlier answer, to start from.
         verify: compare the result with the original.
         strict: raise where it is wrong.
+        deadline: when the graph has to be chosen, as `time.monotonic` has it.
         measure: how many graphs are timed beside the original.
     """
 
@@ -52,6 +54,7 @@ class Request:
     objective: Objective
     ranges: Mapping[str, tuple[float, float]]
     points: Mapping[str, int]
+    deadline: float
     extractor: str = "auto"
     seed: int = 0
     warm: Extracted | None = None
@@ -68,12 +71,14 @@ class Chosen:
     Attributes:
         facts: of the values of the rebuilt model.
         interrupted: the search was ended by the user.
+        late: it was ended by the limit of time.
     """
 
     extracted: Extracted
     model: ir.Model
     facts: Mapping[ir.Value, Fact]
     interrupted: bool
+    late: bool
 
 
 def extract(saturated: Saturated, region: Region, request: Request, clock: Clock) -> Result:
@@ -150,6 +155,7 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
             *over_limit(memory),
             *request.model.remarks(_views(saturated, region, request)),
             *(INTERRUPTED if chosen.interrupted else ()),
+            *out_of_time(saturated.limits, region, chosen),
         ],
         replace(memory, constants_before=saturated.constant_bytes),
     )
@@ -166,6 +172,14 @@ def _views(saturated: Saturated, region: Region, request: Request) -> list[NodeV
     return [view for part in region.walk() for view in part.compiled(key).view.views]
 
 
+def out_of_time(limits: Limits, region: Region, chosen: Chosen) -> Iterator[str]:
+    """What the limit of seconds has ended."""
+    if any(part.saturation.stop == "seconds" for part in region.walk()):
+        yield f"the limit of {limits.seconds:g} s ended saturation: more rewrites may be possible"
+    if chosen.late:
+        yield f"the limit of {limits.seconds:g} s ended the choice: the result is the best found until then"
+
+
 INTERRUPTED = ("the search was interrupted: the result is the best that was found until then",)
 """The warning after Ctrl-C."""
 
@@ -177,9 +191,11 @@ def unchanged(saturated: Saturated, model: CostModel) -> Result:
     return Result(original_proto(saturated.loaded), report, saturated.loaded, None)
 
 
-def search_limits(limits: Limits, extractor: str, seed: int, stop: Callable[[], bool] | None) -> SearchLimits:
+def search_limits(
+    limits: Limits, extractor: str, seed: int, stop: Callable[[], bool] | None, deadline: float
+) -> SearchLimits:
     """Where a search ends, and how it goes."""
-    return SearchLimits(extractor, limits.solver_iterations, limits.seconds, seed, stop)
+    return SearchLimits(extractor, limits.solver_iterations, None, seed, stop, deadline)
 
 
 def _choose(saturated: Saturated, region: Region, request: Request, clock: Clock) -> Chosen:
@@ -208,7 +224,7 @@ def _choose_within(
             region,
             request.model,
             request.points,
-            search=search_limits(saturated.limits, request.extractor, request.seed, stop),
+            search=search_limits(saturated.limits, request.extractor, request.seed, stop, request.deadline),
             fold_bytes=fold_bytes,
             clock=clock,
             share=clock.share,
@@ -218,5 +234,7 @@ def _choose_within(
     clock("rebuild")
     info = ValueInfo()
     model = rebuild_model(extracted.choice, saturated.loaded.model, info)
-    interrupted = at_once or any(part.solution.interrupted for part in extracted.walk())
-    return Chosen(extracted, model, info.facts, interrupted)
+    parts = extracted.walk()
+    interrupted = at_once or any(part.solution.interrupted for part in parts)
+    late = time.monotonic() >= request.deadline and not all(part.solution.proved for part in parts)
+    return Chosen(extracted, model, info.facts, interrupted, late)

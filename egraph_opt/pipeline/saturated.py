@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -174,11 +175,13 @@ class Saturated:
         region, clock = self.region, Clock(progress)
         if region is None or self.limits.seconds == 0:
             return unchanged(self, model)
+        points = self.points(model, assume)
         request = Request(
             model=model,
             objective=wanted,
             ranges=self._ranges(assume),
-            points=self.points(model, assume),
+            points=points,
+            deadline=self._deadline(model, points, clock),
             extractor=extractor,
             seed=seed,
             warm=warm,
@@ -203,11 +206,13 @@ class Saturated:
         model = cost_model(cost)
         if self.region is None or self.limits.seconds == 0:
             return [unchanged(self, model)]
+        points = self.points(model, assume)
         request = Request(
             model=model,
             objective=objective_of("cost"),
             ranges=self._ranges(assume),
-            points=self.points(model, assume),
+            points=points,
+            deadline=self._deadline(model, points),
             measure=count,
         )
         return list(good_graphs(self, self.region, request, Clock(None)).values())
@@ -240,16 +245,27 @@ class Saturated:
         if self.region is None:
             raise ExtractionError(f"{self.loaded.source}: there is nothing to choose from: {self.reason}")
         points = self.points(model, assume)
+        deadline = self._deadline(model, points)
         with interruptible(on_interrupt) as stop:
             return extract_region(
                 self.region,
                 model,
                 points,
-                search=search_limits(self.limits, extractor, seed, stop),
+                search=search_limits(self.limits, extractor, seed, stop, deadline),
                 fold_bytes=self.limits.fold_bytes,
                 clock=lambda stage: None,
                 warm=warm,
             )
+
+    def _deadline(self, model: CostModel, points: Mapping[str, int], clock: Clock | None = None) -> float:
+        """When a choice that begins now has to end; what a model measures first has a limit of its own."""
+        clock = clock or Clock(None)
+        if model.setting is not None and self.region is not None:
+            clock("price")
+            key = key_of(model, points, self.limits.fold_bytes)
+            for part in self.region.walk():
+                model.prepare(part.compiled(key).view.views, clock.share)
+        return self.limits.choice_deadline(math.fsum(self.seconds.values()))
 
     def _ranges(self, assume: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:
         return {**self.assume, **ranges_of(assume)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -56,6 +57,7 @@ def saturate(
         UnknownRulesetError: a ruleset.
         UnsoundLawError: with strict.
     """
+    deadline = limits.saturation_deadline(time.monotonic())
     rules, ranges, clock = _rules(rewrites, target), ranges_of(assume), Clock(progress)
     clock("load")
     loaded = read_model(model)
@@ -64,7 +66,7 @@ def saturate(
     reason = loaded.unsupported or ("" if limits.seconds else NO_TIME)
     region = None
     if not reason:
-        run_laws = partial(_saturate_terms, rules=rules, limits=limits, strict=strict)
+        run_laws = partial(_saturate_terms, rules=rules, limits=limits, deadline=deadline, strict=strict)
         region = region_of(loaded, limits.fold_bytes, ranges, run_laws, warnings=warnings, clock=clock)
     clock("")
     return Saturated(
@@ -104,7 +106,7 @@ def _rules(rewrites: Iterable[str] | None, target: str | CostModel | None) -> Ru
 
 
 def _saturate_terms(
-    lowered: Lowered, *, rules: Rules, limits: Limits, strict: bool
+    lowered: Lowered, *, rules: Rules, limits: Limits, deadline: float, strict: bool
 ) -> tuple[Snapshot, SaturationReport]:
     return saturate_terms(
         lowered,
@@ -112,7 +114,7 @@ def _saturate_terms(
         rules.target_limits,
         nodes=limits.nodes,
         rounds=limits.rounds,
-        seconds=limits.seconds,
+        seconds=max(deadline - time.monotonic(), 0.0),
         strict=strict,
     )
 

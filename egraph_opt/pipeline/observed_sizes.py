@@ -46,7 +46,9 @@ def sizes_that_run(
     for other in (False, True):
         with suppress(Exception):  # the branch that does not run may not fit these inputs
             found |= _seen(region, proto, feeds, found, other=other)
-    return found
+    # What could not be run is taken to be small: of two branches the one that was seen decides.
+    unseen = [dim for part in region.walk() for dims in _unknown(part, found).values() for dim in dims]
+    return {name: 1 for dim in unseen if (name := _name(dim)) is not None} | found
 
 
 def _seen(

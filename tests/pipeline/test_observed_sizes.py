@@ -72,6 +72,15 @@ def test_sizes_in_both_branches_are_seen() -> None:
     assert set(inner) <= {points["L"], 2 * points["L"]}
 
 
+def test_a_branch_that_cannot_run_is_taken_to_be_small() -> None:
+    """No row of 7 is one of 24: only the branch for which these inputs are made can be seen."""
+    text = BRANCHES.replace("m = Concat <axis = 1> (l, l)", "m = Reshape (l, rows)")
+    text = text.replace("int64[1] flat = {-1}", "int64[1] flat = {-1}, int64[2] rows = {-1, 24}")
+    points = saturate(parser.parse_model(text), target=MODEL).points(MODEL, {"L": 7})
+    inner = {size for name, size in points.items() if name.startswith("?")}
+    assert inner <= {1, points["L"]}
+
+
 def test_of_two_branches_the_slower_one_counts() -> None:
     model = OnnxRuntime(seconds=0.0, store=Store(None))
     assert model.of_bodies("If", [3.0, 5.0]) == 5.0

@@ -18,7 +18,7 @@ from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 BLOCK = 16
 """Channels of a block on processors with AVX-512 or NEON; those of AVX2 have 8, which divides it."""
 
-DISPATCH = -1.2
+DISPATCH = -0.8
 """Microseconds that the runtime spends on a kernel besides, less those that its profiler adds to it."""
 
 LEAST = 0.4

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.facts.fact import UNKNOWN
 from egraph_opt.operators.declaration import (
     COMMUTATIVE,
     PSEUDO_DOMAIN,
@@ -33,8 +34,10 @@ class Expanded:
     node: int
 
 
-def expand_pseudo(snapshot: Snapshot, node: int) -> tuple[Expanded, ...]:
+def expand_pseudo(snapshot: Snapshot, node: int, opset: int) -> tuple[Expanded, ...]:
     """The steps of a chosen e-node, none if it stands for its first operand.
+
+    A step that the opset does not have either is given as those that it stands for.
 
     Raises:
         AssertionError: it is no pseudo-operator.
@@ -43,6 +46,7 @@ def expand_pseudo(snapshot: Snapshot, node: int) -> tuple[Expanded, ...]:
     steps = declared.expand(snapshot.attributes[node]) if declared.expand is not None else None
     if steps is None:
         raise AssertionError(f"{declared.name} is no pseudo-operator")
+    steps = _written_out(steps, opset)
     children = [snapshot.plain[c] for c in snapshot.children(node)]
 
     def class_of(operand: int | Earlier | Scalar) -> int:
@@ -66,6 +70,37 @@ def expand_pseudo(snapshot: Snapshot, node: int) -> tuple[Expanded, ...]:
         found.append(Expanded(step, known))
         classes.append(int(snapshot.node_class[known]) if known >= 0 else -1)
     return tuple(found)
+
+
+def _written_out(steps: tuple[Step, ...], opset: int) -> tuple[Step, ...]:
+    """Steps without pseudo-operators among them, which have steps of their own."""
+    found: list[Step] = []
+    results: list[int | Earlier | Scalar] = []  # of each of the steps given
+    for step in steps:
+        operands = tuple(results[k.step] if isinstance(k, Earlier) else k for k in step.operands)
+        inner = _inner_steps(step, opset)
+        if inner is None:
+            found.append(replace(step, operands=operands))
+            results.append(Earlier(len(found) - 1))
+            continue
+        own: list[int | Earlier | Scalar] = []
+        for part in inner:
+            given = (own[k.step] if isinstance(k, Earlier) else k for k in part.operands)
+            found.append(
+                replace(part, operands=tuple(operands[k] if isinstance(k, int) else k for k in given))
+            )
+            own.append(Earlier(len(found) - 1))
+        results.append(own[-1] if own else operands[0])
+    return tuple(found)
+
+
+def _inner_steps(step: Step, opset: int) -> tuple[Step, ...] | None:
+    """What a step stands for; None if the opset has it."""
+    declared = operator_named(step.operator)
+    if declared.expand is None or declared.form is None:
+        return None
+    form = declared.form(opset, step.attributes, (UNKNOWN,) * len(step.operands))
+    return declared.expand(step.attributes) if form is not None and form.domain == PSEUDO_DOMAIN else None
 
 
 def _spellings(step: Step) -> tuple[Step, ...]:
@@ -97,5 +132,7 @@ def stood_for(snapshot: Snapshot, nodes: list[int], opset: int) -> list[int]:
     answer = dict.fromkeys(nodes)
     for node in nodes:
         if is_pseudo(snapshot, node, opset):
-            answer.update((part.node, None) for part in expand_pseudo(snapshot, node) if part.node >= 0)
+            answer.update(
+                (part.node, None) for part in expand_pseudo(snapshot, node, opset) if part.node >= 0
+            )
     return list(answer)

@@ -220,7 +220,7 @@ class _Compiler:
         places: list[int | None] = []  # per step where its result is found
         nodes: list[NodeView] = []
         sources: list[tuple[int | None, ...]] = []
-        expanded = expand_pseudo(self.snapshot, node)
+        expanded = expand_pseudo(self.snapshot, node, self.lowered.opset)
         if all(part.node in self.own for part in expanded):
             self.own.add(node)
         for part in expanded:

@@ -201,7 +201,7 @@ class NodeWriter:
     def _erase(self, owner: int, node: int) -> None:
         """The nodes that a pseudo-operator stands for; inner values are shared with what else uses them."""
         operands, children = self._operands(node), self.snapshot.children(node)
-        parts = expand_pseudo(self.snapshot, node)
+        parts = expand_pseudo(self.snapshot, node, self.lowered.opset)
         steps = [part.step for part in parts]
         facts = tuple(self.fact(c) for c in children)
         inferred = infer_steps(steps, self.lowered.opset, facts)

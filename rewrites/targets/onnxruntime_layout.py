@@ -3,7 +3,7 @@
 Conv(x; w, b) -> FromLayout(Conv'(ToLayout(x); w, b))     and with what is fused with it
 Conv(x; w, b) -> FromLayout(Conv'(x; w, b))               few channels are read as they are
 MaxPool(x) -> FromLayout(MaxPool'(ToLayout(x)))           AveragePool, and both global ones
-f(FromLayout(z)) -> FromLayout(f'(z))                     Relu, Sigmoid, Tanh
+f(FromLayout(z)) -> FromLayout(f'(z))                     Relu, Sigmoid, Tanh, HardSigmoid
 FromLayout(z) + FromLayout(u) -> FromLayout(z +' u)       and products
 Concat(FromLayout(z), ..) -> FromLayout(Concat'(z, ..))   along channels
 
@@ -31,7 +31,7 @@ from egraph_opt.rewrites.targets.layouts import (
 
 BLOCKED = "NCHWc"
 
-UNARY = frozenset(("Relu", "Sigmoid", "Tanh"))
+UNARY = frozenset(("HardSigmoid", "Relu", "Sigmoid", "Tanh"))
 BINARY = frozenset(("Add", "Mul"))
 
 law = laws_of(

@@ -11,6 +11,7 @@ from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.piece import Choice, Found, Piece
 from egraph_opt.extraction.presolve.contracted import contract
 from egraph_opt.extraction.strategies.incumbent import trivial_bound
+from egraph_opt.extraction.strategies.isomorphism import solve_up_to_isomorphism
 
 MOST = 0.7
 """The share of the time that a piece may take though others follow: most take far less than they may."""
@@ -35,13 +36,16 @@ def solve_decomposed(
     contracted = contract(costs_only, start, late)
     shares = time_shares(contracted.pieces)
     left = sum(len(part.nodes) for part in contracted.pieces) / max(len(piece.nodes), 1)
-    found = [solve(part, share, left) for part, share in zip(contracted.pieces, shares, strict=True)]
+    parts = contracted.pieces
+    found = solve_up_to_isomorphism(parts, lambda number: solve(parts[number], shares[number], left))
     best = _better_of(piece, start, contracted.postsolve([part.choice for part in found]))
     # The cost of a contracted node is the sum of several, rounded once more than that of the piece.
     bound = contracted.left.bound(part.bound for part in found) * (1 - 1e-12)
     if any(piece.tie) and not late():
         contracted = contract(piece, best, late)
-        best = _better_of(piece, best, contracted.postsolve([refine(part) for part in contracted.pieces]))
+        smaller = contracted.pieces
+        refined = solve_up_to_isomorphism(smaller, lambda number: Found(refine(smaller[number]), 0.0))
+        best = _better_of(piece, best, contracted.postsolve([part.choice for part in refined]))
     return Found(best, min(bound, piece.value(best)[0]))
 
 

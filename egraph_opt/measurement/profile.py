@@ -79,9 +79,9 @@ def run_of(kernels: Sequence[Mapping[str, Any]]) -> Run:
     """What one run was, from its kernels in their order."""
     entering = [e for e in kernels if e["args"].get("op_name") == ENTERING]
     leaving = [e for e in kernels[-1:] if e["args"].get("op_name") == LEAVING]
-    ends = [sum(max(e["dur"], LEAST_CONVERSION) for e in some) for some in (entering, leaving)]
+    before, behind = (sum(max(e["dur"], LEAST_CONVERSION) for e in some) for some in (entering, leaving))
     inner = sum(e["dur"] for e in kernels) - sum(e["dur"] for e in (*entering, *leaving))
-    return Run(inner, *ends, len(kernels) - len(entering) - len(leaving))
+    return Run(inner, before, behind, len(kernels) - len(entering) - len(leaving))
 
 
 def _is_kernel(event: Mapping[str, Any]) -> bool:

@@ -37,8 +37,8 @@ def is_shift(c: Fact) -> bool:
 def shift_of_summand(x: Tensor, y: Tensor, w: Tensor, b: Tensor, t: ConvWindow, a: Tensor, c: Tensor, i: Int):
     """((x + c1) + y) + c2 = (x + (c1 + c2)) + y, and (Conv(x, W) + y) + c = (Conv(x, W) + c) + y"""
     apart = beside("Add", x + a, y, i)
-    demand = guard(varies(x), varies(y)), moves("Add", x, a), moves("Add", apart, c)
-    yield rewrite(apart + c, (x + (a + c)) + y, may_combine("Add", a, c), demand, because=FEWER)
+    once = guard(varies(x), varies(y)), moves("Add", x, a), moves("Add", apart, c)
+    yield rewrite(apart + c, (x + (a + c)) + y, may_combine("Add", a, c), once, because=FEWER)
     product, demand = conv(x, w, b, t), guard(is_constant(w), is_shift(c), varies(y))
     apart, why = beside("Add", product, y, i), "a Conv takes in the shift"
     yield rewrite(apart + c, (product + c) + y, demand, because=why)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import onnx
@@ -79,7 +80,7 @@ def chain(channels: int, *between: str) -> onnx.ModelProto:
     nodes, value = [], "x"
     for number, op_type in enumerate(("Conv", *between, "Conv")):
         inputs = [value, "w"] if op_type == "Conv" else [value]
-        settings = {"pads": [1, 1, 1, 1]} if op_type == "Conv" else {}
+        settings: dict[str, Any] = {"pads": [1, 1, 1, 1]} if op_type == "Conv" else {}
         value = f"v{number}"
         nodes.append(helper.make_node(op_type, inputs, [value], **settings))
     shape = (1, channels, 20, 20)

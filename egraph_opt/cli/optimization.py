@@ -70,7 +70,7 @@ def optimize(
     ] = "auto",
     limit_nodes: Annotated[int | None, typer.Option(metavar="N", help="Stop growing at N e-nodes.")] = None,
     limit_seconds: Annotated[
-        float | None, typer.Option(metavar="S", help="Emergency stop after S seconds.")
+        float | None, typer.Option(metavar="S", help="End all within S seconds (60): the best so far.")
     ] = None,
     assume: Annotated[
         list[str] | None,

@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,6 +75,26 @@ def test_a_folder_that_cannot_be_made_costs_one_line(
     store = filled(tmp_path / "file" / "m.sqlite")
     assert store.known(HERE)["a"] == TIME
     assert len(caplog.records) == 1
+
+
+def test_a_file_that_may_not_be_written_costs_one_line_and_is_left_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever runs the tests may be allowed to write anything, so the connection refuses."""
+    path = tmp_path / "m.sqlite"
+    filled(path)
+    real = sqlite3.connect
+
+    def read_only(database: object, **settings: Any) -> sqlite3.Connection:
+        return real(f"{path.resolve().as_uri()}?mode=ro", uri=True, **settings)
+
+    monkeypatch.setattr("egraph_opt.measurement.store.sqlite3.connect", read_only)
+    store = Store(path)
+    store.add(HERE, {"new": TIME})
+    assert store.known(HERE)["new"] == TIME
+    assert len(caplog.records) == 1
+    monkeypatch.undo()
+    assert set(Store(path).known(HERE)) == {"a", "b"}
 
 
 def test_a_locked_file_costs_one_line(

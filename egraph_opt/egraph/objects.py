@@ -177,7 +177,8 @@ def _activate(thread: int, objects: Objects | None) -> None:
             _active[thread] = objects
         if _active:
             only = next(iter(_active.values())) if len(_active) == 1 else None
-            cloudpickle.dumps, cloudpickle.loads = _dump, only.load if only else _load_by_thread
+            cloudpickle.dumps = _dump
+            cloudpickle.loads = _load_by_thread if only is None else only.load
         else:
             _real.restore()
 

@@ -131,12 +131,8 @@ class _Compiler:
     def __init__(
         self, lowered: Lowered, snapshot: Snapshot, target: Target, points: Mapping[str, int]
     ) -> None:
-        self.lowered, self.snapshot, self.pseudo, self.points = (
-            lowered,
-            snapshot,
-            target.pseudo_operators,
-            points,
-        )
+        self.lowered, self.snapshot, self.points = lowered, snapshot, points
+        self.pseudo = target.pseudo_operators
         self.bound: dict[Fact, Fact] = {}
         self.numbers: dict[Any, int] = {}
         self.views: list[NodeView] = []

@@ -53,37 +53,41 @@ def _whole_blocks(x: Fact, block: int) -> bool:
     return isinstance(channels, int) and channels > 0 and channels % block == 0
 
 
-def _are_few(w: Fact, block: int) -> bool:
+def _convolves(x: Fact, w: Fact) -> bool:
+    """Only constant weights are brought into the layout beforehand."""
+    return _is_image(x) and w.const
+
+
+def _are_few(x: Fact, w: Fact, block: int) -> bool:
+    """A convolution whose kernel reads the channels of x as they are."""
     channels = None if w.shape is None else w.shape[1]
-    return isinstance(channels, int) and channels < block
+    return _convolves(x, w) and isinstance(channels, int) and channels < block
 
 
 @hosted()
 def laid_conv(window: ConvWindow, x: Fact, w: Fact) -> Kernel | None:
     """A convolution of an image in the layout."""
-    return ("conv", (window,), 3, True) if _is_image(x) and w.const else None
+    return ("conv", (window,), 3, True) if _convolves(x, w) else None
 
 
 @hosted()
 def conv_of_few(window: ConvWindow, x: Fact, w: Fact, block: int) -> Kernel | None:
     """The same of an image of so few channels that the kernel takes it as it is."""
-    return ("conv", (window,), 3, False) if _is_image(x) and w.const and _are_few(w, block) else None
+    return ("conv", (window,), 3, False) if _are_few(x, w, block) else None
 
 
 @hosted()
 def laid_cube(cube: Cube, stages: Stages, x: Fact, w: Fact, others: int) -> Kernel | None:
     """A convolution and its stages on an image in the layout."""
-    if cube[0] != "conv" or not _is_image(x) or not w.const:
-        return None
-    return ("fused_cube", (cube, stages), 3 + others, True)
+    found = cube[0] == "conv" and _convolves(x, w)
+    return ("fused_cube", (cube, stages), 3 + others, True) if found else None
 
 
 @hosted()
 def cube_of_few(cube: Cube, stages: Stages, x: Fact, w: Fact, others: int, block: int) -> Kernel | None:
     """The same on an image of few channels."""
-    if cube[0] != "conv" or not _is_image(x) or not w.const or not _are_few(w, block):
-        return None
-    return ("fused_cube", (cube, stages), 3 + others, False)
+    found = cube[0] == "conv" and _are_few(x, w, block)
+    return ("fused_cube", (cube, stages), 3 + others, False) if found else None
 
 
 @hosted()

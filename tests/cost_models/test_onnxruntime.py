@@ -142,6 +142,7 @@ def chain() -> onnx.ModelProto:
     return proto
 
 
+@pytest.mark.usefixtures("steady_clock")
 def test_what_the_runtime_fuses_costs_the_original_less() -> None:
     """Conv and Relu are one kernel there: the pair is cheaper than both, for the original as well."""
     prices = model()

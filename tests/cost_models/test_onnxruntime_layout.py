@@ -111,6 +111,7 @@ def converts() -> bool:
     return math.isfinite(model.cost(view)) and model.cost(view) > LEAST
 
 
+@pytest.mark.usefixtures("steady_clock")
 @pytest.mark.parametrize(("between", "shared"), [((), True), (("Relu",), True), (("Sin",), False)])
 def test_a_chain_converts_at_its_ends_and_around_what_has_no_such_kernel(
     between: tuple[str, ...], shared: bool
@@ -122,12 +123,14 @@ def test_a_chain_converts_at_its_ends_and_around_what_has_no_such_kernel(
     assert (kernels > back) == shared  # an operator by itself costs the same in either form
 
 
+@pytest.mark.usefixtures("steady_clock")
 def test_what_is_laid_keeps_its_name_and_its_place() -> None:
     """Rebuilding drops the layout: an original that is best comes back as it was."""
     report = optimize(chain(16, "Relu"), cost=OnnxRuntime(store=Store(None)), measure=False).report
     assert report.status == "unchanged"
 
 
+@pytest.mark.usefixtures("steady_clock")
 def test_the_original_does_not_pay_for_conversions_that_the_runtime_leaves_out() -> None:
     if not converts():
         pytest.skip("the runtime has no blocked kernels on this processor")

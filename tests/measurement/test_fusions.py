@@ -89,15 +89,3 @@ def test_the_runtime_fuses_what_a_pseudo_operator_stands_for(case: str, tmp_path
         if (view.parts is not None and view.op_type == pseudo) or (pseudo is None and view.op_type == kernel)
     ]
     assert any(len([k for k in run if not k.startswith("Reorder")]) == 1 and kernel in run for run in kernels)
-
-
-def test_a_kernel_is_priced_whole_and_not_as_its_parts() -> None:
-    """The pair of a convolution and its activation has one kernel where the runtime fuses them."""
-    found = views(graph(*CASES["convolution and activation"][:4]))
-    pair, *_ = [
-        v for v in found if v.op_type == "FusedCube" and v.parts is not None and len(v.parts.nodes) == 2
-    ]
-    prices = OnnxRuntime(store=Store(None))
-    assert pair.parts is not None
-    prices.prepare([pair, *pair.parts.nodes], lambda done: None)
-    assert prices.cost(pair) < sum(map(prices.cost, pair.parts.nodes))

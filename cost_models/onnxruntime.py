@@ -128,11 +128,11 @@ class OnnxRuntime(CostModel):
         return tuple(str(threads) for threads in range(1, (os.cpu_count() or 1) + 1))
 
     def prepare(self, views: Sequence[NodeView], progress: Callable[[float], None]) -> None:
-        self.store.refresh(self.place)
-        known = self.store.known(self.place)
         merged = [found for view in views if (found := _behind_sum(view)) is not None]
         wanted = (measured_as(view) for view in (*views, *merged) if not counting.is_view(view))
         keys = {key_of(view): view for view in wanted}
+        self.store.refresh(self.place, keys)
+        known = self.store.known(self.place)
         waiting: list[Specimen] = []
         refused: dict[str, Refusal] = {}
         for key, view in keys.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -63,6 +63,7 @@ class NodeView:
         body_cost: cost of the bodies of If, Loop and Scan, priced by the same model (see `of_bodies`).
         opset: version of the default domain in the model.
         parts: of a pseudo-operator, the nodes that it stands for.
+        memo: what a cost model has worked out of it, by name, for the next time that it is asked.
     """
 
     op_type: str
@@ -73,6 +74,7 @@ class NodeView:
     body_cost: float = 0.0
     opset: int = 0
     parts: Parts | None = None
+    memo: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def input(self, index: int) -> Fact | None:
         """The fact of an input; None where it is absent."""

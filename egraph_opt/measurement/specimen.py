@@ -31,6 +31,8 @@ LOOKS_AT_ELEMENTS = frozenset(("Pow", "Clip"))
 LARGEST = 1 << 28
 """Bytes of all operands of a specimen; larger nodes are not measured alone."""
 
+_KEY = "specimen.key"
+
 _FLOATS = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16))
 _NO_FEED = frozenset((TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128))
 
@@ -41,6 +43,12 @@ class UnmeasurableError(Exception):
 
 def key_of(view: NodeView) -> str:
     """What a node's time depends on, as a text: the same for equal nodes, in every process."""
+    if _KEY not in view.memo:
+        view.memo[_KEY] = _written(view)
+    return str(view.memo[_KEY])
+
+
+def _written(view: NodeView) -> str:
     if view.parts is None:
         return json.dumps(_description(view, whole=view.op_type in LOOKS_AT_ELEMENTS))
     parts = view.parts

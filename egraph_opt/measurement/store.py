@@ -32,6 +32,9 @@ _APPLICATION = 0x65677074
 _WAIT = 2.0
 """Seconds to wait for another process that writes."""
 
+_AT_ONCE = 500
+"""Keys in one query; SQLite takes 999 arguments, or more."""
+
 _COLUMNS = "machine, runtime, setting, key, micros, entering, leaving, kernels, spread, runs, refusal"
 
 _SCHEMA = f"""
@@ -97,11 +100,12 @@ class Store:
             self.refresh(place)
         return self._known[place]
 
-    def refresh(self, place: Place) -> None:
-        """Read what other processes have written since."""
-        self._known.setdefault(place, {})
-        if self._usable:
-            self._try(lambda: self._load(place))
+    def refresh(self, place: Place, keys: Iterable[str] | None = None) -> None:
+        """Read what the file has: all of a place, or those of some keys that this process does not know."""
+        known = self._known.setdefault(place, {})
+        missing = None if keys is None else [key for key in keys if key not in known]
+        if self._usable and missing != []:
+            self._try(lambda: self._load(place, missing))
 
     def add(self, place: Place, answers: Mapping[str, Measurement | Refusal]) -> None:
         """Keep answers; those of a batch are written at once."""
@@ -176,16 +180,17 @@ class Store:
         with closing(self._open()) as connection, connection:
             connection.executescript(_SCHEMA)
 
-    def _load(self, place: Place) -> None:
+    def _load(self, place: Place, keys: list[str] | None) -> None:
+        of_place = (
+            f"SELECT {_COLUMNS} FROM measurements WHERE machine = ? AND runtime = ? AND setting = ?",
+            astuple(place),
+        )
         with closing(self._open()) as connection:
-            rows = connection.execute(
-                f"SELECT {_COLUMNS} FROM measurements WHERE machine = ? AND runtime = ? AND setting = ?",
-                astuple(place),
-            )
-            for row in rows:
-                key, answer = _read(row)
-                if answer is not None:
-                    self._known[place].setdefault(key, answer)
+            queries = [of_place] if keys is None else [_with_keys(*of_place, some) for some in _chunks(keys)]
+            for query, arguments in queries:
+                for key, answer in map(_read, connection.execute(query, arguments)):
+                    if answer is not None:
+                        self._known[place].setdefault(key, answer)
 
     def _write(self, rows: list[tuple[object, ...]]) -> None:
         marks = ", ".join("?" * len(rows[0]))
@@ -199,6 +204,14 @@ def _check_format(connection: sqlite3.Connection) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if (application, version) != (_APPLICATION, FORMAT):
         raise ValueError("no measurements of this release")
+
+
+def _chunks(keys: list[str]) -> Iterator[list[str]]:
+    yield from (keys[start : start + _AT_ONCE] for start in range(0, len(keys), _AT_ONCE))
+
+
+def _with_keys(query: str, arguments: tuple[str, ...], keys: list[str]) -> tuple[str, tuple[str, ...]]:
+    return f"{query} AND key IN ({', '.join('?' * len(keys))})", (*arguments, *keys)
 
 
 def _row(place: Place, key: str, answer: Measurement | Refusal) -> tuple[object, ...]:

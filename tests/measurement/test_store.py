@@ -31,6 +31,14 @@ def test_another_process_finds_what_was_kept(tmp_path: Path) -> None:
     assert again.known(HERE) == {"a": TIME, "b": Refusal("no kernel")}
 
 
+def test_what_other_processes_add_later_is_found_by_its_key(tmp_path: Path) -> None:
+    store = filled(tmp_path / "m.sqlite")
+    Store(tmp_path / "m.sqlite").add(HERE, {f"later {k}": TIME for k in range(1200)})
+    wanted = ["a", "unheard", *(f"later {k}" for k in range(1100))]
+    store.refresh(HERE, wanted)
+    assert set(store.known(HERE)) == {"b", *wanted} - {"unheard"}
+
+
 @pytest.mark.parametrize("other", [{"machine": "another"}, {"runtime": "0.1"}, {"setting": "threads=2"}])
 def test_times_hold_for_one_machine_runtime_and_setting(tmp_path: Path, other: dict[str, str]) -> None:
     store = filled(tmp_path / "m.sqlite")

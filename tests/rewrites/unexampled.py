@@ -93,6 +93,7 @@ UNPINNED: dict[str, int] = {
     "joining.convolutions_in_groups": 7,
     "joining.convolutions_of_one_image": 2,
     "joining.convolutions_of_one_weight": 1,
+    "joining.of_constants": 1,
     "joining.products_of_one_left": 1,
     "joining.products_of_one_right": 1,
     "large_kernel.fold_kernel": 1,

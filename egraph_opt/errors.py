@@ -93,6 +93,12 @@ class UnknownRulesetError(_UnknownNameError):
     listing = " (see `egraph-opt rules`)"
 
 
+class UnknownOrderError(_UnknownNameError):
+    """No optimizer of that name has an order of passes here."""
+
+    kind = "order of passes"
+
+
 class UnknownExtractorError(_UnknownNameError, ExtractionError):
     """There is no extractor of that name."""
 

@@ -37,6 +37,7 @@ ORDER = (
     "measurement",
     "report",
     "pipeline",
+    "greedy",
     "testing",
     "cli",
 )

@@ -1,4 +1,5 @@
-"""The command line: `egraph-opt optimize`, `alternatives`, `rules`, `operators`, `costs`, `measurements`.
+"""The command line: `egraph-opt optimize`, `alternatives`, `rules`, `operators`, `costs`, `measurements` and
+`study`.
 
 Exit codes: 0 done (also when nothing changed), 1 the model could not be read or is invalid, 2 usage, 3 the
 result was found to be wrong under --strict.
@@ -6,7 +7,7 @@ result was found to be wrong under --strict.
 
 import gc
 
-from egraph_opt.cli import listings, measurements, optimization
+from egraph_opt.cli import listings, measurements, optimization, study
 from egraph_opt.cli.application import app, exit_code
 from egraph_opt.cli.optimization import parse_assumption
 
@@ -23,4 +24,13 @@ def main() -> None:
         gc.freeze()
 
 
-__all__ = ["app", "exit_code", "listings", "main", "measurements", "optimization", "parse_assumption"]
+__all__ = [
+    "app",
+    "exit_code",
+    "listings",
+    "main",
+    "measurements",
+    "optimization",
+    "parse_assumption",
+    "study",
+]

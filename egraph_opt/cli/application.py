@@ -40,6 +40,7 @@ _USAGE_ERRORS = (
     errors.OutputError,
     errors.UnknownCostModelError,
     errors.UnknownExtractorError,
+    errors.UnknownOrderError,
     errors.UnknownRulesetError,
     errors.UnknownTensorError,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from egraph_opt.egraph.commands import ANALYSIS
@@ -57,6 +57,7 @@ def saturate_terms(
     seconds: float,
     strict: bool = False,
     guards: bool = True,
+    active: Callable[[str], bool] = lambda rule: True,
 ) -> tuple[Snapshot, SaturationReport]:
     """Saturate a lowered graph under laws.
 
@@ -65,6 +66,8 @@ def saturate_terms(
         nodes, rounds, seconds: where to stop.
         strict: raise where a law made a class of contradicting types; otherwise leave that law out.
         guards: keep the conditions of laws that only bound growth.
+        active: whether a rule runs, by its name (`<law's key>#<k>`, with `<` behind it from right to left):
+            the engine of all laws serves for any part of them.
 
     Raises:
         UnsoundLawError: with strict, where types clash; without, where they do and no law did it.
@@ -74,7 +77,11 @@ def saturate_terms(
         calls.failures.clear()
         with watched():
             snapshot, report = _saturate_once(
-                lowered, laws, target_limits, nodes=nodes, rounds=rounds, seconds=seconds, guards=guards
+                *(lowered, laws, target_limits, active),
+                nodes=nodes,
+                rounds=rounds,
+                seconds=seconds,
+                guards=guards,
             )
         failed = {entry: told for entry in laws if (told := _failure(entry))}
         if failed:
@@ -111,6 +118,7 @@ def _saturate_once(
     lowered: Lowered,
     laws: tuple[Law, ...],
     target_limits: Mapping[str, int],
+    active: Callable[[str], bool],
     *,
     nodes: int,
     rounds: int,
@@ -119,7 +127,8 @@ def _saturate_once(
 ) -> tuple[Snapshot, SaturationReport]:
     engine = engine_for(laws, guards, frozenset(heads_of_graph(lowered, target_limits)))
     engine.load(lowered, target_limits)
-    run = _Run(engine, nodes, time.monotonic() + seconds)
+    left_out = frozenset(rule for rule in engine.program.rules if not active(rule))
+    run = _Run(engine, nodes, time.monotonic() + seconds, left_out)
     stop, done = "saturated" if not laws else "rounds", 0
     while laws and done < rounds:
         done += 1
@@ -144,8 +153,8 @@ def _saturate_once(
 class _Run:
     """Rounds on a loaded engine; matches and seconds add up."""
 
-    def __init__(self, engine: Engine, nodes: int, deadline: float) -> None:
-        self._engine, self._nodes = engine, nodes
+    def __init__(self, engine: Engine, nodes: int, deadline: float, left_out: frozenset[str]) -> None:
+        self._engine, self._nodes, self._left_out = engine, nodes, left_out
         self.matches: dict[str, int] = {}
         self.rule_matches: dict[str, int] = {}
         self.pace, self.back_off = Pace(deadline), BackOff()
@@ -159,7 +168,7 @@ class _Run:
                 stopped = "seconds"
                 break
             started = time.monotonic()
-            updated, found = self._engine.apply(ruleset, self.back_off.resting)
+            updated, found = self._engine.apply(ruleset, self.back_off.resting | self._left_out)
             self.pace.record(name, time.monotonic() - started, size)
             self._count(found)
             changed |= updated

@@ -62,7 +62,8 @@ def operators(load: LoadOption = None) -> None:
 @app.command()
 def costs() -> None:
     """List the cost models: name, unit, what it prices."""
-    from egraph_opt.cost.model import CostModel, cost_model, cost_models
+    from egraph_opt.cost.model import CostModel
+    from egraph_opt.cost.registry import cost_model, cost_models
 
     table = Table(box=None, pad_edge=False)
     for name in ("name", "unit", "variants", "what it prices"):

@@ -190,7 +190,7 @@ def alternatives(
     table = Table(box=None, pad_edge=False)
     with errors_as_lines():
         load_onnx_ir()
-        from egraph_opt.cost.model import cost_model
+        from egraph_opt.cost.registry import cost_model
         from egraph_opt.pipeline.stages import saturate
 
         all_imported()

@@ -11,7 +11,8 @@ from typing import Any
 
 import onnx
 
-from egraph_opt.cost.model import CostModel, cost_model, default_points
+from egraph_opt.cost.model import CostModel, default_points
+from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost.repricing import key_of
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport

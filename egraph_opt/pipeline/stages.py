@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from egraph_opt.cost.model import CostModel, cost_model
+from egraph_opt.cost.model import CostModel
+from egraph_opt.cost.registry import cost_model
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot

@@ -12,7 +12,8 @@ import pytest
 from onnx import parser
 
 from egraph_opt import Limits, optimize, saturate
-from egraph_opt.cost.model import CostModel, NodeView, cost_model
+from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.cost.registry import cost_model
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.walks import same_graph
 from egraph_opt.laws import Settings, rewrite

@@ -6,7 +6,7 @@ result was found to be wrong under --strict.
 
 import gc
 
-from egraph_opt.cli import listings, measurements, optimization
+from egraph_opt.cli import costs, listings, measurements, optimization
 from egraph_opt.cli.application import app, exit_code
 from egraph_opt.cli.optimization import parse_assumption
 
@@ -23,4 +23,13 @@ def main() -> None:
         gc.freeze()
 
 
-__all__ = ["app", "exit_code", "listings", "main", "measurements", "optimization", "parse_assumption"]
+__all__ = [
+    "app",
+    "costs",
+    "exit_code",
+    "listings",
+    "main",
+    "measurements",
+    "optimization",
+    "parse_assumption",
+]

@@ -105,16 +105,20 @@ def _lines(entry: Parameter, width: int) -> Iterator[str]:
     """A parameter: its value and unit on a line, and below what else is known of it."""
     value, parts = _value(entry.value)
     head = f"{entry.name}{value:>{max(VALUE - len(entry.name), len(value) + 1)}}  "
-    yield from textwrap.wrap(head + entry.unit, width, subsequent_indent=" " * (VALUE + 2))
+    yield from _wrapped(head + entry.unit, width, "", " " * (VALUE + 2))
     for text in (f"{entry.domain}; {entry.confidence}: {entry.source or 'no source'}", *parts):
-        yield from textwrap.wrap(text, width, initial_indent="    ", subsequent_indent="    ")
+        yield from _wrapped(text, width, "    ", "    ")
+
+
+def _wrapped(text: str, width: int, first: str, others: str) -> list[str]:
+    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
 
 
 def _value(value: Any) -> tuple[str, list[str]]:
     """A value on a line; what takes more than that below it."""
     if isinstance(value, Mapping):
         entries = ((key, " ".join(part) if isinstance(part, tuple) else part) for key, part in value.items())
-        return f"{len(value)} entries", [", ".join(f"{key} = {part}" for key, part in entries)]
+        return f"{len(value)} entries", [", ".join(f"{key}={part}" for key, part in entries)]
     if isinstance(value, tuple) and any(isinstance(part, Mapping) for part in value):
         return f"{len(value)} rules", [_rule(part) for part in value]
     if isinstance(value, tuple):

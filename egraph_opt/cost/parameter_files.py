@@ -61,10 +61,10 @@ class TomlFile:
         try:
             return tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:
-            line = re.search(r" \(at line (\d+), column \d+\)$", str(error))
-            place = f"{self.label}:{line[1]}" if line else self.label
-            told = str(error)[: line.start()] if line else str(error)
-            raise CostModelError(f"{place}: is no TOML: {told}") from None
+            told, _, place = str(error).partition(" (at ")
+            line = re.match(r"line (\d+)", place)
+            number = line[1] if line else len(self.text.splitlines())  # at the end of the document
+            raise CostModelError(f"{self.label}:{number}: is no TOML: {told}") from None
 
 
 def _line(text: str, path: KeyPath) -> int | None:

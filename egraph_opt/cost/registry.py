@@ -155,7 +155,7 @@ def named(name: object) -> Named:
     if not is_file and not (colon and _is_module(first)):
         if first.endswith(SUFFIX):
             raise CostModelError(f"{name}: a file of parameters follows its cost model: ascend:{name}")
-        raise UnknownCostModelError(name, cost_models())
+        raise UnknownCostModelError(first, cost_models())
     wanted, colon, variant = rest.partition(":")
     module = run_file(Path(first), CostModelError) if is_file else _imported(first)
     place = Path(first if is_file else module.__file__ or first)

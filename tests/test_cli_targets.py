@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
@@ -105,7 +106,7 @@ def test_values_are_set_as_toml_has_them_and_names_without_quotes() -> None:
     assert (found["cores"]["value"], found["cores"]["source"]) == (16, "--set cores = 0x10")
 
 
-def parameters(name: object, *options: object) -> dict[str, dict[str, object]]:
+def parameters(name: object, *options: object) -> dict[str, dict[str, Any]]:
     result = run("costs", name, "--parameters", "--json", *options)
     assert result.exit_code == 0, result.output
     return {entry["name"]: entry for entry in json.loads(result.stdout)["parameters"]}

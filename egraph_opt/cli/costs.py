@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -118,12 +118,16 @@ def _value(value: Any) -> tuple[str, list[str]]:
     """A value on a line; what takes more than that below it."""
     if isinstance(value, Mapping):
         entries = ((key, " ".join(part) if isinstance(part, tuple) else part) for key, part in value.items())
-        return f"{len(value)} entries", [", ".join(f"{key}={part}" for key, part in entries)]
+        return _count(value, "entry", "entries"), [", ".join(f"{key}={part}" for key, part in entries)]
     if isinstance(value, tuple) and any(isinstance(part, Mapping) for part in value):
-        return f"{len(value)} rules", [_rule(part) for part in value]
+        return _count(value, "rule", "rules"), [_rule(part) for part in value]
     if isinstance(value, tuple):
-        return f"{len(value)} names", [", ".join(value)]
+        return _count(value, "name", "names"), [", ".join(value)]
     return str(value), []
+
+
+def _count(parts: Sized, one: str, many: str) -> str:
+    return f"{len(parts)} {one if len(parts) == 1 else many}"
 
 
 def _rule(rule: Mapping[str, Any]) -> str:

@@ -152,7 +152,7 @@ def overrides_of(texts: list[str] | None) -> tuple[Override, ...]:
             raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--set")
         try:
             (read,) = tomllib.loads(f"value = {value}").values()
-        except ValueError:
+        except (ValueError, RecursionError):
             read = value.strip()
         found.append(Override(name.strip(), read, Option(text)))
     return tuple(found)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
@@ -27,17 +27,21 @@ class RefusedError(Exception):
 
     Attributes:
         path: to the part.
-        entry: the part is an entry of a table that has no such entry; `known` are those it has.
+        part: it, where it is not the whole.
+        known: the entries that a table has, where it lacks the one that the path names.
     """
 
-    def __init__(self, problem: str, path: Path = (), known: tuple[str, ...] | None = None) -> None:
+    def __init__(self, problem: str, known: tuple[str, ...] | None = None) -> None:
         super().__init__(problem)
-        self.path = path
+        self.path: Path = ()
+        self.part: object = None
         self.known = known
 
-    def within(self, key: str | int) -> RefusedError:
+    def within(self, key: str | int, part: object) -> RefusedError:
         """The same as seen from the whole that has the part as an entry."""
-        return RefusedError(str(self), (key, *self.path), self.known)
+        self.part = self.part if self.path else part
+        self.path = (key, *self.path)
+        return self
 
 
 class Domain(ABC):
@@ -142,9 +146,9 @@ class ListOf(Domain):
     names: Names
 
     def taken(self, value: object, before: Any = None) -> tuple[str, ...]:
-        if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Collection):
             raise RefusedError("must be a list of names")
-        parts = sorted(value) if isinstance(value, (set, frozenset)) else value
+        parts = sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
         return tuple(_part(k, self.names.check, part) for k, part in enumerate(parts))
 
     def __str__(self) -> str:
@@ -183,7 +187,7 @@ class RecordsOf(Domain):
     told: tuple[str, ...] = field(default=("confidence", "source"))
 
     def taken(self, value: object, before: Any = None) -> tuple[Mapping[str, Any], ...]:
-        if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Collection):
             raise RefusedError("must be a list of tables")
         return tuple(_part(k, self._rule, rule) for k, rule in enumerate(value))
 
@@ -208,4 +212,4 @@ def _part(key: str | int, take: Any, *value: object, **options: object) -> Any:
     try:
         return take(*value, **options)
     except RefusedError as error:
-        raise error.within(key) from None
+        raise error.within(key, value[0]) from None

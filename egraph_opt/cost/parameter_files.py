@@ -60,7 +60,7 @@ class TomlFile:
         """
         try:
             return tomllib.loads(self.text)
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:  # integers and nesting have limits of their own
             told, _, place = str(error).partition(" (at ")
             line = re.match(r"line (\d+)", place)
             number = line[1] if line else len(self.text.splitlines())  # at the end of the document
@@ -74,7 +74,7 @@ def _line(text: str, path: KeyPath) -> int | None:
     for count in range(1, len(lines) + 1):
         try:
             table: Any = tomllib.loads("\n".join(lines[:count]))
-        except tomllib.TOMLDecodeError:
+        except ValueError:
             continue
         if _has(table, path):
             return without + 1

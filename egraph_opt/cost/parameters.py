@@ -32,6 +32,10 @@ MOST_ENTRIES = 4
 """Of more entries of a table than these only the number is told."""
 
 
+LONGEST = 80
+"""Of a value that is refused so many characters are shown."""
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A number, name, list or table that prices depend on.
@@ -150,7 +154,7 @@ class Override:
 
 def overrides_of(values: Mapping[str, object]) -> tuple[Override, ...]:
     """Values by name, as a call gives them."""
-    return tuple(Override(name, value) for name, value in values.items())
+    return tuple(Override(str(name), value) for name, value in values.items())
 
 
 def resolved(
@@ -200,8 +204,15 @@ def _refused(
     if error.known is not None:
         prefix = name.removesuffix(str(error.path[-1]))
         return UnknownParameterError(name, [prefix + key for key in error.known], where, model)
-    part: Any = override.value
-    for key in below:
-        part = list(part)[key] if isinstance(key, int) else part[key]
+    part = error.part if error.path else override.value
     at = f"{where}: " if where else ""
-    return ParameterError(f"{at}{name} = {part!r}: {error}")
+    return ParameterError(f"{at}{name} = {_short(part)}: {error}")
+
+
+def _short(value: object) -> str:
+    """A value as text, its beginning where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more digits than Python writes
+        return "an integer too long to show"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

@@ -118,7 +118,7 @@ class Named:
             model = self.factory(*variant, **values)
         except EgraphOptError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             told = f"{type(error).__name__}: {error}"
             raise CostModelError(f"{self._place(error)}{self.base} cannot be made: {told}") from error
         if not isinstance(model, CostModel):
@@ -128,7 +128,7 @@ class Named:
                 raise CostModelError(f"{self._place(None)}{self.base} has no text as `{attribute}`")
         return model
 
-    def _place(self, error: Exception | None) -> str:
+    def _place(self, error: BaseException | None) -> str:
         """The line of the user's file where it went wrong; that of the class where it was elsewhere."""
         if self.place is None:
             return ""
@@ -195,8 +195,8 @@ def _imported(name: str) -> ModuleType:
         return import_module(name)
     except ModuleNotFoundError as error:
         raise CostModelError(f"{name}: there is no module {error.name!r}") from None
-    except Exception as error:
-        raise CostModelError(f"{raised_at(error) or name}: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise CostModelError(f"{raised_at(error)}: {type(error).__name__}: {error}") from error
 
 
 def _class_in(module: ModuleType, name: str, place: Path) -> type[CostModel]:

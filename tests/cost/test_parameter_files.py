@@ -97,6 +97,8 @@ def test_a_model_is_optimized_for_a_file(tmp_path: Path) -> None:
         ("\n\nfused_share 0.6\n", CostModelError, "mine.toml:3: is no TOML: Expected '=' after a key"),
         ("a = 1\na = 2\n", CostModelError, "mine.toml:2: is no TOML: Cannot overwrite a value"),
         ("fused_share = 'x\n", CostModelError, "mine.toml:1: is no TOML"),
+        (f"cores = {'9' * 5000}\n", CostModelError, "mine.toml:1: is no TOML: Exceeds the limit"),
+        (f"cores = {'[' * 9999}\n", CostModelError, "mine.toml:1: is no TOML"),
         (
             "cores = 2\n\n# so\nfused_share = -0.5\n",
             ParameterError,

@@ -84,12 +84,15 @@ def test_a_declaration_is_all_that_is_known_of_a_parameter() -> None:
         ({"launch_us": math.inf}, "launch_us = inf: must be finite"),
         ({"lanes": 1.5}, "lanes = 1.5: must be a whole number"),
         ({"lanes": 0}, "lanes = 0: must be 1 to 64"),
-        ({"lanes": 10**400}, f"lanes = {10**400}: must be finite"),
+        ({"lanes": 10**400}, f"lanes = 1{'0' * 79}...: must be finite"),
+        ({"lanes": 10**5000}, "lanes = an integer too long to show: must be finite"),
         ({"mode": "fasst"}, "mode = 'fasst': is not one of slow, fast: did you mean 'fast'?"),
         ({"mode": 3}, "mode = 3: must be one of slow, fast"),
         ({"fused": "Relu"}, "fused = 'Relu': must be a list of names"),
         ({"fused": ["Relu", "Tahn"]}, "fused.1 = 'Tahn': is not one of Relu, Tanh: did you mean 'Tanh'?"),
+        ({"fused": {"Tahn", "Relu", 3}}, "fused.0 = 3: must be one of Relu, Tanh"),
         ({"cycles": 3}, "cycles = 3: must be a table"),
+        ({"cycles": {3: 3}}, "cycles.3 = 3: must be one of Add, Mul"),
         ({"cycles": {"Add": -2}}, "cycles.Add = -2: must be 0 to 10"),
         ({"cycles.Mul": 11}, "cycles.Mul = 11: must be 0 to 10"),
     ],
@@ -98,6 +101,11 @@ def test_a_value_that_cannot_be_is_refused(given: dict[str, Any], told: str) -> 
     with pytest.raises(ParameterError) as caught:
         Device(**given)
     assert str(caught.value) == told
+
+
+def test_a_list_is_read_once_and_has_to_be_there() -> None:
+    with pytest.raises(ParameterError, match=r"fused = <generator .*: must be a list of names"):
+        Device(fused=(name for name in ("Relu",)))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from egraph_opt import saturate
-from egraph_opt.cost.model import cost_model, default_points
+from egraph_opt.cost.model import default_points
+from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost.repricing import key_of
 from egraph_opt.extraction import ExtractionProblem
 from egraph_opt.extraction.structure import Ints, topological

@@ -23,7 +23,8 @@ from rich.console import Console
 from rich.table import Table
 
 from egraph_opt import optimize
-from egraph_opt.cost.model import CostModel, cost_model
+from egraph_opt.cost.model import CostModel
+from egraph_opt.cost.registry import cost_model
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.store import machine_name
 from egraph_opt.measurement.whole import latencies

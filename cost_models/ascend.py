@@ -1,7 +1,7 @@
 """Huawei Ascend NPUs: microseconds of an offline model, operator by operator.
 
-``t = fixed(kind) + max(cube, vector, memory)``; the parameters, each with its unit and source, stand in
-``ascend.toml`` and in one file per chip.  Nothing was run on an NPU for it: it ranks graphs, it does not
+``t = fixed(kind) + max(cube, vector, memory)``; the parameters, each with its unit, range and source, stand
+in ``ascend.toml`` and in one file per chip.  Nothing was run on an NPU for it: it ranks graphs, it does not
 predict milliseconds.
 
 What a price per node cannot know, and how it is approximated:
@@ -21,11 +21,11 @@ What a price per node cannot know, and how it is approximated:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.cost.parameters import Parameter
 from egraph_opt.cost_models import ascend_cube, ascend_fusion, ascend_soc, counting
 from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device
 from egraph_opt.facts.fact import Fact, Shape
@@ -52,11 +52,11 @@ class Ascend(CostModel):
     Args:
         soc: the chip, such as ``310p3``, ``910b4`` or ``Ascend310P3``; ``variants()`` lists them.
         overrides: parameters of :class:`egraph_opt.cost_models.ascend_soc.Soc` that replace the chip's,
-            after a calibration for instance.
+            after a calibration for instance; of a table the entries that differ.
 
     Raises:
         UnknownCostModelError: no such chip.
-        TypeError: no such parameter.
+        UnknownParameterError, ParameterError: no such parameter, or a value that it cannot have.
     """
 
     name = "ascend"
@@ -66,10 +66,7 @@ class Ascend(CostModel):
     pseudo_operators = frozenset({ascend_fusion.OPERATOR})
 
     def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:
-        unknown = sorted(set(overrides) - set(ascend_soc.parameters()))
-        if unknown:
-            raise TypeError(f"no parameter {unknown[0]!r}; there are {', '.join(ascend_soc.parameters())}")
-        self.soc = replace(ascend_soc.load(soc), **overrides)
+        self.soc = ascend_soc.load(soc, overrides)
         self._device = Device(self.soc)
         self.limits: Mapping[str, int] = MappingProxyType(
             {
@@ -88,6 +85,10 @@ class Ascend(CostModel):
     @classmethod
     def variants(cls) -> tuple[str, ...]:
         return ascend_soc.socs()
+
+    @classmethod
+    def declared_parameters(cls, variant: str = "") -> Mapping[str, Parameter]:
+        return ascend_soc.declared(variant or DEFAULT_SOC)
 
     def cost(self, node: NodeView) -> float:
         return self._own(node) + node.body_cost

@@ -1,19 +1,22 @@
 """The parameters of an Ascend chip: a typed view of ``ascend.toml`` and the chip's own ``.toml`` file.
 
-Units, confidence and sources of all numbers stand in those files.
+Units, ranges, confidence and sources of all of them stand in those files.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any
 
 import onnx
 
+from egraph_opt.cost.domains import Names
+from egraph_opt.cost.parameter_files import SUFFIX, TomlFile, overrides_in, read_declarations
+from egraph_opt.cost.parameters import Parameter, overrides_of, resolved
 from egraph_opt.errors import UnknownCostModelError
 
 _PACKAGE = "egraph_opt.cost_models"
@@ -73,12 +76,12 @@ class Soc:
 
 def socs() -> tuple[str, ...]:
     """Names of the known chips, sorted, such as ``310p3``."""
-    stems = (entry.name.removesuffix(".toml") for entry in files(_PACKAGE).iterdir() if ".toml" in entry.name)
+    stems = (entry.name.removesuffix(SUFFIX) for entry in files(_PACKAGE).iterdir() if SUFFIX in entry.name)
     return tuple(sorted(stem.removeprefix(_PREFIX) for stem in stems if stem != _PREFIX))
 
 
 @lru_cache(maxsize=64)
-def load(name: str) -> Soc:
+def declared(name: str) -> Mapping[str, Parameter]:
     """The parameters of a chip, named as in ``310p3`` or ``Ascend310P3``.
 
     Raises:
@@ -88,26 +91,56 @@ def load(name: str) -> Soc:
     short = name.lower().removeprefix(_PREFIX)
     if short not in known:
         raise UnknownCostModelError(f"{_PREFIX}:{name}", [f"{_PREFIX}:{soc}" for soc in known])
-    table = {**_read(_PREFIX), **_read(_PREFIX + short)}
-    values: dict[str, object] = {key: entry["value"] for key, entry in table.items() if key != "aicpu_rules"}
-    values["vector_steps"] = {op: tuple(steps) for op, steps in table["vector_steps"]["value"].items()}
-    values["fused_operators"] = frozenset(table["fused_operators"]["value"])
-    values["aicpu_rules"] = tuple(_rule(entry) for entry in table["aicpu_rules"])
-    return Soc(**values)  # type: ignore[arg-type]  # names are checked by the call, values by the tests
+    own = _file(_PREFIX + short)
+    return {**shared(), **resolved(shared(), overrides_in(own, own.table(), shared()), _PREFIX)}
 
 
-def parameters() -> tuple[str, ...]:
-    """Names of all parameters of a chip."""
-    return tuple(field.name for field in fields(Soc))
+@lru_cache(maxsize=1)
+def shared() -> Mapping[str, Parameter]:
+    """The parameters of all chips; those that each chip has a value of its own for have none."""
+    return read_declarations(_file(_PREFIX), _names())
 
 
-def _read(stem: str) -> dict[str, Any]:
-    return tomllib.loads((files(_PACKAGE) / f"{stem}.toml").read_text(encoding="utf-8"))
+def load(name: str, overrides: Mapping[str, object] = MappingProxyType({})) -> Soc:
+    """A chip, with other values of some parameters.
+
+    Raises:
+        UnknownCostModelError: there is no such chip.
+        UnknownParameterError, ParameterError: no such parameter, or a value that it cannot have.
+    """
+    chip = declared(name)
+    values = {**chip, **resolved(chip, overrides_of(overrides), _PREFIX)}
+    return Soc(**{key: _FORMS.get(key, _same)(entry.value) for key, entry in values.items()})
 
 
-def _rule(entry: Mapping[str, object]) -> Rule:
-    ops, dtypes = entry["ops"], entry["dtypes"]
-    assert isinstance(ops, list)
-    assert isinstance(dtypes, list)
-    numbers = () if "*" in dtypes else (onnx.TensorProto.DataType.Value(d.upper()) for d in dtypes)
-    return frozenset(ops), frozenset(numbers)
+def _file(stem: str) -> TomlFile:
+    name = stem + SUFFIX
+    return TomlFile(name, (files(_PACKAGE) / name).read_text(encoding="utf-8"))
+
+
+def _names() -> dict[str, Names]:
+    """The names that ``ascend.toml`` speaks of: ONNX operators and data types."""
+    operators = tuple(sorted({schema.name for schema in onnx.defs.get_all_schemas()}))
+    types = tuple(sorted(name.lower() for name, _ in onnx.TensorProto.DataType.items()))
+    return {
+        "operators": Names("ONNX operators", operators),
+        "operators or *": Names("ONNX operators, or *", ("*", *operators)),
+        "types or *": Names("ONNX data types, or *", ("*", *types)),
+    }
+
+
+def _rules(entries: Iterable[Mapping[str, Iterable[str]]]) -> tuple[Rule, ...]:
+    return tuple(_rule(frozenset(entry["ops"]), frozenset(entry["dtypes"])) for entry in entries)
+
+
+def _rule(ops: frozenset[str], dtypes: frozenset[str]) -> Rule:
+    numbers = () if "*" in dtypes else (onnx.TensorProto.DataType.Value(name.upper()) for name in dtypes)
+    return ops, frozenset(numbers)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_FORMS: dict[str, Callable[[Any], Any]] = {"fused_operators": frozenset, "aicpu_rules": _rules}
+"""What `Soc` keeps in another form than TOML has it in."""

@@ -15,7 +15,9 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 from typing import Any, get_args
 
-from egraph_opt.cost.model import cost_model, cost_models
+from egraph_opt.cost.domains import Numbers
+from egraph_opt.cost.registry import cost_model, cost_models
+from egraph_opt.cost_models import ascend_soc
 from egraph_opt.extraction.registry import EXTRACTORS
 from egraph_opt.laws.direction import direction_of
 from egraph_opt.laws.law import Law
@@ -29,9 +31,6 @@ EXACT = {"bitwise": "bit by bit", "reassociates": "in real arithmetic", "approxi
 LAW_COLUMNS = ("name", "law", "", "why", "kind", "serves", "exact", "source")
 EXAMPLE = "transpose.compose_transposes"
 """The law that is shown in full."""
-
-SHARED = "ascend"
-"""The file of parameters that all chips have in common."""
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
@@ -161,34 +160,34 @@ def models() -> str:
     return _table(("name", "unit", "what it prices"), rows)
 
 
-def _parameters(stem: str) -> dict[str, Any]:
-    text = (files("egraph_opt.cost_models") / f"{stem}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
-
-
 def ascend_shared() -> str:
     """The parameters that all chips have in common, unless their own file says otherwise."""
     rows = []
-    for name, entry in _parameters(SHARED).items():
-        if isinstance(entry, dict) and isinstance(entry["value"], int | float):
-            rows.append(
-                (_code(name), entry["value"], entry["unit"], entry["confidence"], _plain(entry["source"]))
-            )
-    return _table(("parameter", "value", "unit", "confidence", "source"), rows)
+    for name, entry in ascend_soc.shared().items():
+        if isinstance(entry.domain, Numbers) and entry.value is not None:
+            told = (entry.value, entry.unit, entry.domain, entry.confidence, _plain(entry.source))
+            rows.append((_code(name), *told))
+    return _table(("parameter", "value", "unit", "range", "confidence", "source"), rows)
+
+
+def _of_chips() -> dict[str, dict[str, Any]]:
+    """What the files of the chips say."""
+    folder = files("egraph_opt.cost_models")
+    return {
+        chip: tomllib.loads((folder / f"ascend{chip}.toml").read_text(encoding="utf-8"))
+        for chip in ascend_soc.socs()
+    }
 
 
 def ascend_chips() -> str:
     """The chips beside each other: what their own files say."""
-    chips = cost_model(SHARED).variants()
-    files_of = {chip: _parameters(SHARED + chip) for chip in chips}
-    names = dict.fromkeys(name for table in files_of.values() for name in table)
+    own = _of_chips()
+    names = dict.fromkeys(name for table in own.values() for name in table)
     rows = []
     for name in names:
-        entries = [table.get(name) for table in files_of.values()]
-        unit = next(entry["unit"] for entry in entries if entry is not None)
-        values = ["" if entry is None else _value(entry["value"]) for entry in entries]
-        rows.append((_code(name), unit, *values))
-    return _table(("parameter", "unit", *chips), rows)
+        values = [_value(table[name]["value"]) if name in table else "" for table in own.values()]
+        rows.append((_code(name), ascend_soc.shared()[name].unit, *values))
+    return _table(("parameter", "unit", *own), rows)
 
 
 def _value(value: object) -> str:

@@ -12,12 +12,24 @@ from egraph_opt.imports import load_onnx_ir
 
 if TYPE_CHECKING:
     from egraph_opt.cost.model import CostModel, NodeView
+    from egraph_opt.cost.parameters import parameter
+    from egraph_opt.cost.registry import cost_model
     from egraph_opt.pipeline.limits import Limits
     from egraph_opt.pipeline.result import Result
     from egraph_opt.pipeline.saturated import Saturated
     from egraph_opt.pipeline.stages import optimize, saturate
 
-__all__ = ["CostModel", "Limits", "NodeView", "Result", "Saturated", "optimize", "saturate"]
+__all__ = [
+    "CostModel",
+    "Limits",
+    "NodeView",
+    "Result",
+    "Saturated",
+    "cost_model",
+    "optimize",
+    "parameter",
+    "saturate",
+]
 
 _MODULES = {
     "CostModel": "cost.model",
@@ -25,7 +37,9 @@ _MODULES = {
     "NodeView": "cost.model",
     "Result": "pipeline.result",
     "Saturated": "pipeline.saturated",
+    "cost_model": "cost.registry",
     "optimize": "pipeline.stages",
+    "parameter": "cost.parameters",
     "saturate": "pipeline.stages",
 }
 """Where the public names are defined."""

@@ -49,28 +49,43 @@ class OutputError(EgraphOptError):
     """The result could not be written where it was asked for."""
 
 
+class TargetMismatchError(EgraphOptError, ValueError):
+    """An e-graph is priced under rulesets or limits of a target that it was not saturated with."""
+
+
+class CostModelError(EgraphOptError):
+    """A cost model cannot be made: its file cannot be read or run, or its class is none or fails."""
+
+
+class ParameterError(CostModelError, ValueError):
+    """A parameter of a cost model was given a value that it cannot have."""
+
+
 class _UnknownNameError(EgraphOptError, LookupError):
     """A name that nobody registered; the message suggests the nearest that somebody did.
 
     Attributes:
         name: what was asked for.
         known: what there is, sorted.
+        where: the file and line, or the option, that asks for it; "" if there is none.
         nearest: the most similar known name, or None if none is similar.
     """
 
     kind = "name"
     listing = ""
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
+    def __init__(self, name: str, known: Iterable[str], where: str = "") -> None:
         self.name = name
         self.known = tuple(sorted(known))
+        self.where = where
         self.nearest = nearest(name, self.known)
         hint = f"did you mean {self.nearest!r}? " if self.nearest else ""
         there = ", ".join(self.known) or "none"
-        super().__init__(f"unknown {self.kind} {name!r}: {hint}known are {there}{self.listing}")
+        at = f"{where}: " if where else ""
+        super().__init__(f"{at}unknown {self.kind} {name!r}: {hint}known are {there}{self.listing}")
 
-    def __reduce__(self) -> tuple[type[_UnknownNameError], tuple[str, tuple[str, ...]]]:
-        return type(self), (self.name, self.known)
+    def __reduce__(self) -> tuple[type[_UnknownNameError], tuple[object, ...]]:
+        return type(self), (self.name, self.known, self.where)
 
 
 class UnknownCostModelError(_UnknownNameError):
@@ -78,6 +93,26 @@ class UnknownCostModelError(_UnknownNameError):
 
     kind = "cost model"
     listing = " (see `egraph-opt costs`)"
+
+
+class UnknownParameterError(_UnknownNameError, ParameterError):
+    """A cost model has no parameter of that name, or a table among its parameters no such entry.
+
+    Attributes:
+        model: the name of the cost model.
+    """
+
+    kind = "parameter"
+
+    def __init__(self, name: str, known: Iterable[str], where: str = "", model: str = "") -> None:
+        super().__init__(name, known, where)
+        self.model = model
+        at, hint = f"{where}: " if where else "", f"did you mean {self.nearest!r}? " if self.nearest else ""
+        listing = f"see `egraph-opt costs {model} --parameters`" if self.known else "it declares none"
+        self.args = (f"{at}unknown parameter {name!r} of {model}: {hint}{listing}",)  # the list would be long
+
+    def __reduce__(self) -> tuple[type[_UnknownNameError], tuple[object, ...]]:
+        return type(self), (self.name, self.known, self.where, self.model)
 
 
 class UnknownSettingError(_UnknownNameError):
@@ -110,8 +145,8 @@ class UnknownTensorError(_UnknownNameError):
 
     kind = "tensor or node"
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
-        super().__init__(name, known)
+    def __init__(self, name: str, known: Iterable[str], where: str = "") -> None:
+        super().__init__(name, known, where)
         hint = f": did you mean {self.nearest!r}?" if self.nearest else ""
         self.args = (f"no tensor or node {name!r} in the model{hint}",)  # the list would be long
 

@@ -6,18 +6,28 @@
 `rules` wait for no runtime.  onnx_ir itself brings sympy, for arithmetic on symbolic dims that we do in
 `facts.symbolic`; that would be a third of the time in which `egraph-opt optimize` starts, so it is stood in
 for in turn.  egglog's Python interface, which brings black and IPython, is left out: we only write programs.
+
+Files of users are run as modules (`run_file`), and leave nothing beside them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.machinery import PathFinder
-from importlib.util import find_spec, module_from_spec
+from importlib.machinery import PathFinder, SourceFileLoader
+from importlib.util import find_spec, module_from_spec, spec_from_loader
+from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from egraph_opt.errors import EgraphOptError
+
+LOADED = "egraph_opt_loaded_"
+"""What the names of modules begin with that are files."""
 
 
 class _Deferred(ModuleType):
@@ -70,6 +80,76 @@ def load_bindings(name: str = "egglog.bindings") -> ModuleType:
     return module
 
 
+def _type_and_text(error: BaseException) -> str:
+    if isinstance(error, EgraphOptError):
+        return str(error)
+    return f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
+
+
+def run_file(
+    file: Path, failure: type[EgraphOptError], told: Callable[[BaseException], str] = _type_and_text
+) -> ModuleType:
+    """Run a Python file as a module of its own, once for each content.
+
+    Args:
+        failure: what is raised where it cannot be read, does not parse, or raises; the message names file
+            and line.
+        told: what it says of an exception.
+    """
+    name = module_name(file, failure)
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = spec_from_loader(name, _Uncached(name, str(file)))
+    if spec is None or spec.loader is None:
+        raise failure(f"{file}: is no Python file")
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        del sys.modules[name]
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        if isinstance(error, EgraphOptError) and f"{file}:" in str(error):
+            raise
+        raise failure(f"{place_of(file, error)}: {told(error)}") from error
+    return module
+
+
+def module_name(file: Path, failure: type[EgraphOptError]) -> str:
+    """What a file is imported as: by content, so that two versions can both be pickled by reference."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise failure(f"{file}: cannot be read: {error.strerror or error}") from error
+    digest = hashlib.sha256(str(file.resolve()).encode() + content).hexdigest()[:12]
+    return f"{LOADED}{digest}"
+
+
+class _Uncached(SourceFileLoader):
+    """Compiles a file whenever it is run: no `__pycache__` in the user's folder, and none believed."""
+
+    def path_stats(self, path: str) -> NoReturn:
+        raise OSError(f"{path}: is not cached")
+
+
+def place_of(file: Path, error: BaseException) -> str:
+    """File and line, as far as it is known, where in a file an exception was raised."""
+    if isinstance(error, SyntaxError):
+        return f"{file}:{error.lineno or 1}"
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame.lineno for frame in frames if Path(frame.filename).resolve() == file.resolve()]
+    return f"{file}:{own[-1]}" if own else str(file)
+
+
+def raised_at(error: BaseException) -> str:
+    """File and line where an exception was raised."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno or 1}"
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{last.filename}:{last.lineno}"
+
+
 if TYPE_CHECKING:
     import onnx_ir
     import onnxruntime
@@ -79,4 +159,15 @@ else:
     onnxruntime = _Deferred("onnxruntime")
     bindings = _Deferred("egglog.bindings", load_bindings)
 
-__all__ = ["bindings", "load_bindings", "load_onnx_ir", "onnx_ir", "onnxruntime"]
+__all__ = [
+    "LOADED",
+    "bindings",
+    "load_bindings",
+    "load_onnx_ir",
+    "module_name",
+    "onnx_ir",
+    "onnxruntime",
+    "place_of",
+    "raised_at",
+    "run_file",
+]

@@ -7,7 +7,7 @@ result was found to be wrong under --strict.
 
 import gc
 
-from egraph_opt.cli import listings, measurements, optimization, study
+from egraph_opt.cli import costs, listings, measurements, optimization, study
 from egraph_opt.cli.application import app, exit_code
 from egraph_opt.cli.optimization import parse_assumption
 
@@ -26,11 +26,15 @@ def main() -> None:
 
 __all__ = [
     "app",
+    "costs",
     "exit_code",
     "listings",
     "main",
     "measurements",
     "optimization",
     "parse_assumption",
+<<<<<<< HEAD
     "study",
+=======
+>>>>>>> c879d6c0504fa3a464d019b0ffc564675dbfe6ee
 ]

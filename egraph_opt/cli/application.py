@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -24,6 +24,10 @@ from rich.table import Table
 
 from egraph_opt import errors
 
+if TYPE_CHECKING:
+    from egraph_opt.cost.model import CostModel
+    from egraph_opt.cost.parameters import Override
+
 app = typer.Typer(
     name="egraph-opt",
     help="Optimize ONNX models by equality saturation.",
@@ -34,10 +38,12 @@ app = typer.Typer(
 )
 
 _USAGE_ERRORS = (
+    errors.CostModelError,
     errors.LawError,
     errors.LimitsError,
     errors.ObjectiveError,
     errors.OutputError,
+    errors.TargetMismatchError,
     errors.UnknownCostModelError,
     errors.UnknownExtractorError,
     errors.UnknownOrderError,
@@ -49,7 +55,18 @@ _SOUNDNESS_ERRORS = (errors.UnsoundLawError, errors.VerificationError)
 CostOption = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help="The cost model, see `egraph-opt costs`, or a class: my_costs.py:Launches."
+        metavar="NAME",
+        help="The cost model, see `egraph-opt costs`; with a variant or a file of parameters"
+        " (ascend:my310p.toml); or a class (my_costs.py:Launches, my_package.costs:Launches).",
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter of the cost model, or an entry of a table (vector_cycles.Add=0.02);"
+        " may be repeated.",
     ),
 ]
 RewritesOption = Annotated[
@@ -121,6 +138,33 @@ def all_imported() -> None:
 
 def names_of(rewrites: str | None) -> list[str] | None:
     return None if rewrites is None else [name.strip() for name in rewrites.split(",") if name.strip()]
+
+
+def overrides_of(texts: list[str] | None) -> tuple[Override, ...]:
+    """The values of `--set`, as TOML has them; what is none is a name, which needs no quotes."""
+    import tomllib
+
+    from egraph_opt.cost.parameters import Option, Override
+
+    found = []
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--set")
+        try:
+            (read,) = tomllib.loads(f"value = {value}").values()
+        except (ValueError, RecursionError):
+            read = value.strip()
+        found.append(Override(name.strip(), read, Option(text)))
+    return tuple(found)
+
+
+def cost_of(name: str, texts: list[str] | None) -> str | CostModel:
+    """The cost model of `--cost` and `--set`; its name alone where nothing is set."""
+    from egraph_opt.cost.registry import cost_model
+
+    overrides = overrides_of(texts)
+    return cost_model(name, overrides) if overrides else name
 
 
 def load_files(files: list[Path] | None) -> None:

@@ -1,8 +1,6 @@
-"""`egraph-opt rules`, `operators` and `costs`."""
+"""`egraph-opt rules` and `operators`."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import typer
 from rich.table import Table
@@ -57,23 +55,3 @@ def operators(load: LoadOption = None) -> None:
             table.add_row(*(Text(cell) for cell in (*cells[:2], cells[2] + names)))
     print_table(table)
     typer.echo(f"terms are made of {', '.join(lowered_op_types())}; other ONNX operators are opaque")
-
-
-@app.command()
-def costs() -> None:
-    """List the cost models: name, unit, what it prices."""
-    from egraph_opt.cost.model import CostModel, cost_model, cost_models
-
-    table = Table(box=None, pad_edge=False)
-    for name in ("name", "unit", "variants", "what it prices"):
-        table.add_column(name, overflow="fold")
-    with errors_as_lines():
-        for name, entry in cost_models().items():
-            model: Any = entry.load()
-            if not (isinstance(model, type) and issubclass(model, CostModel) and hasattr(model, "unit")):
-                model = cost_model(name)  # made only where the class does not say it all: chips have tables
-            told = (model if isinstance(model, type) else type(model)).__doc__ or ""
-            about = told.strip().splitlines() or [""]
-            variants = ", ".join(f"{name}:{variant}" for variant in model.variants())
-            table.add_row(*(Text(cell) for cell in (name, model.unit, variants, about[0])))
-    print_table(table)

@@ -17,8 +17,10 @@ from egraph_opt.cli.application import (
     CostOption,
     LoadOption,
     RewritesOption,
+    SetOption,
     all_imported,
     app,
+    cost_of,
     errors_as_lines,
     load_files,
     names_of,
@@ -56,6 +58,7 @@ def optimize(
     source: Annotated[Path, typer.Argument(metavar="IN", help="The model to optimize.", show_default=False)],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", show_default=False)],
     cost: CostOption = "ascend",
+    set_: SetOption = None,
     rewrites: RewritesOption = None,
     load: LoadOption = None,
     objective: Annotated[
@@ -121,7 +124,7 @@ def optimize(
         with progress_on(Console(stderr=True)) as progress:
             result = run(
                 source,
-                cost,
+                cost_of(cost, set_),
                 rewrites=names,
                 limits=limits,
                 extractor=extractor,
@@ -182,6 +185,7 @@ def alternatives(
         str, typer.Argument(metavar="TENSOR", help="A tensor or node in it, or in what becomes of it.")
     ],
     cost: CostOption = "ascend",
+    set_: SetOption = None,
     rewrites: RewritesOption = None,
     load: LoadOption = None,
 ) -> None:
@@ -190,12 +194,12 @@ def alternatives(
     table = Table(box=None, pad_edge=False)
     with errors_as_lines():
         load_onnx_ir()
-        from egraph_opt.cost.model import cost_model
+        from egraph_opt.cost.registry import cost_model
         from egraph_opt.pipeline.stages import saturate
 
         all_imported()
         load_files(load)
-        model = cost_model(cost)
+        model = cost_model(cost_of(cost, set_))
         found = saturate(source, rewrites=names, target=model).alternatives(model, tensor)
         for column in ("computed by", "law", model.unit, "more", ""):
             table.add_column(column, overflow="fold")

@@ -53,7 +53,7 @@ def orders(
     """
     from rich.console import Console
 
-    from egraph_opt.cost.model import cost_model
+    from egraph_opt.cost.registry import cost_model
     from egraph_opt.greedy.model import GreedyModel
     from egraph_opt.greedy.study import as_csv, study_orders
     from egraph_opt.model.files import replacing

@@ -1,4 +1,4 @@
-"""What a cost model is, what it sees of a node, and where cost models are found by name.
+"""What a cost model is, and what it sees of a node.
 
 A cost model is a pure function of one node.  It never looks at producers or consumers, so that a price
 belongs to an e-node and stays right whatever the extraction puts around it.
@@ -11,20 +11,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from egraph_opt.errors import LawError, UnknownCostModelError
+from egraph_opt.cost.parameters import Parameter, overrides_of, resolved
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
 
 if TYPE_CHECKING:
     from egraph_opt.graph.runtime import RuntimeSetting
-
-GROUP = "egraph_opt.cost_models"
-"""The entry-point group that cost models, the built-in ones too, are registered in."""
 
 DEFAULT_LEADING = 1
 """What a symbol stands for that is the leading dim of a graph input (a batch), unless told otherwise."""
@@ -135,6 +130,16 @@ class CostModel(ABC):
     setting: RuntimeSetting | None = None
     elsewhere: bool = False
 
+    def __init__(self, **parameters: Any) -> None:
+        """Give parameters that the class declares another value.
+
+        Raises:
+            UnknownParameterError, ParameterError: no such parameter, or no such value.
+        """
+        if parameters:
+            given = resolved(self.declared_parameters(), overrides_of(parameters), self.name)
+            vars(self).update((name, entry.value) for name, entry in given.items())
+
     def prepare(self, views: Sequence[NodeView], progress: Callable[[float], None]) -> None:
         """Called before `cost` with all views that will be priced: to measure or to look them up at once.
 
@@ -162,6 +167,16 @@ class CostModel(ABC):
     def variants(cls) -> tuple[str, ...]:
         """Names that may follow ``<model>:`` and are passed to the constructor, such as those of chips."""
         return ()
+
+    @classmethod
+    def declared_parameters(cls, variant: str = "") -> Mapping[str, Parameter]:
+        """What prices depend on, by name, as it is in a variant: what `parameter` declares in the class.
+
+        The constructor takes other values by the same names.
+        """
+        names = dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base))
+        found = {name: getattr(cls, name, None) for name in names}
+        return {name: entry for name, entry in found.items() if isinstance(entry, Parameter)}
 
 
 def bind(fact: Fact, at: Mapping[str, int]) -> Fact:
@@ -230,69 +245,3 @@ def default_points(
         points.setdefault(name, DEFAULT_LENGTH)
     points.update(given or {})
     return dict(sorted(points.items()))
-
-
-@lru_cache(maxsize=1)
-def cost_models() -> Mapping[str, EntryPoint]:
-    """All registered cost models by name, sorted; the built-in one where somebody registers its name too.
-
-    Looked for once in a process, as rulesets are.
-    """
-    found: dict[str, EntryPoint] = {}
-    for entry in sorted(entry_points(group=GROUP), key=lambda e: (e.name, e.value)):
-        if entry.name not in found or entry.value.startswith(f"{GROUP}."):
-            found[entry.name] = entry
-    return found
-
-
-def cost_model(name: str | CostModel) -> CostModel:
-    """The cost model of a name such as ``"flops"``, ``"ascend"`` or ``"ascend:910b4"``; a model is itself.
-
-    ``"my_costs.py:Launches"`` is that of a class in a file, ``"my_costs.py:Launches:fast"`` a variant of it.
-
-    Raises:
-        LawError: the file cannot be run.
-        UnknownCostModelError: no such model or variant is registered; suggests the nearest name.
-    """
-    if isinstance(name, CostModel):
-        return name
-    if ".py:" in name:
-        return _from_file(name)
-    base, colon, variant = name.partition(":")
-    registered = cost_models()
-    if base not in registered:
-        raise UnknownCostModelError(name, registered)
-    factory = registered[base].load()
-    if not colon:
-        return _checked(factory())
-    variants = factory.variants()
-    if variant not in variants:
-        raise UnknownCostModelError(name, [base, *(f"{base}:{v}" for v in variants)])
-    return _checked(factory(variant))
-
-
-def _from_file(name: str) -> CostModel:
-    # Laws and their operators are no part of a cost model, and take a while to import.
-    from egraph_opt.laws.loading import run_file
-
-    path, _, wanted = name.rpartition(".py:")
-    base, colon, variant = wanted.partition(":")
-    module = run_file(Path(f"{path}.py"))
-    classes = {
-        key: value
-        for key, value in vars(module).items()
-        if isinstance(value, type) and issubclass(value, CostModel) and value.__module__ == module.__name__
-    }
-    if base not in classes:
-        raise UnknownCostModelError(base, classes)
-    try:
-        factory: Any = classes[base]
-        return _checked(factory(variant) if colon else factory())
-    except TypeError as error:
-        raise LawError(f"{path}.py: {base}: {error}") from error
-
-
-def _checked(model: object) -> CostModel:
-    if not isinstance(model, CostModel):
-        raise TypeError(f"{model!r} is registered as a cost model but is no egraph_opt.cost.model.CostModel")
-    return model

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import onnx_ir as ir
 
-from egraph_opt.cost.model import CostModel, cost_model
+from egraph_opt.cost.model import CostModel
+from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost.repricing import key_of
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.errors import ExtractionError

@@ -11,13 +11,14 @@ from typing import Any
 
 import onnx
 
-from egraph_opt.cost.model import CostModel, cost_model, default_points
+from egraph_opt.cost.model import CostModel, default_points
+from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost.repricing import key_of
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.egraph.storage import Stored, StoredRegion, fingerprint, read_saturated, write_saturated
-from egraph_opt.errors import ExtractionError, ModelReadError
+from egraph_opt.errors import ExtractionError, ModelReadError, TargetMismatchError
 from egraph_opt.extraction.interrupts import OnInterrupt, interruptible
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.node_counts import NodeCount, nodes_of
@@ -32,6 +33,7 @@ from egraph_opt.pipeline.observed_sizes import sizes_that_run
 from egraph_opt.pipeline.region import Region, region_of
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
 from egraph_opt.pipeline.result import Result
+from egraph_opt.pipeline.target import SaturatedFor
 from egraph_opt.pipeline.tensor_alternatives import TensorAlternative, tensor_alternatives
 
 ObjectiveLike = str | tuple[str, float] | Objective
@@ -45,6 +47,7 @@ class Saturated:
         region: the saturated graph, or None where nothing can be done, for the `reason` given.
         counts: the nodes of the model as it came.
         constant_bytes: of all its constants.
+        saturated_for: what took part, and therefore under which cost models it may be priced.
         assume: least and largest value by name of input or symbolic dim: the e-graph is right within them.
         legalize: results are to be made what the target's compiler takes, outside the standard.
     """
@@ -54,7 +57,7 @@ class Saturated:
     counts: NodeCount
     constant_bytes: int
     limits: Limits
-    target_limits: Mapping[str, int]
+    saturated_for: SaturatedFor
     seconds: Mapping[str, float]
     warnings: tuple[str, ...]
     reason: str = ""
@@ -66,6 +69,22 @@ class Saturated:
         """The laws that found something, in the graph or in a body."""
         regions = self.region.walk() if self.region else ()
         return tuple(key for part in regions for key, found in part.saturation.matches.items() if found)
+
+    def mismatch(self, cost: str | CostModel) -> str:
+        """Which rulesets and limits of a cost model took no part in saturation; "" where all did.
+
+        Cost models with the same rulesets and limits share an e-graph, as do those that have neither.
+        """
+        return self.saturated_for.mismatch(cost_model(cost))
+
+    def _model(self, cost: str | CostModel) -> CostModel:
+        model = cost_model(cost)
+        if self.region is not None and (lacking := self.saturated_for.mismatch(model)):
+            raise TargetMismatchError(
+                f"{self.loaded.source}: was saturated {lacking}, so that {model.name!r} would miss graphs:"
+                " saturate it again with this cost model as `target`"
+            )
+        return model
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write to a `.npz` file, which `load` reads in another process.
@@ -86,7 +105,9 @@ class Saturated:
         ]
         header = {
             "limits": asdict(self.limits),
-            "target_limits": dict(self.target_limits),
+            "target_limits": dict(self.saturated_for.limits),
+            "laws": sorted(self.saturated_for.laws),
+            "left_out": sorted(self.saturated_for.left_out),
             "seconds": dict(self.seconds),
             "warnings": list(self.warnings),
             "reason": self.reason,
@@ -135,7 +156,11 @@ class Saturated:
             counts,
             size,
             limits,
-            header["target_limits"],
+            SaturatedFor(
+                frozenset(header.get("laws", ())),
+                frozenset(header.get("left_out", ())),
+                header["target_limits"],
+            ),
             header["seconds"],
             tuple(header["warnings"]),
             header["reason"],
@@ -167,11 +192,12 @@ class Saturated:
 
         Raises:
             UnknownCostModelError: no cost model of that name.
+            TargetMismatchError: it brings rulesets or limits that took no part in saturation.
             ObjectiveError: no such objective.
             ExtractionError: a price that is negative or no number.
             VerificationError: with strict, where the outputs differ.
         """
-        model, wanted = cost_model(cost), objective_of(objective)
+        model, wanted = self._model(cost), objective_of(objective)
         region, clock = self.region, Clock(progress)
         if region is None or self.limits.seconds == 0:
             return unchanged(self, model)
@@ -203,7 +229,7 @@ class Saturated:
         Raises:
             As `extract`.
         """
-        model = cost_model(cost)
+        model = self._model(cost)
         if self.region is None or self.limits.seconds == 0:
             return [unchanged(self, model)]
         points = self.points(model, assume)
@@ -239,9 +265,10 @@ class Saturated:
 
         Raises:
             UnknownCostModelError: no cost model of that name.
+            TargetMismatchError: it brings rulesets or limits that took no part in saturation.
             ExtractionError: a price that is negative or no number, or a model that nothing can be done for.
         """
-        model = cost_model(cost)
+        model = self._model(cost)
         if self.region is None:
             raise ExtractionError(f"{self.loaded.source}: there is nothing to choose from: {self.reason}")
         points = self.points(model, assume)
@@ -300,9 +327,9 @@ class Saturated:
 
         Raises:
             UnknownTensorError: there is no such name; suggests the nearest.
-            UnknownCostModelError, ExtractionError: as in `solve`.
+            UnknownCostModelError, TargetMismatchError, ExtractionError: as in `solve`.
         """
-        model = cost_model(cost)
+        model = self._model(cost)
         found = self.solve(model, extractor=extractor, assume=assume, seed=seed, on_interrupt="raise")
         assert self.region is not None  # or `solve` would have raised
         points = self.points(model, assume)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from egraph_opt.cost.model import CostModel, cost_model
+from egraph_opt.cost.model import CostModel
+from egraph_opt.cost.registry import cost_model
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
@@ -28,6 +29,7 @@ from egraph_opt.pipeline.offending_law import without_offending_law
 from egraph_opt.pipeline.region import region_of
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.saturated import ObjectiveLike, Saturated
+from egraph_opt.pipeline.target import SaturatedFor
 
 
 def saturate(
@@ -47,7 +49,8 @@ def saturate(
         rewrites: names of rulesets; by default all that keep values, which together are called `default`:
             ``["default", "approximate"]`` adds one.
         limits: where to stop.
-        target: a cost model whose own rulesets and limits (of kernels, say) take part.
+        target: a cost model whose own rulesets and limits (of kernels, say) take part; the result may be
+            priced under it, and under any whose rulesets and limits are among these.
         assume: by name of an input of integers or of a symbolic dim its least and largest value, or the
             only one; the result is right within them only.
         strict: raise where laws contradict each other in types, instead of leaving them out.
@@ -75,7 +78,7 @@ def saturate(
         counts=counts,
         constant_bytes=size,
         limits=limits,
-        target_limits=rules.target_limits,
+        saturated_for=rules.saturated_for,
         seconds=clock.seconds,
         warnings=tuple(warnings),
         reason=reason,
@@ -89,12 +92,12 @@ class Rules:
     """What is applied to a model.
 
     Attributes:
-        target_limits: what the target publishes, of kernels, say.
+        saturated_for: their keys, and what the target publishes.
         legalize: the result is to be made what the target's compiler takes, outside the standard.
     """
 
     laws: tuple[Law, ...]
-    target_limits: Mapping[str, int]
+    saturated_for: SaturatedFor
     legalize: bool
 
 
@@ -102,7 +105,12 @@ def _rules(rewrites: Iterable[str] | None, target: str | CostModel | None) -> Ru
     wanted = cost_model(target) if target is not None else None
     names = None if rewrites is None else tuple(rewrites)
     laws = select(names, wanted.rulesets if wanted else ())
-    return Rules(laws, dict(wanted.limits) if wanted else {}, LEGALIZE in (names or ()))
+    saturated_for = SaturatedFor(
+        frozenset(law.key for law in laws),
+        frozenset(name[1:] for name in names or () if name.startswith("-")),
+        dict(wanted.limits) if wanted else {},
+    )
+    return Rules(laws, saturated_for, LEGALIZE in (names or ()))
 
 
 def _saturate_terms(
@@ -111,7 +119,7 @@ def _saturate_terms(
     return saturate_terms(
         lowered,
         rules.laws,
-        rules.target_limits,
+        rules.saturated_for.limits,
         nodes=limits.nodes,
         rounds=limits.rounds,
         seconds=max(deadline - time.monotonic(), 0.0),

@@ -12,7 +12,9 @@ import pytest
 from onnx import parser
 
 from egraph_opt import Limits, optimize, saturate
-from egraph_opt.cost.model import CostModel, NodeView, cost_model
+from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.cost.registry import cost_model
+from egraph_opt.errors import TargetMismatchError
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.walks import same_graph
 from egraph_opt.laws import Settings, rewrite
@@ -232,6 +234,11 @@ def test_a_cost_model_that_does_not_know_a_pseudo_operator_does_not_choose_it() 
     report = saturated.extract("nodes").report
     assert (report.status, report.cost.before, report.cost.after) == ("unchanged", 2, 2)
     assert saturated.extract(cost_model("flops")).report.status == "unchanged"
+
+
+def test_an_e_graph_without_the_laws_of_a_pseudo_operator_is_not_priced_with_it() -> None:
+    with pytest.raises(TargetMismatchError, match=r"without the ruleset tests\.target"):
+        saturate(RELU).extract(Target())
 
 
 def test_constants_are_computed_by_what_a_pseudo_operator_stands_for() -> None:

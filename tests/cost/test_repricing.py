@@ -12,8 +12,9 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, parser
 
 from egraph_opt import Limits, Saturated, optimize, saturate
-from egraph_opt.cost.model import CostModel, NodeView, cost_model
+from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost.pricing import original_choice, price, problem_of
+from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost.repricing import KEPT, key_of
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import check, extract

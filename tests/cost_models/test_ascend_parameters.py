@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from dataclasses import fields
 from importlib.resources import files
@@ -10,32 +11,52 @@ from typing import Any
 import onnx.defs
 import pytest
 
+from egraph_opt.cost.parameters import CONFIDENCES
 from egraph_opt.cost_models import ascend_soc
 from egraph_opt.cost_models.ascend import Ascend
-from egraph_opt.errors import UnknownCostModelError
+from egraph_opt.errors import UnknownCostModelError, UnknownParameterError
 
-TABLES = {
+FILES = {
     entry.name: tomllib.loads(entry.read_text(encoding="utf-8"))
     for entry in files("egraph_opt.cost_models").iterdir()
     if entry.name.endswith(".toml")
 }
-QUANTITIES = [(name, key) for name, table in sorted(TABLES.items()) for key in table if key != "aicpu_rules"]
-CONFIDENCES = {"D", "M", "I", "U"}
+CHIPS = sorted(set(FILES) - {"ascend.toml"})
+QUANTITIES = [(soc, name) for soc in ascend_soc.socs() for name in ascend_soc.declared(soc)]
+DECLARATION = {"value", "unit", "confidence", "source", "range", "choices", "keys", "fields", "type"}
 
 
-@pytest.mark.parametrize(("file", "key"), QUANTITIES)
-def test_every_quantity_has_value_unit_confidence_and_source(file: str, key: str) -> None:
-    entry = TABLES[file][key]
-    assert set(entry) == {"value", "unit", "confidence", "source"}
-    assert entry["unit"]
-    assert entry["confidence"] in CONFIDENCES
-    assert len(entry["source"]) > 10
+@pytest.mark.parametrize(("soc", "name"), QUANTITIES)
+def test_every_quantity_has_value_unit_range_confidence_and_source(soc: str, name: str) -> None:
+    entry = ascend_soc.declared(soc)[name]
+    assert entry.value is not None
+    assert entry.unit
+    assert str(entry.domain) not in ("", "any")
+    assert entry.confidence in CONFIDENCES
+    assert len(entry.source) > 10
+
+
+def test_a_parameter_is_declared_once_and_its_values_are_told_in_full() -> None:
+    declared = FILES["ascend.toml"]
+    for entry in declared.values():
+        assert set(entry) <= DECLARATION
+        assert {"unit"} <= set(entry) and ("type" in entry or {"value", "confidence", "source"} <= set(entry))
+    for chip in CHIPS:
+        assert set(FILES[chip]) <= set(declared)
+        assert all(set(entry) == {"value", "confidence", "source"} for entry in FILES[chip].values())
+
+
+def test_bounds_of_numbers_are_finite() -> None:
+    """So that a sweep can sample between them."""
+    for entry in ascend_soc.declared("310p3").values():
+        numbers = entry.domain.numbers
+        assert numbers is None or (math.isfinite(numbers.least) and math.isfinite(numbers.most))
 
 
 def test_every_rule_has_a_source_and_names_operators_and_types_that_exist() -> None:
     operators = {schema.name for schema in onnx.defs.get_all_schemas()} | {"*"}
     types = {name.lower() for name, _ in onnx.TensorProto.DataType.items()} | {"*"}
-    for rule in TABLES["ascend.toml"]["aicpu_rules"]:
+    for rule in FILES["ascend.toml"]["aicpu_rules"]["value"]:
         assert set(rule) == {"ops", "dtypes", "confidence", "source"}
         assert set(rule["ops"]) <= operators
         assert set(rule["dtypes"]) <= types
@@ -44,7 +65,7 @@ def test_every_rule_has_a_source_and_names_operators_and_types_that_exist() -> N
 
 
 def test_steps_are_of_onnx_operators_and_take_instructions_of_known_cost() -> None:
-    table = TABLES["ascend.toml"]
+    table = FILES["ascend.toml"]
     operators = {schema.name for schema in onnx.defs.get_all_schemas()}
     assert set(table["vector_steps"]["value"]) <= operators
     used = {step for steps in table["vector_steps"]["value"].values() for step in steps}
@@ -64,9 +85,8 @@ def test_a_chip_has_every_parameter_with_the_type_it_is_declared_with(name: str)
     assert soc.matmul_nd in {"aligned", "inner"}
 
 
-def test_no_file_sets_a_parameter_that_does_not_exist() -> None:
-    for table in TABLES.values():
-        assert set(table) <= set(ascend_soc.parameters())
+def test_what_is_declared_and_what_the_model_reads_is_the_same() -> None:
+    assert set(ascend_soc.declared("310p3")) == {field.name for field in fields(ascend_soc.Soc)}
 
 
 @pytest.mark.parametrize(
@@ -90,8 +110,13 @@ def test_an_unknown_chip_is_answered_with_the_nearest() -> None:
 def test_a_parameter_can_be_replaced_and_a_mistyped_one_is_refused() -> None:
     assert Ascend(fixed_cube_us=7.0).soc.fixed_cube_us == 7.0
     assert Ascend(pool_kernel=100).limits["pool_kernel"] == 100
-    with pytest.raises(TypeError, match="fixed_cube"):
+    with pytest.raises(UnknownParameterError, match="did you mean 'fixed_cube_us'"):
         Ascend(fixed_cube=7.0)
+
+
+def test_of_a_table_the_entries_that_are_given_are_replaced() -> None:
+    plain, changed = Ascend().soc, Ascend(vector_cycles={"Add": 1.0}).soc
+    assert changed.vector_cycles == {**plain.vector_cycles, "Add": 1.0}
 
 
 def test_the_limits_that_laws_ask_for_are_published() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from egraph_opt.cost.model import NodeView, cost_model
+from egraph_opt.cost.model import NodeView
+from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost_models import counting
 from egraph_opt.facts.fact import UNKNOWN, Fact
 

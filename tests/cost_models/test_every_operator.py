@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from egraph_opt.cost.model import CostModel, NodeView, cost_model
+from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost_models.ascend_soc import socs
 from egraph_opt.facts.fact import UNKNOWN, Fact
 

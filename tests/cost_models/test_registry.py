@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from egraph_opt.cost.model import DEFAULT_LENGTH, CostModel, bind, cost_model, cost_models, default_points
+from egraph_opt.cost.model import DEFAULT_LENGTH, CostModel, bind, default_points
+from egraph_opt.cost.registry import cost_model, cost_models
 from egraph_opt.errors import UnknownCostModelError
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact

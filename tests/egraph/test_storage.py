@@ -106,7 +106,7 @@ def test_weights_of_their_own_stay_where_they_are(tmp_path: Path, monkeypatch: p
     folder.mkdir()
     external(folder)
     monkeypatch.chdir(folder)
-    saturated = saturate("model.onnx")
+    saturated = saturate("model.onnx", target="ascend")
     path = saturated.save(tmp_path / "model.npz")
     monkeypatch.chdir(tmp_path)
     assert path.stat().st_size < 64 * 64 * 4
@@ -114,7 +114,9 @@ def test_weights_of_their_own_stay_where_they_are(tmp_path: Path, monkeypatch: p
     for cost in COSTS:
         assert loaded.extract(cost, strict=True).report.verification.status == "passed"
     results = tmp_path / "at once", tmp_path / "from file"
-    for place, origin in zip(results, (saturate(folder / "model.onnx"), loaded), strict=True):
+    for place, origin in zip(
+        results, (saturate(folder / "model.onnx", target="ascend"), loaded), strict=True
+    ):
         place.mkdir()
         origin.extract("nodes", strict=True).save(place / "result.onnx")
     for name in ("result.onnx", "result.onnx.data"):
@@ -124,7 +126,7 @@ def test_weights_of_their_own_stay_where_they_are(tmp_path: Path, monkeypatch: p
 def test_settings_and_accounts_come_back(tmp_path: Path) -> None:
     saturated = saturate(branches(), limits=Limits(rounds=3, fold_bytes=77), target="ascend")
     loaded = Saturated.load(saturated.save(tmp_path / "model.npz"))
-    for name in ("limits", "counts", "constant_bytes", "target_limits", "warnings", "reason", "seconds"):
+    for name in ("limits", "counts", "constant_bytes", "saturated_for", "warnings", "reason", "seconds"):
         assert getattr(loaded, name) == getattr(saturated, name)
     assert saturated.region is not None and loaded.region is not None
     one, other = saturated.region.walk(), loaded.region.walk()

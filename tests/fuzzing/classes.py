@@ -17,8 +17,8 @@ import onnx
 import onnx_ir as ir
 
 from egraph_opt.cost.expansion import is_pseudo
-from egraph_opt.cost.model import cost_model
 from egraph_opt.cost.pricing import original_choice, price
+from egraph_opt.cost.registry import cost_model
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact

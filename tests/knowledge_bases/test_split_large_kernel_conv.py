@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
-from egraph_opt.cost.model import cost_model
+from egraph_opt.cost.registry import cost_model
 
 from .graphs import OPSETS, Dims, Graph, check_settled, check_untouched, optimized, outcome
 

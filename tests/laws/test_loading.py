@@ -11,7 +11,13 @@ from typer.testing import CliRunner
 
 from egraph_opt import optimize
 from egraph_opt.cli import app
-from egraph_opt.errors import LawError, UnknownCostModelError, UnknownRulesetError, VerificationError
+from egraph_opt.errors import (
+    CostModelError,
+    LawError,
+    UnknownCostModelError,
+    UnknownRulesetError,
+    VerificationError,
+)
 from egraph_opt.laws.law import registered
 from egraph_opt.laws.loading import load_laws
 from egraph_opt.laws.selection import select
@@ -255,7 +261,7 @@ def test_a_cost_model_in_a_file(tmp_path: Path) -> None:
     assert result.report.cost.unit == "launches"
     with pytest.raises(UnknownCostModelError, match="Launches"):
         optimize(model(tmp_path), cost=f"{path}:Lunches")
-    with pytest.raises(LawError, match="cannot be read"):
+    with pytest.raises(CostModelError, match="cannot be read"):
         optimize(model(tmp_path), cost=f"{tmp_path / 'other.py'}:Launches")
 
 

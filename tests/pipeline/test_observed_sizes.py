@@ -7,7 +7,7 @@ import pytest
 from onnx import parser
 
 from egraph_opt import optimize
-from egraph_opt.cost.model import cost_model
+from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost_models.onnxruntime import OnnxRuntime
 from egraph_opt.measurement.store import Store
 from egraph_opt.pipeline.stages import saturate

@@ -5,7 +5,7 @@ import pytest
 from onnx import parser
 
 from egraph_opt import optimize
-from egraph_opt.cost.model import cost_model
+from egraph_opt.cost.registry import cost_model
 from egraph_opt.verification import verify
 
 

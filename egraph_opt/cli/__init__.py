@@ -33,8 +33,5 @@ __all__ = [
     "measurements",
     "optimization",
     "parse_assumption",
-<<<<<<< HEAD
     "study",
-=======
->>>>>>> c879d6c0504fa3a464d019b0ffc564675dbfe6ee
 ]

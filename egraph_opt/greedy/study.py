@@ -18,7 +18,7 @@ ACCEPTANCES: tuple[Acceptance, ...] = ("gated", "blind")
 
 
 @dataclass(frozen=True)
-class Run:
+class OrderRun:
     """One order of passes under one manager.
 
     Attributes:
@@ -63,11 +63,11 @@ class OrderStudy:
     unit: str
     original: float
     saturation: float
-    runs: tuple[Run, ...]
+    runs: tuple[OrderRun, ...]
     spoiled: tuple[SpoiledPair, ...] = ()
 
     @property
-    def best(self) -> Run:
+    def best(self) -> OrderRun:
         """The best order."""
         return min(self.runs, key=lambda run: run.cost)
 
@@ -98,7 +98,7 @@ def study_orders(
         verify: run what each order made beside the original.
         progress: told what share is done.
     """
-    runs: list[Run] = []
+    runs: list[OrderRun] = []
 
     def record(order: str, passes: Sequence[Pass], manager: type[PassManager], how: Acceptance) -> None:
         result = manager(passes, how).run(model)
@@ -106,7 +106,7 @@ def study_orders(
         applied = " ".join(step.name for step in result.applied)
         cost_model = model.cost_model.name
         runs.append(
-            Run(name, cost_model, order, manager.name, how, result.cost, result.turns, applied, checked)
+            OrderRun(name, cost_model, order, manager.name, how, result.cost, result.turns, applied, checked)
         )
 
     planned = [("given", model.passes, manager, how) for manager in MANAGERS for how in ACCEPTANCES]
@@ -151,7 +151,7 @@ def as_csv(studies: Iterable[OrderStudy]) -> str:
     """A row a run, with what the original and saturation cost beside it."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    names = [field.name for field in fields(Run)]
+    names = [field.name for field in fields(OrderRun)]
     writer.writerow([*names, "original", "saturation"])
     for study in studies:
         for run in study.runs:

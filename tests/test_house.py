@@ -177,7 +177,10 @@ def _declares_a_term(function: ast.FunctionDef) -> bool:
     sorts = [ast.unparse(entry.annotation) for entry in function.args.args if entry.annotation]
     if len(sorts) == len(function.args.args) and set(sorts) <= set(egraph_opt.laws.__all__):
         return True  # the statements of several laws, on pattern variables
-    return any(head in ("law", "auxiliary", "table", "operator", "hosted", "app.command", "study.command") for head in heads)
+    return any(
+        head in ("law", "auxiliary", "table", "operator", "hosted", "app.command", "study.command")
+        for head in heads
+    )
 
 
 def _positional(function: ast.FunctionDef) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +22,7 @@ from egraph_opt.cli.application import (
 
 if TYPE_CHECKING:
     from egraph_opt.greedy.passes import Pass
-    from egraph_opt.greedy.study import OrderStudy
+    from egraph_opt.greedy.study import OrderRun, OrderStudy
 
 study = typer.Typer(help="Experiments: what orders of passes reach beside saturation.", no_args_is_help=True)
 app.add_typer(study, name="study")
@@ -101,8 +102,8 @@ def _tell(done: OrderStudy) -> None:
     for name in ("order", "manager", "keeps", "cost", "over saturation", "passes used"):
         table.add_column(name, justify="right" if name in ("cost", "over saturation") else "left")
     table.add_row("original", "", "", f"{done.original:,.4g}", _over(done.original, done))
-    for run in done.runs:
-        cells = (run.order, run.manager, run.acceptance, f"{run.cost:,.4g}", _over(run.cost, done))
+    for name, run in _shown(done):
+        cells = (name, run.manager, run.acceptance, f"{run.cost:,.4g}", _over(run.cost, done))
         wrong = f" ({run.verification})" if run.verification not in ("", "passed") else ""
         table.add_row(*map(Text, (*cells, f"{len(run.applied.split())}{wrong}")))
     table.add_row("saturation", "", "", f"{done.saturation:,.4g}")
@@ -111,6 +112,17 @@ def _tell(done: OrderStudy) -> None:
         better, worse = f"{pair.cost:,.4g}", f"{pair.cost_reversed:,.4g}"
         typer.echo(f"{pair.first} before {pair.second}: {better}; after it: {worse}")
     typer.echo(f"price of ordering: {done.price_of_ordering:.1%} ({done.best.order}, {done.best.acceptance})")
+
+
+def _shown(done: OrderStudy) -> Iterator[tuple[str, OrderRun]]:
+    """The runs by name; of random ones the best, the median and the worst."""
+    drawn = sorted((run for run in done.runs if run.order.startswith("random")), key=lambda run: run.cost)
+    yield from ((run.order, run) for run in done.runs if run.order == "given")
+    if drawn:
+        yield f"best of {len(drawn)}", drawn[0]
+        yield f"median of {len(drawn)}", drawn[len(drawn) // 2]
+        yield f"worst of {len(drawn)}", drawn[-1]
+    yield from ((run.order, run) for run in done.runs if run.order == "searched")
 
 
 def _over(cost: float, done: OrderStudy) -> str:

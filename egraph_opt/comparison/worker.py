@@ -11,6 +11,7 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def _peak_mib() -> float:
     return float(used) / (KIBI * KIBI if sys.platform == "darwin" else KIBI)
 
 
-STEPS = {"run": run_tool, "assess": assess, "measure": measure}
+STEPS: dict[str, Callable[..., Answer]] = {"run": run_tool, "assess": assess, "measure": measure}
 
 
 def main() -> None:

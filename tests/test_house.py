@@ -39,6 +39,7 @@ ORDER = (
     "pipeline",
     "greedy",
     "comparison",
+    "studies",
     "testing",
     "cli",
 )

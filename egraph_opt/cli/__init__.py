@@ -7,7 +7,7 @@ result was found to be wrong under --strict.
 
 import gc
 
-from egraph_opt.cli import compare, costs, listings, measurements, optimization, study
+from egraph_opt.cli import compare, costs, listings, measurements, optimization, saturation_studies, study
 from egraph_opt.cli.application import app, exit_code
 from egraph_opt.cli.optimization import parse_assumption
 
@@ -34,5 +34,6 @@ __all__ = [
     "measurements",
     "optimization",
     "parse_assumption",
+    "saturation_studies",
     "study",
 ]

@@ -47,7 +47,7 @@ State = tuple[int, float, int, Chain]
 
 
 class CompletionRow(NamedTuple):
-    """The nodes of a class, the cheapest first; the first place any of them uses, and all as bits from there."""
+    """The nodes of a class, the cheapest first, and what any of them uses: first place and bits from it."""
 
     nodes: list[Completion]
     first: int

@@ -78,12 +78,14 @@ class SearchLimits:
     def extract(
         self, problem: ExtractionProblem, incumbent: Ints | None, extractor: str | None = None
     ) -> Solution:
+        """What the extractor finds in the time that is left; where there is none, what is found at once."""
+        left = self.left
         return extract(
             problem,
-            extractor or self.extractor,
+            "greedy-dag" if left == 0 else extractor or self.extractor,
             incumbent=incumbent,
             iterations=self.iterations,
-            seconds=self.left,
+            seconds=left or None,
             seed=self.seed,
             stop=self.stop,
         )

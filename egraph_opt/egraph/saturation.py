@@ -178,7 +178,8 @@ class _Run:
         self.back_off.end_round()
         started = time.monotonic()
         changed |= self._engine.analyse()
-        self.pace.record(ANALYSIS, time.monotonic() - started, size)
+        # What the round has made is analysed, which may be many times of what was there.
+        self.pace.record(ANALYSIS, time.monotonic() - started, self._engine.size())
         return changed, stopped
 
     def _count(self, found: Mapping[str, int]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 MOST_MATCHES = 1 << 14
 """In one run of a rule; the laws of ours come to a few thousand in models of thousands of nodes."""
 
-SECONDS_PER_READ_NODE = 3e-5
+SECONDS_PER_READ_NODE = 5e-5
 """What reading the e-graph out takes after the last step."""
 
 

@@ -22,7 +22,7 @@ from egraph_opt.extraction.strategies.decomposition import time_shares
 from egraph_opt.extraction.strategies.default import default_piece, draft_piece
 from egraph_opt.extraction.strategies.incumbent import greedy_piece
 from egraph_opt.extraction.strategies.integer_programs import exact_piece, ilp_piece
-from egraph_opt.extraction.strategies.isomorphism import solve_up_to_isomorphism
+from egraph_opt.extraction.strategies.isomorphism import IsomorphicPieces
 from egraph_opt.extraction.structure import Ints
 
 ITERATIONS = 200
@@ -60,18 +60,20 @@ Solve = Callable[[ExtractionProblem], Solution | None]
 def _by_pieces(solve_piece: Callable[[Piece, Budget], Found]) -> Run:
     def run(problem: ExtractionProblem, incumbent: Ints | None, budget: Budget) -> Outcome:
         presolved = presolve(problem, incumbent)
-        budget = budget.for_size(sum(len(piece.nodes) for piece in presolved.pieces))
-        shares = time_shares(presolved.pieces)
+        pieces = presolved.pieces
+        isomorphic = IsomorphicPieces(pieces)
+        shares = time_shares(pieces, isomorphic.distinct)
+        budget = budget.for_size(sum(len(pieces[number].nodes) for number in shares))
 
         def solve(number: int) -> Found:
             stopped = budget.stop is not None and budget.stop()
             how = greedy_piece if stopped else solve_piece
-            return how(presolved.pieces[number], budget.slice(shares[number]))
+            return how(pieces[number], budget.slice(shares[number]))
 
-        found = solve_up_to_isomorphism(presolved.pieces, solve)
+        found = isomorphic.solve(solve)
         choice = presolved.postsolve(piece.choice for piece in found)
         bound = presolved.bound(piece.bound for piece in found)
-        reports = tuple(_report(piece, part) for piece, part in zip(presolved.pieces, found, strict=True))
+        reports = tuple(_report(piece, part) for piece, part in zip(pieces, found, strict=True))
         return choice, max(bound, presolved.floor), reports
 
     return run

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 Progress = Callable[[str, float | None], None]
 """Told a stage's name and how much of it is done."""
+
+
+READING = ("load", "lower", "fold")
+"""The stages before saturation."""
+
+
+def reading(seconds: Mapping[str, float]) -> float:
+    """How long it took to read a model, with its types and constants."""
+    return sum(seconds.get(stage, 0.0) for stage in READING)
 
 
 class Clock:

@@ -47,6 +47,7 @@ class Request:
         verify: compare the result with the original.
         strict: raise where it is wrong.
         deadline: when the graph has to be chosen, as `time.monotonic` has it.
+        end: when it has to be verified; what is compared at least is compared all the same.
         measure: how many graphs are timed beside the original.
     """
 
@@ -55,6 +56,7 @@ class Request:
     ranges: Mapping[str, tuple[float, float]]
     points: Mapping[str, int]
     deadline: float
+    end: float
     extractor: str = "auto"
     seed: int = 0
     warm: Extracted | None = None
@@ -137,7 +139,7 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
     )
     matched = saturated.matched
     changing = value_changing(matched)
-    checks = Checks(request.verify, request.ranges, request.seed, changing, saturated.legalize)
+    checks = Checks(request.verify, request.ranges, request.seed, changing, saturated.legalize, request.end)
     finished = finish(chosen.model, saturated.loaded, checks, clock)
     verification = finished.verification
     if verification.status == "failed" and request.strict:
@@ -198,13 +200,19 @@ def search_limits(
     return SearchLimits(extractor, limits.solver_iterations, None, seed, stop, deadline)
 
 
+FIRST_CHOICE = 0.75
+"""The share of the time that a choice takes which may have to be made again."""
+
+
 def _choose(saturated: Saturated, region: Region, request: Request, clock: Clock) -> Chosen:
     """Extract and rebuild; each constant may grow a little, but where that adds up to too much none may."""
-    most = saturated.limits.fold_bytes
-    chosen = _choose_within(most, saturated, region, request, clock)
+    most, now = saturated.limits.fold_bytes, time.monotonic()
+    first = replace(request, deadline=now + FIRST_CHOICE * (request.deadline - now))
+    chosen = _choose_within(most, saturated, region, first, clock)
     if constant_bytes(chosen.model.graph) - saturated.constant_bytes <= most:
         return chosen
-    return _choose_within(0, saturated, region, request, clock, at_once=chosen.interrupted)
+    again = replace(request, warm=chosen.extracted)
+    return _choose_within(0, saturated, region, again, clock, at_once=chosen.interrupted)
 
 
 def _choose_within(

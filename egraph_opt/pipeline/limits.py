@@ -9,11 +9,23 @@ from egraph_opt.errors import LimitsError
 
 NO_TIME = "no time was given (seconds=0)"
 
+TOO_SHORT = "the limit of {seconds:g} s leaves no time: reading the model took {read:.2g} s"
+
 SATURATED, CHOSEN = 0.5, 0.8
 """By which share of the seconds saturation has to end, and the choice; the rest is to rebuild and verify."""
 
+LEAST_REST = 0.5
+"""So many seconds are for that also where the limit is short, but no more than half of it."""
+
 LEAST_CHOICE = 0.1
 """The share that the choice gets also where what comes before it took longer than it should."""
+
+BUILDING, FINISHING = 1.0, 3.0
+"""How many times as long as a model is read, with its types, its e-graph is built, and a result rebuilt and
+compared once.  All of these grow with the model and with what else the machine does."""
+
+OVERRUN, LEAST_OVERRUN = 0.1, 0.5
+"""By which share of the seconds an optimisation may be late, or by how many seconds."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +38,8 @@ class Limits:
         solver_iterations: integer programs solved for one piece.
         fold_bytes: how many bytes folded constants may add to the file.
         seconds: of an optimisation, all stages: half of them for reading and saturation, the last ones for
-            verification.  With 0 the model is handed back as it came.
+            verification.  With 0, or so few that there is no time for any law, the model is handed back as it
+            came.
 
     Raises:
         LimitsError: a limit that is not positive, or seconds that are negative.
@@ -47,10 +60,24 @@ class Limits:
                 least = " or 0" if name == "seconds" else ""
                 raise LimitsError(f"Limits({name}={value!r}): must be a positive number{least}")
 
-    def saturation_deadline(self, started: float) -> float:
-        """When saturation has to end, as `time.monotonic` has it."""
-        return started + SATURATED * self.seconds
+    @property
+    def latest(self) -> float:
+        """After how many seconds an optimisation has to be over, as it cannot always be interrupted."""
+        return self.seconds + max(OVERRUN * self.seconds, LEAST_OVERRUN)
 
-    def choice_deadline(self, spent: float) -> float:
+    def lets_begin(self, spent: float, read: float) -> bool:
+        """Whether laws can be tried on a model that took so long to read, after so many seconds in all."""
+        return spent + (BUILDING + FINISHING) * read <= self.latest
+
+    def _chosen(self, read: float) -> float:
+        """After how many seconds the choice has to end, of a model that took so long to read."""
+        rest = max(min(LEAST_REST, self.seconds / 2), FINISHING * read)
+        return min(CHOSEN * self.seconds, self.seconds - rest)
+
+    def saturation_deadline(self, started: float, read: float) -> float:
+        """When saturation has to end, as `time.monotonic` has it."""
+        return started + min(SATURATED * self.seconds, self._chosen(read))
+
+    def choice_deadline(self, spent: float, read: float) -> float:
         """When the choice that begins now has to end, where so many seconds were spent before."""
-        return time.monotonic() + max(CHOSEN * self.seconds - spent, LEAST_CHOICE * self.seconds)
+        return time.monotonic() + max(self._chosen(read) - spent, LEAST_CHOICE * self.seconds)

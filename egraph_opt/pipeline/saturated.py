@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -26,7 +27,7 @@ from egraph_opt.laws.selection import all_laws
 from egraph_opt.memory.objective import Objective, objective_of
 from egraph_opt.model.reading import LoadedModel, read_model
 from egraph_opt.pipeline.assumptions import ranges_of, sizes_of
-from egraph_opt.pipeline.clock import Clock, Progress
+from egraph_opt.pipeline.clock import Clock, Progress, reading
 from egraph_opt.pipeline.extraction import Request, extract, good_graphs, search_limits, unchanged
 from egraph_opt.pipeline.limits import Limits
 from egraph_opt.pipeline.observed_sizes import sizes_that_run
@@ -208,6 +209,7 @@ class Saturated:
             ranges=self._ranges(assume),
             points=points,
             deadline=self._deadline(model, points, clock),
+            end=self._end(),
             extractor=extractor,
             seed=seed,
             warm=warm,
@@ -239,6 +241,7 @@ class Saturated:
             ranges=self._ranges(assume),
             points=points,
             deadline=self._deadline(model, points),
+            end=self._end(),
             measure=count,
         )
         return list(good_graphs(self, self.region, request, Clock(None)).values())
@@ -292,7 +295,11 @@ class Saturated:
             key = key_of(model, points, self.limits.fold_bytes)
             for part in self.region.walk():
                 model.prepare(part.compiled(key).view.views, clock.share)
-        return self.limits.choice_deadline(math.fsum(self.seconds.values()))
+        return self.limits.choice_deadline(math.fsum(self.seconds.values()), reading(self.seconds))
+
+    def _end(self) -> float:
+        """When a result whose choice begins now has to be there."""
+        return time.monotonic() + max(self.limits.seconds - math.fsum(self.seconds.values()), 0.0)
 
     def _ranges(self, assume: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:
         return {**self.assume, **ranges_of(assume)}

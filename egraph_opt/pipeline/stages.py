@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 from egraph_opt.cost.model import CostModel
@@ -23,8 +22,8 @@ from egraph_opt.laws.selection import DEFAULT, LEGALIZE, select
 from egraph_opt.memory.objective import objective_of
 from egraph_opt.model.reading import ModelSource, read_model
 from egraph_opt.pipeline.assumptions import ranges_of
-from egraph_opt.pipeline.clock import Clock, Progress
-from egraph_opt.pipeline.limits import NO_TIME, Limits
+from egraph_opt.pipeline.clock import Clock, Progress, reading
+from egraph_opt.pipeline.limits import NO_TIME, TOO_SHORT, Limits
 from egraph_opt.pipeline.offending_law import without_offending_law
 from egraph_opt.pipeline.region import region_of
 from egraph_opt.pipeline.result import Result
@@ -60,7 +59,7 @@ def saturate(
         UnknownRulesetError: a ruleset.
         UnsoundLawError: with strict.
     """
-    deadline = limits.saturation_deadline(time.monotonic())
+    started = time.monotonic()
     rules, ranges, clock = _rules(rewrites, target), ranges_of(assume), Clock(progress)
     clock("load")
     loaded = read_model(model)
@@ -69,8 +68,11 @@ def saturate(
     reason = loaded.unsupported or ("" if limits.seconds else NO_TIME)
     region = None
     if not reason:
-        run_laws = partial(_saturate_terms, rules=rules, limits=limits, deadline=deadline, strict=strict)
-        region = region_of(loaded, limits.fold_bytes, ranges, run_laws, warnings=warnings, clock=clock)
+        run = _Saturation(rules, limits, started, clock, strict)
+        try:
+            region = region_of(loaded, limits.fold_bytes, ranges, run, warnings=warnings, clock=clock)
+        except _TooShortError as error:
+            reason = str(error)
     clock("")
     return Saturated(
         loaded=loaded,
@@ -113,18 +115,37 @@ def _rules(rewrites: Iterable[str] | None, target: str | CostModel | None) -> Ru
     return Rules(laws, saturated_for, LEGALIZE in (names or ()))
 
 
-def _saturate_terms(
-    lowered: Lowered, *, rules: Rules, limits: Limits, deadline: float, strict: bool
-) -> tuple[Snapshot, SaturationReport]:
-    return saturate_terms(
-        lowered,
-        rules.laws,
-        rules.saturated_for.limits,
-        nodes=limits.nodes,
-        rounds=limits.rounds,
-        seconds=max(deadline - time.monotonic(), 0.0),
-        strict=strict,
-    )
+class _TooShortError(Exception):
+    """There is no time for any law."""
+
+
+@dataclass(frozen=True)
+class _Saturation:
+    """Saturates one graph of a model after the other; ``started`` is when the first stage was."""
+
+    rules: Rules
+    limits: Limits
+    started: float
+    clock: Clock
+    strict: bool
+
+    def __call__(self, lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
+        now, read = time.monotonic(), reading(self.clock.seconds)
+        left = self.limits.saturation_deadline(self.started, read) - now
+        is_first = "saturate" not in self.clock.seconds
+        if is_first and not self.limits.lets_begin(now - self.started, read):
+            raise _TooShortError(TOO_SHORT.format(seconds=self.limits.seconds, read=read))
+        late = left <= 0 and not is_first
+        snapshot, report = saturate_terms(
+            lowered,
+            () if late else self.rules.laws,
+            self.rules.saturated_for.limits,
+            nodes=self.limits.nodes,
+            rounds=self.limits.rounds,
+            seconds=max(left, 0.0),
+            strict=self.strict,
+        )
+        return snapshot, replace(report, stop="seconds") if late else report
 
 
 def without(rewrites: Iterable[str] | None, left_out: Iterable[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -28,6 +29,7 @@ class Checks:
         seed: of the inputs.
         changing: laws that took part and change values; where there are any, values may differ.
         legalize: run the passes that leave the standard.
+        end: when to be done, as `time.monotonic` has it.
     """
 
     verify: bool
@@ -35,6 +37,7 @@ class Checks:
     seed: int
     changing: tuple[str, ...]
     legalize: bool
+    end: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ def finish(rebuilt: ir.Model, loaded: LoadedModel, checks: Checks, clock: Callab
             seed=checks.seed,
             assume=checks.assume,
             approximate=bool(checks.changing),
+            end=checks.end,
         )
     clock("rebuild")
     changed = legalize(rebuilt) if checks.legalize and verification.status != "failed" else {}

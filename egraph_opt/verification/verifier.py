@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -29,6 +31,7 @@ def verify(
     override_defaults: bool = True,
     folder: str | os.PathLike[str] | None = None,
     approximate: bool = False,
+    end: float = math.inf,
 ) -> Verification:
     """Compares an optimized model with the original.
 
@@ -45,6 +48,8 @@ def verify(
         override_defaults: also run with other values for inputs that have a default.
         folder: where the external data of models given in memory is.
         approximate: values may differ; how far they do is reported.
+        end: when to be done, as `time.monotonic` has it, where that takes no more than fewer seeds: every
+            size and every branch is compared once all the same.
 
     Returns:
         The verdict; a mismatch is a status, not an exception.
@@ -68,7 +73,7 @@ def verify(
         return Verification("failed", detail=str(mismatch))
     except NotComparableError as reason:
         return Verification("not_comparable", detail=str(reason))
-    return _Course(runs, a, seed, max(seeds, 1), assume or {}, override_defaults).verdict(inputs)
+    return _Course(runs, a, seed, max(seeds, 1), assume or {}, override_defaults, end).verdict(inputs)
 
 
 @dataclass
@@ -81,6 +86,8 @@ class _Course:
     count: int
     assume: Ranges
     override_defaults: bool
+    end: float
+    longest: float = 0.0
     seeds: list[int] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -120,6 +127,9 @@ class _Course:
         """Every size at least once, floats normal and uniform in turns."""
         before = self.runs.compared
         for k in range(max(self.count, len(plan.sizes))):
+            if k >= len(plan.sizes) and time.monotonic() + self.longest > self.end:
+                self.notes.append("fewer random inputs than usual, as the limit of seconds was reached")
+                break
             sizes = plan.sizes[k % len(plan.sizes)]
             uniform = (k + k // len(plan.sizes)) % 2
             self._compare(plan, sizes, "uniform" if uniform else "normal", self.seed + k)
@@ -198,8 +208,11 @@ class _Course:
         )
         where = "".join(f", {name}={low}" for name, (low, _) in case.items())
         for integers, floats in ranges:
+            started = time.monotonic()
             feeds = self._feeds(plan, sizes, floats, integers, seed=seed, case=case)
-            if self.runs.compare(feeds, sizes, f"seed {seed}, {floats} floats{where}"):
+            compared = self.runs.compare(feeds, sizes, f"seed {seed}, {floats} floats{where}")
+            self.longest = max(self.longest, time.monotonic() - started)
+            if compared:
                 if seed not in self.seeds:
                     self.seeds.append(seed)
                 return True

@@ -10,7 +10,7 @@ Cascades are looked for only above the target's limits `pool_kernel` (a side of 
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -42,22 +42,33 @@ def _divisors(number: int) -> list[int]:
     return [d for d in range(1, number + 1) if number % d == 0]
 
 
+def _whole_axes(window: PoolWindow, x: Fact) -> tuple[bool, ...]:
+    """Whether there is but one window along each axis: how far it would move does not matter then."""
+    dims = (x.shape or ())[2:]
+    return tuple(k == d for k, d in itertools.zip_longest(window.kernel, dims))
+
+
+def _steps(strides: Iterable[int], whole: Iterable[bool]) -> tuple[int, ...]:
+    """The strides, 1 along axes with one window, so that equal pools are written alike."""
+    return tuple(1 if one else s for s, one in zip(strides, whole, strict=True))
+
+
 @hosted()
 def cascade(
-    window: PoolWindow, rank: int, side: int, area: int, stride: int
+    window: PoolWindow, x: Fact, rank: int, side: int, area: int, stride: int
 ) -> tuple[PoolWindow, PoolWindow] | None:
     """The `rank`-th best pair (inner, outer) of windows for one beyond the limits; None if there is none.
 
-    Per axis the inner kernel and stride are k1, where k1 divides both kernel and stride.  Best are pairs in
-    which both steps fit, then those with balanced areas.
+    Per axis the inner kernel and stride are k1, where k1 divides the kernel, and the stride where it matters.
+    Best are pairs in which both steps fit, then those with balanced areas.
     """
     if not is_plain(window) or fits(window.kernel, window.strides, side, area, stride):
         return None
-    pairs = []
-    axes = zip(window.kernel, window.strides, strict=True)
-    for inner in itertools.product(*(_divisors(math.gcd(k, s)) for k, s in axes)):
+    pairs, whole = [], _whole_axes(window, x)
+    axes = zip(window.kernel, window.strides, whole, strict=True)
+    for inner in itertools.product(*(_divisors(k if one else math.gcd(k, s)) for k, s, one in axes)):
         outer = tuple(k // d for k, d in zip(window.kernel, inner, strict=True))
-        steps = tuple(s // d for s, d in zip(window.strides, inner, strict=True))
+        steps = _steps((s // d for s, d in zip(window.strides, inner, strict=True)), whole)
         if max(inner) == 1 or not fits(inner, inner, side, area, stride):
             continue
         rest_fits = fits(outer, steps, side, area, stride)
@@ -70,13 +81,14 @@ def cascade(
 
 
 @hosted()
-def in_one(inner: PoolWindow, outer: PoolWindow) -> PoolWindow | None:
+def in_one(inner: PoolWindow, outer: PoolWindow, x: Fact) -> PoolWindow | None:
     """The window of two pools in a row of which the inner one's windows touch, but do not overlap."""
     if not (is_plain(inner) and is_plain(outer)) or inner.kernel != inner.strides:
         return None
     kernel = tuple(a * b for a, b in zip(inner.kernel, outer.kernel, strict=True))
     strides = tuple(a * b for a, b in zip(inner.strides, outer.strides, strict=True))
-    return replace(outer, kernel=kernel, strides=strides)
+    one = replace(outer, kernel=kernel)
+    return replace(one, strides=_steps(strides, _whole_axes(one, x)))
 
 
 @hosted()
@@ -97,6 +109,7 @@ def _cascade_examples(rng: np.random.Generator) -> Iterator[Example]:
         y = pool(kind, x, _window(2, 4))
         yield g.fires(pool(kind, y, replace(_window(4, 2), strides=(2, 3))))
         yield g.near_miss(pool(kind, y, replace(_window(3, 2), pads=(1, 0, 0, 0))), why="padded")
+        yield g.fires(pool(kind, pool(kind, x, _window(2, 4)), replace(_window(8, 8), strides=(3, 1))))
         overlapping = pool(kind, x, replace(_window(3, 3), strides=(2, 2)))
         yield g.near_miss(pool(kind, overlapping, _window(2, 2)), why="windows overlap")
 
@@ -108,10 +121,10 @@ def cascade_of_pools(kind: String, x: Tensor, w: PoolWindow, u: PoolWindow, k: I
     To the right beyond the target's limits, to the left where the original has the inner one.
     """
     limits = (limit("pool_kernel"), limit("pool_window"), limit("pool_stride"))
-    pair = cascade(w, k, *limits)
+    pair = cascade(w, x, k, *limits)
     two = pool(kind, pool(kind, x, pair[0]), pair[1])
     yield rewrite(pool(kind, x, w), two, is_covered(w, x), number(k), inverse="cascade_of_pools")
-    inner, one = pool(kind, x, w), in_one(w, u)
+    inner, one = pool(kind, x, w), in_one(w, u, x)
     known = (is_covered(one, x), guard(eq(inner, node(k))))
     yield rewrite(pool(kind, inner, u), pool(kind, x, one), known, inverse="cascade_of_pools")
 

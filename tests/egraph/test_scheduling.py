@@ -10,6 +10,7 @@ from onnx import parser
 
 from egraph_opt import optimize
 from egraph_opt.egraph import saturation
+from egraph_opt.egraph.commands import ANALYSIS
 from egraph_opt.egraph.scheduling import BackOff, Pace
 
 MODEL = """<ir_version: 8, opset_import: ["" : 17]>
@@ -60,6 +61,21 @@ def test_laws_that_rest_are_named_and_nothing_is_lost(most: int, monkeypatch: py
     (told,) = (text for text in result.report.warnings if "matched too often" in text)
     assert "elementwise." in told
     assert not any("matched too often" in text for text in free.warnings)
+
+
+def test_the_analysis_is_forecast_by_what_its_round_has_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, int]] = []
+
+    class Watched(Pace):
+        def record(self, step: str, seconds: float, nodes: int) -> None:
+            seen.append((step, nodes))
+
+    monkeypatch.setattr(saturation, "Pace", Watched)
+    report = optimize(parser.parse_model(MODEL), "nodes").report
+    assert report.saturation is not None
+    sizes = [nodes for step, nodes in seen if step == ANALYSIS]
+    assert sizes[0] > seen[0][1], "the first round adds e-nodes"
+    assert sizes[-1] == report.saturation.nodes
 
 
 def test_a_step_that_would_end_too_late_does_not_begin() -> None:

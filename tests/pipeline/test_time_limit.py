@@ -8,11 +8,16 @@ import time
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
 
 from egraph_opt import Limits, optimize
 from egraph_opt.cost.repricing import SearchLimits
-from egraph_opt.pipeline.limits import CHOSEN, LEAST_CHOICE, SATURATED
+from egraph_opt.extraction import extract
+from egraph_opt.extraction.checking import measure
+from egraph_opt.pipeline import limits
+from egraph_opt.pipeline.limits import CHOSEN, FINISHING, LEAST_CHOICE, LEAST_REST, SATURATED
+
+from ..extraction.test_default import woven
 
 LIMITS = Limits(seconds=100.0)
 
@@ -41,14 +46,68 @@ def layers(count: int) -> onnx.ModelProto:
 
 def test_saturation_and_the_choice_share_the_seconds() -> None:
     now = time.monotonic()
-    assert LIMITS.saturation_deadline(now) == now + SATURATED * 100
-    early, late = LIMITS.choice_deadline(10.0), LIMITS.choice_deadline(40.0)
+    assert LIMITS.saturation_deadline(now, read=1.0) == now + SATURATED * 100
+    early, late = LIMITS.choice_deadline(10.0, read=1.0), LIMITS.choice_deadline(40.0, read=1.0)
     assert late < early <= time.monotonic() + CHOSEN * 100 - 10
     assert SATURATED < CHOSEN < 1
 
 
 def test_the_choice_has_some_time_whatever_came_before() -> None:
-    assert LIMITS.choice_deadline(1000.0) > time.monotonic() + 0.9 * LEAST_CHOICE * 100
+    assert LIMITS.choice_deadline(1000.0, read=1.0) > time.monotonic() + 0.9 * LEAST_CHOICE * 100
+
+
+def test_what_takes_long_to_read_leaves_time_to_rebuild_and_verify() -> None:
+    now = time.monotonic()
+    assert LIMITS.saturation_deadline(now, read=25.0) == now + 100 - 25 * FINISHING
+    assert LIMITS.choice_deadline(30.0, read=25.0) < LIMITS.choice_deadline(30.0, read=1.0)
+    short = Limits(seconds=1.0)
+    assert short.saturation_deadline(now, read=0.01) <= now + 1.0 - LEAST_REST
+
+
+def test_laws_are_tried_where_what_follows_ends_in_time() -> None:
+    assert LIMITS.lets_begin(spent=20.0, read=20.0)
+    assert not LIMITS.lets_begin(spent=28.0, read=28.0)
+    assert Limits(seconds=1e-3).lets_begin(spent=0.01, read=0.01), "half a second is allowed for"
+
+
+def test_a_model_that_takes_too_long_to_read_comes_back_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "LEAST_OVERRUN", 0.0)
+    model = layers(2)
+    result = optimize(model, cost="nodes", limits=Limits(seconds=1e-4))
+    assert result.report.status == "unchanged"
+    assert "the limit of 0.0001 s leaves no time" in result.report.reason
+    assert result.model == model
+
+
+BODIES = """
+<ir_version: 8, opset_import: ["" : 17]>
+example (bool c, float[4] x) => (float[4] y)
+{
+    z = If (c) <
+        then_branch = one () => (float[4] p) { a = Neg (x)  b = Neg (a)  p = Identity (b) },
+        else_branch = other () => (float[4] q) { e = Neg (x)  f = Neg (e)  q = Relu (f) }
+    >
+    y = Identity (z)
+}
+"""
+
+
+def test_bodies_that_come_too_late_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Limits, "saturation_deadline", lambda self, started, read: started)
+    report = optimize(parser.parse_model(BODIES), cost="nodes").report
+    assert report.saturation.stop == "seconds"
+    assert report.status == "optimized"
+    assert report.verification.status == "passed"
+    assert any("ended saturation" in warning for warning in report.warnings)
+
+
+def test_a_choice_without_any_time_is_what_greedy_finds() -> None:
+    problem = woven(60)
+    worse = extract(problem, "tree").choice
+    found = SearchLimits(seconds=0.0).extract(problem, worse)
+    assert found.cost == min(extract(problem, "greedy-dag").cost, measure(problem, worse)[0])
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import onnx
 import pytest
 from onnx import parser
 
-from egraph_opt import optimize
+from egraph_opt import optimize, saturate
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.verification import verify
 
@@ -39,6 +39,27 @@ def test_an_average_pool_of_32_by_64_becomes_a_cascade_within_the_limits(opset: 
 
 def test_a_max_pool_beyond_the_limits_becomes_a_cascade_too() -> None:
     assert len(_windows(optimize(_pool(32, 64, "MaxPool"), cost="ascend", strict=True).model)) == 2
+
+
+@pytest.mark.parametrize("stride", [1, 7, 1024])
+def test_windows_that_are_the_whole_input_are_written_alike_whatever_their_stride(stride: int) -> None:
+    model = parser.parse_model(
+        f"""
+        <ir_version: 8, opset_import: ["" : 17]>
+        agraph (float[1, 3, 1, 1024] x) => (float[1, 3, 1, 1] y) {{
+            y = AveragePool <kernel_shape = [1, 1024], strides = [1, {stride}]> (x)
+        }}
+        """
+    )
+    saturated = saturate(model, target="ascend")
+    assert saturated.region is not None
+    snapshot = saturated.region.snapshot
+    windows = [a[1] for k, a in enumerate(snapshot.attributes) if snapshot.operator[k] == "pool"]
+    whole = [w for w in windows if w.strides == (1, 1)]
+    assert sorted(w.kernel[1] for w in whole if w.kernel[1] < 1024) == [32, 64, 128]
+    assert len(windows) <= 7, "the one that came, and three pairs"
+    result = saturated.extract("ascend", strict=True)
+    assert result.report.verification.status == "passed"
 
 
 def test_a_pool_within_the_limits_stays() -> None:

@@ -33,6 +33,17 @@ def test_a_model_equals_itself_at_two_sizes_and_three_seeds() -> None:
     assert "n=1" in result.detail
 
 
+def test_when_it_is_late_every_size_is_compared_once() -> None:
+    original = model(NETWORK, w1=W, b1=B)
+    late = verify(original, original, end=0.0)
+    assert late.status == "passed"
+    assert late.seeds == [0, 1]
+    assert "n=2" in late.detail and "n=1" in late.detail
+    assert "fewer random inputs than usual" in late.detail
+    wrong = model(NETWORK, w1=W, b1=B + 1)
+    assert verify(original, wrong, end=0.0).status == "failed"
+
+
 def test_reordered_arithmetic_passes_and_its_error_is_reported() -> None:
     scaled = """g (float[n, 3, h, w] x) => (float[n, 4, h, w] y) {
         c = Conv <pads = [1, 1, 1, 1]> (x, w1)

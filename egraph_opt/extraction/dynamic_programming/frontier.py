@@ -13,6 +13,7 @@ then completes the other, and these nodes come last, so no cycle arises.)
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from egraph_opt.extraction.dynamic_programming.component_solutions import (
@@ -45,15 +46,51 @@ State = tuple[int, float, int, Chain]
 """A value and the nodes."""
 
 
-class Ahead(NamedTuple):
-    """The nodes of the class at each position, the cheapest first, and the position of bit 0."""
+class CompletionRow(NamedTuple):
+    """The nodes of a class, the cheapest first, and what any of them uses: first place and bits from it."""
 
-    nodes: list[list[Completion]]
-    start: int
+    nodes: list[Completion]
+    first: int
+    bits: int
 
 
-def dynamic_program(piece: Piece, steps: int, widest: int = WIDEST) -> Choice | None:
-    """The optimal choice (cost, then tie, then closeness to the incumbent); None if it takes more steps."""
+class Ahead:
+    """The classes that are undecided; ``start`` is the position of bit 0."""
+
+    def __init__(self, rows: list[CompletionRow], start: int) -> None:
+        self._rows = rows
+        self._start = start
+        self._known: dict[tuple[int, int], Value | None] = {}
+
+    def cheapest(self, place: int, given: int) -> Value | None:
+        """What the class at a place costs that the given ones provide with one node; None if they do not.
+
+        Frontiers are much alike, so the same is asked again and again.
+        """
+        row = self._rows[self._start + place]
+        near = given >> (place + row.first) & row.bits
+        key = place, near
+        if key not in self._known:
+            self._known[key] = _cheapest(row, near)
+        return self._known[key]
+
+
+def _cheapest(row: CompletionRow, near: int) -> Value | None:
+    for price, tie, moved, first, bits in row.nodes:
+        if not bits << (first - row.first) & ~near:
+            return price, tie, moved
+    return None
+
+
+def dynamic_program(
+    piece: Piece, steps: int, widest: int = WIDEST, late: Callable[[], bool] = lambda: False
+) -> Choice | None:
+    """The optimal choice (cost, then tie, then closeness to the incumbent); None if it takes more steps.
+
+    Args:
+        widest: more frontiers than this at one depth, and it gives up.
+        late: asked before each component whether to give up.
+    """
     budget = StepBudget(steps)
     groups = elimination_order(piece)
     order = [here for group in groups for here in group]
@@ -68,6 +105,8 @@ def dynamic_program(piece: Piece, steps: int, widest: int = WIDEST) -> Choice | 
     solutions, completions = ComponentSolutions(rows), _completions(rows)
     start = 0
     for group in groups:
+        if late():
+            return None
         advanced = _advance(states, solutions.component(start, len(group)), solutions, budget, widest)
         if advanced is None:
             return None
@@ -105,41 +144,38 @@ def _advance(
             value = (price + more, tie + extra, moved + changed)
             if old is None or value < old[:3]:
                 after[key] = (*value, (nodes, chain) if nodes else chain)
+        if len(after) > widest:
+            return None
     budget.left -= 2 * len(after)
-    if len(after) > widest:
-        return None
     return after
 
 
-def _completions(rows: ClassRows) -> list[list[Completion]]:
-    """The nodes of the class at each position, the cheapest first."""
-    table: list[list[Completion]] = []
+def _completions(rows: ClassRows) -> list[CompletionRow]:
+    """The row of the class at each position."""
+    table: list[CompletionRow] = []
     for row in rows.row:
-        described = []
-        for value, below in row:
-            first = min(below, default=0)
-            described.append((*value, first, sum(1 << (place - first) for place in below)))
-        table.append(described)
+        used = {place for _, below in row for place in below}
+        nodes = [(*value, *_places(below, min(used, default=0))) for value, below in row]
+        table.append(CompletionRow(nodes, *_places(used, 0)))
     return [table[number] for number in rows.at]
+
+
+def _places(places: Collection[int], otherwise: int) -> tuple[int, int]:
+    """The first of some places, and all of them as bits from there; ``otherwise`` if there are none."""
+    first = min(places, default=otherwise)
+    return first, sum(1 << (place - first) for place in places)
 
 
 def _completed(value: Value, lacking: int, given: int, ahead: Ahead, limit: Value) -> bool:
     """Whether the lacking classes can be had from the given ones, one node each, within ``limit``."""
-    nodes, start = ahead
     price, tie, moved = value
-    most, missing = limit[0], ~given
     while lacking:
         bit = lacking & -lacking
         lacking ^= bit
-        place = bit.bit_length() - 1
-        for more, extra, changed, first, bits in nodes[start + place]:
-            if price + more > most:
-                return False
-            if not bits << (place + first) & missing:
-                price, tie, moved = price + more, tie + extra, moved + changed
-                break
-        else:
+        found = ahead.cheapest(bit.bit_length() - 1, given)
+        if found is None or price + found[0] > limit[0]:
             return False
+        price, tie, moved = price + found[0], tie + found[1], moved + found[2]
     return (price, tie, moved) <= limit
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from egraph_opt.extraction.programs.highs import Effort
+from egraph_opt.extraction.strategies.isomorphism import SolvedForms
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The limits of one extraction.
+    """The limits of one extraction, and what it has found so far.
 
     Attributes:
         iterations: the most programs for any one piece.
@@ -20,6 +21,7 @@ class Budget:
         size: how many undecided nodes the problem has.
         persistent: whether to go on until the deadline or the proof.
         stop: called before and within each program to learn whether the best so far will do; None for never.
+        searched: the parts that took a search; other pieces may leave the same parts.
     """
 
     iterations: int
@@ -28,6 +30,7 @@ class Budget:
     size: int = 0
     persistent: bool = False
     stop: Callable[[], bool] | None = None
+    searched: SolvedForms = field(default_factory=SolvedForms)
 
     def for_size(self, size: int) -> Budget:
         """The same limits for a problem of so many undecided nodes."""

@@ -11,7 +11,7 @@ from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.piece import Choice, Found, Piece
 from egraph_opt.extraction.presolve.contracted import contract
 from egraph_opt.extraction.strategies.incumbent import trivial_bound
-from egraph_opt.extraction.strategies.isomorphism import solve_up_to_isomorphism
+from egraph_opt.extraction.strategies.isomorphism import IsomorphicPieces
 
 MOST = 0.7
 """The share of the time that a piece may take though others follow: most take far less than they may."""
@@ -27,24 +27,26 @@ def solve_decomposed(
     """Solve what contraction leaves of a piece; never worse than ``start``.
 
     ``solve`` is told which share of the time that is left a part may take, and what part of the piece's nodes
-    all parts have together.  Without ties far more can be contracted, so the cost comes first; then, where
-    there are ties, ``refine`` looks for smaller ones.  When it is ``late``, contraction is left out.
+    the parts have together, of isomorphic ones one.  Without ties far more can be contracted, so the cost
+    comes first; then, where there are ties, ``refine`` looks for smaller ones.  When it is ``late``,
+    contraction is left out.
     """
     if late():
         return Found(start, trivial_bound(piece))
     costs_only = replace(piece, tie=[0.0] * len(piece.nodes))
     contracted = contract(costs_only, start, late)
-    shares = time_shares(contracted.pieces)
-    left = sum(len(part.nodes) for part in contracted.pieces) / max(len(piece.nodes), 1)
     parts = contracted.pieces
-    found = solve_up_to_isomorphism(parts, lambda number: solve(parts[number], shares[number], left))
+    isomorphic = IsomorphicPieces(parts)
+    shares = time_shares(parts, isomorphic.distinct)
+    left = sum(len(parts[number].nodes) for number in shares) / max(len(piece.nodes), 1)
+    found = isomorphic.solve(lambda number: solve(parts[number], shares[number], left))
     best = _better_of(piece, start, contracted.postsolve([part.choice for part in found]))
     # The cost of a contracted node is the sum of several, rounded once more than that of the piece.
     bound = contracted.left.bound(part.bound for part in found) * (1 - 1e-12)
     if any(piece.tie) and not late():
         contracted = contract(piece, best, late)
         smaller = contracted.pieces
-        refined = solve_up_to_isomorphism(smaller, lambda number: Found(refine(smaller[number]), 0.0))
+        refined = IsomorphicPieces(smaller).solve(lambda number: Found(refine(smaller[number]), 0.0))
         best = _better_of(piece, best, contracted.postsolve([part.choice for part in refined]))
     return Found(best, min(bound, piece.value(best)[0]))
 
@@ -53,9 +55,8 @@ def _better_of(piece: Piece, old: Choice, new: Choice) -> Choice:
     return new if better(piece.value(new), piece.value(old)) else old
 
 
-def time_shares(pieces: Sequence[Piece]) -> list[float]:
-    """How much of the time that is left each piece may take: what it is of the later ones, or `MOST`."""
-    sizes = np.array([len(piece.nodes) for piece in pieces], np.float64)
+def time_shares(pieces: Sequence[Piece], numbers: Sequence[int]) -> dict[int, float]:
+    """How much of the time that is left each of these may take: what it is of the later ones, or `MOST`."""
+    sizes = np.array([len(pieces[number].nodes) for number in numbers], np.float64)
     part = sizes / np.maximum(np.cumsum(sizes[::-1])[::-1], 1.0)
-    shares: list[float] = np.maximum(part, MOST).tolist()
-    return shares
+    return dict(zip(numbers, np.maximum(part, MOST).tolist(), strict=True))

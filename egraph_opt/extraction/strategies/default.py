@@ -22,6 +22,9 @@ AUTO_WORK = 6_000
 AUTO_CHECKS = 20
 """Checks of each program of `auto`, which keeps its cutting rounds at the root short."""
 
+LONG_CHECKS = 100
+"""The same where it is the only program of its piece, or the last resort."""
+
 TIE_PROGRAMS = 4
 """Programs for the ties of one part."""
 
@@ -32,7 +35,7 @@ PROOF_WORK = 20_000
 """Work of `auto` to prove an optimum, some seconds; shared out as `AUTO_WORK` is."""
 
 SMALL, SMALL_CHECKS = 500, 2_000
-"""Nodes of a piece whose programs `auto` gives so many checks, some seconds."""
+"""Nodes of a piece whose last programs `auto` gives so many checks, some seconds."""
 
 SEARCHED = 0.6
 """The share of the time for acyclic orders where there is a budget of seconds; the rest goes to the proof."""
@@ -43,7 +46,7 @@ PROVABLE = 20_000
 
 def default_piece(piece: Piece, budget: Budget) -> Found:
     """Dynamic programming where it fits, else a proof where the size allows one, else search."""
-    solved = solve_narrow(piece)
+    solved = solve_narrow(piece, budget.late)
     if solved is not None:
         return solved
 
@@ -59,7 +62,7 @@ def draft_piece(piece: Piece, budget: Budget) -> Found:
     """Dynamic programming of what contraction leaves where that fits, else a short search: no proof."""
 
     def solve(part: Piece, share: float, left: float) -> Found:
-        solved = solve_narrow(part)
+        solved = solve_narrow(part, budget.late)
         if solved is not None:
             return solved
         return _improved(part, budget.for_size(int(budget.size * left)), starting_point(part), AUTO_WORK // 2)
@@ -73,32 +76,49 @@ def _share(work: int, piece: Piece, budget: Budget) -> int:
 
 
 def _part(piece: Piece, budget: Budget) -> Found:
-    size = len(piece.nodes)
     if budget.late():
         return starting_point(piece)
-    solved = solve_narrow(piece)
-    if solved is not None:
-        return solved
-    found = starting_point(piece)
+    solved = solve_narrow(piece, budget.late)
+    return budget.searched.solve(piece, lambda part: _searched(part, budget)) if solved is None else solved
+
+
+def _searched(piece: Piece, budget: Budget) -> Found:
+    """Short programs, dynamic programming, long programs, until one proves the optimum; else search."""
+    size, found = len(piece.nodes), starting_point(piece)
     if budget.persistent and size <= SMALL:
         return _persist(piece, budget, found)
-    if size <= PROVABLE:
-        checks = AUTO_CHECKS if size > SMALL else SMALL_CHECKS
-        effort = Effort(mip_nodes=checks, checks=checks)
-        found = prove(
-            piece,
-            found.choice,
-            rounds=min(AUTO_ROUNDS, budget.iterations),
-            effort=lambda: budget.effort(effort),
-            seed=budget.seed,
-            work=_share(PROOF_WORK, piece, budget),
-        )
-        if piece.value(found.choice)[0] <= found.bound * (1 + 1e-9):
-            return found
-    solved = None if budget.late() else solve_wide(piece)
+    few = AUTO_CHECKS if len(piece.cyclic_pairs[0]) else LONG_CHECKS  # without cycles there is one program
+    many = SMALL_CHECKS if size <= SMALL else LONG_CHECKS
+    found = _proved(piece, budget, found, few)
+    if _is_optimal(piece, found):
+        return found
+    solved = None if budget.late() else solve_wide(piece, budget.late)
     if solved is not None:
         return solved
+    found = _proved(piece, budget, found, many) if many > few else found
+    if _is_optimal(piece, found):
+        return found
     return _persist(piece, budget, found) if budget.persistent else _improved(piece, budget, found)
+
+
+def _is_optimal(piece: Piece, found: Found) -> bool:
+    return piece.value(found.choice)[0] <= found.bound * (1 + 1e-9)
+
+
+def _proved(piece: Piece, budget: Budget, found: Found, checks: int) -> Found:
+    """After rounds of cycle cuts, each of a program that is checked so often."""
+    if len(piece.nodes) > PROVABLE:
+        return found
+    effort = Effort(mip_nodes=checks, checks=checks)
+    proved = prove(
+        piece,
+        found.choice,
+        rounds=min(AUTO_ROUNDS, budget.iterations),
+        effort=lambda: budget.effort(effort),
+        seed=budget.seed,
+        work=_share(PROOF_WORK, piece, budget),
+    )
+    return Found(proved.choice, max(found.bound, proved.bound))
 
 
 def _improved(piece: Piece, budget: Budget, found: Found, work: int = AUTO_WORK) -> Found:
@@ -125,14 +145,14 @@ def _persist(piece: Piece, budget: Budget, found: Found) -> Found:
         )
     proved = prove(piece, best, rounds=1_000, effort=lambda: budget.effort(proofs), seed=budget.seed)
     found = Found(proved.choice, max(found.bound, proved.bound))
-    late = budget.late() or piece.value(found.choice)[0] <= found.bound * (1 + 1e-9)
-    solved = None if late else solve_wide(piece)
+    late = budget.late() or _is_optimal(piece, found)
+    solved = None if late else solve_wide(piece, budget.late)
     return found if solved is None else solved
 
 
 def refine(piece: Piece, budget: Budget) -> Choice:
     """A smaller tie at no higher cost, by little work: the cost has been searched for already."""
-    solved = solve_narrow(piece)
+    solved = solve_narrow(piece, budget.late)
     if solved is not None:
         return solved.choice
     few = replace(budget, iterations=min(TIE_PROGRAMS, budget.iterations))

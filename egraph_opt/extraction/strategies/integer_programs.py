@@ -36,13 +36,13 @@ def ilp_piece(piece: Piece, budget: Budget) -> Found:
 
 def exact_piece(piece: Piece, budget: Budget) -> Found:
     """Dynamic programming where it fits, else rounds of cycle cuts until the optimum is proved."""
-    solved = solve_wide(piece)
+    solved = solve_wide(piece, budget.late)
     if solved is not None:
         return solved
     effort = Effort(mip_nodes=200_000)
 
     def solve(part: Piece, share: float, left: float) -> Found:
-        solved = solve_wide(part)
+        solved = solve_wide(part, budget.late)
         if solved is not None:
             return solved
         best = improve(

@@ -100,22 +100,57 @@ def _colours(piece: Piece) -> tuple[list[int], list[int]]:
     return classes, nodes
 
 
-def solve_up_to_isomorphism(pieces: Sequence[Piece], solve: Callable[[int], Found]) -> list[Found]:
-    """Solve pieces by number, each one that is like an earlier one as that was."""
-    sizes = [(len(piece.nodes), len(piece.classes), hash(tuple(sorted(piece.cost)))) for piece in pieces]
-    count = Counter(sizes)
-    known: dict[PieceForm, tuple[list[int], float]] = {}
-    found: list[Found] = []
-    for number, (piece, size) in enumerate(zip(pieces, sizes, strict=True)):
-        if count[size] == 1:
-            found.append(solve(number))
-            continue
+class IsomorphicPieces:
+    """Pieces, each with the first one that is like it.
+
+    Attributes:
+        distinct: the numbers of the pieces that are unlike all before them.
+    """
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        sizes = [(len(piece.nodes), len(piece.classes), hash(tuple(sorted(piece.cost)))) for piece in pieces]
+        count = Counter(sizes)
+        first: dict[PieceForm, int] = {}
+        self.distinct: list[int] = []
+        self._copies: list[tuple[CanonicalPiece, int] | None] = []
+        for number, (piece, size) in enumerate(zip(pieces, sizes, strict=True)):
+            written = canonical_piece(piece) if count[size] > 1 else None
+            like = number if written is None else first.setdefault(written.form, number)
+            self._copies.append(None if written is None else (written, like))
+            if like == number:
+                self.distinct.append(number)
+
+    def solve(self, solve: Callable[[int], Found]) -> list[Found]:
+        """Solve the distinct ones by number, and the others as those were."""
+        found: list[Found] = []
+        picked: dict[int, tuple[list[int], float]] = {}
+        for number, copy in enumerate(self._copies):
+            if copy is None:
+                found.append(solve(number))
+                continue
+            written, like = copy
+            if like == number:
+                answer = solve(number)
+                picked[number] = written.write(answer.choice), answer.bound
+                found.append(answer)
+            else:
+                choice, bound = picked[like]
+                found.append(Found(written.read(choice), bound))
+        return found
+
+
+class SolvedForms:
+    """What has been found for pieces by their form, wherever they were met."""
+
+    def __init__(self) -> None:
+        self._known: dict[PieceForm, tuple[list[int], float]] = {}
+
+    def solve(self, piece: Piece, solve: Callable[[Piece], Found]) -> Found:
+        """What was found for a piece like this one, or else what ``solve`` finds."""
         written = canonical_piece(piece)
-        if written.form not in known:
-            answer = solve(number)
-            known[written.form] = written.write(answer.choice), answer.bound
-            found.append(answer)
-        else:
-            picked, bound = known[written.form]
-            found.append(Found(written.read(picked), bound))
-    return found
+        if written.form not in self._known:
+            found = solve(piece)
+            self._known[written.form] = written.write(found.choice), found.bound
+            return found
+        picked, bound = self._known[written.form]
+        return Found(written.read(picked), bound)

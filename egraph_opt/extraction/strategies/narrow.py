@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from egraph_opt.extraction.dynamic_programming.frontier import WIDEST, dynamic_program
 from egraph_opt.extraction.piece import Found, Piece
 from egraph_opt.extraction.strategies.incumbent import optimal
@@ -16,17 +18,17 @@ WIDE = 20_000
 """Frontiers at one depth there."""
 
 
-def solve_narrow(piece: Piece) -> Found | None:
+def solve_narrow(piece: Piece, late: Callable[[], bool]) -> Found | None:
     """The optimum, if that takes no more than `AUTO_STEPS` (less for small pieces)."""
     size = len(piece.nodes)
-    return _optimum(piece, max(20 * size, min(AUTO_STEPS, 1000 * size)), WIDEST)
+    return _optimum(piece, max(20 * size, min(AUTO_STEPS, 1000 * size)), WIDEST, late)
 
 
-def solve_wide(piece: Piece) -> Found | None:
+def solve_wide(piece: Piece, late: Callable[[], bool]) -> Found | None:
     """The optimum, if that takes no more than `EXACT_STEPS`."""
-    return _optimum(piece, EXACT_STEPS, WIDE)
+    return _optimum(piece, EXACT_STEPS, WIDE, late)
 
 
-def _optimum(piece: Piece, steps: int, widest: int) -> Found | None:
-    choice = dynamic_program(piece, steps, widest)
+def _optimum(piece: Piece, steps: int, widest: int, late: Callable[[], bool]) -> Found | None:
+    choice = dynamic_program(piece, steps, widest, late)
     return None if choice is None else optimal(piece, choice)

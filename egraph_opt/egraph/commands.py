@@ -11,8 +11,9 @@ from functools import cached_property, lru_cache
 
 from egraph_opt.egraph.analysis import analysis_rules
 from egraph_opt.egraph.prepared import PreparedRule, prepared_rules
-from egraph_opt.egraph.program import declaration, rule_text, statement_rules
+from egraph_opt.egraph.program import rule_text, statement_rules
 from egraph_opt.egraph.relevance import Head, Occurring, Terms, asking, terms_of_rule
+from egraph_opt.egraph.vocabulary import declaration
 from egraph_opt.errors import LawError
 from egraph_opt.laws.checking import check
 from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, where

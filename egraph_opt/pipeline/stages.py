@@ -23,6 +23,7 @@ from egraph_opt.memory.objective import objective_of
 from egraph_opt.model.reading import ModelSource, read_model
 from egraph_opt.pipeline.assumptions import ranges_of
 from egraph_opt.pipeline.clock import Clock, Progress
+from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.limits import NO_TIME, Limits
 from egraph_opt.pipeline.offending_law import without_offending_law
 from egraph_opt.pipeline.region import region_of
@@ -30,6 +31,7 @@ from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.saturated import ObjectiveLike, Saturated
 
 
+@collected_rarely()
 def saturate(
     model: ModelSource,
     *,

@@ -32,9 +32,13 @@ def test_it_is_as_before_after_an_optimisation(usual: tuple[int, int, int]) -> N
 
 
 def test_it_is_as_before_after_an_error(usual: tuple[int, int, int]) -> None:
-    with pytest.raises(ValueError), collected_rarely(), collected_rarely():
+    @collected_rarely()
+    def fails() -> None:
         assert gc.get_threshold() == RARELY
-        raise ValueError
+        raise ValueError("as it does")
+
+    with pytest.raises(ValueError, match="as it does"):
+        collected_rarely()(fails)()
     assert gc.get_threshold() == usual
 
 

@@ -65,8 +65,8 @@ class Program:
         return {name: rule.terms for name, rule in self.rules.items()}
 
     @cached_property
-    def _asking(self) -> dict[Head, tuple[str, ...]]:
-        return asking(self._terms)
+    def _nothing(self) -> Occurring:
+        return Occurring(self._terms, asking(self._terms))
 
     @cached_property
     def rulesets(self) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ class Program:
 
     def found(self) -> Occurring:
         """Nothing, to begin with."""
-        return Occurring(self._terms, self._asking)
+        return self._nothing.copy()
 
 
 def program_of(laws: tuple[Law, ...], *, apart: bool = False, guards: bool = True) -> Program:

@@ -7,6 +7,7 @@ be there as soon as it has matched.  Where that is not known to the name, it is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +61,17 @@ class Occurring:
         self._heads: set[Head] = set()
         self._functions: set[str] = set()
         self._names: set[str] = set()
+
+    def copy(self) -> Occurring:
+        """The same, to add to."""
+        other = copy(self)
+        other._missing, other._open = self._missing.copy(), self._open.copy()
+        other._heads, other._functions, other._names = (
+            set(self._heads),
+            set(self._functions),
+            set(self._names),
+        )
+        return other
 
     def add(self, heads: Iterable[Head]) -> list[str]:
         """Add terms; the rules that can match only now."""

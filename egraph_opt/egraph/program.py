@@ -152,8 +152,7 @@ class _Rule:
 
     def _holds(self, answer: Expression, wanted: bool) -> None:
         if answer.head.is_condition:
-            truth = "true" if wanted else "false"
-            self.conditions.append(f"(= (py-to-bool {self.call(answer)}) {truth})")
+            self.conditions.append(f"(= {self.call(answer)} {object_text(wanted)})")
         elif wanted:
             self.answer(answer)
         else:

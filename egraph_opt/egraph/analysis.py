@@ -6,16 +6,18 @@ One rule per declared operator calls the operator's inference on the facts of it
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from egraph_opt.facts.fact import UNKNOWN, Fact
-from egraph_opt.laws.statements import Rule, assign, eq, rule, union
+from egraph_opt.laws.statements import Equals, Rule, assign, eq, rule, union
 from egraph_opt.operators.constants import output
 from egraph_opt.operators.declaration import Operator, operator_named, operators
-from egraph_opt.operators.expressions import Function, Sort, variable
+from egraph_opt.operators.expressions import Function, Sort, functions, variable
 from egraph_opt.operators.expressions import declare as declare_function
 from egraph_opt.operators.host import hosted
-from egraph_opt.operators.terms import append, bundle_facts, cons, fact, facts, nil, opset
+from egraph_opt.operators.tables import known_with_facts
+from egraph_opt.operators.terms import FACTS_OF, append, cons, fact, facts, nil, opset
 from egraph_opt.operators.typing import infer_operator
 
 
@@ -44,15 +46,41 @@ def pick(of_bundle: tuple[Fact, ...], index: int) -> Fact:
 
 
 def _analysis_rule(declared: Operator) -> Rule:
-    """fact(op(x, a)) = infer(a, fact(x))."""
-    variables = [variable(name, sort) for name, sort in declared.function.parameters]
-    whole, known = _variable("whole", declared.result), _variable("known", "object")
-    of_whole = bundle_facts if declared.result == "bundle" else fact
+    """fact(op(x, a)) = infer(a, fact(x)); the term is known with fact(x)."""
+    whole, variables, facts_of = _term(declared.function)
+    found = _variable("found", "object")
+    given = [facts_of.get(k, parameter) for k, parameter in enumerate(variables)]
     return rule(
         eq(whole, declared.function(*variables)),
-        eq(known, infer_term(declared.name, opset(), *variables)),
-        then=assign(of_whole(whole), known),
+        *_facts_of(variables, facts_of),
+        eq(found, infer_term(declared.name, opset(), *given)),
+        then=[assign(FACTS_OF[declared.result](whole), found), *_is_known(declared.function)],
     )
+
+
+def _known_rule(function: Function) -> Rule:
+    """The term of a shorthand is known with the facts of its operands."""
+    whole, variables, facts_of = _term(function)
+    return rule(eq(whole, function(*variables)), *_facts_of(variables, facts_of), then=[*_is_known(function)])
+
+
+def _term(function: Function) -> tuple[Any, list[Any], dict[int, Any]]:
+    """Variables for a term, for its parameters, and for the facts of its operands by parameter."""
+    variables = [variable(name, sort) for name, sort in function.parameters]
+    facts_of = {k: _variable(f"fact_{k}", "object") for k in function.operand_positions}
+    return _variable("whole", function.result.kind), variables, facts_of
+
+
+def _facts_of(variables: list[Any], facts_of: dict[int, Any]) -> Iterator[Equals]:
+    for k, of_operand in facts_of.items():
+        yield eq(of_operand, FACTS_OF[variables[k].sort.kind](variables[k]))
+
+
+def _is_known(function: Function) -> Iterator[Any]:
+    relation = known_with_facts(function)
+    if relation is not None:
+        whole, variables, facts_of = _term(function)
+        yield relation(*variables, whole, *facts_of.values())
 
 
 def _variable(name: str, kind: Any) -> Any:
@@ -102,4 +130,9 @@ def analysis_rules() -> list[tuple[str, Rule]]:
             continue
         if declared.form is not None or declared.infer is not None or declared.expand is not None:
             rules.append((f"analysis.{declared.name}", _analysis_rule(declared)))
+    rules += [
+        (f"analysis.{function.name}", _known_rule(function))
+        for function in functions().values()
+        if function.shorthand and known_with_facts(function) is not None
+    ]
     return rules

@@ -11,8 +11,9 @@ from functools import cached_property, lru_cache
 
 from egraph_opt.egraph.analysis import analysis_rules
 from egraph_opt.egraph.prepared import PreparedRule, prepared_rules
-from egraph_opt.egraph.program import declaration, rule_text, statement_rules
+from egraph_opt.egraph.program import rule_text, statement_rules
 from egraph_opt.egraph.relevance import Head, Occurring, Terms, asking, terms_of_rule
+from egraph_opt.egraph.vocabulary import declaration
 from egraph_opt.errors import LawError
 from egraph_opt.laws.checking import check
 from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, where
@@ -64,8 +65,8 @@ class Program:
         return {name: rule.terms for name, rule in self.rules.items()}
 
     @cached_property
-    def _asking(self) -> dict[Head, tuple[str, ...]]:
-        return asking(self._terms)
+    def _nothing(self) -> Occurring:
+        return Occurring(self._terms, asking(self._terms))
 
     @cached_property
     def rulesets(self) -> tuple[str, ...]:
@@ -79,7 +80,7 @@ class Program:
 
     def found(self) -> Occurring:
         """Nothing, to begin with."""
-        return Occurring(self._terms, self._asking)
+        return self._nothing.copy()
 
 
 def program_of(laws: tuple[Law, ...], *, apart: bool = False, guards: bool = True) -> Program:

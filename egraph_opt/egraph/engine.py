@@ -14,8 +14,8 @@ from egraph_opt.egraph import forks
 from egraph_opt.egraph.commands import ANALYSIS, alone, program_of
 from egraph_opt.egraph.lowering import Lowered, Term
 from egraph_opt.egraph.objects import objects_of_thread
-from egraph_opt.egraph.program import EGGLOG_SORTS
 from egraph_opt.egraph.relevance import Head, heads_of_graph
+from egraph_opt.egraph.vocabulary import EGGLOG_SORTS
 from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import CLASH
 from egraph_opt.imports import bindings
@@ -241,7 +241,7 @@ class Engine:
 
     def clashes(self) -> bool:
         """Whether the types of some class contradict each other."""
-        rows = self.tables().get("fact", [])
+        rows = self.tables("fact").get("fact", [])
         return any(self.decode("object", row.output).dtype == CLASH.dtype for row in rows)
 
     def size(self) -> int:
@@ -256,12 +256,13 @@ class Engine:
             self._most = self.size()
         return self._most > nodes
 
-    def tables(self) -> dict[str, list[Row]]:
-        """All rows of all functions."""
-        frozen = self._graph.freeze()
+    def tables(self, *names: str) -> dict[str, list[Row]]:
+        """The rows of some functions, those that there are of them; of all where none is named."""
+        functions = self._graph.freeze().functions
         return {
-            name: [Row(tuple(row.inputs), row.output) for row in function.rows]
-            for name, function in frozen.functions.items()
+            name: [Row(tuple(row.inputs), row.output) for row in functions[name].rows]
+            for name in names or functions
+            if name in functions
         }
 
     def decode(self, kind: str, value: Any) -> Any:

@@ -16,8 +16,8 @@ from egraph_opt.laws.law import Law
 
 MOST_ENGINES = 8
 
-ROOM = 2
-"""How many times as many rules as a graph needs an engine may have: those that cannot match cost a little."""
+ROOM = 1.25
+"""How many times as many rules as a graph needs an engine may have: each is copied for every graph."""
 
 
 class _Kept(threading.local):

@@ -28,8 +28,8 @@ from typing import Any
 
 import egraph_opt
 from egraph_opt.cache import cache_folder, replace_text
-from egraph_opt.egraph.program import object_text, texts_of_objects
 from egraph_opt.egraph.relevance import Terms
+from egraph_opt.egraph.vocabulary import object_text, texts_of_objects
 from egraph_opt.laws.law import Auxiliary, Law, statements_are_declared_in
 from egraph_opt.operators.host import HostFunction
 

@@ -1,4 +1,4 @@
-"""Laws as egglog's text: declarations of functions, and rules.
+"""Laws as egglog's text: rules.
 
 Each statement becomes a rule (two, if it is matched from both sides).  What host functions answer is bound
 to a variable of its own, once however often it is written, with the condition that there is an answer; a term
@@ -7,82 +7,34 @@ whose fact is asked for is named once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from egraph_opt.egraph.objects import handle_in_rules
+from egraph_opt.egraph.companions import Companions, companions
+from egraph_opt.egraph.vocabulary import NONE, constant_text, host_text, object_text, quoted
 from egraph_opt.errors import LawError
 from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Rule, Union
 from egraph_opt.operators.declaration import operators
-from egraph_opt.operators.expressions import Constant, Expression, Function, Sort, Variable, functions
-from egraph_opt.operators.host import HostFunction, host_function
-from egraph_opt.operators.terms import bundle_facts, fact, facts
+from egraph_opt.operators.expressions import Constant, Expression, Function, Variable, functions
+from egraph_opt.operators.host import HostFunction
+from egraph_opt.operators.terms import FACTS_OF
 
-EGGLOG_SORTS = {
-    "tensor": "Tensor",
-    "tensors": "Tensors",
-    "bundle": "Bundle",
-    "string": "String",
-    "int": "i64",
-    "object": "PyObject",
-}
-
-_FACTS = {"tensor": fact, "tensors": facts, "bundle": bundle_facts}
 _WRAPPED = {"string": "py-from-string", "int": "py-from-int"}
-
-
-def quoted(text: str) -> str:
-    """A string literal."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-texts_of_objects: dict[str, Any] = {}
-"""The objects that rules name, by how they are written."""
-
-
-def object_text(value: object) -> str:
-    """An object that a rule names, as egglog reads it."""
-    text = f"(py-object {quoted(handle_in_rules(value).text)})"
-    texts_of_objects[text] = value
-    return text
-
-
-def host_text(function: Callable[..., Any]) -> str:
-    """A reference to a host function."""
-    return object_text(host_function(function))
-
-
-_NONE = object_text(None)
-
-
-def constant_text(value: Any, sort: Sort) -> str:
-    if sort.kind == "string":
-        return quoted(value)
-    return str(value) if sort.kind == "int" else object_text(value)
-
-
-def declaration(function: Function) -> str:
-    """The command that declares a function."""
-    sorts = " ".join(EGGLOG_SORTS[sort.kind] for _, sort in function.parameters)
-    if function.result.kind == "unit":
-        return f"(relation {function.name} ({sorts}))"
-    result = EGGLOG_SORTS[function.result.kind]
-    if function.merge is None:
-        return f"(constructor {function.name} ({sorts}) {result})"
-    return f"(function {function.name} ({sorts}) {result} :merge {_merge(function)})"
-
-
-def _merge(function: Function) -> str:
-    if callable(function.merge):
-        return f"(py-call {host_text(function.merge)} old new)"
-    return {"first": "old", "last": "new", "max": "(max old new)"}[str(function.merge)]
 
 
 @dataclass
 class _Rule:
-    """The text of one rule in the making."""
+    """The text of one rule in the making.
 
+    Attributes:
+        companions: by operand the term that its fact comes along with.
+        facts: their names, by term and parameter.
+    """
+
+    companions: Companions = field(default_factory=dict)
+    facts: dict[tuple[Expression, int], str] = field(default_factory=dict)
     conditions: list[str] = field(default_factory=list)
     actions: list[str] = field(default_factory=list)
     answers: dict[Expression, str] = field(default_factory=dict)
@@ -101,13 +53,34 @@ class _Rule:
         if isinstance(expression.head, HostFunction):
             answer = self.answer(expression)
             return f"(py-to-string {answer})" if expression.sort.kind == "string" else answer
+        if expression in self._with_facts:
+            return self.matched_with_facts(expression)
         inside = " ".join(self.pattern(argument) for argument in expression.arguments)
         return f"({expression.head.name} {inside})" if inside else f"({expression.head.name})"
+
+    @cached_property
+    def _with_facts(self) -> frozenset[Expression]:
+        """The terms that facts come along with."""
+        return frozenset(term for term, _ in self.companions.values())
+
+    def matched_with_facts(self, term: Expression) -> str:
+        """The name of a term that is matched along with the facts of its operands."""
+        name = self.terms.setdefault(term, f"t{len(self.terms)}")
+        places = [(term, k) for k in term.head.operand_positions]
+        if places[0] not in self.facts:
+            for place in places:
+                self.facts[place] = f"f{len(self.facts)}"
+            columns = [*(self.pattern(argument) for argument in term.arguments), name]
+            columns += [self.facts[place] for place in places]
+            self.conditions.append(f"(known_{term.head.name} {' '.join(columns)})")
+        return name
 
     def named(self, expression: Expression) -> str:
         """A name for a term that is there."""
         if isinstance(expression.head, Variable):
             return _name(expression)
+        if expression in self._with_facts:
+            return self.matched_with_facts(expression)
         if expression not in self.terms:
             text = self.pattern(expression, top=True)
             self.terms[expression] = f"t{len(self.terms)}"
@@ -122,8 +95,11 @@ class _Rule:
     def handed(self, argument: Expression) -> str:
         """An argument as a host function gets it."""
         kind = argument.sort.kind
-        if kind in _FACTS:
-            return f"({_FACTS[kind].name} {self.named(argument)})"
+        if argument in self.companions:
+            self.matched_with_facts(self.companions[argument][0])
+            return self.facts[self.companions[argument]]
+        if kind in FACTS_OF:
+            return f"({FACTS_OF[kind].name} {self.named(argument)})"
         if isinstance(argument.head, Constant):
             return object_text(argument.head.value)
         if isinstance(argument.head, HostFunction):
@@ -137,13 +113,13 @@ class _Rule:
             call = self.call(expression)
             name = f"h{len(self.answers)}"
             self.answers[expression] = name
-            self.conditions += [f"(= {name} {call})", f"(!= {name} {_NONE})"]
+            self.conditions += [f"(= {name} {call})", f"(!= {name} {NONE})"]
         return self.answers[expression]
 
     def name(self, condition: Equals) -> None:
         """What an equation of a variable and a term calls the term, for what else is said of it."""
         left, right = condition.left, condition.right
-        if isinstance(left.head, Variable) and right.sort.kind in _FACTS and right.arguments:
+        if isinstance(left.head, Variable) and right.sort.kind in FACTS_OF and right.arguments:
             self.terms.setdefault(right, _name(left))
 
     def condition(self, condition: Any) -> None:
@@ -164,6 +140,8 @@ class _Rule:
 
     def _equals(self, condition: Equals) -> None:
         texts = [self._compared(side) for side in (condition.left, condition.right)]
+        if texts[0] == texts[1] and condition.right in self._with_facts:  # the name of what is matched by now
+            return
         self.conditions.append(f"(= {' '.join(texts)})")
 
     def _compared(self, expression: Expression) -> str:
@@ -174,12 +152,11 @@ class _Rule:
 
     def _holds(self, answer: Expression, wanted: bool) -> None:
         if answer.head.is_condition:
-            truth = "true" if wanted else "false"
-            self.conditions.append(f"(= (py-to-bool {self.call(answer)}) {truth})")
+            self.conditions.append(f"(= {self.call(answer)} {object_text(wanted)})")
         elif wanted:
             self.answer(answer)
         else:
-            self.conditions.append(f"(= {self.call(answer)} {_NONE})")
+            self.conditions.append(f"(= {self.call(answer)} {NONE})")
 
     def write(self, expression: Expression, identity: int | str) -> str:
         """An expression in an action: its operators are stamped with the law that writes them."""
@@ -244,7 +221,8 @@ def rule_text(
     kept = tuple(conditions)
     stamp = None if of_law else _stamp(kept)
     kept = kept if stamp is None else (*kept, stamp)
-    made = _Rule(stamps_shorthands=of_law or stamp is not None)
+    actions = tuple(actions)
+    made = _Rule(companions(kept, actions), stamps_shorthands=of_law or stamp is not None)
     for condition in kept:
         if isinstance(condition, Equals):
             made.name(condition)
@@ -283,6 +261,3 @@ def statement_rules(
         whole = type(matched)(_WHOLE, (), matched.sort)
         found = Equals(whole, matched)
         yield side_name, (found, *statement.conditions), (Union(whole, written),)
-
-
-__all__ = ["declaration", "quoted", "rule_text", "statement_rules"]

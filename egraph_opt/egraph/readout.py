@@ -13,13 +13,16 @@ from egraph_opt.egraph.snapshot import Ints, Snapshot
 from egraph_opt.facts.fact import UNKNOWN
 from egraph_opt.operators.declaration import Operator, operators
 
+_READ = ("node", "bundle_node", "nil", "cons", "fact")
+"""The tables that are read besides those of operators."""
+
 
 class _Reader:
     """Numbers classes and reads the rows of an engine."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.tables = engine.tables()
+        self.tables = engine.tables(*_READ, *(name for op in operators() for name in (op, f"made_by_{op}")))
         self.lists = self._read_lists()
         self.classes: dict[tuple[str, Any], int] = {}
         self._decoded: dict[tuple[str, Any], Any] = {}

@@ -7,6 +7,7 @@ be there as soon as it has matched.  Where that is not known to the name, it is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +62,17 @@ class Occurring:
         self._functions: set[str] = set()
         self._names: set[str] = set()
 
+    def copy(self) -> Occurring:
+        """The same, to add to."""
+        other = copy(self)
+        other._missing, other._open = self._missing.copy(), self._open.copy()
+        other._heads, other._functions, other._names = (
+            set(self._heads),
+            set(self._functions),
+            set(self._names),
+        )
+        return other
+
     def add(self, heads: Iterable[Head]) -> list[str]:
         """Add terms; the rules that can match only now."""
         new = [head for head in heads if head not in self._heads]
@@ -103,7 +115,7 @@ def asking(rules: Mapping[str, Terms]) -> dict[Head, tuple[str, ...]]:
 
 def terms_of_rule(conditions: Iterable[Any], actions: Iterable[Any]) -> Terms:
     """What a rule matches and writes."""
-    matched = [part for c in conditions for expression in _expressions(c) for part in _parts(expression)]
+    matched = [part for c in conditions for expression in expressions_of(c) for part in parts_of(expression)]
     bound = {
         argument
         for part in matched
@@ -119,13 +131,13 @@ def terms_of_rule(conditions: Iterable[Any], actions: Iterable[Any]) -> Terms:
 def _written(action: Any) -> Iterator[Expression]:
     """What an action writes; tables are read there as well."""
     entries = {action.entry} if isinstance(action, Assignment) else set()
-    for expression in _expressions(action):
-        for part in _parts(expression, hosts=False):
+    for expression in expressions_of(action):
+        for part in parts_of(expression, hosts=False):
             if isinstance(part.head, Function) and (part.head.merge is None or part in entries):
                 yield part
 
 
-def _expressions(part: Any) -> tuple[Expression, ...]:
+def expressions_of(part: Any) -> tuple[Expression, ...]:
     """Those of a condition or an action."""
     if isinstance(part, (Equals, Differs, Union)):
         return part.left, part.right
@@ -134,12 +146,12 @@ def _expressions(part: Any) -> tuple[Expression, ...]:
     return (part.answer if isinstance(part, Absent) else part,)
 
 
-def _parts(expression: Expression, *, hosts: bool = True) -> Iterator[Expression]:
+def parts_of(expression: Expression, *, hosts: bool = True) -> Iterator[Expression]:
     """The terms in an expression; `hosts`: also those that are handed to the host."""
     yield expression
     if hosts or not isinstance(expression.head, HostFunction):
         for argument in expression.arguments:
-            yield from _parts(argument, hosts=hosts)
+            yield from parts_of(argument, hosts=hosts)
 
 
 def _heads(parts: Iterable[Expression], bound: set[Expression]) -> Iterator[Head]:

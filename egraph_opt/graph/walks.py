@@ -14,17 +14,20 @@ RANDOM = frozenset(
 """ONNX's operators that draw random numbers."""
 
 
+_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+"""The types of attributes that hold bodies, as onnx_ir numbers them as well."""
+
+
 def bodies(node: ir.Node) -> list[ir.Graph]:
     """The graphs among a node's attributes, by attribute name."""
+    attributes = node.attributes.data  # the dict itself: this is asked many times of every node
+    names = [name for name, attribute in attributes.items() if attribute.type in _GRAPHS]
     found: list[ir.Graph] = []
-    for name in sorted(node.attributes):
-        attribute = node.attributes[name]
-        if attribute.is_ref():
-            continue
-        if attribute.type == ir.AttributeType.GRAPH:
-            found.append(attribute.as_graph())
-        elif attribute.type == ir.AttributeType.GRAPHS:
-            found.extend(attribute.as_graphs())
+    for name in sorted(names):
+        attribute = attributes[name]
+        if not attribute.is_ref():
+            single = attribute.type == ir.AttributeType.GRAPH
+            found.extend([attribute.as_graph()] if single else attribute.as_graphs())
     return found
 
 

@@ -24,8 +24,8 @@ from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Auxiliary, Example, Law, auxiliary, law, laws_of
 from egraph_opt.laws.sorts import *  # noqa: F403
 from egraph_opt.laws.statements import absent, assign, eq, equal, guard, ne, rewrite, rule, union
-from egraph_opt.operators.expressions import shorthand, table
 from egraph_opt.operators.host import HostFunction, hosted
+from egraph_opt.operators.tables import shorthand, table
 from egraph_opt.operators.terms import (
     append,
     bundle_facts,

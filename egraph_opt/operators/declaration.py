@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.operators.expressions import Function, Sort, declare, signature
+from egraph_opt.operators.expressions import OPERANDS, Function, Sort, declare, signature
+from egraph_opt.operators.tables import declare_known
 
 T = TypeVar("T")
 
@@ -164,7 +165,7 @@ class Operator:
 
     @cached_property
     def operand_positions(self) -> tuple[int, ...]:
-        return tuple(k for k, kind in enumerate(self.kinds) if kind in ("tensor", "tensors", "bundle"))
+        return tuple(k for k, kind in enumerate(self.kinds) if kind in OPERANDS)
 
 
 declared_operators: dict[str, Operator] = {}
@@ -200,6 +201,8 @@ def operator(
         parameters, result = signature(stub)
         function = declare(Function(name, parameters, result, doc=inspect.getdoc(stub) or ""))
         made_by = declare(Function(f"made_by_{name}", parameters, Sort("int"), "first"))
+        if form is not None or infer is not None or expand is not None:
+            declare_known(function)
         declared_operators[name] = Operator(
             name=name,
             function=function,

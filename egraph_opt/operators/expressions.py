@@ -11,15 +11,19 @@ writes expressions down as egglog takes them.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, is_dataclass
+from functools import cached_property
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from egraph_opt.errors import LawError
 
 Kind = Literal["tensor", "tensors", "bundle", "string", "int", "object", "unit"]
+
+
+OPERANDS = ("tensor", "tensors", "bundle")
+"""The kinds of parameters that are operands, and not attributes."""
 
 
 @dataclass(frozen=True)
@@ -279,6 +283,10 @@ class Function:
     doc: str = ""
     shorthand: bool = False
 
+    @cached_property
+    def operand_positions(self) -> tuple[int, ...]:
+        return tuple(k for k, (_, sort) in enumerate(self.parameters) if sort.kind in OPERANDS)
+
     def __call__(self, *arguments: Any) -> Any:
         if len(arguments) != len(self.parameters):
             wanted = ", ".join(name for name, _ in self.parameters)
@@ -330,36 +338,3 @@ def signature(stub: Callable[..., Any]) -> tuple[tuple[tuple[str, Sort], ...], S
     if result is int:
         result = Int
     return tuple((name, sort_of(hint)) for name, hint in hints.items()), sort_of(result)
-
-
-def table(*, merge: Merge = "first") -> Callable[[Callable[..., Any]], Function]:
-    """Declare a table or relation of laws from a stub; see `auxiliary` for the rules that fill it.
-
-    A stub that returns `Unit` is a relation.  `merge` says which value stays where a key gets two: the
-    "first", the "last", the "max", or what a host function answers of both.  A stub with ``merge="new"``
-    returns a new class for every key, which a rule defines.
-    """
-
-    def register(stub: Callable[..., Any]) -> Function:
-        parameters, result = signature(stub)
-        kept = None if result.kind == "unit" or merge == "new" else merge
-        return declare(Function(_name_of(stub), parameters, result, kept, inspect.getdoc(stub) or ""))
-
-    return register
-
-
-def shorthand(stub: Callable[..., Any]) -> Function:
-    """Declare a term that stands for any of several operators, for laws that hold of all of them.
-
-    An auxiliary says which, by `equal(operator, shorthand)`, or by `rewrite` where no law writes it.  Terms
-    of operators are then found under both names, and the operators that a law writes by a shorthand are
-    stamped with that law.
-    """
-    parameters, result = signature(stub)
-    name = _name_of(stub)
-    declare(Function(f"made_by_{name}", parameters, Sort("int"), "first"))
-    return declare(Function(name, parameters, result, None, inspect.getdoc(stub) or "", shorthand=True))
-
-
-def _name_of(stub: Callable[..., Any]) -> str:
-    return f"{stub.__module__.removeprefix('egraph_opt.')}.{stub.__name__}".replace(".", "_")

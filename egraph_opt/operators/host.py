@@ -86,7 +86,8 @@ class HostFunction:
         running = calls.running
         running.function, running.since = self, time.monotonic()
         try:
-            return self.function(*arguments)
+            answer = self.function(*arguments)
+            return bool(answer) if self.is_condition else answer
         except Exception as error:  # egglog turns any exception into a panic that names no rule
             _log.debug("%s%r failed in an e-graph", self.name, arguments, exc_info=True)
             calls.failures.setdefault(self, f"{type(error).__name__}: {error}")

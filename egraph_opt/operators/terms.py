@@ -49,6 +49,9 @@ facts = declare(Function("facts", (("xs", _TENSORS),), _OBJECT, "last", "Those o
 bundle_facts = declare(
     Function("bundle_facts", (("b", _BUNDLE),), _OBJECT, "last", "Those of a bundle's outputs.")
 )
+FACTS_OF = {"tensor": fact, "tensors": facts, "bundle": bundle_facts}
+"""The tables of facts, by the kind of what they are of."""
+
 opset = declare(Function("opset", (), _INT, "last", "The model's opset of the default domain."))
 _limit = declare(Function("limit", (("name", _STRING),), _INT, "last"))
 
@@ -98,6 +101,7 @@ def listed(*items: Any) -> Tensors:
 
 
 __all__ = [
+    "FACTS_OF",
     "LIMITS",
     "Attribute",
     "Bundle",

@@ -19,6 +19,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.memory.objective import Objective
 from egraph_opt.pipeline.clock import Clock
+from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.extraction_by_objective import extract_by
 from egraph_opt.pipeline.fastest import candidates, fastest
 from egraph_opt.pipeline.limits import NO_TIME, Limits
@@ -83,6 +84,7 @@ class Chosen:
     late: bool
 
 
+@collected_rarely()
 def extract(saturated: Saturated, region: Region, request: Request, clock: Clock) -> Result:
     """The cheapest graph; with `measure` the fastest of that, of other good ones, and of the original.
 

@@ -23,6 +23,7 @@ from egraph_opt.memory.objective import objective_of
 from egraph_opt.model.reading import ModelSource, read_model
 from egraph_opt.pipeline.assumptions import ranges_of
 from egraph_opt.pipeline.clock import Clock, Progress, reading
+from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.limits import NO_TIME, TOO_SHORT, Limits
 from egraph_opt.pipeline.offending_law import without_offending_law
 from egraph_opt.pipeline.region import region_of
@@ -31,6 +32,7 @@ from egraph_opt.pipeline.saturated import ObjectiveLike, Saturated
 from egraph_opt.pipeline.target import SaturatedFor
 
 
+@collected_rarely()
 def saturate(
     model: ModelSource,
     *,

@@ -46,22 +46,26 @@ def pick(of_bundle: tuple[Fact, ...], index: int) -> Fact:
 
 
 def _analysis_rule(declared: Operator) -> Rule:
-    """fact(op(x, a)) = infer(a, fact(x)); the term is known with fact(x)."""
+    """fact(op(x, a)) = infer(a, fact(x))."""
     whole, variables, facts_of = _term(declared.function)
     found = _variable("found", "object")
     given = [facts_of.get(k, parameter) for k, parameter in enumerate(variables)]
     return rule(
         eq(whole, declared.function(*variables)),
-        *_facts_of(variables, facts_of),
+        *_looked_up(variables, facts_of),
         eq(found, infer_term(declared.name, opset(), *given)),
-        then=[assign(FACTS_OF[declared.result](whole), found), *_is_known(declared.function)],
+        then=assign(FACTS_OF[declared.result](whole), found),
     )
 
 
-def _known_rule(function: Function) -> Rule:
-    """The term of a shorthand is known with the facts of its operands."""
+def _known_rule(function: Function, relation: Function) -> Rule:
+    """A term is known with the facts of its operands."""
     whole, variables, facts_of = _term(function)
-    return rule(eq(whole, function(*variables)), *_facts_of(variables, facts_of), then=[*_is_known(function)])
+    return rule(
+        eq(whole, function(*variables)),
+        *_looked_up(variables, facts_of),
+        then=relation(*variables, whole, *facts_of.values()),
+    )
 
 
 def _term(function: Function) -> tuple[Any, list[Any], dict[int, Any]]:
@@ -71,16 +75,10 @@ def _term(function: Function) -> tuple[Any, list[Any], dict[int, Any]]:
     return _variable("whole", function.result.kind), variables, facts_of
 
 
-def _facts_of(variables: list[Any], facts_of: dict[int, Any]) -> Iterator[Equals]:
-    for k, of_operand in facts_of.items():
-        yield eq(of_operand, FACTS_OF[variables[k].sort.kind](variables[k]))
-
-
-def _is_known(function: Function) -> Iterator[Any]:
-    relation = known_with_facts(function)
-    if relation is not None:
-        whole, variables, facts_of = _term(function)
-        yield relation(*variables, whole, *facts_of.values())
+def _looked_up(variables: list[Any], facts_of: dict[int, Any]) -> Iterator[Equals]:
+    """The facts of operands, from their tables: the relations of what is known are made of those."""
+    for k, known in facts_of.items():
+        yield eq(known, FACTS_OF[variables[k].sort.kind](variables[k]))
 
 
 def _variable(name: str, kind: Any) -> Any:
@@ -130,9 +128,10 @@ def analysis_rules() -> list[tuple[str, Rule]]:
             continue
         if declared.form is not None or declared.infer is not None or declared.expand is not None:
             rules.append((f"analysis.{declared.name}", _analysis_rule(declared)))
-    rules += [
-        (f"analysis.{function.name}", _known_rule(function))
-        for function in functions().values()
-        if function.shorthand and known_with_facts(function) is not None
-    ]
     return rules
+
+
+def known_rules() -> list[tuple[str, Rule]]:
+    """The rules that note terms with the facts of their operands, by name."""
+    found = ((function, known_with_facts(function)) for function in functions().values())
+    return [(f"known.{f.name}", _known_rule(f, relation)) for f, relation in found if relation is not None]

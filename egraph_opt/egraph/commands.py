@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from egraph_opt.egraph.analysis import analysis_rules
+from egraph_opt.egraph.analysis import analysis_rules, known_rules
 from egraph_opt.egraph.prepared import PreparedRule, prepared_rules
 from egraph_opt.egraph.program import rule_text, statement_rules
 from egraph_opt.egraph.relevance import Head, Occurring, Terms, asking, terms_of_rule
@@ -20,8 +20,11 @@ from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, where
 from egraph_opt.laws.statements import unguarded, without_guards
 from egraph_opt.operators.expressions import declared_functions, functions
 
-ANALYSIS = "analysis"
-"""The ruleset of facts and auxiliary tables."""
+FACTS = "facts"
+"""The ruleset of types, constants and lists."""
+
+TABLES = "tables"
+"""The ruleset of what laws ask: terms with the facts of their operands, and auxiliary tables."""
 
 
 def alone(rule: str) -> str:
@@ -71,7 +74,7 @@ class Program:
     @cached_property
     def rulesets(self) -> tuple[str, ...]:
         """Those of laws, in order."""
-        return tuple(sorted({rule.ruleset for rule in self.rules.values()} - {ANALYSIS}))
+        return tuple(sorted({rule.ruleset for rule in self.rules.values()} - {FACTS, TABLES}))
 
     @cached_property
     def always(self) -> tuple[str, ...]:
@@ -108,15 +111,16 @@ def rule_texts(laws: tuple[Law, ...]) -> list[str]:
 
 
 def _all_rules(laws: tuple[Law, ...], apart: bool, guards: bool) -> Iterator[WrittenRule]:
-    for name, statement in analysis_rules():
-        text = rule_text(statement.conditions, statement.actions, ruleset=alone(name), name=name)
-        yield WrittenRule(name, ANALYSIS, text, terms_of_rule(statement.conditions, statement.actions))
+    for ruleset, rules in ((FACTS, analysis_rules()), (TABLES, known_rules())):
+        for name, statement in rules:
+            text = rule_text(statement.conditions, statement.actions, ruleset=alone(name), name=name)
+            yield WrittenRule(name, ruleset, text, terms_of_rule(statement.conditions, statement.actions))
     written: set[str] = set()
     for identity, law in enumerate(laws, start=1):
         for entry in auxiliaries([law]):  # what they write is stamped with the first law that uses them
             if entry.name not in written:
                 written.add(entry.name)
-                yield from _rules(entry, ANALYSIS, identity, entry.name, guards)
+                yield from _rules(entry, TABLES, identity, entry.name, guards)
         ruleset = f"laws.{law.key if apart else law.ruleset}"
         yield from _rules(law, ruleset, identity, law.key, guards)
 

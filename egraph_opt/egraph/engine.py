@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from egraph_opt.egraph import forks
-from egraph_opt.egraph.commands import ANALYSIS, alone, program_of
+from egraph_opt.egraph.commands import FACTS, TABLES, alone, program_of
 from egraph_opt.egraph.lowering import Lowered, Term
 from egraph_opt.egraph.objects import objects_of_thread
 from egraph_opt.egraph.relevance import Head, heads_of_graph
@@ -218,10 +218,15 @@ class Engine:
         return bool(answer.report.updated), matches
 
     def analyse(self) -> bool:
-        """Run the analysis to its fixed point: whether anything changed."""
-        for count in range(ANALYSIS_STEPS):
-            if not self._run(ANALYSIS)[0]:
-                return count > 0
+        """Run the analysis to its fixed point: whether anything changed.
+
+        What laws ask is noted where facts are as good as they will be: nothing is done on what is half known.
+        """
+        changed = False
+        for _ in range(ANALYSIS_STEPS):
+            if not self._run(FACTS)[0] and not self._run(TABLES)[0]:
+                return changed
+            changed = True
         _log.warning("the analysis has found no fixed point in %d steps", ANALYSIS_STEPS)
         return True
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from egraph_opt.egraph.commands import ANALYSIS
 from egraph_opt.egraph.engine import Engine
 from egraph_opt.egraph.engines import engine_for
 from egraph_opt.egraph.lowering import Lowered
@@ -19,6 +18,9 @@ from egraph_opt.errors import UnsoundLawError
 from egraph_opt.laws.checking import host_functions
 from egraph_opt.laws.law import Auxiliary, Law, auxiliaries
 from egraph_opt.operators.host import calls
+
+ANALYSIS = "analysis"
+"""The step that follows those of laws."""
 
 
 @dataclass(frozen=True)

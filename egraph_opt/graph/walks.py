@@ -14,7 +14,7 @@ RANDOM = frozenset(
 """ONNX's operators that draw random numbers."""
 
 
-_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+_GRAPHS = (int(onnx.AttributeProto.GRAPH), int(onnx.AttributeProto.GRAPHS))
 """The types of attributes that hold bodies, as onnx_ir numbers them as well."""
 
 

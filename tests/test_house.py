@@ -38,6 +38,7 @@ ORDER = (
     "report",
     "pipeline",
     "greedy",
+    "sweep",
     "testing",
     "cli",
 )

@@ -1,5 +1,5 @@
-"""The command line: `egraph-opt optimize`, `alternatives`, `rules`, `operators`, `costs`, `measurements` and
-`study`.
+"""The command line: `egraph-opt optimize`, `alternatives`, `rules`, `operators`, `costs`, `measurements`,
+`study`, `sweep` and `sensitivity`.
 
 Exit codes: 0 done (also when nothing changed), 1 the model could not be read or is invalid, 2 usage, 3 the
 result was found to be wrong under --strict.
@@ -7,7 +7,7 @@ result was found to be wrong under --strict.
 
 import gc
 
-from egraph_opt.cli import costs, listings, measurements, optimization, study
+from egraph_opt.cli import costs, listings, measurements, optimization, study, sweep
 from egraph_opt.cli.application import app, exit_code
 from egraph_opt.cli.optimization import parse_assumption
 
@@ -34,4 +34,5 @@ __all__ = [
     "optimization",
     "parse_assumption",
     "study",
+    "sweep",
 ]

@@ -7,7 +7,7 @@ result was found to be wrong under --strict.
 
 import gc
 
-from egraph_opt.cli import costs, listings, measurements, optimization, study, sweep
+from egraph_opt.cli import costs, listings, measurements, optimization, sensitivity, study, sweep
 from egraph_opt.cli.application import app, exit_code
 from egraph_opt.cli.optimization import parse_assumption
 
@@ -33,6 +33,7 @@ __all__ = [
     "measurements",
     "optimization",
     "parse_assumption",
+    "sensitivity",
     "study",
     "sweep",
 ]

@@ -164,9 +164,10 @@ def _duration(seconds: float) -> str:
 def _more(table: SweepTable, target: Path, plots: Path | None) -> Iterator[Path]:
     """What is written besides the CSV file."""
     if find_spec("pyarrow") is not None:
+        from egraph_opt.sweep.running import parquet_beside
         from egraph_opt.sweep.tables import write_parquet
 
-        path = target.with_suffix(".parquet")
+        path = parquet_beside(target)
         write_parquet(table, path)
         yield path
     if plots is not None:

@@ -12,13 +12,15 @@ from egraph_opt.cost.repricing import key_of
 from egraph_opt.errors import ExtractionError
 from egraph_opt.graph.node_counts import nodes_of
 from egraph_opt.greedy.terms import fingerprint, terms_of
-from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.pipeline.saturated import Saturated
 from egraph_opt.pipeline.uses_of_laws import uses_of_laws
 from egraph_opt.rebuild.graph import rebuild_model
 
 HASH_LENGTH = 12
+
+BODY_COSTS = (1.0, 1e6)
+"""What bodies stand in with where prices are compared: what they cost is not known before they are solved."""
 
 
 @dataclass(frozen=True)
@@ -66,18 +68,21 @@ class AnsweringMachine:
     """A saturated model that is asked for the cheapest graph under many cost models.
 
     Many parameters leave the prices of a model's nodes as they are: prices that were seen are not solved
-    again.  (Where there are bodies nothing is kept: what they cost is part of the prices.)
+    again.
+
+    Args:
+        start: a graph that is the answer wherever none is cheaper; by default the original.
 
     Raises:
         ExtractionError: there is nothing to choose from, for the reason that it gives.
     """
 
-    def __init__(self, saturated: Saturated) -> None:
+    def __init__(self, saturated: Saturated, start: Extracted | None = None) -> None:
         if saturated.region is None:
             raise ExtractionError(f"{saturated.loaded.source}: {saturated.reason}")
-        self.saturated, self.region = saturated, saturated.region
+        self.saturated, self.region, self.start = saturated, saturated.region, start
         self._graphs: dict[str, ChosenGraph] = {}
-        self._answers: dict[tuple[bytes, str], Answer] = {}
+        self._answers: dict[tuple[str, str], Answer] = {}
 
     @property
     def stop(self) -> str:
@@ -85,24 +90,22 @@ class AnsweringMachine:
         reasons = {part.saturation.stop for part in self.region.walk()}
         return " ".join(sorted(reasons - {"saturated"})) or "saturated"
 
-    def prices(self, model: CostModel) -> bytes:
-        """All prices under a cost model, bodies at 1 each: two of the same bytes choose the same graphs."""
+    def prices(self, model: CostModel) -> str:
+        """A hash of all prices under a cost model: where two have the same one they choose the same graph."""
         saturated = self.saturated
         key = key_of(model, saturated.points(model), saturated.limits.fold_bytes)
-        tables = [hashlib.sha256(repr(key).encode()).digest()]
+        found = hashlib.sha256(repr((sorted(key.target.pseudo_operators), key[1:])).encode())
         for part in self.region.walk():
-            bodies = [
-                model.of_bodies(node.op_type, [1.0] * len(part.bodies.get(k, ())))
-                for k, node in enumerate(part.lowered.kept)
-            ]
-            tables.append(part.compiled(key).view.prices(model, bodies).cost.tobytes())
-        return b"".join(tables)
+            for cost in BODY_COSTS[: 1 + bool(part.bodies)]:
+                bodies = [
+                    model.of_bodies(node.op_type, [cost] * len(part.bodies.get(k, ())))
+                    for k, node in enumerate(part.lowered.kept)
+                ]
+                found.update(part.compiled(key).view.prices(model, bodies).cost.tobytes())
+        return found.hexdigest()
 
-    def ask(self, model: CostModel, extractor: str = "auto", warm: Extracted | None = None) -> Answer:
+    def ask(self, model: CostModel, extractor: str = "auto") -> Answer:
         """The cheapest graph under a cost model.
-
-        Args:
-            warm: a graph that stays the answer where none is cheaper.
 
         Raises:
             TargetMismatchError: the e-graph lacks what the cost model brings.
@@ -110,16 +113,15 @@ class AnsweringMachine:
         """
         start = time.perf_counter()
         key = self.prices(model), extractor
-        known = self._answers.get(key) if warm is None and not _has_bodies(self.region) else None
-        if known is not None:
-            return replace(known, seconds=time.perf_counter() - start)
+        if key in self._answers:
+            return replace(self._answers[key], seconds=time.perf_counter() - start)
+        warm = self.start
         extracted = self.saturated.solve(model, extractor=extractor, warm=warm, on_interrupt="raise")
-        seconds = time.perf_counter() - start
         found = extracted.solution
         graph = self._described(extracted)
+        seconds = time.perf_counter() - start
         answer = Answer(found.cost, found.lower_bound, found.gap, seconds, graph, extracted)
-        if warm is None:
-            self._answers[key] = answer
+        self._answers[key] = answer
         return answer
 
     def _described(self, extracted: Extracted) -> ChosenGraph:
@@ -131,10 +133,6 @@ class AnsweringMachine:
             laws = {f"{use.ruleset}.{use.name}": use.used for use in uses if use.used}
             self._graphs[key] = ChosenGraph(key, counts.runtime, counts.operators, laws)
         return self._graphs[key]
-
-
-def _has_bodies(region: Region) -> bool:
-    return bool(region.bodies)
 
 
 def changed_operators(before: ChosenGraph, after: ChosenGraph) -> dict[str, int]:

@@ -64,7 +64,7 @@ class Axes:
     @property
     def names(self) -> tuple[str, ...]:
         """The parameters that vary."""
-        return tuple(axis.name for axis in (*self.grid, *self.ranges))
+        return (*(axis.name for axis in self.grid), *(axis.name for axis in self.ranges))
 
     def points(self) -> Iterator[Point]:
         """All points, in an order that depends on nothing but these axes."""

@@ -34,7 +34,7 @@ class DaskWorkers(Workers):
             self.client = Client(self.cluster or scheduler, timeout=LONGEST_START, set_as_default=False)
         except (OSError, ValueError) as error:
             raise RunsError(f"no Dask scheduler at {scheduler}: {error}") from None
-        self.finished = as_completed()
+        self.finished = as_completed(loop=self.client.loop)
 
     def submit(self, batch: Batch) -> None:
         self.finished.add(self.client.submit(run_batch, batch, self.folder, pure=False))

@@ -35,8 +35,9 @@ def run_plan(
     journal_path, folder = beside(output, ".journal"), beside(output, ".egraphs")
     if not output.parent.is_dir():
         raise OutputError(f"{output}: there is no folder {output.parent}: make it first")
-    if output.exists() and not journal_path.exists():
-        raise OutputError(f"{output}: is there, and no sweep made it: {MOVE}")
+    for path in (output, parquet_beside(output)):
+        if path.exists() and not journal_path.exists():
+            raise OutputError(f"{path}: is there, and no sweep made it: {MOVE}")
     with open_journal(journal_path, plan.digests, len(plan.runs)) as journal:
         missing = [batch for batch in plan.batches if batch.number not in journal.done]
         if missing:
@@ -51,6 +52,11 @@ def run_plan(
 def beside(output: Path, suffix: str) -> Path:
     """A file that goes with a result."""
     return output.with_name(output.name + suffix)
+
+
+def parquet_beside(output: Path) -> Path:
+    """The same result as Parquet."""
+    return output.with_suffix(".parquet")
 
 
 def answer(missing: Sequence[Batch], journal: Journal, workers: Workers, progress: Told) -> None:

@@ -16,12 +16,12 @@ from typing import IO, Any
 
 from egraph_opt.errors import RunsError
 from egraph_opt.model.files import replacing
-from egraph_opt.sweep.work import Done, Row
+from egraph_opt.sweep.work import Done, RunRow
 
 FORMAT = "egraph-opt sweep"
 VERSION = 1
 
-COLUMNS = tuple(entry.name for entry in fields(Row))
+COLUMNS = tuple(entry.name for entry in fields(RunRow))
 
 MOVE = "move it away, or name another file with -o"
 """What to do with a journal that is of no use here."""
@@ -53,7 +53,7 @@ class Journal:
             raise RunsError(f"{self.path}: cannot be written: {reason}") from None
         self.done[batch.batch] = batch
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[RunRow]:
         """The rows that there are, by number."""
         return sorted((row for done in self.done.values() for row in done.rows), key=lambda row: row.number)
 
@@ -112,7 +112,7 @@ def _read(file: IO[bytes], path: Path, digests: Mapping[str, str]) -> dict[int, 
     for number, line in enumerate(lines[1:], start=2):
         entry = _parsed(line, path, number)
         try:
-            found = Done(entry["batch"], tuple(Row(*row) for row in entry["rows"]))
+            found = Done(entry["batch"], tuple(RunRow(*row) for row in entry["rows"]))
         except (KeyError, TypeError):
             raise _damaged(path, number) from None
         done.setdefault(found.batch, found)

@@ -51,7 +51,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Run:
+class PlannedRun:
     """One answer that is asked for.
 
     Attributes:
@@ -87,11 +87,11 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SweepPlan:
     """All runs by number, and how they are divided."""
 
     spec: Spec
-    runs: tuple[Run, ...]
+    runs: tuple[PlannedRun, ...]
     batches: tuple[Batch, ...]
 
     @cached_property
@@ -100,13 +100,13 @@ class Plan:
         return digests(self.spec)
 
 
-def plan(spec: Spec) -> Plan:
+def plan(spec: Spec) -> SweepPlan:
     """Lay out the runs, model by model; those of one e-graph follow each other.
 
     Raises:
         CostModelError: a cost model cannot be made with some of the values.
     """
-    runs: list[Run] = []
+    runs: list[PlannedRun] = []
     batches: list[Batch] = []
     contents = {model.label: _hash(model.path.read_bytes()) for model in spec.models}
     points = [[(point, *_needs(cost, point)) for point in cost.axes.points()] for cost in spec.costs]
@@ -119,11 +119,11 @@ def plan(spec: Spec) -> Plan:
                     key = _hash(repr(depends).encode())
                     found[needs] = Group(key, model.path, rewrites, spec.limits, priced), []
                 found[needs][1].append(Task(len(runs), priced, extractor))
-                runs.append(Run(len(runs), model.label, rewrites, k, extractor, point))
+                runs.append(PlannedRun(len(runs), model.label, rewrites, k, extractor, point))
         for group, tasks in found.values():
             for start in range(0, len(tasks), BATCH):
                 batches.append(Batch(len(batches), group, tuple(tasks[start : start + BATCH])))
-    return Plan(spec, tuple(runs), tuple(batches))
+    return SweepPlan(spec, tuple(runs), tuple(batches))
 
 
 def _release() -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from egraph_opt.errors import OutputError
 from egraph_opt.sweep.journal import MOVE, Journal, open_journal
-from egraph_opt.sweep.planning import Batch, Plan
+from egraph_opt.sweep.planning import Batch, SweepPlan
 from egraph_opt.sweep.tables import SweepTable, table_of, write_csv
 from egraph_opt.sweep.workers import Workers
 
@@ -16,7 +16,7 @@ Told = Callable[[int, int], None]
 
 
 def run_plan(
-    plan: Plan,
+    plan: SweepPlan,
     output: Path,
     start_workers: Callable[[Path], Workers],
     progress: Told = lambda done, runs: None,

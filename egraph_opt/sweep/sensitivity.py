@@ -16,7 +16,7 @@ from egraph_opt.cost.parameters import Override, Parameter
 from egraph_opt.cost.registry import cost_model, parameters_of
 from egraph_opt.errors import UnknownParameterError
 from egraph_opt.pipeline.saturated import Saturated
-from egraph_opt.sweep.answers import Answer, AnsweringMachine, changed_laws, changed_operators
+from egraph_opt.sweep.repricer import Cheapest, Repricer, changed_laws, changed_operators
 
 STEP = 4.0
 """From one value to the next that is tried."""
@@ -82,7 +82,7 @@ class SensitivityReport:
     model: str
     cost: str
     unit: str
-    chosen: Answer
+    chosen: Cheapest
     parameters: tuple[Sensitivity, ...]
 
 
@@ -112,10 +112,10 @@ class Examination:
         self.parameters = parameters_of(name, overrides)
         self.model = cost_model(name, overrides)
         self.saturated = saturate(self.model)
-        self.chosen = AnsweringMachine(self.saturated).ask(self.model, extractor)
-        self.machine = AnsweringMachine(self.saturated, self.chosen.extracted)
-        self.prices = self.machine.prices(self.model)
-        self._others: dict[object, AnsweringMachine] = {}
+        self.chosen = Repricer(self.saturated).ask(self.model, extractor)
+        self.repricer = Repricer(self.saturated, self.chosen.extracted)
+        self.prices = self.repricer.prices(self.model)
+        self._others: dict[object, Repricer] = {}
 
     def report(
         self, names: tuple[str, ...] = (), progress: Callable[[float], None] = lambda share: None
@@ -207,7 +207,7 @@ class Examination:
         return [x for x in dict.fromkeys(found) if x not in (value, end)] + [end]
 
     def _bisected(
-        self, name: str, same: float, other: float, answer: Answer, *, whole: bool
+        self, name: str, same: float, other: float, answer: Cheapest, *, whole: bool
     ) -> tuple[float, Change]:
         while abs(other - same) > (1 if whole else TOLERANCE * max(abs(same), abs(other))):
             middle = between(same, other)
@@ -224,17 +224,17 @@ class Examination:
     def _moved(self, name: str, value: object) -> CostModel:
         return cost_model(self.name, (*self.overrides, Override(name, value)))
 
-    def _at(self, name: str, value: object) -> Answer:
+    def _at(self, name: str, value: object) -> Cheapest:
         """What is chosen with a parameter at another value."""
         model = self._moved(name, value)
-        return self._machine(model).ask(model, self.extractor)
+        return self._repricer(model).ask(model, self.extractor)
 
-    def _machine(self, model: CostModel) -> AnsweringMachine:
+    def _repricer(self, model: CostModel) -> Repricer:
         if not self.saturated.mismatch(model):
-            return self.machine
+            return self.repricer
         key = tuple(model.rulesets), tuple(sorted(model.limits.items()))
         if key not in self._others:
-            self._others[key] = AnsweringMachine(self.saturate(model))
+            self._others[key] = Repricer(self.saturate(model))
         return self._others[key]
 
     def _needs_another(self, name: str, value: object) -> bool:
@@ -243,12 +243,12 @@ class Examination:
     def _prices_at(self, name: str, value: object) -> str:
         """The prices in the e-graph that the value asks for: in another they are others."""
         model = self._moved(name, value)
-        return self._machine(model).prices(model)
+        return self._repricer(model).prices(model)
 
-    def _differs(self, answer: Answer) -> bool:
+    def _differs(self, answer: Cheapest) -> bool:
         return answer.graph.key != self.chosen.graph.key
 
-    def _change(self, at: float | str, answer: Answer) -> Change:
+    def _change(self, at: float | str, answer: Cheapest) -> Change:
         before, after = self.chosen.graph, answer.graph
         return Change(
             at,

@@ -33,7 +33,7 @@ from egraph_opt.extraction.registry import extractor_named
 from egraph_opt.laws.selection import DEFAULT, select
 from egraph_opt.pipeline.limits import Limits
 from egraph_opt.sweep.axes import Axes
-from egraph_opt.sweep.spec_costs import Place, read_axes, read_cost_model
+from egraph_opt.sweep.spec_costs import SpecPlace, read_axes, read_cost_model
 
 KEYS = ("models", "cost", "rewrites", "extractors", "limits", "most", "seed")
 
@@ -102,7 +102,7 @@ def read_spec(path: Path) -> Spec:
         table = file.table()
     except CostModelError as error:
         raise SpecError(str(error)) from None
-    place = Place(file)
+    place = SpecPlace(file)
     check_keys(table, KEYS, place)
     seed = place.number(table, "seed", 0, least=None)
     return Spec(
@@ -115,14 +115,14 @@ def read_spec(path: Path) -> Spec:
     )
 
 
-def check_keys(table: Mapping[str, Any], known: Sequence[str], place: Place) -> None:
+def check_keys(table: Mapping[str, Any], known: Sequence[str], place: SpecPlace) -> None:
     """Refuse entries that mean nothing, with the line and the nearest that does."""
     for key in table:
         if key not in known:
             raise UnknownKeyError(key, known, place.at(key))
 
 
-def _models(spec: Path, table: Mapping[str, Any], place: Place) -> tuple[SweptModel, ...]:
+def _models(spec: Path, table: Mapping[str, Any], place: SpecPlace) -> tuple[SweptModel, ...]:
     """The files that are named and those that patterns find, none twice."""
     found: dict[Path, SweptModel] = {}
     folder = spec.parent
@@ -148,7 +148,7 @@ def _siblings(path: Path, folder: Path) -> list[Path]:
     return sorted(path.parent.glob("*.onnx")) if path.is_relative_to(folder) else []
 
 
-def _costs(spec: Path, table: Mapping[str, Any], place: Place, seed: int) -> list[SweptCost]:
+def _costs(spec: Path, table: Mapping[str, Any], place: SpecPlace, seed: int) -> list[SweptCost]:
     entries = table.get("cost")
     if isinstance(entries, Mapping):
         raise SpecError(f"{place.at('cost')}: cost models are a list: [[cost]] in place of [cost]")
@@ -165,14 +165,14 @@ def _costs(spec: Path, table: Mapping[str, Any], place: Place, seed: int) -> lis
     return found
 
 
-def _rewrites(table: Mapping[str, Any], place: Place) -> tuple[tuple[str, ...], ...]:
+def _rewrites(table: Mapping[str, Any], place: SpecPlace) -> tuple[tuple[str, ...], ...]:
     entries = table.get("rewrites", [[DEFAULT]])
     if not isinstance(entries, list) or not entries or not all(isinstance(names, list) for names in entries):
         raise SpecError(f'{place.at("rewrites")}: rewrites are lists of rulesets in a list: [["default"]]')
     return tuple(_checked_rulesets(names, place.within("rewrites", k)) for k, names in enumerate(entries))
 
 
-def _checked_rulesets(names: list[Any], place: Place) -> tuple[str, ...]:
+def _checked_rulesets(names: list[Any], place: SpecPlace) -> tuple[str, ...]:
     for k, name in enumerate(names):
         if not isinstance(name, str):
             raise SpecError(f"{place.at(k)}: {name!r} is no name of a ruleset")
@@ -180,7 +180,7 @@ def _checked_rulesets(names: list[Any], place: Place) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _extractors(table: Mapping[str, Any], place: Place) -> tuple[str, ...]:
+def _extractors(table: Mapping[str, Any], place: SpecPlace) -> tuple[str, ...]:
     names = place.texts(table, "extractors", ("auto",))
     for k, name in enumerate(names):
         _told_with_place(lambda name=name: extractor_named(name), place.at("extractors", k))  # type: ignore[misc]
@@ -195,7 +195,7 @@ def _told_with_place(look_up: Callable[[], object], where: str) -> None:
         raise type(error)(error.name, error.known, where) from None
 
 
-def _limits(table: Mapping[str, Any], place: Place) -> Limits:
+def _limits(table: Mapping[str, Any], place: SpecPlace) -> Limits:
     given = table.get("limits", {})
     if not isinstance(given, Mapping):
         raise SpecError(f"{place.at('limits')}: limits are a table: [limits]")

@@ -20,15 +20,15 @@ SCALES = ("uniform", "log")
 
 
 @dataclass(frozen=True)
-class Place:
+class SpecPlace:
     """A part of a file, for errors."""
 
     file: TomlFile
     path: KeyPath = ()
 
-    def within(self, *keys: str | int) -> Place:
+    def within(self, *keys: str | int) -> SpecPlace:
         """A part of the part."""
-        return Place(self.file, (*self.path, *keys))
+        return SpecPlace(self.file, (*self.path, *keys))
 
     def at(self, *keys: str | int) -> str:
         """The file and line of a part of it."""
@@ -51,7 +51,7 @@ class Place:
 
 
 def read_cost_model(
-    folder: Path, entry: Mapping[str, Any], place: Place
+    folder: Path, entry: Mapping[str, Any], place: SpecPlace
 ) -> tuple[str, str, Mapping[str, Any]]:
     """The name of a cost model as the file has it, the same as seen from here, and the values that stay.
 
@@ -69,7 +69,7 @@ def read_cost_model(
     return label, name, fixed
 
 
-def _named(name: str, place: Place) -> Named:
+def _named(name: str, place: SpecPlace) -> Named:
     try:
         return named(name)
     except UnknownCostModelError as error:
@@ -93,18 +93,18 @@ def _beside(name: str, folder: Path) -> str:
     return f"{first}{colon}{variant}"
 
 
-def _table(entry: Mapping[str, Any], key: str, place: Place) -> Mapping[str, Any]:
+def _table(entry: Mapping[str, Any], key: str, place: SpecPlace) -> Mapping[str, Any]:
     found = entry.get(key, {})
     if not isinstance(found, Mapping):
         raise SpecError(f"{place.at(key)}: {key} must be a table of parameters: {key} = {{ name = ... }}")
     return found
 
 
-def _override(name: str, value: object, place: Place) -> Override:
+def _override(name: str, value: object, place: SpecPlace) -> Override:
     return Override(name, value, place.file, place.path)
 
 
-def read_axes(name: str, entry: Mapping[str, Any], place: Place, seed: str) -> Axes:
+def read_axes(name: str, entry: Mapping[str, Any], place: SpecPlace, seed: str) -> Axes:
     """What varies of a cost model.
 
     Raises:
@@ -139,7 +139,7 @@ class _Declared:
         domain = self.parameters[owner].domain
         return None if isinstance(domain, TableOf) and not entry else domain.numbers
 
-    def taken(self, name: str, value: object, place: Place) -> Any:
+    def taken(self, name: str, value: object, place: SpecPlace) -> Any:
         """A value in the form that the parameter has it in.
 
         Raises:
@@ -149,7 +149,9 @@ class _Declared:
         return given.value if owner == name else given.value[name.partition(".")[2]]
 
 
-def _flat(table: Mapping[str, Any], place: Place, prefix: str = "") -> Iterator[tuple[str, Any, Place]]:
+def _flat(
+    table: Mapping[str, Any], place: SpecPlace, prefix: str = ""
+) -> Iterator[tuple[str, Any, SpecPlace]]:
     """Names, what is said of them, and where; `vector_cycles.Add = ...` is one name, quoted or not."""
     for key, value in table.items():
         name, inner = f"{prefix}{key}", place.within(key)
@@ -159,7 +161,7 @@ def _flat(table: Mapping[str, Any], place: Place, prefix: str = "") -> Iterator[
             yield name, value, inner
 
 
-def _grid(declared: _Declared, name: str, values: Any, place: Place) -> Grid:
+def _grid(declared: _Declared, name: str, values: Any, place: SpecPlace) -> Grid:
     if not isinstance(values, list) or not values:
         raise SpecError(f"{place.at()}: {name} must be a list of values, at least one")
     taken = [declared.taken(name, value, place.within(k)) for k, value in enumerate(values)]
@@ -169,7 +171,7 @@ def _grid(declared: _Declared, name: str, values: Any, place: Place) -> Grid:
     return Grid(name, tuple(taken))
 
 
-def _range(declared: _Declared, name: str, told: Any, place: Place) -> Range:
+def _range(declared: _Declared, name: str, told: Any, place: SpecPlace) -> Range:
     if isinstance(told, list) and len(told) == 2:
         told = {"least": told[0], "most": told[1]}
     if not isinstance(told, Mapping) or not {"least", "most"} <= set(told) <= set(RANGE_KEYS):

@@ -13,11 +13,11 @@ from typing import Any
 
 from egraph_opt.errors import OutputError
 from egraph_opt.model.files import replacing
-from egraph_opt.sweep.planning import Plan
-from egraph_opt.sweep.work import Row
+from egraph_opt.sweep.planning import SweepPlan
+from egraph_opt.sweep.work import RunRow
 
 IDENTITY = ("run", "model", "rewrites", "cost", "extractor")
-ANSWER = tuple(entry.name for entry in fields(Row) if entry.name != "number")
+ANSWER = tuple(entry.name for entry in fields(RunRow) if entry.name != "number")
 
 Cells = dict[str, Any]
 
@@ -38,7 +38,7 @@ class SweepTable:
         return (*IDENTITY, *self.parameters, *ANSWER)
 
 
-def table_of(plan: Plan, rows: Iterable[Row]) -> SweepTable:
+def table_of(plan: SweepPlan, rows: Iterable[RunRow]) -> SweepTable:
     """What was asked beside what was answered, by number of the run."""
     costs = plan.spec.costs
     parameters = tuple(dict.fromkeys(name for cost in costs for name in cost.axes.names))
@@ -46,14 +46,14 @@ def table_of(plan: Plan, rows: Iterable[Row]) -> SweepTable:
     return SweepTable(parameters, tuple(_cells(plan, row, labels) for row in rows))
 
 
-def _label(plan: Plan, number: int) -> str:
+def _label(plan: SweepPlan, number: int) -> str:
     """The name of a cost model; where several entries have one name, the later ones with a number."""
     label = plan.spec.costs[number].label
     before = [cost.label for cost in plan.spec.costs[:number]].count(label)
     return f"{label} #{before + 1}" if before else label
 
 
-def _cells(plan: Plan, row: Row, labels: Sequence[str]) -> Cells:
+def _cells(plan: SweepPlan, row: RunRow, labels: Sequence[str]) -> Cells:
     run = plan.runs[row.number]
     return {
         "run": run.number,

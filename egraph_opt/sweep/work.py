@@ -11,15 +11,15 @@ from egraph_opt.cost.registry import cost_model
 from egraph_opt.errors import EgraphOptError, ModelReadError
 from egraph_opt.pipeline.saturated import Saturated
 from egraph_opt.pipeline.stages import saturate
-from egraph_opt.sweep.answers import AnsweringMachine
 from egraph_opt.sweep.planning import Batch, Group, Task
+from egraph_opt.sweep.repricer import Repricer
 
 KEPT = 2
 """E-graphs that a worker keeps: batches come e-graph by e-graph."""
 
 
 @dataclass(frozen=True)
-class Row:
+class RunRow:
     """The answer to a run.
 
     Attributes:
@@ -44,29 +44,29 @@ class Done:
     """The rows of a batch."""
 
     batch: int
-    rows: tuple[Row, ...]
+    rows: tuple[RunRow, ...]
 
 
 def run_batch(batch: Batch, folder: Path) -> Done:
-    """Answer the runs of a batch; one that fails has an error in its row.
+    """Cheapest the runs of a batch; one that fails has an error in its row.
 
     Args:
         folder: of e-graphs, which workers share.
     """
     try:
-        machine = _machine(batch.group, folder)
+        repricer = _repricer(batch.group, folder)
     except EgraphOptError as error:
-        return Done(batch.number, tuple(Row(task.number, error=_told(error)) for task in batch.tasks))
-    return Done(batch.number, tuple(_answer(machine, task) for task in batch.tasks))
+        return Done(batch.number, tuple(RunRow(task.number, error=_told(error)) for task in batch.tasks))
+    return Done(batch.number, tuple(_answer(repricer, task) for task in batch.tasks))
 
 
-def _answer(machine: AnsweringMachine, task: Task) -> Row:
+def _answer(repricer: Repricer, task: Task) -> RunRow:
     try:
         model = cost_model(task.priced.name, task.priced.values)
-        answer = machine.ask(model, task.extractor)
+        answer = repricer.ask(model, task.extractor)
     except Exception as error:  # a cost model may be anybody's
-        return Row(task.number, error=_told(error))
-    return Row(
+        return RunRow(task.number, error=_told(error))
+    return RunRow(
         number=task.number,
         price=answer.price,
         bound=answer.bound,
@@ -74,7 +74,7 @@ def _answer(machine: AnsweringMachine, task: Task) -> Row:
         nodes=answer.graph.nodes,
         graph=answer.graph.key,
         seconds=answer.seconds,
-        stop=machine.stop,
+        stop=repricer.stop,
     )
 
 
@@ -85,12 +85,12 @@ def _told(error: Exception) -> str:
 
 
 @lru_cache(maxsize=KEPT)
-def _machine(group: Group, folder: Path) -> AnsweringMachine:
+def _repricer(group: Group, folder: Path) -> Repricer:
     """The e-graph of a group; saturated here, and kept in the folder, unless somebody did so before."""
     kept = folder / f"{group.key}.npz"
     if kept.exists():
         try:
-            return AnsweringMachine(Saturated.load(kept))
+            return Repricer(Saturated.load(kept))
         except ModelReadError:  # cut off, or of another release
             kept.unlink(missing_ok=True)
     target = cost_model(group.target.name, group.target.values)
@@ -98,4 +98,4 @@ def _machine(group: Group, folder: Path) -> AnsweringMachine:
     if saturated.region is not None:
         folder.mkdir(parents=True, exist_ok=True)
         saturated.save(kept)
-    return AnsweringMachine(saturated)
+    return Repricer(saturated)

@@ -137,11 +137,11 @@ def _begin() -> None:
 
 def _end_with(parent: Any) -> None:
     parent.join()
-    os._exit(1)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _interruptible(batch: Batch, folder: Path) -> Done:
-    """Answer a batch; Ctrl-C ends it."""
+    """Cheapest a batch; Ctrl-C ends it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return run_batch(batch, folder)

@@ -42,7 +42,7 @@ class ChosenGraph:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Cheapest:
     """The cheapest graph that was found under some prices.
 
     Attributes:
@@ -64,7 +64,7 @@ def graph_key(extracted: Extracted) -> str:
     return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()[:HASH_LENGTH]
 
 
-class AnsweringMachine:
+class Repricer:
     """A saturated model that is asked for the cheapest graph under many cost models.
 
     Many parameters leave the prices of a model's nodes as they are: prices that were seen are not solved
@@ -82,7 +82,7 @@ class AnsweringMachine:
             raise ExtractionError(f"{saturated.loaded.source}: {saturated.reason}")
         self.saturated, self.region, self.start = saturated, saturated.region, start
         self._graphs: dict[str, ChosenGraph] = {}
-        self._answers: dict[tuple[str, str], Answer] = {}
+        self._known: dict[tuple[str, str], Cheapest] = {}
 
     @property
     def stop(self) -> str:
@@ -104,7 +104,7 @@ class AnsweringMachine:
                 found.update(part.compiled(key).view.prices(model, bodies).cost.tobytes())
         return found.hexdigest()
 
-    def ask(self, model: CostModel, extractor: str = "auto") -> Answer:
+    def ask(self, model: CostModel, extractor: str = "auto") -> Cheapest:
         """The cheapest graph under a cost model.
 
         Raises:
@@ -113,15 +113,15 @@ class AnsweringMachine:
         """
         start = time.perf_counter()
         key = self.prices(model), extractor
-        if key in self._answers:
-            return replace(self._answers[key], seconds=time.perf_counter() - start)
+        if key in self._known:
+            return replace(self._known[key], seconds=time.perf_counter() - start)
         warm = self.start
         extracted = self.saturated.solve(model, extractor=extractor, warm=warm, on_interrupt="raise")
         found = extracted.solution
         graph = self._described(extracted)
         seconds = time.perf_counter() - start
-        answer = Answer(found.cost, found.lower_bound, found.gap, seconds, graph, extracted)
-        self._answers[key] = answer
+        answer = Cheapest(found.cost, found.lower_bound, found.gap, seconds, graph, extracted)
+        self._known[key] = answer
         return answer
 
     def _described(self, extracted: Extracted) -> ChosenGraph:

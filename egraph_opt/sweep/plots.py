@@ -30,7 +30,7 @@ def write_plots(table: SweepTable, folder: Path) -> list[Path]:
     """Write a plot for every model, cost model and numeric parameter that varies.
 
     Lines join runs that differ in this parameter alone, with a mark where the graph flips; where parameters
-    were drawn at random there are no such runs, and each is a dot in the colour of its graph.
+    were drawn at random there are hardly such runs, and each is a dot in the colour of its graph.
 
     Raises:
         OutputError: they cannot be written.
@@ -88,7 +88,7 @@ def _write(path: Path, title: str, parameter: str, rows: list[Cells], parameters
         figure = Figure(figsize=(7, 4.5), layout="constrained")
         canvas = figure.add_subplot()
         lines = lines_of(rows, parameter, parameters)
-        if max(map(len, lines)) > 1:
+        if len(rows) >= 2 * len(lines):
             _draw_lines(canvas, lines[:MOST_LINES], parameter)
             title += f" (the first {MOST_LINES} of {len(lines)} lines)" if len(lines) > MOST_LINES else ""
         else:

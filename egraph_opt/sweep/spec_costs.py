@@ -31,8 +31,13 @@ class SpecPlace:
         return SpecPlace(self.file, (*self.path, *keys))
 
     def at(self, *keys: str | int) -> str:
-        """The file and line of a part of it."""
-        return self.file.at((*self.path, *keys))
+        """The file and line of a part of it; of what contains it, where it is not there."""
+        path = (*self.path, *keys)
+        told = self.file.at(path)
+        while told == self.file.label and path:
+            path = path[:-1]
+            told = self.file.at(path) if path else told
+        return told
 
     def texts(self, table: Mapping[str, Any], key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
         """A list of texts that is not empty."""

@@ -72,9 +72,9 @@ def test_what_changes_nothing_is_told_with_the_reason(tmp_path: Path) -> None:
 def test_entries_of_tables_and_other_starting_points(tmp_path: Path) -> None:
     found = examined(tmp_path, "--set", "sub_us=5.0", "--parameters", "by_type,sub_us")
     assert set(found) == {"", "sub_us", "by_type.Neg", "by_type.Add"}
-    for name in ("by_type.Neg", "by_type.Add"):  # Neg and Add are one less than Sub together up to 4
-        assert found[name]["above"]["at"] == pytest.approx(4.0, rel=0.011)
-        assert found[name]["below"] is None
+    assert found["by_type.Add"]["above"]["at"] == pytest.approx(4.0, rel=0.011)  # Neg and Add are a Sub
+    assert found["by_type.Neg"]["above"]["at"] == pytest.approx(1.02, rel=0.011)  # -z is z * -1
+    assert found["by_type.Neg"]["above"]["operators"] == {"Mul": 1, "Neg": -1}
     assert found["sub_us"]["below"]["at"] == pytest.approx(2.0, rel=0.011)
     assert found["sub_us"]["above"] is None
 

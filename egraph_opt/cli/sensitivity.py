@@ -99,6 +99,8 @@ def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _lines(report: SensitivityReport, name: str) -> Iterator[str]:
     """A table of what changes the graph, and below it the others, by reason."""
+    from egraph_opt.sweep.sensitivity import REASONS
+
     chosen = report.chosen
     yield f"{name}, {report.cost}: {chosen.price:,.4g} {report.unit}, {chosen.graph.nodes} nodes"
     if chosen.gap > 1e-9:
@@ -108,8 +110,8 @@ def _lines(report: SensitivityReport, name: str) -> Iterator[str]:
         yield f"{'parameter':<32}{'value':>12}{'stays from':>16}{'to':>16}"
     for entry in moving:
         yield from _moving(entry)
-    reasons = dict.fromkeys(entry.reason for entry in report.parameters if entry.reason)
-    for reason in reasons:
+    found = {entry.reason for entry in report.parameters if entry.reason}
+    for reason in [*(reason for reason in REASONS if reason in found), *sorted(found.difference(REASONS))]:
         names = [entry.name for entry in report.parameters if entry.reason == reason]
         yield f"{len(names)} change nothing, {reason}:" if len(names) > 1 else f"1 changes nothing, {reason}:"
         yield from textwrap.wrap(

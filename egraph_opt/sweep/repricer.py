@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from egraph_opt.cost.model import CostModel
-from egraph_opt.cost.repricing import key_of
+from egraph_opt.cost.repricing import Key, key_of
 from egraph_opt.errors import ExtractionError
 from egraph_opt.graph.node_counts import nodes_of
 from egraph_opt.greedy.terms import fingerprint, terms_of
+from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.pipeline.saturated import Saturated
 from egraph_opt.pipeline.uses_of_laws import uses_of_laws
@@ -124,6 +126,11 @@ class Repricer:
         self._known[key] = answer
         return answer
 
+    def price(self, extracted: Extracted, model: CostModel) -> float:
+        """What a graph that was chosen here costs under a cost model, whatever that brings to saturation."""
+        key = key_of(model, self.saturated.points(model), self.saturated.limits.fold_bytes)
+        return _price(self.region, extracted, model, key)
+
     def _described(self, extracted: Extracted) -> ChosenGraph:
         """What is told of a graph, which is rebuilt the first time that it is seen."""
         key = graph_key(extracted)
@@ -133,6 +140,16 @@ class Repricer:
             laws = {f"{use.ruleset}.{use.name}": use.used for use in uses if use.used}
             self._graphs[key] = ChosenGraph(key, counts.runtime, counts.operators, laws)
         return self._graphs[key]
+
+
+def _price(region: Region, extracted: Extracted, model: CostModel, key: Key) -> float:
+    inner = iter(extracted.bodies)
+    costs = {
+        k: [_price(body, next(inner), model, key) for body in graphs] for k, graphs in region.bodies.items()
+    }
+    bodies = [model.of_bodies(node.op_type, costs.get(k, ())) for k, node in enumerate(region.lowered.kept)]
+    chosen = extracted.solution.nodes
+    return math.fsum(region.compiled(key).view.prices(model, bodies).cost[chosen].tolist())
 
 
 def changed_operators(before: ChosenGraph, after: ChosenGraph) -> dict[str, int]:

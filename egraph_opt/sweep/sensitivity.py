@@ -27,9 +27,15 @@ MOST_STEPS = 10
 TOLERANCE = 0.01
 """How exactly the ends are found, as a share of the value."""
 
+TIE = 1e-9
+"""Prices that differ by no more, as a share, are one."""
+
 NO_PRICE = "no price depends on it"
 SAME_GRAPH = "the same graph stays the cheapest"
 NO_NUMBER = "it is no number"
+
+REASONS = (SAME_GRAPH, NO_PRICE)
+"""Why a parameter changes nothing, the more telling first."""
 
 
 @dataclass(frozen=True)
@@ -162,10 +168,8 @@ class Examination:
 
     def _name(self, name: str, unit: str, value: str, known: tuple[str, ...]) -> Sensitivity:
         """A parameter that is one of some names."""
-        tried = {other: self._at(name, other) for other in known if other != value}
-        others = tuple(
-            self._change(other, answer) for other, answer in tried.items() if self._differs(answer)
-        )
+        tried = [(other, self._at_other(name, other)) for other in known if other != value]
+        others = tuple(self._change(other, answer) for other, answer in tried if answer is not None)
         return Sensitivity(name, value, unit, others=others, reason="" if others else SAME_GRAPH)
 
     def _number(self, name: str, unit: str, value: float, numbers: Numbers) -> Sensitivity:
@@ -192,8 +196,8 @@ class Examination:
         """The last value towards an end at which the graph is the same, and what is chosen beyond it."""
         same = value
         for probe in self._probes(name, value, end, whole):
-            answer = self._at(name, probe)
-            if self._differs(answer):
+            answer = self._at_other(name, probe)
+            if answer is not None:
                 return self._bisected(name, same, probe, answer, whole=whole)
             same = probe
         return end, None
@@ -214,8 +218,8 @@ class Examination:
             if whole:
                 middle = round(middle)
                 middle += (middle == min(same, other)) - (middle == max(same, other))
-            found = self._at(name, middle)
-            if self._differs(found):
+            found = self._at_other(name, middle)
+            if found is not None:
                 other, answer = middle, found
             else:
                 same = middle
@@ -223,11 +227,6 @@ class Examination:
 
     def _moved(self, name: str, value: object) -> CostModel:
         return cost_model(self.name, (*self.overrides, Override(name, value)))
-
-    def _at(self, name: str, value: object) -> Cheapest:
-        """What is chosen with a parameter at another value."""
-        model = self._moved(name, value)
-        return self._repricer(model).ask(model, self.extractor)
 
     def _repricer(self, model: CostModel) -> Repricer:
         if not self.saturated.mismatch(model):
@@ -245,8 +244,18 @@ class Examination:
         model = self._moved(name, value)
         return self._repricer(model).prices(model)
 
-    def _differs(self, answer: Cheapest) -> bool:
-        return answer.graph.key != self.chosen.graph.key
+    def _at_other(self, name: str, value: object) -> Cheapest | None:
+        """What is chosen with a parameter at another value; None for the same graph, or one of its price.
+
+        (In the e-graph at hand the same graph is the answer where none is cheaper, in others it need not be.)
+        """
+        model = self._moved(name, value)
+        repricer = self._repricer(model)
+        answer = repricer.ask(model, self.extractor)
+        if answer.graph.key == self.chosen.graph.key:
+            return None
+        same = self.repricer.price(self.chosen.extracted, model)
+        return None if math.isclose(answer.price, same, rel_tol=TIE) else answer
 
     def _change(self, at: float | str, answer: Cheapest) -> Change:
         before, after = self.chosen.graph, answer.graph

@@ -244,6 +244,8 @@ HEAVY = (
     [
         (("--help",), (*HEAVY, "numpy", "onnx")),
         (("optimize", "--help"), (*HEAVY, "numpy", "onnx")),
+        (("sensitivity", "--help"), (*HEAVY, "numpy", "onnx")),
+        (("sweep", "--help"), (*HEAVY, "distributed", "numpy", "onnx", "pyarrow")),
         (("costs",), HEAVY),
         (("rules",), HEAVY),
         (("operators",), HEAVY),

@@ -68,9 +68,9 @@ def _answer(repricer: Repricer, task: Task) -> RunRow:
         return RunRow(task.number, error=_told(error))
     return RunRow(
         number=task.number,
-        price=answer.price,
-        bound=answer.bound,
-        gap=answer.gap,
+        price=float(answer.price),
+        bound=float(answer.bound),
+        gap=float(answer.gap),
         nodes=answer.graph.nodes,
         graph=answer.graph.key,
         seconds=answer.seconds,

@@ -45,7 +45,8 @@ def test_a_flip_stands_between_the_two_graphs(table: SweepTable) -> None:
     own = [row for row in table.rows if row["cost"] == "costs.py:Trade"]
     lines = lines_of(own, "sub_us", table.parameters)
     odd, plain = sorted(lines, key=lambda line: str(line[0]["mode"]))
-    assert flips(plain, "sub_us") == [(2.0, pytest.approx((2.92 + 3.02) / 2))]
+    ((value, price),) = flips(plain, "sub_us")
+    assert (value, price) == (2.0, pytest.approx((2.92 + 3.02) / 2))
     assert flips(odd, "sub_us") == []
 
 

@@ -57,7 +57,6 @@ class Cheapest:
     gap: float
     seconds: float
     graph: ChosenGraph
-    extracted: Extracted
 
 
 def graph_key(extracted: Extracted) -> str:
@@ -115,16 +114,21 @@ class Repricer:
         """
         start = time.perf_counter()
         key = self.prices(model), extractor
-        if key in self._known:
-            return replace(self._known[key], seconds=time.perf_counter() - start)
-        warm = self.start
-        extracted = self.saturated.solve(model, extractor=extractor, warm=warm, on_interrupt="raise")
-        found = extracted.solution
-        graph = self._described(extracted)
+        if key not in self._known:
+            self._known[key], _ = self.solve(model, extractor)
+        return replace(self._known[key], seconds=time.perf_counter() - start)
+
+    def solve(self, model: CostModel, extractor: str = "auto") -> tuple[Cheapest, Extracted]:
+        """The cheapest graph under a cost model, and what `price` takes: much more than is kept of many.
+
+        Raises:
+            As `ask`.
+        """
+        start = time.perf_counter()
+        extracted = self.saturated.solve(model, extractor=extractor, warm=self.start, on_interrupt="raise")
+        found, graph = extracted.solution, self._described(extracted)
         seconds = time.perf_counter() - start
-        answer = Cheapest(found.cost, found.lower_bound, found.gap, seconds, graph, extracted)
-        self._known[key] = answer
-        return answer
+        return Cheapest(found.cost, found.lower_bound, found.gap, seconds, graph), extracted
 
     def price(self, extracted: Extracted, model: CostModel) -> float:
         """What a graph that was chosen here costs under a cost model, whatever that brings to saturation."""

@@ -35,6 +35,8 @@ def run_plan(
     journal_path, folder = beside(output, ".journal"), beside(output, ".egraphs")
     if not output.parent.is_dir():
         raise OutputError(f"{output}: there is no folder {output.parent}: make it first")
+    if output == parquet_beside(output):
+        raise OutputError(f"{output}: is the place of the result as Parquet: name a CSV file with -o")
     for path in (output, parquet_beside(output)):
         if path.exists() and not journal_path.exists():
             raise OutputError(f"{path}: is there, and no sweep made it: {MOVE}")

@@ -118,8 +118,8 @@ class Examination:
         self.parameters = parameters_of(name, overrides)
         self.model = cost_model(name, overrides)
         self.saturated = saturate(self.model)
-        self.chosen = Repricer(self.saturated).ask(self.model, extractor)
-        self.repricer = Repricer(self.saturated, self.chosen.extracted)
+        self.chosen, self.extracted = Repricer(self.saturated).solve(self.model, extractor)
+        self.repricer = Repricer(self.saturated, self.extracted)
         self.prices = self.repricer.prices(self.model)
         self._others: dict[object, Repricer] = {}
 
@@ -254,7 +254,7 @@ class Examination:
         answer = repricer.ask(model, self.extractor)
         if answer.graph.key == self.chosen.graph.key:
             return None
-        same = self.repricer.price(self.chosen.extracted, model)
+        same = self.repricer.price(self.extracted, model)
         return None if math.isclose(answer.price, same, rel_tol=TIE) else answer
 
     def _change(self, at: float | str, answer: Cheapest) -> Change:

@@ -117,6 +117,7 @@ def test_a_file_that_no_sweep_made_is_left_alone(tmp_path: Path) -> None:
         assert "is there, and no sweep made it: move it away" in swept(path, code=2)
         assert (tmp_path / name).read_text() == "mine"
         (tmp_path / name).unlink()
+    assert "name a CSV file" in swept(path, "-o", str(tmp_path / "runs.parquet"), code=2)
     assert "there is no folder" in swept(path, "-o", str(tmp_path / "none" / "x.csv"), code=2)
 
 
@@ -133,6 +134,17 @@ def test_a_sweep_that_is_done_is_not_made_again_and_a_changed_one_refused(tmp_pa
     assert "is of another sweep: the spec" in swept(path, code=2)
     assert (tmp_path / "spec.csv").read_bytes() == before
     assert not (tmp_path / "spec.csv.egraphs").exists()
+
+
+def test_what_does_not_go_together_or_is_not_installed_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_example(tmp_path)
+    assert "add --backend dask" in swept(path, "--scheduler", "tcp://localhost:8786", code=2)
+    monkeypatch.setattr("egraph_opt.cli.sweep.find_spec", lambda name: None)
+    assert "pip install 'egraph-opt[dask]'" in swept(path, "--backend", "dask", code=2)
+    assert "pip install 'egraph-opt[plots]'" in swept(path, "--plots", str(tmp_path), code=2)
+    assert not list(tmp_path.glob("spec.csv*"))
 
 
 def lines(journal: Path) -> int:

@@ -58,12 +58,12 @@ class Limited(Trade):
 
 
 class Slow(Trade):
-    """The same, a while later."""
+    """The same, as much later as a file says."""
 
     name = "slow"
 
     def cost(self, node: NodeView) -> float:
-        time.sleep(0.001)
+        time.sleep(float((HERE / "pause").read_text()))
         return super().cost(node)
 
 

@@ -160,6 +160,7 @@ def children(pid: int) -> list[str]:
 
 def test_a_sweep_that_is_killed_again_and_again_loses_no_run_and_makes_none_twice(tmp_path: Path) -> None:
     path = write_example(tmp_path, MANY)
+    (tmp_path / "pause").write_text("0.003")
     journal = tmp_path / "spec.csv.journal"
     command = [sys.executable, "-m", "egraph_opt.cli", "sweep", str(path), "--jobs"]
     workers: list[str] = []
@@ -176,6 +177,7 @@ def test_a_sweep_that_is_killed_again_and_again_loses_no_run_and_makes_none_twic
     assert "stopped: the runs until here are kept in" in said
     assert 3 < lines(journal) < 9
     assert not (tmp_path / "spec.csv").exists()
+    (tmp_path / "pause").write_text("0")
     swept(path)
     found = rows(tmp_path / "spec.csv")
     assert [row["run"] for row in found] == [str(k) for k in range(120)]

@@ -48,7 +48,7 @@ class Done:
 
 
 def run_batch(batch: Batch, folder: Path) -> Done:
-    """Cheapest the runs of a batch; one that fails has an error in its row.
+    """Answer the runs of a batch; one that fails has an error in its row.
 
     Args:
         folder: of e-graphs, which workers share.

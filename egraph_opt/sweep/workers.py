@@ -141,7 +141,7 @@ def _end_with(parent: Any) -> None:
 
 
 def _interruptible(batch: Batch, folder: Path) -> Done:
-    """Cheapest a batch; Ctrl-C ends it."""
+    """Answer a batch; Ctrl-C ends it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return run_batch(batch, folder)

@@ -160,7 +160,7 @@ def children(pid: int) -> list[str]:
 
 def test_a_sweep_that_is_killed_again_and_again_loses_no_run_and_makes_none_twice(tmp_path: Path) -> None:
     path = write_example(tmp_path, MANY)
-    (tmp_path / "pause").write_text("0.003")
+    (tmp_path / "pause").write_text("0.002")
     journal = tmp_path / "spec.csv.journal"
     command = [sys.executable, "-m", "egraph_opt.cli", "sweep", str(path), "--jobs"]
     workers: list[str] = []

@@ -136,6 +136,12 @@ class UnknownRulesetError(_UnknownNameError):
     listing = " (see `egraph-opt rules`)"
 
 
+class UnknownToolError(_UnknownNameError):
+    """There is no optimiser of that name to compare with."""
+
+    kind = "tool"
+
+
 class UnknownOrderError(_UnknownNameError):
     """No optimizer of that name has an order of passes here."""
 

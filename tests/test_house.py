@@ -39,6 +39,8 @@ ORDER = (
     "pipeline",
     "greedy",
     "sweep",
+    "comparison",
+    "studies",
     "testing",
     "cli",
 )

@@ -1,5 +1,5 @@
 """The command line: `egraph-opt optimize`, `alternatives`, `rules`, `operators`, `costs`, `measurements`,
-`study`, `sweep` and `sensitivity`.
+`study`, `compare`, `sweep` and `sensitivity`.
 
 Exit codes: 0 done (also when nothing changed), 1 the model could not be read or is invalid, 2 usage, 3 the
 result was found to be wrong under --strict.
@@ -7,7 +7,17 @@ result was found to be wrong under --strict.
 
 import gc
 
-from egraph_opt.cli import costs, listings, measurements, optimization, sensitivity, study, sweep
+from egraph_opt.cli import (
+    compare,
+    costs,
+    listings,
+    measurements,
+    optimization,
+    saturation_studies,
+    sensitivity,
+    study,
+    sweep,
+)
 from egraph_opt.cli.application import app, exit_code
 from egraph_opt.cli.optimization import parse_assumption
 
@@ -26,6 +36,7 @@ def main() -> None:
 
 __all__ = [
     "app",
+    "compare",
     "costs",
     "exit_code",
     "listings",
@@ -33,6 +44,7 @@ __all__ = [
     "measurements",
     "optimization",
     "parse_assumption",
+    "saturation_studies",
     "sensitivity",
     "study",
     "sweep",

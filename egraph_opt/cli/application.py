@@ -52,6 +52,7 @@ _USAGE_ERRORS = (
     errors.UnknownOrderError,
     errors.UnknownRulesetError,
     errors.UnknownTensorError,
+    errors.UnknownToolError,
 )
 _SOUNDNESS_ERRORS = (errors.UnsoundLawError, errors.VerificationError)
 

@@ -74,7 +74,7 @@ def test_one_turn_is_the_first_of_many() -> None:
 def test_a_pass_that_finds_nothing_leaves_the_graph() -> None:
     model = model_of("pooled between")
     for acceptance in ("gated", "blind"):
-        assert model.apply(model.original, Pass("none", ("softmax",)), acceptance) == model.original  # type: ignore[arg-type]
+        assert model.apply(model.original, Pass("none", ("softmax",)), acceptance) == model.original
 
 
 def test_orders_are_the_same_for_the_same_seed() -> None:

@@ -1,0 +1,105 @@
+"""`egraph-opt compare`: a model under every optimiser there is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from egraph_opt.cli.application import app, errors_as_lines, print_table, progress_on
+
+if TYPE_CHECKING:
+    from egraph_opt.comparison.running import Contender
+
+TIMED = 1.0
+"""Seconds of timing for each result."""
+
+
+@app.command()
+def compare(
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="ONNX models.")],
+    cost: Annotated[
+        str, typer.Option(metavar="A,B", help="Cost models: each result is priced under all of them.")
+    ] = "ascend",
+    tools: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Which optimisers; all that there are if left out.")
+    ] = None,
+    measure: Annotated[bool, typer.Option("--measure", help="Time the results in onnxruntime.")] = False,
+    seconds: Annotated[
+        float, typer.Option(metavar="S", min=1.0, help="What any tool may take for a model.")
+    ] = 300.0,
+    memory: Annotated[int, typer.Option(metavar="MIB", min=256, help="And how much memory.")] = 8192,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="For CSV, JSON and an HTML page.")
+    ] = None,
+) -> None:
+    """Original, saturation, greedy passes and other optimisers, each in a process with limits.
+
+    Per result: nodes that run and nodes in the file, prices, bytes, seconds, memory, and whether it still
+    computes what the original does.  Tools that are not installed have a row that says so.
+    """
+    from rich.console import Console
+
+    from egraph_opt.comparison.page import as_html
+    from egraph_opt.comparison.report import as_csv, as_json
+    from egraph_opt.comparison.running import Bounds
+    from egraph_opt.comparison.running import compare as run
+    from egraph_opt.comparison.tools import TOOLS, tools_named
+    from egraph_opt.cost.registry import cost_model
+    from egraph_opt.model.files import replacing
+    from egraph_opt.model.reading import read_model
+
+    costs = [name.strip() for name in cost.split(",") if name.strip()]
+    found: list[Contender] = []
+    with errors_as_lines(), progress_on(Console(stderr=True)) as report:
+        wanted = tools_named(list(TOOLS) if tools is None else [name.strip() for name in tools.split(",")])
+        for name in costs:
+            cost_model(name)
+        for path in models:
+            read_model(path)
+        for path in models:
+            found += run(
+                path,
+                wanted,
+                costs,
+                bounds=Bounds(seconds, memory),
+                measure=TIMED if measure else 0.0,
+                progress=lambda step, share, path=path: report(f"{path.stem}: {step}", share),  # type: ignore[misc]
+            )
+            if output is not None:  # what is known so far
+                output.mkdir(parents=True, exist_ok=True)
+                for suffix, written in (("csv", as_csv), ("json", as_json), ("html", as_html)):
+                    with replacing(output / f"comparison.{suffix}") as file:
+                        file.write(written(found, costs).encode())
+    _tell(found, costs)
+
+
+def _tell(rows: Sequence[Contender], costs: Sequence[str]) -> None:
+    """What matters, in 80 columns: the price under the first cost model."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("tool", "nodes", costs[0], "faster", "seconds", "MiB", "correct"):
+        table.add_column(name, justify="left" if name in ("tool", "correct") else "right")
+    model = ""
+    for row in rows:
+        if row.model != model:
+            model = row.model
+            table.add_row(Text(model, style="bold"))
+        if row.problem:
+            table.add_row(Text(f"  {row.tool}"), "", "", "", "", "", Text(row.problem))
+            continue
+        price, faster = row.prices.get(costs[0]), row.speedup
+        cells = (
+            f"  {row.tool}",
+            str(row.nodes),
+            "" if price is None else f"{price:,.5g}",
+            "" if faster is None else f"{faster:.2f}",
+            "" if row.seconds is None else f"{row.seconds:.2f}",
+            "" if row.mib is None else f"{row.mib:.0f}",
+            row.correct,
+        )
+        table.add_row(*map(Text, cells))
+    print_table(table)

@@ -1,0 +1,119 @@
+"""`egraph-opt study ablate` and `study growth`: what each law is worth, and how e-graphs grow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from egraph_opt.cli.application import (
+    CostOption,
+    SetOption,
+    cost_of,
+    errors_as_lines,
+    print_table,
+    progress_on,
+)
+from egraph_opt.cli.study import study
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from egraph_opt.studies.ablation import AblationRow
+    from egraph_opt.studies.growth import GrowthRow
+
+ModelsArgument = Annotated[list[Path], typer.Argument(metavar="MODEL...", help="ONNX models.")]
+OutputOption = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE.csv", help="A CSV file, a row a run.")
+]
+
+
+@study.command()
+def ablate(
+    models: ModelsArgument,
+    cost: CostOption = "ascend",
+    set_: SetOption = None,
+    laws: Annotated[bool, typer.Option("--laws", help="Leave out each law, not each ruleset.")] = False,
+    only: Annotated[str | None, typer.Option(metavar="A,B", help="Leave out these only.")] = None,
+    output: OutputOption = None,
+) -> None:
+    """Leave out each ruleset or law that matches, and see what the cheapest graph costs without it."""
+    from rich.console import Console
+
+    from egraph_opt.cost.registry import cost_model
+    from egraph_opt.model.files import replacing
+    from egraph_opt.studies.ablation import AblationRow
+    from egraph_opt.studies.ablation import ablate as run
+    from egraph_opt.studies.tables import as_csv
+
+    found: list[AblationRow] = []
+    with errors_as_lines(), progress_on(Console(stderr=True)) as report:
+        target = cost_model(cost_of(cost, set_))
+        names = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
+        for path in models:
+            found += run(
+                path.stem,
+                path,
+                target,
+                by="law" if laws else "ruleset",
+                only=names,
+                progress=lambda share, path=path: report(path.stem, share),  # type: ignore[misc]
+            )
+        if output is not None:
+            with replacing(output) as file:
+                file.write(as_csv(found, AblationRow).encode())
+    _tell_ablation(found, target.unit)
+
+
+def _tell_ablation(rows: Sequence[AblationRow], unit: str) -> None:
+    table = Table(box=None, pad_edge=False)
+    for name in ("without", "matches", unit, "more", "nodes", "e-nodes", "rounds"):
+        table.add_column(name, justify="left" if name == "without" else "right")
+    whole = 0.0
+    for row in rows:
+        if not row.left_out:
+            table.add_row(Text(row.model, style="bold"))
+            whole = row.cost
+        more = f"{row.cost / whole - 1:+.1%}" if whole > 0 and row.left_out else ""
+        told = (f"  {row.left_out or '(all laws)'}", str(row.matches or ""), f"{row.cost:,.5g}", more)
+        table.add_row(*map(Text, told), str(row.nodes), str(row.e_nodes), str(row.rounds))
+    print_table(table)
+
+
+@study.command()
+def growth(
+    models: ModelsArgument, cost: CostOption = "ascend", set_: SetOption = None, output: OutputOption = None
+) -> None:
+    """E-nodes, rounds and seconds of saturation beside how large models are."""
+    from rich.console import Console
+
+    from egraph_opt.cost.registry import cost_model
+    from egraph_opt.model.files import replacing
+    from egraph_opt.studies.growth import GrowthRow, grow
+    from egraph_opt.studies.tables import as_csv
+
+    found: list[GrowthRow] = []
+    with errors_as_lines(), progress_on(Console(stderr=True)) as report:
+        target = cost_model(cost_of(cost, set_))
+        for done, path in enumerate(models):
+            report("saturate", done / len(models))
+            found.append(grow(path.stem, path, target))
+        if output is not None:
+            with replacing(output) as file:
+                file.write(as_csv(found, GrowthRow).encode())
+    table = Table(box=None, pad_edge=False)
+    for name in ("model", "nodes", "e-nodes", "per node", "rounds", "seconds", "stop"):
+        table.add_column(name, justify="left" if name in ("model", "stop") else "right")
+    for row in sorted(found, key=lambda row: row.nodes):
+        told = (
+            str(row.nodes),
+            str(row.e_nodes),
+            f"{row.per_node:.1f}",
+            str(row.rounds),
+            f"{row.seconds:.2f}",
+        )
+        table.add_row(Text(row.model), *told, row.stop)
+    print_table(table)

@@ -1,0 +1,1 @@
+"""Experiments with saturation: what each law is worth on a model, and how e-graphs grow."""

@@ -61,6 +61,14 @@ class ParameterError(CostModelError, ValueError):
     """A parameter of a cost model was given a value that it cannot have."""
 
 
+class SpecError(EgraphOptError, ValueError):
+    """A specification of a sweep has an entry that is missing, of another type, or out of range."""
+
+
+class RunsError(EgraphOptError):
+    """The runs of a sweep cannot be made or kept: too many, others in the file, workers that die."""
+
+
 class _UnknownNameError(EgraphOptError, LookupError):
     """A name that nobody registered; the message suggests the nearest that somebody did.
 
@@ -138,6 +146,18 @@ class UnknownOrderError(_UnknownNameError):
     """No optimizer of that name has an order of passes here."""
 
     kind = "order of passes"
+
+
+class UnknownKeyError(_UnknownNameError, SpecError):
+    """A specification has an entry that means nothing."""
+
+    kind = "key"
+
+
+class UnknownModelError(_UnknownNameError):
+    """There is no model's file of that name."""
+
+    kind = "model"
 
 
 class UnknownExtractorError(_UnknownNameError, ExtractionError):

@@ -38,6 +38,7 @@ ORDER = (
     "report",
     "pipeline",
     "greedy",
+    "sweep",
     "comparison",
     "studies",
     "testing",
@@ -245,6 +246,8 @@ HEAVY = (
     [
         (("--help",), (*HEAVY, "numpy", "onnx")),
         (("optimize", "--help"), (*HEAVY, "numpy", "onnx")),
+        (("sensitivity", "--help"), (*HEAVY, "numpy", "onnx")),
+        (("sweep", "--help"), (*HEAVY, "distributed", "numpy", "onnx", "pyarrow")),
         (("costs",), HEAVY),
         (("rules",), HEAVY),
         (("operators",), HEAVY),

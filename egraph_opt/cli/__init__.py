@@ -1,5 +1,5 @@
 """The command line: `egraph-opt optimize`, `alternatives`, `rules`, `operators`, `costs`, `measurements`,
-`study` and `compare`.
+`study`, `compare`, `sweep` and `sensitivity`.
 
 Exit codes: 0 done (also when nothing changed), 1 the model could not be read or is invalid, 2 usage, 3 the
 result was found to be wrong under --strict.
@@ -7,7 +7,17 @@ result was found to be wrong under --strict.
 
 import gc
 
-from egraph_opt.cli import compare, costs, listings, measurements, optimization, saturation_studies, study
+from egraph_opt.cli import (
+    compare,
+    costs,
+    listings,
+    measurements,
+    optimization,
+    saturation_studies,
+    sensitivity,
+    study,
+    sweep,
+)
 from egraph_opt.cli.application import app, exit_code
 from egraph_opt.cli.optimization import parse_assumption
 
@@ -35,5 +45,7 @@ __all__ = [
     "optimization",
     "parse_assumption",
     "saturation_studies",
+    "sensitivity",
     "study",
+    "sweep",
 ]

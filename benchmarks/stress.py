@@ -173,6 +173,15 @@ def linear_residuals(depth: int, width: int) -> onnx.ModelProto:
     return g.model(x)
 
 
+def products_in_a_row(depth: int, width: int) -> onnx.ModelProto:
+    """Products with constant matrices, `width` a layer, and nothing between them."""
+    g = Builder(3, 8)
+    x = g.x
+    for _ in range(depth * width):
+        x = g.node("MatMul", x, g.random(8, 8))
+    return g.model(x)
+
+
 def shared_scales(depth: int, width: int) -> onnx.ModelProto:
     """Scaled and shifted values, each with `width` consumers that scale and shift it again."""
     g = Builder(1, 6, 8)
@@ -291,6 +300,7 @@ GRAPHS: dict[str, Callable[[int, int], onnx.ModelProto]] = {
         elementwise_chains,
         unet_on_spectra,
         linear_residuals,
+        products_in_a_row,
     )
 }
 """What makes a graph of a depth and a width, by name."""

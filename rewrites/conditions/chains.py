@@ -16,7 +16,7 @@ from egraph_opt.laws import rule as when
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Int, String, Tensor, Unit
 from egraph_opt.operators import binary
-from egraph_opt.rewrites.conditions.channels import is_float_constant
+from egraph_opt.rewrites.conditions.channels import count_along, is_float_constant, is_shift, static_shape
 from egraph_opt.rewrites.conditions.combining import NEUTRAL, may_combine
 from egraph_opt.rewrites.conditions.operands import factor, factors
 
@@ -51,16 +51,58 @@ def weight_between(y: Tensor, x: Tensor, side: Int) -> Tensor:
     """The constant W of y = x @ W, or of W @ x where `side` is 1, of which laws make others."""
 
 
+@table(merge="max")
+def led(x: Tensor, side: Int) -> Int:
+    """1 where x comes from z by products with constant matrices (z @ W, or W @ z, by the side) and shifts,
+    none of which makes it smaller, and z from none; else 0.
+
+    What x is multiplied with further combines with all of them, and z, without which there is no x, takes no
+    more with it than x does: of n matrices in a row the products of the first k are made, not those of any k.
+    """
+
+
+@table(merge="max")
+def continued(z: Tensor, side: Int) -> Int:
+    """0 where z is the first of a row of products with constant matrices, 1 where it is the result of one."""
+
+
 @hosted()
 def is_weight(w: Fact, x: Fact) -> bool:
     """A constant of floats that something is multiplied with which is none."""
     return is_float_constant(w) and not x.const
 
 
+@hosted()
+def is_from_smaller(w: Fact, z: Fact, side: int) -> bool:
+    """w is a constant matrix that takes z to what is no smaller."""
+    shape = static_shape(w)
+    if shape is None or len(shape) != 2 or not is_float_constant(w) or z.const:
+        return False
+    before, after = reversed(shape) if side else shape
+    return before <= after
+
+
+@hosted()
+def is_shift_of_columns(c: Fact, y: Fact) -> bool:
+    """c shifts each column of y by one number, so that y + c can be multiplied first."""
+    rank, dims = y.rank or 0, y.shape or ()
+    known = is_shift(c) and not y.const and rank >= 2 and isinstance(dims[-1], int)
+    return known and count_along(c, rank, rank - 1, dims[-1]) is not None  # type: ignore[arg-type]
+
+
 @auxiliary(factors)
-def weights(x: Tensor, y: Tensor, w: Tensor, i: Int):
-    """Fills `weight_between`."""
-    yield when(eq(y, factor(x, w, i)), is_weight(w, x), then=assign(weight_between(y, x, i), w))
+def weights(x: Tensor, y: Tensor, z: Tensor, w: Tensor, c: Tensor, i: Int):
+    """Fills `weight_between` and `led`."""
+    product = (eq(y, factor(x, w, i)), is_weight(w, x))
+    begin = (assign(led(x, i), 0), assign(continued(x, i), 0), assign(continued(y, i), 1))
+    yield when(*product, then=(assign(weight_between(y, x, i), w), *begin))
+    shifted = (eq(y, x @ w), eq(z, y + c), is_shift_of_columns(c, y))
+    yield when(*shifted, is_weight(w, x), then=assign(continued(z, 0), 1))
+    for begun in (eq(continued(x, i), 0), eq(led(x, i), 1)):
+        wider = (eq(y, factor(x, w, i)), is_from_smaller(w, x, i), begun)
+        yield when(*wider, then=assign(led(y, i), 1))
+    for begun in (eq(continued(x, 0), 0), eq(led(x, 0), 1)):
+        yield when(*shifted, is_from_smaller(w, x, 0), begun, then=assign(led(z, 0), 1))
 
 
 @table()

@@ -19,7 +19,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import eq, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Axes, Dims, Int, Tensor
 from egraph_opt.operators import reduce, reshape
-from egraph_opt.rewrites.conditions.chains import affine, moves, of_weight, weights
+from egraph_opt.rewrites.conditions.chains import affine, led, moves, of_weight, weights
 from egraph_opt.rewrites.conditions.channels import (
     count_along,
     is_float_constant,
@@ -117,12 +117,13 @@ def is_no_bigger(a: Fact, b: Fact, side: int) -> bool:
 def constant_products(x: Tensor, y: Tensor, a: Tensor, b: Tensor, i: Int):
     """(x @ W1) @ W2 = x @ (W1 @ W2), and W2 @ (W1 @ x) = (W2 @ W1) @ x, where that is no bigger
 
-    From the right where x @ W1 is written.
+    To the right from the first of several in a row, but for those that make x smaller; from the right where
+    x @ W1 is written.
     """
     product = factor(a, b, i)
     apart, together = factor(factor(x, a, i), b, i), factor(x, product, i)
     sound, back = (are_weights(a, b, x), guard(is_no_bigger(a, b, i))), "constant_products"
-    each = of_weight(x, a, i), of_weight(factor(x, a, i), b, i)
+    each = of_weight(x, a, i), of_weight(factor(x, a, i), b, i), guard(eq(led(x, i), 0))
     yield rewrite(apart, together, sound, each, inverse=back)
     written = guard(eq(y, factor(x, a, i))), of_weight(x, product, i)
     yield rewrite(together, apart, sound, written, inverse=back)

@@ -33,11 +33,11 @@ def woven(classes: int, ways: int = 4, seed: int = 1) -> ExtractionProblem:
 
 
 def attempts_on(monkeypatch: pytest.MonkeyPatch, problem: ExtractionProblem) -> list[int | str]:
-    """The checks of each proof by programs, and where dynamic programming came, none of which proves."""
+    """The checks at the root of each program, and where dynamic programming came; none proves."""
     tried: list[int | str] = []
 
     def prove(piece: Piece, start: Choice, *, effort: Callable[[], Effort], **_: object) -> Found:
-        tried.append(effort().checks or 0)
+        tried.append(effort().root_checks or 0)
         return Found(start, 0.0)
 
     def solve_wide(piece: Piece, late: Callable[[], bool]) -> None:

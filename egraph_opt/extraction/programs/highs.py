@@ -18,12 +18,14 @@ class Effort:
     """What one call of the solver may spend: counts, and seconds as an emergency stop.
 
     ``checks`` limits how often branch and bound, its cutting rounds at the root included, looks whether to go
-    on: places in the algorithm, not in time.  ``stop`` is called there, too, and between simplex iterations.
+    on: places in the algorithm, not in time; ``root_checks`` how often before it branches, where each may
+    take as long as many later.  ``stop`` is called there, too, and between simplex iterations.
     ``heuristics`` is the share of branch and bound that looks for better solutions.
     """
 
     mip_nodes: int = 1000
     checks: int | None = None
+    root_checks: int | None = None
     simplex_iterations: int = 2_000_000
     seconds: float | None = None
     gap: float = 0.0
@@ -55,19 +57,19 @@ def solver_of(effort: Effort, seed: int) -> highspy.Highs:
     for name, value in options.items():
         solver.setOptionValue(name, value)
     if effort.checks is not None:
-        _stop_after(solver, effort.checks)
+        _stop_after(solver, effort.checks, effort.root_checks or effort.checks)
     if effort.stop is not None:
         _stop_when(solver, effort.stop)
     return solver
 
 
-def _stop_after(solver: highspy.Highs, checks: int) -> None:
-    left = checks
+def _stop_after(solver: highspy.Highs, checks: int, at_root: int) -> None:
+    done = 0
 
     def count(event: highspy.highs.HighsCallbackEvent) -> None:
-        nonlocal left
-        left -= 1
-        if left < 0:
+        nonlocal done
+        done += 1
+        if done > checks or (done > at_root and event.data_out.mip_node_count == 0):
             event.interrupt()
 
     solver.cbMipInterrupt.subscribe(count)

@@ -22,8 +22,8 @@ AUTO_WORK = 6_000
 AUTO_CHECKS = 20
 """Checks of each program of `auto`, which keeps its cutting rounds at the root short."""
 
-LONG_CHECKS = 100
-"""The same where it is the only program of its piece, or the last resort."""
+LONG_CHECKS = 120
+"""Those of a long program: the last resort, or the only one of its piece, at its root."""
 
 TIE_PROGRAMS = 4
 """Programs for the ties of one part."""
@@ -35,7 +35,8 @@ PROOF_WORK = 20_000
 """Work of `auto` to prove an optimum, some seconds; shared out as `AUTO_WORK` is."""
 
 SMALL, SMALL_CHECKS = 500, 2_000
-"""Nodes of a piece whose last programs `auto` gives so many checks, some seconds."""
+"""Nodes of a piece whose last programs `auto` gives so many checks, some seconds; without cycles all have so
+many when they branch."""
 
 SEARCHED = 0.6
 """The share of the time for acyclic orders where there is a budget of seconds; the rest goes to the proof."""
@@ -87,8 +88,8 @@ def _searched(piece: Piece, budget: Budget) -> Found:
     size, found = len(piece.nodes), starting_point(piece)
     if budget.persistent and size <= SMALL:
         return _persist(piece, budget, found)
-    few = AUTO_CHECKS if len(piece.cyclic_pairs[0]) else LONG_CHECKS  # without cycles there is one program
     many = SMALL_CHECKS if size <= SMALL else LONG_CHECKS
+    few = AUTO_CHECKS if len(piece.cyclic_pairs[0]) else LONG_CHECKS  # without cycles there is one program
     found = _proved(piece, budget, found, few)
     if _is_optimal(piece, found):
         return found
@@ -105,11 +106,12 @@ def _is_optimal(piece: Piece, found: Found) -> bool:
     return piece.value(found.choice)[0] <= found.bound * (1 + 1e-9)
 
 
-def _proved(piece: Piece, budget: Budget, found: Found, checks: int) -> Found:
-    """After rounds of cycle cuts, each of a program that is checked so often."""
+def _proved(piece: Piece, budget: Budget, found: Found, at_root: int) -> Found:
+    """After rounds of cycle cuts, each of a program that is checked so often before it branches."""
     if len(piece.nodes) > PROVABLE:
         return found
-    effort = Effort(mip_nodes=checks, checks=checks)
+    checks = at_root if len(piece.cyclic_pairs[0]) else SMALL_CHECKS
+    effort = Effort(mip_nodes=checks, checks=checks, root_checks=at_root)
     proved = prove(
         piece,
         found.choice,

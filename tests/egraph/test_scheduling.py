@@ -10,7 +10,7 @@ from onnx import parser
 
 from egraph_opt import optimize
 from egraph_opt.egraph import saturation
-from egraph_opt.egraph.commands import ANALYSIS
+from egraph_opt.egraph.saturation import ANALYSIS
 from egraph_opt.egraph.scheduling import BackOff, Pace
 
 MODEL = """<ir_version: 8, opset_import: ["" : 17]>

@@ -165,9 +165,9 @@ def test_a_sweep_that_is_killed_again_and_again_loses_no_run_and_makes_none_twic
     workers: list[str] = []
     # A batch takes long beside what it takes to see that the one before it is there, on a busy machine too.
     for ending, jobs, pause in (
-        (signal.SIGKILL, "1", "0.02"),
-        (signal.SIGKILL, "2", "0.02"),
-        (signal.SIGINT, "1", "0.1"),
+        (signal.SIGKILL, "1", "0.004"),
+        (signal.SIGKILL, "2", "0.004"),
+        (signal.SIGINT, "1", "0.015"),
     ):
         (tmp_path / "pause").write_text(pause)
         before = max(lines(journal), 1)

@@ -158,6 +158,11 @@ def children(pid: int) -> list[str]:
     return listed.stdout.split()
 
 
+def heed_interrupts() -> None:
+    """What a shell starts in the background ignores them, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_a_sweep_that_is_killed_again_and_again_loses_no_run_and_makes_none_twice(tmp_path: Path) -> None:
     path = write_example(tmp_path, MANY)
     journal = tmp_path / "spec.csv.journal"
@@ -171,7 +176,9 @@ def test_a_sweep_that_is_killed_again_and_again_loses_no_run_and_makes_none_twic
     ):
         (tmp_path / "pause").write_text(pause)
         before = max(lines(journal), 1)
-        process = subprocess.Popen([*command, jobs], stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [*command, jobs], stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+        )
         while lines(journal) <= before and process.poll() is None:
             time.sleep(0.01)
         assert process.poll() is None

@@ -50,7 +50,7 @@ def compare(
     from egraph_opt.comparison.running import compare as run
     from egraph_opt.comparison.tools import TOOLS, tools_named
     from egraph_opt.cost.registry import cost_model
-    from egraph_opt.model.files import replacing
+    from egraph_opt.model.files import write_whole
     from egraph_opt.model.reading import read_model
 
     costs = [name.strip() for name in cost.split(",") if name.strip()]
@@ -73,8 +73,7 @@ def compare(
             if output is not None:  # what is known so far
                 output.mkdir(parents=True, exist_ok=True)
                 for suffix, written in (("csv", as_csv), ("json", as_json), ("html", as_html)):
-                    with replacing(output / f"comparison.{suffix}") as file:
-                        file.write(written(found, costs).encode())
+                    write_whole(output / f"comparison.{suffix}", written(found, costs).encode())
     _tell(found, costs)
 
 

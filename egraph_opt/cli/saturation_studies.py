@@ -44,7 +44,7 @@ def ablate(
     from rich.console import Console
 
     from egraph_opt.cost.registry import cost_model
-    from egraph_opt.model.files import replacing
+    from egraph_opt.model.files import write_whole
     from egraph_opt.studies.ablation import AblationRow
     from egraph_opt.studies.ablation import ablate as run
     from egraph_opt.studies.tables import as_csv
@@ -63,8 +63,7 @@ def ablate(
                 progress=lambda share, path=path: report(path.stem, share),  # type: ignore[misc]
             )
         if output is not None:
-            with replacing(output) as file:
-                file.write(as_csv(found, AblationRow).encode())
+            write_whole(output, as_csv(found, AblationRow).encode())
     _tell_ablation(found, target.unit)
 
 
@@ -91,7 +90,7 @@ def growth(
     from rich.console import Console
 
     from egraph_opt.cost.registry import cost_model
-    from egraph_opt.model.files import replacing
+    from egraph_opt.model.files import write_whole
     from egraph_opt.studies.growth import GrowthRow, grow
     from egraph_opt.studies.tables import as_csv
 
@@ -102,8 +101,7 @@ def growth(
             report("saturate", done / len(models))
             found.append(grow(path.stem, path, target))
         if output is not None:
-            with replacing(output) as file:
-                file.write(as_csv(found, GrowthRow).encode())
+            write_whole(output, as_csv(found, GrowthRow).encode())
     table = Table(box=None, pad_edge=False)
     for name in ("model", "nodes", "e-nodes", "per node", "rounds", "seconds", "stop"):
         table.add_column(name, justify="left" if name in ("model", "stop") else "right")

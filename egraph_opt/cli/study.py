@@ -57,7 +57,7 @@ def orders(
     from egraph_opt.cost.registry import cost_model
     from egraph_opt.greedy.model import GreedyModel
     from egraph_opt.greedy.study import as_csv, study_orders
-    from egraph_opt.model.files import replacing
+    from egraph_opt.model.files import write_whole
 
     found: list[OrderStudy] = []
     with errors_as_lines(), progress_on(Console(stderr=True)) as report:
@@ -77,8 +77,7 @@ def orders(
                 )
                 found.append(done)
         if output is not None:
-            with replacing(output) as file:
-                file.write(as_csv(found).encode())
+            write_whole(output, as_csv(found).encode())
     for outcome in found:
         _tell(outcome)
     if len(found) > 1:
@@ -88,11 +87,10 @@ def orders(
 def _passes(name: str, rewrites: list[str] | None) -> tuple[Pass, ...]:
     from egraph_opt.greedy.known_orders import order_named
     from egraph_opt.greedy.passes import Pass
-    from egraph_opt.laws.selection import select
 
     if name != RULESETS:
         return order_named(name, RULESETS)
-    return Pass.of_rulesets(sorted({law.ruleset for law in select(rewrites)}))
+    return Pass.of_rulesets(rewrites)
 
 
 def _tell(done: OrderStudy) -> None:

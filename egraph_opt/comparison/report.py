@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
 from egraph_opt.comparison.running import Contender
+from egraph_opt.report.tables import csv_text
 
 FORMAT = 1
 
@@ -30,11 +29,7 @@ def cells(row: Contender, costs: Sequence[str]) -> list[Any]:
 
 
 def as_csv(rows: Sequence[Contender], costs: Sequence[str]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns(costs))
-    writer.writerows(cells(row, costs) for row in rows)
-    return text.getvalue()
+    return csv_text(columns(costs), (cells(row, costs) for row in rows))
 
 
 def as_json(rows: Sequence[Contender], costs: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from egraph_opt.errors import ExtractionError
 from egraph_opt.greedy.passes import Acceptance, Pass
 from egraph_opt.greedy.regions import BodyCosts, Graph, GreedyRegion, PassSetting
 from egraph_opt.greedy.terms import terms_of
-from egraph_opt.laws.selection import opt_in, rulesets, select
+from egraph_opt.laws.selection import select
 from egraph_opt.model.reading import ModelSource
 from egraph_opt.model.writing import to_proto
 from egraph_opt.pipeline.limits import Limits
@@ -58,7 +58,7 @@ class GreedyModel:
         limits: Limits = PASS_LIMITS,
     ) -> None:
         self.cost_model = cost_model(cost)
-        self.passes = tuple(Pass.of_rulesets(by_default()) if passes is None else passes)
+        self.passes = tuple(Pass.of_rulesets(None) if passes is None else passes)
         names = sorted({name for entry in self.passes for name in entry.laws})
         self.saturated = saturate(model, rewrites=names, limits=limits, target=self.cost_model)
         if self.saturated.region is None:
@@ -139,8 +139,3 @@ def _lowered(region: Region | None, extracted: Extracted) -> list[Lowered]:
         inner = [body for graphs in current.bodies.values() for body in graphs]
         pending.extend(reversed(list(zip(inner, chosen.bodies, strict=True))))
     return found
-
-
-def by_default() -> tuple[str, ...]:
-    """The rulesets that are used by default."""
-    return tuple(name for name in rulesets() if not opt_in(name))

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from egraph_opt.laws.selection import select
+
 Acceptance = Literal["gated", "blind"]
 """What a pass makes is kept where the cost falls, or always."""
 
@@ -26,6 +28,10 @@ class Pass:
         return law in self.laws or law.rpartition(".")[0] in self.laws
 
     @staticmethod
-    def of_rulesets(names: Iterable[str]) -> tuple[Pass, ...]:
-        """A pass a ruleset."""
-        return tuple(Pass(name, (name,)) for name in names)
+    def of_rulesets(names: Iterable[str] | None) -> tuple[Pass, ...]:
+        """A pass for each ruleset of which `select` takes laws; by default of all that are exact.
+
+        Raises:
+            UnknownRulesetError: there is no such ruleset or law.
+        """
+        return tuple(Pass(name, (name,)) for name in sorted({law.ruleset for law in select(names)}))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from itertools import combinations
 
 from egraph_opt.greedy.managers import FixedPointPassManager, GeneralPassManager, PassManager
 from egraph_opt.greedy.model import GreedyModel
 from egraph_opt.greedy.orders import local_search, random_orders
 from egraph_opt.greedy.passes import Acceptance, Pass
+from egraph_opt.report.tables import csv_text
 
 MANAGERS: tuple[type[PassManager], ...] = (GeneralPassManager, FixedPointPassManager)
 ACCEPTANCES: tuple[Acceptance, ...] = ("gated", "blind")
@@ -116,11 +115,9 @@ def study_orders(
         record(*plan)
         progress((done + 1) / (len(planned) + bool(steps)))
     if steps:
-        best = min(
-            (plan for plan, run in zip(planned, runs, strict=True) if run.acceptance == "gated"),
-            key=lambda plan: runs[planned.index(plan)].cost,
-        )
-        record("searched", local_search(model, best[1], steps, seed)[0], FixedPointPassManager, "gated")
+        gated = [k for k, run in enumerate(runs) if run.acceptance == "gated"]
+        start = planned[min(gated, key=lambda k: runs[k].cost)][1]
+        record("searched", local_search(model, start, steps, seed)[0], FixedPointPassManager, "gated")
     return OrderStudy(
         name,
         model.cost_model.name,
@@ -149,12 +146,6 @@ def spoiled_pairs(model: GreedyModel) -> Iterator[SpoiledPair]:
 
 def as_csv(studies: Iterable[OrderStudy]) -> str:
     """A row a run, with what the original and saturation cost beside it."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    names = [field.name for field in fields(OrderRun)]
-    writer.writerow([*names, "original", "saturation"])
-    for study in studies:
-        for run in study.runs:
-            row = asdict(run)
-            writer.writerow([*(row[name] for name in names), study.original, study.saturation])
-    return text.getvalue()
+    columns = (*(field.name for field in fields(OrderRun)), "original", "saturation")
+    rows = ((*astuple(run), done.original, done.saturation) for done in studies for run in done.runs)
+    return csv_text(columns, rows)

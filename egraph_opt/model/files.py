@@ -12,7 +12,7 @@ from typing import BinaryIO
 from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
-from egraph_opt.errors import InvalidModelError, ModelReadError
+from egraph_opt.errors import InvalidModelError, ModelReadError, OutputError
 
 
 def read_bytes(path: Path) -> bytes:
@@ -105,6 +105,19 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    try:
+        with replacing(path) as file:
+            file.write(data)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def _mode(path: Path) -> int:

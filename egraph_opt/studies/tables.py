@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import astuple, fields
 from typing import Any
 
+from egraph_opt.report.tables import csv_text
+
 
 def as_csv(rows: Sequence[Any], kind: type[Any]) -> str:
     """Records of one dataclass, a row each, with a header."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(field.name for field in fields(kind))
-    writer.writerows(map(astuple, rows))
-    return text.getvalue()
+    return csv_text((field.name for field in fields(kind)), map(astuple, rows))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import math
@@ -11,8 +10,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from egraph_opt.errors import OutputError
-from egraph_opt.model.files import replacing
+from egraph_opt.model.files import write_whole
+from egraph_opt.report.tables import csv_text
 from egraph_opt.sweep.planning import SweepPlan
 from egraph_opt.sweep.work import RunRow
 
@@ -72,12 +71,8 @@ def write_csv(table: SweepTable, path: Path) -> None:
     Raises:
         OutputError: it cannot be written.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.columns)
-    for cells in table.rows:
-        writer.writerow([_text(cells.get(name)) for name in table.columns])
-    _write(path, text.getvalue().encode())
+    rows = ([_text(cells.get(name)) for name in table.columns] for cells in table.rows)
+    write_whole(path, csv_text(table.columns, rows).encode())
 
 
 def write_parquet(table: SweepTable, path: Path) -> None:
@@ -92,7 +87,7 @@ def write_parquet(table: SweepTable, path: Path) -> None:
     columns = {name: _column([cells.get(name) for cells in table.rows]) for name in table.columns}
     buffer = io.BytesIO()
     parquet.write_table(pyarrow.table(columns), buffer)
-    _write(path, buffer.getvalue())
+    write_whole(path, buffer.getvalue())
 
 
 def _column(values: Sequence[Any]) -> list[Any]:
@@ -109,11 +104,3 @@ def _text(value: Any) -> Any:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     return value if isinstance(value, (int, float, str)) else json.dumps(value)
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        with replacing(path) as file:
-            file.write(data)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None

@@ -98,3 +98,14 @@ def test_the_commands_refuse_what_there_is_not(command: str, tmp_path: Path) -> 
         result = CliRunner().invoke(app, ["study", command, *arguments, "-o", str(output)])
         assert (result.exit_code, said in result.output) == (code, True)
         assert not output.exists()
+
+
+@pytest.mark.parametrize("command", ["ablate", "growth", "orders"])
+def test_a_file_that_cannot_be_written_is_told_in_a_line(command: str, tmp_path: Path) -> None:
+    onnx.save(model(), path := tmp_path / "example.onnx")
+    output = tmp_path / "no such folder" / "rows.csv"
+    options = ["--rewrites", "transpose"] if command == "orders" else []
+    arguments = ["study", command, str(path), "--cost", "nodes", *options, "-o", str(output)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert f"{output}: cannot be written" in " ".join(result.output.split())

@@ -6,7 +6,8 @@ Rules go in as text (see `egraph.program`), graphs command by command, which is 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -236,6 +237,26 @@ class Engine:
         A rule is called `<law's key>#<k>`.
         """
         return self._run(ruleset, without)
+
+    def can_match(self, active: Callable[[str], bool]) -> bool:
+        """Whether a law's rule among some may match in what is there; others would have to write first."""
+        return any(active(rule) for name in self.rulesets for rule in self._running.get(name, ()))
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """What is done within is undone at the end, but in a forked process: load the graph again there."""
+        if forks.never_drops():
+            yield
+            return
+        kept = self._present.copy(), self._found.copy(), self._combined.copy(), self._most
+        running = {ruleset: rules.copy() for ruleset, rules in self._running.items()}
+        self._do(bindings.Push(1))
+        try:
+            yield
+        finally:
+            self._do(bindings.Pop(_SPAN, 1))
+            self._present, self._found, self._combined, self._most = kept
+            self._running = running
 
     def remember(self) -> None:
         """Keep in mind which rules the graph needed, for the next one that begins like it."""

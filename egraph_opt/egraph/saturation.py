@@ -129,21 +129,29 @@ def _saturate_once(
 ) -> tuple[Snapshot, SaturationReport]:
     engine = engine_for(laws, guards, frozenset(heads_of_graph(lowered, target_limits)))
     engine.load(lowered, target_limits)
+    report = run_rounds(engine, active, nodes=nodes, rounds=rounds, seconds=seconds)
+    snapshot = take_snapshot(engine, lowered)
+    engine.remember()
+    return snapshot, replace(report, nodes=snapshot.n_nodes, classes=snapshot.n_classes)
+
+
+def run_rounds(
+    engine: Engine, active: Callable[[str], bool], *, nodes: int, rounds: int, seconds: float
+) -> SaturationReport:
+    """Saturate what an engine has loaded; the report has no sizes yet."""
     left_out = frozenset(rule for rule in engine.program.rules if not active(rule))
     run = _Run(engine, nodes, time.monotonic() + seconds, left_out)
-    stop, done = "saturated" if not laws else "rounds", 0
-    while laws and done < rounds:
+    stop, done = "saturated" if not engine.laws else "rounds", 0
+    while engine.laws and done < rounds:
         done += 1
         changed, stopped = run.round()
         if stopped or not (changed or run.back_off.wake()):
             stop = stopped or "saturated"
             break
-    snapshot = take_snapshot(engine, lowered)
-    engine.remember()
-    return snapshot, SaturationReport(
+    return SaturationReport(
         done,
-        snapshot.n_nodes,
-        snapshot.n_classes,
+        0,
+        0,
         stop,
         run.matches,
         run.pace.seconds,

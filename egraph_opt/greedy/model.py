@@ -77,7 +77,7 @@ class GreedyModel:
             {key: [number[id(body)] for body in bodies] for key, bodies in region.bodies.items()}
             for region in self._regions
         ]
-        self._greedy = [GreedyRegion(self.setting) for _ in self._regions]
+        self._greedy = [GreedyRegion(self.setting, self.setting.attempts()) for _ in self._regions]
         self.original = self._state([region.lowered for region in self._regions])
 
     def apply(self, state: State, entry: Pass, acceptance: Acceptance) -> State:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,8 +13,8 @@ from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.pricing import with_given
 from egraph_opt.cost.repricing import Compiled, Key, SearchLimits, compiled
 from egraph_opt.cost.views import FREE_OF_CHARGE, Prices
+from egraph_opt.egraph.attempts import Attempts
 from egraph_opt.egraph.lowering import Lowered
-from egraph_opt.egraph.saturation import saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.greedy.passes import Acceptance, Pass
 from egraph_opt.greedy.terms import TermKey, fingerprint, terms_of
@@ -56,12 +56,24 @@ class PassSetting:
     key: Key
     limits: Limits
 
+    def attempts(self) -> Attempts:
+        """An engine for a graph and what passes make of it."""
+        limits = self.limits
+        return Attempts(
+            self.laws,
+            dict(self.model.limits),
+            nodes=limits.nodes,
+            rounds=limits.rounds,
+            seconds=limits.seconds,
+        )
+
 
 @dataclass(eq=False)
 class GreedyRegion:
     """What passes make of one graph, each worked out once."""
 
     setting: PassSetting
+    attempts: Attempts
     numbers: dict[tuple[TermKey, ...], int] = field(default_factory=dict)
     graphs: dict[int, Graph] = field(default_factory=dict)
     costs: dict[tuple[int, BodyCosts], float] = field(default_factory=dict)
@@ -82,7 +94,8 @@ class GreedyRegion:
         return self._compiled(graph, bodies)[0]
 
     def _compiled(self, graph: Graph, bodies: BodyCosts) -> tuple[Choice, float]:
-        snapshot, _ = self._saturated(graph, self.setting.of_target.holds)
+        snapshot = self._saturated(graph, (self.setting.of_target,))
+        assert snapshot is not None
         return self._cheapest(graph, snapshot, bodies)
 
     def apply(self, graph: Graph, entry: Pass, acceptance: Acceptance, bodies: BodyCosts) -> Graph:
@@ -94,11 +107,8 @@ class GreedyRegion:
         return self.made[key]
 
     def _gated(self, graph: Graph, entry: Pass, bodies: BodyCosts) -> Graph:
-        def runs(law: str) -> bool:
-            return entry.holds(law) or self.setting.of_target.holds(law)
-
-        snapshot, matched = self._saturated(graph, runs)
-        if not any(map(entry.holds, matched)):
+        snapshot = self._saturated(graph, (self.setting.of_target, entry), entry)
+        if snapshot is None:
             return graph
         choice, cost = self._cheapest(graph, snapshot, bodies)
         if cost >= self.cost(graph, bodies) * (1 - 1e-9):
@@ -108,8 +118,8 @@ class GreedyRegion:
 
     def _blind(self, graph: Graph, entry: Pass) -> Graph:
         """From left to right only, and every match is taken where it does not undo another."""
-        snapshot, matched = self._saturated(graph, entry.holds, backwards=False)
-        if not matched:
+        snapshot = self._saturated(graph, (entry,), entry, backwards=False)
+        if snapshot is None:
             return graph
         ready = compiled(graph.lowered, snapshot, self.setting.key)
         cost = np.where(snapshot.made_by > 0, KEPT_NODE / 1000, KEPT_NODE)
@@ -123,20 +133,15 @@ class GreedyRegion:
         return self._choice(graph, snapshot, ready, ready.view.prices(self.setting.model, bodies).cost)
 
     def _saturated(
-        self, graph: Graph, runs: Callable[[str], bool], *, backwards: bool = True
-    ) -> tuple[Snapshot, frozenset[str]]:
-        """A graph saturated by some laws, and those that matched."""
-        limits = self.setting.limits
-        snapshot, report = saturate_terms(
-            graph.lowered,
-            self.setting.laws,
-            dict(self.setting.model.limits),
-            nodes=limits.nodes,
-            rounds=limits.rounds,
-            seconds=limits.seconds,
-            active=lambda rule: runs(rule.partition("#")[0]) and (backwards or not rule.endswith("<")),
-        )
-        return snapshot, frozenset(report.matches)
+        self, graph: Graph, passes: Sequence[Pass], wanted: Pass | None = None, *, backwards: bool = True
+    ) -> Snapshot | None:
+        """A graph saturated by some passes; None where the one that is wanted found nothing."""
+
+        def active(rule: str) -> bool:
+            law = rule.partition("#")[0]
+            return any(entry.holds(law) for entry in passes) and (backwards or not rule.endswith("<"))
+
+        return self.attempts.saturated(graph.lowered, active, wanted.holds if wanted else None)
 
     def _choice(
         self, graph: Graph, snapshot: Snapshot, ready: Compiled, cost: npt.NDArray[np.float64]

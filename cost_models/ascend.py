@@ -33,6 +33,9 @@ from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 
 DEFAULT_SOC = "310p3"
 
+_ACTIVATIONS = tuple(f"activations.{name}" for name in ("gelu", "hard_swish", "mish", "swish"))
+"""Kernels take these however they are spelled; constants have their place when they are looked for."""
+
 _FUSABLE = frozenset(
     ["Abs", "Add", "BatchNormalization", "Cast", "Ceil", "Clip", "Div", "Elu", "Exp", "Gelu", "HardSigmoid",
      "HardSwish", "LeakyRelu", "Log", "Max", "Min", "Mish", "Mul", "Neg", "PRelu", "Pow", "Reciprocal",
@@ -62,7 +65,8 @@ class Ascend(CostModel):
     name = "ascend"
     elsewhere = True
     unit = "us"
-    rulesets = ("ascend.fusion",)
+    rulesets = ("activations", "ascend.fusion", "constants.constants_right", "constants.quotient_scales")
+    applied = MappingProxyType(dict.fromkeys(_ACTIVATIONS, frozenset(["Mul"])))
     pseudo_operators = frozenset({ascend_fusion.OPERATOR})
 
     def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:

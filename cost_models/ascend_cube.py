@@ -134,11 +134,12 @@ def product(device: Device, node: NodeView) -> float | None:
     if _takes_plain(device, a, b):
         return total
     y_shape = (*a_shape[:-2], a_shape[-2], n)
-    for fact, shape in ((a, a_shape), (b, b_shape), (y, y_shape)):
-        plain_result = fact is y and n % device.soc.cube_side == 0
-        if not fact.const and not plain_result:
-            total += device.transdata(device.bytes_of(fact), device.fractal(shape, width))
-    return total
+    converted = [(fact, shape) for fact, shape in ((a, a_shape), (b, b_shape)) if not fact.const]
+    if n % device.soc.cube_side:
+        converted.append((y, y_shape))
+    return total + math.fsum(
+        device.transdata(device.bytes_of(fact), device.fractal(shape, width)) for fact, shape in converted
+    )
 
 
 def _matrix(fact: Fact, transposed: int, side: int) -> Shape:

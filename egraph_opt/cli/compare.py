@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +14,7 @@ from egraph_opt.cli.application import app, errors_as_lines, print_table, progre
 
 if TYPE_CHECKING:
     from egraph_opt.comparison.running import Contender
+    from egraph_opt.comparison.tools import Tool
 
 TIMED = 1.0
 """Seconds of timing for each result."""
@@ -27,6 +28,10 @@ def compare(
     ] = "ascend",
     tools: Annotated[
         str | None, typer.Option(metavar="A,B", help="Which optimisers; all that there are if left out.")
+    ] = None,
+    orders: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=0, help="Add the best of known orders of passes and N random ones."),
     ] = None,
     measure: Annotated[bool, typer.Option("--measure", help="Time the results in onnxruntime.")] = False,
     seconds: Annotated[
@@ -56,7 +61,7 @@ def compare(
     costs = [name.strip() for name in cost.split(",") if name.strip()]
     found: list[Contender] = []
     with errors_as_lines(), progress_on(Console(stderr=True)) as report:
-        wanted = tools_named(list(TOOLS) if tools is None else [name.strip() for name in tools.split(",")])
+        wanted = tools_named(_named(tools, TOOLS, orders))
         for name in costs:
             cost_model(name)
         for path in models:
@@ -66,6 +71,7 @@ def compare(
                 path,
                 wanted,
                 costs,
+                orders=orders or 0,
                 bounds=Bounds(seconds, memory),
                 measure=TIMED if measure else 0.0,
                 progress=lambda step, share, path=path: report(f"{path.stem}: {step}", share),  # type: ignore[misc]
@@ -75,6 +81,16 @@ def compare(
                 for suffix, written in (("csv", as_csv), ("json", as_json), ("html", as_html)):
                     write_whole(output / f"comparison.{suffix}", written(found, costs).encode())
     _tell(found, costs)
+
+
+def _named(tools: str | None, known: Mapping[str, Tool], orders: int | None) -> list[str]:
+    """The tools asked for; those that try orders of passes only with `--orders`, or by name."""
+    if tools is not None:
+        named = [name.strip() for name in tools.split(",")]
+        return named + [
+            tool.name for tool in known.values() if tool.orders and orders and tool.name not in named
+        ]
+    return [tool.name for tool in known.values() if orders is not None or not tool.orders]
 
 
 def _tell(rows: Sequence[Contender], costs: Sequence[str]) -> None:

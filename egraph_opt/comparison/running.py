@@ -62,6 +62,7 @@ def compare(
     tools: Sequence[Tool],
     costs: Sequence[str],
     *,
+    orders: int = 0,
     bounds: Bounds = Bounds(),
     measure: float = 0.0,
     progress: Callable[[str, float], None] = lambda step, share: None,
@@ -70,6 +71,7 @@ def compare(
 
     Args:
         costs: names of cost models: every result is priced under each.
+        orders: how many random ones `best-order` tries beside those of known optimizers.
         measure: seconds of timing for each result that is correct; 0 for none.
         progress: told which tool runs, and what share is done.
     """
@@ -80,7 +82,9 @@ def compare(
         for number, (name, tool, cost) in enumerate(runs):
             progress(name, number / len(runs))
             made[name] = Path(folder) / f"{number}.onnx"
-            row = _run(Contender(path.stem, name, _version(tool)), tool, cost, (path, made[name]), bounds)
+            paths = {"source": str(path), "target": str(made[name])}
+            arguments = {"tool": tool.name, "cost": cost, "orders": orders, **paths}
+            row = _run(Contender(path.stem, name, _version(tool)), tool, arguments, bounds)
             found.append(row if row.problem else _assessed(row, path, made[name], costs, bounds))
         return _measured(found, made, measure, bounds) if measure else found
 
@@ -100,13 +104,11 @@ def _version(tool: Tool) -> str:
         return ""
 
 
-def _run(row: Contender, tool: Tool, cost: str, paths: tuple[Path, Path], bounds: Bounds) -> Contender:
+def _run(row: Contender, tool: Tool, arguments: Mapping[str, Any], bounds: Bounds) -> Contender:
     if tool.package and importlib.util.find_spec(tool.package.replace("-", "_")) is None:
         return replace(row, problem=f"not installed: pip install {tool.package}")
-    source, target = map(str, paths)
-    arguments = {"tool": tool.name, "cost": cost, "source": source, "target": target}
     answer = _ask("run", arguments, bounds)
-    if "error" not in answer and not paths[1].exists():
+    if "error" not in answer and not Path(arguments["target"]).exists():
         answer = {"error": "it wrote no model"}
     return replace(row, problem=answer.get("error", ""), seconds=answer.get("seconds"), mib=answer.get("mib"))
 

@@ -10,12 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import onnx
 
 from egraph_opt.errors import UnknownToolError
 from egraph_opt.imports import onnxruntime
+
+if TYPE_CHECKING:
+    from egraph_opt.greedy.managers import GreedyResult
+    from egraph_opt.greedy.model import GreedyModel
 
 Make = Callable[[Path, Path], None]
 """From the model at one path to the one at another."""
@@ -30,12 +34,14 @@ class Tool:
         package: the installed package that it needs; "" for ours.
         make: what runs it, handed the name of a cost model first if it has one.
         priced: whether it makes another graph for every cost model.
+        orders: whether it is handed a number of random orders next.
     """
 
     name: str
     package: str
     make: Callable[..., None]
     priced: bool = False
+    orders: bool = False
 
 
 def _saved(source: Path, target: Path, change: Callable[[onnx.ModelProto], Any]) -> None:
@@ -86,13 +92,26 @@ def _saturation(cost: str, source: Path, target: Path) -> None:
 
 
 def _greedy(manager: str, cost: str, source: Path, target: Path) -> None:
-    from egraph_opt.greedy.managers import FixedPointPassManager, GeneralPassManager
     from egraph_opt.greedy.model import GreedyModel
+    from egraph_opt.greedy.orders import MANAGERS
+
+    managers = {entry.name: entry for entry in MANAGERS}
+    model = GreedyModel(source, cost)
+    _save_greedy(model, managers[manager](model.passes).run(model), target)
+
+
+def _best_order(cost: str, orders: int, source: Path, target: Path) -> None:
+    from egraph_opt.greedy.known_orders import every_pass
+    from egraph_opt.greedy.model import GreedyModel
+    from egraph_opt.greedy.orders import strongest
+
+    model = GreedyModel(source, cost, passes=every_pass())
+    _save_greedy(model, strongest(model, orders)[1], target)
+
+
+def _save_greedy(model: GreedyModel, result: GreedyResult, target: Path) -> None:
     from egraph_opt.model.writing import to_proto
 
-    managers = {entry.name: entry for entry in (GeneralPassManager, FixedPointPassManager)}
-    model = GreedyModel(source, cost)
-    result = managers[manager](model.passes).run(model)
     onnx.save(to_proto(model.rebuilt(result.state), model.saturated.loaded), target)
 
 
@@ -102,6 +121,7 @@ TOOLS: dict[str, Tool] = {
         Tool("saturation", "", _saturation, priced=True),
         Tool("general", "", partial(_greedy, "general"), priced=True),
         Tool("fixed-point", "", partial(_greedy, "fixed point"), priced=True),
+        Tool("best-order", "", _best_order, priced=True, orders=True),
         Tool("onnxsim", "onnxsim", _onnxsim),
         Tool("onnxslim", "onnxslim", _onnxslim),
         Tool("onnxoptimizer", "onnxoptimizer", _onnxoptimizer),

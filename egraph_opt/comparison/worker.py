@@ -22,7 +22,7 @@ Answer = dict[str, Any]
 KIBI = 1024
 
 
-def run_tool(tool: str, cost: str, source: str, target: str) -> Answer:
+def run_tool(tool: str, cost: str, orders: int, source: str, target: str) -> Answer:
     """Run a tool: its seconds, and the most MiB that it had resident above what its libraries take.
 
     Importing a tool's package is not counted, since who optimises many models does it once.
@@ -30,7 +30,8 @@ def run_tool(tool: str, cost: str, source: str, target: str) -> Answer:
     chosen = TOOLS[tool]
     importlib.import_module(chosen.package.replace("-", "_") or "egraph_opt.pipeline.stages")
     before, started = _peak_mib(), time.perf_counter()
-    chosen.make(*((cost,) if chosen.priced else ()), Path(source), Path(target))
+    told = (*((cost,) if chosen.priced else ()), *((orders,) if chosen.orders else ()))
+    chosen.make(*told, Path(source), Path(target))
     seconds = time.perf_counter() - started
     return {"seconds": seconds, "mib": max(_peak_mib() - before, 0.0)}
 

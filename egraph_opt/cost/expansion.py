@@ -42,11 +42,24 @@ def expand_pseudo(snapshot: Snapshot, node: int, opset: int) -> tuple[Expanded, 
     Raises:
         AssertionError: it is no pseudo-operator.
     """
+    return _found(snapshot, node, _written_out(_steps(snapshot, node), opset))
+
+
+def stages_of_pseudo(snapshot: Snapshot, node: int) -> tuple[Expanded, ...]:
+    """The same, but for steps that the opset does not have: they are given as they are."""
+    return _found(snapshot, node, _steps(snapshot, node))
+
+
+def _steps(snapshot: Snapshot, node: int) -> tuple[Step, ...]:
     declared = operator_named(snapshot.operator[node])
     steps = declared.expand(snapshot.attributes[node]) if declared.expand is not None else None
     if steps is None:
         raise AssertionError(f"{declared.name} is no pseudo-operator")
-    steps = _written_out(steps, opset)
+    return steps
+
+
+def _found(snapshot: Snapshot, node: int, steps: tuple[Step, ...]) -> tuple[Expanded, ...]:
+    """Steps, each with the e-node that it is."""
     children = [snapshot.plain[c] for c in snapshot.children(node)]
 
     def class_of(operand: int | Earlier | Scalar) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx_ir as ir
 
-from egraph_opt.cost.expansion import expand_pseudo, form_of
+from egraph_opt.cost.expansion import expand_pseudo, form_of, stages_of_pseudo
 from egraph_opt.cost.model import CostModel, NodeView, Parts, bind
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
@@ -217,7 +217,8 @@ class _Compiler:
         nodes: list[NodeView] = []
         sources: list[tuple[int | None, ...]] = []
         expanded = expand_pseudo(self.snapshot, node, self.lowered.opset)
-        if all(part.node in self.own for part in expanded):
+        whole = stages_of_pseudo(self.snapshot, node)
+        if any(all(part.node in self.own for part in parts) for parts in (whole, expanded)):
             self.own.add(node)
         for part in expanded:
             step = part.step

@@ -74,6 +74,11 @@ ORDERS: Mapping[str, tuple[Pass, ...]] = MappingProxyType(
 """Orders by the name of the optimizer that has them."""
 
 
+def every_pass() -> tuple[Pass, ...]:
+    """One for each ruleset, then those of the optimizers."""
+    return (*Pass.of_rulesets(None), *(entry for order in ORDERS.values() for entry in order))
+
+
 def order_named(name: str, *others: str) -> tuple[Pass, ...]:
     """An optimizer's passes.
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from egraph_opt.greedy.managers import FixedPointPassManager, GreedyResult
+from egraph_opt.greedy.known_orders import ORDERS, every_pass
+from egraph_opt.greedy.managers import FixedPointPassManager, GeneralPassManager, GreedyResult, PassManager
 from egraph_opt.greedy.model import GreedyModel
-from egraph_opt.greedy.passes import Pass
+from egraph_opt.greedy.passes import Acceptance, Pass
+
+MANAGERS: tuple[type[PassManager], ...] = (GeneralPassManager, FixedPointPassManager)
+ACCEPTANCES: tuple[Acceptance, ...] = ("gated", "blind")
 
 
 def random_orders(passes: Sequence[Pass], count: int, seed: int = 0) -> Iterator[tuple[Pass, ...]]:
@@ -31,3 +35,24 @@ def local_search(
         if tried.cost <= found.cost:
             best, found = tuple(order), tried
     return best, found
+
+
+def strongest(model: GreedyModel, count: int, seed: int = 0) -> tuple[str, GreedyResult]:
+    """The best that passes reach, and in which order.
+
+    Args:
+        model: told of `every_pass`.
+        count: how many random orders of all passes are tried, beside one pass for each ruleset, the orders of
+            known optimizers and one after the other, each under every manager.
+    """
+    known = {"rulesets": Pass.of_rulesets(None), **ORDERS, "every pass": every_pass()}
+    tried = [
+        (f"{name}, {manager.name}, {how}", manager(passes, how))
+        for name, passes in known.items()
+        for manager in MANAGERS
+        for how in ACCEPTANCES
+    ]
+    drawn = enumerate(random_orders(every_pass(), count, seed))
+    tried += [(f"random {k}", FixedPointPassManager(passes)) for k, passes in drawn]
+    results = [(name, manager.run(model)) for name, manager in tried]
+    return min(results, key=lambda found: found[1].cost)

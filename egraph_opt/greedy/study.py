@@ -8,12 +8,9 @@ from itertools import combinations
 
 from egraph_opt.greedy.managers import FixedPointPassManager, GeneralPassManager, PassManager
 from egraph_opt.greedy.model import GreedyModel
-from egraph_opt.greedy.orders import local_search, random_orders
+from egraph_opt.greedy.orders import ACCEPTANCES, MANAGERS, local_search, random_orders
 from egraph_opt.greedy.passes import Acceptance, Pass
 from egraph_opt.report.tables import csv_text
-
-MANAGERS: tuple[type[PassManager], ...] = (GeneralPassManager, FixedPointPassManager)
-ACCEPTANCES: tuple[Acceptance, ...] = ("gated", "blind")
 
 
 @dataclass(frozen=True)

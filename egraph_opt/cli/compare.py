@@ -85,12 +85,11 @@ def compare(
 
 def _named(tools: str | None, known: Mapping[str, Tool], orders: int | None) -> list[str]:
     """The tools asked for; those that try orders of passes only with `--orders`, or by name."""
-    if tools is not None:
-        named = [name.strip() for name in tools.split(",")]
-        return named + [
-            tool.name for tool in known.values() if tool.orders and orders and tool.name not in named
-        ]
-    return [tool.name for tool in known.values() if orders is not None or not tool.orders]
+    trying = [name for name, tool in known.items() if tool.orders]
+    if tools is None:
+        return [name for name in known if orders is not None or name not in trying]
+    named = [name.strip() for name in tools.split(",")]
+    return [*named, *(name for name in trying if orders is not None and name not in named)]
 
 
 def _tell(rows: Sequence[Contender], costs: Sequence[str]) -> None:

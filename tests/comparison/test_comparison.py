@@ -14,6 +14,7 @@ from onnx import parser
 from typer.testing import CliRunner
 
 from egraph_opt.cli import app
+from egraph_opt.cli.compare import _named
 from egraph_opt.comparison.page import as_html
 from egraph_opt.comparison.report import as_csv, as_json, columns
 from egraph_opt.comparison.running import ORIGINAL, Bounds, Contender, _assessed, compare
@@ -55,9 +56,29 @@ def test_every_result_is_priced_under_every_cost_model(rows: Path) -> None:
         assert all(best <= (row.prices[cost] or 0) for row in found.values())
 
 
-def test_greedy_passes_are_contenders(rows: Path) -> None:
-    original, greedy = compare(rows, tools_named(["general"]), ["nodes"])
-    assert (original.nodes, greedy.nodes, greedy.correct) == (5, 4, "passed")
+def test_the_best_order_is_no_worse_than_a_manager_and_no_better_than_saturation(rows: Path) -> None:
+    tools = tools_named(["saturation", "general", "best-order"])
+    saturation, general, best = compare(rows, tools, ["nodes"], orders=1)[1:]
+    assert (saturation.nodes, best.nodes, general.nodes) == (2, 2, 4)
+    assert best.correct == "passed"
+
+
+@pytest.mark.parametrize(
+    ("tools", "orders", "tried"),
+    [
+        (None, None, False),
+        (None, 0, True),
+        ("saturation", None, False),
+        ("saturation", 3, True),
+        ("best-order", None, True),
+    ],
+)
+def test_orders_are_tried_where_they_are_asked_for(
+    tools: str | None, orders: int | None, tried: bool
+) -> None:
+    named = _named(tools, TOOLS, orders)
+    assert ("best-order" in named) == tried
+    assert len(set(named)) == len(named)
 
 
 def test_results_are_timed_beside_the_original(rows: Path) -> None:

@@ -18,8 +18,10 @@ from egraph_opt.greedy import (
     local_search,
     random_orders,
 )
-from egraph_opt.greedy.known_orders import order_named
+from egraph_opt.greedy.known_orders import every_pass, order_named
+from egraph_opt.greedy.orders import MANAGERS, strongest
 from egraph_opt.greedy.study import as_csv, spoiled_pairs, study_orders
+from egraph_opt.laws.selection import select
 
 from ..knowledge_bases.graphs import Graph
 from .situations import SITUATIONS, cut
@@ -51,6 +53,22 @@ def test_no_order_of_fifty_reaches_saturation(name: str) -> None:
     costs = [FixedPointPassManager(order).run(model).cost for order in orders]
     assert len(costs) == 50
     assert min(costs) > model.saturation() * (1 + 1e-9)
+
+
+def test_the_strongest_order_is_the_best_of_those_that_are_known_and_drawn() -> None:
+    situation = SITUATIONS["single rows"]
+    model = GreedyModel(situation.model(), situation.cost, passes=every_pass())
+    name, best = strongest(model, 1)
+    known = [manager(order).run(model).cost for order in ORDERS.values() for manager in MANAGERS]
+    assert best.cost <= min(known)
+    assert model.saturation() <= best.cost
+    assert model.verify(best.state).status == "passed"
+    assert name.split(",")[0] in ("rulesets", *ORDERS, "every pass", "random 0")
+
+
+def test_known_orders_have_no_laws_that_saturation_lacks() -> None:
+    default = {law.key for law in select(None)}
+    assert {law.key for entry in every_pass() for law in select(entry.laws)} == default
 
 
 @pytest.mark.parametrize("name", ["normalized parts", "joined 1-D convolutions"])

@@ -380,12 +380,3 @@ def constant_nodes(lowered: Lowered, snapshot: Snapshot, fold_bytes: int) -> npt
             if missing[user] == 0:
                 ready.append(user)
     return computed
-
-
-def _may_fold(fact: Fact, operands: Sequence[Fact], fold_bytes: int) -> bool:
-    if not fact.is_static:
-        return False
-    if fact.splat is not None:
-        return True
-    after = byte_size(fact)
-    return after is not None and after - sum(byte_size(f) or 0 for f in operands) <= fold_bytes

@@ -8,8 +8,9 @@ which one it is, is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -44,13 +45,18 @@ CHOICES = 8
 """Choices of rules that are tried for one example."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Filler:
-    """A rule of an auxiliary that fills an entry of a table with a value (none, of a relation)."""
+    """A rule of an auxiliary that fills an entry of a table with a value (none, of a relation).
+
+    Attributes:
+        asked: the entries of tables in its conditions.
+    """
 
     entry: Expression
     value: Expression | None
     conditions: tuple[Any, ...]
+    asked: tuple[Expression, ...] = ()
 
 
 Fillers = Mapping[Function, tuple[Filler, ...]]
@@ -66,7 +72,10 @@ def fillers_of(entry: Law) -> Fillers:
                 filler = _filler(action, without_places(unguarded(statement.conditions)))
                 if _is_table(filler.entry):
                     found.setdefault(filler.entry.head, []).append(filler)
-    return {table: tuple(rules) for table, rules in found.items()}
+    return {
+        table: tuple(replace(rule, asked=_asked(rule.conditions, found)) for rule in rules)
+        for table, rules in found.items()
+    }
 
 
 def without_places(conditions: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -92,7 +101,13 @@ def _is_table(expression: Expression) -> bool:
 
 def asks(condition: Any, tables: Fillers) -> bool:
     """Whether a condition asks for an entry of a table."""
-    return any(part.head in tables for side in sides(condition) for part in parts(side))
+    return bool(_asked((condition,), tables))
+
+
+def _asked(conditions: Iterable[Any], tables: Collection[Function]) -> tuple[Expression, ...]:
+    """The entries of tables in some conditions."""
+    every = (part for condition in conditions for side in sides(condition) for part in parts(side))
+    return tuple(part for part in every if part.head in tables)
 
 
 @dataclass
@@ -112,22 +127,18 @@ class Join:
 
     def resolve(self, conditions: Iterable[Any]) -> None:
         """Join with rules until no condition asks a table."""
-        pending = list(conditions)
+        pending = list(_asked(conditions, self.tables))
         while pending:
-            condition = pending.pop(0)
-            for side in sides(condition):
-                for entry in [part for part in parts(side) if part.head in self.tables]:
-                    bound = self.bound(entry)
-                    if bound.head in self.tables:
-                        pending.extend(self._fill(bound))
+            entry = self.bound(pending.pop(0))
+            if entry.head in self.tables:
+                pending.extend(self._fill(entry))
 
-    def _fill(self, entry: Expression) -> tuple[Any, ...]:
-        """Take a rule that fills an entry, and its value: the conditions of the rule."""
+    def _fill(self, entry: Expression) -> tuple[Expression, ...]:
+        """Take a rule that fills an entry, and its value: the entries that the rule asks."""
         self.steps += 1
         rules = self.tables[entry.head]
-        plain = [r for r in rules if not any(asks(c, self.tables) for c in r.conditions)]
-        if self.steps > FEW_STEPS and plain:
-            rules = tuple(plain)
+        if self.steps > FEW_STEPS:
+            rules = tuple(rule for rule in rules if not rule.asked) or rules
         if self.steps > MOST_STEPS:
             raise Rejected("a table that is filled step by step")
         for k in self.rng.permutation(len(rules)).tolist():
@@ -139,13 +150,13 @@ class Join:
                 del self.added[count:]
         raise Rejected("no rule fills such an entry")
 
-    def _take(self, entry: Expression, filler: Filler) -> tuple[Any, ...]:
+    def _take(self, entry: Expression, filler: Filler) -> tuple[Expression, ...]:
         for asked, given in zip(entry.arguments, filler.entry.arguments, strict=True):
             self.unify(asked, given)
         if filler.value is not None:
             self._bind(self.bound(entry), self.bound(filler.value))
         self.added.extend(filler.conditions)
-        return filler.conditions
+        return filler.asked
 
     def unify(self, a: Expression, b: Expression) -> None:
         """Bind variables so that both are one.
@@ -184,16 +195,14 @@ class Join:
             return self.bound(self.bindings[expression])
         if not expression.arguments:
             return expression
-        arguments = tuple(self.bound(argument) for argument in expression.arguments)
-        made = type(expression)(expression.head, arguments, expression.sort)
+        made = _with_arguments(expression, map(self.bound, expression.arguments))
         return self.bound(self.bindings[made]) if made in self.bindings else made
 
     def settle(self) -> None:
         """Give the values of entries by the keys that they have now that more is bound."""
         for entry, value in list(self.bindings.items()):
             if entry.head in self.tables:
-                arguments = tuple(self.bound(argument) for argument in entry.arguments)
-                settled = type(entry)(entry.head, arguments, entry.sort)
+                settled = _with_arguments(entry, map(self.bound, entry.arguments))
                 if settled != entry:
                     self._bind(settled, self.bound(value))
 
@@ -201,17 +210,26 @@ class Join:
         return _mapped(condition, self.bound)
 
 
+@lru_cache(maxsize=1024)
 def _apart(filler: Filler, number: int) -> Filler:
     """A rule with variables of its own."""
 
     def renamed(expression: Expression) -> Expression:
         if isinstance(expression.head, Variable):
             return variable(f"{expression.head.name}'{number}", expression.sort)  # type: ignore[no-any-return]
-        arguments = tuple(renamed(argument) for argument in expression.arguments)
-        return type(expression)(expression.head, arguments, expression.sort)
+        return _with_arguments(expression, map(renamed, expression.arguments))
 
     value = None if filler.value is None else renamed(filler.value)
-    return Filler(renamed(filler.entry), value, tuple(_mapped(c, renamed) for c in filler.conditions))
+    conditions = tuple(_mapped(condition, renamed) for condition in filler.conditions)
+    return Filler(renamed(filler.entry), value, conditions, tuple(map(renamed, filler.asked)))
+
+
+def _with_arguments(expression: Expression, arguments: Iterable[Expression]) -> Expression:
+    """An expression on other arguments; the same one where they are those that it has."""
+    given = tuple(arguments)
+    if all(a is b for a, b in zip(given, expression.arguments, strict=True)):
+        return expression
+    return type(expression)(expression.head, given, expression.sort)
 
 
 def _mapped(condition: Any, change: Any) -> Any:

@@ -360,8 +360,12 @@ def constant_nodes(lowered: Lowered, snapshot: Snapshot, fold_bytes: int) -> npt
         if name == "leaf" and not lowered.constants.has(lowered.leaves[snapshot.attributes[k][0]]):
             continue  # an empty input equals an empty constant
         operands = {c for c in snapshot.children(k) if snapshot.facts[c] != ABSENT}
-        if operands and not _may_fold(fact, [snapshot.facts[c] for c in operands], fold_bytes):
+        if operands and not fact.is_static:
             continue
+        if operands and fact.splat is None:
+            size = sizes[int(snapshot.node_class[k])]
+            if size is None or size - sum(sizes[c] or 0 for c in operands) > fold_bytes:
+                continue
         missing[k] = len(operands)
         for c in operands:
             users[c].append(k)

@@ -40,9 +40,8 @@ def local_search(
 def strongest(model: GreedyModel, count: int, seed: int = 0) -> tuple[str, GreedyResult]:
     """The best that passes reach, and in which order.
 
-    Orders that are known are gone through once, gated and blind, and to their fixed point, gated: one pass for
-    each ruleset, those of optimizers, and all of these one after the other.  Random ones, of all passes, are gone
-    through to their fixed point.
+    Known orders (one pass for each ruleset, those of optimizers, all of these one after the other) are gone
+    through once, gated and blind, and to their fixed point, gated.  Random ones, of all passes, to their fixed point.
 
     Args:
         model: told of `every_pass`.

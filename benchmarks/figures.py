@@ -71,6 +71,21 @@ def best_tool(row: Row, count: str = "nodes") -> tuple[str, int] | None:
     return min(counts.items(), key=lambda entry: entry[1]) if counts else None
 
 
+def missing_tools(row: Row) -> str:
+    """What is to be said of greedy tools that were not there."""
+    names = [
+        tool
+        for tool, r in row.get("tools", {}).items()
+        if str(r.get("reason", "")).startswith("not installed")
+    ]
+    return f"{', '.join(names)} not installed" if names else ""
+
+
+def _best(row: Row) -> str:
+    best = best_tool(row)
+    return "; ".join(filter(None, (f"{best[1]} ({best[0]})" if best else "-", missing_tools(row))))
+
+
 def _table(head: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
     rule = ["---", *["---:"] * (len(head) - 1)]
     return "\n".join("| " + " | ".join(map(str, cells)) + " |" for cells in (head, rule, *lines))
@@ -88,13 +103,12 @@ def versions() -> str:
 def _models(group: str) -> str:
     lines = []
     for name, row in rows(group).items():
-        best = best_tool(row)
         lines.append(
             (
                 name,
                 row["graph"]["runtime"],
                 row["nodes"]["runtime"],
-                f"{best[1]} ({best[0]})" if best else "-",
+                _best(row),
                 row["graph"]["file"],
                 row["nodes"]["file"],
                 f"{row['ascend']['before']:,.0f}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -80,7 +79,7 @@ def compare(
         for number, (name, tool, cost) in enumerate(runs):
             progress(name, number / len(runs))
             made[name] = Path(folder) / f"{number}.onnx"
-            row = _run(Contender(path.stem, name, _version(tool)), tool, cost, (path, made[name]), bounds)
+            row = run(Contender(path.stem, name, _version(tool)), tool, cost, (path, made[name]), bounds)
             found.append(row if row.problem else _assessed(row, path, made[name], costs, bounds))
         return _measured(found, made, measure, bounds) if measure else found
 
@@ -100,9 +99,12 @@ def _version(tool: Tool) -> str:
         return ""
 
 
-def _run(row: Contender, tool: Tool, cost: str, paths: tuple[Path, Path], bounds: Bounds) -> Contender:
-    if tool.package and importlib.util.find_spec(tool.package.replace("-", "_")) is None:
-        return replace(row, problem=f"not installed: pip install {tool.package}")
+def run(
+    row: Contender, tool: Tool, cost: str, paths: tuple[Path, Path], bounds: Bounds = Bounds()
+) -> Contender:
+    """A tool on the model at the first path; its result goes to the second."""
+    if tool.missing:
+        return replace(row, problem=tool.missing)
     source, target = map(str, paths)
     arguments = {"tool": tool.name, "cost": cost, "source": source, "target": target}
     answer = _ask("run", arguments, bounds)

@@ -103,6 +103,13 @@ def latency_summary() -> str:
         )
     if (RESULTS / "latency2.json").exists():
         lines.append(_summary("Two threads", measured("latency2.json")[1]))
+    else:
+        lines.append("- **Two threads:** not measured; there is no `latency2.json`.")
+    lines += [
+        f"- **Not timed:** {name.removesuffix('.onnx')}: {row['error']}."
+        for name, row in said["models"].items()
+        if "error" in row
+    ]
     pairs = [_share(row, k) for row in rows.values() for k in (0, 1)]
     error = median(abs(p / m - 1) for p, m in pairs)
     lines.append(

@@ -139,11 +139,11 @@ class Network:
         Raises:
             onnx.checker.ValidationError, onnx.shape_inference.InferenceError: a definition is wrong.
         """
-        infos = [
+        given, made = (
             [helper.make_tensor_value_info(v.name, TensorProto.FLOAT, v.shape) for v in values]
             for values in (self.inputs, outputs)
-        ]
-        graph = helper.make_graph(self.nodes, self.name, *infos, self.weights)
+        )
+        graph = helper.make_graph(self.nodes, self.name, given, made, self.weights)
         model = helper.make_model(
             graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION
         )

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +61,7 @@ def nasrnn(length: int = 5, hidden: int = 512) -> onnx.ModelProto:
 def _recurrent_cell(net: Network, state: Value, x: Value) -> Value:
     wide = state.shape[1]
     t = [net.add(net.linear(x, wide), net.linear(state, wide)) for _ in range(8)]
-    relu, sigmoid, tanh = (
-        lambda y, op_type=op_type: net.unary(op_type, y) for op_type in ("Relu", "Sigmoid", "Tanh")
-    )
+    relu, sigmoid, tanh = (partial(net.unary, op_type) for op_type in ("Relu", "Sigmoid", "Tanh"))
     first = net.add(relu(t[0]), sigmoid(t[3]))
     second = net.add(sigmoid(t[1]), tanh(t[2]))
     third = net.mul(sigmoid(t[4]), tanh(t[5]))

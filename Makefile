@@ -48,6 +48,7 @@ bench: $(VENV)/.models $(VENV)/.bench
 	$(BIN)/python benchmarks/latency.py trained $(wildcard $(FOLDER)) light \
 		--costs onnxruntime,onnxruntime+onnxruntime.operators --json $(RESULTS)/latency.json
 	$(BIN)/python benchmarks/latency.py trained $(wildcard $(FOLDER)) --threads 2 --json $(RESULTS)/latency2.json
+	$(BIN)/python benchmarks/speed.py trained $(wildcard $(FOLDER)) --costs nodes --runs 3 --json $(RESULTS)/speed.json
 	$(BIN)/python benchmarks/node_cases.py
 
 # The models of the tables of exports, from PyTorch.

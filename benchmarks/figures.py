@@ -18,11 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from latency_figures import latency, latency_summary
+from speed_figures import speed_table
 from tensat_figures import TABLES as TENSAT
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-PAGES = (ROOT / "README.md", ROOT / "docs" / "pages" / "results.md", ROOT / "docs" / "pages" / "tensat.md")
+PAGES = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / "pages" / f"{name}.md" for name in ("results", "speed", "tensat")),
+)
 GROUPS = ("trained", "exports", "light")
 """The files of results, in the order in which tables name their models."""
 
@@ -264,7 +268,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     made.__name__: made
     for made in (
         *(versions, trained, exports, light, summary, counted, composites, growth),
-        *(latency, latency_summary),
+        *(latency, latency_summary, speed_table),
         *TENSAT,
     )
 }

@@ -231,6 +231,7 @@ def main() -> None:
         found = (run_cold if is_cold else run_warm)(models, given, console)
     if given.json is not None:
         old = json.loads(given.json.read_text(encoding="utf-8")) if given.json.exists() else {}
+        old.pop("note", None)
         written = old | {"versions": versions(), "machine": machine_name()} | found
         given.json.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
 

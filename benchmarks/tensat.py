@@ -24,7 +24,7 @@ import onnx
 from models import versions
 from networks import NETWORKS, write
 
-from egraph_opt import Saturated, saturate
+from egraph_opt import Limits, Saturated, saturate
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.measurement.store import machine_name
@@ -44,6 +44,9 @@ MEASURED_TIMES = 4
 LONGEST = 900
 """Seconds after which a network is given up."""
 
+LIMITS = Limits(seconds=600)
+"""The clock over whole models counts, too: with less, networks that run for 0.2 s get no complete choice."""
+
 Row = dict[str, Any]
 
 
@@ -61,7 +64,7 @@ def _measure_prices(path: Path, model: CostModel) -> float:
 
     An optimisation measures for a minute at most, so that there may be some left for the next one.
     """
-    started, saturated = time.perf_counter(), saturate(path, target=model)
+    started, saturated = time.perf_counter(), saturate(path, target=model, limits=LIMITS)
     for _ in range(MEASURED_TIMES):
         report = saturated.extract(model, extractor="draft", verify=False, measure=0).report
         if not _estimated(report.warnings):
@@ -75,7 +78,7 @@ def _estimated(warnings: Sequence[str]) -> list[str]:
 
 def _under(path: Path, model: CostModel, repeat: int, folder: Path) -> Row:
     measuring = _measure_prices(path, model) if model.setting is not None else 0.0
-    saturated = saturate(path, target=model)
+    saturated = saturate(path, target=model, limits=LIMITS)
     result = saturated.extract(model)
     report = result.report
     chosen = result.save(folder / "chosen.onnx")

@@ -151,7 +151,7 @@ class WaveNet(nn.Module):
     def __init__(self, layers: int = 10) -> None:
         super().__init__()
         self.i = nn.Conv1d(80, 64, 1)
-        dilations = [2 ** (k % 10) for k in range(layers)]
+        dilations = [2 ** (k % 5) for k in range(layers)]
         self.d = nn.ModuleList(nn.Conv1d(64, 128, 3, dilation=d, padding=d) for d in dilations)
         self.r = nn.ModuleList(nn.Conv1d(64, 128, 1) for _ in dilations)
         self.o = nn.Sequential(nn.ReLU(), nn.Conv1d(64, 64, 1), nn.ReLU(), nn.Conv1d(64, 80, 1))

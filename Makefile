@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: demo test coverage lint types bench figures docs clean
+.PHONY: demo test coverage lint types bench exports tables figures docs clean
 
 demo: $(VENV)/.models
 	$(BIN)/python benchmarks/demo.py
@@ -30,15 +30,36 @@ types: $(VENV)/.dev
 	cd build && MYPYPATH=site:../benchmarks ../$(BIN)/python -m mypy --config-file ../pyproject.toml -p egraph_opt -p tests
 	cd build && MYPYPATH=site:../benchmarks ../$(BIN)/python -m mypy --config-file ../pyproject.toml ../benchmarks ../docs
 
+# The results that tables are made of.  What is compared with is installed first; the models of the tables of
+# exports are made by `make exports`, or lie in another FOLDER.  Takes long; `make tables` comes next.
+FOLDER ?= .networks/exports
+RESULTS := benchmarks/results
+
 bench: $(VENV)/.models $(VENV)/.bench
-	$(BIN)/python benchmarks/models.py trained --json benchmarks/results/trained.json
-	$(BIN)/python benchmarks/models.py light --json benchmarks/results/light.json
-	$(if $(FOLDER),$(BIN)/python benchmarks/models.py $(FOLDER) --json benchmarks/results/exports.json)
+	$(BIN)/python benchmarks/models.py trained --json $(RESULTS)/trained.json
+	$(BIN)/python benchmarks/models.py light --json $(RESULTS)/light.json
+	@if [ -d "$(FOLDER)" ]; then \
+		$(BIN)/python benchmarks/models.py "$(FOLDER)" --json $(RESULTS)/exports.json; \
+	else \
+		echo "exports.json stays as it is, and latency.json lacks exports: there is no $(FOLDER);" \
+			"\`make exports\` makes it" >&2; \
+	fi
+	$(BIN)/python benchmarks/tensat.py --json $(RESULTS)/tensat.json
+	$(BIN)/python benchmarks/latency.py trained $(wildcard $(FOLDER)) light \
+		--costs onnxruntime,onnxruntime+onnxruntime.operators --json $(RESULTS)/latency.json
+	$(BIN)/python benchmarks/latency.py trained $(wildcard $(FOLDER)) --threads 2 --json $(RESULTS)/latency2.json
+	$(BIN)/python benchmarks/speed.py trained $(wildcard $(FOLDER)) --costs nodes --runs 3 --json $(RESULTS)/speed.json
 	$(BIN)/python benchmarks/node_cases.py
 
-# The figures of the pages, from the results that are committed.
-figures: $(VENV)/.dev
+# The models of the tables of exports, from PyTorch.
+exports: $(VENV)/.networks
+	$(BIN)/python benchmarks/exports.py -o "$(FOLDER)"
+
+# The tables of the pages, from the results that are committed.
+tables: $(VENV)/.dev
 	$(BIN)/python benchmarks/figures.py
+
+figures: tables
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m mkdocs build -q -f docs/mkdocs.yml
@@ -56,6 +77,10 @@ $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'
 	touch $@
 
+$(VENV)/.networks: $(VENV)/.dev
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[networks]'
+	touch $@
+
 $(VENV)/.docs: $(VENV)/.dev
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[docs]'
 	touch $@
@@ -65,4 +90,4 @@ $(VENV)/.models: $(VENV)/.dev tests/models.txt
 	touch $@
 
 clean:
-	rm -rf build dist site .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf build dist site .demo .networks .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -1,9 +1,9 @@
-"""Writes the figures of the README and of the page of results from the files in `benchmarks/results`.
+"""Writes the tables of the README and of the documentation from the files in `benchmarks/results`.
 
 python benchmarks/figures.py [--check]
 
 What stands between `<!-- figures: NAME -->` and `<!-- end -->` is what the function of that name returns.
-`benchmarks/models.py` makes the files; nothing is measured here.  With `--check` nothing is written, and the
+`make bench` makes the files; nothing is measured here.  With `--check` nothing is written, and the
 exit code is 1 where a page says something else than the files do.
 """
 
@@ -18,10 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from latency_figures import latency, latency_summary
+from speed_figures import speed_table
+from tensat_figures import TABLES as TENSAT
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-PAGES = (ROOT / "README.md", ROOT / "docs" / "pages" / "results.md")
+PAGES = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / "pages" / f"{name}.md" for name in ("results", "speed", "tensat")),
+)
 GROUPS = ("trained", "exports", "light")
 """The files of results, in the order in which tables name their models."""
 
@@ -40,15 +45,30 @@ def results(group: str) -> dict[str, Any]:
 
 
 def rows(*groups: str) -> dict[str, Row]:
-    """By name what was measured of the models of these groups, or of all: figures, `seconds`, `memory`."""
+    """By name what was measured of the models of these groups, or of all: figures, `seconds`, `memory`.
+
+    Models that failed are not among them, see `failures`.
+    """
     found = {}
     for group in groups or GROUPS:
         table = results(group)
         for name, row in table["models"].items():
+            if "error" in row:
+                continue
             found[name.removesuffix(".onnx")] = row | {
                 key: table[key].get(name, {}) for key in ("seconds", "memory")
             }
     return found
+
+
+def failures() -> list[str]:
+    """The models that could not be measured, and why."""
+    return [
+        f"{name.removesuffix('.onnx')}: {row['error']}"
+        for group in GROUPS
+        for name, row in results(group)["models"].items()
+        if "error" in row
+    ]
 
 
 def filled(text: str) -> str:
@@ -71,6 +91,21 @@ def best_tool(row: Row, count: str = "nodes") -> tuple[str, int] | None:
     return min(counts.items(), key=lambda entry: entry[1]) if counts else None
 
 
+def missing_tools(row: Row) -> str:
+    """What is to be said of greedy tools that were not there."""
+    names = [
+        tool
+        for tool, r in row.get("tools", {}).items()
+        if str(r.get("reason", "")).startswith("not installed")
+    ]
+    return f"{', '.join(names)} not installed" if names else ""
+
+
+def _best(row: Row) -> str:
+    best = best_tool(row)
+    return "; ".join(filter(None, (f"{best[1]} ({best[0]})" if best else "-", missing_tools(row))))
+
+
 def _table(head: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
     rule = ["---", *["---:"] * (len(head) - 1)]
     return "\n".join("| " + " | ".join(map(str, cells)) + " |" for cells in (head, rule, *lines))
@@ -88,13 +123,12 @@ def versions() -> str:
 def _models(group: str) -> str:
     lines = []
     for name, row in rows(group).items():
-        best = best_tool(row)
         lines.append(
             (
                 name,
                 row["graph"]["runtime"],
                 row["nodes"]["runtime"],
-                f"{best[1]} ({best[0]})" if best else "-",
+                _best(row),
                 row["graph"]["file"],
                 row["nodes"]["file"],
                 f"{row['ascend']['before']:,.0f}",
@@ -124,7 +158,8 @@ def light() -> str:
 def summary() -> str:
     """What holds of all models, and which of them are the exceptions."""
     every = rows()
-    return "\n".join((_correct(every), _nodes(every), _proved(every), _size(every), _time(every)))
+    lines = [_correct(every), _nodes(every), _proved(every), _size(every), _time(every)]
+    return "\n".join([*lines, *(f"- **Not measured:** {reason}." for reason in failures())])
 
 
 def _named(names: Sequence[str]) -> str:
@@ -233,7 +268,8 @@ FIGURES: dict[str, Callable[[], str]] = {
     made.__name__: made
     for made in (
         *(versions, trained, exports, light, summary, counted, composites, growth),
-        *(latency, latency_summary),
+        *(latency, latency_summary, speed_table),
+        *TENSAT,
     )
 }
 """The figures by the name that a marker has."""
@@ -243,12 +279,15 @@ def main() -> None:
     stale = []
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        new = filled(text)
+        try:
+            new = filled(text)
+        except FileNotFoundError as error:
+            sys.exit(f"{page.name} needs {error.filename}, which is missing: `make bench` makes it")
         if new != text and "--check" not in sys.argv[1:]:
             page.write_text(new, encoding="utf-8")
         stale += [page.name] * (new != text)
     if "--check" in sys.argv[1:] and stale:
-        sys.exit(f"{', '.join(stale)}: other figures than in {RESULTS.name}/; run `make figures`")
+        sys.exit(f"{', '.join(stale)}: other figures than in {RESULTS.name}/; run `make tables`")
 
 
 if __name__ == "__main__":

@@ -50,8 +50,11 @@ def variants(path: Path, models: Mapping[str, CostModel], folder: Path) -> dict[
     made: dict[str, Any] = {"original": path}
     for tool in RIVALS:
         target = folder / f"{tool}.onnx"
+        if TOOLS[tool].missing:
+            made[tool] = TOOLS[tool].missing
+            continue
         try:
-            onnx.save(TOOLS[tool][1](path, folder), target)
+            TOOLS[tool].make(path, target)
             made[tool] = target
         except Exception as error:  # other people's tools
             made[tool] = f"{type(error).__name__}: {str(error)[:80]}"

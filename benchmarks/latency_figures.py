@@ -50,6 +50,14 @@ def _share(row: Row, k: int) -> tuple[float, float]:
     return row[f"{OURS} predicted"][k], row[way]["us"]
 
 
+def _rival(row: Row, tool: str) -> str:
+    """Its speed-up, that it was not there, or a dash where it failed."""
+    found = speed(row, tool)
+    if found is not None:
+        return f"{found:.3f}"
+    return "not installed" if str(row.get(tool, "")).startswith("not installed") else "-"
+
+
 def latency() -> str:
     """A row per model: times, speed-ups, and how well they were predicted."""
     _, rows = measured()
@@ -66,7 +74,7 @@ def latency() -> str:
     lines = [head, ["---", *["---:"] * (len(head) - 1)]]
     for name, row in rows.items():
         own = row[OURS]
-        rivals = [f"{found:.3f}" if (found := speed(row, tool)) is not None else "-" for tool in RIVALS]
+        rivals = [_rival(row, tool) for tool in RIVALS]
         ratios = [f"{p / m:.2f}" for p, m in (_share(row, 0), _share(row, 1))]
         interval = f"{own['low']:.3f} to {own['high']:.3f}"
         operators = speed(row, WITH_OPERATORS)
@@ -95,6 +103,13 @@ def latency_summary() -> str:
         )
     if (RESULTS / "latency2.json").exists():
         lines.append(_summary("Two threads", measured("latency2.json")[1]))
+    else:
+        lines.append("- **Two threads:** not measured; there is no `latency2.json`.")
+    lines += [
+        f"- **Not timed:** {name.removesuffix('.onnx')}: {row['error']}."
+        for name, row in said["models"].items()
+        if "error" in row
+    ]
     pairs = [_share(row, k) for row in rows.values() for k in (0, 1)]
     error = median(abs(p / m - 1) for p, m in pairs)
     lines.append(

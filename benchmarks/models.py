@@ -123,13 +123,13 @@ def _one(path: Path, given: argparse.Namespace) -> None:
 
 
 def versions() -> dict[str, str]:
-    """Of Python and of the packages that have a say in the figures."""
+    """Of Python and of the packages that have a say in the figures, those that are missing too."""
     found = {"python": platform.python_version()}
-    for package in ("egglog", "onnx", "onnxruntime", *(package for package, _ in TOOLS.values())):
+    for package in ("egglog", "onnx", "onnxruntime", *(tool.package for tool in TOOLS.values())):
         try:
             found[package] = version(package)
         except PackageNotFoundError:
-            continue
+            found[package] = "not installed"
     return found
 
 

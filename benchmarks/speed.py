@@ -5,8 +5,9 @@ python benchmarks/speed.py cold [MODEL ...]
 
 Warm: every model in a process of its own, in which each way runs once untimed and then in turns with the
 others; medians.  `nodes` and `ascend` are ours without verification, as the greedy tools do none; `verified`
-is the first of them with it.  Cold: whole command lines in turns, on a model of ten nodes unless others are
-named, and `--help`, `costs` and `rules`.  Ratios are to OnnxSlim; run it where nothing else runs.
+is the first of them with it.  All of them read a file and write one.  Cold: whole command lines in turns, on
+a model of ten nodes unless others are named, and `--help`, `costs` and `rules`.  Ratios are to OnnxSlim; run
+it where nothing else runs.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -75,11 +75,15 @@ def warm(path: Path, costs: list[str], runs: int) -> dict[str, Any]:
 
     def ours(way: str) -> None:
         cost = costs[0] if way == VERIFIED else way
-        stages[way].append(optimize(path, cost, verify=way == VERIFIED).report.seconds)
+        result = optimize(path, cost, verify=way == VERIFIED)
+        result.save(target)
+        stages[way].append(result.report.seconds)
 
     with tempfile.TemporaryDirectory() as folder:
-        rivals = {tool: TOOLS[tool] for tool in RIVALS if find_spec(TOOLS[tool][0])}
-        made = {tool: lambda run=run: run(path, Path(folder)) for tool, (_, run) in rivals.items()}
+        target = Path(folder) / "out.onnx"
+        made = {
+            tool: lambda run=TOOLS[tool].make: run(path, target) for tool in RIVALS if not TOOLS[tool].missing
+        }
         ways = working(made) | {way: lambda way=way: ours(way) for way in stages}
         seconds = in_turns(ways, runs)
     return {"seconds": seconds, "stages": {way: _medians(found[-runs:]) for way, found in stages.items()}}
@@ -101,7 +105,7 @@ def cold(paths: Mapping[str, Path], costs: list[str], runs: int) -> dict[str, Se
             ways = {
                 tool: _command([sys.executable, *command, *files])
                 for tool, command in COMMANDS.items()
-                if find_spec(TOOLS[tool][0])
+                if not TOOLS[tool].missing
             }
             plain = {
                 cost: _command([*own, "optimize", *files, "--cost", cost, "--no-verify"]) for cost in costs
@@ -220,9 +224,14 @@ def main() -> None:
         if given.what == ["cold"]:
             models = {key: path for key, path in models.items() if key == "built/ten_nodes"}
         models = {key: path for key, path in models.items() if given.only in key}
-        found = (run_cold if is_cold else run_warm)(models, given, Console(width=160))
+        console = Console(width=160)
+        for tool in RIVALS:
+            if TOOLS[tool].missing:
+                console.print(f"{tool}: {TOOLS[tool].missing}", highlight=False)
+        found = (run_cold if is_cold else run_warm)(models, given, console)
     if given.json is not None:
         old = json.loads(given.json.read_text(encoding="utf-8")) if given.json.exists() else {}
+        old.pop("note", None)
         written = old | {"versions": versions(), "machine": machine_name()} | found
         given.json.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
 

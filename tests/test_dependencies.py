@@ -73,13 +73,13 @@ def test_the_engine_imports_what_is_declared_and_nothing_else() -> None:
 
 
 def test_tests_and_benchmarks_import_what_the_extras_declare_and_nothing_else() -> None:
-    extras = set(declared("test", "bench", "dev", "docs"))
+    extras = set(declared("test", "bench", "networks", "dev", "docs"))
     assert extras >= COMMANDS
     assert imported(AROUND) - set(declared() | declared(*OPTIONAL)) == extras - COMMANDS
 
 
 def test_every_dependency_has_a_lower_bound() -> None:
-    found = declared() | declared("test", "bench", "dev", "docs", *OPTIONAL)
+    found = declared() | declared("test", "bench", "networks", "dev", "docs", *OPTIONAL)
     assert not [name for name, allowed in found.items() if not allowed.startswith((">=", "=="))]
 
 

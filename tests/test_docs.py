@@ -52,7 +52,8 @@ def having(language: str) -> list[Path]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a model in it, to run snippets in."""
+    """A folder to run snippets in, with a model, and the benchmarks where the repository has them."""
+    (tmp_path / "benchmarks").symlink_to(ROOT / "benchmarks", target_is_directory=True)
     onnx.save(parser.parse_model(MODEL), tmp_path / "model.onnx")
     return tmp_path
 

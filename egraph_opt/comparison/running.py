@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -82,9 +81,10 @@ def compare(
         for number, (name, tool, cost) in enumerate(runs):
             progress(name, number / len(runs))
             made[name] = Path(folder) / f"{number}.onnx"
-            paths = {"source": str(path), "target": str(made[name])}
-            arguments = {"tool": tool.name, "cost": cost, "orders": orders, **paths}
-            row = _run(Contender(path.stem, name, _version(tool)), tool, arguments, bounds)
+            paths = path, made[name]
+            row = run(
+                Contender(path.stem, name, _version(tool)), tool, paths, bounds, cost=cost, orders=orders
+            )
             found.append(row if row.problem else _assessed(row, path, made[name], costs, bounds))
         return _measured(found, made, measure, bounds) if measure else found
 
@@ -104,11 +104,22 @@ def _version(tool: Tool) -> str:
         return ""
 
 
-def _run(row: Contender, tool: Tool, arguments: Mapping[str, Any], bounds: Bounds) -> Contender:
-    if tool.package and importlib.util.find_spec(tool.package.replace("-", "_")) is None:
-        return replace(row, problem=f"not installed: pip install {tool.package}")
+def run(
+    row: Contender,
+    tool: Tool,
+    paths: tuple[Path, Path],
+    bounds: Bounds = Bounds(),
+    *,
+    cost: str = "",
+    orders: int = 0,
+) -> Contender:
+    """A tool on the model at the first path; its result goes to the second."""
+    if tool.missing:
+        return replace(row, problem=tool.missing)
+    source, target = map(str, paths)
+    arguments = {"tool": tool.name, "cost": cost, "orders": orders, "source": source, "target": target}
     answer = _ask("run", arguments, bounds)
-    if "error" not in answer and not Path(arguments["target"]).exists():
+    if "error" not in answer and not paths[1].exists():
         answer = {"error": "it wrote no model"}
     return replace(row, problem=answer.get("error", ""), seconds=answer.get("seconds"), mib=answer.get("mib"))
 

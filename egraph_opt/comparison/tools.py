@@ -6,6 +6,7 @@ Run in a process of its own (see `worker`), where it may crash, hang or take all
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -42,6 +43,13 @@ class Tool:
     make: Callable[..., None]
     priced: bool = False
     orders: bool = False
+
+    @property
+    def missing(self) -> str:
+        """That it is not installed, and how to; "" where it is."""
+        if not self.package or importlib.util.find_spec(self.package.replace("-", "_")) is not None:
+            return ""
+        return f"not installed: pip install {self.package}"
 
 
 def _saved(source: Path, target: Path, change: Callable[[onnx.ModelProto], Any]) -> None:

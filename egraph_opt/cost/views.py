@@ -345,6 +345,7 @@ def constant_nodes(lowered: Lowered, snapshot: Snapshot, fold_bytes: int) -> npt
     one value in every element: that is written in a few bytes.
     """
     computed = np.full(snapshot.n_classes, -1, dtype=np.int32)
+    sizes = [byte_size(fact) if fact.const else None for fact in snapshot.facts]
     users: list[list[int]] = [[] for _ in range(snapshot.n_classes)]
     missing = np.zeros(snapshot.n_nodes, dtype=np.int64)
     ready: list[int] = []

@@ -41,7 +41,7 @@ def strongest(model: GreedyModel, count: int, seed: int = 0) -> tuple[str, Greed
     """The best that passes reach, and in which order.
 
     Known orders (one pass for each ruleset, those of optimizers, all of these one after the other) are gone
-    through once, gated and blind, and to their fixed point, gated.  Random ones, of all passes, to their fixed point.
+    through once, gated and blind, and to their fixed point, gated.  Random ones have all passes.
 
     Args:
         model: told of `every_pass`.

@@ -19,7 +19,7 @@ TRAINED = figures.results("trained")["models"]
 @pytest.mark.parametrize("page", figures.PAGES, ids=lambda page: page.stem)
 def test_a_page_shows_the_figures_of_the_committed_results(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert figures.filled(text) == text, "run `make figures`"
+    assert figures.filled(text) == text, "run `make tables`"
 
 
 def test_every_kind_of_figures_is_shown_once() -> None:

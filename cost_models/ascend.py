@@ -21,17 +21,23 @@ What a price per node cannot know, and how it is approximated:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.cost.model import KERNEL_DOMAIN, CostModel, NodeView
 from egraph_opt.cost.parameters import Parameter
 from egraph_opt.cost_models import ascend_cube, ascend_fusion, ascend_soc, counting
-from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device
+from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device, KernelDevice
 from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 
 DEFAULT_SOC = "310p3"
+
+AI_CPU = "AI_CPU"
+"""What profiles call the unit that runs what the AI cores do not."""
 
 _FUSABLE = frozenset(
     ["Abs", "Add", "BatchNormalization", "Cast", "Ceil", "Clip", "Div", "Elu", "Exp", "Gelu", "HardSigmoid",
@@ -64,6 +70,7 @@ class Ascend(CostModel):
     unit = "us"
     rulesets = ("ascend.fusion",)
     pseudo_operators = frozenset({ascend_fusion.OPERATOR})
+    datasheet = frozenset({"clock_ghz", "memory_gbs"})
 
     def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:
         self.soc = ascend_soc.load(soc, overrides)
@@ -92,6 +99,23 @@ class Ascend(CostModel):
 
     def cost(self, node: NodeView) -> float:
         return self._own(node) + node.body_cost
+
+    def kernel_cost(self, node: NodeView, core: str = "") -> float:
+        """A kernel that shares with no other, on the unit that ran it; `TransData` is one, too."""
+        if node.domain == KERNEL_DOMAIN and node.op_type == "TransData":
+            sizes = (self._kernels._device.bytes_of(fact) for fact in (node.input(0), node.output()))
+            return self._device.transdata(*sizes)
+        if core == AI_CPU or (not core and self._on_ai_cpu(node)):
+            return self._kernels._ai_cpu(counting.flops(node), node)
+        return self._kernels._own(node)
+
+    @cached_property
+    def _kernels(self) -> Ascend:
+        """The same chip, where kernels are looked at one by one."""
+        found = copy(self)
+        found.soc = replace(self.soc, fused_share=1.0, aicpu_rules=())
+        found._device = KernelDevice(found.soc)
+        return found
 
     def _own(self, node: NodeView) -> float:
         op = node.op_type

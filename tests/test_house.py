@@ -38,6 +38,7 @@ ORDER = (
     "report",
     "pipeline",
     "greedy",
+    "calibration",
     "sweep",
     "comparison",
     "studies",

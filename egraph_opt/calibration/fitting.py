@@ -1,0 +1,182 @@
+"""Robust least squares on the logarithms of times.
+
+Residuals are weighed by how far those of their operator scatter, so that an operator that a model describes
+badly does not spoil the parameters of the others; a loss that grows slowly keeps single outliers from
+deciding.  From several starts, since the maxima in a model make valleys.  Then only what the measurements
+determine is fitted again, and everything else is at its default (`determined`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from egraph_opt.calibration.coordinates import Floats, Space
+from egraph_opt.calibration.determination import Judgement, judge
+from egraph_opt.calibration.observations import Observation, operators
+from egraph_opt.calibration.pricing import Predictions
+
+STARTS = 4
+"""The defaults, and points around them."""
+
+SPREAD = 0.7
+"""How far other starts lie, as a standard deviation of coordinates."""
+
+PRIOR = 0.02
+"""How strongly coordinates are drawn to their defaults while it is not known which are determined."""
+
+ROUNDS = 6
+"""How often at most it is judged what is determined."""
+
+LEAST_SCATTER = 0.01
+"""No clock is better than this."""
+
+FEWEST = 5
+"""Operators with fewer observations have no scatter of their own."""
+
+MOST_WEIGHT = 3.0
+"""No operator counts more or less than the others by more than this."""
+
+NORMAL = 1.4826
+"""The standard deviation of normal numbers whose median distance is 1."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What was found.
+
+    Attributes:
+        point: the coordinates; those that are not determined are 0, which is the default.
+        judgement: which are determined, and why the others are not.
+        before, after: by observation the logarithm of measured / price.
+    """
+
+    point: Floats
+    judgement: Judgement
+    before: Floats
+    after: Floats
+
+
+def fit(
+    space: Space,
+    observations: Sequence[Observation],
+    progress: Callable[[float], None] = lambda done: None,
+    *,
+    seed: int = 0,
+) -> Fit:
+    """Find the parameters that explain the observations best."""
+    search = _Search(space, observations)
+    everything = list(range(len(space.coordinates)))
+    random = np.random.default_rng(seed)
+    best = np.zeros(len(everything))
+    lowest = np.inf
+    for number in range(STARTS):
+        start = random.normal(0, SPREAD, len(everything)) if number else np.zeros(len(everything))
+        found, height = search.minimum(start, everything, PRIOR)
+        if height < lowest:
+            best, lowest = found, height
+        progress((number + 1) / (STARTS + 2))
+    search.predictions.look_around(best)
+    search.weigh(best)
+    point, _ = search.minimum(best, everything, PRIOR)
+    progress((STARTS + 1) / (STARTS + 2))
+    point, judgement = search.reduced(point)
+    progress(1.0)
+    before = search.residuals(np.zeros(len(everything)))
+    return Fit(point, judgement, before, search.residuals(point))
+
+
+class _Search:
+    """Observations, and how much each of them counts."""
+
+    def __init__(self, space: Space, observations: Sequence[Observation]) -> None:
+        self.space = space
+        self.predictions = Predictions(space, observations)
+        self.measured = np.log([observation.micros for observation in observations])
+        self.groups = operators(observations)
+        self.weights = np.ones(len(observations))
+        self.scale = 0.3
+
+    def residuals(self, point: Floats) -> Floats:
+        return self.measured - self.predictions.logs(point)
+
+    def minimum(self, start: Floats, numbers: Sequence[int], prior: float) -> tuple[Floats, float]:
+        """Where the loss is least, moving some coordinates; and how large it is there."""
+        from scipy.optimize import least_squares
+
+        if not numbers:
+            return start, float("inf")
+        chosen = np.array(numbers)
+        least, most = (side[chosen] for side in self.space.bounds)
+        point = start.copy()
+
+        def height(moved: Floats) -> Floats:
+            point[chosen] = moved
+            return np.concatenate([self.weights * self.residuals(point), prior * moved])
+
+        def slopes(moved: Floats) -> Floats:
+            point[chosen] = moved
+            found = -self.weights[:, None] * self.predictions.derivatives(point, numbers)
+            return np.concatenate([found, prior * np.eye(len(chosen))])
+
+        inside = np.clip(start[chosen], least, most)
+        solved = least_squares(
+            height, inside, slopes, bounds=(least, most), loss="cauchy", f_scale=self.scale, max_nfev=100
+        )
+        point[chosen] = solved.x
+        return point, float(solved.cost)
+
+    def weigh(self, point: Floats) -> None:
+        """Let operators count by how far their residuals scatter, and find what an outlier is."""
+        left = self.residuals(point)
+        overall = scatter(left)
+        for numbers in self.groups.values():
+            own = scatter(left[numbers]) if len(numbers) >= FEWEST else overall
+            self.weights[numbers] = np.clip(overall / own, 1 / MOST_WEIGHT, MOST_WEIGHT)
+        self.scale = 2 * overall
+
+    def reduced(self, point: Floats) -> tuple[Floats, Judgement]:
+        """Fit only what is determined, until that stays the same."""
+        numbers: tuple[int, ...] = tuple(range(len(point)))
+        for _ in range(ROUNDS):
+            judgement = self._judge(point, numbers)
+            start = np.zeros(len(point))
+            start[list(judgement.numbers)] = point[list(judgement.numbers)]
+            point, _ = self.minimum(start, judgement.numbers, 0.0)
+            self.weigh(point)
+            if judgement.numbers == numbers:
+                break
+            numbers = judgement.numbers
+        last = self._judge(point, numbers)
+        if last.numbers != numbers:  # what is no longer determined goes back to its default
+            point[[k for k in numbers if k not in last.numbers]] = 0.0
+        return point, last
+
+    def _judge(self, point: Floats, numbers: Sequence[int]) -> Judgement:
+        everything = range(len(point))
+        weighted = self.weights * self.residuals(point)
+        spread = scatter(weighted)
+        trust = self.weights / (1 + (weighted / self.scale) ** 2)
+        slopes = trust[:, None] * self.predictions.derivatives(point, everything)
+        return judge(self.space, slopes, spread, numbers)
+
+
+def scatter(residuals: Floats) -> float:
+    """The standard deviation of residuals, as their median distance from 0 says."""
+    return max(NORMAL * float(np.median(abs(residuals))), LEAST_SCATTER)
+
+
+def error_factors(fit: Fit, groups: Mapping[str, Sequence[int]]) -> dict[str, tuple[float, float]]:
+    """By operator the median factor between measured and price, before and after."""
+    sides = (fit.before, fit.after)
+    return {
+        name: (factor(sides[0][list(numbers)]), factor(sides[1][list(numbers)]))
+        for name, numbers in groups.items()
+    }
+
+
+def factor(residuals: Floats) -> float:
+    """The median factor by which something is wrong, up or down; 1 is right."""
+    return float(np.exp(np.median(abs(residuals))))

@@ -247,6 +247,7 @@ HEAVY = (
     [
         (("--help",), (*HEAVY, "numpy", "onnx")),
         (("optimize", "--help"), (*HEAVY, "numpy", "onnx")),
+        (("calibrate", "--help"), (*HEAVY, "numpy", "onnx")),
         (("sensitivity", "--help"), (*HEAVY, "numpy", "onnx")),
         (("sweep", "--help"), (*HEAVY, "distributed", "numpy", "onnx", "pyarrow")),
         (("costs",), HEAVY),

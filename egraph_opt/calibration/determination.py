@@ -53,7 +53,7 @@ def judge(space: Space, slopes: Floats, spread: float, numbers: Sequence[int]) -
         spread: of the weighted residuals.
         numbers: the coordinates that are in question; the others are not determined.
     """
-    reasons = {name: reason for name, reason in _obvious(space, slopes)}
+    reasons = dict(_obvious(space, slopes))
     chosen: list[int] = []
     for k in _in_turn(space.coordinates, slopes, [k for k in numbers if _name(space, k) not in reasons]):
         own = _apart(slopes[:, k], slopes[:, chosen])

@@ -8,7 +8,7 @@ determine is fitted again, and everything else is at its default (`determined`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from egraph_opt.calibration.determination import Judgement, judge
 from egraph_opt.calibration.observations import Observation, operators
 from egraph_opt.calibration.pricing import Predictions
 
-STARTS = 4
+STARTS = 3
 """The defaults, and points around them."""
 
 SPREAD = 0.7
@@ -26,6 +26,11 @@ SPREAD = 0.7
 
 PRIOR = 0.02
 """How strongly coordinates are drawn to their defaults while it is not known which are determined."""
+
+ENOUGH = 1e-5
+"""A step that changes less than this, as a share, is the last."""
+
+MOST_STEPS = 100
 
 ROUNDS = 6
 """How often at most it is judged what is determined."""
@@ -68,24 +73,23 @@ def fit(
 ) -> Fit:
     """Find the parameters that explain the observations best."""
     search = _Search(space, observations)
-    everything = list(range(len(space.coordinates)))
+    defaults, seen = np.zeros(len(space.coordinates)), search.predictions.seen
     random = np.random.default_rng(seed)
-    best = np.zeros(len(everything))
-    lowest = np.inf
+    best, lowest = defaults, np.inf
     for number in range(STARTS):
-        start = random.normal(0, SPREAD, len(everything)) if number else np.zeros(len(everything))
-        found, height = search.minimum(start, everything, PRIOR)
+        start = defaults.copy()
+        start[seen] = random.normal(0, SPREAD, len(seen)) if number else 0.0
+        found, height = search.minimum(start, seen, PRIOR)
         if height < lowest:
             best, lowest = found, height
         progress((number + 1) / (STARTS + 2))
     search.predictions.look_around(best)
     search.weigh(best)
-    point, _ = search.minimum(best, everything, PRIOR)
+    point, _ = search.minimum(best, search.predictions.seen, PRIOR)
     progress((STARTS + 1) / (STARTS + 2))
     point, judgement = search.reduced(point)
     progress(1.0)
-    before = search.residuals(np.zeros(len(everything)))
-    return Fit(point, judgement, before, search.residuals(point))
+    return Fit(point, judgement, search.residuals(defaults), search.residuals(point))
 
 
 class _Search:
@@ -122,9 +126,9 @@ class _Search:
             return np.concatenate([found, prior * np.eye(len(chosen))])
 
         inside = np.clip(start[chosen], least, most)
-        solved = least_squares(
-            height, inside, slopes, bounds=(least, most), loss="cauchy", f_scale=self.scale, max_nfev=100
-        )
+        robust = {"loss": "cauchy", "f_scale": self.scale}
+        ends = {"ftol": ENOUGH, "xtol": ENOUGH, "max_nfev": MOST_STEPS}
+        solved = least_squares(height, inside, slopes, bounds=(least, most), **robust, **ends)
         point[chosen] = solved.x
         return point, float(solved.cost)
 
@@ -166,15 +170,6 @@ class _Search:
 def scatter(residuals: Floats) -> float:
     """The standard deviation of residuals, as their median distance from 0 says."""
     return max(NORMAL * float(np.median(abs(residuals))), LEAST_SCATTER)
-
-
-def error_factors(fit: Fit, groups: Mapping[str, Sequence[int]]) -> dict[str, tuple[float, float]]:
-    """By operator the median factor between measured and price, before and after."""
-    sides = (fit.before, fit.after)
-    return {
-        name: (factor(sides[0][list(numbers)]), factor(sides[1][list(numbers)]))
-        for name, numbers in groups.items()
-    }
 
 
 def factor(residuals: Floats) -> float:

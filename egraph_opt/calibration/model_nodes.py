@@ -36,7 +36,7 @@ class ModelNodes:
     by_name: Mapping[str, NodeView]
 
     def within(self, name: str) -> tuple[NodeView, ...]:
-        """The nodes whose names a kernel's name consists of; none where there is anything else before them."""
+        """The nodes whose names a kernel's name begins with, one after the other."""
         found: list[NodeView] = []
         place = 0
         while place < len(name):

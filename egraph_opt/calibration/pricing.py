@@ -17,8 +17,9 @@ LEAST = 1e-9
 STEP = 1e-4
 """How far a coordinate is moved to see what it changes."""
 
-PROBES = (-2.3, -0.7, 0.7, 2.3)
-"""How far coordinates are moved to see what depends on them at all: to a tenth, half, double and tenfold."""
+PROBES = (-2.3, 2.3)
+"""How far coordinates are moved to see what depends on them at all, to a tenth and tenfold: prices rise with
+each, or fall."""
 
 SEEN = 1e-6
 """A price that changes by less, as a share, does not depend on what was moved."""
@@ -32,8 +33,10 @@ class Predictions:
 
     def __init__(self, space: Space, observations: Sequence[Observation]) -> None:
         self.space = space
-        self.nodes, self.owners = _distinct(observations)
-        self.means = [np.array(numbers) for numbers in self.owners]
+        self.nodes, owners = _distinct(observations)
+        self.flat = np.array([number for own in owners for number in own])
+        self.counts = np.array([len(own) for own in owners])
+        self.begins = np.cumsum(self.counts) - self.counts
         self.depending: list[npt.NDArray[np.int64]] = []
         self.look_around(np.zeros(len(space.coordinates)))
 
@@ -59,25 +62,29 @@ class Predictions:
 
     def derivatives(self, point: Floats, numbers: Sequence[int]) -> Floats:
         """How the logarithms change with some coordinates: a column for each."""
-        found = np.zeros((len(self.owners), len(numbers)))
+        found = np.zeros((len(self.counts), len(numbers)))
         base = self._prices(self.space.make(point))
+        least, most = self.space.bounds
         for column, k in enumerate(numbers):
-            sides = []
-            for step in (STEP, -STEP):
-                moved, prices = point.copy(), base.copy()
-                moved[k] += step
-                rows = self.depending[k]
-                prices[rows] = self._prices(self.space.make(moved), rows.tolist())
-                sides.append(self._logs(prices))
-            found[:, column] = (sides[0] - sides[1]) / (2 * STEP)
+            moved, prices, rows = point.copy(), base.copy(), self.depending[k]
+            step = STEP if point[k] + STEP <= most[k] or point[k] - STEP < least[k] else -STEP
+            moved[k] += step
+            prices[rows] = self._prices(self.space.make(moved), rows.tolist())
+            found[:, column] = (self._logs(prices) - self._logs(base)) / step
         return found
+
+    @property
+    def seen(self) -> list[int]:
+        """The coordinates that any node depends on."""
+        return [k for k, rows in enumerate(self.depending) if len(rows)]
 
     def _prices(self, model: CostModel, rows: Iterable[int] | None = None) -> Floats:
         wanted = self.nodes if rows is None else [self.nodes[k] for k in rows]
         return np.array([max(model.kernel_cost(node, core), LEAST) for node, core in wanted])
 
     def _logs(self, prices: Floats) -> Floats:
-        return np.log([prices[numbers].mean() for numbers in self.means])
+        means: Floats = np.log(np.add.reduceat(prices[self.flat], self.begins) / self.counts)
+        return means
 
 
 def _distinct(observations: Sequence[Observation]) -> tuple[list[tuple[NodeView, str]], list[list[int]]]:

@@ -1,8 +1,8 @@
 """Operands as profiles of Ascend chips write them: shapes, data types and storage formats.
 
-``"4,1024;2;"`` are three shapes, the last that of a scalar; tools write dims with ``,`` or ``*``, and brackets
-or quotes around it all.  A format other than ND says how a value is stored: NC1HWC0 has channels in blocks,
-FRACTAL_NZ has matrices in tiles.
+``"4,1024;2;"`` are three shapes, the last that of a scalar; tools write dims with ``,`` or ``*``, and
+brackets or quotes around it all.  A format other than ND says how a value is stored: NC1HWC0 has channels
+in blocks, FRACTAL_NZ has matrices in tiles.
 """
 
 from __future__ import annotations

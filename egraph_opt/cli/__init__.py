@@ -1,5 +1,5 @@
 """The command line: `egraph-opt optimize`, `alternatives`, `rules`, `operators`, `costs`, `measurements`,
-`study`, `compare`, `sweep` and `sensitivity`.
+`study`, `compare`, `sweep`, `sensitivity` and `calibrate`.
 
 Exit codes: 0 done (also when nothing changed), 1 the model could not be read or is invalid, 2 usage, 3 the
 result was found to be wrong under --strict.
@@ -8,6 +8,7 @@ result was found to be wrong under --strict.
 import gc
 
 from egraph_opt.cli import (
+    calibrate,
     compare,
     costs,
     listings,
@@ -36,6 +37,7 @@ def main() -> None:
 
 __all__ = [
     "app",
+    "calibrate",
     "compare",
     "costs",
     "exit_code",

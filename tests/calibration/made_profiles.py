@@ -14,13 +14,14 @@ from egraph_opt.cost.model import CostModel
 
 OLD = (
     "Model Name,Model ID,Task ID,Stream ID,Infer ID,Op Name,OP Type,Task Type,Task Start Time,"
-    "Task Duration(us),Task Wait Time(us),Block Dim,Input Shapes,Input Data Types,Input Formats,Output Shapes,"
-    "Output Data Types,Output Formats,aicore_time(us),total_cycles,vec_time(us),vec_ratio"
+    "Task Duration(us),Task Wait Time(us),Block Dim,Input Shapes,Input Data Types,Input Formats,"
+    "Output Shapes,Output Data Types,Output Formats,aicore_time(us),total_cycles,vec_time(us),vec_ratio"
 ).split(",")
 NEW = (
     "Device_id,Model ID,Task ID,Stream ID,Op Name,OP Type,OP State,Task Type,Task Start Time(us),"
-    "Task Duration(us),Task Wait Time(us),Block Num,Mix Block Num,HF32 Eligible,Input Shapes,Input Data Types,"
-    "Input Formats,Output Shapes,Output Data Types,Output Formats,Context ID,aicore_time(us),cube_utilization(%)"
+    "Task Duration(us),Task Wait Time(us),Block Num,Mix Block Num,HF32 Eligible,Input Shapes,"
+    "Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats,Context ID,"
+    "aicore_time(us),cube_utilization(%)"
 ).split(",")
 DETAILS = (
     "Step Id,Model ID,Task ID,Stream ID,Name,Type,OP State,Accelerator Core,Start Time(us),Duration(us),"
@@ -126,7 +127,12 @@ class Noise:
 
 
 def write(
-    path: Path, kernels: Sequence[Kernel], model: CostModel, noise: Noise = Noise(), *, header: list[str] = NEW
+    path: Path,
+    kernels: Sequence[Kernel],
+    model: CostModel,
+    noise: Noise = Noise(),
+    *,
+    header: Sequence[str] = NEW,
 ) -> Path:
     """A table of kernels with one of the headers; start times end in a tab, as msprof writes them."""
     times = noise.applied([kernel.micros(model) for kernel in kernels])

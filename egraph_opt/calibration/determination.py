@@ -59,18 +59,15 @@ def judge(space: Space, slopes: Floats, spread: float, numbers: Sequence[int]) -
         own = _apart(slopes[:, k], slopes[:, chosen])
         if float(np.linalg.norm(own)) * MOST_ERROR >= spread:
             chosen.append(k)
-            continue
-        alone = float(np.linalg.norm(slopes[:, k])) * MOST_ERROR >= spread
-        reasons[_name(space, k)] = _together(space, slopes, k, chosen) if alone else VAGUE
     errors = _errors(slopes, chosen, spread)
     while errors and max(errors.values()) > MOST_ERROR:
         worst = max(errors, key=lambda k: errors[k])
         chosen.remove(worst)
-        reasons[_name(space, worst)] = _together(space, slopes, worst, chosen)
         errors = _errors(slopes, chosen, spread)
     for k in range(len(space.coordinates)):
         if k not in errors:
-            reasons.setdefault(_name(space, k), VAGUE)
+            alone = float(np.linalg.norm(slopes[:, k])) * MOST_ERROR >= spread
+            reasons.setdefault(_name(space, k), _together(space, slopes, k, chosen) if alone else VAGUE)
     return Judgement(errors, reasons)
 
 

@@ -64,30 +64,31 @@ def _repeated(text: str, shapes: str) -> str:
     return text if ";" in text else ";".join([text] * (shapes.count(";") + 1))
 
 
-def varied(seed: int = 0) -> list[Kernel]:
-    """Kernels of an offline model and of an eager one, from small to large."""
-    return list(_varied(random.Random(seed)))
+def varied(rounds: int, seed: int = 0) -> list[Kernel]:
+    """Kernels of an offline model and of an eager one, from small to large; 19 or 20 each round."""
+    return list(_varied(rounds, random.Random(seed)))
 
 
-def _varied(draw: random.Random) -> Iterator[Kernel]:
-    for k in range(30):
+def _varied(rounds: int, draw: random.Random) -> Iterator[Kernel]:
+    for k in range(rounds):
         size = int(2 ** draw.uniform(6, 24))
         for kind in ("Add", "Mul", "RealDiv", "Sub"):
             yield Kernel(kind, f"{size};{size}", f"{size}", core="AI_VECTOR_CORE")
         for kind in ("Relu", "Sigmoid", "Tanh", "Exp", "Sqrt", "Erf"):
             yield Kernel(kind, f"8,{size // 8 + 1}", f"8,{size // 8 + 1}", core="AI_VECTOR_CORE")
         m, n, depth = (16 * draw.randint(1, 128) for _ in range(3))
-        yield Kernel("MatMulV2", f"{m},{depth};{depth},{n}", f"{m},{n}", ("ND", "ND"))
+        yield Kernel("MatMulV2", f"{depth},{m};{n},{depth}", f"{m},{n}", ("ND", "ND"))
         yield Kernel("BatchMatMulV2", f"8,{m},{depth};8,{depth},{n}", f"8,{m},{n}")
         yield _convolution(draw)
         rows, columns = draw.randint(8, 2000), draw.randint(2001, 4000)
+        yield Kernel("Transpose", f"{rows // 8},{columns // 8}", f"{columns // 8},{rows // 8}")
         yield Kernel("Transpose", f"{rows},{columns}", f"{columns},{rows}", types=("FLOAT16", "FLOAT16"))
         yield Kernel("TransposeD", f"{rows},{columns},64", f"{columns},{rows},64")
         yield _conversion(draw)
         yield Kernel("SoftmaxV2", f"{rows},{columns}", f"{rows},{columns}")
         yield Kernel("ReduceSumD", f"{rows},{columns}", f"{rows}")
         yield Kernel("ConcatD", f"{rows},{columns};{rows},{columns}", f"{rows},{2 * columns}")
-        if k % 3 == 0:
+        if k % 2 == 0:
             yield Kernel(
                 "Cast", f"{rows}", f"{rows}", types=("DOUBLE", "FLOAT"), core="AI_CPU", name=f"Cast_{k}"
             )
@@ -102,7 +103,7 @@ def _convolution(draw: random.Random) -> Kernel:
 
 
 def _conversion(draw: random.Random) -> Kernel:
-    channels, side = draw.randint(3, 600), draw.randint(7, 200)
+    channels, side = draw.choice((3, 16, 64, 256)), draw.randint(3, 100)
     blocks = -(-channels // 16)
     return Kernel(
         "TransData", f"1,{channels},{side},{side}", f"1,{blocks},{side},{side},16", ("NCHW", "NC1HWC0")

@@ -153,9 +153,7 @@ def test_a_calibration_goes_on_from_another_file(tmp_path: Path, monkeypatch: py
 
 def test_two_kernels_determine_nothing(tmp_path: Path) -> None:
     path = write(tmp_path / "profile.csv", ADDS[:2], cost_model("ascend", TRUTH))
-    with pytest.raises(
-        CalibrationError, match="2 kernels determine no parameter of ascend: .*too few kernels"
-    ):
+    with pytest.raises(CalibrationError, match=r"2 kernels determine no parameter of ascend: .*too few"):
         calibrate(Request(path))
 
 

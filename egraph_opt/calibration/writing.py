@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from egraph_opt.calibration.calibrating import Calibration, Learned
-from egraph_opt.cost.parameter_files import EXTENDS, SUFFIX
+from egraph_opt.cost.parameter_files import EXTENDS, SUFFIX, read_values
 from egraph_opt.cost.registry import named
 from egraph_opt.errors import OutputError
 from egraph_opt.model.files import write_whole
@@ -27,8 +27,8 @@ def base_of(cost: str, output: Path) -> str:
     if not cost.endswith(SUFFIX):
         return named(cost).variant
     behind = Path(cost.rpartition(":")[2]).resolve()
-    if behind == output.resolve():
-        raise OutputError(f"{output}: is the file that {cost} reads: write the result to another one")
+    if output.resolve() in (path.resolve() for path in read_values(behind, {}).files):
+        raise OutputError(f"{output}: is read for {cost}: write the result to another one")
     relative = Path(os.path.relpath(behind, output.resolve().parent)).as_posix()
     return relative if "/" in relative else f"./{relative}"
 

@@ -109,6 +109,8 @@ def test_a_file_does_not_replace_what_it_goes_on_from(folder: Path) -> None:
     told = run("op_summary.csv", "--cost", "ascend:mine.toml", "-o", "./mine.toml", code=2)
     assert "write the result to another one" in told
     run("op_summary.csv", "--cost", "ascend:mine.toml", "-o", "next.toml")
+    told = run("op_summary.csv", "--cost", "ascend:next.toml", "-o", "mine.toml", code=2)
+    assert "mine.toml: is read for ascend:next.toml" in told
     assert parameters_of("ascend:next.toml")["fixed_cube_us"].value == 4.0
 
 

@@ -40,6 +40,7 @@ ORDER = (
     "greedy",
     "calibration",
     "sweep",
+    "tuning",
     "comparison",
     "studies",
     "testing",

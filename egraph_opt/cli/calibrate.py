@@ -91,6 +91,8 @@ def _dim(text: str) -> tuple[str, int]:
 
 def _lines(found: Calibration) -> Iterator[str]:
     """What was used, the errors by operator, the parameters that changed, and those that did not."""
+    from egraph_opt.calibration.writing import by_reason
+
     seen = found.observations
     yield f"{seen.label}: {len(seen.used):,} kernels in {seen.rows:,} rows, {found.cost}"
     for remark in seen.remarks:
@@ -105,10 +107,7 @@ def _lines(found: Calibration) -> Iterator[str]:
     yield f"{'parameter':<28}{'before':>10}{'after':>10}{'error':>9}  unit"
     for learned in found.learned:
         yield from _parameter(learned)
-    reasons: dict[str, list[str]] = {}
-    for name, reason in found.kept.items():
-        reasons.setdefault(reason, []).append(name)
-    for reason, names in reasons.items():
+    for reason, names in by_reason(found.kept).items():
         yield f"{len(names)} as before, {reason}:"
         yield from _wrapped(", ".join(names))
 

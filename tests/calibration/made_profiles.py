@@ -28,9 +28,6 @@ DETAILS = (
     "Wait Time(us),Block Dim,Mix Block Dim,HF32 Eligible,Input Shapes,Input Data Types,Input Formats,"
     "Output Shapes,Output Data Types,Output Formats"
 ).split(",")
-STATISTIC = (
-    "Device_id,OP Type,Core Type,Count,Total Time(us),Min Time(us),Avg Time(us),Max Time(us),Ratio(%)"
-).split(",")
 
 
 @dataclass(frozen=True)

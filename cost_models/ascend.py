@@ -21,7 +21,6 @@ What a price per node cannot know, and how it is approximated:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
@@ -101,21 +100,13 @@ class Ascend(CostModel):
         return self._own(node) + node.body_cost
 
     def kernel_cost(self, node: NodeView, core: str = "") -> float:
-        """A kernel that shares with no other, on the unit that ran it; `TransData` is one, too."""
-        if node.domain == KERNEL_DOMAIN and node.op_type == "TransData":
-            sizes = (self._kernels._device.bytes_of(fact) for fact in (node.input(0), node.output()))
-            return self._device.transdata(*sizes)
-        if core == AI_CPU or (not core and self._on_ai_cpu(node)):
-            return self._kernels._ai_cpu(counting.flops(node), node)
-        return self._kernels._own(node)
+        """A kernel that shares with no other, on the unit that ran it; TransData is one, too."""
+        on_ai_cpu = core == AI_CPU or (not core and self._on_ai_cpu(node))
+        return self._kernels.time(node, on_ai_cpu)
 
     @cached_property
-    def _kernels(self) -> Ascend:
-        """The same chip, where kernels are looked at one by one."""
-        found = copy(self)
-        found.soc = replace(self.soc, fused_share=1.0, aicpu_rules=())
-        found._device = KernelDevice(found.soc)
-        return found
+    def _kernels(self) -> _Kernels:
+        return _Kernels(self.soc)
 
     def _own(self, node: NodeView) -> float:
         op = node.op_type
@@ -289,6 +280,20 @@ class Ascend(CostModel):
             return width
         axis = node.integer("axis", 0) % len(shape)
         return counting.product(shape[axis + 1 :]) * width
+
+
+class _Kernels(Ascend):
+    """The same chip, where kernels are looked at one by one: nothing is shared, converted or ruled out."""
+
+    def __init__(self, soc: ascend_soc.Soc) -> None:
+        self.soc = replace(soc, fused_share=1.0, aicpu_rules=())
+        self._device = KernelDevice(self.soc)
+
+    def time(self, node: NodeView, on_ai_cpu: bool) -> float:
+        if node.domain == KERNEL_DOMAIN and node.op_type == "TransData":
+            plain, padded = (self._device.bytes_of(fact) for fact in (node.input(0), node.output()))
+            return Device(self.soc).transdata(plain, padded)
+        return self._ai_cpu(counting.flops(node), node) if on_ai_cpu else self._own(node)
 
 
 def _axes(node: NodeView, rank: int) -> frozenset[int]:

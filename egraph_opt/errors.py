@@ -69,6 +69,10 @@ class CalibrationError(EgraphOptError):
     """A fit that teaches nothing: no parameter is determined by what was measured."""
 
 
+class TimingError(EgraphOptError):
+    """ONNX Runtime cannot run a model that is to be timed whole."""
+
+
 class SpecError(EgraphOptError, ValueError):
     """A specification of a sweep has an entry that is missing, of another type, or out of range."""
 

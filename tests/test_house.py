@@ -249,6 +249,7 @@ HEAVY = (
         (("--help",), (*HEAVY, "numpy", "onnx")),
         (("optimize", "--help"), (*HEAVY, "numpy", "onnx")),
         (("calibrate", "--help"), (*HEAVY, "numpy", "onnx")),
+        (("tune", "--help"), (*HEAVY, "numpy", "onnx", "optuna")),
         (("sensitivity", "--help"), (*HEAVY, "numpy", "onnx")),
         (("sweep", "--help"), (*HEAVY, "distributed", "numpy", "onnx", "pyarrow")),
         (("costs",), HEAVY),

@@ -77,7 +77,7 @@ class Calibration:
 
 
 @dataclass(frozen=True)
-class Request:
+class CalibrationRequest:
     """What is calibrated.
 
     Attributes:
@@ -98,7 +98,7 @@ class Request:
 
 
 def calibrate(
-    request: Request, progress: Callable[[str, float | None], None] = lambda stage, done: None
+    request: CalibrationRequest, progress: Callable[[str, float | None], None] = lambda stage, done: None
 ) -> Calibration:
     """Fit the parameters of a cost model to a profile.
 
@@ -118,9 +118,9 @@ def calibrate(
     if not space.coordinates:
         raise CalibrationError(f"{request.cost} has no number that could be fitted: {_kept(space.kept)}")
     found = fit(space, seen.used, lambda done: progress("fit", done))
-    if not found.judgement.numbers:
+    if not found.determination.numbers:
         reasons = f"{len(seen.used)} kernels determine no parameter of {request.cost}"
-        raise CalibrationError(f"{request.profile}: {reasons}: {_kept(found.judgement.reasons)}")
+        raise CalibrationError(f"{request.profile}: {reasons}: {_kept(found.determination.reasons)}")
     return _calibration(request.cost, space, found, seen)
 
 
@@ -147,15 +147,15 @@ def _kept(reasons: Mapping[str, str]) -> str:
 
 def _calibration(cost: str, space: Space, found: Fit, seen: Observations) -> Calibration:
     learned = tuple(
-        _learned(space.coordinates[k], float(found.point[k]), found.judgement.errors[k])
-        for k in found.judgement.numbers
+        _learned(space.coordinates[k], float(found.point[k]), found.determination.errors[k])
+        for k in found.determination.numbers
     )
     errors = tuple(
         OperatorError(name, len(own), factor(found.before[np.array(own)]), factor(found.after[np.array(own)]))
         for name, own in operators(seen.used).items()
     )
     total = OperatorError("all", len(seen.used), factor(found.before), factor(found.after))
-    kept = {**space.kept, **found.judgement.reasons}
+    kept = {**space.kept, **found.determination.reasons}
     return Calibration(cost, space, learned, kept, errors, total, seen)
 
 

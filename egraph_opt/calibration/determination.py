@@ -28,7 +28,7 @@ VAGUE = "the times scatter too much to tell"
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Determination:
     """What is determined.
 
     Attributes:
@@ -45,7 +45,7 @@ class Judgement:
         return tuple(sorted(self.errors))
 
 
-def judge(space: Space, slopes: Floats, spread: float, numbers: Sequence[int]) -> Judgement:
+def judge(space: Space, slopes: Floats, spread: float, numbers: Sequence[int]) -> Determination:
     """Find out which coordinates are determined.
 
     Args:
@@ -68,7 +68,7 @@ def judge(space: Space, slopes: Floats, spread: float, numbers: Sequence[int]) -
         if k not in errors:
             alone = float(np.linalg.norm(slopes[:, k])) * MOST_ERROR >= spread
             reasons.setdefault(_name(space, k), _together(space, slopes, k, chosen) if alone else VAGUE)
-    return Judgement(errors, reasons)
+    return Determination(errors, reasons)
 
 
 def _name(space: Space, number: int) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from egraph_opt.calibration.coordinates import Floats, Space
-from egraph_opt.calibration.determination import Judgement, judge
+from egraph_opt.calibration.determination import Determination, judge
 from egraph_opt.calibration.observations import Observation, operators
 from egraph_opt.calibration.pricing import Predictions
 
@@ -54,12 +54,12 @@ class Fit:
 
     Attributes:
         point: the coordinates; those that are not determined are 0, which is the default.
-        judgement: which are determined, and why the others are not.
+        determination: which are determined, and why the others are not.
         before, after: by observation the logarithm of measured / price.
     """
 
     point: Floats
-    judgement: Judgement
+    determination: Determination
     before: Floats
     after: Floats
 
@@ -72,7 +72,7 @@ def fit(
     seed: int = 0,
 ) -> Fit:
     """Find the parameters that explain the observations best."""
-    search = _Search(space, observations)
+    search = _Minimizer(space, observations)
     defaults, seen = np.zeros(len(space.coordinates)), search.predictions.seen
     random = np.random.default_rng(seed)
     best, lowest = defaults, np.inf
@@ -87,12 +87,12 @@ def fit(
     search.weigh(best)
     point, _ = search.minimum(best, search.predictions.seen, PRIOR)
     progress((STARTS + 1) / (STARTS + 2))
-    point, judgement = search.reduced(point)
+    point, determination = search.reduced(point)
     progress(1.0)
-    return Fit(point, judgement, search.residuals(defaults), search.residuals(point))
+    return Fit(point, determination, search.residuals(defaults), search.residuals(point))
 
 
-class _Search:
+class _Minimizer:
     """Observations, and how much each of them counts."""
 
     def __init__(self, space: Space, observations: Sequence[Observation]) -> None:
@@ -141,24 +141,24 @@ class _Search:
             self.weights[numbers] = np.clip(overall / own, 1 / MOST_WEIGHT, MOST_WEIGHT)
         self.scale = 2 * overall
 
-    def reduced(self, point: Floats) -> tuple[Floats, Judgement]:
+    def reduced(self, point: Floats) -> tuple[Floats, Determination]:
         """Fit only what is determined, until that stays the same."""
         numbers: tuple[int, ...] = tuple(range(len(point)))
         for _ in range(ROUNDS):
-            judgement = self._judge(point, numbers)
+            determination = self._judge(point, numbers)
             start = np.zeros(len(point))
-            start[list(judgement.numbers)] = point[list(judgement.numbers)]
-            point, _ = self.minimum(start, judgement.numbers, 0.0)
+            start[list(determination.numbers)] = point[list(determination.numbers)]
+            point, _ = self.minimum(start, determination.numbers, 0.0)
             self.weigh(point)
-            if judgement.numbers == numbers:
+            if determination.numbers == numbers:
                 break
-            numbers = judgement.numbers
+            numbers = determination.numbers
         last = self._judge(point, numbers)
         if last.numbers != numbers:  # what is no longer determined goes back to its default
             point[[k for k in numbers if k not in last.numbers]] = 0.0
         return point, last
 
-    def _judge(self, point: Floats, numbers: Sequence[int]) -> Judgement:
+    def _judge(self, point: Floats, numbers: Sequence[int]) -> Determination:
         everything = range(len(point))
         weighted = self.weights * self.residuals(point)
         spread = scatter(weighted)

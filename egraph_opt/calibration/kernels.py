@@ -13,7 +13,7 @@ from itertools import permutations
 from egraph_opt.calibration.kernel_types import operator_of
 from egraph_opt.calibration.products import convolution, product
 from egraph_opt.calibration.profiles import ProfileRow
-from egraph_opt.calibration.tensors import Dims, Tensor, elements
+from egraph_opt.calibration.tensors import Dims, KernelTensor, elements
 from egraph_opt.calibration.unusable import UnusableError
 from egraph_opt.cost.model import KERNEL_DOMAIN, NodeView
 from egraph_opt.facts.fact import Fact
@@ -21,7 +21,7 @@ from egraph_opt.facts.fact import Fact
 MOST_AXES = 6
 """Permutations of more axes than these are not gone through."""
 
-Tensors = tuple[Tensor, ...]
+Tensors = tuple[KernelTensor, ...]
 
 
 def view_of(row: ProfileRow) -> NodeView:

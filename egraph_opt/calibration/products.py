@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from egraph_opt.calibration.tensors import WEIGHTS, Dims, Tensor, elements
+from egraph_opt.calibration.tensors import WEIGHTS, Dims, KernelTensor, elements
 from egraph_opt.calibration.unusable import UnusableError
 from egraph_opt.cost.model import NodeView
 from egraph_opt.facts.fact import Fact
@@ -16,7 +16,7 @@ from egraph_opt.facts.fact import Fact
 TILE = 16
 """Rows and columns of a tile of FRACTAL_NZ."""
 
-Tensors = tuple[Tensor, ...]
+Tensors = tuple[KernelTensor, ...]
 
 
 def product(op: str, kind: str, inputs: Tensors, outputs: Tensors) -> NodeView:
@@ -67,7 +67,7 @@ def convolution(op: str, kind: str, inputs: Tensors, outputs: Tensors) -> NodeVi
     return NodeView(op, "", attributes, facts, (y.fact(),))
 
 
-def _weights(kind: str, transposed: bool, x: Tensor, w: Tensor, y: Tensor) -> Dims:
+def _weights(kind: str, transposed: bool, x: KernelTensor, w: KernelTensor, y: KernelTensor) -> Dims:
     """The shape of a convolution's weights as ONNX has it."""
     depthwise = kind.startswith("Depthwise")
     if w.format not in WEIGHTS:

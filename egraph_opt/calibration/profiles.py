@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from egraph_opt.calibration.columns import Table, read_table
-from egraph_opt.calibration.tensors import NOTHING, Tensor, tensors_of
+from egraph_opt.calibration.tensors import NOTHING, KernelTensor, tensors_of
 from egraph_opt.errors import ProfileError
 
 KERNELS = ("type", "duration")
@@ -48,8 +48,8 @@ class ProfileRow:
     core: str
     micros: float
     count: int = 1
-    inputs: tuple[Tensor, ...] | None = None
-    outputs: tuple[Tensor, ...] | None = None
+    inputs: tuple[KernelTensor, ...] | None = None
+    outputs: tuple[KernelTensor, ...] | None = None
     total: bool = False
     key: str = ""
 

@@ -37,7 +37,7 @@ WEIGHTS = frozenset({"FRACTAL_Z", "FRACTAL_Z_C04", "FRACTAL_Z_3D", "FRACTAL_ZN",
 
 
 @dataclass(frozen=True)
-class Tensor:
+class KernelTensor:
     """An operand of a kernel.
 
     Attributes:
@@ -65,7 +65,7 @@ class Tensor:
         return Fact(self.dtype, self.stored)
 
 
-def tensors_of(shapes: str, types: str, formats: str) -> tuple[Tensor, ...] | None:
+def tensors_of(shapes: str, types: str, formats: str) -> tuple[KernelTensor, ...] | None:
     """The operands of three cells; None where their shapes are not known."""
     shapes = shapes.strip(" \t\"'")
     if shapes.upper() in NOTHING:
@@ -75,7 +75,7 @@ def tensors_of(shapes: str, types: str, formats: str) -> tuple[Tensor, ...] | No
         return None
     dtypes, layouts = _parts(types, len(found)), _parts(formats, len(found))
     return tuple(
-        Tensor(dims, TYPES.get(dtype.removeprefix("DT_"), 0), layout.removeprefix("FORMAT_"))
+        KernelTensor(dims, TYPES.get(dtype.removeprefix("DT_"), 0), layout.removeprefix("FORMAT_"))
         for dims, dtype, layout in zip(found, dtypes, layouts, strict=True)
         if dims is not None
     )

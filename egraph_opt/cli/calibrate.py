@@ -68,12 +68,12 @@ def calibrate(
     held, sizes = overrides_of(set_), dict(map(_dim, dims or ()))
     only = tuple(names_of(parameters) or ())
     with errors_as_lines(), progress_on(Console(stderr=True)) as progress:
-        from egraph_opt.calibration.calibrating import Request, calibrate
+        from egraph_opt.calibration.calibrating import CalibrationRequest, calibrate
         from egraph_opt.calibration.writing import base_of, write_calibration
 
         if output is not None:
             base_of(cost, output)  # said before the work
-        found = calibrate(Request(profile, cost, held, only, model, sizes), progress)
+        found = calibrate(CalibrationRequest(profile, cost, held, only, model, sizes), progress)
         if output is not None:
             write_calibration(found, output)
     for line in _lines(found):

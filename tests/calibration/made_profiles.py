@@ -9,7 +9,7 @@ from pathlib import Path
 
 from egraph_opt.calibration.kernels import view_of
 from egraph_opt.calibration.profiles import ProfileRow
-from egraph_opt.calibration.tensors import Tensor, tensors_of
+from egraph_opt.calibration.tensors import KernelTensor, tensors_of
 from egraph_opt.cost.model import CostModel
 
 OLD = (
@@ -49,7 +49,7 @@ class Kernel:
                 (self.inputs, self.outputs), self.types, self.formats, strict=True
             )
         ]
-        found: list[tuple[Tensor, ...] | None] = sides
+        found: list[tuple[KernelTensor, ...] | None] = sides
         return ProfileRow(1, self.name, self.type, self.core, 1.0, inputs=found[0], outputs=found[1])
 
     def micros(self, model: CostModel) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from egraph_opt import cost_model
-from egraph_opt.calibration.calibrating import Calibration, Request, calibrate
+from egraph_opt.calibration.calibrating import Calibration, CalibrationRequest, calibrate
 from egraph_opt.calibration.writing import write_calibration
 from egraph_opt.cost.parameters import Override
 from egraph_opt.cost.registry import parameters_of
@@ -51,7 +51,7 @@ def noisy(tmp_path_factory: pytest.TempPathFactory) -> Calibration:
         lines[1].replace("Add_0,Add,", "hcom_send_1,hcom_send,"),
     ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return calibrate(Request(path))
+    return calibrate(CalibrationRequest(path))
 
 
 @pytest.mark.parametrize("name", TRUTH)
@@ -114,14 +114,14 @@ ADDS = [Kernel("Add", f"{2**k};{2**k}", f"{2**k}", core="AI_VECTOR_CORE") for k 
 @pytest.mark.parametrize("header", [OLD, NEW, DETAILS], ids=["old", "new", "kernel_details"])
 def test_every_header_tells_the_same(tmp_path: Path, header: list[str]) -> None:
     path = write(tmp_path / "profile.csv", ADDS, cost_model("ascend", TRUTH), header=header)
-    found = values(calibrate(Request(path, only=("fixed_vector_us", "memory_efficiency"))))
+    found = values(calibrate(CalibrationRequest(path, only=("fixed_vector_us", "memory_efficiency"))))
     assert found["fixed_vector_us"] == pytest.approx(3.1, rel=0.01)
 
 
 def test_only_a_product_of_two_parameters_is_seen_where_all_fits_in_the_cache(tmp_path: Path) -> None:
     small = [kernel for kernel in ADDS if int(kernel.outputs) <= 2**20]
     path = write(tmp_path / "profile.csv", small, cost_model("ascend", TRUTH))
-    found = calibrate(Request(path, only=("fixed_vector_us", "memory_efficiency", "l2_speedup")))
+    found = calibrate(CalibrationRequest(path, only=("fixed_vector_us", "memory_efficiency", "l2_speedup")))
     assert found.kept["l2_speedup"] == "cannot be told apart from memory_efficiency"
     product = values(found)["memory_efficiency"] * 2.2
     assert product == pytest.approx(0.5 * 3.0, rel=0.02)
@@ -130,7 +130,7 @@ def test_only_a_product_of_two_parameters_is_seen_where_all_fits_in_the_cache(tm
 def test_a_value_that_is_set_stays_and_is_written(tmp_path: Path) -> None:
     path = write(tmp_path / "profile.csv", ADDS, cost_model("ascend", TRUTH))
     held = (Override("l2_speedup", 3.0), Override("vector_cycles.Add", 0.0103))
-    found = calibrate(Request(path, held=held))
+    found = calibrate(CalibrationRequest(path, held=held))
     assert found.kept["l2_speedup"] == found.kept["vector_cycles.Add"] == "set by --set"
     assert values(found)["memory_efficiency"] == pytest.approx(0.5, rel=0.02)
     target = tmp_path / "mine.toml"
@@ -143,7 +143,7 @@ def test_a_calibration_goes_on_from_another_file(tmp_path: Path, monkeypatch: py
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared/base.toml").write_text('extends = "310b1"\nfixed_cube_us = 4.5\n', encoding="utf-8")
     path = write(tmp_path / "profile.csv", ADDS, cost_model("ascend:310b1", TRUTH))
-    found = calibrate(Request(path, cost="ascend:shared/base.toml", only=("fixed_vector_us",)))
+    found = calibrate(CalibrationRequest(path, cost="ascend:shared/base.toml", only=("fixed_vector_us",)))
     write_calibration(found, tmp_path / "mine.toml")
     assert 'extends = "shared/base.toml"' in (tmp_path / "mine.toml").read_text(encoding="utf-8")
     parameters = parameters_of("ascend:mine.toml")
@@ -154,29 +154,29 @@ def test_a_calibration_goes_on_from_another_file(tmp_path: Path, monkeypatch: py
 def test_two_kernels_determine_nothing(tmp_path: Path) -> None:
     path = write(tmp_path / "profile.csv", ADDS[:2], cost_model("ascend", TRUTH))
     with pytest.raises(CalibrationError, match=r"2 kernels determine no parameter of ascend: .*too few"):
-        calibrate(Request(path))
+        calibrate(CalibrationRequest(path))
 
 
 def test_a_parameter_at_the_end_of_its_range_is_marked(tmp_path: Path) -> None:
     path = write(tmp_path / "profile.csv", ADDS, cost_model("ascend", {"memory_gbs": 320}))
-    (entry,) = calibrate(Request(path, only=("memory_efficiency",))).learned
+    (entry,) = calibrate(CalibrationRequest(path, only=("memory_efficiency",))).learned
     assert entry.at_bound
     assert entry.value == 1.0
 
 
 def test_unknown_parameters_are_refused_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(UnknownParameterError, match="did you mean 'fixed_vector_us'"):
-        calibrate(Request(tmp_path / "none.csv", only=("fixed_vectors_us",)))
+        calibrate(CalibrationRequest(tmp_path / "none.csv", only=("fixed_vectors_us",)))
 
 
 def test_a_cost_model_without_numbers_cannot_be_fitted(tmp_path: Path) -> None:
     path = write(tmp_path / "profile.csv", ADDS, cost_model("ascend"))
     with pytest.raises(CalibrationError, match="nodes has no number"):
-        calibrate(Request(path, cost="nodes"))
+        calibrate(CalibrationRequest(path, cost="nodes"))
 
 
 def test_a_profile_of_nothing_known_says_why(tmp_path: Path) -> None:
     path = write(tmp_path / "profile.csv", ADDS[:3], cost_model("ascend"))
     path.write_text(path.read_text(encoding="utf-8").replace(",Add,", ",Ad,"), encoding="utf-8")
     with pytest.raises(ProfileError, match=r"no row can be used: unknown type Ad \(3\)"):
-        calibrate(Request(path))
+        calibrate(CalibrationRequest(path))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from egraph_opt.calibration.profiles import ProfileRow, read_profile
-from egraph_opt.calibration.tensors import Tensor, tensors_of
+from egraph_opt.calibration.tensors import KernelTensor, tensors_of
 from egraph_opt.errors import ProfileError
 
 HEADER = "Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us),Input Shapes,Output Shapes"
@@ -30,8 +30,8 @@ def only_row(path: Path) -> ProfileRow:
 def test_encodings_and_line_ends_do_not_matter(tmp_path: Path, encoding: str, end: str) -> None:
     row = only_row(written(tmp_path, HEADER, ROW, encoding=encoding, end=end))
     assert (row.name, row.type, row.core, row.micros) == ("add", "Add", "AI_CORE", 2.5)
-    assert row.inputs == (Tensor((4, 8)), Tensor((4, 8)))
-    assert row.outputs == (Tensor((4, 8)),)
+    assert row.inputs == (KernelTensor((4, 8)), KernelTensor((4, 8)))
+    assert row.outputs == (KernelTensor((4, 8)),)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_shapes_that_are_not_known_are_none(cell: str) -> None:
 
 def test_types_and_formats_lose_their_prefixes() -> None:
     found = tensors_of("4;4;4", "DT_BF16;FLOAT16;UNDEFINED", "FORMAT_ND;NCHW;NULL")
-    assert found == (Tensor((4,), 16, "ND"), Tensor((4,), 10, "NCHW"), Tensor((4,), 0, ""))
+    assert found == (KernelTensor((4,), 16, "ND"), KernelTensor((4,), 10, "NCHW"), KernelTensor((4,), 0, ""))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_types_and_formats_lose_their_prefixes() -> None:
     ],
 )
 def test_storage_formats_are_undone(layout: str, stored: tuple[int, ...], dims: tuple[int, ...]) -> None:
-    assert Tensor(stored, 10, layout).dims == dims
+    assert KernelTensor(stored, 10, layout).dims == dims
 
 
 def test_an_op_statistic_has_a_row_a_type(tmp_path: Path) -> None:

@@ -40,6 +40,9 @@ SEPARATORS = ",;\t"
 MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 """How a file begins that says its encoding."""
 
+SIMILAR = 0.75
+"""How similar a header has to be to be suggested, from 0 to 1."""
+
 LONGEST = 10_000_000
 """Characters of one cell; no profiler writes as many."""
 
@@ -83,11 +86,12 @@ class Table:
         return "; ".join(self._missing(wanted))
 
     def _missing(self, wanted: Iterable[str]) -> Iterator[str]:
+        plain = {_plain(name): name for name in self.header}
         for meaning in wanted:
             if meaning not in self.columns:
                 known = " or ".join(repr(name) for name in NAMES[meaning])
-                near = nearest(NAMES[meaning][0], self.header, 0.6)
-                yield f"no column {known}" + (f" (the nearest is {near!r})" if near else "")
+                near = nearest(_plain(NAMES[meaning][0]), plain, SIMILAR)
+                yield f"no column {known}" + (f" (the nearest is {plain[near]!r})" if near else "")
 
 
 def read_table(path: Path) -> Table:

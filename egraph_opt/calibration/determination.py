@@ -22,7 +22,7 @@ FEWEST_ROWS = 3.0
 
 BY_CONFIDENCE = "UIMD"
 
-UNSEEN = "no kernel here depends on it"
+UNSEEN = "no time here depends on it"
 FEW = "too few kernels depend on it"
 VAGUE = "the times scatter too much to tell"
 

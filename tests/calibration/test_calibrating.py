@@ -70,7 +70,7 @@ def test_the_true_values_lie_within_four_standard_errors(noisy: Calibration) -> 
 
 @pytest.mark.parametrize("name", UNSEEN)
 def test_what_no_kernel_depends_on_keeps_its_default(noisy: Calibration, name: str) -> None:
-    assert noisy.kept[name] == "no kernel here depends on it"
+    assert noisy.kept[name] == "no time here depends on it"
 
 
 def test_the_data_sheet_is_believed(noisy: Calibration) -> None:
@@ -105,7 +105,7 @@ def test_the_written_file_is_a_target(noisy: Calibration, tmp_path: Path) -> Non
         assert "op_summary.csv, fit of" in parameters[table].source
     assert parameters["fixed_vector_us"].confidence == "M"
     assert parameters["slow_conv_factor"] == parameters_of("ascend")["slow_conv_factor"]
-    assert "# no kernel here depends on it: fixed_control_us" in path.read_text(encoding="utf-8")
+    assert "# no time here depends on it: fixed_control_us" in path.read_text(encoding="utf-8")
 
 
 ADDS = [Kernel("Add", f"{2**k};{2**k}", f"{2**k}", core="AI_VECTOR_CORE") for k in range(4, 24)]

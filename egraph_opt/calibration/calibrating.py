@@ -110,13 +110,14 @@ def calibrate(
     """
     progress("read", None)
     space = space_of(request.cost, request.held, request.only)
+    if not space.coordinates:
+        reasons = _kept(space.kept) or "it declares none"
+        raise CalibrationError(f"{request.cost} has no number that could be fitted: {reasons}")
     profile = read_profile(request.profile)
     nodes = None if request.model is None else read_nodes(request.model, request.sizes)
     seen = _priced(space, observe(profile, nodes))
     if not seen.used:
         raise ProfileError(f"{request.profile}: no row can be used: {_reasons(seen.left_out)}")
-    if not space.coordinates:
-        raise CalibrationError(f"{request.cost} has no number that could be fitted: {_kept(space.kept)}")
     found = fit(space, seen.used, lambda done: progress("fit", done))
     if not found.determination.numbers:
         reasons = f"{len(seen.used)} kernels determine no parameter of {request.cost}"

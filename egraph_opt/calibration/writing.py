@@ -152,14 +152,14 @@ def by_reason(kept: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def _line(text: str) -> str:
-    """A text that fits in a comment."""
+    """A text that fits in a line."""
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def _text(value: str) -> str:
     """A TOML string."""
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'
+    escaped = _line(value).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def _key(name: str) -> str:

@@ -65,6 +65,8 @@ def calibrate(
     """
     if find_spec("scipy") is None:
         raise typer.BadParameter("scipy is not installed: pip install 'egraph-opt[calibrate]'")
+    if dims and model is None:
+        raise typer.BadParameter("is a dim of a model: give the model, too", param_hint="--dim")
     held, sizes = overrides_of(set_), dict(map(_dim, dims or ()))
     only = tuple(names_of(parameters) or ())
     with errors_as_lines(), progress_on(Console(stderr=True)) as progress:
@@ -98,7 +100,8 @@ def _lines(found: Calibration) -> Iterator[str]:
     for remark in seen.remarks:
         yield f"({remark})"
     if seen.left_out:
-        yield f"left out {sum(seen.left_out.values()):,} rows:"
+        count = sum(seen.left_out.values())
+        yield f"left out {count:,} row{'s' if count > 1 else ''}:"
         for reason, count in seen.left_out.items():
             yield from _wrapped(f"{count:,}: {reason}")
     yield f"{'operator':<32}{'kernels':>8}{'wrong by, before':>20}{'after':>12}"

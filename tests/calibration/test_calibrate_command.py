@@ -82,7 +82,8 @@ def test_without_an_output_nothing_is_written(folder: Path) -> None:
         (("op_summary.csv", "--parameters", "cores"), "unknown parameter 'cores'"),
         (("op_summary.csv", "-o", "mine.json"), "mine.json: a file of parameters ends in .toml"),
         (("op_summary.csv", "-o", "none/mine.toml"), "none/mine.toml: cannot be written"),
-        (("op_summary.csv", "--dim", "N"), "'N' is not NAME=NUMBER"),
+        (("op_summary.csv", "net.onnx", "--dim", "N"), "'N' is not NAME=NUMBER"),
+        (("op_summary.csv", "--dim", "N=4"), "give the model, too"),
         (("short.csv", "-o", "mine.toml"), "no column 'Task Duration' or 'Duration'"),
     ],
 )

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import onnx
 import pytest
+from onnx import parser
 
 from egraph_opt import cost_model
 from egraph_opt.calibration.calibrating import Calibration, CalibrationRequest, calibrate
+from egraph_opt.calibration.matching import typed
+from egraph_opt.calibration.model_nodes import read_nodes
 from egraph_opt.calibration.writing import write_calibration
 from egraph_opt.cost.parameters import Override
 from egraph_opt.cost.registry import parameters_of
@@ -179,4 +183,37 @@ def test_a_profile_of_nothing_known_says_why(tmp_path: Path) -> None:
     path = write(tmp_path / "profile.csv", ADDS[:3], cost_model("ascend"))
     path.write_text(path.read_text(encoding="utf-8").replace(",Add,", ",Ad,"), encoding="utf-8")
     with pytest.raises(ProfileError, match=r"no row can be used: unknown type Ad \(3\)"):
+        calibrate(CalibrationRequest(path))
+
+
+def chain(folder: Path) -> Path:
+    """Element-wise operators on growing values, with the names that compilers keep."""
+    lines, names = [], []
+    for k in range(16):
+        lines.append(f"    t{k} = Concat <axis = 0> ({', '.join(['x' if k == 0 else f'r{k - 1}'] * 2)})")
+        lines.append(f"    r{k} = Relu (t{k})")
+        names += [f"/blocks.{k}/Concat", f"/blocks.{k}/act/Relu"]
+    text = '<ir_version: 8, opset_import: ["" : 17]>\nnet (float[N, 64] x) => (float[M, 64] r15)\n'
+    model = parser.parse_model(text + "{\n" + "\n".join(lines) + "\n}")
+    for node, name in zip(model.graph.node, names, strict=True):
+        node.name = name
+    onnx.save(model, folder / "net.onnx")
+    return folder / "net.onnx"
+
+
+def test_a_profile_without_shapes_is_fitted_with_the_model(tmp_path: Path) -> None:
+    model = chain(tmp_path)
+    truth = cost_model("ascend", TRUTH)
+    lines = [",".join(NEW)]
+    for name, view in read_nodes(model, {"N": 4}).by_name.items():
+        micros = truth.kernel_cost(typed(view, 0), "AI_VECTOR_CORE")
+        kind = {"Concat": "ConcatD", "Relu": "Relu"}[view.op_type]
+        lines.append(f"0,1,1,7,{name},{kind},static,AI_VECTOR_CORE,1.5\t,{micros:.4f},0,8,0,NO," + "N/A," * 6)
+    path = tmp_path / "op_summary.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = calibrate(CalibrationRequest(path, model=model, sizes={"N": 4}))
+    assert found.observations.left_out == {}
+    assert values(found)["fixed_vector_us"] == pytest.approx(3.1, rel=0.01)
+    assert values(found)["memory_efficiency"] == pytest.approx(0.5, rel=0.05)
+    with pytest.raises(ProfileError, match=r"no shapes \(32\)"):
         calibrate(CalibrationRequest(path))

@@ -137,9 +137,9 @@ def _useless(kind: str, micros: float | None) -> str:
 
 def _together(rows: Iterable[ProfileRow]) -> tuple[ProfileRow, ...]:
     """One row for what ran often: in several steps, on several devices."""
-    groups: dict[ProfileRow, list[ProfileRow]] = {}
+    groups: dict[tuple[object, ...], list[ProfileRow]] = {}
     for row in rows:
-        groups.setdefault(replace(row, line=0, micros=0.0), []).append(row)
+        groups.setdefault((row.name, row.type, row.core, row.inputs, row.outputs), []).append(row)
     return tuple(
         replace(group[0], micros=statistics.median(row.micros for row in group), count=len(group))
         for group in groups.values()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from onnx import TensorProto
 
@@ -65,6 +66,7 @@ class KernelTensor:
         return Fact(self.dtype, self.stored)
 
 
+@lru_cache(maxsize=4096)
 def tensors_of(shapes: str, types: str, formats: str) -> tuple[KernelTensor, ...] | None:
     """The operands of three cells; None where their shapes are not known."""
     shapes = shapes.strip(" \t\"'")

@@ -95,11 +95,11 @@ def _lines(found: Tuning) -> Iterator[str]:
     from egraph_opt.calibration.writing import by_reason
 
     yield f"{found.request.cost}: {found.trials} trials{' until it was stopped' if found.stopped else ''}"
-    yield f"{'model':<28}{'graphs timed':>13}{'faster than before':>20}{'at least':>9}{'original':>10}"
+    yield f"{'model':<24}{'graphs':>8}{'times as fast as before':>25}{'at least':>10}{'as original':>13}"
     for model in found.models:
-        numbers = f"{model.graphs:>13}{model.gain:>20.3f}{model.low:>9.3f}{model.beside_original:>10.3f}"
-        yield f"{model.name[-27:]:<28}{numbers}"
-    yield f"{'mean':<28}{'':>13}{found.gain:>20.3f}"
+        numbers = f"{model.graphs:>8}{model.gain:>25.3f}{model.low:>10.3f}{model.beside_original:>13.3f}"
+        yield f"{model.name[-23:]:<24}{numbers}"
+    yield f"{'mean':<24}{'':>8}{found.gain:>25.3f}"
     yield f"{'parameter':<32}{'before':>12}{'after':>12}"
     for name, value in found.values.items():
         yield f"{name:<32}{found.defaults[name]:>12.4g}{value:>12.4g}"

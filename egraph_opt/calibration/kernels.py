@@ -35,6 +35,8 @@ def view_of(row: ProfileRow) -> NodeView:
         raise UnusableError(f"unknown type {row.type}")
     if row.inputs is None or row.outputs is None or not row.outputs:
         raise UnusableError("no shapes")
+    if any(0 in tensor.stored for tensor in (*row.inputs, *row.outputs)):
+        raise UnusableError("an operand without elements")
     family, op = found
     return _READERS[family](op, row.type, row.inputs, row.outputs)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from egraph_opt.calibration.tensors import WEIGHTS, Dims, KernelTensor, elements
+from egraph_opt.calibration.tensors import WEIGHTS, Dims, KernelTensor
 from egraph_opt.calibration.unusable import UnusableError
 from egraph_opt.cost.model import NodeView
 from egraph_opt.facts.fact import Fact
@@ -71,7 +71,7 @@ def _weights(kind: str, transposed: bool, x: KernelTensor, w: KernelTensor, y: K
     """The shape of a convolution's weights as ONNX has it."""
     depthwise = kind.startswith("Depthwise")
     if w.format not in WEIGHTS:
-        if len(w.dims) != len(x.dims) or not elements(w.dims):
+        if len(w.dims) != len(x.dims):
             raise UnusableError("the weights of a convolution are in an unknown format")
         return (x.dims[1], 1, *w.dims[2:]) if depthwise else w.dims
     if len(w.stored) != 4 or len(x.dims) != 4 or not w.stored[3]:

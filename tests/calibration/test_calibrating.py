@@ -155,6 +155,16 @@ def test_a_calibration_goes_on_from_another_file(tmp_path: Path, monkeypatch: py
     assert parameters["memory_gbs"].value == parameters_of("ascend:310b1")["memory_gbs"].value
 
 
+def test_a_calibration_of_a_chip_goes_on_from_it(tmp_path: Path) -> None:
+    path = write(tmp_path / "profile.csv", ADDS, cost_model("ascend:910b4", TRUTH))
+    held = (Override("matmul_nd", "aligned"),)
+    found = calibrate(CalibrationRequest(path, "ascend:910b4", held, ("fixed_vector_us",)))
+    write_calibration(found, tmp_path / "mine.toml")
+    parameters = parameters_of(f"ascend:{tmp_path / 'mine.toml'}")
+    assert parameters["cores"].value == parameters_of("ascend:910b4")["cores"].value
+    assert parameters["matmul_nd"].value == "aligned"
+
+
 def test_two_kernels_determine_nothing(tmp_path: Path) -> None:
     path = write(tmp_path / "profile.csv", ADDS[:2], cost_model("ascend", TRUTH))
     with pytest.raises(CalibrationError, match=r"2 kernels determine no parameter of ascend: .*too few"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +16,14 @@ from egraph_opt.calibration.kernels import view_of
 from egraph_opt.calibration.matching import matched
 from egraph_opt.calibration.model_nodes import ModelNodes, read_nodes
 from egraph_opt.calibration.observations import observe
-from egraph_opt.calibration.profiles import Profile, ProfileRow
+from egraph_opt.calibration.profiles import Profile, ProfileRow, read_profile
 from egraph_opt.calibration.unusable import UnusableError
 from egraph_opt.cost.model import KERNEL_DOMAIN, NodeView
 from egraph_opt.cost_models.ascend import Ascend
+from egraph_opt.errors import ProfileError
 from egraph_opt.facts.fact import Fact
 
-from .made_profiles import Kernel
+from .made_profiles import Kernel, varied, write
 
 MODEL = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -200,3 +203,30 @@ def test_what_ran_on_the_ai_cpu_is_priced_there() -> None:
 def test_without_a_core_the_rules_of_the_model_say_where_it_ran() -> None:
     view = seen(Kernel("Cast", "64", "64", types=("DOUBLE", "FLOAT")))
     assert Ascend().kernel_cost(view) > Ascend().soc.fixed_aicpu_us
+
+
+# ---- whatever a file says
+
+
+ODD = ["N/A", "", "0", "-1", "nan", '"', '"""', "9" * 30, "FRACTAL_Z", "NC1HWC0", "0,0", "Conv2D", "Muls"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_damaged_rows_are_read_or_left_out(tmp_path: Path, seed: int) -> None:
+    draw, model = random.Random(seed), Ascend()
+    path = write(tmp_path / "profile.csv", varied(2), model)
+    header, *lines = path.read_text(encoding="utf-8").splitlines()
+    for _ in range(150):
+        k = draw.randrange(len(lines))
+        cells = lines[k].split(",")
+        place = draw.randrange(len(cells))
+        cells[place] = draw.choice([*ODD, cells[place].replace(";", draw.choice(ODD))])
+        lines[k] = ",".join(cells)
+    path.write_text("\n".join([header, *lines]), encoding="utf-8")
+    try:
+        found = observe(read_profile(path))
+    except ProfileError:
+        return
+    assert found.rows + sum(found.left_out.values()) <= len(lines)
+    prices = [model.kernel_cost(view, entry.core) for entry in found.used for view in entry.views]
+    assert all(0 <= price < math.inf for price in prices)

@@ -21,6 +21,9 @@ from egraph_opt.calibration.pricing import Predictions
 STARTS = 3
 """The defaults, and points around them."""
 
+SAMPLE = 500
+"""So many observations, about, are enough to find out from where to start with all of them."""
+
 SPREAD = 0.7
 """How far other starts lie, as a standard deviation of coordinates."""
 
@@ -72,9 +75,22 @@ def fit(
     seed: int = 0,
 ) -> Fit:
     """Find the parameters that explain the observations best."""
+    defaults = np.zeros(len(space.coordinates))
+    some = observations[:: -(-len(observations) // SAMPLE)]
+    best = _explored(_Minimizer(space, some), defaults, seed, progress)
     search = _Minimizer(space, observations)
-    defaults, seen = np.zeros(len(space.coordinates)), search.predictions.seen
-    random = np.random.default_rng(seed)
+    search.predictions.look_around(best)
+    search.weigh(best)
+    point, _ = search.minimum(best, search.predictions.seen, PRIOR)
+    progress((STARTS + 1) / (STARTS + 2))
+    point, determination = search.reduced(point)
+    progress(1.0)
+    return Fit(point, determination, search.residuals(defaults), search.residuals(point))
+
+
+def _explored(search: _Minimizer, defaults: Floats, seed: int, progress: Callable[[float], None]) -> Floats:
+    """The best point from several starts."""
+    random, seen = np.random.default_rng(seed), search.predictions.seen
     best, lowest = defaults, np.inf
     for number in range(STARTS):
         start = defaults.copy()
@@ -83,13 +99,7 @@ def fit(
         if height < lowest:
             best, lowest = found, height
         progress((number + 1) / (STARTS + 2))
-    search.predictions.look_around(best)
-    search.weigh(best)
-    point, _ = search.minimum(best, search.predictions.seen, PRIOR)
-    progress((STARTS + 1) / (STARTS + 2))
-    point, determination = search.reduced(point)
-    progress(1.0)
-    return Fit(point, determination, search.residuals(defaults), search.residuals(point))
+    return best
 
 
 class _Minimizer:

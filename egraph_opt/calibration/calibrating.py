@@ -20,6 +20,8 @@ from egraph_opt.errors import CalibrationError, ProfileError
 AT_BOUND = 1e-3
 """A coordinate that is as near to the end of its range has run into it."""
 
+RANGE_END = "at the end of its range"
+
 NO_PRICE = "the cost model gives it no price"
 
 
@@ -30,13 +32,13 @@ class Learned:
     Attributes:
         value: what it is now.
         error: its standard error, as a share of the value.
-        at_bound: it is at an end of its range, beyond which it may not go.
+        remark: what else is to be said of the value: "at most" that, "at the end of its range"; mostly "".
     """
 
     coordinate: Coordinate
     value: float
     error: float
-    at_bound: bool
+    remark: str = ""
 
     @property
     def name(self) -> str:
@@ -148,7 +150,12 @@ def _kept(reasons: Mapping[str, str]) -> str:
 
 def _calibration(cost: str, space: Space, found: Fit, seen: Observations) -> Calibration:
     learned = tuple(
-        _learned(space.coordinates[k], float(found.point[k]), found.determination.errors[k])
+        _learned(
+            space.coordinates[k],
+            float(found.point[k]),
+            found.determination.errors[k],
+            found.determination.limits.get(k, ""),
+        )
         for k in found.determination.numbers
     )
     errors = tuple(
@@ -160,11 +167,12 @@ def _calibration(cost: str, space: Space, found: Fit, seen: Observations) -> Cal
     return Calibration(cost, space, learned, kept, errors, total, seen)
 
 
-def _learned(coordinate: Coordinate, place: float, error: float) -> Learned:
+def _learned(coordinate: Coordinate, place: float, error: float, limit: str) -> Learned:
     least, most = coordinate.bounds
-    at_bound = place - least < AT_BOUND or most - place < AT_BOUND
+    if place - least < AT_BOUND or most - place < AT_BOUND:
+        limit = RANGE_END
     value = min(max(_rounded(coordinate.value(place), error), coordinate.least), coordinate.most)
-    return Learned(coordinate, value, error, at_bound)
+    return Learned(coordinate, value, error, limit)
 
 
 def _rounded(value: float, error: float) -> float:

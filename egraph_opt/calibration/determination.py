@@ -8,7 +8,7 @@ nothing of its own: only their product, or their sum, is seen.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,6 +16,12 @@ from egraph_opt.calibration.coordinates import Coordinate, Floats, Space
 
 MOST_ERROR = 0.25
 """The standard error, as a share of the value, beyond which a parameter is not determined."""
+
+WIDE = MOST_ERROR
+"""How far coordinates are moved, either way, to see whether times change with them."""
+
+KINK = 0.5
+"""Where times change less than this one way, as a share of the other way, a maximum switches there."""
 
 FEWEST_ROWS = 3.0
 """So many observations have to change with it, at least; one that changes half as much counts for less."""
@@ -34,10 +40,12 @@ class Determination:
     Attributes:
         errors: standard errors by number of the coordinate, as shares of the value.
         reasons: by name of those that are not determined why not.
+        limits: of those that times change with one way only what the value is: "at most" or "at least".
     """
 
     errors: Mapping[int, float]
     reasons: Mapping[str, str]
+    limits: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -69,6 +77,17 @@ def judge(space: Space, slopes: Floats, spread: float, numbers: Sequence[int]) -
             alone = float(np.linalg.norm(slopes[:, k])) * MOST_ERROR >= spread
             reasons.setdefault(_name(space, k), _together(space, slopes, k, chosen) if alone else VAGUE)
     return Determination(errors, reasons)
+
+
+def kinks(up: Floats, down: Floats) -> dict[int, str]:
+    """The coordinates with which times change one way only, and what their values are then.
+
+    Args:
+        up, down: how residuals change where each coordinate becomes larger, and smaller.
+    """
+    above, below = np.linalg.norm(up, axis=0), np.linalg.norm(down, axis=0)
+    most = {int(k): "at most" for k in np.flatnonzero(below < KINK * above)}
+    return most | {int(k): "at least" for k in np.flatnonzero(above < KINK * below)}
 
 
 def _name(space: Space, number: int) -> str:

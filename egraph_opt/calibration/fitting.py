@@ -8,13 +8,13 @@ determine is fitted again, and everything else is at its default (`determined`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from egraph_opt.calibration.coordinates import Floats, Space
-from egraph_opt.calibration.determination import Determination, judge
+from egraph_opt.calibration.determination import MOST_ERROR, WIDE, Determination, judge, kinks
 from egraph_opt.calibration.observations import Observation, operators
 from egraph_opt.calibration.pricing import Predictions
 
@@ -29,6 +29,9 @@ SPREAD = 0.7
 
 PRIOR = 0.02
 """How strongly coordinates are drawn to their defaults while it is not known which are determined."""
+
+SURE = 2.0
+"""How much the loss has to grow with a default, to show that it is wrong."""
 
 ENOUGH = 1e-5
 """A step that changes less than this, as a share, is the last."""
@@ -173,8 +176,33 @@ class _Minimizer:
         weighted = self.weights * self.residuals(point)
         spread = scatter(weighted)
         trust = self.weights / (1 + (weighted / self.scale) ** 2)
-        slopes = trust[:, None] * self.predictions.derivatives(point, everything)
-        return judge(self.space, slopes, spread, numbers)
+        up, down = (
+            trust[:, None] * self.predictions.derivatives(point, everything, step) for step in (WIDE, -WIDE)
+        )
+        found = judge(self.space, np.where(abs(up) < abs(down), up, down), spread, numbers)
+        return self._with_limits(found, point, np.where(abs(up) < abs(down), down, up), kinks(up, down))
+
+    def _with_limits(
+        self, found: Determination, point: Floats, slopes: Floats, limits: Mapping[int, str]
+    ) -> Determination:
+        """With those that times change with one way only: they are limits where their defaults lie beyond."""
+        sizes = np.linalg.norm(slopes, axis=0) * MOST_ERROR
+        spread, height = scatter(self.weights * self.residuals(point)), self._loss(point)
+        errors, reasons, kept = dict(found.errors), dict(found.reasons), dict[int, str]()
+        for k, limit in limits.items():
+            moved = point.copy()
+            moved[k] = 0.0
+            if k in errors:
+                kept[k] = limit
+            elif sizes[k] >= spread and self._loss(moved) > height + SURE:
+                errors[k], kept[k] = float(MOST_ERROR * spread / sizes[k]), limit
+                reasons.pop(self.space.coordinates[k].name, None)
+        return Determination(errors, reasons, kept)
+
+    def _loss(self, point: Floats) -> float:
+        """What is made small, in units of the scale squared."""
+        squares = (self.weights * self.residuals(point) / self.scale) ** 2
+        return float(np.log1p(squares).sum())
 
 
 def scatter(residuals: Floats) -> float:

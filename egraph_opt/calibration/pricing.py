@@ -60,17 +60,21 @@ class Predictions:
         """The logarithm of what each observation should have taken."""
         return self._logs(self._prices(self.space.make(point)))
 
-    def derivatives(self, point: Floats, numbers: Sequence[int]) -> Floats:
-        """How the logarithms change with some coordinates: a column for each."""
+    def derivatives(self, point: Floats, numbers: Sequence[int], step: float = STEP) -> Floats:
+        """How the logarithms change with some coordinates: a column for each.
+
+        Args:
+            step: how far each is moved; to the other side where its range ends.
+        """
         found = np.zeros((len(self.counts), len(numbers)))
         base = self._prices(self.space.make(point))
         least, most = self.space.bounds
         for column, k in enumerate(numbers):
             moved, prices, rows = point.copy(), base.copy(), self.depending[k]
-            step = STEP if point[k] + STEP <= most[k] or point[k] - STEP < least[k] else -STEP
-            moved[k] += step
+            to = step if least[k] <= point[k] + step <= most[k] else -step
+            moved[k] += to
             prices[rows] = self._prices(self.space.make(moved), rows.tolist())
-            found[:, column] = (self._logs(prices) - self._logs(base)) / step
+            found[:, column] = (self._logs(prices) - self._logs(base)) / to
         return found
 
     @property

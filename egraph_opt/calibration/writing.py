@@ -125,8 +125,8 @@ def write_calibration(found: Calibration, output: Path) -> None:
 def _told(entry: Learned) -> str:
     """How exactly it is known, and what it was before."""
     name = f"{entry_of(entry.name)} " if entry_of(entry.name) else ""
-    bound = ", at the end of its range" if entry.at_bound else ""
-    return f"{name}+-{100 * entry.error:.2g} %{bound} (before {entry.coordinate.default:g})"
+    remark = f", {entry.remark}" if entry.remark else ""
+    return f"{name}+-{100 * entry.error:.2g} %{remark} (before {entry.coordinate.default:g})"
 
 
 def _comments(kept: Mapping[str, str]) -> Iterator[str]:

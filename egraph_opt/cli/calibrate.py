@@ -124,8 +124,8 @@ def _parameter(entry: Learned) -> Iterator[str]:
     error = f"{100 * entry.error:.2g} %"
     numbers = f"{entry.coordinate.default:>10.4g}{entry.value:>10.4g}{error:>9}"
     yield f"{entry.name:<28}{numbers}  {_short(entry.coordinate.unit, WIDTH - 59)}"
-    if entry.at_bound:
-        yield "    at the end of its range: something else is missing in the model"
+    if entry.remark:
+        yield f"    {entry.remark}"
 
 
 def _short(text: str, width: int) -> str:

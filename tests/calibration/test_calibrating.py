@@ -174,8 +174,19 @@ def test_two_kernels_determine_nothing(tmp_path: Path) -> None:
 def test_a_parameter_at_the_end_of_its_range_is_marked(tmp_path: Path) -> None:
     path = write(tmp_path / "profile.csv", ADDS, cost_model("ascend", {"memory_gbs": 320}))
     (entry,) = calibrate(CalibrationRequest(path, only=("memory_efficiency",))).learned
-    assert entry.at_bound
+    assert entry.remark == "at the end of its range"
     assert entry.value == 1.0
+
+
+def test_what_times_change_with_one_way_only_is_a_limit(tmp_path: Path) -> None:
+    """Tanh takes no longer than memory does: its cycles may be anything below, and the default is above."""
+    tanhs = [Kernel("Tanh", f"{2**k}", f"{2**k}", core="AI_VECTOR_CORE") for k in range(14, 22)]
+    path = write(tmp_path / "profile.csv", tanhs * 3, cost_model("ascend", {"vector_cycles.Tanh": 0.01}))
+    (entry,) = calibrate(CalibrationRequest(path, only=("vector_cycles.Tanh",))).learned
+    assert entry.remark == "at most"
+    assert 0.01 < entry.value < 0.1976
+    again = calibrate(CalibrationRequest(path, only=("fixed_vector_us", "vector_cycles.Abs")))
+    assert again.kept["vector_cycles.Abs"] == "no time here depends on it"
 
 
 def test_unknown_parameters_are_refused_before_the_work(tmp_path: Path) -> None:

@@ -21,13 +21,15 @@ What a price per node cannot know, and how it is approximated:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.cost.model import KERNEL_DOMAIN, CostModel, NodeView
 from egraph_opt.cost.parameters import Parameter
 from egraph_opt.cost_models import ascend_cube, ascend_fusion, ascend_soc, counting
-from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device
+from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device, KernelDevice
 from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 
@@ -35,6 +37,8 @@ DEFAULT_SOC = "310p3"
 
 _ACTIVATIONS = tuple(f"activations.{name}" for name in ("gelu", "hard_swish", "mish", "swish"))
 """Kernels take these however they are spelled; constants have their place when they are looked for."""
+AI_CPU = "AI_CPU"
+"""What profiles call the unit that runs what the AI cores do not."""
 
 _FUSABLE = frozenset(
     ["Abs", "Add", "BatchNormalization", "Cast", "Ceil", "Clip", "Div", "Elu", "Exp", "Gelu", "HardSigmoid",
@@ -68,6 +72,7 @@ class Ascend(CostModel):
     rulesets = ("activations", "ascend.fusion", "constants.constants_right", "constants.quotient_scales")
     applied = MappingProxyType(dict.fromkeys(_ACTIVATIONS, frozenset(["Mul"])))
     pseudo_operators = frozenset({ascend_fusion.OPERATOR})
+    datasheet = frozenset({"clock_ghz", "memory_gbs"})
 
     def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:
         self.soc = ascend_soc.load(soc, overrides)
@@ -96,6 +101,15 @@ class Ascend(CostModel):
 
     def cost(self, node: NodeView) -> float:
         return self._own(node) + node.body_cost
+
+    def kernel_cost(self, node: NodeView, core: str = "") -> float:
+        """A kernel that shares with no other, on the unit that ran it; TransData is one, too."""
+        on_ai_cpu = core == AI_CPU or (not core and self._on_ai_cpu(node))
+        return self._kernels.time(node, on_ai_cpu)
+
+    @cached_property
+    def _kernels(self) -> _Kernels:
+        return _Kernels(self.soc)
 
     def _own(self, node: NodeView) -> float:
         op = node.op_type
@@ -269,6 +283,20 @@ class Ascend(CostModel):
             return width
         axis = node.integer("axis", 0) % len(shape)
         return counting.product(shape[axis + 1 :]) * width
+
+
+class _Kernels(Ascend):
+    """The same chip, where kernels are looked at one by one: nothing is shared, converted or ruled out."""
+
+    def __init__(self, soc: ascend_soc.Soc) -> None:
+        self.soc = replace(soc, fused_share=1.0, aicpu_rules=())
+        self._device = KernelDevice(self.soc)
+
+    def time(self, node: NodeView, on_ai_cpu: bool) -> float:
+        if node.domain == KERNEL_DOMAIN and node.op_type == "TransData":
+            plain, padded = (self._device.bytes_of(fact) for fact in (node.input(0), node.output()))
+            return Device(self.soc).transdata(plain, padded)
+        return self._ai_cpu(counting.flops(node), node) if on_ai_cpu else self._own(node)
 
 
 def _axes(node: NodeView, rank: int) -> frozenset[int]:

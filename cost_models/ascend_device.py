@@ -105,3 +105,18 @@ class Device:
     def to_blocks(self, shape: tuple[int, ...], width: float) -> float:
         """Converting an [N, C, ...] value between ND and NC1HWC0."""
         return self.transdata(counting.product(shape) * width, self.blocked(shape, width))
+
+
+@dataclass(frozen=True)
+class KernelDevice(Device):
+    """The same units, where kernels are looked at one by one.
+
+    Elements have the width that they are said to have, and conversions of formats are other kernels.
+    """
+
+    def width(self, fact: Fact | None) -> float:
+        known = fact is not None and fact.dtype in counting.BITS
+        return counting.BITS[fact.dtype] / 8 if known and fact is not None else self.soc.float_bytes
+
+    def transdata(self, plain: float, padded: float) -> float:
+        return 0.0

@@ -61,6 +61,18 @@ class ParameterError(CostModelError, ValueError):
     """A parameter of a cost model was given a value that it cannot have."""
 
 
+class ProfileError(EgraphOptError, ValueError):
+    """A profile that cannot be read, or has no row that a cost model could be fitted to."""
+
+
+class CalibrationError(EgraphOptError):
+    """A fit that teaches nothing: no parameter is determined by what was measured."""
+
+
+class TimingError(EgraphOptError):
+    """ONNX Runtime cannot run a model that is to be timed whole."""
+
+
 class SpecError(EgraphOptError, ValueError):
     """A specification of a sweep has an entry that is missing, of another type, or out of range."""
 

@@ -38,7 +38,9 @@ ORDER = (
     "report",
     "pipeline",
     "greedy",
+    "calibration",
     "sweep",
+    "tuning",
     "comparison",
     "studies",
     "testing",
@@ -246,6 +248,8 @@ HEAVY = (
     [
         (("--help",), (*HEAVY, "numpy", "onnx")),
         (("optimize", "--help"), (*HEAVY, "numpy", "onnx")),
+        (("calibrate", "--help"), (*HEAVY, "numpy", "onnx")),
+        (("tune", "--help"), (*HEAVY, "numpy", "onnx", "optuna")),
         (("sensitivity", "--help"), (*HEAVY, "numpy", "onnx")),
         (("sweep", "--help"), (*HEAVY, "distributed", "numpy", "onnx", "pyarrow")),
         (("costs",), HEAVY),

@@ -1,5 +1,5 @@
 """The command line: `egraph-opt optimize`, `alternatives`, `rules`, `operators`, `costs`, `measurements`,
-`study`, `compare`, `sweep` and `sensitivity`.
+`study`, `compare`, `sweep`, `sensitivity`, `calibrate` and `tune`.
 
 Exit codes: 0 done (also when nothing changed), 1 the model could not be read or is invalid, 2 usage, 3 the
 result was found to be wrong under --strict.
@@ -8,6 +8,7 @@ result was found to be wrong under --strict.
 import gc
 
 from egraph_opt.cli import (
+    calibrate,
     compare,
     costs,
     listings,
@@ -17,6 +18,7 @@ from egraph_opt.cli import (
     sensitivity,
     study,
     sweep,
+    tune,
 )
 from egraph_opt.cli.application import app, exit_code
 from egraph_opt.cli.optimization import parse_assumption
@@ -36,6 +38,7 @@ def main() -> None:
 
 __all__ = [
     "app",
+    "calibrate",
     "compare",
     "costs",
     "exit_code",
@@ -48,4 +51,5 @@ __all__ = [
     "sensitivity",
     "study",
     "sweep",
+    "tune",
 ]

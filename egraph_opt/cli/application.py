@@ -43,6 +43,7 @@ _USAGE_ERRORS = (
     errors.LimitsError,
     errors.ObjectiveError,
     errors.OutputError,
+    errors.ProfileError,
     errors.RunsError,
     errors.SpecError,
     errors.TargetMismatchError,

@@ -27,6 +27,9 @@ DEFAULT_LEADING = 1
 DEFAULT_LENGTH = 128
 """What any other symbol stands for, unless told otherwise."""
 
+KERNEL_DOMAIN = "cann"
+"""The domain of kernels of a profile that no ONNX operator stands for, such as Ascend's TransData."""
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -115,6 +118,8 @@ class CostModel(ABC):
             result; 0 for none unless `measure` demands it.
         setting: how the runtime is set for that.
         elsewhere: it prices another machine, so that what is timed here is told and decides nothing.
+        datasheet: parameters that a calibration leaves alone unless told otherwise: they say what the device
+            is, and what it reaches of that is said by others.
         margin: by what share a node that does not occur in the original graph is priced higher, where prices
             are uncertain: what differs by less is left as it is.
     """
@@ -129,6 +134,7 @@ class CostModel(ABC):
     confirm: int = 0
     setting: RuntimeSetting | None = None
     elsewhere: bool = False
+    datasheet: frozenset[str] = frozenset()
 
     def __init__(self, **parameters: Any) -> None:
         """Give parameters that the class declares another value.
@@ -162,6 +168,16 @@ class CostModel(ABC):
 
         It is finite but for a pseudo-operator that the target does not have after all.
         """
+
+    def kernel_cost(self, node: NodeView, core: str = "") -> float:
+        """The price of a node as a kernel that a profile lists, to be compared with the time that it took.
+
+        What the target does in kernels of their own, or what neighbours share, is no part of it.
+
+        Args:
+            core: which unit ran it, as the profile says (``AI_CORE``, ``AI_CPU`` ...); "" where it does not.
+        """
+        return self.cost(node)
 
     @classmethod
     def variants(cls) -> tuple[str, ...]:

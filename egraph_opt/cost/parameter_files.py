@@ -113,11 +113,13 @@ class Values:
         variant: what all of them go on from; "" where no file says.
         origin: where that is said.
         overrides: the first are those of the file that is gone on from first.
+        files: all that were read, each of which goes on from the next.
     """
 
     variant: str
     origin: str
     overrides: tuple[Override, ...]
+    files: tuple[Path, ...] = ()
 
 
 def read_values(path: Path, declared: Mapping[str, Parameter]) -> Values:
@@ -143,7 +145,7 @@ def read_values(path: Path, declared: Mapping[str, Parameter]) -> Values:
             raise ParameterError(f"{file.at((EXTENDS,))}: {EXTENDS} = {base!r}: must be a name or a file")
         origin = file.at((EXTENDS,)) if base else origin
         if not base.endswith(SUFFIX):
-            return Values(base, origin, overrides)
+            return Values(base, origin, overrides, tuple(chain))
         path = path.parent / base
 
 

@@ -1,0 +1,136 @@
+"""`egraph-opt calibrate`: the parameters of a cost model from what kernels took."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from egraph_opt.cli.application import (
+    CostOption,
+    SetOption,
+    app,
+    errors_as_lines,
+    names_of,
+    overrides_of,
+    progress_on,
+)
+
+if TYPE_CHECKING:
+    from egraph_opt.calibration.calibrating import Calibration, Learned, OperatorError
+
+WIDTH = 80
+
+
+@app.command(no_args_is_help=True)
+def calibrate(
+    profile: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PROFILE.csv",
+            help="op_summary or op_statistic of msprof, kernel_details of torch_npu, or what"
+            " `egraph-opt measurements export` wrote.",
+            show_default=False,
+        ),
+    ],
+    model: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[MODEL.onnx]", help="The model that ran, for shapes and attributes.", show_default=False
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE.toml", help="The file of parameters to write."),
+    ] = None,
+    cost: CostOption = "ascend",
+    set_: SetOption = None,
+    parameters: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Only these parameters.", show_default="all but the data sheet's"),
+    ] = None,
+    dims: Annotated[
+        list[str] | None,
+        typer.Option("--dim", metavar="NAME=NUMBER", help="A symbolic dim of the model; may be repeated."),
+    ] = None,
+) -> None:
+    """Fit the parameters of a cost model to a profile, and write those that it determines.
+
+    What is given with --set stays as it is.
+    """
+    if find_spec("scipy") is None:
+        raise typer.BadParameter("scipy is not installed: pip install 'egraph-opt[calibrate]'")
+    if dims and model is None:
+        raise typer.BadParameter("is a dim of a model: give the model, too", param_hint="--dim")
+    held, sizes = overrides_of(set_), dict(map(_dim, dims or ()))
+    only = tuple(names_of(parameters) or ())
+    with errors_as_lines(), progress_on(Console(stderr=True)) as progress:
+        from egraph_opt.calibration.calibrating import CalibrationRequest, calibrate
+        from egraph_opt.calibration.writing import base_of, write_calibration
+
+        if output is not None:
+            base_of(cost, output)  # said before the work
+        found = calibrate(CalibrationRequest(profile, cost, held, only, model, sizes), progress)
+        if output is not None:
+            write_calibration(found, output)
+    for line in _lines(found):
+        typer.echo(line)
+    if output is not None:
+        typer.echo(f"written to {output}: --cost {found.space.model.base}:{output}")
+
+
+def _dim(text: str) -> tuple[str, int]:
+    name, equals, number = text.partition("=")
+    if not equals or not name.strip() or not number.strip().isdecimal():
+        raise typer.BadParameter(f"{text!r} is not NAME=NUMBER", param_hint="--dim")
+    return name.strip(), int(number)
+
+
+def _lines(found: Calibration) -> Iterator[str]:
+    """What was used, the errors by operator, the parameters that changed, and those that did not."""
+    from egraph_opt.calibration.writing import by_reason
+
+    seen = found.observations
+    yield f"{seen.label}: {len(seen.used):,} kernels in {seen.rows:,} rows, {found.cost}"
+    for remark in seen.remarks:
+        yield f"({remark})"
+    if seen.left_out:
+        count = sum(seen.left_out.values())
+        yield f"left out {count:,} row{'s' if count > 1 else ''}:"
+        for reason, count in seen.left_out.items():
+            yield from _wrapped(f"{count:,}: {reason}")
+    yield f"{'operator':<32}{'kernels':>8}{'wrong by, before':>20}{'after':>12}"
+    for entry in (*found.operators, found.total):
+        yield _error(entry)
+    yield f"{'parameter':<28}{'before':>10}{'after':>10}{'error':>9}  unit"
+    for learned in found.learned:
+        yield from _parameter(learned)
+    for reason, names in by_reason(found.kept).items():
+        yield f"{len(names)} as before, {reason}:"
+        yield from _wrapped(", ".join(names))
+
+
+def _error(entry: OperatorError) -> str:
+    before, after = f"{entry.before:.2f} times", f"{entry.after:.2f} times"
+    return f"{entry.operator:<32}{entry.kernels:>8,}{before:>20}{after:>12}"
+
+
+def _parameter(entry: Learned) -> Iterator[str]:
+    error = f"{100 * entry.error:.2g} %"
+    numbers = f"{entry.coordinate.default:>10.4g}{entry.value:>10.4g}{error:>9}"
+    yield f"{entry.name:<28}{numbers}  {_short(entry.coordinate.unit, WIDTH - 59)}"
+    if entry.remark:
+        yield f"    {entry.remark}"
+
+
+def _short(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 2].rstrip()}.."
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)

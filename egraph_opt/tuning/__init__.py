@@ -1,0 +1,1 @@
+"""Parameters of cost models searched by what whole models take in ONNX Runtime."""

@@ -35,6 +35,7 @@ class BackendName(StrEnum):
 
     processes = "processes"
     dask = "dask"
+    ray = "ray"
 
 
 @app.command(no_args_is_help=True)
@@ -51,11 +52,11 @@ def sweep(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Processes.", show_default="one for each processor")
     ] = None,
-    backend: Annotated[BackendName, typer.Option(help="Processes here, or a Dask cluster.")] = (
+    backend: Annotated[BackendName, typer.Option(help="Processes here, or a Dask or Ray cluster.")] = (
         BackendName.processes
     ),
     scheduler: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Of a Dask cluster; without it one is started here.")
+        str, typer.Option(metavar="ADDRESS", help="Of the cluster; without it one is started here.")
     ] = "",
     most: Annotated[
         int | None, typer.Option(min=1, help="Ask before more runs than these.", show_default="100000")
@@ -84,11 +85,15 @@ def sweep(
 
 def needed(backend: BackendName, scheduler: str, plots: Path | None) -> None:
     """Refuse what is not installed, or does not go together, before the work and not after it."""
-    if scheduler and backend is not BackendName.dask:
+    if scheduler and backend is BackendName.processes:
         raise typer.BadParameter(
-            "is the address of a Dask scheduler: add --backend dask", param_hint="--scheduler"
+            "is the address of a cluster: add --backend dask or --backend ray", param_hint="--scheduler"
         )
-    wants = {"distributed": ("dask", backend is BackendName.dask), "matplotlib": ("plots", plots is not None)}
+    wants = {
+        "distributed": ("dask", backend is BackendName.dask),
+        "ray": ("ray", backend is BackendName.ray),
+        "matplotlib": ("plots", plots is not None),
+    }
     for module, (extra, wanted) in wants.items():
         if wanted and find_spec(module) is None:
             raise typer.BadParameter(f"{module} is not installed: pip install 'egraph-opt[{extra}]'")
@@ -115,6 +120,10 @@ def starter(backend: BackendName, scheduler: str, jobs: int | None) -> Callable[
         from egraph_opt.sweep.dask_workers import DaskWorkers
 
         return lambda folder: DaskWorkers(scheduler, count, folder)
+    if backend is BackendName.ray:
+        from egraph_opt.sweep.ray_workers import RayWorkers
+
+        return lambda folder: RayWorkers(scheduler, count, folder)
     return InThisProcess if count == 1 else lambda folder: Processes(count, folder)
 
 

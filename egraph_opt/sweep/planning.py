@@ -15,8 +15,12 @@ from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 
+import onnx
+from google.protobuf.message import DecodeError
+
 from egraph_opt.cost.registry import cost_model, named, parameters_of
 from egraph_opt.laws.selection import select
+from egraph_opt.model.external_data import external_tensors
 from egraph_opt.pipeline.limits import Limits
 from egraph_opt.sweep.axes import Point
 from egraph_opt.sweep.spec import Spec, SweptCost
@@ -40,6 +44,7 @@ class Group:
     Attributes:
         key: a hash of what the e-graph depends on.
         model: the model's file.
+        laws: files of laws that rulesets may be in.
         target: a cost model that brings the rulesets and limits which all runs of the group bring.
     """
 
@@ -48,6 +53,7 @@ class Group:
     rewrites: tuple[str, ...] = field(compare=False)
     limits: Limits = field(compare=False)
     target: Priced = field(compare=False)
+    laws: tuple[Path, ...] = field(compare=False, default=())
 
 
 @dataclass(frozen=True)
@@ -108,16 +114,18 @@ def plan(spec: Spec) -> SweepPlan:
     """
     runs: list[PlannedRun] = []
     batches: list[Batch] = []
-    contents = {model.label: _hash(model.path.read_bytes()) for model in spec.models}
+    contents = {model.label: _content(model.path) for model in spec.models}
+    laws = [_hash(file.read_bytes()) for file in spec.laws]
     points = [[(point, *_needs(cost, point)) for point in cost.axes.points()] for cost in spec.costs]
     for model, rewrites in product(spec.models, spec.rewrites):
         found: dict[object, tuple[Group, list[Task]]] = {}
         for (k, _), extractor in product(enumerate(spec.costs), spec.extractors):
             for point, priced, needs in points[k]:
                 if needs not in found:
-                    depends = (contents[model.label], rewrites, spec.limits, needs, _release())
+                    depends = (contents[model.label], rewrites, laws, spec.limits, needs, _release())
                     key = _hash(repr(depends).encode())
-                    found[needs] = Group(key, model.path, rewrites, spec.limits, priced), []
+                    group = Group(key, model.path, rewrites, spec.limits, priced, spec.laws)
+                    found[needs] = group, []
                 found[needs][1].append(Task(len(runs), priced, extractor))
                 runs.append(PlannedRun(len(runs), model.label, rewrites, k, extractor, point))
         for group, tasks in found.values():
@@ -128,6 +136,19 @@ def plan(spec: Spec) -> SweepPlan:
 
 def _release() -> str:
     return version("egraph-opt")
+
+
+def _content(model: Path) -> str:
+    """A hash of a model, and of what a look at the files of its weights tells."""
+    found = model.read_bytes()
+    try:
+        tensors = external_tensors(onnx.load_from_string(found))
+    except DecodeError:  # each of its runs will say so
+        return _hash(found)
+    entries = (entry for tensor in tensors for entry in tensor.external_data)
+    files = sorted({model.parent / entry.value for entry in entries if entry.key == "location"})
+    looks = [(file.name, (look := file.stat()).st_size, look.st_mtime_ns) for file in files if file.exists()]
+    return _hash(found + repr(looks).encode())
 
 
 def _hash(data: bytes) -> str:
@@ -156,9 +177,12 @@ def digests(spec: Spec) -> dict[str, str]:
             "extractors": spec.extractors,
             "limits": asdict(spec.limits),
         },
-        "a model": [_hash(model.path.read_bytes()) for model in spec.models],
+        "a model": [_content(model.path) for model in spec.models],
         "a cost model": [list(_of_cost(cost)) for cost in spec.costs],
-        "the laws": [law.key for law in sorted(select(None), key=lambda law: law.key)],
+        "the laws": [
+            [law.key for law in sorted(select(None), key=lambda law: law.key)],
+            [_hash(file.read_bytes()) for file in spec.laws],
+        ],
     }  # fmt: skip
     return {
         name: _hash(json.dumps(value, sort_keys=True, default=str).encode())

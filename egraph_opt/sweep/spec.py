@@ -1,6 +1,7 @@
 """A sweep as a TOML file: models, cost models with what varies of them, rulesets, extractors.
 
 models = ["*.onnx"]                        # files and patterns, as seen from this file
+load = ["laws.py"]                         # files of laws of your own
 rewrites = [["default"], ["default", "-concat"]]
 extractors = ["auto", "greedy-dag"]
 
@@ -30,12 +31,13 @@ from egraph_opt.errors import (
     UnknownRulesetError,
 )
 from egraph_opt.extraction.registry import extractor_named
+from egraph_opt.laws.loading import load_laws
 from egraph_opt.laws.selection import DEFAULT, select
 from egraph_opt.pipeline.limits import Limits
 from egraph_opt.sweep.axes import Axes
 from egraph_opt.sweep.spec_costs import SpecPlace, read_axes, read_cost_model
 
-KEYS = ("models", "cost", "rewrites", "extractors", "limits", "most", "seed")
+KEYS = ("models", "load", "cost", "rewrites", "extractors", "limits", "most", "seed")
 
 COST_KEYS = ("model", "set", "grid", "range", "samples")
 
@@ -72,11 +74,13 @@ class Spec:
     """What is to be run: every model under every point of every cost model, by all rulesets and extractors.
 
     Attributes:
+        laws: files of laws, which are loaded.
         most: runs that are made without being asked twice.
     """
 
     models: tuple[SweptModel, ...]
     costs: tuple[SweptCost, ...]
+    laws: tuple[Path, ...] = ()
     rewrites: tuple[tuple[str, ...], ...] = ((DEFAULT,),)
     extractors: tuple[str, ...] = ("auto",)
     limits: Limits = field(default_factory=Limits)
@@ -96,6 +100,7 @@ def read_spec(path: Path) -> Spec:
         SpecError: it is no TOML, or an entry is missing, of another type or out of range.
         UnknownKeyError, UnknownModelError, UnknownRulesetError, UnknownExtractorError, UnknownCostModelError,
         UnknownParameterError, ParameterError: each with the line, and the nearest name.
+        LawError: a file of laws cannot be loaded.
     """
     try:
         file = read_toml(path)
@@ -105,9 +110,14 @@ def read_spec(path: Path) -> Spec:
     place = SpecPlace(file)
     check_keys(table, KEYS, place)
     seed = place.number(table, "seed", 0, least=None)
+    named = place.texts(table, "load") if "load" in table else ()
+    laws = tuple((path.parent / name).resolve() for name in named)
+    for file in laws:  # before rulesets are looked up
+        load_laws(file)
     return Spec(
         models=_models(path, table, place),
         costs=tuple(_costs(path, table, place, seed)),
+        laws=laws,
         rewrites=_rewrites(table, place),
         extractors=_extractors(table, place),
         limits=_limits(table, place),

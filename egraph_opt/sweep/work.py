@@ -9,6 +9,7 @@ from pathlib import Path
 
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.errors import EgraphOptError, ModelReadError
+from egraph_opt.laws.loading import load_laws
 from egraph_opt.pipeline.saturated import Saturated
 from egraph_opt.pipeline.stages import saturate
 from egraph_opt.sweep.planning import Batch, Group, Task
@@ -94,6 +95,8 @@ def _repricer(group: Group, folder: Path) -> Repricer:
         except ModelReadError:  # cut off, or of another release
             kept.unlink(missing_ok=True)
     target = cost_model(group.target.name, group.target.values)
+    for file in group.laws:
+        load_laws(file)
     saturated = saturate(group.model, rewrites=group.rewrites, limits=group.limits, target=target)
     if saturated.region is not None:
         folder.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,10 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import parser
 from typer.testing import CliRunner
 
 from egraph_opt import cost_model, saturate
@@ -47,6 +50,52 @@ def swept(path: Path, *options: str, code: int = 0) -> str:
     result = RUNNER.invoke(app, ["sweep", str(path), "--jobs", "1", *options])
     assert result.exit_code == code, result.output
     return result.output
+
+
+LAWS = """
+from egraph_opt.laws import *
+from egraph_opt.operators import *
+
+@law('swept', numerics='bitwise')
+def relu_of_absolute(x: Tensor):
+    '''Relu(Abs(x)) = Abs(x)'''
+    yield rewrite(relu(unary("Abs", (), x)), unary("Abs", (), x), because="it is no longer")
+"""
+
+
+def test_laws_of_ones_own_take_part(tmp_path: Path) -> None:
+    (tmp_path / "laws.py").write_text(LAWS)
+    onnx.save(
+        parser.parse_model(
+            """<ir_version: 8, opset_import: ["" : 17]>
+            g (float[4] x) => (float[4] y) { a = Abs (x) y = Relu (a) }"""
+        ),
+        tmp_path / "abs.onnx",
+    )
+    spec = (
+        'models = ["abs.onnx"]\nload = ["laws.py"]\nrewrites = [["swept"], []]\n[[cost]]\nmodel = "nodes"\n'
+    )
+    (tmp_path / "spec.toml").write_text(spec)
+    options = [sys.executable, "-m", "egraph_opt.cli", "sweep", str(tmp_path / "spec.toml"), "--jobs", "2"]
+    subprocess.run(options, check=True, capture_output=True)  # what it loads is not for other tests
+    assert [(row["rewrites"], float(row["price"])) for row in rows(tmp_path / "spec.csv")] == [
+        ("swept", 1.0),
+        ("", 2.0),
+    ]
+
+
+def test_other_weights_are_another_model(tmp_path: Path) -> None:
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[4] x, float[4] w) => (float[4] y) { y = Add (x, w) }"""
+    )
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.ones(4, np.float32), "w"))
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path, save_as_external_data=True, location="weights", size_threshold=0)
+    (tmp_path / "spec.toml").write_text('models = ["model.onnx"]\n[[cost]]\nmodel = "nodes"\n')
+    before = plan(read_spec(tmp_path / "spec.toml")).digests
+    (tmp_path / "weights").write_bytes(bytes(32))
+    assert plan(read_spec(tmp_path / "spec.toml")).digests != before
 
 
 def test_a_row_is_what_solving_by_oneself_answers(tmp_path: Path) -> None:

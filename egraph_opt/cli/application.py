@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -180,6 +181,12 @@ def load_files(files: list[Path] | None) -> None:
 
         for law in load_laws(file):
             check_fires(law)
+
+
+def installed(module: str, extra: str) -> None:
+    """Refuse an option whose package is not there, before the work and not after it."""
+    if find_spec(module) is None:
+        raise typer.BadParameter(f"{module} is not installed: pip install 'egraph-opt[{extra}]'")
 
 
 def print_table(table: Table) -> None:

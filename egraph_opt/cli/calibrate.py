@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +15,7 @@ from egraph_opt.cli.application import (
     SetOption,
     app,
     errors_as_lines,
+    installed,
     names_of,
     overrides_of,
     progress_on,
@@ -63,8 +63,7 @@ def calibrate(
 
     What is given with --set stays as it is.
     """
-    if find_spec("scipy") is None:
-        raise typer.BadParameter("scipy is not installed: pip install 'egraph-opt[calibrate]'")
+    installed("scipy", "calibrate")
     if dims and model is None:
         raise typer.BadParameter("is a dim of a model: give the model, too", param_hint="--dim")
     held, sizes = overrides_of(set_), dict(map(_dim, dims or ()))

@@ -14,6 +14,7 @@ from egraph_opt.cli.application import (
     SetOption,
     cost_of,
     errors_as_lines,
+    installed,
     print_table,
     progress_on,
 )
@@ -29,6 +30,9 @@ ModelsArgument = Annotated[list[Path], typer.Argument(metavar="MODEL...", help="
 OutputOption = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE.csv", help="A CSV file, a row a run.")
 ]
+PlotOption = Annotated[
+    Path | None, typer.Option(metavar="FILE.svg", help="A plot (extra `plots`).", dir_okay=False)
+]
 
 
 @study.command()
@@ -39,6 +43,7 @@ def ablate(
     laws: Annotated[bool, typer.Option("--laws", help="Leave out each law, not each ruleset.")] = False,
     only: Annotated[str | None, typer.Option(metavar="A,B", help="Leave out these only.")] = None,
     output: OutputOption = None,
+    plot: PlotOption = None,
 ) -> None:
     """Leave out each ruleset or law that matches, and see what the cheapest graph costs without it."""
     from rich.console import Console
@@ -49,6 +54,8 @@ def ablate(
     from egraph_opt.studies.ablation import ablate as run
     from egraph_opt.studies.tables import as_csv
 
+    if plot is not None:
+        installed("matplotlib", "plots")
     found: list[AblationRow] = []
     with errors_as_lines(), progress_on(Console(stderr=True)) as report:
         target = cost_model(cost_of(cost, set_))
@@ -64,6 +71,10 @@ def ablate(
             )
         if output is not None:
             write_whole(output, as_csv(found, AblationRow).encode())
+        if plot is not None:
+            from egraph_opt.studies.plots import plot_ablation
+
+            plot_ablation(found, plot)
     _tell_ablation(found, target.unit)
 
 
@@ -84,7 +95,11 @@ def _tell_ablation(rows: Sequence[AblationRow], unit: str) -> None:
 
 @study.command()
 def growth(
-    models: ModelsArgument, cost: CostOption = "ascend", set_: SetOption = None, output: OutputOption = None
+    models: ModelsArgument,
+    cost: CostOption = "ascend",
+    set_: SetOption = None,
+    output: OutputOption = None,
+    plot: PlotOption = None,
 ) -> None:
     """E-nodes, rounds and seconds of saturation beside how large models are."""
     from rich.console import Console
@@ -94,6 +109,8 @@ def growth(
     from egraph_opt.studies.growth import GrowthRow, grow
     from egraph_opt.studies.tables import as_csv
 
+    if plot is not None:
+        installed("matplotlib", "plots")
     found: list[GrowthRow] = []
     with errors_as_lines(), progress_on(Console(stderr=True)) as report:
         target = cost_model(cost_of(cost, set_))
@@ -102,6 +119,10 @@ def growth(
             found.append(grow(path.stem, path, target))
         if output is not None:
             write_whole(output, as_csv(found, GrowthRow).encode())
+        if plot is not None:
+            from egraph_opt.studies.plots import plot_growth
+
+            plot_growth(found, plot)
     table = Table(box=None, pad_edge=False)
     for name in ("model", "nodes", "e-nodes", "per node", "rounds", "seconds", "stop"):
         table.add_column(name, justify="left" if name in ("model", "stop") else "right")

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from egraph_opt.cli.application import app, errors_as_lines, print_table, progress_on, say
+from egraph_opt.cli.application import app, errors_as_lines, installed, print_table, progress_on, say
 
 if TYPE_CHECKING:
     from egraph_opt.sweep.running import Told
@@ -95,8 +95,8 @@ def needed(backend: BackendName, scheduler: str, plots: Path | None) -> None:
         "matplotlib": ("plots", plots is not None),
     }
     for module, (extra, wanted) in wants.items():
-        if wanted and find_spec(module) is None:
-            raise typer.BadParameter(f"{module} is not installed: pip install 'egraph-opt[{extra}]'")
+        if wanted:
+            installed(module, extra)
 
 
 def check_count(spec: Spec, path: Path, most: int, yes: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +17,7 @@ from egraph_opt.cli.application import (
     SetOption,
     app,
     errors_as_lines,
+    installed,
     load_files,
     names_of,
     overrides_of,
@@ -60,8 +60,7 @@ def tune(
 
     What is given with --set stays as it is.  Ctrl-C ends the search with the best so far.
     """
-    if find_spec("optuna") is None:
-        raise typer.BadParameter("optuna is not installed: pip install 'egraph-opt[tune]'")
+    installed("optuna", "tune")
     if not within > 1:
         raise typer.BadParameter("must be above 1", param_hint="--within")
     if not 0 < seconds < float("inf"):

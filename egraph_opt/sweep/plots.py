@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from egraph_opt.errors import OutputError
-from egraph_opt.model.files import replacing
+from egraph_opt.report.figures import svg
 from egraph_opt.sweep.tables import Cells, SweepTable
 
 if TYPE_CHECKING:
@@ -80,13 +80,7 @@ def flips(line: Sequence[Cells], parameter: str) -> list[tuple[float, float]]:
 
 
 def _write(path: Path, title: str, parameter: str, rows: list[Cells], parameters: Sequence[str]) -> None:
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    # The same runs make the same file: no date, no ids by chance.
-    with matplotlib.rc_context({"svg.hashsalt": "egraph-opt", "svg.fonttype": "none"}):
-        figure = Figure(figsize=(7, 4.5), layout="constrained")
-        canvas = figure.add_subplot()
+    with svg(path) as canvas:
         lines = lines_of(rows, parameter, parameters)
         if len(rows) >= 2 * len(lines):
             _draw_lines(canvas, lines[:MOST_LINES], parameter)
@@ -97,8 +91,6 @@ def _write(path: Path, title: str, parameter: str, rows: list[Cells], parameters
         if min(values) > 0 and max(values) / min(values) > SCALE:
             canvas.set_xscale("log")
         canvas.set(title=title, xlabel=parameter, ylabel="price")
-        with replacing(path) as file:
-            figure.savefig(file, format="svg", metadata={"Date": None})
 
 
 def _draw_lines(canvas: Canvas, lines: Sequence[Sequence[Cells]], parameter: str) -> None:

@@ -124,7 +124,7 @@ def test_a_name_with_odd_characters_makes_no_broken_file(folder: Path) -> None:
 
 def test_it_says_how_to_install_what_it_needs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy", None)
-    monkeypatch.setattr("egraph_opt.cli.calibrate.find_spec", lambda name: None)
+    monkeypatch.setattr("egraph_opt.cli.application.find_spec", lambda name: None)
     assert "pip install 'egraph-opt[calibrate]'" in " ".join(run("op_summary.csv", code=2).split())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import onnx
@@ -12,10 +13,11 @@ from typer.testing import CliRunner
 
 from egraph_opt import optimize
 from egraph_opt.cli import app
-from egraph_opt.errors import ExtractionError, UnknownRulesetError
+from egraph_opt.errors import ExtractionError, OutputError, UnknownRulesetError
 from egraph_opt.pipeline.limits import Limits
 from egraph_opt.studies.ablation import ablate
 from egraph_opt.studies.growth import grow
+from egraph_opt.studies.plots import mean_losses, plot_ablation, plot_growth
 
 MODEL = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -109,3 +111,47 @@ def test_a_file_that_cannot_be_written_is_told_in_a_line(command: str, tmp_path:
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 2
     assert f"{output}: cannot be written" in " ".join(result.output.split())
+
+
+def plotted(path: Path) -> str:
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("<?xml")
+    return text
+
+
+def test_losses_are_drawn_greatest_first(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = ablate("m", model(), "nodes")
+    losses = mean_losses([*rows, *(replace(row, model="other") for row in rows)])
+    assert losses == pytest.approx(mean_losses(rows))
+    plot_ablation(rows, tmp_path / "a.svg")
+    text = plotted(tmp_path / "a.svg")
+    names = sorted(losses, key=lambda name: -losses[name])
+    assert losses[names[0]] > 0
+    assert all(f">{name}<" in text for name in names)
+    plot_ablation(rows, tmp_path / "b.svg")
+    assert plotted(tmp_path / "b.svg") == text
+
+
+def test_growth_is_drawn_with_a_mark_where_a_limit_was_reached(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = [grow("m", model(), "nodes"), grow("n", model(), "nodes", limits=Limits(rounds=1))]
+    assert [row.stop for row in rows] == ["saturated", "rounds"]
+    plot_growth(rows, tmp_path / "a.svg")
+    assert '"limit"' in plotted(tmp_path / "a.svg")
+
+
+def test_a_plot_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    with pytest.raises(OutputError, match="cannot be written"):
+        plot_growth([grow("m", model(), "nodes")], tmp_path / "missing" / "a.svg")
+
+
+def test_a_plot_without_its_package_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("egraph_opt.cli.application.find_spec", lambda name: None)
+    for study in ("ablate", "growth"):
+        result = CliRunner().invoke(app, ["study", study, "no.onnx", "--plot", "a.svg"])
+        assert result.exit_code == 2
+        assert "pip install 'egraph-opt[plots]'" in result.output

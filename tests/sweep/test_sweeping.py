@@ -190,7 +190,7 @@ def test_what_does_not_go_together_or_is_not_installed_is_refused_before_the_wor
 ) -> None:
     path = write_example(tmp_path)
     assert "add --backend dask" in swept(path, "--scheduler", "tcp://localhost:8786", code=2)
-    monkeypatch.setattr("egraph_opt.cli.sweep.find_spec", lambda name: None)
+    monkeypatch.setattr("egraph_opt.cli.application.find_spec", lambda name: None)
     assert "pip install 'egraph-opt[dask]'" in swept(path, "--backend", "dask", code=2)
     assert "pip install 'egraph-opt[plots]'" in swept(path, "--plots", str(tmp_path), code=2)
     assert not list(tmp_path.glob("spec.csv*"))

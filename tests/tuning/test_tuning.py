@@ -129,7 +129,7 @@ def test_bad_input_is_told_before_the_work(folder: Path, arguments: tuple[str, .
 
 
 def test_it_says_how_to_install_what_it_needs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("egraph_opt.cli.tune.find_spec", lambda name: None)
+    monkeypatch.setattr("egraph_opt.cli.application.find_spec", lambda name: None)
     assert "pip install 'egraph-opt[tune]'" in " ".join(run("net.onnx", code=2).split())
 
 

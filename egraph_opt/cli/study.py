@@ -100,6 +100,9 @@ def _tell(done: OrderStudy) -> None:
     for name in ("order", "manager", "keeps", "cost", "over saturation", "passes used"):
         table.add_column(name, justify="right" if name in ("cost", "over saturation") else "left")
     table.add_row("original", "", "", f"{done.original:,.4g}", _over(done.original, done))
+    if done.grouped != done.original:
+        told = ("original, TVM's groups", "", "", f"{done.grouped:,.4g}", _over(done.grouped, done))
+        table.add_row(*told)
     for name, run in _shown(done):
         cells = (name, run.manager, run.acceptance, f"{run.cost:,.4g}", _over(run.cost, done))
         wrong = f" ({run.verification})" if run.verification not in ("", "passed") else ""

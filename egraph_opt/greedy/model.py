@@ -92,6 +92,10 @@ class GreedyModel:
         """What the model costs with its graphs in a state."""
         return self._greedy[0].cost(state[0], self._body_costs(state)[0])
 
+    def grouped_cost(self, state: State) -> float:
+        """The same with the kernels of the main graph grouped by dominators, as TVM does it."""
+        return self._greedy[0].grouped_cost(state[0], self._body_costs(state)[0])
+
     def saturation(self) -> float:
         """What the model costs after saturation, priced as `cost` prices the result of passes."""
         extracted = self.saturated.solve(self.cost_model)

@@ -16,6 +16,7 @@ from egraph_opt.cost.views import FREE_OF_CHARGE, Prices
 from egraph_opt.egraph.attempts import Attempts
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.greedy.grouped_kernels import dominator_cost
 from egraph_opt.greedy.passes import Acceptance, Pass
 from egraph_opt.greedy.terms import TermKey, fingerprint, terms_of
 from egraph_opt.laws.law import Law
@@ -97,6 +98,14 @@ class GreedyRegion:
         snapshot = self._saturated(graph, (self.setting.of_target,))
         assert snapshot is not None
         return self._cheapest(graph, snapshot, bodies)
+
+    def grouped_cost(self, graph: Graph, bodies: BodyCosts) -> float:
+        """What a graph costs as it stands, with kernels as TVM groups them."""
+        snapshot = self._saturated(graph, (self.setting.of_target,))
+        assert snapshot is not None
+        ready = compiled(graph.lowered, snapshot, self.setting.key)
+        cost = ready.view.prices(self.setting.model, bodies).cost
+        return dominator_cost(graph.lowered, snapshot, ready, cost)
 
     def apply(self, graph: Graph, entry: Pass, acceptance: Acceptance, bodies: BodyCosts) -> Graph:
         """A graph after a pass: the same one where it found nothing, or nothing cheaper."""

@@ -52,12 +52,14 @@ class OrderStudy:
 
     Attributes:
         original, saturation: cost of the model as it came, and after saturation.
+        grouped: of the model as it came with kernels grouped by dominators, as TVM does it.
     """
 
     model: str
     cost_model: str
     unit: str
     original: float
+    grouped: float
     saturation: float
     runs: tuple[OrderRun, ...]
     spoiled: tuple[SpoiledPair, ...] = ()
@@ -120,6 +122,7 @@ def study_orders(
         model.cost_model.name,
         model.cost_model.unit,
         model.cost(model.original),
+        model.grouped_cost(model.original),
         model.saturation(),
         tuple(runs),
         tuple(spoiled_pairs(model)) if pairs else (),
@@ -143,6 +146,8 @@ def spoiled_pairs(model: GreedyModel) -> Iterator[SpoiledPair]:
 
 def as_csv(studies: Iterable[OrderStudy]) -> str:
     """A row a run, with what the original and saturation cost beside it."""
-    columns = (*(field.name for field in fields(OrderRun)), "original", "saturation")
-    rows = ((*astuple(run), done.original, done.saturation) for done in studies for run in done.runs)
+    columns = (*(field.name for field in fields(OrderRun)), "original", "grouped", "saturation")
+    rows = (
+        (*astuple(run), done.original, done.grouped, done.saturation) for done in studies for run in done.runs
+    )
     return csv_text(columns, rows)

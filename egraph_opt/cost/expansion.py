@@ -19,6 +19,7 @@ from egraph_opt.operators.declaration import (
     Step,
     operator_named,
 )
+from egraph_opt.operators.typing import scalar_type
 
 
 @dataclass(frozen=True)
@@ -62,21 +63,22 @@ def _found(snapshot: Snapshot, node: int, steps: tuple[Step, ...]) -> tuple[Expa
     """Steps, each with the e-node that it is."""
     children = [snapshot.plain[c] for c in snapshot.children(node)]
 
-    def class_of(operand: int | Earlier | Scalar) -> int:
+    def class_of(operand: int | Earlier | Scalar, dtype: int) -> int:
         if isinstance(operand, Earlier):
             return classes[operand.step]
         if isinstance(operand, int):
             return children[operand]
-        written = operand.literal(snapshot.facts[children[0]].dtype)
-        known = snapshot.find("literal", (written,), ())
+        known = snapshot.find("literal", (operand.literal(dtype),), ())
         return int(snapshot.node_class[known]) if known >= 0 else -1
 
     found: list[Expanded] = []
     classes: list[int] = []
     for wanted in steps:
+        facts = [[snapshot.facts[c] if c >= 0 else UNKNOWN for c in held] for held in (children, classes)]
+        dtype = scalar_type(wanted, *facts)
         spelled: list[tuple[bool, int, Step]] = []
         for step in _spellings(wanted):
-            operands = tuple(class_of(k) for k in step.operands)
+            operands = tuple(class_of(k, dtype) for k in step.operands)
             known = snapshot.find(step.operator, step.attributes, operands)
             spelled.append((known >= 0 and snapshot.made_by[known] == 0, known, step))
         _, known, step = max(spelled, key=lambda entry: (entry[0], entry[1] >= 0))

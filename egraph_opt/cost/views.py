@@ -223,6 +223,10 @@ class _Compiler:
         for part in expanded:
             step = part.step
             given = step_operands(step, operands, known)
+            if any(
+                isinstance(k, Scalar) and given[place] == UNKNOWN for place, k in enumerate(step.operands)
+            ):
+                return None  # a constant of a type that nobody knows
             known.append(infer_operator(step.operator, self.lowered.opset, step.attributes, given))
             if step.operator in FREE:
                 places.append(None)

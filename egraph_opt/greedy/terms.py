@@ -10,10 +10,10 @@ import onnx_ir as ir
 
 from egraph_opt.cost.expansion import expand_pseudo, is_pseudo
 from egraph_opt.egraph.lowering import Lowered, Term
-from egraph_opt.facts.fact import Fact
+from egraph_opt.facts.fact import UNKNOWN, Fact
 from egraph_opt.operators.constants import literal_fact
 from egraph_opt.operators.declaration import Earlier, Operator, Scalar, Step, operator_named
-from egraph_opt.operators.typing import infer_operator
+from egraph_opt.operators.typing import infer_operator, scalar_type
 from egraph_opt.rebuild.choice import Choice
 
 TermKey = tuple[str, str, tuple[Any, ...]]
@@ -93,7 +93,8 @@ class _Chosen:
 
     def _place(self, owner: int, node: int) -> int:
         operands = [self.term[c] for c in self.snapshot.children(node)]
-        if is_pseudo(self.snapshot, node, self.before.opset):
+        _, is_verbatim = self.sources.get(node, (None, False))
+        if not is_verbatim and is_pseudo(self.snapshot, node, self.before.opset):
             return self._expanded(node, operands)
         declared = operator_named(self.snapshot.operator[node])
         fact = None if declared.result == "bundle" else self.snapshot.facts[owner]
@@ -113,12 +114,12 @@ class _Chosen:
         return found[-1] if found else operands[0]
 
     def _step(self, step: Step, operands: Sequence[int], found: Sequence[int]) -> int:
+        facts = ([self.after.facts[k] or UNKNOWN for k in terms] for terms in (operands, found))
+        dtype = scalar_type(step, *facts)
         given: list[int] = []
         for operand in step.operands:
             if isinstance(operand, Scalar):
-                first = self.after.facts[operands[0]]
-                assert first is not None
-                literal = operand.literal(first.dtype)
+                literal = operand.literal(dtype)
                 given.append(self.add("literal", (literal,), (), literal_fact(literal)))
             else:
                 given.append(found[operand.step] if isinstance(operand, Earlier) else operands[operand])

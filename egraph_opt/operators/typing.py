@@ -75,11 +75,22 @@ def step_operands(step: Step, operands: Sequence[Fact], earlier: Sequence[Fact])
         operands: of the pseudo-operator.
         earlier: of the results of the steps before.
     """
+    dtype = scalar_type(step, operands, earlier)
     given: list[Fact] = []
     for item in step.operands:
         if isinstance(item, Scalar):
-            dtype = operands[0].dtype
             given.append(literal_fact(item.literal(dtype)) if dtype > 0 else UNKNOWN)
         else:
-            given.append(earlier[item.step] if isinstance(item, Earlier) else operands[item])
+            given.append(_known(item, operands, earlier))
     return tuple(given)
+
+
+def scalar_type(step: Step, operands: Sequence[Fact], earlier: Sequence[Fact]) -> int:
+    """The type of a step's constants: that of its first operand that is none; 0 where that is not known."""
+    tensors = (item for item in step.operands if not isinstance(item, Scalar))
+    types = (_known(item, operands, earlier).dtype for item in tensors)
+    return next((dtype for dtype in types if dtype > 0), 0)
+
+
+def _known(item: int | Earlier, operands: Sequence[Fact], earlier: Sequence[Fact]) -> Fact:
+    return earlier[item.step] if isinstance(item, Earlier) else operands[item]

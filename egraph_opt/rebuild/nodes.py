@@ -13,7 +13,7 @@ from egraph_opt.cost.views import original_nodes
 from egraph_opt.facts.fact import ABSENT, CLASH, UNKNOWN, Fact, meet
 from egraph_opt.graph.names import Namer, rename_all
 from egraph_opt.operators.declaration import Earlier, Literal, OnnxForm, Scalar, operator_named
-from egraph_opt.operators.typing import infer_steps, step_operands
+from egraph_opt.operators.typing import infer_steps, scalar_type, step_operands
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.constants import ConstantWriter
 from egraph_opt.rebuild.value_info import ValueInfo
@@ -107,10 +107,15 @@ class NodeWriter:
             self.values[owner] = value
         elif name == "opaque":
             self._write_kept(owner, node, attributes[0])
-        elif is_pseudo(self.snapshot, node, self.lowered.opset):
+        elif not self._is_verbatim(node) and is_pseudo(self.snapshot, node, self.lowered.opset):
             self._erase(owner, node)
         else:
             self._write_structured(owner, node, self._operands(node))
+
+    def _is_verbatim(self, node: int) -> bool:
+        """Whether an e-node is written back as the original has it, of whatever types."""
+        source = self.original.get(node)
+        return source is not None and source[1]
 
     def _rename(self, value: ir.Value, owner: int) -> None:
         """Give an output of a bundle the name of its class."""
@@ -210,10 +215,11 @@ class NodeWriter:
             self.expanded[owner] = result
         results: list[ir.Value | None] = []
         for k, part in enumerate(parts):
+            dtype = scalar_type(part.step, facts, inferred)
             given: list[ir.Value | None] = []
             for item in part.step.operands:
                 if isinstance(item, Scalar):
-                    given.append(self.constants.literal(item.literal(facts[0].dtype)))
+                    given.append(self.constants.literal(item.literal(dtype)))
                 else:
                     given.append(results[item.step] if isinstance(item, Earlier) else operands[item])
             known = step_operands(part.step, facts, inferred)

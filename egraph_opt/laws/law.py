@@ -84,6 +84,8 @@ class Law:
         kind, serves: what it does, and what for.
         required: laws (`ruleset.name`) without which its examples do not show it.
         uses: the auxiliaries whose tables it asks.
+        resumes: its guards keep it from what it made itself: where it was used, saturation begins again from
+            the graph that was chosen.
     """
 
     ruleset: str
@@ -97,6 +99,7 @@ class Law:
     serves: Purpose = "launches"
     required: tuple[str, ...] = ()
     uses: tuple[Auxiliary, ...] = ()
+    resumes: bool = False
 
     @property
     def key(self) -> str:
@@ -121,6 +124,7 @@ def law(
     examples: Examples | None = None,
     required: tuple[str, ...] = (),
     uses: tuple[Auxiliary, ...] = (),
+    resumes: bool = False,
 ) -> Callable[[Callable[..., Any]], Law]:
     """Register a law; see the module's text.
 
@@ -130,6 +134,7 @@ def law(
         examples: written by hand, where none can be drawn from the pattern, and near-misses.
         required: laws (`ruleset.name`) that its test needs as well.
         uses: auxiliaries whose tables it asks.
+        resumes: it goes on from the graph that was chosen, as `Law` has it.
 
     Raises:
         LawError: the name is taken, the docstring states no law, or a word is none of those there are.
@@ -160,6 +165,7 @@ def law(
             serves=serves,
             required=required,
             uses=uses,
+            resumes=resumes,
         )
         if declared.key in registered:
             first = where(registered[declared.key].function)

@@ -28,6 +28,7 @@ from egraph_opt.pipeline.optimization_report import Account, handed_back, report
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
 from egraph_opt.pipeline.result import Result, original_proto
+from egraph_opt.pipeline.turns import Again, Turn, in_turns, uses_in
 from egraph_opt.pipeline.verified_graph import Checks, finish, granted, value_changing, warnings_of
 from egraph_opt.rebuild.graph import rebuild_model
 from egraph_opt.rebuild.value_info import ValueInfo
@@ -50,6 +51,7 @@ class Request:
         deadline: when the graph has to be chosen, as `time.monotonic` has it.
         end: when it has to be verified; what is compared at least is compared all the same.
         measure: how many graphs are timed beside the original.
+        again: saturates the graph that was chosen, to choose again.
     """
 
     model: CostModel
@@ -65,10 +67,11 @@ class Request:
     verify: bool = True
     strict: bool = False
     measure: int = 0
+    again: Again | None = None
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Chosen(Turn):
     """The chosen graph, rebuilt.
 
     Attributes:
@@ -77,8 +80,6 @@ class Chosen:
         late: it was ended by the limit of time.
     """
 
-    extracted: Extracted
-    model: ir.Model
     facts: Mapping[ir.Value, Fact]
     interrupted: bool
     late: bool
@@ -121,7 +122,7 @@ def good_graphs(
     found = {request: extract_cheapest(saturated, region, request, clock)}
     for model in islice(candidates(request.model, request.measure), 1, None):
         # A candidate need not be the best of its kind: the clock decides.
-        draft = replace(request, model=model, extractor="draft", verify=False, strict=False)
+        draft = replace(request, model=model, extractor="draft", verify=False, strict=False, again=None)
         other = extract_cheapest(saturated, region, draft, clock)
         if other.report.status == "optimized" and all(other.model != known.model for known in found.values()):
             found[draft] = other
@@ -130,7 +131,8 @@ def good_graphs(
 
 def extract_cheapest(saturated: Saturated, region: Region, request: Request, clock: Clock) -> Result:
     """Choose the cheapest graph, rebuild it, order it for memory, verify it, and give an account."""
-    chosen = _choose(saturated, region, request, clock)
+    turns = _in_turns(saturated, region, request, clock)
+    chosen = turns[-1]
     memory = arranged(
         chosen.model,
         chosen.facts,
@@ -139,7 +141,8 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
         points=request.points,
         objective=request.objective,
     )
-    matched = saturated.matched
+    uses = uses_in(turns)
+    matched = [f"{row.ruleset}.{row.name}" for row in uses if row.matches]
     changing = value_changing(matched)
     checks = Checks(request.verify, request.ranges, request.seed, changing, saturated.legalize, request.end)
     finished = finish(chosen.model, saturated.loaded, checks, clock)
@@ -163,8 +166,7 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
         ],
         replace(memory, constants_before=saturated.constant_bytes),
     )
-    report = report_of(account, region, chosen.extracted, chosen.model)
-    report = replace(report, rewrites=(*report.rewrites, *finished.rewrites))
+    report = report_of(account, region, chosen.extracted, chosen.model, (*uses, *finished.rewrites))
     if report.status == "fallback":
         return Result(original_proto(saturated.loaded), report, saturated.loaded, None)
     return Result(finished.proto, report, finished.loaded, chosen.model)
@@ -204,6 +206,19 @@ def search_limits(
 
 FIRST_CHOICE = 0.75
 """The share of the time that a choice takes which may have to be made again."""
+
+
+def _in_turns(saturated: Saturated, region: Region, request: Request, clock: Clock) -> list[Chosen]:
+    """The graph that is chosen, and what saturating it again makes of it, each time cheaper than before."""
+    first = _choose(saturated, region, request, clock)
+    if request.again is None or request.objective.searches or first.interrupted or first.late:
+        return [first]
+
+    def choose(model: ir.Model, following: Region) -> Chosen:
+        named = replace(saturated, loaded=replace(saturated.loaded, model=model))
+        return _choose(named, following, replace(request, warm=None), clock)
+
+    return in_turns(first, request.model, request.again, choose, request.deadline)
 
 
 def _choose(saturated: Saturated, region: Region, request: Request, clock: Clock) -> Chosen:
@@ -247,4 +262,4 @@ def _choose_within(
     parts = extracted.walk()
     interrupted = at_once or any(part.solution.interrupted for part in parts)
     late = time.monotonic() >= request.deadline and not all(part.solution.proved for part in parts)
-    return Chosen(extracted, model, info.facts, interrupted, late)
+    return Chosen(region, extracted, model, info.facts, interrupted, late)

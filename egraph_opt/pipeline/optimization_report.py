@@ -14,7 +14,6 @@ from egraph_opt.graph.node_counts import NodeCount, nodes_of, operators_between
 from egraph_opt.graph.walks import same_graph
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, original_cost
-from egraph_opt.pipeline.uses_of_laws import uses_of_laws
 from egraph_opt.report.composites import find_composites
 from egraph_opt.report.report import (
     CostReport,
@@ -24,6 +23,7 @@ from egraph_opt.report.report import (
     NodesReport,
     OpenPiece,
     Report,
+    RewriteReport,
     RulesetReport,
 )
 from egraph_opt.verification.result import SKIPPED, Verification
@@ -67,14 +67,19 @@ def report_unchanged(account: Account, reason: str) -> Report:
     )
 
 
-def report_of(account: Account, region: Region, extracted: Extracted, written: ir.Model) -> Report:
+def report_of(
+    account: Account,
+    region: Region,
+    extracted: Extracted,
+    written: ir.Model,
+    rewrites: tuple[RewriteReport, ...],
+) -> Report:
     """The account of an optimised model; `fallback` where verification failed, and so it is not used."""
     failed = account.verification.status == "failed"
     counts = account.counts
     after = counts if failed else nodes_of(written)
     parts = extracted.walk()
     before = original_cost(region.original, account.model, account.points) - extracted.fusion_saving
-    rewrites = uses_of_laws(region.walk(), parts)
     status, reason = "optimized", ""
     if failed:
         status, reason = "fallback", account.verification.detail

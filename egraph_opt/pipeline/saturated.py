@@ -36,6 +36,7 @@ from egraph_opt.pipeline.region_extraction import Extracted, extract_region
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.target import SaturatedFor
 from egraph_opt.pipeline.tensor_alternatives import TensorAlternative, tensor_alternatives
+from egraph_opt.pipeline.turns import Again
 
 ObjectiveLike = str | tuple[str, float] | Objective
 
@@ -51,6 +52,7 @@ class Saturated:
         saturated_for: what took part, and therefore under which cost models it may be priced.
         assume: least and largest value by name of input or symbolic dim: the e-graph is right within them.
         legalize: results are to be made what the target's compiler takes, outside the standard.
+        again: saturates a graph that was chosen, as `optimize` does.
     """
 
     loaded: LoadedModel
@@ -64,6 +66,7 @@ class Saturated:
     reason: str = ""
     assume: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     legalize: bool = False
+    again: Again | None = field(default=None, repr=False, compare=False)
 
     @property
     def matched(self) -> tuple[str, ...]:
@@ -183,13 +186,15 @@ class Saturated:
         warm: Extracted | None = None,
         on_interrupt: OnInterrupt = "best",
         measure: bool | int | None = None,
+        turns: bool = False,
     ) -> Result:
         """Choose the cheapest graph under a cost model, rebuild and verify it.
 
         What `assume` says comes on top of what `saturate` was told, within which it has to stay.  `objective`
         is that of `optimize`, and so is `measure`.  `warm` is what `solve` chose, to start from.  Ctrl-C
         during the choice ends it with the best found so far, which a warning says, or with
-        `on_interrupt="raise"` raises KeyboardInterrupt.
+        `on_interrupt="raise"` raises KeyboardInterrupt.  With `turns` the graph that is chosen is saturated
+        again, as `optimize` does, as long as it gets cheaper by that.
 
         Raises:
             UnknownCostModelError: no cost model of that name.
@@ -217,6 +222,7 @@ class Saturated:
             verify=verify,
             strict=strict,
             measure=model.confirm if measure is None else int(measure),
+            again=self.again if turns else None,
         )
         return extract(self, region, request, clock)
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import onnx_ir as ir
+
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.egraph.lowering import Lowered
@@ -26,7 +28,7 @@ from egraph_opt.pipeline.clock import Clock, Progress, reading
 from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.limits import NO_TIME, TOO_SHORT, Limits
 from egraph_opt.pipeline.offending_law import without_offending_law
-from egraph_opt.pipeline.region import region_of
+from egraph_opt.pipeline.region import Region, region_of
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.saturated import ObjectiveLike, Saturated
 from egraph_opt.pipeline.target import SaturatedFor
@@ -76,6 +78,21 @@ def saturate(
         except _TooShortError as error:
             reason = str(error)
     clock("")
+
+    def again(model: ir.Model) -> Region | None:
+        following = _Saturation(rules, limits, started, clock, strict)
+        try:
+            return region_of(
+                replace(loaded, model=model.clone()),
+                limits.fold_bytes,
+                ranges,
+                following,
+                warnings=warnings,
+                clock=clock,
+            )
+        except _TooShortError:
+            return None
+
     return Saturated(
         loaded=loaded,
         region=region,
@@ -88,6 +105,7 @@ def saturate(
         reason=reason,
         assume=ranges,
         legalize=rules.legalize,
+        again=again,
     )
 
 
@@ -225,12 +243,14 @@ def optimize(
             progress=progress,
             on_interrupt=on_interrupt,
             measure=measure,
+            turns=True,
         )
 
     saturated, result = run()
     if result.report.verification.status != "failed":
         return result
-    found, blame = without_offending_law(result, saturated.matched, lambda left_out: run(left_out)[1])
+    matched = {f"{row.ruleset}.{row.name}" for row in result.report.rewrites if row.matches}
+    found, blame = without_offending_law(result, matched, lambda left_out: run(left_out)[1])
     if strict:
         parts = (saturated.loaded.source, blame, result.report.verification.detail)
         raise VerificationError(": ".join(str(part) for part in parts if part))

@@ -38,7 +38,7 @@ from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.conditions.operands import beside, either_side, factor, factors
 from egraph_opt.rewrites.conditions.values import all_vary
 
-law = laws_of("distributivity", numerics="reassociates", kind="merge")
+law = laws_of("distributivity", numerics="reassociates", kind="merge", resumes=True)
 
 
 def pair_of(x: Any, y: Any) -> Any:

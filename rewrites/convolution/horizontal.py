@@ -36,7 +36,9 @@ from egraph_opt.rewrites.conditions.channels import absent_bias, is_float_consta
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.sums import RING
 
-law = laws_of("horizontal", numerics="reassociates", kind="merge", source="TASO; operator fusion")
+law = laws_of(
+    "horizontal", numerics="reassociates", kind="merge", source="TASO; operator fusion", resumes=True
+)
 
 NEAR = 64
 """The most terms of the lowered graph between convolutions that are joined."""

@@ -25,6 +25,7 @@ law = laws_of(
     numerics="reassociates",
     kind="merge",
     source="TASO; Ascend auto-optimizer, SplitQKVMatmul, the other way round",
+    resumes=True,
 )
 
 NEAR = 32

@@ -31,7 +31,7 @@ from egraph_opt.rewrites.conditions.operands import factor, factors
 
 FOLDED = "the product of constants is folded"
 
-law = laws_of("matmul", numerics="reassociates", kind="fuse")
+law = laws_of("matmul", numerics="reassociates", kind="fuse", resumes=True)
 
 
 def _weight(w: Fact, x: Fact) -> tuple[int, ...] | None:

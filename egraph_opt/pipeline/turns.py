@@ -1,0 +1,104 @@
+"""Saturation again, from the graph that was chosen, as long as that makes it cheaper.
+
+Guards keep some laws from what they have made themselves: what was merged from n parts is merged from any of
+them, and e-graphs would grow with the square of n, or worse.  In the graph that was chosen, what was made is
+as good as what was there before, and those laws go on from it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import onnx_ir as ir
+
+from egraph_opt.cost.model import CostModel
+from egraph_opt.laws.law import registered
+from egraph_opt.pipeline.region import Region
+from egraph_opt.pipeline.region_extraction import Extracted
+from egraph_opt.pipeline.uses_of_laws import uses_of_laws
+from egraph_opt.report.report import RewriteReport
+
+MOST_TURNS = 8
+"""Each makes the graph cheaper, so that there is an end; this is for prices that hardly differ."""
+
+WORTH = 1e-6
+"""The share by which a turn has to make the graph cheaper."""
+
+Again = Callable[[ir.Model], Region | None]
+"""Saturates a rebuilt model by the same laws, in the time that is left; None where there is too little."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A saturation and what was chosen of it, rebuilt."""
+
+    region: Region
+    extracted: Extracted
+    model: ir.Model
+
+
+AnyTurn = TypeVar("AnyTurn", bound=Turn)
+
+
+def may_go_on(turn: Turn, model: CostModel) -> bool:
+    """Whether another turn may find something: a law was used that is kept from what it made.
+
+    Where a cost model has a margin for nodes that the original does not have, costs of two turns cannot be
+    compared.
+    """
+    if model.margin or any(part.saturation.stop != "saturated" for part in turn.region.walk()):
+        return False
+    return any(row.used and _resumes(row) for row in uses_of_laws(turn.region.walk(), turn.extracted.walk()))
+
+
+def _resumes(row: RewriteReport) -> bool:
+    law = registered.get(f"{row.ruleset}.{row.name}")
+    return law is not None and law.resumes
+
+
+def in_turns(
+    first: AnyTurn,
+    model: CostModel,
+    again: Again,
+    choose: Callable[[ir.Model, Region], AnyTurn],
+    deadline: float,
+) -> list[AnyTurn]:
+    """All turns that made the graph cheaper, the first one included.
+
+    Args:
+        choose: of a model that was saturated; names of values are new beside those of the model.
+        deadline: when the graph has to be chosen, as `time.monotonic` has it.
+    """
+    turns = [first]
+    started = time.monotonic()
+    while len(turns) < MOST_TURNS and may_go_on(turns[-1], model):
+        took = (time.monotonic() - started) / len(turns)
+        if time.monotonic() + 2 * took > deadline:
+            break
+        region = again(turns[-1].model)
+        if region is None:
+            break
+        found = choose(turns[-1].model, region)
+        if not found.extracted.solution.cost < turns[-1].extracted.solution.cost * (1 - WORTH):
+            break
+        saving = first.extracted.fusion_saving
+        turns.append(replace(found, extracted=replace(found.extracted, fusion_saving=saving)))
+    return turns
+
+
+def uses_in(turns: Sequence[Turn]) -> tuple[RewriteReport, ...]:
+    """What became of the matches of each law, in all turns."""
+    found: dict[tuple[str, str], RewriteReport] = {}
+    for turn in turns:
+        for row in uses_of_laws(turn.region.walk(), turn.extracted.walk()):
+            before = found.get((row.ruleset, row.name))
+            if before is not None:
+                saves = row.saves or before.saves
+                row = replace(
+                    row, matches=row.matches + before.matches, used=row.used + before.used, saves=saves
+                )
+            found[row.ruleset, row.name] = row
+    return tuple(found[key] for key in sorted(found))

@@ -1,0 +1,101 @@
+"""Saturation again from the graph that was chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper, parser
+
+from egraph_opt import optimize, saturate
+from egraph_opt.laws.law import registered
+from egraph_opt.laws.selection import all_laws
+from egraph_opt.pipeline import stages
+from egraph_opt.pipeline.limits import Limits
+from egraph_opt.pipeline.region import Region, region_of
+
+PRODUCTS = 9
+
+
+def several_products() -> onnx.ModelProto:
+    """Products of one x with many weights, each with a function of its own: merged three by three."""
+    lines = [f"p{k} = MatMul (x, w{k}) r{k} = Relu (p{k})" for k in range(PRODUCTS)]
+    sums = ["s0 = Add (r0, r1)", *(f"s{k} = Add (s{k - 1}, r{k + 1})" for k in range(1, PRODUCTS - 1))]
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[4, 16] x) => (float[4, 16] y) {'
+        + " ".join((*lines, *sums, f"y = Tanh (s{PRODUCTS - 2})"))
+        + "}"
+    )
+    numbers = np.random.default_rng(0)
+    for k in range(PRODUCTS):
+        weight = numbers.standard_normal((16, 16)).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(weight, f"w{k}"))
+    return model
+
+
+def test_what_was_merged_is_merged_further() -> None:
+    model = several_products()
+    once = saturate(model, target="nodes").extract("nodes").report
+    whole = optimize(model, "nodes").report
+    assert whole.verification.status == "passed"
+    assert whole.cost.after < once.cost.after
+    assert whole.cost.before == once.cost.before
+    assert whole.nodes.runtime_before == once.nodes.runtime_before
+
+
+def test_nothing_is_left_for_another_run() -> None:
+    whole = optimize(several_products(), "nodes")
+    again = optimize(whole.model, "nodes").report
+    assert again.cost.after == whole.report.cost.after
+
+
+def test_uses_of_all_turns_are_told() -> None:
+    model = several_products()
+    once, whole = saturate(model, target="nodes").extract("nodes").report, optimize(model, "nodes").report
+
+    def matches(report: object) -> int:
+        return sum(row.matches for row in report.rewrites if row.ruleset == "horizontal")  # type: ignore[attr-defined]
+
+    assert matches(whole) > matches(once) > 0
+    assert len({(row.ruleset, row.name) for row in whole.rewrites}) == len(whole.rewrites)
+
+
+@pytest.mark.parametrize("text", ["a = Neg (x) y = Neg (a)", "a = Sin (x) y = Cos (a)"])
+def test_without_laws_that_resume_a_graph_is_saturated_once(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def counted(*given: Any, **named: Any) -> Region:
+        calls.append(given)
+        return region_of(*given, **named)
+
+    monkeypatch.setattr(stages, "region_of", counted)
+    header = '<ir_version: 8, opset_import: ["" : 17]> g (float[4] x) => (float[4] y) {'
+    optimize(parser.parse_model(header + text + "}"), "nodes")
+    assert len(calls) == 1
+    calls.clear()
+    optimize(several_products(), "nodes")
+    assert len(calls) > 1
+
+
+def test_names_of_one_turn_do_not_meet_those_of_the_next() -> None:
+    """Constants of every turn are named by a count; the result has to be a valid model."""
+    result = optimize(several_products(), "nodes")
+    onnx.checker.check_model(result.model, full_check=True)
+    names = [tensor.name for tensor in result.model.graph.initializer]
+    assert len(set(names)) == len(names)
+
+
+def test_no_turn_follows_a_limit() -> None:
+    report = optimize(several_products(), "nodes", limits=Limits(rounds=1)).report
+    assert report.saturation.stop == "rounds"
+    assert report.verification.status == "passed"
+
+
+def test_laws_that_resume_are_declared() -> None:
+    all_laws()
+    resuming = {law.ruleset for law in registered.values() if law.resumes}
+    assert {"horizontal", "matmul", "distributivity"} <= resuming

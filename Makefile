@@ -45,6 +45,7 @@ bench: $(VENV)/.models $(VENV)/.bench
 			"\`make exports\` makes it" >&2; \
 	fi
 	$(BIN)/python benchmarks/tensat.py --json $(RESULTS)/tensat.json
+	$(BIN)/python benchmarks/comparing.py trained light $(wildcard $(FOLDER)) --json $(RESULTS)/compare.json
 	$(BIN)/python benchmarks/latency.py trained $(wildcard $(FOLDER)) light \
 		--costs onnxruntime,onnxruntime+onnxruntime.operators --json $(RESULTS)/latency.json
 	$(BIN)/python benchmarks/latency.py trained $(wildcard $(FOLDER)) --threads 2 --json $(RESULTS)/latency2.json

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from compare_figures import TABLES as COMPARED
 from latency_figures import latency, latency_summary
 from speed_figures import speed_table
 from tensat_figures import TABLES as TENSAT
@@ -25,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 PAGES = (
     ROOT / "README.md",
-    *(ROOT / "docs" / "pages" / f"{name}.md" for name in ("results", "speed", "tensat")),
+    *(ROOT / "docs" / "pages" / f"{name}.md" for name in ("results", "speed", "tensat", "greedy")),
 )
 GROUPS = ("trained", "exports", "light")
 """The files of results, in the order in which tables name their models."""
@@ -270,6 +271,7 @@ FIGURES: dict[str, Callable[[], str]] = {
         *(versions, trained, exports, light, summary, counted, composites, growth),
         *(latency, latency_summary, speed_table),
         *TENSAT,
+        *COMPARED,
     )
 }
 """The figures by the name that a marker has."""

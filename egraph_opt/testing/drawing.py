@@ -24,7 +24,7 @@ from egraph_opt.operators.expressions import Constant, Expression, Variable, con
 from egraph_opt.operators.host import HostFunction
 from egraph_opt.operators.terms import cons, listed, nil
 from egraph_opt.operators.typing import infer_operator
-from egraph_opt.testing.attribute_draws import attribute_of
+from egraph_opt.testing.attribute_draws import attribute_of, pick, picks
 from egraph_opt.testing.draws import (
     has_fitting_bias,
     may_be_absent,
@@ -92,7 +92,7 @@ class Draw(Scope):
         numpy_type = ir.DataType(dtype).numpy()
         floating = np.issubdtype(numpy_type, np.floating)
         if self.rng.random() < 0.35:
-            value = self.rng.choice([0, 1, 0, 1, 2, -1, 0.5, 3] if floating else [0, 1, 2, 3])
+            value = pick(self.rng, *((0, 1, 0, 1, 2, -1, 0.5, 3) if floating else (0, 1, 2, 3)))
             return np.full(shape, value).astype(numpy_type)
         if floating:
             return self.rng.uniform(0.5, 2, shape).astype(numpy_type)
@@ -218,7 +218,7 @@ class Draw(Scope):
             return self.answer(pattern)
         if pattern not in self.environment:
             names = settings_of(operator)
-            self.environment[pattern] = constant(str(self.rng.choice(names)), pattern.sort)
+            self.environment[pattern] = constant(pick(self.rng, *names), pattern.sort)
         return self.environment[pattern]
 
     def attribute(
@@ -264,8 +264,8 @@ class Draw(Scope):
 
     def shape(self) -> tuple[Dim, ...]:
         """Any shape: up to five axes, some of them symbolic, of length one or empty."""
-        rank = int(self.rng.choice([0, 1, 2, 2, 3, 3, 3, 4, 4, 4, 5]))
-        dims: list[Dim] = [int(d) for d in self.rng.choice([1, 2, 2, 3, 3, 4, 4, 6, 8], rank)]
+        rank = pick(self.rng, 0, 1, 2, 2, 3, 3, 3, 4, 4, 4, 5)
+        dims: list[Dim] = picks(self.rng, (1, 2, 2, 3, 3, 4, 4, 6, 8), rank)
         for k, symbol in enumerate(("N", "M", "L")):
             if rank > k and self.rng.random() < (0.4, 0.05, 0.2)[k]:
                 dims[0 if k == 0 else int(self.rng.integers(rank))] = symbol
@@ -334,10 +334,10 @@ def _without_tables(side: Side, rng: np.random.Generator, failed: Any) -> tuple[
 def _attempt(draw: Draw, side: Side, failed: Any) -> Example:
     rng = draw.rng
     draw.named, draw.patterns = side.named, (*side.tops, *side.named.values())
-    draw.constants = float(rng.choice([0.1, 0.5, 0.9]))
-    draw.first_constants = draw.constants * float(rng.choice([0.25, 1.0]))
-    draw.repeats = float(rng.choice([0.0, 0.0, 0.5]))
-    draw.dtype = int(rng.choice(_FLOATS if side.divides else _TYPES))
+    draw.constants = pick(rng, 0.1, 0.5, 0.9)
+    draw.first_constants = draw.constants * pick(rng, 0.25, 1.0)
+    draw.repeats = pick(rng, 0.0, 0.0, 0.5)
+    draw.dtype = pick(rng, *(_FLOATS if side.divides else _TYPES))
     tops = [top for top in side.tops if top != failed]
     found = [draw.term(top, None) for top in tops]
     draw.environment.update(zip(tops, found, strict=True))

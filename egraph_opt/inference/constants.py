@@ -24,16 +24,23 @@ def tensor_fact(tensor: ir.TensorProtocol) -> Fact:
     """Type, elements where there are few, and splat of a constant tensor; reads it chunk by chunk."""
     dtype = int(tensor.dtype)
     shape = tuple(int(d) for d in tensor.shape.numpy())
-    fact = Fact(dtype, shape, const=True)
-    if not (dtype in FLOATS or dtype in INTEGERS or dtype == BOOL):
-        return fact
-    if math.prod(shape) == 0:
-        return completed(with_data(fact, np.empty(shape, dtype=np.object_)))
-    if tensor.nbytes > MAX_SCANNED:
-        return fact
-    whole = tensor.numpy()
-    flat = whole.reshape(-1)
-    items = whole.astype(np.object_) if flat.size <= SMALL else None
+    is_empty = math.prod(shape) == 0
+    if not _has_numbers(dtype) or (not is_empty and tensor.nbytes > MAX_SCANNED):
+        return Fact(dtype, shape, const=True)
+    return array_fact(np.empty(shape, dtype=np.object_) if is_empty else tensor.numpy(), dtype)
+
+
+def _has_numbers(dtype: int) -> bool:
+    return dtype in FLOATS or dtype in INTEGERS or dtype == BOOL
+
+
+def array_fact(array: Array, dtype: int) -> Fact:
+    """What is known of a constant with the elements of an array, of an element type with numbers."""
+    fact = Fact(dtype, array.shape, const=True)
+    if not array.size:
+        return completed(with_data(fact, np.empty(array.shape, dtype=np.object_)))
+    flat = array.reshape(-1)
+    items = array.astype(np.object_) if flat.size <= SMALL else None
     known = completed(with_data(fact, items, flat[0].item() if _is_uniform(flat) else None))
     if dtype not in INTEGERS or known.has_numbers:
         return known

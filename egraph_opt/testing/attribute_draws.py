@@ -21,6 +21,11 @@ def pick(rng: Random, *choices: Any) -> Any:
     return choices[int(rng.integers(len(choices)))]
 
 
+def picks(rng: Random, choices: Sequence[Any], count: int) -> list[Any]:
+    """Some of some values, as `rng.choice` draws them, which takes five times as long."""
+    return [choices[k] for k in rng.integers(0, len(choices), count).tolist()]
+
+
 _SETTINGS: dict[str, tuple[str, ...]] = {
     "Celu": ("alpha",),
     "Elu": ("alpha",),
@@ -55,7 +60,7 @@ def _unary_settings(rng: Random, name: str, operands: Sequence[Fact]) -> Any:
         return (("approximate", pick(rng, "none", "tanh")),)
     if name == "IsInf":
         return (("detect_negative", 1), ("detect_positive", 1))
-    return tuple((key, float(rng.choice([0.1, 0.25, 0.5, 1.0]))) for key in _SETTINGS.get(name, ()))
+    return tuple((key, pick(rng, 0.1, 0.25, 0.5, 1.0)) for key in _SETTINGS.get(name, ()))
 
 
 def _permutation(rng: Random, shape: Shape, rank: int, _: Any) -> tuple[int, ...]:
@@ -93,8 +98,8 @@ def another_view(rng: Random, shape: Shape, rank: int, _: Any) -> Shape:
 
 
 def _grown(rng: Random, shape: Shape, rank: int, _: Any) -> Shape:
-    dims = tuple(int(rng.choice([1, 2, 3])) if d == 1 else d for d in shape)
-    return (*((int(rng.choice([1, 2])),) if rng.random() < 0.3 else ()), *dims)
+    dims = tuple(pick(rng, 1, 2, 3) if d == 1 else d for d in shape)
+    return (*((pick(rng, 1, 2),) if rng.random() < 0.3 else ()), *dims)
 
 
 def _slices(rng: Random, shape: Shape, rank: int, _: Any) -> tuple[Any, ...]:
@@ -104,15 +109,13 @@ def _slices(rng: Random, shape: Shape, rank: int, _: Any) -> tuple[Any, ...]:
             start = int(rng.integers(0, dim))
             end = int(rng.integers(start + 1, dim + 1))
             if (start, end) != (0, dim):
-                found.append((axis, start, end, int(rng.choice([1, 1, 1, 2]))))
+                found.append((axis, start, end, pick(rng, 1, 1, 1, 2)))
     return tuple(found)
 
 
 def _pads(rng: Random, shape: Shape, rank: int, _: Any) -> tuple[int, ...]:
-    first = int(rng.choice([0, 0, min(2, rank)]))
-    pads = [
-        int(p) if k % max(rank, 1) >= first else 0 for k, p in enumerate(rng.choice([0, 1, 1, 2], 2 * rank))
-    ]
+    first = pick(rng, 0, 0, min(2, rank))
+    pads = [p if k % max(rank, 1) >= first else 0 for k, p in enumerate(picks(rng, (0, 1, 1, 2), 2 * rank))]
     return tuple(pads)
 
 
@@ -123,9 +126,9 @@ def _conv_window(rng: Random, shape: Shape, rank: int, operands: Sequence[Fact])
     if w and len(w) > 1 and isinstance(w[1], int) and w[1] and rank > 1 and isinstance(shape[1], int):
         group = max(shape[1] // w[1], 1)
     plain = rng.random() < 0.4
-    strides = [1 if plain else int(s) for s in rng.choice([1, 1, 2, 3], axes)]
-    pads = [0 if plain and rng.random() < 0.5 else int(p) for p in rng.choice([0, 1, 1, 2], 2 * axes)]
-    dilations = [1 if plain else int(d) for d in rng.choice([1, 1, 1, 2], axes)]
+    strides = [1 if plain else s for s in picks(rng, (1, 1, 2, 3), axes)]
+    pads = [0 if plain and rng.random() < 0.5 else p for p in picks(rng, (0, 1, 1, 2), 2 * axes)]
+    dilations = [1 if plain else d for d in picks(rng, (1, 1, 1, 2), axes)]
     return ConvWindow(tuple(strides), tuple(pads), tuple(dilations), group)
 
 
@@ -139,14 +142,14 @@ def _pool_window(rng: Random, shape: Shape, rank: int, _: Any) -> PoolWindow:
     if rng.random() < 0.25 and rank > 2 and all(isinstance(d, int) for d in shape[2:]):
         kernel = tuple(int(d) for d in shape[2:])  # type: ignore[arg-type]
     else:
-        kernel = tuple(int(k) for k in rng.choice([1, 2, 3, 4, 6], axes))
-    strides = kernel if rng.random() < 0.3 else tuple(int(s) for s in rng.choice([1, 1, 2, 3], axes))
+        kernel = tuple(picks(rng, (1, 2, 3, 4, 6), axes))
+    strides = kernel if rng.random() < 0.3 else tuple(picks(rng, (1, 1, 2, 3), axes))
     pads = tuple(int(rng.integers(0, max(k // 2 + 1, 1))) if rng.random() < 0.3 else 0 for k in kernel * 2)
     return PoolWindow(kernel, strides, pads, (1,) * axes, 0, int(rng.integers(0, 2)))
 
 
 def _gemm_settings(rng: Random, shape: Shape, rank: int, operands: Sequence[Fact]) -> GemmSettings:
-    scale = [1.0 if rng.random() < 0.6 else float(rng.choice([0.5, 2.0])) for _ in range(2)]
+    scale = [1.0 if rng.random() < 0.6 else pick(rng, 0.5, 2.0) for _ in range(2)]
     trans_b = int(len(operands) > 1 and (operands[1].shape or (0,))[-1] == (shape or (0,))[-1])
     return GemmSettings(scale[0], scale[1], int(rng.random() < 0.2), trans_b)
 
@@ -182,14 +185,14 @@ _ATTRIBUTES: dict[str, Callable[[Random, Shape, int, Sequence[Fact]], Any]] = {
     "keepdims": lambda rng, *_: int(rng.integers(2)),
     "last": lambda rng, *_: int(rng.integers(2)),
     "allowzero": lambda rng, *_: 0,
-    "mode": lambda rng, *_: str(rng.choice(["constant", "constant", "constant", "edge", "reflect"])),
-    "pad.value": lambda rng, *_: float(rng.choice([0, 0, 0, 1, -1, -np.inf])),
-    "epsilon": lambda rng, *_: float(rng.choice([1e-5, 1e-3, 0.0])),
-    "scale": lambda rng, *_: float(rng.choice([0.25, 0.5, 1.0])),
-    "to": lambda rng, *_: getattr(TensorProto, str(rng.choice(_CASTS))),
+    "mode": lambda rng, *_: pick(rng, "constant", "constant", "constant", "edge", "reflect"),
+    "pad.value": lambda rng, *_: pick(rng, 0.0, 0.0, 0.0, 1.0, -1.0, -np.inf),
+    "epsilon": lambda rng, *_: pick(rng, 1e-5, 1e-3, 0.0),
+    "scale": lambda rng, *_: pick(rng, 0.25, 0.5, 1.0),
+    "to": lambda rng, *_: getattr(TensorProto, pick(rng, *_CASTS)),
     "index": lambda rng, *_: int(rng.integers(2)),
     "start": lambda rng, *_: 0,
     "end": lambda rng, *_: None,
-    "equation": lambda rng, *_: str(rng.choice(["bij,bjk->bik", "ij,jk->ik", "bij,bkj->bik"])),
-    "literal.value": lambda rng, *_: Literal(TensorProto.FLOAT, (), (float(rng.choice([0, 1, 2])),)),
+    "equation": lambda rng, *_: pick(rng, "bij,bjk->bik", "ij,jk->ik", "bij,bkj->bik"),
+    "literal.value": lambda rng, *_: Literal(TensorProto.FLOAT, (), (pick(rng, 0.0, 1.0, 2.0),)),
 }

@@ -16,7 +16,7 @@ import onnx_ir as ir
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import ABSENT, CLASH, Dim, Fact
-from egraph_opt.laws.examples import SIZES, Operands
+from egraph_opt.laws.examples import SIZES
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import none, output
 from egraph_opt.operators.declaration import operator_named, operators
@@ -24,7 +24,7 @@ from egraph_opt.operators.expressions import Constant, Expression, Variable, con
 from egraph_opt.operators.host import HostFunction
 from egraph_opt.operators.terms import cons, listed, nil
 from egraph_opt.operators.typing import infer_operator
-from egraph_opt.testing.attribute_draws import attribute_of
+from egraph_opt.testing.attribute_draws import attribute_of, pick, picks
 from egraph_opt.testing.draws import (
     has_fitting_bias,
     may_be_absent,
@@ -32,9 +32,10 @@ from egraph_opt.testing.draws import (
     operand_shapes,
     settings_of,
 )
-from egraph_opt.testing.resolution import asks, joined
+from egraph_opt.testing.leaves import Leaves
+from egraph_opt.testing.resolution import asks
 from egraph_opt.testing.scope import OPSET, Rejected, Scope, parts
-from egraph_opt.testing.sides import Side, ask, side_of
+from egraph_opt.testing.sides import Side, ask
 
 MOST_AXES = 7
 PATIENCE = 24
@@ -59,7 +60,7 @@ class Draw(Scope):
     """
 
     rng: np.random.Generator
-    operands: Operands
+    leaves: Leaves = field(default_factory=Leaves)
     named: Mapping[Expression, Expression] = field(default_factory=dict)
     patterns: Sequence[Expression] = ()
     dtype: int = TensorProto.FLOAT
@@ -70,8 +71,9 @@ class Draw(Scope):
 
     def leaf(self, shape: Sequence[Dim], dtype: int, *, first: bool) -> Any:
         """An input or a constant."""
-        if self.rng.random() < self.repeats and self.operands.facts:
-            earlier = self.operands.facts[int(self.rng.integers(len(self.operands.facts)))].shape
+        facts = self.leaves.facts
+        if self.rng.random() < self.repeats and facts:
+            earlier = facts[int(self.rng.integers(len(facts)))].shape
             shape = shape if earlier is None else earlier
         if len(shape) > MOST_AXES:
             raise Rejected("so many axes")
@@ -80,17 +82,17 @@ class Draw(Scope):
         static = all(isinstance(d, int) for d in shape)
         share = self.first_constants if first else self.constants
         if static and self.rng.random() < share:
-            made = self.operands.constant(self._elements(tuple(shape), dtype), dtype)  # type: ignore[arg-type]
+            made = self.leaves.constant(self._elements(tuple(shape), dtype), dtype)  # type: ignore[arg-type]
         else:
-            made = self.operands.input(shape, dtype)
-        self.known[made] = self.operands.facts[-1]
+            made = self.leaves.input(tuple(shape), dtype)
+        self.known[made] = facts[-1]
         return made
 
     def _elements(self, shape: tuple[int, ...], dtype: int) -> np.ndarray[Any, Any]:
         numpy_type = ir.DataType(dtype).numpy()
         floating = np.issubdtype(numpy_type, np.floating)
         if self.rng.random() < 0.35:
-            value = self.rng.choice([0, 1, 0, 1, 2, -1, 0.5, 3] if floating else [0, 1, 2, 3])
+            value = pick(self.rng, *((0, 1, 0, 1, 2, -1, 0.5, 3) if floating else (0, 1, 2, 3)))
             return np.full(shape, value).astype(numpy_type)
         if floating:
             return self.rng.uniform(0.5, 2, shape).astype(numpy_type)
@@ -112,7 +114,7 @@ class Draw(Scope):
 
     def _retried(self, pattern: Expression, wish: Sequence[Dim] | None) -> Any:
         """A term of an operator; where what was drawn for it does not suit, that is drawn anew."""
-        bound, known, leaves = dict(self.environment), dict(self.known), len(self.operands.values)
+        bound, known, count = dict(self.environment), dict(self.known), len(self.leaves.facts)
         while True:
             try:
                 return self._operator(pattern, wish)
@@ -121,7 +123,7 @@ class Draw(Scope):
                 if self.retries < 0:
                     raise
             self.environment, self.known = dict(bound), dict(known)
-            del self.operands.values[leaves:], self.operands.facts[leaves:]
+            self.leaves.forget(count)
 
     def _variable(self, pattern: Expression, wish: Sequence[Dim] | None, *, first: bool) -> Any:
         if pattern in self.named:
@@ -216,7 +218,7 @@ class Draw(Scope):
             return self.answer(pattern)
         if pattern not in self.environment:
             names = settings_of(operator)
-            self.environment[pattern] = constant(str(self.rng.choice(names)), pattern.sort)
+            self.environment[pattern] = constant(pick(self.rng, *names), pattern.sort)
         return self.environment[pattern]
 
     def attribute(
@@ -262,8 +264,8 @@ class Draw(Scope):
 
     def shape(self) -> tuple[Dim, ...]:
         """Any shape: up to five axes, some of them symbolic, of length one or empty."""
-        rank = int(self.rng.choice([0, 1, 2, 2, 3, 3, 3, 4, 4, 4, 5]))
-        dims: list[Dim] = [int(d) for d in self.rng.choice([1, 2, 2, 3, 3, 4, 4, 6, 8], rank)]
+        rank = pick(self.rng, 0, 1, 2, 2, 3, 3, 3, 4, 4, 4, 5)
+        dims: list[Dim] = picks(self.rng, (1, 2, 2, 3, 3, 4, 4, 6, 8), rank)
         for k, symbol in enumerate(("N", "M", "L")):
             if rank > k and self.rng.random() < (0.4, 0.05, 0.2)[k]:
                 dims[0 if k == 0 else int(self.rng.integers(rank))] = symbol
@@ -304,7 +306,7 @@ def drawn(side: Side, rng: np.random.Generator, tries: int, *, fail: int | None 
     """
     failed = None if fail is None else side.conditions[fail]
     for attempt in range(tries):
-        draw = Draw(rng=rng, operands=Operands(rng), retries=PATIENCE if attempt < tries // 4 else 2)
+        draw = Draw(rng=rng, retries=PATIENCE if attempt < tries // 4 else 2)
         try:
             yield _attempt(draw, *_without_tables(side, rng, failed))
         except Rejected:
@@ -318,8 +320,7 @@ def _without_tables(side: Side, rng: np.random.Generator, failed: Any) -> tuple[
     """
     if not side.asks_tables:
         return side, failed
-    statement, join = joined(side.statement, side.tables, rng)
-    whole = side_of(statement, side.rule, side.tables)
+    whole, join = side.joined(rng)
     if failed is None:
         return whole, None
     if not asks(failed, side.tables):
@@ -333,16 +334,16 @@ def _without_tables(side: Side, rng: np.random.Generator, failed: Any) -> tuple[
 def _attempt(draw: Draw, side: Side, failed: Any) -> Example:
     rng = draw.rng
     draw.named, draw.patterns = side.named, (*side.tops, *side.named.values())
-    draw.constants = float(rng.choice([0.1, 0.5, 0.9]))
-    draw.first_constants = draw.constants * float(rng.choice([0.25, 1.0]))
-    draw.repeats = float(rng.choice([0.0, 0.0, 0.5]))
-    draw.dtype = int(rng.choice(_FLOATS if side.divides else _TYPES))
+    draw.constants = pick(rng, 0.1, 0.5, 0.9)
+    draw.first_constants = draw.constants * pick(rng, 0.25, 1.0)
+    draw.repeats = pick(rng, 0.0, 0.0, 0.5)
+    draw.dtype = pick(rng, *(_FLOATS if side.divides else _TYPES))
     tops = [top for top in side.tops if top != failed]
     found = [draw.term(top, None) for top in tops]
     draw.environment.update(zip(tops, found, strict=True))
     found += [draw.term(name, None) for name in side.named]
     ask(side, draw, failed)
-    if not any(v.const_value is None for v in draw.operands.values):
+    if not draw.leaves.has_inputs():
         raise Rejected("it depends on constants only")
     if any(f.shape is None or None in f.shape for known in draw.known.values() for f in _facts(known)):
         raise Rejected("a size that is not known, as where a window is larger than the image")
@@ -350,9 +351,10 @@ def _attempt(draw: Draw, side: Side, failed: Any) -> Example:
         raise Rejected("nothing is left; kernels and ONNX differ on what nothing is")
     roots = _roots(found)
     term = roots[0] if len(roots) == 1 else roots
+    operands = draw.leaves.operands(rng)
     if failed is None:
-        return draw.operands.fires(term, **draw.limits)
-    return draw.operands.near_miss(term, why=f"not {failed!r}", **draw.limits)
+        return operands.fires(term, **draw.limits)
+    return operands.near_miss(term, why=f"not {failed!r}", **draw.limits)
 
 
 def _roots(found: list[Expression]) -> tuple[Expression, ...]:
@@ -367,7 +369,7 @@ def _roots(found: list[Expression]) -> tuple[Expression, ...]:
 
 def _is_emptied(draw: Draw) -> bool:
     """Whether something has no elements though all operands have some."""
-    given = [known.shape or () for known in draw.operands.facts]
+    given = [known.shape or () for known in draw.leaves.facts]
     made = [f.shape or () for known in draw.known.values() for f in _facts(known)]
     return not any(0 in shape for shape in given) and any(0 in shape for shape in made)
 

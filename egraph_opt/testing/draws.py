@@ -9,7 +9,7 @@ from onnx import TensorProto
 from egraph_opt.facts.fact import ABSENT, Dim, Fact, Shape
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
 from egraph_opt.operators.reductions import REDUCTIONS
-from egraph_opt.testing.attribute_draws import Random, another_view, pick
+from egraph_opt.testing.attribute_draws import Random, another_view, pick, picks
 
 _NAMES: dict[str, Sequence[str]] = {
     "unary": (*UNARY, "Relu", "Sigmoid", "Neg", "Sqrt", "Clip"),
@@ -72,10 +72,10 @@ def _elementwise(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | N
 def _images(rng: Random, wish: Sequence[Dim] | None) -> Shape:
     if wish is not None and len(wish) >= 3:
         return tuple(wish)
-    axes = int(rng.choice([1, 2, 2, 3]))
-    spatial = [int(d) for d in rng.choice([1, 3, 5, 6, 7, 9], axes)]
+    axes = pick(rng, 1, 2, 2, 3)
+    spatial = picks(rng, (1, 3, 5, 6, 7, 9), axes)
     batch: Dim = pick(rng, "N", 1, 2)
-    return (batch, int(rng.choice([1, 2, 4, 4, 6])), *spatial)
+    return (batch, pick(rng, 1, 2, 4, 4, 6), *spatial)
 
 
 def _conv(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
@@ -85,9 +85,9 @@ def _conv(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) ->
     if x is None or len(x) < 3 or not isinstance(x[1], int):
         return None
     if len(known) == 1:
-        group = int(rng.choice([1, 1, 1, 2, max(x[1], 1)]))
-        kernel = [int(k) for k in rng.choice([1, 1, 2, 3, 3], len(x) - 2)]
-        return (int(rng.choice([1, 2, 4])) * group, max(x[1] // group, 1), *kernel)
+        group = pick(rng, 1, 1, 1, 2, max(x[1], 1))
+        kernel = picks(rng, (1, 1, 2, 3, 3), len(x) - 2)
+        return (pick(rng, 1, 2, 4) * group, max(x[1] // group, 1), *kernel)
     w = known[1]
     return (w[0],) if w else None
 
@@ -95,21 +95,21 @@ def _conv(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) ->
 def _conv_transpose(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
     shape = _conv(rng, known, wish)
     if len(known) == 1 and shape is not None and known[0] is not None:
-        return (known[0][1], int(rng.choice([1, 2, 3])), *shape[2:])
+        return (known[0][1], pick(rng, 1, 2, 3), *shape[2:])
     return shape if len(known) < 2 or known[1] is None or len(known[1]) < 2 else (known[1][1],)
 
 
 def _matmul(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
-    inner = int(rng.choice([1, 2, 3, 5]))
+    inner = pick(rng, 1, 2, 3, 5)
     if not known:
         if wish is not None and len(wish) >= 2:
             return (*wish[:-1], inner)
-        outer = [pick(rng, 1, 2, 3, "N") for _ in range(int(rng.choice([0, 0, 1, 2])))]
+        outer = [pick(rng, 1, 2, 3, "N") for _ in range(pick(rng, 0, 0, 1, 2))]
         return (*outer, pick(rng, 1, 2, 4, "L"), inner)
     x = known[0]
     if not x:
         return None
-    columns = wish[-1] if wish is not None and len(wish) >= 2 else int(rng.choice([1, 2, 4, 6]))
+    columns = wish[-1] if wish is not None and len(wish) >= 2 else pick(rng, 1, 2, 4, 6)
     before = x[:-2] if rng.random() < 0.5 else ()
     return (*before, x[-1], columns)
 
@@ -118,12 +118,8 @@ def _gemm(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) ->
     if len(known) < 2:
         shape = known[0] if known else None
         if shape and rng.random() < 0.5:
-            return (int(rng.choice([2, 4])), shape[-1])
-        return (
-            (pick(rng, 3, "N"), int(rng.choice([2, 3])))
-            if not shape
-            else (shape[-1], int(rng.choice([2, 4])))
-        )
+            return (pick(rng, 2, 4), shape[-1])
+        return (pick(rng, 3, "N"), pick(rng, 2, 3)) if not shape else (shape[-1], pick(rng, 2, 4))
     return partner(rng, (known[0][0] if known[0] else 1, known[1][-1] if known[1] else 1))
 
 
@@ -135,7 +131,7 @@ def _channels(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None
 
 def _gather(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
     if known:
-        return tuple(int(d) for d in rng.choice([1, 2, 3], int(rng.choice([0, 1, 1, 2]))))
+        return tuple(picks(rng, (1, 2, 3), pick(rng, 0, 1, 1, 2)))
     return None if wish is None else tuple(wish)
 
 
@@ -150,12 +146,12 @@ def _pooled(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) 
 def _lasts(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
     if not known:
         return None if wish is None else tuple(wish)
-    return None if known[0] is None else known[0][-int(rng.choice([1, 1, 2])) :]
+    return None if known[0] is None else known[0][-pick(rng, 1, 1, 2) :]
 
 
 def _heads(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
     if not known:
-        return (pick(rng, "N", 2), int(rng.choice([1, 3])), pick(rng, "L", 4), int(rng.choice([2, 4])))
+        return (pick(rng, "N", 2), pick(rng, 1, 3), pick(rng, "L", 4), pick(rng, 2, 4))
     q = known[0]
     if q is None or len(q) != 4:
         return None

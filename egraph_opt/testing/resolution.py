@@ -3,7 +3,8 @@
 A statement that asks for an entry of a table says nothing of how that entry came to be.  What has to be there
 for it is what the rule asks that fills the entry: its conditions take the place of the entry, as resolution
 does it in logic, until no table is asked.  Several rules may fill a table, so a statement has many joins;
-which one it is, is drawn.
+which one it is, is drawn.  Choices are drawn often
+and there are few of them, so what comes of each is kept.
 """
 
 from __future__ import annotations
@@ -117,38 +118,50 @@ class Join:
     Attributes:
         bindings: what variables stand for.
         added: conditions of the rules that fill the tables.
+        pending: entries of tables that are to be filled, in this order.
+        steps: how many were filled.
     """
 
-    rng: np.random.Generator
     tables: Fillers
     bindings: dict[Expression, Expression] = field(default_factory=dict)
     added: list[Any] = field(default_factory=list)
+    pending: tuple[Expression, ...] = ()
     steps: int = 0
 
-    def resolve(self, conditions: Iterable[Any]) -> None:
-        """Join with rules until no condition asks a table."""
-        pending = list(_asked(conditions, self.tables))
-        while pending:
-            entry = self.bound(pending.pop(0))
+    def next_entry(self) -> Expression | None:
+        """The first entry that is to be filled, as far as it is bound; None where all are."""
+        while self.pending:
+            first, *rest = self.pending
+            entry = self.bound(first)
             if entry.head in self.tables:
-                pending.extend(self._fill(entry))
+                return entry
+            self.pending = tuple(rest)
+        return None
 
-    def _fill(self, entry: Expression) -> tuple[Expression, ...]:
-        """Take a rule that fills an entry, and its value: the entries that the rule asks."""
-        self.steps += 1
+    def rules(self, entry: Expression) -> tuple[Filler, ...]:
+        """The rules that may fill an entry.
+
+        Raises:
+            Rejected: too many entries were filled.
+        """
         rules = self.tables[entry.head]
-        if self.steps > FEW_STEPS:
+        if self.steps >= FEW_STEPS:
             rules = tuple(rule for rule in rules if not rule.asked) or rules
-        if self.steps > MOST_STEPS:
+        if self.steps >= MOST_STEPS:
             raise Rejected("a table that is filled step by step")
-        for k in self.rng.permutation(len(rules)).tolist():
-            bindings, count = dict(self.bindings), len(self.added)
-            try:
-                return self._take(entry, _apart(rules[k], self.steps))
-            except Rejected:
-                self.bindings = bindings
-                del self.added[count:]
-        raise Rejected("no rule fills such an entry")
+        return rules
+
+    def filled(self, entry: Expression, filler: Filler) -> Join | None:
+        """The join in which a rule fills the first entry; None where it fills no such one."""
+        steps = self.steps + 1
+        made = replace(
+            self, bindings=dict(self.bindings), added=list(self.added), pending=self.pending[1:], steps=steps
+        )
+        try:
+            made.pending += made._take(entry, _apart(filler, steps))
+        except Rejected:
+            return None
+        return made
 
     def _take(self, entry: Expression, filler: Filler) -> tuple[Expression, ...]:
         for asked, given in zip(entry.arguments, filler.entry.arguments, strict=True):
@@ -243,26 +256,67 @@ def _mapped(condition: Any, change: Any) -> Any:
     return Absent(change(condition.answer)) if isinstance(condition, Absent) else change(condition)
 
 
-def joined(
-    statement: Equality | Rule, tables: Fillers, rng: np.random.Generator
-) -> tuple[Equality | Rule, Join]:
-    """A statement with the conditions of rules that fill its tables in the place of entries.
+class Joins:
+    """The joins of a statement with rules that fill its tables, each choice of rules made once only."""
 
-    Raises:
-        Rejected: none of some choices of rules go together.
-    """
-    for _ in range(CHOICES):
-        try:
-            return _joined(statement, Join(rng, tables))
-        except Rejected:
-            continue
-    raise Rejected("rules that do not go together")
+    def __init__(self, statement: Equality | Rule, tables: Fillers) -> None:
+        tops = (statement.left, statement.right) if isinstance(statement, Equality) else ()
+        self.own = [c for c in statement.conditions if not isinstance(c, Guard)]
+        self.first = _Choice(Join(tables, pending=_asked((*tops, *self.own), tables)))
+        self.statement = statement
+
+    def drawn(self, rng: np.random.Generator) -> tuple[Equality | Rule, Join]:
+        """The statement with the conditions of rules that fill its tables in the place of entries.
+
+        The same objects for the same choices.
+
+        Raises:
+            Rejected: none of some choices of rules go together.
+        """
+        for _ in range(CHOICES):
+            try:
+                choice = self.first
+                while choice.entry is not None:
+                    choice = choice.drawn(rng)
+                return choice.whole(self.statement, self.own)
+            except Rejected:
+                continue
+        raise Rejected("rules that do not go together")
 
 
-def _joined(statement: Equality | Rule, join: Join) -> tuple[Equality | Rule, Join]:
-    tops = (statement.left, statement.right) if isinstance(statement, Equality) else ()
-    own = [c for c in statement.conditions if not isinstance(c, Guard)]
-    join.resolve((*tops, *own))
+class _Choice:
+    """A join as far as some rules fill its tables, and by number of the next rule what becomes of it."""
+
+    def __init__(self, join: Join) -> None:
+        self.entry = join.next_entry()
+        self.join = join
+        self.next: dict[int, _Choice | None] = {}
+        self.made: tuple[Equality | Rule, Join] | Rejected | None = None
+
+    def drawn(self, rng: np.random.Generator) -> _Choice:
+        assert self.entry is not None
+        rules = self.join.rules(self.entry)
+        for k in rng.permutation(len(rules)).tolist():
+            if k not in self.next:
+                filled = self.join.filled(self.entry, rules[k])
+                self.next[k] = None if filled is None else _Choice(filled)
+            found = self.next[k]
+            if found is not None:
+                return found
+        raise Rejected("no rule fills such an entry")
+
+    def whole(self, statement: Equality | Rule, own: list[Any]) -> tuple[Equality | Rule, Join]:
+        if self.made is None:
+            try:
+                self.made = _whole(statement, own, self.join)
+            except Rejected as error:
+                self.made = error
+        if isinstance(self.made, Rejected):
+            raise self.made
+        return self.made
+
+
+def _whole(statement: Equality | Rule, own: list[Any], join: Join) -> tuple[Equality | Rule, Join]:
     join.settle()
     _unify_names(join, [c for c in (*own, *join.added) if isinstance(c, Equals)])
     join.settle()

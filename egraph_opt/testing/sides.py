@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any
+
+import numpy as np
 
 from egraph_opt.laws.law import Law, statements
 from egraph_opt.laws.statements import Equality, Equals, Guard, Rule, unguarded, without_guards
 from egraph_opt.operators.expressions import Constant, Expression
 from egraph_opt.operators.host import HostFunction
-from egraph_opt.testing.resolution import Fillers, asks, fillers_of, without_places
+from egraph_opt.testing.resolution import Fillers, Join, Joins, asks, fillers_of, without_places
 from egraph_opt.testing.scope import (
     NoAnswer,
     Rejected,
@@ -49,11 +52,31 @@ class Side:
     def is_guarded(self) -> bool:
         return any(isinstance(condition, Guard) for condition in self.statement.conditions)
 
-    @property
+    @cached_property
     def asks_tables(self) -> bool:
         """Whether it matches where a table says so."""
         own = without_guards(self.statement.conditions)
         return any(asks(c, self.tables) for c in (*self.tops, *own))
+
+    @cached_property
+    def _joins(self) -> Joins:
+        return Joins(self.statement, self.tables)
+
+    @cached_property
+    def _joined(self) -> dict[int, Side]:
+        """Sides by the identity of their joins, which `_joins` keeps."""
+        return {}
+
+    def joined(self, rng: np.random.Generator) -> tuple[Side, Join]:
+        """The statement with what rules that fill its tables ask in the place of their entries.
+
+        Raises:
+            Rejected: some choices of rules do not go together.
+        """
+        statement, join = self._joins.drawn(rng)
+        if id(join) not in self._joined:
+            self._joined[id(join)] = side_of(statement, self.rule, self.tables)
+        return self._joined[id(join)], join
 
     def guarded(self) -> Side:
         """The statement with what its guards demand among its conditions."""
@@ -61,7 +84,8 @@ class Side:
         return side_of(replace(self.statement, conditions=conditions), self.rule, self.tables)
 
 
-def sides_of(entry: Law) -> list[Side]:
+@lru_cache(maxsize=8)
+def sides_of(entry: Law) -> tuple[Side, ...]:
     """Every statement of a law, from each side that it is matched from, for all that its shorthands mean."""
     tables, found = fillers_of(entry), []
     numbered = [(k, s) for k, statement in enumerate(statements(entry)) for s in spelled(statement, entry)]
@@ -69,7 +93,7 @@ def sides_of(entry: Law) -> list[Side]:
         found.append(side_of(statement, str(k), tables))
         if isinstance(statement, Equality) and statement.both:
             found.append(side_of(statement, f"{k}<", tables))
-    return found
+    return tuple(found)
 
 
 def side_of(statement: Equality | Rule, rule: str, tables: Fillers) -> Side:

@@ -1,0 +1,65 @@
+"""The operands of a term in the making: what is known of them, and tensors only of a term that is kept.
+
+Most of what is drawn is rejected, and a value of a graph costs more than all else of an operand.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Dim, Fact
+from egraph_opt.inference.constants import array_fact
+from egraph_opt.laws.examples import Operands
+from egraph_opt.operators.constants import leaf
+
+Array = np.ndarray[Any, Any]
+
+_leaf = lru_cache(maxsize=256)(leaf)
+
+
+class Leaves:
+    """Inputs and constants that were drawn.
+
+    Attributes:
+        facts: what is known of each.
+        made: of each its dims, or the elements of a constant.
+    """
+
+    def __init__(self) -> None:
+        self.facts: list[Fact] = []
+        self.made: list[tuple[Dim, ...] | Array] = []
+
+    def input(self, shape: tuple[Dim, ...], dtype: int) -> Any:
+        """An input of a shape of numbers and symbols."""
+        known = tuple(symbolic.symbol(d) if isinstance(d, str) else d for d in shape)
+        return self._added(shape, Fact(dtype, known))
+
+    def constant(self, array: Array, dtype: int) -> Any:
+        """A constant with the elements given."""
+        return self._added(array, array_fact(array, dtype))
+
+    def _added(self, made: tuple[Dim, ...] | Array, fact: Fact) -> Any:
+        self.made.append(made)
+        self.facts.append(fact)
+        return _leaf(len(self.made) - 1)
+
+    def forget(self, count: int) -> None:
+        """Keep the first ones only."""
+        del self.made[count:], self.facts[count:]
+
+    def has_inputs(self) -> bool:
+        return any(isinstance(item, tuple) for item in self.made)
+
+    def operands(self, rng: np.random.Generator) -> Operands:
+        """The same as operands of an example."""
+        found = Operands(rng)
+        for item, fact in zip(self.made, self.facts, strict=True):
+            if isinstance(item, tuple):
+                found.input(item, fact.dtype)
+            else:
+                found.constant(item, fact.dtype)
+        return found

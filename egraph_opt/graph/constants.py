@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import math
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ import onnx
 import onnx_ir as ir
 
 from egraph_opt.facts.fact import UNKNOWN, Fact
+from egraph_opt.graph.content import Contents
 from egraph_opt.graph.runtime import plain_options, plain_session
 from egraph_opt.graph.walks import bodies, is_deterministic
 
@@ -29,7 +29,7 @@ class Constants:
     """The tensors of the values that are constant: initializers, Constant nodes and folded values."""
 
     tensors: dict[ir.Value, ir.TensorProtocol] = field(default_factory=dict)
-    _keys: dict[ir.Value, Any] = field(default_factory=dict)
+    _contents: Contents = field(default_factory=Contents, repr=False)
 
     def has(self, value: ir.Value) -> bool:
         return value in self.tensors
@@ -40,20 +40,7 @@ class Constants:
     def content_key(self, value: ir.Value) -> Any:
         """Equal exactly for constants of equal dtype, shape and bytes; None for what is no constant."""
         tensor = self.tensors.get(value)
-        if tensor is None:
-            return None
-        if value not in self._keys:
-            self._keys[value] = tensor_key(tensor)
-        return self._keys[value]
-
-
-def tensor_key(tensor: ir.TensorProtocol) -> tuple[int, tuple[int, ...], bytes]:
-    """Equal exactly for tensors of equal dtype, shape and bytes."""
-    if tensor.dtype == ir.DataType.STRING:
-        content = repr(tensor.numpy().tolist()).encode()
-    else:
-        content = tensor.tobytes()
-    return int(tensor.dtype), tuple(tensor.shape.numpy()), hashlib.sha256(content).digest()
+        return None if tensor is None else self._contents.key(tensor)
 
 
 def constant_of_node(node: ir.Node) -> ir.TensorProtocol | None:

@@ -18,6 +18,7 @@ from egraph_opt.extraction.interrupts import OnInterrupt, interruptible
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.memory.objective import Objective
+from egraph_opt.model.external_data import external_tensors
 from egraph_opt.pipeline.clock import Clock
 from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.extraction_by_objective import extract_by
@@ -27,7 +28,7 @@ from egraph_opt.pipeline.memory_report import arranged, over_limit
 from egraph_opt.pipeline.optimization_report import Account, handed_back, report_of, report_unchanged
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
-from egraph_opt.pipeline.result import Result, original_proto
+from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.verified_graph import Checks, finish, granted, value_changing, warnings_of
 from egraph_opt.rebuild.graph import rebuild_model
 from egraph_opt.rebuild.value_info import ValueInfo
@@ -105,7 +106,7 @@ def extract(saturated: Saturated, region: Region, request: Request, clock: Clock
     if timed.fastest is None:
         report = handed_back(result.report, saturated.counts, timed.report)
         report = replace(report, seconds={**saturated.seconds, **clock.seconds})
-        return Result(original_proto(saturated.loaded), report, saturated.loaded, None)
+        return Result(report, saturated.loaded, None)
     if timed.fastest > 0:
         other = list(found)[timed.fastest]
         chosen = replace(other, verify=request.verify, strict=request.strict)
@@ -166,8 +167,9 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
     report = report_of(account, region, chosen.extracted, chosen.model)
     report = replace(report, rewrites=(*report.rewrites, *finished.rewrites))
     if report.status == "fallback":
-        return Result(original_proto(saturated.loaded), report, saturated.loaded, None)
-    return Result(finished.proto, report, finished.loaded, chosen.model)
+        return Result(report, saturated.loaded, None)
+    proto = None if external_tensors(finished.proto) else finished.proto
+    return Result(report, finished.loaded, chosen.model, proto)
 
 
 def _views(saturated: Saturated, region: Region, request: Request) -> list[NodeView]:
@@ -192,7 +194,7 @@ def unchanged(saturated: Saturated, model: CostModel) -> Result:
     """The model as it came, where there is nothing to choose from."""
     account = Account(model, {}, saturated.counts, SKIPPED, saturated.seconds, saturated.warnings)
     report = report_unchanged(account, saturated.reason or NO_TIME)
-    return Result(original_proto(saturated.loaded), report, saturated.loaded, None)
+    return Result(report, saturated.loaded, None)
 
 
 def search_limits(

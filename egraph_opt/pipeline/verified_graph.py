@@ -45,7 +45,7 @@ class Finished:
     """A result as it is handed out.
 
     Attributes:
-        proto: the model.
+        proto: the model; weights that are in files are still there, by absolute locations.
         loaded: what it was made from, with the metadata that belongs around the result.
         legalized: per pass that changed something, how many nodes.
     """
@@ -65,12 +65,12 @@ class Finished:
 
 def finish(rebuilt: ir.Model, loaded: LoadedModel, checks: Checks, clock: Callable[[str], None]) -> Finished:
     """Verify a rebuilt model, then legalize it, which changes `rebuilt`; one that is wrong stays as it is."""
-    proto = to_proto(rebuilt, loaded)
+    proto = to_proto(rebuilt, loaded, embed=False)
     clock("verify")
     verification = SKIPPED
     if checks.verify:
         verification = check_outputs(
-            loaded.runnable(),
+            loaded.original,
             proto,
             seed=checks.seed,
             assume=checks.assume,
@@ -86,7 +86,7 @@ def finish(rebuilt: ir.Model, loaded: LoadedModel, checks: Checks, clock: Callab
         details = [part for part in (verification.detail, remark) if part]
         verification = replace(verification, detail="; ".join(details))
         loaded = replace(loaded, metadata=marked(loaded.metadata, changed))
-        proto = to_proto(rebuilt, loaded)
+        proto = to_proto(rebuilt, loaded, embed=False)
     clock("")
     return Finished(proto, loaded, verification, changed)
 

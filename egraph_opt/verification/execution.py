@@ -18,7 +18,9 @@ from google.protobuf.message import DecodeError, EncodeError
 from onnxruntime.capi import onnxruntime_pybind11_state as _state
 
 from egraph_opt.errors import ModelReadError
-from egraph_opt.graph.runtime import SILENT, plain_options, plain_session
+from egraph_opt.graph.runtime import DATA_FOLDER, SILENT, plain_options, plain_session
+from egraph_opt.model import external_data
+from egraph_opt.model.reading import model_folders
 
 ModelLike = onnx.ModelProto | bytes | str | os.PathLike[str]
 Value = Any
@@ -77,25 +79,49 @@ def load(model: ModelLike, *, folder: str | os.PathLike[str] | None = None) -> R
     """
     where = None if folder is None else os.fspath(folder)
     if isinstance(model, onnx.ModelProto):
-        try:
-            content = model.SerializeToString()
-        except (EncodeError, ValueError) as error:
-            raise ModelReadError(
-                "a ModelProto above 2 GB cannot be verified: save it, pass its path"
-            ) from error
-        if len(content) > PROTOBUF_LIMIT:
-            raise ModelReadError("a ModelProto above 2 GB cannot be verified: save it, pass its path")
-        return RunnableModel(model, content, where)
+        return (
+            _with_shared_folder(model) if _pinned(model) else RunnableModel(model, _serialized(model), where)
+        )
     try:
         if isinstance(model, bytes):
             return RunnableModel(onnx.load_model_from_string(model), model, where)
-        path = os.fspath(model)
-        return RunnableModel(onnx.load(path, load_external_data=False), path, os.path.dirname(path) or ".")
+        path = Path(model)
+        proto = onnx.load(path, load_external_data=False)
+        if external_data.external_tensors(proto):
+            external_data.pin(proto, model_folders(path), str(path))
+            return _with_shared_folder(proto)
+        return RunnableModel(proto, str(path), os.path.dirname(path) or ".")
     except DecodeError as error:
         name = "the serialized model" if isinstance(model, bytes) else repr(os.fspath(model))
         raise ModelReadError(f"{name} is not an ONNX model: {error}") from error
     except OSError as error:
         raise ModelReadError(f"{os.fspath(model)!r} cannot be read: {error.strerror}") from error
+
+
+def _serialized(model: onnx.ModelProto) -> bytes:
+    try:
+        content = model.SerializeToString()
+    except (EncodeError, ValueError) as error:
+        raise ModelReadError("a ModelProto above 2 GB cannot be verified: save it, pass its path") from error
+    if len(content) > PROTOBUF_LIMIT:
+        raise ModelReadError("a ModelProto above 2 GB cannot be verified: save it, pass its path")
+    return content
+
+
+def _pinned(model: onnx.ModelProto) -> bool:
+    """Whether the model has weights in files, by absolute locations."""
+    return any(
+        entry.key == "location" and os.path.isabs(entry.value)
+        for tensor in external_data.external_tensors(model)
+        for entry in tensor.external_data
+    )
+
+
+def _with_shared_folder(model: onnx.ModelProto) -> RunnableModel:
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    folder = external_data.share_folder(copy)
+    return RunnableModel(copy, _serialized(copy), folder)
 
 
 class Session:
@@ -108,10 +134,11 @@ class Session:
     def __init__(self, model: RunnableModel) -> None:
         options = plain_options()
         options.use_deterministic_compute = True
+        if external_data.external_tensors(model.proto):
+            # Weights that are not packed anew stay in the mapped file and take no memory of their own.
+            options.add_session_config_entry("session.disable_prepacking", "1")
         if model.folder is not None and isinstance(model.content, bytes):
-            options.add_session_config_entry(
-                "session.model_external_initializers_file_folder_path", str(Path(model.folder).resolve())
-            )
+            options.add_session_config_entry(DATA_FOLDER, str(Path(model.folder).resolve()))
         try:
             self._session = plain_session(model.content, options)
         except _FAILURES as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +16,17 @@ from egraph_opt.facts.fact import UNKNOWN, Fact
 from egraph_opt.graph.content import Contents
 from egraph_opt.graph.runtime import plain_options, plain_session
 from egraph_opt.graph.walks import bodies, is_deterministic
+from egraph_opt.model.scratch import Scratch
 
 _log = logging.getLogger(__name__)
 
 _FEEDABLE = frozenset(
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
 )
+
+
+BATCH_BYTES = 2**27
+"""Constants of so many bytes are computed at a time."""
 
 
 @dataclass
@@ -206,27 +211,52 @@ def fold_constants(
     nodes = _foldable_nodes(graph, facts, constants, fold_bytes)
     if not nodes:
         return constants
+    known, scratch = Constants(dict(constants.tensors)), Scratch()
+    for batch in _batches(nodes, facts):
+        wanted = _seen_outside(batch)
+        try:
+            arrays = _evaluate(batch, wanted, known, opsets, ir_version)
+        except Exception as error:  # onnxruntime raises many types; one node without a kernel fails them all
+            _log.info("folding constants at once failed (%s); folding one by one", error)
+            _fold_singly(batch, facts, known, opsets, ir_version, scratch)
+            continue
+        for value, array in zip(wanted, arrays, strict=True):
+            known.tensors[value] = _as_tensor(array, value, facts, scratch)
+    return known
+
+
+def _batches(nodes: list[ir.Node], facts: Mapping[ir.Value, Fact]) -> Iterator[list[ir.Node]]:
+    """Nodes that are evaluated together, in order: as many as make so much."""
+    batch: list[ir.Node] = []
+    made = 0
+    for node in nodes:
+        size = sum(byte_size(facts.get(value, UNKNOWN)) or 0 for value in node.outputs if value.name)
+        if batch and made + size > BATCH_BYTES:
+            yield batch
+            batch, made = [], 0
+        batch.append(node)
+        made += size
+    if batch:
+        yield batch
+
+
+def _seen_outside(nodes: list[ir.Node]) -> list[ir.Value]:
+    """What others see of the outputs of nodes."""
     inside = set(nodes)
-    wanted = [
-        v
+    return [
+        value
         for node in nodes
-        for v in node.outputs
-        if v.name and (v.is_graph_output() or any(use.node not in inside for use in v.uses()))
+        for value in node.outputs
+        if value.name and (value.is_graph_output() or any(use.node not in inside for use in value.uses()))
     ]
-    tensors = dict(constants.tensors)
-    try:
-        for value, array in zip(wanted, _evaluate(nodes, wanted, constants, opsets, ir_version), strict=True):
-            tensors[value] = as_tensor(array, value, facts)
-        return Constants(tensors)
-    except Exception as error:  # onnxruntime raises many types; one node without a kernel fails them all
-        _log.info("folding all constants at once failed (%s); folding one by one", error)
-    return _fold_singly(nodes, facts, Constants(tensors), opsets, ir_version)
 
 
-def as_tensor(array: np.ndarray, value: ir.Value, facts: Mapping[ir.Value, Fact]) -> ir.TensorProtocol:
+def _as_tensor(
+    array: np.ndarray, value: ir.Value, facts: Mapping[ir.Value, Fact], scratch: Scratch
+) -> ir.TensorProtocol:
     """An array as a tensor of the dtype known of the value."""
     dtype = facts.get(value, UNKNOWN).dtype
-    return ir.tensor(array, dtype=ir.DataType(dtype) if dtype > 0 else None, name=value.name)
+    return scratch.keep(array, ir.DataType(dtype) if dtype > 0 else None, value.name)
 
 
 def _fold_singly(
@@ -235,7 +265,9 @@ def _fold_singly(
     constants: Constants,
     opsets: Mapping[str, int],
     ir_version: int,
-) -> Constants:
+    scratch: Scratch,
+) -> None:
+    """Add to the constants what can be computed."""
     for node in nodes:
         if not all(v is None or constants.has(v) for v in node.inputs):
             continue
@@ -246,5 +278,4 @@ def _fold_singly(
             _log.info("%s %s is not folded: %s", node.op_type, node.name, error)
             continue
         for value, array in zip(wanted, arrays, strict=True):
-            constants.tensors[value] = as_tensor(array, value, facts)
-    return constants
+            constants.tensors[value] = _as_tensor(array, value, facts, scratch)

@@ -191,19 +191,14 @@ def _restore_input_types(model: ir.Model, proto: ModelProto) -> None:
             ir.serde.deserialize_value_info_proto(info, value)
 
 
-def original_proto(like: LoadedModel, most_bytes: int) -> ModelProto:
-    """The model as it was read, in a copy of its own, with its weights in it.
-
-    If those have more than `most_bytes`, they stay in their files, by absolute locations.
-    """
+def original_proto(like: LoadedModel) -> ModelProto:
+    """The model as it was read, in a copy of its own; weights that are in files are at absolute locations."""
     proto = ModelProto()
     if isinstance(like.original, Path):
         proto = parse_model(read_bytes(like.original), like.source)
         external_data.pin(proto, model_folders(like.original), like.source)
     else:
         proto.CopyFrom(like.original)
-    if external_data.bytes_of(proto) <= most_bytes:
-        external_data.embed(proto)
     return proto
 
 

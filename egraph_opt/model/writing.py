@@ -16,7 +16,7 @@ from egraph_opt.errors import EgraphOptError, OutputError
 from egraph_opt.model import external_data
 from egraph_opt.model.files import read_bytes, replacing
 from egraph_opt.model.metadata import restore_metadata
-from egraph_opt.model.reading import LoadedModel, innermost, reread
+from egraph_opt.model.reading import LoadedModel, innermost, original_proto, reread
 
 EMBEDDED_LIMIT = 2**31 - 2**24
 """Bytes of weights up to which a model is one file: protobuf's 2 GB, less room for the graph itself."""
@@ -41,6 +41,14 @@ def to_proto(model: ir.Model, like: LoadedModel, *, embed: bool = True) -> Model
         raise EgraphOptError(f"{like.source}: the result cannot be serialized: {innermost(error)}") from error
     restore_metadata(proto, like.metadata)
     if embed and sum(tensor.nbytes for tensor in external_data.tensors_in(model)) <= EMBEDDED_LIMIT:
+        external_data.embed(proto)
+    return proto
+
+
+def to_original_proto(like: LoadedModel) -> ModelProto:
+    """The model as it was read, as a ModelProto of its own, with weights as `to_proto` has them."""
+    proto = original_proto(like)
+    if external_data.bytes_of(proto) <= EMBEDDED_LIMIT:
         external_data.embed(proto)
     return proto
 

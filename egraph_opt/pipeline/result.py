@@ -10,8 +10,8 @@ from pathlib import Path
 import onnx
 import onnx_ir as ir
 
-from egraph_opt.model.reading import LoadedModel, original_proto
-from egraph_opt.model.writing import EMBEDDED_LIMIT, to_proto, write_model, write_original
+from egraph_opt.model.reading import LoadedModel
+from egraph_opt.model.writing import to_original_proto, to_proto, write_model, write_original
 from egraph_opt.report.report import Report
 
 
@@ -38,7 +38,7 @@ class Result:
         if self._proto is not None:
             return self._proto
         if self._graph is None:
-            return original_proto(self._loaded, EMBEDDED_LIMIT)
+            return to_original_proto(self._loaded)
         return to_proto(self._graph, self._loaded)
 
     def save(self, path: str | os.PathLike[str], *, in_place: bool = False) -> Path:

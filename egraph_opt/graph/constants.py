@@ -218,7 +218,7 @@ def fold_constants(
             arrays = _evaluate(batch, wanted, known, opsets, ir_version)
         except Exception as error:  # onnxruntime raises many types; one node without a kernel fails them all
             _log.info("folding constants at once failed (%s); folding one by one", error)
-            _fold_singly(batch, facts, known, opsets, ir_version, scratch)
+            _fold_singly(batch, facts, known, opsets, ir_version=ir_version, scratch=scratch)
             continue
         for value, array in zip(wanted, arrays, strict=True):
             known.tensors[value] = _as_tensor(array, value, facts, scratch)
@@ -264,6 +264,7 @@ def _fold_singly(
     facts: Mapping[ir.Value, Fact],
     constants: Constants,
     opsets: Mapping[str, int],
+    *,
     ir_version: int,
     scratch: Scratch,
 ) -> None:

@@ -6,9 +6,10 @@ The operating system releases a lock when its holder ends, however it ends.
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 try:
     import fcntl
@@ -16,7 +17,7 @@ except ImportError:  # Windows, where a file that somebody has open cannot be re
     fcntl = None  # type: ignore[assignment]
 
 
-def _is_locked_now(handle: int) -> bool:
+def locked(handle: int) -> bool:
     """Take the lock of an open file; False if another process has it."""
     if fcntl is None:
         return True
@@ -29,14 +30,22 @@ def _is_locked_now(handle: int) -> bool:
     return True
 
 
-def new_locked_file(folder: Path, prefix: str, suffix: str) -> tuple[int, Path]:
-    """A new file of ours: its handle, which holds the lock, and its path; raises OSError."""
+def free_name(folder: Path, prefix: str, suffix: str) -> Path:
+    """The path of a file that does not exist."""
     while True:
-        handle, name = tempfile.mkstemp(prefix=prefix, suffix=suffix, dir=folder)
+        path = folder / f"{prefix}{secrets.token_hex(4)}{suffix}"
+        if not path.exists():
+            return path
+
+
+def new_locked_file(path: Path) -> BinaryIO:
+    """A new file of ours, locked while it is open; raises FileExistsError or another OSError."""
+    while True:
+        file = path.open("x+b")
         # Another process may have taken it for a leftover between the two steps.
-        if _is_locked_now(handle) and os.path.exists(name):
-            return handle, Path(name)
-        os.close(handle)
+        if locked(file.fileno()) and path.exists():
+            return file
+        file.close()
 
 
 def left_over(files: Iterable[Path]) -> list[Path]:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import onnx_ir as ir
 
-from egraph_opt.model.locks import left_over, new_locked_file
+from egraph_opt.model.locks import free_name, left_over, new_locked_file
 from egraph_opt.model.mapping import MappedTensor
 
 IN_MEMORY = 2**26
@@ -34,8 +34,9 @@ class _ScratchFile:
         for path in left_over(folder.glob(f"{_PREFIX}*{_SUFFIX}")):
             with suppress(OSError):
                 path.unlink()
-        handle, self.path = new_locked_file(folder, _PREFIX, _SUFFIX)
-        self.file = os.fdopen(handle, "w+b")
+        self.path = free_name(folder, _PREFIX, _SUFFIX)
+        self.file = new_locked_file(self.path)
+        self.path.chmod(0o600)
         weakref.finalize(self, _remove, self.file, self.path, os.getpid())
 
 

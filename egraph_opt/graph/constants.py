@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -117,9 +117,18 @@ def byte_size(fact: Fact) -> int | None:
 
 
 def _foldable_nodes(
-    graph: ir.Graph, facts: Mapping[ir.Value, Fact], constants: Constants, fold_bytes: int
-) -> list[ir.Node]:
-    """Deterministic nodes on constants whose results do not make the file grow by more than `fold_bytes`."""
+    graph: ir.Graph,
+    facts: Mapping[ir.Value, Fact],
+    constants: Constants,
+    fold_bytes: int,
+    memory_bytes: float,
+) -> tuple[list[ir.Node], list[ir.Node]]:
+    """Deterministic nodes on constants whose results do not make the file grow by more than `fold_bytes`.
+
+    Returns:
+        Those that are computed, and those that would take more than `memory_bytes`.
+    """
+    too_large: list[ir.Node] = []
     known = set(constants.tensors)
     chosen = []
     left = fold_bytes
@@ -138,10 +147,13 @@ def _foldable_nodes(
         splat = all(facts[v].splat is not None for v in used)
         if growth > left or (splat and growth > 1024):
             continue
+        if sum(byte_size(facts.get(v, UNKNOWN)) or 0 for v in (*inputs, *used)) > memory_bytes:
+            too_large.append(node)
+            continue
         left -= max(growth, 0)
         known.update(used)
         chosen.append(node)
-    return chosen
+    return chosen, too_large
 
 
 def _evaluate(
@@ -203,12 +215,17 @@ def fold_constants(
     ir_version: int,
     *,
     fold_bytes: int,
+    memory_bytes: float = math.inf,
+    warn: Callable[[str], None] = lambda message: None,
 ) -> Constants:
     """The constants of a graph with those that its constant nodes compute.
 
-    Nodes that onnxruntime cannot run stay as they are.
+    Nodes that onnxruntime cannot run stay as they are, and those that would take too much memory, of which
+    `warn` is told.
     """
-    nodes = _foldable_nodes(graph, facts, constants, fold_bytes)
+    nodes, too_large = _foldable_nodes(graph, facts, constants, fold_bytes, memory_bytes)
+    for node in too_large:
+        warn(f"node {node.name!r} ({node.op_type}) is not computed, as memory does not allow it")
     if not nodes:
         return constants
     known, scratch = Constants(dict(constants.tensors)), Scratch()

@@ -182,6 +182,8 @@ def out_of_time(limits: Limits, region: Region, chosen: Chosen) -> Iterator[str]
     """What the limit of seconds has ended."""
     if any(part.saturation.stop == "seconds" for part in region.walk()):
         yield f"the limit of {limits.seconds:g} s ended saturation: more rewrites may be possible"
+    if any(part.saturation.stop == "memory" for part in region.walk()):
+        yield "the limit of memory ended saturation: more rewrites may be possible"
     if chosen.late:
         yield f"the limit of {limits.seconds:g} s ended the choice: the result is the best found until then"
 

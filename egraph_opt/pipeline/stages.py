@@ -24,7 +24,7 @@ from egraph_opt.model.reading import ModelSource, read_model
 from egraph_opt.pipeline.assumptions import ranges_of
 from egraph_opt.pipeline.clock import Clock, Progress, reading
 from egraph_opt.pipeline.collection import collected_rarely
-from egraph_opt.pipeline.limits import NO_TIME, TOO_SHORT, Limits
+from egraph_opt.pipeline.limits import NO_TIME, SATURATED_MEMORY, TOO_SHORT, Limits
 from egraph_opt.pipeline.offending_law import without_offending_law
 from egraph_opt.pipeline.region import region_of
 from egraph_opt.pipeline.result import Result
@@ -72,7 +72,7 @@ def saturate(
     if not reason:
         run = _Saturation(rules, limits, started, clock, strict)
         try:
-            region = region_of(loaded, limits.fold_bytes, ranges, run, warnings=warnings, clock=clock)
+            region = region_of(loaded, limits, ranges, run, warnings=warnings, clock=clock)
         except _TooShortError as error:
             reason = str(error)
     clock("")
@@ -145,6 +145,7 @@ class _Saturation:
             nodes=self.limits.nodes,
             rounds=self.limits.rounds,
             seconds=max(left, 0.0),
+            memory=self.limits.memory().share(SATURATED_MEMORY),
             strict=self.strict,
         )
         return snapshot, replace(report, stop="seconds") if late else report

@@ -142,7 +142,10 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
     )
     matched = saturated.matched
     changing = value_changing(matched)
-    checks = Checks(request.verify, request.ranges, request.seed, changing, saturated.legalize, request.end)
+    checks = Checks(
+        *(request.verify, request.ranges, request.seed, changing, saturated.legalize, request.end),
+        memory_bytes=saturated.limits.memory().left,
+    )
     finished = finish(chosen.model, saturated.loaded, checks, clock)
     verification = finished.verification
     if verification.status == "failed" and request.strict:

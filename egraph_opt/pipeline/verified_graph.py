@@ -30,6 +30,7 @@ class Checks:
         changing: laws that took part and change values; where there are any, values may differ.
         legalize: run the passes that leave the standard.
         end: when to be done, as `time.monotonic` has it.
+        memory_bytes: that runs may allocate.
     """
 
     verify: bool
@@ -38,6 +39,7 @@ class Checks:
     changing: tuple[str, ...]
     legalize: bool
     end: float = math.inf
+    memory_bytes: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ def finish(rebuilt: ir.Model, loaded: LoadedModel, checks: Checks, clock: Callab
             assume=checks.assume,
             approximate=bool(checks.changing),
             end=checks.end,
+            memory_bytes=checks.memory_bytes,
         )
     clock("rebuild")
     changed = legalize(rebuilt) if checks.legalize and verification.status != "failed" else {}

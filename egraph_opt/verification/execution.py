@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,6 +56,49 @@ _BY_POINTER: dict[str, tuple[np.dtype[Any], int]] = {
 
 class ExecutionError(Exception):
     """ONNX Runtime could not load a model or could not run it on these inputs; the message is its own."""
+
+
+class OutOfMemoryError(ExecutionError):
+    """There was not enough memory to load or to run it."""
+
+
+_NO_MEMORY = re.compile(r"available memory of|failed to allocate|bad_?\s?alloc|out of memory", re.IGNORECASE)
+"""What ONNX Runtime says where it cannot have the memory that it asks for."""
+
+
+def _failure(error: BaseException) -> ExecutionError:
+    """What a failure of ONNX Runtime is."""
+    out = isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)) is not None
+    return (OutOfMemoryError if out else ExecutionError)(_message(error))
+
+
+@contextmanager
+def arena_of(bytes_: float) -> Iterator[None]:
+    """While it lasts, sessions that begin may together allocate so many bytes; then the memory is given back.
+
+    The arena is one for the process: of two threads that verify the later one's limit is that of both.
+    """
+    _register_arena(bytes_)
+    try:
+        yield
+    finally:
+        _register_arena(math.inf)
+
+
+def _register_arena(bytes_: float) -> None:
+    kind, place = _state.OrtAllocatorType.ORT_ARENA_ALLOCATOR, _state.OrtMemType.DEFAULT
+    most = {"max_mem": int(bytes_)} if math.isfinite(bytes_) else {}
+    try:
+        onnxruntime.create_and_register_allocator(
+            _state.OrtMemoryInfo("Cpu", kind, 0, place),
+            onnxruntime.OrtArenaCfg({**most, "arena_extend_strategy": AS_REQUESTED}),
+        )
+    except _FAILURES:  # releases that cannot replace an arena: the first one stays
+        return
+
+
+AS_REQUESTED = 1
+"""An arena grows by what is asked for, and not to the next power of two."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +179,7 @@ class Session:
     def __init__(self, model: RunnableModel) -> None:
         options = plain_options()
         options.use_deterministic_compute = True
+        options.add_session_config_entry("session.use_env_allocators", "1")
         if external_data.external_tensors(model.proto):
             # Weights that are not packed anew stay in the mapped file and take no memory of their own.
             options.add_session_config_entry("session.disable_prepacking", "1")
@@ -142,11 +188,12 @@ class Session:
         try:
             self._session = plain_session(model.content, options)
         except _FAILURES as error:
-            raise ExecutionError(_message(error)) from error
+            raise _failure(error) from error
         self._run_options = onnxruntime.RunOptions()
         self._run_options.log_severity_level = SILENT
         inputs = [*self._session.get_inputs(), *self._session.get_overridable_initializers()]
         self._types = {value.name: value.type for value in inputs}
+        self.input_names: tuple[str, ...] = tuple(value.name for value in inputs)
         outputs = self._session.get_outputs()
         self._by_pointer = any(value.type in _BY_POINTER for value in [*inputs, *outputs])
         self.output_names: tuple[str, ...] = tuple(value.name for value in outputs)
@@ -163,7 +210,7 @@ class Session:
             given = dict(feeds)
             return list(self._session.run(None, given, self._run_options))
         except _FAILURES as error:
-            raise ExecutionError(_message(error)) from error
+            raise _failure(error) from error
 
     def _run_values(self, feeds: Mapping[str, Value]) -> list[Value]:
         make = onnxruntime.OrtValue

@@ -15,6 +15,7 @@ from egraph_opt.egraph.scheduling import BackOff, Pace
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import UnsoundLawError
+from egraph_opt.graph.process_memory import UNLIMITED, MemoryBudget
 from egraph_opt.laws.checking import host_functions
 from egraph_opt.laws.law import Auxiliary, Law, auxiliaries
 from egraph_opt.operators.host import calls
@@ -29,7 +30,7 @@ class SaturationReport:
 
     Attributes:
         rounds: that were run.
-        stop: "saturated", or the limit that ended it: "nodes", "rounds" or "seconds".
+        stop: "saturated", or the limit that ended it: "nodes", "rounds", "seconds" or "memory".
         matches: by the key of a law that matched.
         seconds: by ruleset, and of the analysis.
         dropped: laws left out because they made classes of contradicting types, or because a function of
@@ -57,6 +58,7 @@ def saturate_terms(
     nodes: int,
     rounds: int,
     seconds: float,
+    memory: MemoryBudget = UNLIMITED,
     strict: bool = False,
     guards: bool = True,
     active: Callable[[str], bool] = lambda rule: True,
@@ -65,7 +67,7 @@ def saturate_terms(
 
     Args:
         target_limits: limits that the target publishes, by name.
-        nodes, rounds, seconds: where to stop.
+        nodes, rounds, seconds, memory: where to stop.
         strict: raise where a law made a class of contradicting types; otherwise leave that law out.
         guards: keep the conditions of laws that only bound growth.
         active: whether a rule runs, by its name (`<law's key>#<k>`, with `<` behind it from right to left):
@@ -83,6 +85,7 @@ def saturate_terms(
                 nodes=nodes,
                 rounds=rounds,
                 seconds=seconds,
+                memory=memory,
                 guards=guards,
             )
         failed = {entry: told for entry in laws if (told := _failure(entry))}
@@ -125,22 +128,29 @@ def _saturate_once(
     nodes: int,
     rounds: int,
     seconds: float,
+    memory: MemoryBudget,
     guards: bool,
 ) -> tuple[Snapshot, SaturationReport]:
     engine = engine_for(laws, guards, frozenset(heads_of_graph(lowered, target_limits)))
     engine.load(lowered, target_limits)
-    report = run_rounds(engine, active, nodes=nodes, rounds=rounds, seconds=seconds)
+    report = run_rounds(engine, active, nodes=nodes, rounds=rounds, seconds=seconds, memory=memory)
     snapshot = take_snapshot(engine, lowered)
     engine.remember()
     return snapshot, replace(report, nodes=snapshot.n_nodes, classes=snapshot.n_classes)
 
 
 def run_rounds(
-    engine: Engine, active: Callable[[str], bool], *, nodes: int, rounds: int, seconds: float
+    engine: Engine,
+    active: Callable[[str], bool],
+    *,
+    nodes: int,
+    rounds: int,
+    seconds: float,
+    memory: MemoryBudget = UNLIMITED,
 ) -> SaturationReport:
     """Saturate what an engine has loaded; the report has no sizes yet."""
     left_out = frozenset(rule for rule in engine.program.rules if not active(rule))
-    run = _Run(engine, nodes, time.monotonic() + seconds, left_out)
+    run = _Run(engine, nodes, time.monotonic() + seconds, memory, left_out)
     stop, done = "saturated" if not engine.laws else "rounds", 0
     while engine.laws and done < rounds:
         done += 1
@@ -163,8 +173,10 @@ def run_rounds(
 class _Run:
     """Rounds on a loaded engine; matches and seconds add up."""
 
-    def __init__(self, engine: Engine, nodes: int, deadline: float, left_out: frozenset[str]) -> None:
-        self._engine, self._nodes, self._left_out = engine, nodes, left_out
+    def __init__(
+        self, engine: Engine, nodes: int, deadline: float, memory: MemoryBudget, left_out: frozenset[str]
+    ) -> None:
+        self._engine, self._nodes, self._memory, self._left_out = engine, nodes, memory, left_out
         self.matches: dict[str, int] = {}
         self.rule_matches: dict[str, int] = {}
         self.pace, self.back_off = Pace(deadline), BackOff()
@@ -203,6 +215,8 @@ class _Run:
     def _stopped(self) -> str:
         if self._engine.is_larger(self._nodes):
             return "nodes"
+        if not self._memory.left:
+            return "memory"
         return "seconds" if self.pace.is_over() else ""
 
 

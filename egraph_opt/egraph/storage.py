@@ -25,6 +25,7 @@ from egraph_opt.egraph.saturation import SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import ModelReadError
 from egraph_opt.facts.fact import Fact
+from egraph_opt.graph.content import tensor_key
 from egraph_opt.model.files import replacing
 from egraph_opt.operators.declaration import attribute_classes
 
@@ -47,7 +48,8 @@ class StoredRegion:
 
 def fingerprint(lowered: Lowered) -> str:
     """Equal for graphs of the same terms, with the same facts and constants."""
-    leaves = [lowered.constants.content_key(value) for value in lowered.leaves]
+    tensors = [lowered.constants.tensors.get(value) for value in lowered.leaves]
+    leaves = [None if tensor is None else tensor_key(tensor) for tensor in tensors]
     content = repr((lowered.opset, lowered.terms, lowered.facts, leaves))
     return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 

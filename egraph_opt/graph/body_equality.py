@@ -7,7 +7,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from egraph_opt.graph.constants import tensor_key
+from egraph_opt.graph.content import tensor_key
 from egraph_opt.graph.walks import bodies
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,8 +13,10 @@ import onnx
 import onnx_ir as ir
 
 from egraph_opt.facts.fact import UNKNOWN, Fact
+from egraph_opt.graph.content import Contents
 from egraph_opt.graph.runtime import plain_options, plain_session
 from egraph_opt.graph.walks import bodies, is_deterministic
+from egraph_opt.model.scratch import Scratch
 
 _log = logging.getLogger(__name__)
 
@@ -24,12 +25,16 @@ _FEEDABLE = frozenset(
 )
 
 
+BATCH_BYTES = 2**27
+"""Constants of so many bytes are computed at a time."""
+
+
 @dataclass
 class Constants:
     """The tensors of the values that are constant: initializers, Constant nodes and folded values."""
 
     tensors: dict[ir.Value, ir.TensorProtocol] = field(default_factory=dict)
-    _keys: dict[ir.Value, Any] = field(default_factory=dict)
+    _contents: Contents = field(default_factory=Contents, repr=False)
 
     def has(self, value: ir.Value) -> bool:
         return value in self.tensors
@@ -40,20 +45,7 @@ class Constants:
     def content_key(self, value: ir.Value) -> Any:
         """Equal exactly for constants of equal dtype, shape and bytes; None for what is no constant."""
         tensor = self.tensors.get(value)
-        if tensor is None:
-            return None
-        if value not in self._keys:
-            self._keys[value] = tensor_key(tensor)
-        return self._keys[value]
-
-
-def tensor_key(tensor: ir.TensorProtocol) -> tuple[int, tuple[int, ...], bytes]:
-    """Equal exactly for tensors of equal dtype, shape and bytes."""
-    if tensor.dtype == ir.DataType.STRING:
-        content = repr(tensor.numpy().tolist()).encode()
-    else:
-        content = tensor.tobytes()
-    return int(tensor.dtype), tuple(tensor.shape.numpy()), hashlib.sha256(content).digest()
+        return None if tensor is None else self._contents.key(tensor)
 
 
 def constant_of_node(node: ir.Node) -> ir.TensorProtocol | None:
@@ -125,9 +117,18 @@ def byte_size(fact: Fact) -> int | None:
 
 
 def _foldable_nodes(
-    graph: ir.Graph, facts: Mapping[ir.Value, Fact], constants: Constants, fold_bytes: int
-) -> list[ir.Node]:
-    """Deterministic nodes on constants whose results do not make the file grow by more than `fold_bytes`."""
+    graph: ir.Graph,
+    facts: Mapping[ir.Value, Fact],
+    constants: Constants,
+    fold_bytes: int,
+    memory_bytes: float,
+) -> tuple[list[ir.Node], list[ir.Node]]:
+    """Deterministic nodes on constants whose results do not make the file grow by more than `fold_bytes`.
+
+    Returns:
+        Those that are computed, and those that would take more than `memory_bytes`.
+    """
+    too_large: list[ir.Node] = []
     known = set(constants.tensors)
     chosen = []
     left = fold_bytes
@@ -146,10 +147,13 @@ def _foldable_nodes(
         splat = all(facts[v].splat is not None for v in used)
         if growth > left or (splat and growth > 1024):
             continue
+        if sum(byte_size(facts.get(v, UNKNOWN)) or 0 for v in (*inputs, *used)) > memory_bytes:
+            too_large.append(node)
+            continue
         left -= max(growth, 0)
         known.update(used)
         chosen.append(node)
-    return chosen
+    return chosen, too_large
 
 
 def _evaluate(
@@ -211,35 +215,65 @@ def fold_constants(
     ir_version: int,
     *,
     fold_bytes: int,
+    memory_bytes: float = math.inf,
+    warn: Callable[[str], None] = lambda message: None,
 ) -> Constants:
     """The constants of a graph with those that its constant nodes compute.
 
-    Nodes that onnxruntime cannot run stay as they are.
+    Nodes that onnxruntime cannot run stay as they are, and those that would take too much memory, of which
+    `warn` is told.
     """
-    nodes = _foldable_nodes(graph, facts, constants, fold_bytes)
+    nodes, too_large = _foldable_nodes(graph, facts, constants, fold_bytes, memory_bytes)
+    for node in too_large:
+        warn(f"node {node.name!r} ({node.op_type}) is not computed, as memory does not allow it")
     if not nodes:
         return constants
+    known, scratch = Constants(dict(constants.tensors)), Scratch()
+    for batch in _batches(nodes, facts):
+        wanted = _seen_outside(batch)
+        try:
+            arrays = _evaluate(batch, wanted, known, opsets, ir_version)
+        except Exception as error:  # onnxruntime raises many types; one node without a kernel fails them all
+            _log.info("folding constants at once failed (%s); folding one by one", error)
+            _fold_singly(batch, facts, known, opsets, ir_version=ir_version, scratch=scratch)
+            continue
+        for value, array in zip(wanted, arrays, strict=True):
+            known.tensors[value] = _as_tensor(array, value, facts, scratch)
+    return known
+
+
+def _batches(nodes: list[ir.Node], facts: Mapping[ir.Value, Fact]) -> Iterator[list[ir.Node]]:
+    """Nodes that are evaluated together, in order: as many as make so much."""
+    batch: list[ir.Node] = []
+    made = 0
+    for node in nodes:
+        size = sum(byte_size(facts.get(value, UNKNOWN)) or 0 for value in node.outputs if value.name)
+        if batch and made + size > BATCH_BYTES:
+            yield batch
+            batch, made = [], 0
+        batch.append(node)
+        made += size
+    if batch:
+        yield batch
+
+
+def _seen_outside(nodes: list[ir.Node]) -> list[ir.Value]:
+    """What others see of the outputs of nodes."""
     inside = set(nodes)
-    wanted = [
-        v
+    return [
+        value
         for node in nodes
-        for v in node.outputs
-        if v.name and (v.is_graph_output() or any(use.node not in inside for use in v.uses()))
+        for value in node.outputs
+        if value.name and (value.is_graph_output() or any(use.node not in inside for use in value.uses()))
     ]
-    tensors = dict(constants.tensors)
-    try:
-        for value, array in zip(wanted, _evaluate(nodes, wanted, constants, opsets, ir_version), strict=True):
-            tensors[value] = as_tensor(array, value, facts)
-        return Constants(tensors)
-    except Exception as error:  # onnxruntime raises many types; one node without a kernel fails them all
-        _log.info("folding all constants at once failed (%s); folding one by one", error)
-    return _fold_singly(nodes, facts, Constants(tensors), opsets, ir_version)
 
 
-def as_tensor(array: np.ndarray, value: ir.Value, facts: Mapping[ir.Value, Fact]) -> ir.TensorProtocol:
+def _as_tensor(
+    array: np.ndarray, value: ir.Value, facts: Mapping[ir.Value, Fact], scratch: Scratch
+) -> ir.TensorProtocol:
     """An array as a tensor of the dtype known of the value."""
     dtype = facts.get(value, UNKNOWN).dtype
-    return ir.tensor(array, dtype=ir.DataType(dtype) if dtype > 0 else None, name=value.name)
+    return scratch.keep(array, ir.DataType(dtype) if dtype > 0 else None, value.name)
 
 
 def _fold_singly(
@@ -247,8 +281,11 @@ def _fold_singly(
     facts: Mapping[ir.Value, Fact],
     constants: Constants,
     opsets: Mapping[str, int],
+    *,
     ir_version: int,
-) -> Constants:
+    scratch: Scratch,
+) -> None:
+    """Add to the constants what can be computed."""
     for node in nodes:
         if not all(v is None or constants.has(v) for v in node.inputs):
             continue
@@ -259,5 +296,4 @@ def _fold_singly(
             _log.info("%s %s is not folded: %s", node.op_type, node.name, error)
             continue
         for value, array in zip(wanted, arrays, strict=True):
-            constants.tensors[value] = as_tensor(array, value, facts)
-    return constants
+            constants.tensors[value] = _as_tensor(array, value, facts, scratch)

@@ -8,6 +8,9 @@ from typing import Any
 from egraph_opt.errors import LimitsError, UnknownSettingError
 from egraph_opt.imports import onnxruntime
 
+DATA_FOLDER = "session.model_external_initializers_file_folder_path"
+"""The setting of ONNX Runtime that says where the external data of a serialized model is."""
+
 SILENT = 4
 """The severity of messages from which on ONNX Runtime logs them: fatal ones."""
 
@@ -76,8 +79,16 @@ class RuntimeSetting:
         options.log_severity_level = SILENT
         return options
 
-    def session(self, model: bytes | str, options: onnxruntime.SessionOptions | None = None) -> Any:
+    def session(
+        self,
+        model: bytes | str,
+        options: onnxruntime.SessionOptions | None = None,
+        *,
+        folder: str | None = None,
+    ) -> Any:
+        """A model, serialized or by its path; `folder` is what a serialized one's weights are relative to."""
         self.check()
-        return onnxruntime.InferenceSession(
-            model, self.options() if options is None else options, providers=[self.provider]
-        )
+        options = self.options() if options is None else options
+        if folder is not None:
+            options.add_session_config_entry(DATA_FOLDER, folder)
+        return onnxruntime.InferenceSession(model, options, providers=[self.provider])

@@ -17,6 +17,7 @@ from onnx import ModelProto, TensorProto
 
 from egraph_opt.errors import ExternalDataError, InvalidModelError
 from egraph_opt.model.encoding import tensors_of
+from egraph_opt.model.mapping import MappedTensor
 
 SMALLEST = 1024
 """Bytes from which on a tensor goes into the data file, where there is one."""
@@ -94,6 +95,36 @@ def pin(model: ModelProto, folders: tuple[Path, ...], source: str) -> frozenset[
     return frozenset(files)
 
 
+def share_folder(model: ModelProto) -> str | None:
+    """Make the locations of pinned external tensors relative, in place; the folder that they are relative to.
+
+    onnxruntime 1.31 refuses absolute locations, and links that lead out of the folder.  None without any.
+
+    Raises:
+        ExternalDataError: the files are on several drives.
+    """
+    tensors = external_tensors(model)
+    entries = [entry for tensor in tensors for entry in tensor.external_data if entry.key == "location"]
+    if not entries:
+        return None
+    try:
+        folder = os.path.commonpath([os.path.dirname(entry.value) for entry in entries])
+    except ValueError:
+        raise ExternalDataError(
+            "the weights are on several drives, where onnxruntime cannot read them: put them into one folder"
+        ) from None
+    for entry in entries:
+        entry.value = Path(entry.value).relative_to(folder).as_posix()
+    return folder
+
+
+def bytes_of(model: ModelProto) -> int:
+    """Bytes of a model once the data of its pinned external tensors is in it."""
+    lengths = (int(entry.value) for tensor in external_tensors(model) for entry in tensor.external_data
+               if entry.key == "length")  # fmt: skip
+    return int(model.ByteSize()) + sum(lengths)
+
+
 def embed(model: ModelProto) -> None:
     """Load the data of pinned external tensors into a model, in place."""
     for tensor in external_tensors(model):
@@ -158,11 +189,7 @@ def _replaced(model: ir.Model, new: Callable[[ir.TensorProtocol], ir.TensorProto
         for value, tensor in values:
             value.const_value = new(tensor)
         for node, attribute, tensors in attributes:
-            made = [new(tensor) for tensor in tensors]
-            one = attribute.type == ir.AttributeType.TENSOR
-            node.attributes[attribute.name] = ir.Attr(
-                attribute.name, attribute.type, made[0] if one else made, doc_string=attribute.doc_string
-            )
+            node.attributes[attribute.name] = _with_tensors(attribute, [new(tensor) for tensor in tensors])
         yield
     finally:
         for value, tensor in values:
@@ -171,9 +198,9 @@ def _replaced(model: ir.Model, new: Callable[[ir.TensorProtocol], ir.TensorProto
             node.attributes[attribute.name] = attribute
 
 
-def _external(tensor: ir.TensorProtocol, location: str, offset: int, length: int) -> ir.ExternalTensor:
+def external_tensor(tensor: ir.TensorProtocol, location: str, offset: int, length: int) -> ir.ExternalTensor:
     """A tensor like `tensor`, with its data elsewhere."""
-    return ir.ExternalTensor(
+    return MappedTensor(
         location,
         offset,
         length,
@@ -183,6 +210,26 @@ def _external(tensor: ir.TensorProtocol, location: str, offset: int, length: int
         doc_string=tensor.doc_string,
         metadata_props=dict(tensor.metadata_props),
     )
+
+
+def map_files(model: ir.Model) -> None:
+    """Read the external tensors of a model through one mapping a file from now on; it is changed."""
+
+    def mapped(tensor: ir.TensorProtocol) -> ir.TensorProtocol:
+        if not isinstance(tensor, ir.ExternalTensor):
+            return tensor
+        return external_tensor(tensor, os.path.realpath(tensor.path), tensor.offset or 0, tensor.nbytes)
+
+    for value, tensor in list(_owned(model)):
+        value.const_value = mapped(tensor)
+    for node, attribute, tensors in list(_attributes(model)):
+        if any(isinstance(tensor, ir.ExternalTensor) for tensor in tensors):
+            node.attributes[attribute.name] = _with_tensors(attribute, [mapped(tensor) for tensor in tensors])
+
+
+def _with_tensors(attribute: ir.Attr, tensors: list[ir.TensorProtocol]) -> ir.Attr:
+    content = tensors[0] if attribute.type == ir.AttributeType.TENSOR else tensors
+    return ir.Attr(attribute.name, attribute.type, content, doc_string=attribute.doc_string)
 
 
 @contextmanager
@@ -207,7 +254,7 @@ def pinned(model: ir.Model, source: str) -> Iterator[frozenset[Path]]:
     def absolute(tensor: ir.TensorProtocol) -> ir.TensorProtocol:
         if not isinstance(tensor, ir.ExternalTensor):
             return tensor
-        return _external(tensor, os.path.realpath(tensor.path), tensor.offset or 0, tensor.nbytes)
+        return external_tensor(tensor, os.path.realpath(tensor.path), tensor.offset or 0, tensor.nbytes)
 
     with _replaced(model, absolute):
         yield frozenset(files)
@@ -232,7 +279,7 @@ def unloaded(model: ir.Model, file: BinaryIO, location: str) -> Iterator[None]:
             key = (tensor.path, tensor.offset, tensor.nbytes)
         if key not in places:
             places[key] = _append(tensor, file)
-        return _external(tensor, location, *places[key])
+        return external_tensor(tensor, location, *places[key])
 
     with _replaced(model, moved):
         yield

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,6 +14,13 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
 from egraph_opt.errors import InvalidModelError, ModelReadError, OutputError
+from egraph_opt.model.locks import free_name, left_over, new_locked_file
+from egraph_opt.model.termination import ending_cleanly
+
+TOKEN = "[a-z0-9_]{8}"
+"""What tells the temporary files of one target apart; also those of earlier releases."""
+
+_TEMPORARY = ".tmp"
 
 
 def read_bytes(path: Path) -> bytes:
@@ -91,20 +99,54 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """A new file that takes the place of `path` when the block ends well, and vanishes when it does not.
 
     It is written in the same folder, flushed to the disk, and renamed; whoever has the old file open keeps
-    it.
+    it.  What a killed process has left is removed first.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "w+b") as file:
+    with ending_cleanly(partial(clear_leftovers, path)):
+        clear_leftovers(path)
+        with in_place_of(path) as (file, _):
             yield file
-            file.flush()
-            os.fsync(file.fileno())
+
+
+@contextmanager
+def in_place_of(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
+    """As `replacing`, but nothing else; the temporary file, locked until it is renamed, and its path."""
+    temporary = free_name(path.parent, f".{path.name}.", _TEMPORARY)
+    file = None
+    try:
+        file = new_locked_file(temporary)
+        yield file, temporary
+        file.flush()
+        os.fsync(file.fileno())
         os.chmod(temporary, _mode(path))
+        if os.name == "nt":  # where an open file cannot be renamed
+            file.close()
         os.replace(temporary, path)
+        sync_folder(path.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    finally:
+        if file is not None:
+            file.close()
+
+
+def sync_folder(folder: Path) -> None:
+    """Renamed files of a folder have their new names also after the power fails."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def clear_leftovers(path: Path) -> None:
+    """Remove the temporary files of processes that were killed while they wrote `path`."""
+    pattern = re.compile(rf"\.{re.escape(path.name)}\.{TOKEN}{re.escape(_TEMPORARY)}")
+    with suppress(OSError):
+        for file in left_over([file for file in path.parent.iterdir() if pattern.fullmatch(file.name)]):
+            file.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -61,7 +61,7 @@ class LoadedModel:
         return bool(self.data_files)
 
     def runnable(self) -> Path | ModelProto:
-        """The original for onnxruntime: its path, or a ModelProto with all data in it (up to 2 GB)."""
+        """The original to be timed: its path, or a ModelProto with all data in it (up to 2 GB)."""
         if isinstance(self.original, Path) or not external_data.external_tensors(self.original):
             return self.original
         loaded = ModelProto()
@@ -99,10 +99,7 @@ def read_model(source: ModelSource) -> LoadedModel:
     path = Path(source)
     name = str(path)
     proto = parse_model(read_bytes(path), name)
-    # A model that is a symbolic link, as in the caches of model hubs, may have its data beside what it links
-    # to.
-    folders = (Path(os.path.realpath(path.parent)), Path(os.path.realpath(path)).parent)
-    files = external_data.pin(proto, folders, name)
+    files = external_data.pin(proto, model_folders(path), name)
     return _read(proto, name, path, path, files)
 
 
@@ -139,6 +136,7 @@ def _read(
         model = ir.from_proto(proto)
     except (ir.serde.SerdeError, NotImplementedError, ValueError, TypeError) as error:
         raise InvalidModelError(f"{source}: {innermost(error)}") from error
+    external_data.map_files(model)
     _restore_input_types(model, proto)
     if not structure.sorted:
         model.graph.sort()
@@ -191,6 +189,25 @@ def _restore_input_types(model: ir.Model, proto: ModelProto) -> None:
     for graph, infos in declared:
         for value, info in zip(graph.inputs, infos, strict=False):
             ir.serde.deserialize_value_info_proto(info, value)
+
+
+def original_proto(like: LoadedModel) -> ModelProto:
+    """The model as it was read, in a copy of its own; weights that are in files are at absolute locations."""
+    proto = ModelProto()
+    if isinstance(like.original, Path):
+        proto = parse_model(read_bytes(like.original), like.source)
+        external_data.pin(proto, model_folders(like.original), like.source)
+    else:
+        proto.CopyFrom(like.original)
+    return proto
+
+
+def model_folders(path: Path) -> tuple[Path, Path]:
+    """Where the data of a model may be.
+
+    One that is a symbolic link, as in caches of model hubs, may have it beside what it links to.
+    """
+    return Path(os.path.realpath(path.parent)), Path(os.path.realpath(path)).parent
 
 
 def reread(like: LoadedModel) -> LoadedModel:

@@ -14,9 +14,10 @@ from onnx import ModelProto
 
 from egraph_opt.errors import EgraphOptError, OutputError
 from egraph_opt.model import external_data
-from egraph_opt.model.files import read_bytes, replacing
+from egraph_opt.model.commits import replacing_model
+from egraph_opt.model.files import read_bytes
 from egraph_opt.model.metadata import restore_metadata
-from egraph_opt.model.reading import LoadedModel, innermost, reread
+from egraph_opt.model.reading import LoadedModel, innermost, original_proto, reread
 
 EMBEDDED_LIMIT = 2**31 - 2**24
 """Bytes of weights up to which a model is one file: protobuf's 2 GB, less room for the graph itself."""
@@ -45,6 +46,14 @@ def to_proto(model: ir.Model, like: LoadedModel, *, embed: bool = True) -> Model
     return proto
 
 
+def to_original_proto(like: LoadedModel) -> ModelProto:
+    """The model as it was read, as a ModelProto of its own, with weights as `to_proto` has them."""
+    proto = original_proto(like)
+    if external_data.bytes_of(proto) <= EMBEDDED_LIMIT:
+        external_data.embed(proto)
+    return proto
+
+
 def write_model(
     model: ir.Model,
     path: str | os.PathLike[str],
@@ -55,9 +64,10 @@ def write_model(
 ) -> Path:
     """Write an optimized graph to a file, in the metadata of the model that was read.
 
-    The file appears whole or not at all.  Weights go into a second file beside it, `<name>.data`, where the
-    input had them in one or where they have more than 2 GB; the files of the input's weights are never
-    written to, not even in place: then the second file is `<name>.1.data`, say.
+    The file appears whole or not at all.  Weights go into a second file beside it, where the input had them
+    in one or where they have more than 2 GB: `<name>.data`, or `<name>.<n>.data` where that exists.  The old
+    model keeps its weights until the new one takes its place; then they are removed.  The files of the
+    input's weights are neither written to nor removed, not even in place.
 
     Args:
         model: the graph; it is not changed.
@@ -75,11 +85,13 @@ def write_model(
     target = Path(path)
     _check_target(target, like, in_place)
     try:
-        if _needs_data_file(model, like):
-            _write_with_data(model, target, _data_file(target, like), like)
-        else:
-            with replacing(target) as file:
-                file.write(_bytes(to_proto(model, like) if proto is None else proto))
+        apart, inputs = _needs_data_file(model, like), _inputs(like)
+        with replacing_model(target, with_data=apart, keep=inputs) as new:
+            if new.weights is None:
+                new.file.write(_bytes(to_proto(model, like) if proto is None else proto))
+            else:
+                with external_data.unloaded(model, new.weights, new.name):
+                    new.file.write(_bytes(to_proto(model, like, embed=False)))
     except OSError as error:
         raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from error
     return target
@@ -91,26 +103,13 @@ def _needs_data_file(model: ir.Model, like: LoadedModel) -> bool:
     return apart and max(sizes, default=0) >= external_data.SMALLEST
 
 
-def _write_with_data(model: ir.Model, target: Path, data: Path, like: LoadedModel) -> None:
-    """Both files are complete on the disk before the first is renamed, the data before the model."""
-    with replacing(target) as file, replacing(data) as weights:
-        with external_data.unloaded(model, weights, data.name):
-            file.write(_bytes(to_proto(model, like, embed=False)))
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def _bytes(proto: ModelProto) -> bytes:
     return bytes(proto.SerializeToString(deterministic=True))
 
 
-def _data_file(target: Path, like: LoadedModel) -> Path:
-    """`<target>.data`, or the first `<target>.<n>.data` that is no file of the input."""
-    taken = [*like.data_files, *([like.path] if like.path is not None else [])]
-    candidates = (
-        target.with_name(f"{target.name}{n}.data") for n in ("", *(f".{n}" for n in range(1, len(taken) + 2)))
-    )
-    return next(path for path in candidates if not any(_same_file(path, other) for other in taken))
+def _inputs(like: LoadedModel) -> frozenset[Path]:
+    """The files that the input is in."""
+    return like.data_files | ({like.path} if like.path is not None else set())
 
 
 def write_original(path: str | os.PathLike[str], *, like: LoadedModel, in_place: bool = False) -> Path:
@@ -125,8 +124,8 @@ def write_original(path: str | os.PathLike[str], *, like: LoadedModel, in_place:
     if like.external:
         return write_model(reread(like).model, target, like=like, in_place=in_place)
     try:
-        with replacing(target) as file:
-            file.write(
+        with replacing_model(target, with_data=False, keep=_inputs(like)) as new:
+            new.file.write(
                 read_bytes(like.original) if isinstance(like.original, Path) else _bytes(like.original)
             )
     except OSError as error:

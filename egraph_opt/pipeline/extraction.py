@@ -18,6 +18,7 @@ from egraph_opt.extraction.interrupts import OnInterrupt, interruptible
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.memory.objective import Objective
+from egraph_opt.model.external_data import external_tensors
 from egraph_opt.pipeline.clock import Clock
 from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.extraction_by_objective import extract_by
@@ -27,7 +28,7 @@ from egraph_opt.pipeline.memory_report import arranged, over_limit
 from egraph_opt.pipeline.optimization_report import Account, handed_back, report_of, report_unchanged
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
-from egraph_opt.pipeline.result import Result, original_proto
+from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.turns import Again, Turn, in_turns, uses_in
 from egraph_opt.pipeline.verified_graph import Checks, finish, granted, value_changing, warnings_of
 from egraph_opt.rebuild.graph import rebuild_model
@@ -106,7 +107,7 @@ def extract(saturated: Saturated, region: Region, request: Request, clock: Clock
     if timed.fastest is None:
         report = handed_back(result.report, saturated.counts, timed.report)
         report = replace(report, seconds={**saturated.seconds, **clock.seconds})
-        return Result(original_proto(saturated.loaded), report, saturated.loaded, None)
+        return Result(report, saturated.loaded, None)
     if timed.fastest > 0:
         other = list(found)[timed.fastest]
         chosen = replace(other, verify=request.verify, strict=request.strict)
@@ -144,7 +145,10 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
     uses = uses_in(turns)
     matched = [f"{row.ruleset}.{row.name}" for row in uses if row.matches]
     changing = value_changing(matched)
-    checks = Checks(request.verify, request.ranges, request.seed, changing, saturated.legalize, request.end)
+    checks = Checks(
+        *(request.verify, request.ranges, request.seed, changing, saturated.legalize, request.end),
+        memory_bytes=saturated.limits.memory().left,
+    )
     finished = finish(chosen.model, saturated.loaded, checks, clock)
     verification = finished.verification
     if verification.status == "failed" and request.strict:
@@ -168,8 +172,9 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
     )
     report = report_of(account, region, chosen.extracted, chosen.model, (*uses, *finished.rewrites))
     if report.status == "fallback":
-        return Result(original_proto(saturated.loaded), report, saturated.loaded, None)
-    return Result(finished.proto, report, finished.loaded, chosen.model)
+        return Result(report, saturated.loaded, None)
+    proto = None if external_tensors(finished.proto) else finished.proto
+    return Result(report, finished.loaded, chosen.model, proto)
 
 
 def _views(saturated: Saturated, region: Region, request: Request) -> list[NodeView]:
@@ -182,6 +187,8 @@ def out_of_time(limits: Limits, region: Region, chosen: Chosen) -> Iterator[str]
     """What the limit of seconds has ended."""
     if any(part.saturation.stop == "seconds" for part in region.walk()):
         yield f"the limit of {limits.seconds:g} s ended saturation: more rewrites may be possible"
+    if any(part.saturation.stop == "memory" for part in region.walk()):
+        yield "the limit of memory ended saturation: more rewrites may be possible"
     if chosen.late:
         yield f"the limit of {limits.seconds:g} s ended the choice: the result is the best found until then"
 
@@ -194,7 +201,7 @@ def unchanged(saturated: Saturated, model: CostModel) -> Result:
     """The model as it came, where there is nothing to choose from."""
     account = Account(model, {}, saturated.counts, SKIPPED, saturated.seconds, saturated.warnings)
     report = report_unchanged(account, saturated.reason or NO_TIME)
-    return Result(original_proto(saturated.loaded), report, saturated.loaded, None)
+    return Result(report, saturated.loaded, None)
 
 
 def search_limits(

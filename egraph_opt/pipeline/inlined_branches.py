@@ -9,6 +9,7 @@ import onnx
 from onnx import helper
 
 from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.model.external_data import share_folder
 
 DEEPEST = 16
 """Ifs within each other that are looked into."""
@@ -45,7 +46,8 @@ def values_of(proto: onnx.ModelProto, names: list[str], feeds: Mapping[str, Any]
     shown.CopyFrom(proto)
     del shown.graph.output[:]
     shown.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
-    session = RuntimeSetting(level="disable").session(shown.SerializeToString())
+    folder = share_folder(shown)
+    session = RuntimeSetting(level="disable").session(shown.SerializeToString(), folder=folder)
     taken = {entry.name for entry in session.get_inputs()}
     given = {name: array for name, array in feeds.items() if name in taken}
     return list(session.run(names, given))

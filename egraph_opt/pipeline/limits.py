@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 from egraph_opt.errors import LimitsError
+from egraph_opt.graph.process_memory import MemoryBudget
 
 NO_TIME = "no time was given (seconds=0)"
 
@@ -13,6 +14,9 @@ TOO_SHORT = "the limit of {seconds:g} s leaves no time: reading the model took {
 
 SATURATED, CHOSEN = 0.5, 0.8
 """By which share of the seconds saturation has to end, and the choice; the rest is to rebuild and verify."""
+
+SATURATED_MEMORY = 0.5
+"""The share of the memory in which saturation has to end; the rest is to choose and rebuild."""
 
 LEAST_REST = 0.5
 """So many seconds are for that also where the limit is short, but no more than half of it."""
@@ -40,6 +44,9 @@ class Limits:
         seconds: of an optimisation, all stages: half of them for reading and saturation, the last ones for
             verification.  With 0, or so few that there is no time for any law, the model is handed back as it
             came.
+        memory_bytes: of memory that an optimisation takes, besides weights that are read from files; by
+            default three quarters of what is free.  Saturation, folding and verification end there, and a
+            warning says so.
 
     Raises:
         LimitsError: a limit that is not positive, or seconds that are negative.
@@ -50,15 +57,22 @@ class Limits:
     solver_iterations: int = 200
     fold_bytes: int = 2**20
     seconds: float = 60
+    memory_bytes: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("nodes", "rounds", "solver_iterations", "fold_bytes", "seconds"):
+        for name in ("nodes", "rounds", "solver_iterations", "fold_bytes", "seconds", "memory_bytes"):
             value = getattr(self, name)
+            if value is None and name == "memory_bytes":
+                continue
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise LimitsError(f"Limits({name}={value!r}): must be a positive number")
             if not (value > 0 or (name == "seconds" and value == 0)):
                 least = " or 0" if name == "seconds" else ""
                 raise LimitsError(f"Limits({name}={value!r}): must be a positive number{least}")
+
+    def memory(self) -> MemoryBudget:
+        """The memory of what begins now."""
+        return MemoryBudget.of(self.memory_bytes)
 
     @property
     def latest(self) -> float:

@@ -40,7 +40,7 @@ def sizes_that_run(
             proto, session = original, setting.session(original.SerializeToString())
         feeds, sizes = feeds_for(proto, session, points)
         found = {name: sizes.get(name, number) for name, number in points.items()}
-        proto = to_proto(loaded.model, loaded)
+        proto = to_proto(loaded.model, loaded, embed=False)
     except Exception:  # the runtime raises what it likes
         return dict(points)
     for other in (False, True):

@@ -29,6 +29,7 @@ from egraph_opt.inference.onnx_inference import infer_by_onnx
 from egraph_opt.memory import trace
 from egraph_opt.memory.trace import Trace
 from egraph_opt.model.reading import LoadedModel
+from egraph_opt.pipeline.limits import Limits
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Setting:
     Attributes:
         opsets: by domain.
         assume: least and greatest number by name of input or symbolic dim.
-        fold_bytes: how many bytes folding the constants of a graph may add.
+        limits: how many bytes folding the constants of a graph may add, and take.
         inliner: of branches that are decided.
         saturate: from terms to a snapshot: by the laws, or read from a file.
         warn: told of oddities.
@@ -49,7 +50,7 @@ class Setting:
     ir_version: int
     functions: Mapping[ir.OperatorIdentifier, ir.Function]
     assume: Mapping[str, tuple[float, float]]
-    fold_bytes: int
+    limits: Limits
     inliner: Inliner
     saturate: Callable[[Lowered], tuple[Snapshot, SaturationReport]]
     warn: Callable[[str], None]
@@ -125,7 +126,10 @@ def saturate_region(
     while True:
         setting.clock("fold")
         folded = fold_constants(
-            graph, facts, constants, setting.opsets, setting.ir_version, fold_bytes=setting.fold_bytes
+            *(graph, facts, constants, setting.opsets, setting.ir_version),
+            fold_bytes=setting.limits.fold_bytes,
+            memory_bytes=setting.limits.memory().left,
+            warn=setting.warn,
         )
         setting.clock("lower")
         if len(folded.tensors) > len(constants.tensors):
@@ -234,7 +238,7 @@ def _fits(
 
 def region_of(
     loaded: LoadedModel,
-    fold_bytes: int,
+    limits: Limits,
     assume: Mapping[str, tuple[float, float]],
     saturate_one: Callable[[Lowered], tuple[Snapshot, SaturationReport]],
     *,
@@ -252,7 +256,7 @@ def region_of(
         ir_version=loaded.ir_version,
         functions=loaded.model.functions,
         assume=assume,
-        fold_bytes=fold_bytes,
+        limits=limits,
         inliner=Inliner(loaded.model.graph),
         saturate=saturate_one,
         warn=warn,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import onnx
 import onnx_ir as ir
 
 from egraph_opt.model.reading import LoadedModel
-from egraph_opt.model.writing import write_model, write_original
+from egraph_opt.model.writing import to_original_proto, to_proto, write_model, write_original
 from egraph_opt.report.report import Report
 
 
@@ -19,14 +20,26 @@ class Result:
     """An optimized model with an account of it.
 
     Attributes:
-        model: the ONNX model.
         report: what was done, in figures.
     """
 
-    model: onnx.ModelProto
     report: Report
     _loaded: LoadedModel = field(repr=False)
     _graph: ir.Model | None = field(repr=False)
+    _proto: onnx.ModelProto | None = field(default=None, repr=False)
+    """The model, where all of its weights are in it."""
+
+    @cached_property
+    def model(self) -> onnx.ModelProto:
+        """The ONNX model: made when it is asked for, as weights that are in files are loaded into it.
+
+        With more than 2 GB of them they stay in their files, by absolute locations.
+        """
+        if self._proto is not None:
+            return self._proto
+        if self._graph is None:
+            return to_original_proto(self._loaded)
+        return to_proto(self._graph, self._loaded)
 
     def save(self, path: str | os.PathLike[str], *, in_place: bool = False) -> Path:
         """Write the model: whole or not at all, weights beside it where the input had them so or above 2 GB.
@@ -36,14 +49,4 @@ class Result:
         """
         if self._graph is None:
             return write_original(path, like=self._loaded, in_place=in_place)
-        return write_model(self._graph, path, like=self._loaded, proto=self.model, in_place=in_place)
-
-
-def original_proto(loaded: LoadedModel) -> onnx.ModelProto:
-    """The model as it came, in a copy of its own."""
-    original = loaded.runnable()
-    if isinstance(original, Path):
-        return onnx.load(str(original))
-    proto = onnx.ModelProto()
-    proto.CopyFrom(original)
-    return proto
+        return write_model(self._graph, path, like=self._loaded, proto=self._proto, in_place=in_place)

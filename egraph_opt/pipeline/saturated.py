@@ -151,9 +151,7 @@ class Saturated:
 
         region = None
         if stored.regions:
-            region = region_of(
-                loaded, limits.fold_bytes, assume, next_region, warnings=[], clock=lambda stage: None
-            )
+            region = region_of(loaded, limits, assume, next_region, warnings=[], clock=lambda stage: None)
         return Saturated(
             loaded,
             region,

@@ -26,7 +26,7 @@ from egraph_opt.model.reading import ModelSource, read_model
 from egraph_opt.pipeline.assumptions import ranges_of
 from egraph_opt.pipeline.clock import Clock, Progress, reading
 from egraph_opt.pipeline.collection import collected_rarely
-from egraph_opt.pipeline.limits import NO_TIME, TOO_SHORT, Limits
+from egraph_opt.pipeline.limits import NO_TIME, SATURATED_MEMORY, TOO_SHORT, Limits
 from egraph_opt.pipeline.offending_law import without_offending_law
 from egraph_opt.pipeline.region import Region, region_of
 from egraph_opt.pipeline.result import Result
@@ -74,7 +74,7 @@ def saturate(
     if not reason:
         run = _Saturation(rules, limits, started, clock, strict)
         try:
-            region = region_of(loaded, limits.fold_bytes, ranges, run, warnings=warnings, clock=clock)
+            region = region_of(loaded, limits, ranges, run, warnings=warnings, clock=clock)
         except _TooShortError as error:
             reason = str(error)
     clock("")
@@ -82,14 +82,8 @@ def saturate(
     def again(model: ir.Model) -> Region | None:
         following = _Saturation(rules, limits, started, clock, strict)
         try:
-            return region_of(
-                replace(loaded, model=model.clone()),
-                limits.fold_bytes,
-                ranges,
-                following,
-                warnings=warnings,
-                clock=clock,
-            )
+            chosen = replace(loaded, model=model.clone())
+            return region_of(chosen, limits, ranges, following, warnings=warnings, clock=clock)
         except _TooShortError:
             return None
 
@@ -163,6 +157,7 @@ class _Saturation:
             nodes=self.limits.nodes,
             rounds=self.limits.rounds,
             seconds=max(left, 0.0),
+            memory=self.limits.memory().share(SATURATED_MEMORY),
             strict=self.strict,
         )
         return snapshot, replace(report, stop="seconds") if late else report

@@ -30,6 +30,7 @@ class Checks:
         changing: laws that took part and change values; where there are any, values may differ.
         legalize: run the passes that leave the standard.
         end: when to be done, as `time.monotonic` has it.
+        memory_bytes: that runs may allocate.
     """
 
     verify: bool
@@ -38,6 +39,7 @@ class Checks:
     changing: tuple[str, ...]
     legalize: bool
     end: float = math.inf
+    memory_bytes: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Finished:
     """A result as it is handed out.
 
     Attributes:
-        proto: the model.
+        proto: the model; weights that are in files are still there, by absolute locations.
         loaded: what it was made from, with the metadata that belongs around the result.
         legalized: per pass that changed something, how many nodes.
     """
@@ -65,17 +67,18 @@ class Finished:
 
 def finish(rebuilt: ir.Model, loaded: LoadedModel, checks: Checks, clock: Callable[[str], None]) -> Finished:
     """Verify a rebuilt model, then legalize it, which changes `rebuilt`; one that is wrong stays as it is."""
-    proto = to_proto(rebuilt, loaded)
+    proto = to_proto(rebuilt, loaded, embed=False)
     clock("verify")
     verification = SKIPPED
     if checks.verify:
         verification = check_outputs(
-            loaded.runnable(),
+            loaded.original,
             proto,
             seed=checks.seed,
             assume=checks.assume,
             approximate=bool(checks.changing),
             end=checks.end,
+            memory_bytes=checks.memory_bytes,
         )
     clock("rebuild")
     changed = legalize(rebuilt) if checks.legalize and verification.status != "failed" else {}
@@ -86,7 +89,7 @@ def finish(rebuilt: ir.Model, loaded: LoadedModel, checks: Checks, clock: Callab
         details = [part for part in (verification.detail, remark) if part]
         verification = replace(verification, detail="; ".join(details))
         loaded = replace(loaded, metadata=marked(loaded.metadata, changed))
-        proto = to_proto(rebuilt, loaded)
+        proto = to_proto(rebuilt, loaded, embed=False)
     clock("")
     return Finished(proto, loaded, verification, changed)
 

@@ -10,12 +10,17 @@ import onnx_ir as ir
 
 from egraph_opt.facts.fact import ABSENT
 from egraph_opt.graph.names import Namer
+from egraph_opt.model.scratch import Scratch
 from egraph_opt.operators.declaration import Literal, operator_named
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.evaluation import evaluate_form, is_float, literal_array, rounded
 
 SPLAT_BYTES = 1024
 """Constants with one value in every element are written as ConstantOfShape above this size."""
+
+
+KEPT_BYTES = 2**26
+"""Bytes of arrays that are kept for the next constant, which may be computed from them."""
 
 
 class FoldedArrays:
@@ -27,6 +32,8 @@ class FoldedArrays:
 
     def of(self, root: int) -> np.ndarray[Any, Any]:
         """The elements of a constant class; floats in float64."""
+        if sum(array.nbytes for array in self._arrays.values()) > KEPT_BYTES:
+            self._arrays.clear()
         pending = [root]
         while pending:
             owner = pending[-1]
@@ -86,6 +93,7 @@ class ConstantWriter:
         self._names = choice.original_names()
         self._output_names = {value.name for value in choice.lowered.graph.outputs}
         self._arrays = FoldedArrays(choice)
+        self._scratch = Scratch()
         self._literals: dict[Any, ir.Value] = {}
         self._of_leaf: dict[ir.Value, ir.Value] = {}
 
@@ -202,6 +210,6 @@ class ConstantWriter:
         if not self._compute:
             return ir.Value(name=self._namer.fresh("folded"))
         array = rounded(self._arrays.of(owner), fact.dtype)
-        tensor = ir.tensor(array, dtype=ir.DataType(fact.dtype))
+        tensor = self._scratch.keep(array, ir.DataType(fact.dtype))
         original = self._names.get(owner)
         return self._constant(tensor, original.name if original else None, "folded")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,9 @@ from google.protobuf.message import DecodeError, EncodeError
 from onnxruntime.capi import onnxruntime_pybind11_state as _state
 
 from egraph_opt.errors import ModelReadError
-from egraph_opt.graph.runtime import SILENT, plain_options, plain_session
+from egraph_opt.graph.runtime import DATA_FOLDER, SILENT, plain_options, plain_session
+from egraph_opt.model import external_data
+from egraph_opt.model.reading import model_folders
 
 ModelLike = onnx.ModelProto | bytes | str | os.PathLike[str]
 Value = Any
@@ -54,6 +58,49 @@ class ExecutionError(Exception):
     """ONNX Runtime could not load a model or could not run it on these inputs; the message is its own."""
 
 
+class OutOfMemoryError(ExecutionError):
+    """There was not enough memory to load or to run it."""
+
+
+_NO_MEMORY = re.compile(r"available memory of|failed to allocate|bad_?\s?alloc|out of memory", re.IGNORECASE)
+"""What ONNX Runtime says where it cannot have the memory that it asks for."""
+
+
+def _failure(error: BaseException) -> ExecutionError:
+    """What a failure of ONNX Runtime is."""
+    out = isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)) is not None
+    return (OutOfMemoryError if out else ExecutionError)(_message(error))
+
+
+@contextmanager
+def arena_of(bytes_: float) -> Iterator[None]:
+    """While it lasts, sessions that begin may together allocate so many bytes; then the memory is given back.
+
+    The arena is one for the process: of two threads that verify the later one's limit is that of both.
+    """
+    _register_arena(bytes_)
+    try:
+        yield
+    finally:
+        _register_arena(math.inf)
+
+
+def _register_arena(bytes_: float) -> None:
+    kind, place = _state.OrtAllocatorType.ORT_ARENA_ALLOCATOR, _state.OrtMemType.DEFAULT
+    most = {"max_mem": int(bytes_)} if math.isfinite(bytes_) else {}
+    try:
+        onnxruntime.create_and_register_allocator(
+            _state.OrtMemoryInfo("Cpu", kind, 0, place),
+            onnxruntime.OrtArenaCfg({**most, "arena_extend_strategy": AS_REQUESTED}),
+        )
+    except _FAILURES:  # releases that cannot replace an arena: the first one stays
+        return
+
+
+AS_REQUESTED = 1
+"""An arena grows by what is asked for, and not to the next power of two."""
+
+
 @dataclass(frozen=True)
 class RunnableModel:
     """A model that is ready for the checker and for ONNX Runtime.
@@ -77,25 +124,49 @@ def load(model: ModelLike, *, folder: str | os.PathLike[str] | None = None) -> R
     """
     where = None if folder is None else os.fspath(folder)
     if isinstance(model, onnx.ModelProto):
-        try:
-            content = model.SerializeToString()
-        except (EncodeError, ValueError) as error:
-            raise ModelReadError(
-                "a ModelProto above 2 GB cannot be verified: save it, pass its path"
-            ) from error
-        if len(content) > PROTOBUF_LIMIT:
-            raise ModelReadError("a ModelProto above 2 GB cannot be verified: save it, pass its path")
-        return RunnableModel(model, content, where)
+        return (
+            _with_shared_folder(model) if _pinned(model) else RunnableModel(model, _serialized(model), where)
+        )
     try:
         if isinstance(model, bytes):
             return RunnableModel(onnx.load_model_from_string(model), model, where)
-        path = os.fspath(model)
-        return RunnableModel(onnx.load(path, load_external_data=False), path, os.path.dirname(path) or ".")
+        path = Path(model)
+        proto = onnx.load(path, load_external_data=False)
+        if external_data.external_tensors(proto):
+            external_data.pin(proto, model_folders(path), str(path))
+            return _with_shared_folder(proto)
+        return RunnableModel(proto, str(path), os.path.dirname(path) or ".")
     except DecodeError as error:
         name = "the serialized model" if isinstance(model, bytes) else repr(os.fspath(model))
         raise ModelReadError(f"{name} is not an ONNX model: {error}") from error
     except OSError as error:
         raise ModelReadError(f"{os.fspath(model)!r} cannot be read: {error.strerror}") from error
+
+
+def _serialized(model: onnx.ModelProto) -> bytes:
+    try:
+        content = model.SerializeToString()
+    except (EncodeError, ValueError) as error:
+        raise ModelReadError("a ModelProto above 2 GB cannot be verified: save it, pass its path") from error
+    if len(content) > PROTOBUF_LIMIT:
+        raise ModelReadError("a ModelProto above 2 GB cannot be verified: save it, pass its path")
+    return content
+
+
+def _pinned(model: onnx.ModelProto) -> bool:
+    """Whether the model has weights in files, by absolute locations."""
+    return any(
+        entry.key == "location" and os.path.isabs(entry.value)
+        for tensor in external_data.external_tensors(model)
+        for entry in tensor.external_data
+    )
+
+
+def _with_shared_folder(model: onnx.ModelProto) -> RunnableModel:
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    folder = external_data.share_folder(copy)
+    return RunnableModel(copy, _serialized(copy), folder)
 
 
 class Session:
@@ -108,18 +179,21 @@ class Session:
     def __init__(self, model: RunnableModel) -> None:
         options = plain_options()
         options.use_deterministic_compute = True
+        options.add_session_config_entry("session.use_env_allocators", "1")
+        if external_data.external_tensors(model.proto):
+            # Weights that are not packed anew stay in the mapped file and take no memory of their own.
+            options.add_session_config_entry("session.disable_prepacking", "1")
         if model.folder is not None and isinstance(model.content, bytes):
-            options.add_session_config_entry(
-                "session.model_external_initializers_file_folder_path", str(Path(model.folder).resolve())
-            )
+            options.add_session_config_entry(DATA_FOLDER, str(Path(model.folder).resolve()))
         try:
             self._session = plain_session(model.content, options)
         except _FAILURES as error:
-            raise ExecutionError(_message(error)) from error
+            raise _failure(error) from error
         self._run_options = onnxruntime.RunOptions()
         self._run_options.log_severity_level = SILENT
         inputs = [*self._session.get_inputs(), *self._session.get_overridable_initializers()]
         self._types = {value.name: value.type for value in inputs}
+        self.input_names: tuple[str, ...] = tuple(value.name for value in inputs)
         outputs = self._session.get_outputs()
         self._by_pointer = any(value.type in _BY_POINTER for value in [*inputs, *outputs])
         self.output_names: tuple[str, ...] = tuple(value.name for value in outputs)
@@ -136,7 +210,7 @@ class Session:
             given = dict(feeds)
             return list(self._session.run(None, given, self._run_options))
         except _FAILURES as error:
-            raise ExecutionError(_message(error)) from error
+            raise _failure(error) from error
 
     def _run_values(self, feeds: Mapping[str, Value]) -> list[Value]:
         make = onnxruntime.OrtValue

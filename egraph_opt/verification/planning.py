@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from egraph_opt.verification.execution import ExecutionError, Value
+from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, Value
 from egraph_opt.verification.inputs import Distribution, Integers, is_integer, random_inputs
 from egraph_opt.verification.interface import ValueSpec
 from egraph_opt.verification.sizes import Ranges, Sizes, candidates, variations
@@ -20,6 +20,8 @@ RANKS = (2, 3, 4, 1, 0)
 ATTEMPTS: Mapping[Distribution, int] = {"normal": 400, "uniform": 40, "ones": 40}
 """Attempts to find inputs that run at all, by the distribution of floats."""
 
+MOST_TOO_LARGE = 4
+"""Attempts for which memory does not suffice, after which there are no more."""
 
 SHAPE_LIKE = 8
 """A fixed number of integers up to this one may be a shape: large values would ask for huge tensors."""
@@ -60,12 +62,14 @@ class PlanSearch:
     seed: int = 0
     assume: Ranges | None = None
     error: str = field(default="", init=False)
+    too_large: list[OutOfMemoryError] = field(default_factory=list, init=False)
 
     def plan(self) -> Plan:
         """Finds sizes first, with small integers, then wider ranges, then a second assignment of sizes.
 
         Raises:
-            ExecutionError: nothing that was tried runs; the message is of the first attempt.
+            ExecutionError: nothing that was tried runs; the message is of the first attempt.  An
+                OutOfMemoryError where memory did not suffice for some.
             UnsupportedInputError: an input of a type that has no random values.
         """
         for distribution, attempts in ATTEMPTS.items():
@@ -75,6 +79,8 @@ class PlanSearch:
                     return Plan(
                         self._sizes(sizes, wide, distribution, rank), wide, (integers, distribution), rank
                     )
+        if self.too_large:
+            raise self.too_large[0]
         raise ExecutionError(self.error)
 
     def _attempts(self) -> Iterator[tuple[Sizes, int, dict[str, Integers]]]:
@@ -100,6 +106,11 @@ class PlanSearch:
         )
         try:
             self.run(feeds)
+        except OutOfMemoryError as error:
+            self.too_large.append(error)
+            if len(self.too_large) >= MOST_TOO_LARGE:
+                raise
+            return False
         except ExecutionError as error:
             self.error = self.error or str(error)
             return False

@@ -10,7 +10,7 @@ import numpy as np
 
 from egraph_opt.verification.comparison import TOLERANCES, compare, leaves, widened
 from egraph_opt.verification.determinism import random_operators
-from egraph_opt.verification.execution import ExecutionError, RunnableModel, Session, Value
+from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, RunnableModel, Session, Value
 from egraph_opt.verification.interface import Interface, ValueSpec, interface
 from egraph_opt.verification.sizes import Sizes, dim_name
 from egraph_opt.verification.stability import UNSTABLE, Perturbed, judge, reproduces
@@ -25,6 +25,10 @@ class MismatchError(Exception):
 
 class NotComparableError(Exception):
     """The models cannot be compared; the message says why."""
+
+
+class NoMemoryError(NotComparableError):
+    """There is not enough memory to run the models whole."""
 
 
 @dataclass
@@ -86,10 +90,14 @@ class Runs:
     def __post_init__(self) -> None:
         try:
             self.original = Session(self.before)
+        except OutOfMemoryError as error:
+            raise NoMemoryError(f"memory does not allow to load the original: {error}") from error
         except ExecutionError as error:
             raise NotComparableError(f"ONNX Runtime does not load the original: {error}") from error
         try:
             self.optimized = Session(self.after)
+        except OutOfMemoryError as error:
+            raise NoMemoryError(f"memory does not allow to load the optimized model: {error}") from error
         except ExecutionError as error:
             raise MismatchError(
                 f"ONNX Runtime loads the original, but not the optimized model: {error}"
@@ -123,11 +131,15 @@ class Runs:
         """
         try:
             expected = self.original.run(feeds)
+        except OutOfMemoryError as error:
+            raise NoMemoryError(f"memory does not allow to run the original ({where}): {error}") from error
         except ExecutionError:
             return False
         where += f", sizes {sizes_text(sizes)}" if sizes else ""
         try:
             results = self.optimized.run(feeds)
+        except OutOfMemoryError as error:
+            raise NoMemoryError(f"memory does not allow to run the optimized model: {error}") from error
         except ExecutionError as error:
             raise MismatchError(f"the optimized model does not run ({where}): {error}") from error
         self._compare_declared(results, sizes, where)

@@ -10,13 +10,23 @@ from dataclasses import dataclass, field
 
 from egraph_opt.verification.branches import branch_cases
 from egraph_opt.verification.checking import checker_error
-from egraph_opt.verification.execution import ExecutionError, ModelLike, Value, load
+from egraph_opt.verification.determinism import random_operators
+from egraph_opt.verification.execution import (
+    ExecutionError,
+    ModelLike,
+    OutOfMemoryError,
+    RunnableModel,
+    Value,
+    arena_of,
+    load,
+)
 from egraph_opt.verification.inputs import Distribution, Integers, UnsupportedInputError, random_inputs
 from egraph_opt.verification.interface import Interface, differences, interface
 from egraph_opt.verification.overriding import overrides
+from egraph_opt.verification.pieces import Pieces
 from egraph_opt.verification.planning import Plan, PlanSearch
 from egraph_opt.verification.result import Status, Verification
-from egraph_opt.verification.runs import MismatchError, NotComparableError, Runs, sizes_text
+from egraph_opt.verification.runs import MismatchError, NoMemoryError, NotComparableError, Runs, sizes_text
 from egraph_opt.verification.sizes import Ranges, Sizes, enlarged
 
 
@@ -32,6 +42,7 @@ def verify(
     folder: str | os.PathLike[str] | None = None,
     approximate: bool = False,
     end: float = math.inf,
+    memory_bytes: float = math.inf,
 ) -> Verification:
     """Compares an optimized model with the original.
 
@@ -50,6 +61,7 @@ def verify(
         approximate: values may differ; how far they do is reported.
         end: when to be done, as `time.monotonic` has it, where that takes no more than fewer seeds: every
             size and every branch is compared once all the same.
+        memory_bytes: that ONNX Runtime may allocate; models that need more are compared piece by piece.
 
     Returns:
         The verdict; a mismatch is a status, not an exception.
@@ -66,14 +78,61 @@ def verify(
     invalid = checker_error(before, after)
     if invalid:
         return Verification("failed", detail=f"onnx.checker refuses the optimized model: {invalid}")
+    with arena_of(memory_bytes):
+        try:
+            _check_room(before, after, memory_bytes)
+            runs = Runs(before, after, seed, approximate=approximate)
+            course = _Course(runs, a, seed, max(seeds, 1), assume or {}, override_defaults, end)
+            return course.verdict(inputs)
+        except NoMemoryError as error:
+            reason = str(error)
+        except MismatchError as mismatch:
+            return Verification("failed", detail=str(mismatch))
+        except NotComparableError as error:
+            return Verification("not_comparable", detail=str(error))
+    with arena_of(memory_bytes):
+        return _by_pieces(Pieces(before, after, seed, approximate), a, assume or {}, reason)
+
+
+COPIES = 3
+"""Of weights that are no files: in the model, serialized, and in ONNX Runtime."""
+
+
+def _check_room(before: RunnableModel, after: RunnableModel, memory_bytes: float) -> None:
+    """Raises NoMemoryError where the weights alone, apart from those in files, take too much."""
+    needed = COPIES * (before.proto.ByteSize() + after.proto.ByteSize())
+    if needed > memory_bytes:
+        raise NoMemoryError(
+            f"memory does not allow to load both models, which takes {needed:.2g} of {memory_bytes:.2g} bytes"
+        )
+
+
+def _by_pieces(pieces: Pieces, a: Interface, assume: Ranges, reason: str) -> Verification:
+    """The verdict on models that cannot be run whole, for the reason given."""
+    if random := random_operators(pieces.before.proto):
+        return Verification("not_comparable", detail=f"{reason}; random operators: {', '.join(random[:3])}")
     try:
-        runs = Runs(before, after, seed, approximate=approximate)
-        del before, after
+        plan = PlanSearch(a.required, pieces.run, pieces.seed, assume).plan()
+        for sizes in plan.sizes:
+            integers, distribution = plan.fallback
+            feeds = random_inputs(
+                *(a.required,),
+                seed=pieces.seed,
+                sizes=sizes,
+                distribution=distribution,
+                integers=integers,
+                assume=assume,
+                rank=plan.rank,
+            )
+            pieces.compare(feeds, sizes, f"seed {pieces.seed}")
     except MismatchError as mismatch:
-        return Verification("failed", detail=str(mismatch))
-    except NotComparableError as reason:
-        return Verification("not_comparable", detail=str(reason))
-    return _Course(runs, a, seed, max(seeds, 1), assume or {}, override_defaults, end).verdict(inputs)
+        return Verification("failed", pieces.absolute, pieces.relative, detail=str(mismatch))
+    except (NotComparableError, ExecutionError, UnsupportedInputError) as error:
+        return Verification("not_comparable", detail=f"{reason}; piece by piece: {error}")
+    status: Status = "approximate" if pieces.deviations else "passed"
+    worst = [f"tensor {path!r}: {text}" for path, text in pieces.deviations.items()][:3]
+    detail = "; ".join([f"{len(pieces.cuts) - 1} pieces agree, one by one, as {reason}", *worst])
+    return Verification(status, pieces.absolute, pieces.relative, [pieces.seed], detail)
 
 
 @dataclass
@@ -106,6 +165,8 @@ class _Course:
             self.runs.finish()
         except MismatchError as mismatch:
             return self._result("failed", [str(mismatch)])
+        except NoMemoryError:
+            raise
         except NotComparableError as reason:
             return self._result("not_comparable", [str(reason)])
         return self._result("approximate" if self.runs.deviations else "passed", self._summary(plan))
@@ -116,6 +177,8 @@ class _Course:
             return PlanSearch(self.interface.required, self.runs.original.run, self.seed, self.assume).plan()
         except UnsupportedInputError as error:
             reason, cause = str(error), error
+        except OutOfMemoryError as error:
+            raise NoMemoryError(f"memory does not allow to run the original: {error}") from error
         except ExecutionError as error:
             reason, cause = f"the original does not run on any of the inputs tried: {error}", error  # type: ignore[assignment]
         if not self.runs.compared:

@@ -1,0 +1,158 @@
+"""A model and the file of its weights take the place of an older pair in one step.
+
+The new weights get a name that no file has, then the model is renamed, which is the step, then the weights
+that only the old model used are removed.  A journal beside the model names both, so that the next run
+finishes what a killed one has begun: whichever of them the model that is there does not use goes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from google.protobuf.message import DecodeError
+from onnx import ModelProto
+
+from egraph_opt.model.external_data import external_tensors
+from egraph_opt.model.files import TOKEN, clear_leftovers, in_place_of
+from egraph_opt.model.locks import left_over, new_locked_file
+from egraph_opt.model.termination import ending_cleanly
+
+_JOURNAL = ".journal"
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """What is being written.
+
+    Attributes:
+        file: of the model.
+        weights: the file of its weights, where it has one.
+        name: what the model calls that file.
+    """
+
+    file: BinaryIO
+    weights: BinaryIO | None
+    name: str
+
+
+@contextmanager
+def replacing_model(path: Path, *, with_data: bool, keep: frozenset[Path]) -> Iterator[Replacement]:
+    """New files that take the place of a model and its weights when the block ends well, in one step.
+
+    Args:
+        with_data: the new model has weights in a file of their own.
+        keep: files that are not removed, though the model at `path` has its weights there: the input's.
+    """
+    with ending_cleanly(partial(settle, path)):
+        settle(path)
+        old = [file.name for file in _used_data(path) or () if not any(_same(file, other) for other in keep)]
+        data = None
+        try:
+            with in_place_of(path) as (file, temporary):
+                data = _new_data_file(path) if with_data else None
+                name = Path(data.name).name if data is not None else ""
+                journal = temporary.with_suffix(_JOURNAL)
+                if name or old:
+                    _write_journal(journal, name, old)
+                yield Replacement(file, data, name)
+                if data is not None:
+                    data.flush()
+                    os.fsync(data.fileno())
+        finally:
+            if data is not None:
+                data.close()
+            settle(path)
+
+
+def _same(a: Path, b: Path) -> bool:
+    try:
+        return os.path.samefile(a, b)
+    except OSError:
+        return False
+
+
+def _write_journal(journal: Path, new: str, old: list[str]) -> None:
+    with journal.open("x", encoding="utf-8") as file:
+        json.dump({"new": new, "old": old}, file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _remove(folder: Path, names: list[str]) -> None:
+    for name in names:
+        with suppress(OSError):  # somebody has it open, as Windows has it: it stays
+            (folder / name).unlink()
+
+
+def _is_data_name(path: Path, name: str) -> bool:
+    """Whether weights of a model at `path` are written under this name."""
+    return re.fullmatch(rf"{re.escape(path.name)}(\.[0-9]+)?\.data", name) is not None
+
+
+def _new_data_file(path: Path) -> BinaryIO:
+    """`<path>.data`, or the first `<path>.<n>.data` that does not exist; locked."""
+    number = 0
+    while True:
+        candidate = path.with_name(f"{path.name}{f'.{number}' if number else ''}.data")
+        try:
+            return new_locked_file(candidate)
+        except FileExistsError:
+            number += 1
+
+
+def _data_files(path: Path) -> list[Path]:
+    """All files that have the name of weights of a model at `path`."""
+    return [file for file in path.parent.iterdir() if _is_data_name(path, file.name)]
+
+
+def _used_data(path: Path) -> list[Path] | None:
+    """Of those the files that the model at `path` has its weights in; None where there is no model."""
+    model = ModelProto()
+    files = _data_files(path)
+    try:
+        if files:  # a model may be large
+            model.ParseFromString(path.read_bytes())
+    except (OSError, DecodeError):
+        return None
+    entries = (entry for tensor in external_tensors(model) for entry in tensor.external_data)
+    names = {entry.value for entry in entries if entry.key == "location"}
+    return [file for file in files if file.name in names]
+
+
+def _settle(path: Path, journal: Path) -> None:
+    """Remove what the model at `path` does not use of the weights that a journal names, and the journal."""
+    used = _used_data(path)
+    kept = {file.name for file in used or ()}
+    new, old = _read_journal(journal)
+    unused = [name for name in (new, *(old if used is not None else ())) if name not in kept]
+    _remove(path.parent, [name for name in unused if _is_data_name(path, name)])
+    with suppress(OSError):
+        journal.unlink()
+
+
+def _read_journal(journal: Path) -> tuple[str, list[str]]:
+    """The new weights and the old ones; nothing where it was not written to the end."""
+    try:
+        entry = json.loads(journal.read_text(encoding="utf-8"))
+        return str(entry["new"]), [str(name) for name in entry["old"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return "", []
+
+
+def settle(path: Path) -> None:
+    """Finish what killed runs have begun with the model at `path` and its weights."""
+    clear_leftovers(path)
+    pattern = re.compile(rf"\.{re.escape(path.name)}\.{TOKEN}{re.escape(_JOURNAL)}")
+    for journal in [file for file in path.parent.iterdir() if pattern.fullmatch(file.name)]:
+        if not journal.with_suffix(".tmp").exists():  # or its process lives
+            _settle(path, journal)
+    empty = [file for file in _data_files(path) if file.stat().st_size == 0]
+    _remove(path.parent, [file.name for file in left_over(empty)])

@@ -1,7 +1,7 @@
-"""Weights in files of their own: where they may lie, and how they are written.
+"""Weights in files of their own: where they may lie, and how a model refers to them.
 
-Reading keeps them on disk.  Writing streams them into one new file beside the model and never touches the
-files that the input's weights are in, since those may be mapped into memory, and other models may share them.
+Reading keeps them on disk.  The files that the input's weights are in are never touched, since those may be
+mapped into memory, and other models may share them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 import onnx_ir as ir
 from onnx import ModelProto, TensorProto
@@ -21,9 +20,6 @@ from egraph_opt.model.mapping import MappedTensor
 
 SMALLEST = 1024
 """Bytes from which on a tensor goes into the data file, where there is one."""
-
-_PAGE = 4096
-_ALIGNED_FROM = 2**20
 
 
 def external_tensors(model: ModelProto) -> list[TensorProto]:
@@ -115,7 +111,7 @@ def share_folder(model: ModelProto) -> str | None:
         ) from None
     for entry in entries:
         entry.value = Path(entry.value).relative_to(folder).as_posix()
-    return folder
+    return str(folder)
 
 
 def bytes_of(model: ModelProto) -> int:
@@ -181,7 +177,7 @@ def is_external(model: ir.Model) -> bool:
 
 
 @contextmanager
-def _replaced(model: ir.Model, new: Callable[[ir.TensorProtocol], ir.TensorProtocol]) -> Iterator[None]:
+def replaced(model: ir.Model, new: Callable[[ir.TensorProtocol], ir.TensorProtocol]) -> Iterator[None]:
     """While it lasts, every tensor of the model is what `new` makes of it."""
     values = list(_owned(model))
     attributes = list(_attributes(model))
@@ -256,52 +252,5 @@ def pinned(model: ir.Model, source: str) -> Iterator[frozenset[Path]]:
             return tensor
         return external_tensor(tensor, os.path.realpath(tensor.path), tensor.offset or 0, tensor.nbytes)
 
-    with _replaced(model, absolute):
+    with replaced(model, absolute):
         yield frozenset(files)
-
-
-@contextmanager
-def unloaded(model: ir.Model, file: BinaryIO, location: str) -> Iterator[None]:
-    """Write the larger tensors of a model to `file`; while it lasts, they are external tensors there.
-
-    Tensors that share a place in the input's data, or are one object, share it in the output.  Small external
-    tensors are taken into the model.
-    """
-    places: dict[object, tuple[int, int]] = {}
-
-    def moved(tensor: ir.TensorProtocol) -> ir.TensorProtocol:
-        if tensor.dtype == ir.DataType.STRING:
-            return tensor
-        if tensor.nbytes < SMALLEST:
-            return _in_memory(tensor) if isinstance(tensor, ir.ExternalTensor) else tensor
-        key: object = id(tensor)
-        if isinstance(tensor, ir.ExternalTensor):
-            key = (tensor.path, tensor.offset, tensor.nbytes)
-        if key not in places:
-            places[key] = _append(tensor, file)
-        return external_tensor(tensor, location, *places[key])
-
-    with _replaced(model, moved):
-        yield
-
-
-def _in_memory(tensor: ir.TensorProtocol) -> ir.TensorProtocol:
-    return ir.Tensor(
-        tensor.numpy().copy(),
-        dtype=tensor.dtype,
-        name=tensor.name,
-        doc_string=tensor.doc_string,
-        metadata_props=dict(tensor.metadata_props),
-    )
-
-
-def _append(tensor: ir.TensorProtocol, file: BinaryIO) -> tuple[int, int]:
-    """Write a tensor at the end of a file; its offset and length there.  Large ones begin on a page."""
-    if tensor.nbytes >= _ALIGNED_FROM:
-        file.write(b"\0" * (-file.tell() % _PAGE))
-    offset = file.tell()
-    if hasattr(tensor, "tofile"):
-        tensor.tofile(file)
-    else:
-        file.write(tensor.tobytes())
-    return offset, file.tell() - offset

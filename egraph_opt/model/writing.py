@@ -15,6 +15,7 @@ from onnx import ModelProto
 from egraph_opt.errors import EgraphOptError, OutputError
 from egraph_opt.model import external_data
 from egraph_opt.model.commits import replacing_model
+from egraph_opt.model.data_file import unloaded
 from egraph_opt.model.files import read_bytes
 from egraph_opt.model.metadata import restore_metadata
 from egraph_opt.model.reading import LoadedModel, innermost, original_proto, reread
@@ -90,7 +91,7 @@ def write_model(
             if new.weights is None:
                 new.file.write(_bytes(to_proto(model, like) if proto is None else proto))
             else:
-                with external_data.unloaded(model, new.weights, new.name):
+                with unloaded(model, new.weights, new.name):
                     new.file.write(_bytes(to_proto(model, like, embed=False)))
     except OSError as error:
         raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from error

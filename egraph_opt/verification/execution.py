@@ -145,7 +145,7 @@ def load(model: ModelLike, *, folder: str | os.PathLike[str] | None = None) -> R
 
 def _serialized(model: onnx.ModelProto) -> bytes:
     try:
-        content = model.SerializeToString()
+        content = bytes(model.SerializeToString())
     except (EncodeError, ValueError) as error:
         raise ModelReadError("a ModelProto above 2 GB cannot be verified: save it, pass its path") from error
     if len(content) > PROTOBUF_LIMIT:

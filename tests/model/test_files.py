@@ -96,6 +96,31 @@ def test_tensors_that_share_their_data_share_it_in_the_output(external_model: Pa
     np.testing.assert_array_equal(result_of(target), result_of(external_model))
 
 
+@pytest.mark.parametrize("alignment", [64, 4096, 2**16])
+def test_tensors_begin_at_multiples_of_what_they_did(tmp_path: Path, alignment: int) -> None:
+    arrays = [np.full(300 + 7 * k, k, np.float32) for k in range(5)]
+    tensors, content = [], b""
+    for k, array in enumerate(arrays):
+        content += b"\0" * (-len(content) % alignment)
+        stored = TensorProto(name=f"w{k}", data_type=TensorProto.FLOAT, dims=array.shape)
+        stored.data_location = TensorProto.EXTERNAL
+        entries = ("location", "d.bin"), ("offset", str(len(content))), ("length", str(array.nbytes))
+        for key, value in entries:
+            stored.external_data.add(key=key, value=value)
+        tensors.append(stored)
+        content += array.tobytes()
+    (tmp_path / "d.bin").write_bytes(content)
+    node = helper.make_node("Concat", [f"w{k}" for k in range(5)], ["y"], axis=0)
+    model = model_of([node], [], [tensor("y", None)], tensors)
+    (tmp_path / "in.onnx").write_bytes(model.SerializeToString())
+    loaded = read_model(tmp_path / "in.onnx")
+    target = write_model(loaded.model, tmp_path / "out.onnx", like=loaded)
+    written = external_data.external_tensors(onnx.load(target, load_external_data=False))
+    offsets = [int(e.value) for item in written for e in item.external_data if e.key == "offset"]
+    assert len(offsets) == 5 and not any(offset % alignment for offset in offsets)
+    np.testing.assert_array_equal(run(target)[0], np.concatenate(arrays))
+
+
 def test_external_data_in_bodies_and_constants_is_found(tmp_path: Path) -> None:
     weight = numpy_helper.from_array(np.arange(500, dtype=np.float32), "b")
     then = helper.make_graph(

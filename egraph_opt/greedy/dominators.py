@@ -96,9 +96,8 @@ def _meet(
     while a != b:
         if a is None or b is None:
             return None, FusionKind.OPAQUE
-        if tree[a].depth < tree[b].depth:
-            a, b = b, a
-        a, kind = tree[a].parent, max(kind, tree[a].kind)
+        deeper, other = (b, a) if tree[a].depth < tree[b].depth else (a, b)
+        a, b, kind = tree[deeper].parent, other, max(kind, tree[deeper].kind)
     return a, kind
 
 

@@ -112,8 +112,8 @@ def read_spec(path: Path) -> Spec:
     seed = place.number(table, "seed", 0, least=None)
     named = place.texts(table, "load") if "load" in table else ()
     laws = tuple((path.parent / name).resolve() for name in named)
-    for file in laws:  # before rulesets are looked up
-        load_laws(file)
+    for laws_file in laws:  # before rulesets are looked up
+        load_laws(laws_file)
     return Spec(
         models=_models(path, table, place),
         costs=tuple(_costs(path, table, place, seed)),

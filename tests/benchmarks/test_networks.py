@@ -33,7 +33,7 @@ DEEP = {"nasrnn": {"length": 5}, "bert": {"layers": 8}, "nasneta": {"cells": 5}}
 @cache
 def small(name: str) -> onnx.ModelProto:
     entry = networks.NETWORKS[name]
-    return entry.make(**(entry.small | DEEP.get(name, {})))
+    return entry.make(**{**entry.small, **DEEP.get(name, {})})
 
 
 @pytest.mark.parametrize("name", sorted(networks.NETWORKS))

@@ -17,6 +17,7 @@ import tensat_figures
 from networks import NETWORKS, write
 
 from egraph_opt.comparison.tools import Tool
+from egraph_opt.cost.registry import cost_model
 
 ROOT = Path(tensat.__file__).resolve().parent
 COMPARED = (tensat_figures.tensat_speed, tensat_figures.tensat_search, tensat_figures.tensat_extraction)
@@ -80,7 +81,7 @@ def test_measured_prices_and_times_of_a_network_are_written(tmp_path: Path) -> N
     assert row["measuring"] > 0
     assert "measured" not in row
     files = {"chosen": path}
-    timed = tensat.timed(path, files, tensat.cost_model("onnxruntime"), {}, 0)
+    timed = tensat.timed(path, files, cost_model("onnxruntime"), {}, 0)
     assert timed["chosen"]["low"] <= timed["chosen"]["speedup"] <= timed["chosen"]["high"]
 
 

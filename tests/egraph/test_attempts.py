@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from onnx import parser
 
 from egraph_opt import saturate
-from egraph_opt.egraph import attempts as module
 from egraph_opt.egraph import forks
 from egraph_opt.egraph.attempts import Attempts
+from egraph_opt.egraph.engine import Engine
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
@@ -62,9 +63,14 @@ def test_attempts_leave_nothing_to_the_next(graph: Lowered) -> None:
 
 def test_a_graph_is_loaded_once(graph: Lowered, monkeypatch: pytest.MonkeyPatch) -> None:
     attempts = Attempts(LAWS, {}, **LIMITS)  # type: ignore[arg-type]
-    loads = []
-    load = module.Engine.load
-    monkeypatch.setattr(module.Engine, "load", lambda *given: (loads.append(given), load(*given)))
+    loads: list[Any] = []
+    load = Engine.load
+
+    def counted(*given: Any) -> None:
+        loads.append(given)
+        load(*given)
+
+    monkeypatch.setattr(Engine, "load", counted)
     for _ in range(3):
         attempts.saturated(graph, only("transpose"))
     assert len(loads) == 1

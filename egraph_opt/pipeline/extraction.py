@@ -215,6 +215,10 @@ FIRST_CHOICE = 0.75
 """The share of the time that a choice takes which may have to be made again."""
 
 
+A_TURN = 0.1
+"""The share of the time that a choice of a later turn takes: one more turn is worth more than a proof."""
+
+
 def _in_turns(saturated: Saturated, region: Region, request: Request, clock: Clock) -> list[Chosen]:
     """The graph that is chosen, and what saturating it again makes of it, each time cheaper than before."""
     first = _choose(saturated, region, request, clock)
@@ -223,7 +227,8 @@ def _in_turns(saturated: Saturated, region: Region, request: Request, clock: Clo
 
     def choose(model: ir.Model, following: Region) -> Chosen:
         named = replace(saturated, loaded=replace(saturated.loaded, model=model))
-        return _choose(named, following, replace(request, warm=None), clock)
+        end = min(request.deadline, time.monotonic() + A_TURN * saturated.limits.seconds)
+        return _choose(named, following, replace(request, warm=None, deadline=end), clock)
 
     return in_turns(first, request.model, request.again, choose, request.deadline)
 

@@ -38,7 +38,7 @@ from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.conditions.operands import beside, either_side, factor, factors
 from egraph_opt.rewrites.conditions.values import all_vary
 
-law = laws_of("distributivity", numerics="reassociates", kind="merge", resumes=True)
+law = laws_of("distributivity", numerics="reassociates", kind="merge")
 
 
 def pair_of(x: Any, y: Any) -> Any:
@@ -178,7 +178,7 @@ def _inner_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(cut * parts, why="they are not cut at one place")
 
 
-@law(source="TASO; its sums of two MatMul", examples=_inner_examples, uses=(factors_apart,))
+@law(source="TASO; its sums of two MatMul", examples=_inner_examples, uses=(factors_apart,), resumes=True)
 def inner_concat(x: Tensor, y: Tensor, v: Tensor, w: Tensor, one: Tensor, other: Tensor):
     """A @ B + C @ D = [A, C] @ [B; D], for constant B and D, and back where both products are written"""
     first, second, axes = x @ v, y @ w, joinable(x, y, v, w)

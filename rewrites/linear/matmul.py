@@ -31,7 +31,7 @@ from egraph_opt.rewrites.conditions.operands import factor, factors
 
 FOLDED = "the product of constants is folded"
 
-law = laws_of("matmul", numerics="reassociates", kind="fuse", resumes=True)
+law = laws_of("matmul", numerics="reassociates", kind="fuse")
 
 
 def _weight(w: Fact, x: Fact) -> tuple[int, ...] | None:
@@ -66,7 +66,7 @@ def before(w: Fact, x: Fact, c: Fact, side: int) -> Dims | None:
     return (count, 1) if axis == -1 else (1, count)
 
 
-@law(source="Ascend auto-optimizer, BNFolding", uses=(affine, factors, weights))
+@law(source="Ascend auto-optimizer, BNFolding", uses=(affine, factors, weights), resumes=True)
 def scale_after_product(x: Tensor, w: Tensor, c: Tensor, i: Int):
     """(x @ W) * s = x @ (W * s), and (W @ x) * s = (W * s) @ x"""
     product, scaled = factor(x, w, i), w * reshape(c, behind(w, x, c, i))
@@ -74,7 +74,7 @@ def scale_after_product(x: Tensor, w: Tensor, c: Tensor, i: Int):
     yield rewrite(product * c, factor(x, scaled, i), *known, because=FOLDED)
 
 
-@law(uses=(affine, factors, weights))
+@law(uses=(affine, factors, weights), resumes=True)
 def scale_before_product(x: Tensor, w: Tensor, c: Tensor, i: Int):
     """(x * s) @ W = x @ (s * W), and W @ (x * s) = (W * s) @ x"""
     scaled = w * reshape(c, before(w, x, c, i))

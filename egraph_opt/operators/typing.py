@@ -86,10 +86,10 @@ def step_operands(step: Step, operands: Sequence[Fact], earlier: Sequence[Fact])
 
 
 def scalar_type(step: Step, operands: Sequence[Fact], earlier: Sequence[Fact]) -> int:
-    """The type of a step's constants: that of its first operand that is none; 0 where that is not known."""
+    """The type of a step's constants: that of an operand beside them, or of the first; 0 if not known."""
     tensors = (item for item in step.operands if not isinstance(item, Scalar))
     types = (_known(item, operands, earlier).dtype for item in tensors)
-    return next((dtype for dtype in types if dtype > 0), 0)
+    return next((dtype for dtype in types if dtype > 0), max(operands[0].dtype, 0))
 
 
 def _known(item: int | Earlier, operands: Sequence[Fact], earlier: Sequence[Fact]) -> Fact:

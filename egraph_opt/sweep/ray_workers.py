@@ -8,8 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import ray
-
 from egraph_opt.errors import RunsError
 from egraph_opt.sweep.planning import Batch
 from egraph_opt.sweep.work import Done, run_batch
@@ -25,6 +23,9 @@ class RayWorkers(Workers):
 
     def __init__(self, scheduler: str, jobs: int, folder: Path) -> None:
         self.folder = folder
+        import ray  # large, and rarely there
+
+        self.ray = ray
         here = {} if scheduler else {"num_cpus": jobs, "include_dashboard": False}
         try:
             ray.init(scheduler or "local", log_to_driver=False, logging_level="error", **here)
@@ -37,11 +38,11 @@ class RayWorkers(Workers):
         self.pending.append(self.answer.remote(batch, self.folder))
 
     def wait(self) -> list[Done]:
-        finished, self.pending = ray.wait(self.pending)
+        finished, self.pending = self.ray.wait(self.pending)
         try:
-            return list(ray.get(finished))
-        except ray.exceptions.WorkerCrashedError:
+            return list(self.ray.get(finished))
+        except self.ray.exceptions.WorkerCrashedError:
             raise RunsError(TOO_MANY_DEATHS) from None
 
     def __exit__(self, *raised: object) -> None:
-        ray.shutdown()
+        self.ray.shutdown()

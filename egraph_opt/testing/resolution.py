@@ -158,12 +158,12 @@ class Join:
             self, bindings=dict(self.bindings), added=list(self.added), pending=self.pending[1:], steps=steps
         )
         try:
-            made.pending += made._take(entry, _apart(filler, steps))
+            made.pending += made.take(entry, _apart(filler, steps))
         except Rejected:
             return None
         return made
 
-    def _take(self, entry: Expression, filler: Filler) -> tuple[Expression, ...]:
+    def take(self, entry: Expression, filler: Filler) -> tuple[Expression, ...]:
         for asked, given in zip(entry.arguments, filler.entry.arguments, strict=True):
             self.unify(asked, given)
         if filler.value is not None:

@@ -26,7 +26,7 @@ class RayWorkers(Workers):
         import ray  # large, and rarely there
 
         self.ray = ray
-        here = {} if scheduler else {"num_cpus": jobs, "include_dashboard": False}
+        here: dict[str, Any] = {} if scheduler else {"num_cpus": jobs, "include_dashboard": False}
         try:
             ray.init(scheduler or "local", log_to_driver=False, logging_level="error", **here)
         except (OSError, ValueError, RuntimeError) as error:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -86,6 +87,17 @@ RewritesOption = Annotated[
 LoadOption = Annotated[
     list[Path] | None, typer.Option(metavar="FILE.py", help="A file with laws of your own; may be repeated.")
 ]
+
+ParametersOption = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="Only these parameters.", show_default="all but the data sheet's"),
+]
+ParametersFileOption = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE.toml", help="The file of parameters to write.")
+]
+
+WIDTH = 80
+"""Of lines that are wrapped where there is no terminal."""
 
 ProgressCallback = Callable[[str, float | None], None]
 
@@ -187,6 +199,17 @@ def installed(module: str, extra: str) -> None:
     """Refuse an option whose package is not there, before the work and not after it."""
     if find_spec(module) is None:
         raise typer.BadParameter(f"{module} is not installed: pip install 'egraph-opt[{extra}]'")
+
+
+def wrapped(text: str, width: int = WIDTH, first: str = "    ", others: str = "    ") -> list[str]:
+    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
+
+
+def kept_lines(kept: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The parameters that stay as they were, by the reason."""
+    for reason, names in kept.items():
+        yield f"{len(names)} as before, {reason}:"
+        yield from wrapped(", ".join(names))
 
 
 def print_table(table: Table) -> None:

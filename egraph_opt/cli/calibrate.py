@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,20 +10,23 @@ import typer
 from rich.console import Console
 
 from egraph_opt.cli.application import (
+    WIDTH,
     CostOption,
+    ParametersFileOption,
+    ParametersOption,
     SetOption,
     app,
     errors_as_lines,
     installed,
+    kept_lines,
     names_of,
     overrides_of,
     progress_on,
+    wrapped,
 )
 
 if TYPE_CHECKING:
     from egraph_opt.calibration.calibrating import Calibration, Learned, OperatorError
-
-WIDTH = 80
 
 
 @app.command(no_args_is_help=True)
@@ -44,16 +46,10 @@ def calibrate(
             metavar="[MODEL.onnx]", help="The model that ran, for shapes and attributes.", show_default=False
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE.toml", help="The file of parameters to write."),
-    ] = None,
+    output: ParametersFileOption = None,
     cost: CostOption = "ascend",
     set_: SetOption = None,
-    parameters: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Only these parameters.", show_default="all but the data sheet's"),
-    ] = None,
+    parameters: ParametersOption = None,
     dims: Annotated[
         list[str] | None,
         typer.Option("--dim", metavar="NAME=NUMBER", help="A symbolic dim of the model; may be repeated."),
@@ -102,16 +98,14 @@ def _lines(found: Calibration) -> Iterator[str]:
         count = sum(seen.left_out.values())
         yield f"left out {count:,} row{'s' if count > 1 else ''}:"
         for reason, count in seen.left_out.items():
-            yield from _wrapped(f"{count:,}: {reason}")
+            yield from wrapped(f"{count:,}: {reason}")
     yield f"{'operator':<32}{'kernels':>8}{'wrong by, before':>20}{'after':>12}"
     for entry in (*found.operators, found.total):
         yield _error(entry)
     yield f"{'parameter':<28}{'before':>10}{'after':>10}{'error':>9}  unit"
     for learned in found.learned:
         yield from _parameter(learned)
-    for reason, names in by_reason(found.kept).items():
-        yield f"{len(names)} as before, {reason}:"
-        yield from _wrapped(", ".join(names))
+    yield from kept_lines(by_reason(found.kept))
 
 
 def _error(entry: OperatorError) -> str:
@@ -129,7 +123,3 @@ def _parameter(entry: Learned) -> Iterator[str]:
 
 def _short(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 2].rstrip()}.."
-
-
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)

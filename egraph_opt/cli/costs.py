@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import textwrap
 from collections.abc import Iterator, Mapping, Sized
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,13 +12,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from egraph_opt.cli.application import SetOption, app, errors_as_lines, overrides_of, print_table
+from egraph_opt.cli.application import (
+    WIDTH,
+    SetOption,
+    app,
+    errors_as_lines,
+    overrides_of,
+    print_table,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from egraph_opt.cost.parameters import Parameter
-
-WIDTH = 80
-"""Of lines that do not go to a terminal."""
 
 WIDEST = 100
 VALUE = 36
@@ -105,13 +109,9 @@ def _lines(entry: Parameter, width: int) -> Iterator[str]:
     """A parameter: its value and unit on a line, and below what else is known of it."""
     value, parts = _value(entry.value)
     head = f"{entry.name}{value:>{max(VALUE - len(entry.name), len(value) + 1)}}  "
-    yield from _wrapped(head + entry.unit, width, "", " " * (VALUE + 2))
+    yield from wrapped(head + entry.unit, width, "", " " * (VALUE + 2))
     for text in (f"{entry.domain}; {entry.confidence}: {entry.source or 'no source'}", *parts):
-        yield from _wrapped(text, width, "    ", "    ")
-
-
-def _wrapped(text: str, width: int, first: str, others: str) -> list[str]:
-    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
+        yield from wrapped(text, width)
 
 
 def _value(value: Any) -> tuple[str, list[str]]:

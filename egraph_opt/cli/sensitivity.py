@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -24,12 +23,11 @@ from egraph_opt.cli.application import (
     names_of,
     overrides_of,
     progress_on,
+    wrapped,
 )
 
 if TYPE_CHECKING:
     from egraph_opt.sweep.sensitivity import Change, Sensitivity, SensitivityReport
-
-WIDTH = 80
 
 
 @app.command(no_args_is_help=True)
@@ -114,9 +112,7 @@ def _lines(report: SensitivityReport, name: str) -> Iterator[str]:
     for reason in [*(reason for reason in REASONS if reason in found), *sorted(found.difference(REASONS))]:
         names = [entry.name for entry in report.parameters if entry.reason == reason]
         yield f"{len(names)} change nothing, {reason}:" if len(names) > 1 else f"1 changes nothing, {reason}:"
-        yield from textwrap.wrap(
-            ", ".join(names), WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
-        )
+        yield from wrapped(", ".join(names))
 
 
 def _moving(entry: Sensitivity) -> Iterator[str]:
@@ -139,10 +135,4 @@ def _change(where: str, change: Change) -> Iterator[str]:
     operators = ", ".join(f"{number:+} {name}" for name, number in change.operators.items())
     laws = ", ".join(f"{name} {number:+}" for name, number in change.laws.items())
     parts = [operators or "the same operators, otherwise connected", f"laws: {laws}" if laws else ""]
-    yield from textwrap.wrap(
-        f"{where}: {'; '.join(part for part in parts if part)}",
-        WIDTH,
-        initial_indent="    ",
-        subsequent_indent="        ",
-        break_on_hyphens=False,
-    )
+    yield from wrapped(f"{where}: {'; '.join(part for part in parts if part)}", others=" " * 8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,11 +12,14 @@ from rich.console import Console
 from egraph_opt.cli.application import (
     CostOption,
     LoadOption,
+    ParametersFileOption,
+    ParametersOption,
     RewritesOption,
     SetOption,
     app,
     errors_as_lines,
     installed,
+    kept_lines,
     load_files,
     names_of,
     overrides_of,
@@ -28,24 +30,16 @@ from egraph_opt.cli.application import (
 if TYPE_CHECKING:
     from egraph_opt.tuning.search import Tuning
 
-WIDTH = 80
-
 
 @app.command(no_args_is_help=True)
 def tune(
     models: Annotated[
         list[Path], typer.Argument(metavar="MODEL...", help="ONNX models.", show_default=False)
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE.toml", help="The file of parameters to write."),
-    ] = None,
+    output: ParametersFileOption = None,
     cost: CostOption = "ascend",
     set_: SetOption = None,
-    parameters: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Only these parameters.", show_default="all but the data sheet's"),
-    ] = None,
+    parameters: ParametersOption = None,
     within: Annotated[
         float, typer.Option(metavar="FACTOR", help="How far a parameter may move, up and down.")
     ] = 10.0,
@@ -102,8 +96,4 @@ def _lines(found: Tuning) -> Iterator[str]:
     yield f"{'parameter':<32}{'before':>12}{'after':>12}"
     for name, value in found.values.items():
         yield f"{name:<32}{found.defaults[name]:>12.4g}{value:>12.4g}"
-    for reason, names in by_reason(found.kept).items():
-        yield f"{len(names)} as before, {reason}:"
-        yield from textwrap.wrap(
-            ", ".join(names), WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
-        )
+    yield from kept_lines(by_reason(found.kept))

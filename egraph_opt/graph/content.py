@@ -39,7 +39,7 @@ def content_of(tensor: ir.TensorProtocol) -> memoryview:
 class Contents:
     """Keys of tensors, equal exactly for those of equal dtype, shape and bytes among the ones seen."""
 
-    _by_place: dict[Hashable, Hashable] = field(default_factory=dict)
+    _by_place: dict[Hashable, tuple[ir.TensorProtocol, Hashable]] = field(default_factory=dict)
     _alike: dict[Hashable, list[ir.TensorProtocol]] = field(default_factory=dict)
 
     def key(self, tensor: ir.TensorProtocol) -> Hashable:
@@ -50,8 +50,9 @@ class Contents:
         if isinstance(tensor, MappedTensor):
             place = (tensor.path, tensor.offset)
         if (place, kind) not in self._by_place:
-            self._by_place[place, kind] = self._compared(tensor, kind)
-        return self._by_place[place, kind]
+            # With the tensor, as long as which lives no other one has its identity.
+            self._by_place[place, kind] = tensor, self._compared(tensor, kind)
+        return self._by_place[place, kind][1]
 
     def _compared(self, tensor: ir.TensorProtocol, kind: Hashable) -> Hashable:
         content = content_of(tensor)

@@ -20,7 +20,7 @@ from typing import BinaryIO
 from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
-from egraph_opt.model.external_data import external_tensors
+from egraph_opt.model.external_data import locations
 from egraph_opt.model.files import TOKEN, clear_leftovers, in_place_of
 from egraph_opt.model.locks import left_over, new_locked_file
 from egraph_opt.model.termination import ending_cleanly
@@ -122,8 +122,7 @@ def _used_data(path: Path) -> list[Path] | None:
             model.ParseFromString(path.read_bytes())
     except (OSError, DecodeError):
         return None
-    entries = (entry for tensor in external_tensors(model) for entry in tensor.external_data)
-    names = {entry.value for entry in entries if entry.key == "location"}
+    names = locations(model)
     return [file for file in files if file.name in names]
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import onnx_ir as ir
-from onnx import ModelProto, TensorProto
+from onnx import ModelProto, StringStringEntryProto, TensorProto
 
 from egraph_opt.errors import ExternalDataError, InvalidModelError
 from egraph_opt.model.encoding import tensors_of
@@ -91,6 +91,17 @@ def pin(model: ModelProto, folders: tuple[Path, ...], source: str) -> frozenset[
     return frozenset(files)
 
 
+def _entries(model: ModelProto, key: str) -> list[StringStringEntryProto]:
+    """What external tensors have under a key."""
+    entries = (entry for tensor in external_tensors(model) for entry in tensor.external_data)
+    return [entry for entry in entries if entry.key == key]
+
+
+def locations(model: ModelProto) -> set[str]:
+    """Where the external tensors of a model have their data, as it says."""
+    return {entry.value for entry in _entries(model, "location")}
+
+
 def share_folder(model: ModelProto) -> str | None:
     """Make the locations of pinned external tensors relative, in place; the folder that they are relative to.
 
@@ -99,8 +110,7 @@ def share_folder(model: ModelProto) -> str | None:
     Raises:
         ExternalDataError: the files are on several drives.
     """
-    tensors = external_tensors(model)
-    entries = [entry for tensor in tensors for entry in tensor.external_data if entry.key == "location"]
+    entries = _entries(model, "location")
     if not entries:
         return None
     try:
@@ -116,8 +126,7 @@ def share_folder(model: ModelProto) -> str | None:
 
 def bytes_of(model: ModelProto) -> int:
     """Bytes of a model once the data of its pinned external tensors is in it."""
-    lengths = (int(entry.value) for tensor in external_tensors(model) for entry in tensor.external_data
-               if entry.key == "length")  # fmt: skip
+    lengths = (int(entry.value) for entry in _entries(model, "length"))
     return int(model.ByteSize()) + sum(lengths)
 
 
@@ -208,19 +217,22 @@ def external_tensor(tensor: ir.TensorProtocol, location: str, offset: int, lengt
     )
 
 
+def _absolute(tensor: ir.TensorProtocol) -> ir.TensorProtocol:
+    """A tensor whose file, if it is in one, is named in full; mapped with the others there."""
+    if not isinstance(tensor, ir.ExternalTensor):
+        return tensor
+    return external_tensor(tensor, os.path.realpath(tensor.path), tensor.offset or 0, tensor.nbytes)
+
+
 def map_files(model: ir.Model) -> None:
     """Read the external tensors of a model through one mapping a file from now on; it is changed."""
 
-    def mapped(tensor: ir.TensorProtocol) -> ir.TensorProtocol:
-        if not isinstance(tensor, ir.ExternalTensor):
-            return tensor
-        return external_tensor(tensor, os.path.realpath(tensor.path), tensor.offset or 0, tensor.nbytes)
-
     for value, tensor in list(_owned(model)):
-        value.const_value = mapped(tensor)
+        value.const_value = _absolute(tensor)
     for node, attribute, tensors in list(_attributes(model)):
         if any(isinstance(tensor, ir.ExternalTensor) for tensor in tensors):
-            node.attributes[attribute.name] = _with_tensors(attribute, [mapped(tensor) for tensor in tensors])
+            tensors = [_absolute(tensor) for tensor in tensors]
+            node.attributes[attribute.name] = _with_tensors(attribute, tensors)
 
 
 def _with_tensors(attribute: ir.Attr, tensors: list[ir.TensorProtocol]) -> ir.Attr:
@@ -247,10 +259,5 @@ def pinned(model: ir.Model, source: str) -> Iterator[frozenset[Path]]:
                 raise ExternalDataError(f"{source}: the data of tensor {tensor.name!r} is cut off in {path}")
             files.add(path)
 
-    def absolute(tensor: ir.TensorProtocol) -> ir.TensorProtocol:
-        if not isinstance(tensor, ir.ExternalTensor):
-            return tensor
-        return external_tensor(tensor, os.path.realpath(tensor.path), tensor.offset or 0, tensor.nbytes)
-
-    with replaced(model, absolute):
+    with replaced(model, _absolute):
         yield frozenset(files)

@@ -68,12 +68,6 @@ class Saturated:
     legalize: bool = False
     again: Again | None = field(default=None, repr=False, compare=False)
 
-    @property
-    def matched(self) -> tuple[str, ...]:
-        """The laws that found something, in the graph or in a body."""
-        regions = self.region.walk() if self.region else ()
-        return tuple(key for part in regions for key, found in part.saturation.matches.items() if found)
-
     def mismatch(self, cost: str | CostModel) -> str:
         """Which rulesets and limits of a cost model took no part in saturation; "" where all did.
 

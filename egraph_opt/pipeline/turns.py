@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
 import onnx_ir as ir
@@ -39,6 +40,11 @@ class Turn:
     extracted: Extracted
     model: ir.Model
 
+    @cached_property
+    def uses(self) -> tuple[RewriteReport, ...]:
+        """What became of the matches of each law."""
+        return uses_of_laws(self.region.walk(), self.extracted.walk())
+
 
 AnyTurn = TypeVar("AnyTurn", bound=Turn)
 
@@ -51,7 +57,7 @@ def may_go_on(turn: Turn, model: CostModel) -> bool:
     """
     if model.margin or any(part.saturation.stop != "saturated" for part in turn.region.walk()):
         return False
-    return any(row.used and _resumes(row) for row in uses_of_laws(turn.region.walk(), turn.extracted.walk()))
+    return any(row.used and _resumes(row) for row in turn.uses)
 
 
 def _resumes(row: RewriteReport) -> bool:
@@ -93,7 +99,7 @@ def uses_in(turns: Sequence[Turn]) -> tuple[RewriteReport, ...]:
     """What became of the matches of each law, in all turns."""
     found: dict[tuple[str, str], RewriteReport] = {}
     for turn in turns:
-        for row in uses_of_laws(turn.region.walk(), turn.extracted.walk()):
+        for row in turn.uses:
             before = found.get((row.ruleset, row.name))
             if before is not None:
                 saves = row.saves or before.saves

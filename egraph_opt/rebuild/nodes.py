@@ -163,7 +163,7 @@ class NodeWriter:
     def _write_structured(self, owner: int, node: int, operands: Sequence[ir.Value | None]) -> None:
         source = self.original.get(node)
         name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
-        if source is not None and source[1]:
+        if source is not None and self._is_verbatim(node):
             original = source[0]
             inputs = self._verbatim_inputs(node, original, operands)
             self._add(

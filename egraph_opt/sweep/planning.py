@@ -20,7 +20,7 @@ from google.protobuf.message import DecodeError
 
 from egraph_opt.cost.registry import cost_model, named, parameters_of
 from egraph_opt.laws.selection import select
-from egraph_opt.model.external_data import external_tensors
+from egraph_opt.model.external_data import locations
 from egraph_opt.pipeline.limits import Limits
 from egraph_opt.sweep.axes import Point
 from egraph_opt.sweep.spec import Spec, SweptCost
@@ -142,11 +142,10 @@ def _content(model: Path) -> str:
     """A hash of a model, and of what a look at the files of its weights tells."""
     found = model.read_bytes()
     try:
-        tensors = external_tensors(onnx.load_from_string(found))
+        names = locations(onnx.load_from_string(found))
     except DecodeError:  # each of its runs will say so
         return _hash(found)
-    entries = (entry for tensor in tensors for entry in tensor.external_data)
-    files = sorted({model.parent / entry.value for entry in entries if entry.key == "location"})
+    files = sorted(model.parent / name for name in names)
     looks = [(file.name, (look := file.stat()).st_size, look.st_mtime_ns) for file in files if file.exists()]
     return _hash(found + repr(looks).encode())
 

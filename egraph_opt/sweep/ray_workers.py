@@ -5,6 +5,7 @@ They need the same files under the same names: the models, and the folder of e-g
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ class RayWorkers(Workers):
         self.ray = ray
         here: dict[str, Any] = {} if scheduler else {"num_cpus": jobs, "include_dashboard": False}
         try:
-            ray.init(scheduler or "local", log_to_driver=False, logging_level="error", **here)
+            ray.init(scheduler or "local", log_to_driver=False, logging_level=logging.ERROR, **here)
         except (OSError, ValueError, RuntimeError) as error:
             raise RunsError(f"no Ray cluster at {scheduler or 'this machine'}: {error}") from None
         self.answer = ray.remote(max_retries=DEATHS)(run_batch)

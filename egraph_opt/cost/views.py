@@ -20,6 +20,7 @@ from egraph_opt.errors import ExtractionError
 from egraph_opt.facts.fact import ABSENT, UNKNOWN, Fact
 from egraph_opt.graph.constants import byte_size
 from egraph_opt.graph.walks import bodies
+from egraph_opt.graph.work import Budget
 from egraph_opt.inference.graph import attributes_of
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Earlier, OnnxForm, Scalar, Step, operator_named
 from egraph_opt.operators.typing import form_facts, infer_operator, step_operands
@@ -342,13 +343,14 @@ def constant_nodes(lowered: Lowered, snapshot: Snapshot, fold_bytes: int) -> npt
     """Per class of constant value an e-node to compute it by, from leaves in the fewest steps; else -1.
 
     An e-node whose result is more than `fold_bytes` bigger than its operands is not computed, unless it has
-    one value in every element: that is written in a few bytes.
+    one value in every element: that is written in a few bytes.  Nor is one that takes too long (see `Budget`).
     """
     computed = np.full(snapshot.n_classes, -1, dtype=np.int32)
     sizes = [byte_size(fact) if fact.const else None for fact in snapshot.facts]
     users: list[list[int]] = [[] for _ in range(snapshot.n_classes)]
     missing = np.zeros(snapshot.n_nodes, dtype=np.int64)
     ready: list[int] = []
+    forms: dict[int, OnnxForm] = {}
     for k in range(snapshot.n_nodes):
         fact = snapshot.facts[int(snapshot.node_class[k])]
         name = snapshot.operator[k]
@@ -358,27 +360,33 @@ def constant_nodes(lowered: Lowered, snapshot: Snapshot, fold_bytes: int) -> npt
             form = form_of(snapshot, k, lowered.opset)
             if form is None or form.domain:  # only ONNX's own operators are computed here
                 continue
+            forms[k] = form
         if name == "leaf" and not lowered.constants.has(lowered.leaves[snapshot.attributes[k][0]]):
             continue  # an empty input equals an empty constant
-        operands = {c for c in snapshot.children(k) if snapshot.facts[c] != ABSENT}
-        if operands and not fact.is_static:
+        below = {c for c in snapshot.children(k) if snapshot.facts[c] != ABSENT}
+        if below and not fact.is_static:
             continue
-        if operands and fact.splat is None:
+        if below and fact.splat is None:
             size = sizes[int(snapshot.node_class[k])]
-            if size is None or size - sum(sizes[c] or 0 for c in operands) > fold_bytes:
+            if size is None or size - sum(sizes[c] or 0 for c in below) > fold_bytes:
                 continue
-        missing[k] = len(operands)
-        for c in operands:
+        missing[k] = len(below)
+        for c in below:
             users[c].append(k)
-        if not operands:
+        if not below:
             ready.append(k)
-    position = 0
+    position, budget = 0, Budget()
     while position < len(ready):
         node = ready[position]
         position += 1
         owner = int(snapshot.node_class[node])
         if computed[owner] >= 0:
             continue
+        if node in forms and snapshot.facts[owner].splat is None:
+            operands = form_facts(forms[node], tuple(snapshot.facts[c] for c in snapshot.children(node)))
+            plain = dict(forms[node].attributes)
+            if budget.takes(forms[node].op_type, plain, operands, snapshot.facts[owner : owner + 1]):
+                continue
         computed[owner] = node
         for user in users[owner]:
             missing[user] -= 1

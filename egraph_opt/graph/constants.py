@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ import onnx_ir as ir
 from egraph_opt.facts.fact import UNKNOWN, Fact
 from egraph_opt.graph.runtime import plain_options, plain_session
 from egraph_opt.graph.walks import bodies, is_deterministic
+from egraph_opt.graph.work import Budget
 
 _log = logging.getLogger(__name__)
 
@@ -125,12 +126,19 @@ def byte_size(fact: Fact) -> int | None:
 
 
 def _foldable_nodes(
-    graph: ir.Graph, facts: Mapping[ir.Value, Fact], constants: Constants, fold_bytes: int
+    graph: ir.Graph,
+    facts: Mapping[ir.Value, Fact],
+    constants: Constants,
+    fold_bytes: int,
+    warn: Callable[[str], None],
 ) -> list[ir.Node]:
-    """Deterministic nodes on constants whose results do not make the file grow by more than `fold_bytes`."""
+    """Deterministic nodes on constants whose results do not make the file grow by more than `fold_bytes`.
+
+    Those that take too long, or too much memory, are left out, and told to `warn`.
+    """
     known = set(constants.tensors)
     chosen = []
-    left = fold_bytes
+    left, budget = fold_bytes, Budget()
     for node in graph:
         if node.outputs[0] in known or bodies(node) or node.domain not in ("", "ai.onnx"):
             continue
@@ -145,6 +153,12 @@ def _foldable_nodes(
         growth = sum(size for size in sizes if size is not None) - before
         splat = all(facts[v].splat is not None for v in used)
         if growth > left or (splat and growth > 1024):
+            continue
+        operands = [None if v is None else facts.get(v, UNKNOWN) for v in node.inputs]
+        plain = {name: attribute.value for name, attribute in node.attributes.items()}
+        reason = budget.takes(node.op_type, plain, operands, [facts.get(v, UNKNOWN) for v in used])
+        if reason:
+            warn(f"node {node.name!r} ({node.op_type}) depends on constants, and is not computed: {reason}")
             continue
         left -= max(growth, 0)
         known.update(used)
@@ -211,12 +225,13 @@ def fold_constants(
     ir_version: int,
     *,
     fold_bytes: int,
+    warn: Callable[[str], None] = lambda message: None,
 ) -> Constants:
     """The constants of a graph with those that its constant nodes compute.
 
     Nodes that onnxruntime cannot run stay as they are.
     """
-    nodes = _foldable_nodes(graph, facts, constants, fold_bytes)
+    nodes = _foldable_nodes(graph, facts, constants, fold_bytes, warn)
     if not nodes:
         return constants
     inside = set(nodes)

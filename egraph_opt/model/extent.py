@@ -49,5 +49,3 @@ def _of_node(node: NodeProto) -> str:
         if attribute.ref_attr_name:
             return f"has an attribute {attribute.name!r} that refers to one of a function, and is in none"
     return ""
-
-

@@ -43,7 +43,9 @@ def check_functions(model: ModelProto, source: str) -> str | None:
         return f"its functions call each other {max(depths.values())} deep, and not {DEEPEST} at most"
     size = sum(sizes[name] for graph in graphs_of(model.graph) for name in _named(graph.node, functions))
     if size > MOST_NODES:
-        return f"its functions are {size:.3g} nodes when every call is written out, and not {MOST_NODES} at most"
+        return (
+            f"its functions are {size:.3g} nodes when every call is written out, and not {MOST_NODES} at most"
+        )
     return None
 
 

@@ -24,6 +24,7 @@ from egraph_opt.pipeline.extraction_by_objective import extract_by
 from egraph_opt.pipeline.fastest import candidates, fastest
 from egraph_opt.pipeline.limits import NO_TIME, Limits
 from egraph_opt.pipeline.memory_report import arranged, over_limit
+from egraph_opt.pipeline.needs import needs_of
 from egraph_opt.pipeline.optimization_report import Account, handed_back, report_of, report_unchanged
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
@@ -141,7 +142,11 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
     )
     matched = saturated.matched
     changing = value_changing(matched)
-    checks = Checks(request.verify, request.ranges, request.seed, changing, saturated.legalize, request.end)
+    checks = Checks(
+        *(request.verify, request.ranges, request.seed, changing, saturated.legalize),
+        end=request.end,
+        estimate=partial(needs_of, region, request.points),
+    )
     finished = finish(chosen.model, saturated.loaded, checks, clock)
     verification = finished.verification
     if verification.status == "failed" and request.strict:

@@ -125,7 +125,9 @@ def saturate_region(
     while True:
         setting.clock("fold")
         folded = fold_constants(
-            graph, facts, constants, setting.opsets, setting.ir_version, fold_bytes=setting.fold_bytes
+            *(graph, facts, constants, setting.opsets, setting.ir_version),
+            fold_bytes=setting.fold_bytes,
+            warn=setting.warn,
         )
         setting.clock("lower")
         if len(folded.tensors) > len(constants.tensors):

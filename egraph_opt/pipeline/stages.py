@@ -232,7 +232,9 @@ def optimize(
                 measure=measure,
             )
         except Exception as error:
-            if not type(chosen).__module__.startswith("egraph_opt."):  # a class of the user's own may have raised
+            if not type(chosen).__module__.startswith(
+                "egraph_opt."
+            ):  # a class of the user's own may have raised
                 raise
             reason = reason_of(error, saturated.loaded.source, strict=strict)
             result = unchanged(replace(saturated, reason=reason), chosen)

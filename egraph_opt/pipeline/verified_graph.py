@@ -15,6 +15,7 @@ from egraph_opt.model.reading import LoadedModel
 from egraph_opt.model.writing import to_proto
 from egraph_opt.rebuild.legalization import legalize
 from egraph_opt.report.report import RewriteReport
+from egraph_opt.verification.budget import Budget, Estimate
 from egraph_opt.verification.result import SKIPPED, Verification
 from egraph_opt.verification.verifier import verify as check_outputs
 
@@ -30,6 +31,7 @@ class Checks:
         changing: laws that took part and change values; where there are any, values may differ.
         legalize: run the passes that leave the standard.
         end: when to be done, as `time.monotonic` has it.
+        estimate: what a run of the original takes.
     """
 
     verify: bool
@@ -38,6 +40,7 @@ class Checks:
     changing: tuple[str, ...]
     legalize: bool
     end: float = math.inf
+    estimate: Estimate | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ def finish(rebuilt: ir.Model, loaded: LoadedModel, checks: Checks, clock: Callab
             assume=checks.assume,
             approximate=bool(checks.changing),
             end=checks.end,
+            budget=None if checks.estimate is None else Budget(checks.estimate),
         )
     clock("rebuild")
     changed = legalize(rebuilt) if checks.legalize and verification.status != "failed" else {}

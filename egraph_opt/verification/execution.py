@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -19,12 +20,14 @@ from onnxruntime.capi import onnxruntime_pybind11_state as _state
 
 from egraph_opt.errors import ModelReadError
 from egraph_opt.graph.runtime import SILENT, plain_options, plain_session
+from egraph_opt.verification.budget import BudgetError, watched
 
 ModelLike = onnx.ModelProto | bytes | str | os.PathLike[str]
 Value = Any
 """An array, a list of values (a sequence), a mapping (a map), or None (an absent optional)."""
 
 PROTOBUF_LIMIT = 2**31 - 1
+_NO_MEMORY = re.compile("Failed to allocate memory|bad_alloc|bad allocation")
 _CODE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
 
 _ORT_ERRORS: tuple[type[Exception], ...] = tuple(
@@ -116,29 +119,42 @@ class Session:
             self._session = plain_session(model.content, options)
         except _FAILURES as error:
             raise ExecutionError(_message(error)) from error
-        self._run_options = onnxruntime.RunOptions()
-        self._run_options.log_severity_level = SILENT
         inputs = [*self._session.get_inputs(), *self._session.get_overridable_initializers()]
         self._types = {value.name: value.type for value in inputs}
         outputs = self._session.get_outputs()
         self._by_pointer = any(value.type in _BY_POINTER for value in [*inputs, *outputs])
         self.output_names: tuple[str, ...] = tuple(value.name for value in outputs)
 
-    def run(self, feeds: Mapping[str, Value]) -> list[Value]:
+    def run(
+        self, feeds: Mapping[str, Value], *, seconds: float = math.inf, bytes_: float = math.inf
+    ) -> list[Value]:
         """All outputs in order.
+
+        Args:
+            seconds, bytes_: that the run may take.
 
         Raises:
             ExecutionError: the model does not run on these inputs.
+            BudgetError: it takes longer, or more memory.
         """
+        options = onnxruntime.RunOptions()
+        options.log_severity_level = SILENT
         try:
-            if self._by_pointer:
-                return self._run_values(feeds)
-            given = dict(feeds)
-            return list(self._session.run(None, given, self._run_options))
+            if seconds == bytes_ == math.inf:
+                return self._run(feeds, options)
+            with watched(options, seconds, bytes_):
+                return self._run(feeds, options)
         except _FAILURES as error:
+            if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
+                raise BudgetError(f"memory ran out: {_message(error)}") from error
             raise ExecutionError(_message(error)) from error
 
-    def _run_values(self, feeds: Mapping[str, Value]) -> list[Value]:
+    def _run(self, feeds: Mapping[str, Value], options: onnxruntime.RunOptions) -> list[Value]:
+        if self._by_pointer:
+            return self._run_values(feeds, options)
+        return list(self._session.run(None, dict(feeds), options))
+
+    def _run_values(self, feeds: Mapping[str, Value], options: onnxruntime.RunOptions) -> list[Value]:
         make = onnxruntime.OrtValue
         values = {}
         for name, value in feeds.items():
@@ -151,7 +167,7 @@ class Session:
                 dtype, code = special
                 raw = np.ascontiguousarray(value, dtype).reshape(value.shape)
                 values[name] = make.ortvalue_from_numpy_with_onnx_type(raw.view(f"u{dtype.itemsize}"), code)
-        results = self._session.run_with_ort_values(None, values, self._run_options)
+        results = self._session.run_with_ort_values(None, values, options)
         return [_array(value) for value in results]
 
 

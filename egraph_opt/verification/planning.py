@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from egraph_opt.verification.budget import Budget, BudgetError
 from egraph_opt.verification.execution import ExecutionError, Value
 from egraph_opt.verification.inputs import Distribution, Integers, is_integer, random_inputs
 from egraph_opt.verification.interface import ValueSpec
 from egraph_opt.verification.sizes import Ranges, Sizes, candidates, variations
 
-Run = Callable[[Mapping[str, Value]], list[Value]]
+Run = Callable[[Mapping[str, Value], Sizes], list[Value]]
+"""Runs the original on inputs, in which symbolic dims have these sizes."""
 
 FIRST_RANGES: tuple[Integers, ...] = ((0, 1), (1, 1), (0, 0), (0, 7))
 """The first runs nearly everywhere: as token types, flags, and most tables have two rows."""
@@ -59,6 +61,7 @@ class PlanSearch:
     run: Run
     seed: int = 0
     assume: Ranges | None = None
+    budget: Budget = field(default_factory=Budget)
     error: str = field(default="", init=False)
 
     def plan(self) -> Plan:
@@ -66,6 +69,7 @@ class PlanSearch:
 
         Raises:
             ExecutionError: nothing that was tried runs; the message is of the first attempt.
+            BudgetError: there is one choice of sizes only, and it takes too much; or a run did.
             UnsupportedInputError: an input of a type that has no random values.
         """
         for distribution, attempts in ATTEMPTS.items():
@@ -89,6 +93,12 @@ class PlanSearch:
     def _runs(
         self, sizes: Sizes, integers: Mapping[str, Integers], distribution: Distribution, rank: int
     ) -> bool:
+        beyond = self.budget.beyond(self.specs, sizes, rank)
+        if beyond:
+            if not sizes:
+                raise BudgetError(beyond)
+            self.error = self.error or beyond
+            return False
         feeds = random_inputs(
             self.specs,
             seed=self.seed,
@@ -99,7 +109,7 @@ class PlanSearch:
             rank=rank,
         )
         try:
-            self.run(feeds)
+            self.run(feeds, sizes)
         except ExecutionError as error:
             self.error = self.error or str(error)
             return False

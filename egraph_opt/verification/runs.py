@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from egraph_opt.verification.budget import Budget
 from egraph_opt.verification.comparison import TOLERANCES, compare, leaves, widened
 from egraph_opt.verification.determinism import random_operators
 from egraph_opt.verification.execution import ExecutionError, RunnableModel, Session, Value
@@ -78,6 +79,7 @@ class Runs:
     absolute: float = 0.0
     relative: float = 0.0
     approximate: bool = False
+    budget: Budget = field(default_factory=Budget)
     deviations: dict[str, str] = field(default_factory=dict)
     """By output what differs, the first time, where values may."""
     notes: list[str] = field(default_factory=list)
@@ -122,12 +124,12 @@ class Runs:
             NotComparableError: the original gives other outputs each time.
         """
         try:
-            expected = self.original.run(feeds)
+            expected = self.run_original(feeds, sizes)
         except ExecutionError:
             return False
         where += f", sizes {sizes_text(sizes)}" if sizes else ""
         try:
-            results = self.optimized.run(feeds)
+            results = self._run(self.optimized, feeds, sizes)
         except ExecutionError as error:
             raise MismatchError(f"the optimized model does not run ({where}): {error}") from error
         self._compare_declared(results, sizes, where)
@@ -142,6 +144,18 @@ class Runs:
                 return False
         self.compared += 1
         return True
+
+    def run_original(self, feeds: Mapping[str, Value], sizes: Sizes) -> list[Value]:
+        """The outputs of the original.
+
+        Raises:
+            ExecutionError: it does not run on these inputs.
+            BudgetError: it takes too long, or too much memory.
+        """
+        return self._run(self.original, feeds, sizes)
+
+    def _run(self, session: Session, feeds: Mapping[str, Value], sizes: Sizes) -> list[Value]:
+        return session.run(feeds, seconds=self.budget.seconds(sizes), bytes_=self.budget.bytes)
 
     def finish(self) -> None:
         """What can be said only after all runs.

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from egraph_opt.verification.branches import branch_cases
+from egraph_opt.verification.budget import Budget, BudgetError
 from egraph_opt.verification.checking import checker_error
 from egraph_opt.verification.execution import ExecutionError, ModelLike, Value, load
 from egraph_opt.verification.inputs import Distribution, Integers, UnsupportedInputError, random_inputs
@@ -32,6 +33,7 @@ def verify(
     folder: str | os.PathLike[str] | None = None,
     approximate: bool = False,
     end: float = math.inf,
+    budget: Budget | None = None,
 ) -> Verification:
     """Compares an optimized model with the original.
 
@@ -50,6 +52,7 @@ def verify(
         approximate: values may differ; how far they do is reported.
         end: when to be done, as `time.monotonic` has it, where that takes no more than fewer seeds: every
             size and every branch is compared once all the same.
+        budget: of memory and time; sizes that take more are left out, and a run that does ends the comparison.
 
     Returns:
         The verdict; a mismatch is a status, not an exception.
@@ -67,7 +70,7 @@ def verify(
     if invalid:
         return Verification("failed", detail=f"onnx.checker refuses the optimized model: {invalid}")
     try:
-        runs = Runs(before, after, seed, approximate=approximate)
+        runs = Runs(before, after, seed, approximate=approximate, budget=budget or Budget())
         del before, after
     except MismatchError as mismatch:
         return Verification("failed", detail=str(mismatch))
@@ -106,14 +109,14 @@ class _Course:
             self.runs.finish()
         except MismatchError as mismatch:
             return self._result("failed", [str(mismatch)])
-        except NotComparableError as reason:
+        except (NotComparableError, BudgetError) as reason:
             return self._result("not_comparable", [str(reason)])
         return self._result("approximate" if self.runs.deviations else "passed", self._summary(plan))
 
     def _plan(self) -> Plan | None:
         """What the original runs on; None if nothing was found, but given inputs were compared."""
         try:
-            return PlanSearch(self.interface.required, self.runs.original.run, self.seed, self.assume).plan()
+            return self._search(self.assume).plan()
         except UnsupportedInputError as error:
             reason, cause = str(error), error
         except ExecutionError as error:
@@ -122,6 +125,11 @@ class _Course:
             raise NotComparableError(reason) from cause
         self.notes.append(reason)
         return None
+
+    def _search(self, assume: Ranges) -> PlanSearch:
+        return PlanSearch(
+            self.interface.required, self.runs.run_original, self.seed, assume, budget=self.runs.budget
+        )
 
     def _random(self, plan: Plan) -> None:
         """Every size at least once, floats normal and uniform in turns."""
@@ -145,9 +153,8 @@ class _Course:
             (name, (value, _)), *_ = case.items()
             if any(self._compare(plan, sizes, "normal", self.seed, case) for sizes in plan.sizes):
                 continue
-            search = PlanSearch(self.interface.required, self.runs.original.run, self.seed, assumed)
             try:
-                other = search.plan()
+                other = self._search(assumed).plan()
             except ExecutionError:
                 self.notes.append(f"the original does not run with {name}={value}")
                 continue
@@ -199,6 +206,8 @@ class _Course:
         self, plan: Plan, sizes: Sizes, distribution: Distribution, seed: int, case: Ranges | None = None
     ) -> bool:
         """Compares on the first of some ranges of values that the original accepts."""
+        if self.runs.budget.beyond(self.interface.required, sizes, plan.rank):
+            return False
         case = case or {}
         ranges: Sequence[tuple[Mapping[str, Integers], Distribution]] = (
             (plan.integers, distribution),

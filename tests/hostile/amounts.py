@@ -31,12 +31,17 @@ def more_zeros_than_numbers_hold() -> ModelProto:
 
 @model_case
 def zeros_that_run_as_output() -> ModelProto:
-    return model_of([node("ConstantOfShape", "s", "c"), node("Add", "x c")], numbers("s", 40_000, 2, 40_000, 3))
+    return model_of(
+        [node("ConstantOfShape", "s", "c"), node("Add", "x c")], numbers("s", 40_000, 2, 40_000, 3)
+    )
 
 
 @model_case
 def an_input_of_forty_gigabytes() -> ModelProto:
-    return model_of([node("Relu", "x", "r"), node("Neg", "r", "n"), node("Neg", "n")], inputs=[info("x", [100_000, 100_000])])
+    return model_of(
+        [node("Relu", "x", "r"), node("Neg", "r", "n"), node("Neg", "n")],
+        inputs=[info("x", [100_000, 100_000])],
+    )
 
 
 @model_case
@@ -46,7 +51,10 @@ def an_input_of_huge_dims() -> ModelProto:
 
 @model_case
 def products_of_large_squares() -> ModelProto:
-    nodes = [helper.make_node("ConstantOfShape", ["s"], ["a0"]), helper.make_node("CumSum", ["a0", "k"], ["b0"])]
+    nodes = [
+        helper.make_node("ConstantOfShape", ["s"], ["a0"]),
+        helper.make_node("CumSum", ["a0", "k"], ["b0"]),
+    ]
     for k in range(60):
         nodes.append(helper.make_node("MatMul", [f"b{k}", f"b{k}"], [f"b{k + 1}"]))
     nodes += [node("ReduceSum", "b60", "t", keepdims=0), node("Add", "x t")]
@@ -104,7 +112,10 @@ def a_loop_that_only_its_condition_ends() -> ModelProto:
 def a_loop_that_grows() -> ModelProto:
     """Thirty doublings are a gigabyte and more."""
     body = graph_of(
-        [helper.make_node("Identity", ["go"], ["again"]), helper.make_node("Concat", ["v", "v"], ["w"], axis=0)],
+        [
+            helper.make_node("Identity", ["go"], ["again"]),
+            helper.make_node("Concat", ["v", "v"], ["w"], axis=0),
+        ],
         ["again", "w"],
         [info("i", [], TensorProto.INT64), info("go", [], TensorProto.BOOL), info("v", None)],
     )
@@ -115,7 +126,11 @@ def a_loop_that_grows() -> ModelProto:
 
 @model_case
 def a_range_without_end() -> ModelProto:
-    nodes = [node("Range", "a b d", "r"), node("Cast", "r", "f", to=1), node("ReduceSum", "f", "t", keepdims=0)]
+    nodes = [
+        node("Range", "a b d", "r"),
+        node("Cast", "r", "f", to=1),
+        node("ReduceSum", "f", "t", keepdims=0),
+    ]
     return model_of([*nodes, node("Add", "x t")], number("a", 0), number("b", 10**18), number("d", 1))
 
 
@@ -133,7 +148,9 @@ def an_expansion_of_a_constant() -> ModelProto:
 
 @model_case
 def tiles() -> ModelProto:
-    return model_of([node("Tile", "x r", "t"), node("Relu", "t", "u"), node("Relu", "u")], numbers("r", 10**9, 10**9))
+    return model_of(
+        [node("Tile", "x r", "t"), node("Relu", "t", "u"), node("Relu", "u")], numbers("r", 10**9, 10**9)
+    )
 
 
 @model_case
@@ -144,13 +161,18 @@ def tiles_of_a_constant() -> ModelProto:
 
 @model_case
 def pads() -> ModelProto:
-    return model_of([node("Pad", "x p", "t"), node("Neg", "t", "n"), node("Neg", "n")], numbers("p", 10**9, 0, 10**9, 10**9))
+    return model_of(
+        [node("Pad", "x p", "t"), node("Neg", "t", "n"), node("Neg", "n")],
+        numbers("p", 10**9, 0, 10**9, 10**9),
+    )
 
 
 @model_case
 def a_large_resize() -> ModelProto:
     scales = onnx.numpy_helper.from_array(np.array([1e9, 1e9], "float32"), "k")
-    return model_of([helper.make_node("Resize", ["x", "", "k"], ["t"]), node("Neg", "t", "n"), node("Neg", "n")], scales)
+    return model_of(
+        [helper.make_node("Resize", ["x", "", "k"], ["t"]), node("Neg", "t", "n"), node("Neg", "n")], scales
+    )
 
 
 @model_case
@@ -161,13 +183,20 @@ def one_hot_of_a_large_depth() -> ModelProto:
 
 @model_case
 def a_random_output_of_huge_dims() -> ModelProto:
-    nodes = [helper.make_node("RandomNormal", [], ["r"], shape=[100_000, 100_000]), node("ReduceSum", "r", "s", keepdims=0)]
+    nodes = [
+        helper.make_node("RandomNormal", [], ["r"], shape=[100_000, 100_000]),
+        node("ReduceSum", "r", "s", keepdims=0),
+    ]
     return model_of([*nodes, node("Add", "x s")])
 
 
 @model_case
 def an_eye() -> ModelProto:
-    nodes = [node("ConstantOfShape", "s", "c"), node("EyeLike", "c", "e"), node("ReduceSum", "e", "t", keepdims=0)]
+    nodes = [
+        node("ConstantOfShape", "s", "c"),
+        node("EyeLike", "c", "e"),
+        node("ReduceSum", "e", "t", keepdims=0),
+    ]
     return model_of([*nodes, node("Add", "x t")], numbers("s", 200_000, 200_000))
 
 
@@ -175,26 +204,45 @@ def an_eye() -> ModelProto:
 def a_sum_of_outer_products() -> ModelProto:
     """A small input that is made large by broadcasting only."""
     inputs = [info("x", [1, 1, 300_000]), info("u", [300_000, 1, 1])]
-    nodes = [node("Mul", "x u", "m"), node("Neg", "m", "n"), node("Neg", "n", "o"), node("ReduceSum", "o", keepdims=0)]
+    nodes = [
+        node("Mul", "x u", "m"),
+        node("Neg", "m", "n"),
+        node("Neg", "n", "o"),
+        node("ReduceSum", "o", keepdims=0),
+    ]
     return model_of(nodes, inputs=inputs)
 
 
 @model_case
 def a_scan_that_is_long() -> ModelProto:
-    body = graph_of([helper.make_node("Add", ["s", "e"], ["t"]), helper.make_node("Neg", ["t"], ["o"])], ["t", "o"], [info("s", [3]), info("e", [3])])
-    nodes = [node("Scan", "w x", "f z", body=body, num_scan_inputs=1), node("Neg", "f", "n"), node("Neg", "n")]
+    body = graph_of(
+        [helper.make_node("Add", ["s", "e"], ["t"]), helper.make_node("Neg", ["t"], ["o"])],
+        ["t", "o"],
+        [info("s", [3]), info("e", [3])],
+    )
+    nodes = [
+        node("Scan", "w x", "f z", body=body, num_scan_inputs=1),
+        node("Neg", "f", "n"),
+        node("Neg", "n"),
+    ]
     return model_of(nodes, floats("w", 3), inputs=[info("x", [2**40, 3])])
 
 
 @model_case
 def a_convolution_of_large_pads() -> ModelProto:
-    nodes = [node("Conv", "x w", "c", pads=[10**8, 10**8, 10**8, 10**8]), node("Neg", "c", "n"), node("Neg", "n")]
+    nodes = [
+        node("Conv", "x w", "c", pads=[10**8, 10**8, 10**8, 10**8]),
+        node("Neg", "c", "n"),
+        node("Neg", "n"),
+    ]
     return model_of(nodes, floats("w", 1, 1, 3, 3), inputs=[info("x", [1, 1, 4, 4])])
 
 
 @model_case
 def many_symbols_of_one_input() -> ModelProto:
-    return model_of([node("Neg", "x", "n"), node("Neg", "n")], inputs=[info("x", [f"n{k}" for k in range(300)])])
+    return model_of(
+        [node("Neg", "x", "n"), node("Neg", "n")], inputs=[info("x", [f"n{k}" for k in range(300)])]
+    )
 
 
 @model_case
@@ -217,8 +265,18 @@ def an_expression_that_doubles() -> ModelProto:
 def sums_of_many_symbols() -> ModelProto:
     names = [f"n{k}" for k in range(400)]
     inputs = [info(f"x{k}", [name, 3]) for k, name in enumerate(names)]
-    nodes = [helper.make_node("Concat", [v.name for v in inputs], ["c"], axis=0), node("Neg", "c", "n"), node("Shape", "n", "s")]
-    nodes += [node("Mul", "s s", "t"), node("Mul", "t t", "u"), node("Mul", "u u", "v"), node("Mul", "v v", "w"), node("Cast", "w", "f", to=1)]
+    nodes = [
+        helper.make_node("Concat", [v.name for v in inputs], ["c"], axis=0),
+        node("Neg", "c", "n"),
+        node("Shape", "n", "s"),
+    ]
+    nodes += [
+        node("Mul", "s s", "t"),
+        node("Mul", "t t", "u"),
+        node("Mul", "u u", "v"),
+        node("Mul", "v v", "w"),
+        node("Cast", "w", "f", to=1),
+    ]
     return model_of([*nodes, node("Identity", "f")], inputs=inputs)
 
 

@@ -17,7 +17,9 @@ def a_concat_of_many_inputs() -> ModelProto:
 @model_case
 def a_concat_of_many_different_inputs() -> ModelProto:
     names = [f"w{k}" for k in range(20_000)]
-    return model_of([helper.make_node("Concat", ["x", *names], ["y"], axis=0)], *(floats(name, 1, 3) for name in names))
+    return model_of(
+        [helper.make_node("Concat", ["x", *names], ["y"], axis=0)], *(floats(name, 1, 3) for name in names)
+    )
 
 
 @model_case
@@ -41,7 +43,9 @@ def a_split_into_many_outputs() -> ModelProto:
 def a_split_of_which_all_is_used() -> ModelProto:
     outputs = [f"o{k}" for k in range(50_000)]
     split = helper.make_node("Split", ["x"], outputs, axis=0)
-    return model_of([split, helper.make_node("Concat", outputs, ["y"], axis=0)], inputs=[info("x", [50_000, 3])])
+    return model_of(
+        [split, helper.make_node("Concat", outputs, ["y"], axis=0)], inputs=[info("x", [50_000, 3])]
+    )
 
 
 @model_case
@@ -69,7 +73,12 @@ def many_outputs_of_one_value() -> ModelProto:
 @model_case
 def a_name_of_a_megabyte() -> ModelProto:
     name = "n" * 2**20
-    return model_of([helper.make_node("Relu", ["x"], [name], name=name), helper.make_node("Neg", [name], ["y"], name=name)])
+    return model_of(
+        [
+            helper.make_node("Relu", ["x"], [name], name=name),
+            helper.make_node("Neg", [name], ["y"], name=name),
+        ]
+    )
 
 
 def calling(depth: int, body: list[NodeProto], last: list[NodeProto]) -> ModelProto:
@@ -82,7 +91,13 @@ def calling(depth: int, body: list[NodeProto], last: list[NodeProto]) -> ModelPr
                 item.op_type = f"f{k - 1}"
         functions.append(FunctionProto(name=f"f{k}", domain="own", input=["a"], output=["b"], node=nodes))
         functions[-1].opset_import.extend([helper.make_opsetid("", 17), helper.make_opsetid("own", 1)])
-    model = model_of([helper.make_node(f"f{depth - 1}", ["x"], ["n"], domain="own"), node("Neg", "n", "m"), node("Neg", "m")])
+    model = model_of(
+        [
+            helper.make_node(f"f{depth - 1}", ["x"], ["n"], domain="own"),
+            node("Neg", "n", "m"),
+            node("Neg", "m"),
+        ]
+    )
     model.functions.extend(functions)
     model.opset_import.append(helper.make_opsetid("own", 1))
     return model
@@ -94,7 +109,9 @@ def call(name: str, operand: str, result: str) -> NodeProto:
 
 @model_case
 def functions_that_call_twice() -> ModelProto:
-    return calling(41, [call("before", "a", "c"), call("before", "c", "b")], [helper.make_node("Relu", ["a"], ["b"])])
+    return calling(
+        41, [call("before", "a", "c"), call("before", "c", "b")], [helper.make_node("Relu", ["a"], ["b"])]
+    )
 
 
 @model_case

@@ -40,7 +40,9 @@ def text_model(text: str, *initializers: TensorProto, opset: int = 17) -> ModelP
     return model
 
 
-def info(name: str, shape: Sequence[int | str | None] | None, dtype: int = TensorProto.FLOAT) -> ValueInfoProto:
+def info(
+    name: str, shape: Sequence[int | str | None] | None, dtype: int = TensorProto.FLOAT
+) -> ValueInfoProto:
     return helper.make_tensor_value_info(name, dtype, shape)
 
 
@@ -53,12 +55,18 @@ def model_of(
 ) -> ModelProto:
     """Nodes on an input x: float[2, 3], unless others are given."""
     given = list(inputs) or [info("x", [2, 3])]
-    graph = helper.make_graph(list(nodes), "g", given, [info(name, None) for name in outputs], list(initializers))
+    graph = helper.make_graph(
+        list(nodes), "g", given, [info(name, None) for name in outputs], list(initializers)
+    )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
 
 
-def graph_of(nodes: Sequence[NodeProto], outputs: Sequence[str], inputs: Sequence[ValueInfoProto] = ()) -> GraphProto:
-    return helper.make_graph(list(nodes), "body", list(inputs), [ValueInfoProto(name=name) for name in outputs])
+def graph_of(
+    nodes: Sequence[NodeProto], outputs: Sequence[str], inputs: Sequence[ValueInfoProto] = ()
+) -> GraphProto:
+    return helper.make_graph(
+        list(nodes), "body", list(inputs), [ValueInfoProto(name=name) for name in outputs]
+    )
 
 
 def numbers(name: str, *values: int) -> TensorProto:
@@ -75,7 +83,9 @@ def floats(name: str, *shape: int) -> TensorProto:
 
 def node(op_type: str, inputs: str, outputs: str = "y", **attributes: object) -> NodeProto:
     """A node on the names that two texts list."""
-    return helper.make_node(op_type, inputs.split(), outputs.split(), name=f"{op_type}_{outputs.split()[0]}", **attributes)
+    return helper.make_node(
+        op_type, inputs.split(), outputs.split(), name=f"{op_type}_{outputs.split()[0]}", **attributes
+    )
 
 
 def external(model: ModelProto, name: str = "w", **entries: str) -> ModelProto:

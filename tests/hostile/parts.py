@@ -10,7 +10,9 @@ from .making import floats, graph_of, info, model_case, model_of, node, number, 
 FAR = 10**9
 
 
-def wrong(op_type: str, inputs: str = "x", *constants: TensorProto, opset: int = 17, **attributes: object) -> ModelProto:
+def wrong(
+    op_type: str, inputs: str = "x", *constants: TensorProto, opset: int = 17, **attributes: object
+) -> ModelProto:
     """An operator on what it cannot take, beside something that could be simplified."""
     nodes = [node("Neg", "x", "n"), node("Neg", "n", "z"), node(op_type, inputs, "y", **attributes)]
     return model_of(nodes, *constants, outputs=("y", "z"), opset=opset)
@@ -74,13 +76,19 @@ def a_perm_of_another_rank() -> ModelProto:
 
 @model_case
 def a_perm_of_another_rank_twice() -> ModelProto:
-    nodes = [node("Transpose", "x", "t", perm=[0, 1, 2]), helper.make_node("Transpose", ["t"], ["y"], perm=[2, 1, 0])]
+    nodes = [
+        node("Transpose", "x", "t", perm=[0, 1, 2]),
+        helper.make_node("Transpose", ["t"], ["y"], perm=[2, 1, 0]),
+    ]
     return model_of(nodes)
 
 
 @model_case
 def a_perm_of_an_open_rank() -> ModelProto:
-    nodes = [node("Transpose", "x", "t", perm=[0, -1]), helper.make_node("Transpose", ["t"], ["y"], perm=[7, 7])]
+    nodes = [
+        node("Transpose", "x", "t", perm=[0, -1]),
+        helper.make_node("Transpose", ["t"], ["y"], perm=[7, 7]),
+    ]
     return model_of(nodes, inputs=[info("x", None)])
 
 
@@ -169,13 +177,19 @@ def concat_without_an_axis() -> ModelProto:
 @model_case
 def concat_of_an_empty_vector() -> ModelProto:
     """Which onnxruntime takes."""
-    return model_of([node("Concat", "w x", "c", axis=0), node("Neg", "c", "n"), node("Neg", "n")], floats("w", 0), inputs=[info("x", [3, 2])])
+    return model_of(
+        [node("Concat", "w x", "c", axis=0), node("Neg", "c", "n"), node("Neg", "n")],
+        floats("w", 0),
+        inputs=[info("x", [3, 2])],
+    )
 
 
 @model_case
 def concat_of_an_empty_input() -> ModelProto:
     inputs = [info("e", [0]), info("x", [3, 2])]
-    return model_of([node("Concat", "e x", "c", axis=0), node("Neg", "c", "n"), node("Neg", "n")], inputs=inputs)
+    return model_of(
+        [node("Concat", "e x", "c", axis=0), node("Neg", "c", "n"), node("Neg", "n")], inputs=inputs
+    )
 
 
 @model_case
@@ -369,7 +383,9 @@ def an_attribute_of_an_unknown_type() -> ModelProto:
 @model_case
 def an_attribute_that_refers_to_nothing() -> ModelProto:
     model = wrong("Softmax")
-    model.graph.node[2].attribute.append(AttributeProto(name="axis", type=AttributeProto.INT, ref_attr_name="nowhere"))
+    model.graph.node[2].attribute.append(
+        AttributeProto(name="axis", type=AttributeProto.INT, ref_attr_name="nowhere")
+    )
     return model
 
 
@@ -380,7 +396,9 @@ def a_constant_without_a_value() -> ModelProto:
 
 @model_case
 def a_constant_of_two_values() -> ModelProto:
-    return model_of([helper.make_node("Constant", [], ["c"], value_int=1, value_float=2.0), node("Add", "x c")])
+    return model_of(
+        [helper.make_node("Constant", [], ["c"], value_int=1, value_float=2.0), node("Add", "x c")]
+    )
 
 
 @model_case
@@ -400,17 +418,28 @@ def an_operator_of_odd_characters() -> ModelProto:
 
 @model_case
 def names_of_odd_characters() -> ModelProto:
-    return model_of([NodeProto(op_type="Neg", name='"\n)\x00', input=["x"], output=['(") \n\t\\\x00']), NodeProto(op_type="Neg", input=['(") \n\t\\\x00'], output=["y"])])
+    return model_of(
+        [
+            NodeProto(op_type="Neg", name='"\n)\x00', input=["x"], output=['(") \n\t\\\x00']),
+            NodeProto(op_type="Neg", input=['(") \n\t\\\x00'], output=["y"]),
+        ]
+    )
 
 
 @model_case
 def a_dim_named_by_an_endless_expression() -> ModelProto:
-    return model_of([node("Neg", "x", "n"), node("Neg", "n")], inputs=[info("x", ["(" * 20_000 + "n" + ")" * 20_000, "-" * 20_000 + "n"])])
+    return model_of(
+        [node("Neg", "x", "n"), node("Neg", "n")],
+        inputs=[info("x", ["(" * 20_000 + "n" + ")" * 20_000, "-" * 20_000 + "n"])],
+    )
 
 
 @model_case
 def a_dim_named_by_a_power() -> ModelProto:
-    return model_of([node("Neg", "x", "n"), node("Neg", "n")], inputs=[info("x", ["9**9**9**9", "n*(n*(n*(n+1)+1)+1)+9**99999"])])
+    return model_of(
+        [node("Neg", "x", "n"), node("Neg", "n")],
+        inputs=[info("x", ["9**9**9**9", "n*(n*(n*(n+1)+1)+1)+9**99999"])],
+    )
 
 
 def branched(condition: str, outputs: int, *branches: int) -> ModelProto:
@@ -418,9 +447,15 @@ def branched(condition: str, outputs: int, *branches: int) -> ModelProto:
     graphs = []
     for which, count in zip("te", branches, strict=True):
         names = [f"{which}{k}" for k in range(count)]
-        graphs.append(graph_of([helper.make_node("Neg" if which == "t" else "Relu", ["x"], [name]) for name in names], names))
+        graphs.append(
+            graph_of(
+                [helper.make_node("Neg" if which == "t" else "Relu", ["x"], [name]) for name in names], names
+            )
+        )
     made = [f"o{k}" for k in range(outputs)]
-    branch = helper.make_node("If", [condition], made, then_branch=graphs[0], else_branch=graphs[1], name="the_if")
+    branch = helper.make_node(
+        "If", [condition], made, then_branch=graphs[0], else_branch=graphs[1], name="the_if"
+    )
     constant = numpy_helper.from_array(np.array(True), "yes")
     inputs = [info("x", [2, 3]), info("c", [], TensorProto.BOOL)]
     return model_of([branch, node("Neg", "o0", "n"), node("Neg", "n")], constant, inputs=inputs)
@@ -453,7 +488,10 @@ def an_if_without_branches() -> ModelProto:
 
 @model_case
 def an_if_whose_branch_is_a_number() -> ModelProto:
-    return model_of([node("If", "c", "y", then_branch=1, else_branch=2)], inputs=[info("x", [2, 3]), info("c", [], TensorProto.BOOL)])
+    return model_of(
+        [node("If", "c", "y", then_branch=1, else_branch=2)],
+        inputs=[info("x", [2, 3]), info("c", [], TensorProto.BOOL)],
+    )
 
 
 @model_case
@@ -477,13 +515,17 @@ def an_if_on_a_number() -> ModelProto:
 
 @model_case
 def a_loop_without_a_body() -> ModelProto:
-    return model_of([node("Loop", "n c x", "y")], number("n", 3), numpy_helper.from_array(np.array(True), "c"))
+    return model_of(
+        [node("Loop", "n c x", "y")], number("n", 3), numpy_helper.from_array(np.array(True), "c")
+    )
 
 
 @model_case
 def a_loop_whose_body_has_other_inputs() -> ModelProto:
     body = graph_of([helper.make_node("Identity", ["i"], ["o"])], ["o"], [info("i", [], TensorProto.INT64)])
-    return model_of([node("Loop", "n c x", "y", body=body)], number("n", 3), numpy_helper.from_array(np.array(True), "c"))
+    return model_of(
+        [node("Loop", "n c x", "y", body=body)], number("n", 3), numpy_helper.from_array(np.array(True), "c")
+    )
 
 
 @model_case
@@ -551,7 +593,9 @@ def a_fill_without_an_element() -> ModelProto:
 
 @model_case
 def a_fill_of_a_text() -> ModelProto:
-    nodes = [node("ConstantOfShape", "s", "c", value=helper.make_tensor("v", TensorProto.STRING, [1], [b"\xff"]))]
+    nodes = [
+        node("ConstantOfShape", "s", "c", value=helper.make_tensor("v", TensorProto.STRING, [1], [b"\xff"]))
+    ]
     return model_of([*nodes, node("Identity", "c")], numbers("s", 3))
 
 

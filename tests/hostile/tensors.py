@@ -93,7 +93,10 @@ def changed(name: str, change: Callable[[TensorProto], None], *, constant: bool 
         model = plain(tensor)
         if constant:
             del model.graph.initializer[:]
-            nodes = [helper.make_node("Constant", [], ["w"], value=tensor, name="the_constant"), *model.graph.node]
+            nodes = [
+                helper.make_node("Constant", [], ["w"], value=tensor, name="the_constant"),
+                *model.graph.node,
+            ]
             del model.graph.node[:]
             model.graph.node.extend(nodes)
         path = folder / "bad.onnx"

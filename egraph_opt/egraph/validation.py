@@ -14,7 +14,7 @@ import numpy as np
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.facts.fact import ABSENT, CLASH, Fact, meet
-from egraph_opt.operators.declaration import Operator, operators
+from egraph_opt.operators.declaration import operators
 from egraph_opt.operators.typing import infer_operator
 
 
@@ -76,34 +76,36 @@ def _of_nodes(snapshot: Snapshot) -> Iterator[str]:
             yield f"a {name} with other attributes than it has"
         elif count < fixed or (count > fixed and not listed):
             yield f"a {name} of {count} operands"
-        elif _clashes(snapshot, k, declared, attributes):
-            yield f"a {name} whose type is not that of its class"
+    empty = set(range(snapshot.n_classes)).difference(snapshot.node_class.tolist())
+    if empty.intersection(snapshot.child.tolist()):
+        yield "operands that nothing computes"
 
 
-def _clashes(snapshot: Snapshot, node: int, declared: Operator, attributes: tuple[object, ...]) -> bool:
+def _clashes(snapshot: Snapshot, node: int, opset: int) -> bool:
+    """Whether an e-node has another type than its class."""
+    declared, attributes = operators()[snapshot.operator[node]], snapshot.attributes[node]
     if declared.result != "tensor" or not (declared.form or declared.infer or declared.expand):
         return False
     operands = tuple(snapshot.facts[c] for c in snapshot.children(node))
     if any(fact.dtype < 0 and fact != ABSENT for fact in operands):
         return True
     try:
-        found = infer_operator(declared.name, NEWEST, attributes, operands)
+        found = infer_operator(declared.name, opset, attributes, operands)
     except Exception as error:  # of an operator's own function, on attributes of any kind
         raise ValueError(f"a {declared.name} of attributes that it cannot have") from error
     owner = snapshot.facts[int(snapshot.node_class[node])]
-    return isinstance(found, Fact) and found.dtype > 0 < owner.dtype and found.dtype != owner.dtype
-
-
-NEWEST = 21
-"""An opset in which all forms can be inferred; what differs between opsets are dims, and these are not compared."""
+    return isinstance(found, Fact) and meet(found, owner).dtype == CLASH.dtype
 
 
 def check_terms(snapshot: Snapshot, lowered: Lowered) -> None:
-    """Check that a snapshot has the terms of a graph as e-nodes, where it says.
+    """Check that a snapshot has the terms of a graph as e-nodes, where it says, and types that fit.
 
     Raises:
         ValueError: it has others.
     """
+    for node, name in enumerate(snapshot.operator):
+        if _clashes(snapshot, node, lowered.opset):
+            raise ValueError(f"a {name} whose type is not that of its class")
     if len(snapshot.term_node) != len(lowered.terms):
         raise ValueError(f"{len(snapshot.term_node)} terms for {len(lowered.terms)} of the model")
     classes = snapshot.term_classes.tolist()

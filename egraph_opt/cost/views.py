@@ -343,7 +343,7 @@ def constant_nodes(lowered: Lowered, snapshot: Snapshot, fold_bytes: int) -> npt
     """Per class of constant value an e-node to compute it by, from leaves in the fewest steps; else -1.
 
     An e-node whose result is more than `fold_bytes` bigger than its operands is not computed, unless it has
-    one value in every element: that is written in a few bytes.  Nor is one that takes too long (see `Budget`).
+    one value in every element: that is written in a few bytes.  Nor is one that takes too much (`Budget`).
     """
     computed = np.full(snapshot.n_classes, -1, dtype=np.int32)
     sizes = [byte_size(fact) if fact.const else None for fact in snapshot.facts]

@@ -1,8 +1,8 @@
 """Snapshots out of files: nothing in them is believed before it was looked at.
 
-What is checked is that the arrays go together, that the terms of the model are the e-nodes that they are said
-to be, and that no class has nodes of contradicting types.  That laws were right to make two nodes equal is not
-written in a file: what is extracted is compared with the model, as always.
+What is checked is that the arrays go together, that the terms of the model are the e-nodes that they are
+said to be, and that no class has nodes of contradicting types.  That laws were right to make two nodes equal
+is not written in a file: what is extracted is compared with the model, as always.
 """
 
 from __future__ import annotations

@@ -102,8 +102,8 @@ CLASH = Fact(dtype=-1)
 def is_impossible(fact: Fact) -> bool:
     """No tensor has such a shape: a dim below zero, more elements than can be counted, too many dims.
 
-    >>> is_impossible(Fact(1, (-4, 3))), is_impossible(Fact(1, (2**62, 4))), is_impossible(Fact(1, (2**62, 0)))
-    (True, True, False)
+    >>> [is_impossible(Fact(1, shape)) for shape in ((-4, 3), (2**62, 4), (2**62, 0))]
+    [True, True, False]
     """
     shape = fact.shape or ()
     numbers = [d for d in shape if isinstance(d, int)]

@@ -1,4 +1,4 @@
-"""How much computing a node takes, from the types of its operands and results, before anything is allocated."""
+"""How much computing a node takes, from the types of operands and results, before anything is allocated."""
 
 from __future__ import annotations
 

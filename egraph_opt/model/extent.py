@@ -45,7 +45,8 @@ def _of_node(node: NodeProto) -> str:
     for attribute in node.attribute:
         length = max(len(attribute.ints), len(attribute.floats), len(attribute.strings))
         if length > LONGEST_ATTRIBUTE and node.op_type != "Constant":
-            return f"has an attribute {attribute.name!r} of {length} entries, and not {LONGEST_ATTRIBUTE} at most"
+            most = f"and not {LONGEST_ATTRIBUTE} at most"
+            return f"has an attribute {attribute.name!r} of {length} entries, {most}"
         if attribute.ref_attr_name:
             return f"has an attribute {attribute.name!r} that refers to one of a function, and is in none"
     return ""

@@ -39,8 +39,8 @@ def parse_model(data: bytes, source: str) -> ModelProto:
         kept = _whole_fields(data)
         if kept == len(data):
             raise ModelReadError(
-                f"{source}: the file is damaged, or its bodies are nested deeper than protobuf reads, which is"
-                " 100 messages within each other: about 30 bodies"
+                f"{source}: the file is damaged, or its bodies are nested deeper than protobuf reads:"
+                " a hundred messages within each other, which are some thirty bodies"
             ) from None
         if kept:
             raise ModelReadError(

@@ -1,7 +1,7 @@
 """How much memory and time a comparison may take: known from shapes before a run, and watched in one.
 
-Shapes tell of everything but loops, whose number of rounds and whose growth only a run shows.  So a thread looks
-at the clock and at the memory of the process while ONNX Runtime runs, and ends the run between two nodes.
+Shapes tell of everything but loops, whose number of rounds and whose growth only a run shows.  So a thread
+looks at the clock and at the memory of the process while ONNX Runtime runs, and ends the run between nodes.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def verify(
         approximate: values may differ; how far they do is reported.
         end: when to be done, as `time.monotonic` has it, where that takes no more than fewer seeds: every
             size and every branch is compared once all the same.
-        budget: of memory and time; sizes that take more are left out, and a run that does ends the comparison.
+        budget: of memory and time; sizes that take more are left out, and a run that does ends it all.
 
     Returns:
         The verdict; a mismatch is a status, not an exception.

@@ -55,8 +55,7 @@ def products_of_large_squares() -> ModelProto:
         helper.make_node("ConstantOfShape", ["s"], ["a0"]),
         helper.make_node("CumSum", ["a0", "k"], ["b0"]),
     ]
-    for k in range(60):
-        nodes.append(helper.make_node("MatMul", [f"b{k}", f"b{k}"], [f"b{k + 1}"]))
+    nodes += [helper.make_node("MatMul", [f"b{k}", f"b{k}"], [f"b{k + 1}"]) for k in range(60)]
     nodes += [node("ReduceSum", "b60", "t", keepdims=0), node("Add", "x t")]
     return model_of(nodes, numbers("s", 8192, 8192), number("k", 0))
 

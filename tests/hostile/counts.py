@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from onnx import FunctionProto, ModelProto, NodeProto, TensorProto, helper
+from pathlib import Path
 
-from .making import floats, graph_of, info, model_case, model_of, node, numbers
+from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TensorProto, helper
+
+from .making import CASES, floats, graph_of, info, model_case, model_of, node, numbers
 
 MANY = 100_000
 
@@ -126,8 +128,7 @@ def a_function_that_calls_itself() -> ModelProto:
 
 @model_case
 def functions_that_call_each_other() -> ModelProto:
-    model = calling(2, [call("before", "a", "b")], [call("f1", "a", "b")])
-    return model
+    return calling(2, [call("before", "a", "b")], [call("f1", "a", "b")])
 
 
 @model_case
@@ -165,31 +166,41 @@ def a_call_of_too_many_operands() -> ModelProto:
     return model
 
 
-def nested(depth: int) -> ModelProto:
-    """Ifs within each other."""
-    graph = graph_of([helper.make_node("Relu", ["x"], ["r0"])], ["r0"])
-    for k in range(1, depth + 1):
-        other = graph_of([helper.make_node("Neg", ["x"], [f"q{k}"])], [f"q{k}"])
-        branch = helper.make_node("If", ["c"], [f"r{k}"], then_branch=graph, else_branch=other)
-        graph = graph_of([branch], [f"r{k}"])
-    (top,) = graph.node
-    top.output[0] = "y"
-    return model_of([top], inputs=[info("x", [2, 3]), info("c", [], TensorProto.BOOL)])
+def nested(depth: int) -> bytes:
+    """Ifs within each other, put together from bytes: protobuf does not copy what it would not read."""
+    inner = graph_of([helper.make_node("Relu", ["x"], ["r"])], ["r"]).SerializeToString()
+    other = graph_of([helper.make_node("Neg", ["x"], ["q"])], ["q"])
+    for level in range(depth):
+        attribute = AttributeProto(name="then_branch", type=AttributeProto.GRAPH).SerializeToString()
+        branch = helper.make_node("If", ["c"], ["y" if level == depth - 1 else "r"], else_branch=other)
+        node_bytes = branch.SerializeToString() + _field(5, attribute + _field(6, inner))
+        inner = _field(1, node_bytes) + graph_of([], ["r"]).SerializeToString()
+    model = model_of([], inputs=[info("x", [2, 3]), info("c", [], TensorProto.BOOL)])
+    return model.SerializeToString() + _field(7, _field(1, node_bytes))
 
 
-@model_case
-def ifs_as_deep_as_protobuf_takes() -> ModelProto:
-    return nested(32)
+def _field(number: int, content: bytes) -> bytes:
+    """A field of a message, as protobuf writes it."""
+    length, written = len(content), bytearray([number << 3 | 2])
+    while length > 127:
+        written.append(length & 127 | 128)
+        length >>= 7
+    return bytes([*written, length]) + content
 
 
-@model_case
-def ifs_deeper_than_protobuf_takes() -> ModelProto:
-    return nested(49)
+def _nested_case(name: str, depth: int) -> None:
+    def write(folder: Path) -> Path:
+        path = folder / "bad.onnx"
+        path.write_bytes(nested(depth))
+        return path
+
+    CASES[name] = write
 
 
-@model_case
-def ifs_much_deeper() -> ModelProto:
-    return nested(2_000)
+_nested_case("ifs_as_deep_as_is_looked_into", 24)
+_nested_case("ifs_as_deep_as_protobuf_takes", 31)
+_nested_case("ifs_deeper_than_protobuf_takes", 49)
+_nested_case("ifs_much_deeper", 2_000)
 
 
 @model_case

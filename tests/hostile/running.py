@@ -6,7 +6,6 @@ import contextlib
 import io
 import multiprocessing
 import resource
-import sys
 import time
 import traceback
 from collections.abc import Sequence
@@ -108,6 +107,3 @@ class Worker:
     def close(self) -> None:
         self._process.kill()
         self._process.join()
-
-
-__all__ = ["MEMORY", "Outcome", "Worker", "run", "sys"]

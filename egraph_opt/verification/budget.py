@@ -29,6 +29,9 @@ MOST_OPERATIONS = 1e12
 LEAST_SECONDS, LONGEST_SECONDS, SLOWEST = 4.0, 600.0, 2e7
 """A run may take so long at least and at most, and between these its operations at so many a second."""
 
+LEAST_BYTES = 2.0**31
+"""A run may take so much whatever its shapes say."""
+
 _TICK = 0.02
 _ELEMENT = 8
 """Bytes of an element of an input, which is drawn in float64."""
@@ -88,9 +91,15 @@ class Budget:
             return f"a run takes {needed.operations:.2g} operations, and {MOST_OPERATIONS:.2g} may be taken"
         return ""
 
-    def seconds(self, sizes: Sizes | None) -> float:
-        """How long a run may take; where it is not known on which sizes, the longest."""
-        if sizes is None or self.estimate is _nothing:
+    def most_bytes(self, sizes: Sizes) -> float:
+        """What a run may allocate: what is not known from shapes is taken to be no more than what is."""
+        if self.estimate is _nothing:
+            return self.bytes
+        return min(LEAST_BYTES + 4 * self.needs(sizes).bytes, self.bytes)
+
+    def seconds(self, sizes: Sizes) -> float:
+        """How long a run may take."""
+        if self.estimate is _nothing:
             return LONGEST_SECONDS
         return min(LEAST_SECONDS + self.needs(sizes).operations / SLOWEST, LONGEST_SECONDS)
 

@@ -106,6 +106,7 @@ class Session:
 
     Raises:
         ExecutionError: ONNX Runtime cannot load the model (unknown domain, missing kernel, invalid graph).
+        BudgetError: memory ran out.
     """
 
     def __init__(self, model: RunnableModel) -> None:
@@ -118,7 +119,7 @@ class Session:
         try:
             self._session = plain_session(model.content, options)
         except _FAILURES as error:
-            raise ExecutionError(_message(error)) from error
+            raise _told(error) from error
         inputs = [*self._session.get_inputs(), *self._session.get_overridable_initializers()]
         self._types = {value.name: value.type for value in inputs}
         outputs = self._session.get_outputs()
@@ -145,9 +146,7 @@ class Session:
             with watched(options, seconds, bytes_):
                 return self._run(feeds, options)
         except _FAILURES as error:
-            if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
-                raise BudgetError(f"memory ran out: {_message(error)}") from error
-            raise ExecutionError(_message(error)) from error
+            raise _told(error) from error
 
     def _run(self, feeds: Mapping[str, Value], options: onnxruntime.RunOptions) -> list[Value]:
         if self._by_pointer:
@@ -183,6 +182,13 @@ def _array(value: onnxruntime.OrtValue) -> Value:
         return np.empty(shape, dtype)
     memory: Any = (ctypes.c_char * (count * dtype.itemsize)).from_address(value.data_ptr())
     return np.frombuffer(memory, dtype).reshape(shape).copy()
+
+
+def _told(error: Exception) -> ExecutionError | BudgetError:
+    """That memory ran out says nothing about a model."""
+    if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
+        return BudgetError(f"memory ran out: {_message(error)}")
+    return ExecutionError(_message(error))
 
 
 def _message(error: BaseException) -> str:

@@ -155,7 +155,7 @@ class Runs:
         return self._run(self.original, feeds, sizes)
 
     def _run(self, session: Session, feeds: Mapping[str, Value], sizes: Sizes) -> list[Value]:
-        return session.run(feeds, seconds=self.budget.seconds(sizes), bytes_=self.budget.bytes)
+        return session.run(feeds, seconds=self.budget.seconds(sizes), bytes_=self.budget.most_bytes(sizes))
 
     def finish(self) -> None:
         """What can be said only after all runs.

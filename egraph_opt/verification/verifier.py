@@ -74,7 +74,7 @@ def verify(
         del before, after
     except MismatchError as mismatch:
         return Verification("failed", detail=str(mismatch))
-    except NotComparableError as reason:
+    except (NotComparableError, BudgetError) as reason:
         return Verification("not_comparable", detail=str(reason))
     return _Course(runs, a, seed, max(seeds, 1), assume or {}, override_defaults, end).verdict(inputs)
 

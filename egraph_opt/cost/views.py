@@ -20,7 +20,7 @@ from egraph_opt.errors import ExtractionError
 from egraph_opt.facts.fact import ABSENT, UNKNOWN, Fact
 from egraph_opt.graph.constants import byte_size
 from egraph_opt.graph.walks import bodies
-from egraph_opt.graph.work import Budget
+from egraph_opt.graph.work import FoldingBudget
 from egraph_opt.inference.graph import attributes_of
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Earlier, OnnxForm, Scalar, Step, operator_named
 from egraph_opt.operators.typing import form_facts, infer_operator, step_operands
@@ -343,7 +343,7 @@ def constant_nodes(lowered: Lowered, snapshot: Snapshot, fold_bytes: int) -> npt
     """Per class of constant value an e-node to compute it by, from leaves in the fewest steps; else -1.
 
     An e-node whose result is more than `fold_bytes` bigger than its operands is not computed, unless it has
-    one value in every element: that is written in a few bytes.  Nor is one that takes too much (`Budget`).
+    one value in every element: that is written in a few bytes.  Nor is one that takes too much.
     """
     computed = np.full(snapshot.n_classes, -1, dtype=np.int32)
     sizes = [byte_size(fact) if fact.const else None for fact in snapshot.facts]
@@ -375,7 +375,7 @@ def constant_nodes(lowered: Lowered, snapshot: Snapshot, fold_bytes: int) -> npt
             users[c].append(k)
         if not below:
             ready.append(k)
-    position, budget = 0, Budget()
+    position, budget = 0, FoldingBudget()
     while position < len(ready):
         node = ready[position]
         position += 1

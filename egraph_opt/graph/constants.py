@@ -16,7 +16,7 @@ import onnx_ir as ir
 from egraph_opt.facts.fact import UNKNOWN, Fact
 from egraph_opt.graph.runtime import plain_options, plain_session
 from egraph_opt.graph.walks import bodies, is_deterministic
-from egraph_opt.graph.work import Budget
+from egraph_opt.graph.work import FoldingBudget
 
 _log = logging.getLogger(__name__)
 
@@ -138,7 +138,7 @@ def _foldable_nodes(
     """
     known = set(constants.tensors)
     chosen = []
-    left, budget = fold_bytes, Budget()
+    left, budget = fold_bytes, FoldingBudget()
     for node in graph:
         if node.outputs[0] in known or bodies(node) or node.domain not in ("", "ai.onnx"):
             continue

@@ -20,7 +20,7 @@ LONGEST_ELEMENT = 8
 
 
 @dataclass
-class Budget:
+class FoldingBudget:
     """What is left for computing constants.
 
     Attributes:

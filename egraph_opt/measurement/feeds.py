@@ -8,7 +8,7 @@ from typing import Any
 import numpy.typing as npt
 import onnx
 
-from egraph_opt.verification.budget import Budget, BudgetError
+from egraph_opt.verification.budget import BudgetError, RunBudget
 from egraph_opt.verification.execution import ExecutionError
 from egraph_opt.verification.inputs import random_inputs
 from egraph_opt.verification.interface import interface
@@ -40,7 +40,7 @@ def feeds_for(
         except Exception as error:  # the runtime raises what it likes
             raise ExecutionError(str(error)) from error
 
-    beyond = Budget().beyond(specs, {**next(candidates(specs), {}), **sizes})
+    beyond = RunBudget().beyond(specs, {**next(candidates(specs), {}), **sizes})
     if beyond:
         raise ExecutionError(beyond)
     feeds = random_inputs(specs, seed=seed, sizes=sizes)

@@ -104,6 +104,7 @@ def read_model(source: ModelSource) -> LoadedModel:
     path = Path(source)
     name = str(path)
     proto = parse_model(read_bytes(path), name)
+    check_tensors(proto, name)  # before anybody believes how large they are
     # A model that is a symbolic link, as in the caches of model hubs, may have its data beside what it links
     # to.
     folders = (Path(os.path.realpath(path.parent)), Path(os.path.realpath(path)).parent)

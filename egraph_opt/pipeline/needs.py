@@ -13,7 +13,7 @@ from egraph_opt.graph.constants import byte_size
 from egraph_opt.graph.walks import captured_values
 from egraph_opt.graph.work import operations
 from egraph_opt.pipeline.region import Region
-from egraph_opt.verification.budget import Needs
+from egraph_opt.verification.budget import RunNeeds
 
 PER_NODE = 1000.0
 """What it takes to begin with a node, in operations."""
@@ -22,7 +22,7 @@ MOST_ROUNDS, ROUNDS = 10_000.0, 100.0
 """Rounds of a loop that are believed, and how many there are where more are written: a condition ends it."""
 
 
-def needs_of(region: Region, points: Mapping[str, int], sizes: Mapping[str, int]) -> Needs:
+def needs_of(region: Region, points: Mapping[str, int], sizes: Mapping[str, int]) -> RunNeeds:
     """What a run takes; sizes that are not known count as nothing.
 
     Args:
@@ -36,7 +36,7 @@ class _Estimate:
         self._at = at
         self._bound: dict[Fact, Fact] = {}
 
-    def of(self, region: Region) -> Needs:
+    def of(self, region: Region) -> RunNeeds:
         """Tensors live from where they are made to where they are used last."""
         graph, kept = region.lowered.graph, {node: k for k, node in enumerate(region.lowered.kept)}
         nodes = list(graph)
@@ -57,7 +57,7 @@ class _Estimate:
             for value in {*used[k], *node.outputs}:
                 if last.get(value, k) == k:
                     now -= live.pop(value, 0.0)
-        return Needs(peak, work)
+        return RunNeeds(peak, work)
 
     def _fact(self, region: Region, value: ir.Value | None) -> Fact:
         term = None if value is None else region.lowered.term_of.get(value)

@@ -15,7 +15,7 @@ from egraph_opt.model.reading import LoadedModel
 from egraph_opt.model.writing import to_proto
 from egraph_opt.rebuild.legalization import legalize
 from egraph_opt.report.report import RewriteReport
-from egraph_opt.verification.budget import Budget, Estimate
+from egraph_opt.verification.budget import Estimate, RunBudget
 from egraph_opt.verification.result import SKIPPED, Verification
 from egraph_opt.verification.verifier import verify as check_outputs
 
@@ -79,7 +79,7 @@ def finish(rebuilt: ir.Model, loaded: LoadedModel, checks: Checks, clock: Callab
             assume=checks.assume,
             approximate=bool(checks.changing),
             end=checks.end,
-            budget=None if checks.estimate is None else Budget(checks.estimate),
+            budget=None if checks.estimate is None else RunBudget(checks.estimate),
         )
     clock("rebuild")
     changed = legalize(rebuilt) if checks.legalize and verification.status != "failed" else {}

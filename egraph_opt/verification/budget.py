@@ -42,7 +42,7 @@ class BudgetError(Exception):
 
 
 @dataclass(frozen=True)
-class Needs:
+class RunNeeds:
     """What a run takes, as far as shapes tell.
 
     Attributes:
@@ -54,16 +54,16 @@ class Needs:
     operations: float = 0.0
 
 
-Estimate = Callable[[Sizes], Needs]
+Estimate = Callable[[Sizes], RunNeeds]
 """What a model takes at some sizes of its symbolic dims."""
 
 
-def _nothing(sizes: Sizes) -> Needs:
-    return Needs()
+def _nothing(sizes: Sizes) -> RunNeeds:
+    return RunNeeds()
 
 
 @dataclass
-class Budget:
+class RunBudget:
     """What there is for a comparison.
 
     Attributes:
@@ -73,9 +73,9 @@ class Budget:
 
     estimate: Estimate = _nothing
     bytes: float = field(default_factory=lambda: SHARE * free_bytes())
-    _known: dict[tuple[tuple[str, int], ...], Needs] = field(default_factory=dict, repr=False)
+    _known: dict[tuple[tuple[str, int], ...], RunNeeds] = field(default_factory=dict, repr=False)
 
-    def needs(self, sizes: Sizes) -> Needs:
+    def needs(self, sizes: Sizes) -> RunNeeds:
         key = tuple(sorted(sizes.items()))
         if key not in self._known:
             self._known[key] = self.estimate(sizes)

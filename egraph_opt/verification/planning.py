@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from egraph_opt.verification.budget import Budget, BudgetError
+from egraph_opt.verification.budget import BudgetError, RunBudget
 from egraph_opt.verification.execution import ExecutionError, Value
 from egraph_opt.verification.inputs import Distribution, Integers, is_integer, random_inputs
 from egraph_opt.verification.interface import ValueSpec
@@ -61,7 +61,7 @@ class PlanSearch:
     run: Run
     seed: int = 0
     assume: Ranges | None = None
-    budget: Budget = field(default_factory=Budget)
+    budget: RunBudget = field(default_factory=RunBudget)
     error: str = field(default="", init=False)
 
     def plan(self) -> Plan:

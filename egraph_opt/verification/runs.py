@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.verification.budget import Budget
+from egraph_opt.verification.budget import RunBudget
 from egraph_opt.verification.comparison import TOLERANCES, compare, leaves, widened
 from egraph_opt.verification.determinism import random_operators
 from egraph_opt.verification.execution import ExecutionError, RunnableModel, Session, Value
@@ -79,7 +79,7 @@ class Runs:
     absolute: float = 0.0
     relative: float = 0.0
     approximate: bool = False
-    budget: Budget = field(default_factory=Budget)
+    budget: RunBudget = field(default_factory=RunBudget)
     deviations: dict[str, str] = field(default_factory=dict)
     """By output what differs, the first time, where values may."""
     notes: list[str] = field(default_factory=list)

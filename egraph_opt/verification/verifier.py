@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from egraph_opt.verification.branches import branch_cases
-from egraph_opt.verification.budget import Budget, BudgetError
+from egraph_opt.verification.budget import BudgetError, RunBudget
 from egraph_opt.verification.checking import checker_error
 from egraph_opt.verification.execution import ExecutionError, ModelLike, Value, load
 from egraph_opt.verification.inputs import Distribution, Integers, UnsupportedInputError, random_inputs
@@ -33,7 +33,7 @@ def verify(
     folder: str | os.PathLike[str] | None = None,
     approximate: bool = False,
     end: float = math.inf,
-    budget: Budget | None = None,
+    budget: RunBudget | None = None,
 ) -> Verification:
     """Compares an optimized model with the original.
 
@@ -70,7 +70,7 @@ def verify(
     if invalid:
         return Verification("failed", detail=f"onnx.checker refuses the optimized model: {invalid}")
     try:
-        runs = Runs(before, after, seed, approximate=approximate, budget=budget or Budget())
+        runs = Runs(before, after, seed, approximate=approximate, budget=budget or RunBudget())
         del before, after
     except MismatchError as mismatch:
         return Verification("failed", detail=str(mismatch))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import io
-import multiprocessing
+import json
 import resource
+import select
+import subprocess
+import sys
 import time
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 MEMORY = 3 * 2**30
@@ -67,17 +69,15 @@ def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def work(pipe: Connection) -> None:
-    """Answer for the command lines that come through a pipe."""
+def work() -> None:
+    """Answer, a line of JSON each, for the command lines that come in as lines of JSON."""
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     import egraph_opt.pipeline.stages  # noqa: F401 - so that the first file is as fast as the others
 
-    while True:
-        with contextlib.suppress(EOFError):
-            pipe.send(run(pipe.recv()))
-            continue
-        return
+    answers = sys.stdout
+    for line in sys.stdin:
+        print(json.dumps(asdict(run(json.loads(line)))), file=answers, flush=True)
 
 
 class Worker:
@@ -87,23 +87,30 @@ class Worker:
         self._start()
 
     def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._pipe, other = context.Pipe()
-        self._process = context.Process(target=work, args=(other,), daemon=True)
-        self._process.start()
-        other.close()
+        self._process = subprocess.Popen(
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
 
     def run(self, arguments: Sequence[str], patience: float) -> Outcome:
-        self._pipe.send(list(arguments))
-        if self._pipe.poll(patience):
-            with contextlib.suppress(EOFError, ConnectionError):
-                return self._pipe.recv()  # type: ignore[no-any-return]
-        self._process.join(0.5)
-        ended = self._process.exitcode
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None
+        print(json.dumps(list(arguments)), file=process.stdin, flush=True)
+        ready, _, _ = select.select([process.stdout], [], [], patience)
+        answer = process.stdout.readline() if ready else ""
+        if answer:
+            return Outcome(**json.loads(answer))
         self.close()
         self._start()
-        return Outcome(None, raised="takes too long" if ended is None else f"died ({ended})")
+        return Outcome(None, raised=f"died ({process.returncode})" if ready else "takes too long")
 
     def close(self) -> None:
         self._process.kill()
-        self._process.join()
+        self._process.communicate()
+
+
+if __name__ == "__main__":
+    work()

@@ -160,6 +160,7 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
         [
             *saturated.warnings,
             *granted(matched),
+            *_not_computed(saturated, region, request),
             *warnings_of(verification, changing),
             *over_limit(memory),
             *request.model.remarks(_views(saturated, region, request)),
@@ -179,6 +180,13 @@ def _views(saturated: Saturated, region: Region, request: Request) -> list[NodeV
     """All that was priced."""
     key = key_of(request.model, request.points, saturated.limits.fold_bytes)
     return [view for part in region.walk() for view in part.compiled(key).view.views]
+
+
+def _not_computed(saturated: Saturated, region: Region, request: Request) -> list[str]:
+    """Constants that take too much to be computed, which were not told already."""
+    key = key_of(request.model, request.points, saturated.limits.fold_bytes)
+    told = [text for part in region.walk() for text in part.compiled(key).view.left_out]
+    return [text for text in dict.fromkeys(told) if text not in saturated.warnings]
 
 
 def out_of_time(limits: Limits, region: Region, chosen: Chosen) -> Iterator[str]:

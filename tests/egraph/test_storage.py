@@ -320,7 +320,7 @@ def test_terms_that_are_others_are_refused(good: Path, tmp_path: Path) -> None:
     with np.load(good) as stored:
         swapped = stored["0.term_node"].copy()
     swapped[[-1, -2]] = swapped[[-2, -1]]
-    with pytest.raises(ModelReadError, match="not a saturated model: .*term .* of the model"):
+    with pytest.raises(ModelReadError, match=r"not a saturated model: .*term .* of the model"):
         Saturated.load(rewritten(good, tmp_path / "swapped.npz", **{"0.term_node": swapped}))
 
 

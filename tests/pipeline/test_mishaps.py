@@ -44,7 +44,8 @@ def test_a_mistake_of_ours_hands_the_model_on(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_node_that_only_onnxruntime_takes_is_kept() -> None:
     """ONNX's inference refuses to join ranks 1 and 2; onnxruntime leaves the empty vector out."""
-    content = "(float[0] e, float[3, 2] x) => (float[3, 2] y) { c = Concat <axis = 0> (e, x) n = Neg (c) y = Neg (n) }"
+    content = """(float[0] e, float[3, 2] x) => (float[3, 2] y) {
+        c = Concat <axis = 0> (e, x) n = Neg (c) y = Neg (n) }"""
     result = optimize(text(content), "nodes")
     assert [node.op_type for node in result.model.graph.node] == ["Concat"]
     assert any("contradict" in warning for warning in result.report.warnings)

@@ -140,7 +140,7 @@ def _foldable_nodes(
     chosen = []
     left, budget = fold_bytes, FoldingBudget()
     for node in graph:
-        if node.outputs[0] in known or bodies(node) or node.domain not in ("", "ai.onnx"):
+        if not node.outputs or node.outputs[0] in known or bodies(node) or node.domain not in ("", "ai.onnx"):
             continue
         inputs = [v for v in node.inputs if v is not None]
         if not all(v in known for v in inputs) or not is_deterministic(node):

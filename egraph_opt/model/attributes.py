@@ -34,6 +34,9 @@ _FIELDS = {
 }
 """Where the value of an attribute is, by its type."""
 
+_NUMBERS: dict[str, int] = dict(AttributeProto.AttributeType.items())
+_NAMES = {number: name for name, number in _NUMBERS.items()}
+
 _MESSAGES = frozenset(("t", "g", "sparse_tensor", "tp"))
 """Fields that have no default: an attribute of such a type has to have one."""
 
@@ -43,7 +46,8 @@ def check_attributes(model: ModelProto, source: str) -> None:
 
     Raises:
         InvalidModelError: one has no name or a name of another one, a type that there is not or that the
-            value or the operator's schema contradicts, text that is none; or a required one is missing.
+            value or the operator's schema contradicts, text that is none; or a required one is missing, or
+            an operand or a result.
     """
     local = {(function.domain, function.name) for function in model.functions}
     for owner, versions, nodes in _owners(model):
@@ -98,9 +102,16 @@ def _problems(node: NodeProto, schema: OpSchema | None, in_function: bool) -> It
             continue  # what it stands for is in the call
         if problem := _of_value(attribute):
             yield f"has an attribute {name!r} {problem}"
-        if name in declared and int(declared[name].type.value) != attribute.type:
-            kinds = _kind(attribute.type), _kind(int(declared[name].type.value))
+        if name in declared and _number(declared[name]) != attribute.type:
+            kinds = _kind(attribute.type), _kind(_number(declared[name]))
             yield f"has an attribute {name!r} of type {kinds[0]}, which has to be {kinds[1]}"
+    if schema is not None:
+        for side, names, least in (
+            ("inputs", node.input, schema.min_input),
+            ("outputs", node.output, schema.min_output),
+        ):
+            if len(names) < least:
+                yield f"has {len(names)} {side}, the schema needs {least}"
     missing = sorted(name for name, entry in declared.items() if entry.required and name not in seen)
     if missing:
         yield f"lacks the attribute {missing[0]!r}, which it has to have"
@@ -129,5 +140,10 @@ def _is_text(text: bytes) -> bool:
     return True
 
 
+def _number(declared: OpSchema.Attribute) -> int:
+    """The type that a schema gives an attribute, as `AttributeProto` numbers it."""
+    return _NUMBERS[declared.type.name]
+
+
 def _kind(number: int) -> str:
-    return AttributeProto.AttributeType.Name(number).lower()  # type: ignore[arg-type]
+    return _NAMES[number].lower()

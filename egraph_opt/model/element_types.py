@@ -133,9 +133,6 @@ def _broken_schema(node: NodeProto, schema: OpSchema, types: dict[str, str]) -> 
     for side, names, formals in sides:
         if len(names) > len(formals) and not (formals and formals[-1].option == _VARIADIC):
             return f"it has {len(names)} {side}, the schema has {len(formals)}"
-        least = schema.min_input if side == "inputs" else schema.min_output
-        if len(names) < least:
-            return f"it has {len(names)} {side}, the schema needs {least}"
         for position, name in enumerate(names):
             formal = formals[min(position, len(formals) - 1)]
             actual = types.get(name, "")

@@ -188,7 +188,12 @@ def a_fill_without_an_element() -> ModelProto:
 @model_case
 def a_fill_of_a_text() -> ModelProto:
     nodes = [
-        node("ConstantOfShape", "s", "c", value=helper.make_tensor("v", TensorProto.STRING, [1], [b"\xff"]))
+        node(
+            "ConstantOfShape",
+            "s",
+            "c",
+            value=TensorProto(name="v", data_type=TensorProto.STRING, dims=[1], string_data=[b"\xff"]),
+        )
     ]
     return model_of([*nodes, node("Identity", "c")], numbers("s", 3))
 

@@ -52,8 +52,7 @@ def a_split_of_which_all_is_used() -> ModelProto:
 
 @model_case
 def a_node_of_many_attributes() -> ModelProto:
-    relu = helper.make_node("Relu", ["x"], ["y"], **{f"a{k}": k for k in range(20_000)})
-    return model_of([relu])
+    return model_of([node("Relu", "x", **{f"a{k}": k for k in range(20_000)})])
 
 
 @model_case

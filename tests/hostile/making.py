@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -81,7 +82,7 @@ def floats(name: str, *shape: int) -> TensorProto:
     return numpy_helper.from_array(np.ones(shape, np.float32), name)
 
 
-def node(op_type: str, inputs: str, outputs: str = "y", **attributes: object) -> NodeProto:
+def node(op_type: str, inputs: str, outputs: str = "y", **attributes: Any) -> NodeProto:
     """A node on the names that two texts list."""
     return helper.make_node(
         op_type, inputs.split(), outputs.split(), name=f"{op_type}_{outputs.split()[0]}", **attributes

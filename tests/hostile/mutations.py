@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, helper, numpy_helper
 
 from .making import text_model
 
@@ -94,7 +94,7 @@ def originals() -> list[ModelProto]:
         numpy_helper.from_array(np.array(0.1, np.float32), "k"),
         numpy_helper.from_array(np.array(3, np.int8), "b"),
         numpy_helper.from_array(np.eye(4, dtype=np.float32), "v"),
-        helper.make_tensor("t", TensorProto.STRING, [2], [b"one", b"two"]),
+        numpy_helper.from_array(np.array(["one", "two"], dtype=object), "t"),
     )
     return [image, branch, shapes, quantized, _with_function(), _loop()]
 

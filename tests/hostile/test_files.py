@@ -41,7 +41,7 @@ TOLD = {
     "an_axis_that_is_a_text": "'Softmax_y' .* attribute 'axis' of type string, which has to be int",
     "concat_without_an_axis": "'Concat_y' .* lacks the attribute 'axis'",
     "an_if_without_branches": "'If_y' .* lacks the attribute",
-    "an_operator_without_inputs": "Relu .* it has 0 inputs, the schema needs 1",
+    "an_operator_without_inputs": "Relu .* has 0 inputs, the schema needs 1",
     "gather_out_of_range": "not compared with the original: the original does not run",
     "gather_of_a_far_axis": r"warning: node 'Gather_y' .*: its operands contradict each other",
     "slice_of_step_zero": r"warning: node 'Slice_y' .*: its operands contradict each other",

@@ -154,7 +154,7 @@ def _foldable_nodes(
         splat = all(facts[v].splat is not None for v in used)
         if growth > left or (splat and growth > 1024):
             continue
-        operands = [None if v is None else facts.get(v, UNKNOWN) for v in node.inputs]
+        operands = [None if v is None else _type_of(v, facts, constants) for v in node.inputs]
         plain = {name: attribute.value for name, attribute in node.attributes.items()}
         reason = budget.takes(node.op_type, plain, operands, [facts.get(v, UNKNOWN) for v in used])
         if reason:
@@ -164,6 +164,14 @@ def _foldable_nodes(
         known.update(used)
         chosen.append(node)
     return chosen
+
+
+def _type_of(value: ir.Value, facts: Mapping[ir.Value, Fact], constants: Constants) -> Fact:
+    """What is known of a value, or the type of a constant of an outer graph."""
+    if value in facts or not constants.has(value):
+        return facts.get(value, UNKNOWN)
+    tensor = constants.tensor(value)
+    return Fact(int(tensor.dtype), tuple(int(dim) for dim in tensor.shape.numpy()))
 
 
 def _evaluate(

@@ -103,6 +103,17 @@ def test_damaged_models_are_read_or_refused_by_an_error_of_ours(tmp_path: Path) 
     assert kinds >= {"read", "ModelReadError", "InvalidModelError"}
 
 
+@pytest.mark.parametrize("seed", [383, 527, 625])
+def test_what_was_found_stays_mended(seed: int, worker: Worker, tmp_path: Path) -> None:
+    """A node without outputs, a Loop of too many, a body's output whose declared shape is not true."""
+    places = [tmp_path / part for part in ("in", "out")]
+    for place in places:
+        place.mkdir()
+    (places[0] / "bad.onnx").write_bytes(mutated(seed))
+    _, wrong = examine(worker, places[0] / "bad.onnx", places[1] / "out.onnx", patience=120, slow=60)
+    assert not wrong
+
+
 def test_equal_seeds_damage_alike() -> None:
     assert [mutated(seed) for seed in range(30)] == [mutated(seed) for seed in range(30)]
     assert len({mutated(seed) for seed in range(30)}) > 25

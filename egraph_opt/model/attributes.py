@@ -34,8 +34,10 @@ _FIELDS = {
 }
 """Where the value of an attribute is, by its type."""
 
-_NUMBERS: dict[str, int] = dict(AttributeProto.AttributeType.items())
-_NAMES = {number: name for name, number in _NUMBERS.items()}
+_NAMES: dict[int, str] = {number: name for name, number in AttributeProto.AttributeType.items()}
+
+_NUMBERS = {getattr(OpSchema.AttrType, _NAMES[number]): number for number in _FIELDS}
+"""The types of attributes as schemas have them."""
 
 _MESSAGES = frozenset(("t", "g", "sparse_tensor", "tp"))
 """Fields that have no default: an attribute of such a type has to have one."""
@@ -102,8 +104,8 @@ def _problems(node: NodeProto, schema: OpSchema | None, in_function: bool) -> It
             continue  # what it stands for is in the call
         if problem := _of_value(attribute):
             yield f"has an attribute {name!r} {problem}"
-        if name in declared and _number(declared[name]) != attribute.type:
-            kinds = _kind(attribute.type), _kind(_number(declared[name]))
+        if name in declared and _NUMBERS[declared[name].type] != attribute.type:
+            kinds = _kind(attribute.type), _kind(_NUMBERS[declared[name].type])
             yield f"has an attribute {name!r} of type {kinds[0]}, which has to be {kinds[1]}"
     if schema is not None:
         for side, names, least in (
@@ -138,11 +140,6 @@ def _is_text(text: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _number(declared: OpSchema.Attribute) -> int:
-    """The type that a schema gives an attribute, as `AttributeProto` numbers it."""
-    return _NUMBERS[declared.type.name]
 
 
 def _kind(number: int) -> str:

@@ -52,7 +52,9 @@ def a_split_of_which_all_is_used() -> ModelProto:
 
 @model_case
 def a_node_of_many_attributes() -> ModelProto:
-    return model_of([node("Relu", "x", **{f"a{k}": k for k in range(20_000)})])
+    relu = node("Relu", "x")
+    relu.attribute.extend(helper.make_attribute(f"a{k}", k) for k in range(20_000))
+    return model_of([relu])
 
 
 @model_case

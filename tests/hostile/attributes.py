@@ -201,3 +201,11 @@ def a_fill_of_a_text() -> ModelProto:
 @model_case
 def a_fill_of_a_number() -> ModelProto:
     return model_of([node("ConstantOfShape", "s", "c", value=1.0), node("Add", "x c")], numbers("s", 3))
+
+
+@model_case
+def nodes_without_outputs() -> ModelProto:
+    foreign = NodeProto(op_type="Log", domain="elsewhere", input=["x"])
+    model = model_of([foreign, node("Neg", "x", "n"), node("Neg", "n")])
+    model.opset_import.append(helper.make_opsetid("elsewhere", 1))
+    return model

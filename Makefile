@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: demo test coverage lint types bench exports tables figures docs clean
+.PHONY: demo test coverage lint types fuzz-files bench exports tables figures docs clean
 
 demo: $(VENV)/.models
 	$(BIN)/python benchmarks/demo.py
@@ -29,6 +29,13 @@ types: $(VENV)/.dev
 	ln -sfn ../../tests build/site/tests
 	cd build && MYPYPATH=site:../benchmarks ../$(BIN)/python -m mypy --config-file ../pyproject.toml -p egraph_opt -p tests
 	cd build && MYPYPATH=site:../benchmarks ../$(BIN)/python -m mypy --config-file ../pyproject.toml ../benchmarks ../docs
+
+# Bad files through the command line: the corpus, then models that are damaged by lot.
+FILES ?= 1000
+SEED ?= 0
+
+fuzz-files: $(VENV)/.dev
+	$(BIN)/python -m tests.hostile --files $(FILES) --seed $(SEED)
 
 # The results that tables are made of.  What is compared with is installed first; the models of the tables of
 # exports are made by `make exports`, or lie in another FOLDER.  Takes long; `make tables` comes next.

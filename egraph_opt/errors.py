@@ -45,6 +45,10 @@ class VerificationError(EgraphOptError):
     """The optimized model does not compute what the original computes (raised in strict mode only)."""
 
 
+class InternalError(EgraphOptError):
+    """A mistake of this library on a model that may be right (raised in strict mode only)."""
+
+
 class OutputError(EgraphOptError):
     """The result could not be written where it was asked for."""
 

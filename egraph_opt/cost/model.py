@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from egraph_opt.cost.parameters import Parameter, overrides_of, resolved
 from egraph_opt.facts import symbolic
-from egraph_opt.facts.fact import Dim, Fact
+from egraph_opt.facts.fact import LARGEST, Dim, Fact
 
 if TYPE_CHECKING:
     from egraph_opt.graph.runtime import RuntimeSetting
@@ -204,6 +204,8 @@ def bind(fact: Fact, at: Mapping[str, int]) -> Fact:
     shape = fact.shape
     if shape is not None and any(isinstance(d, str) for d in shape):
         shape = tuple(_number(d, at) for d in shape)
+        if math.prod(d for d in shape if d is not None) > LARGEST:  # of no use as a size, and no float
+            shape = (None,) * len(shape)
     value = fact.value
     if value is not None and any(isinstance(v, str) for v in value):
         numbers = tuple(_evaluate(v, at) if isinstance(v, str) else v for v in value)

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import onnx_ir as ir
 
-from egraph_opt.cost.expansion import expand_pseudo, form_of, stages_of_pseudo
+from egraph_opt.cost.constant_nodes import FREE, constant_nodes, original_nodes
+from egraph_opt.cost.expansion import expand_pseudo, stages_of_pseudo
 from egraph_opt.cost.model import CostModel, NodeView, Parts, bind
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
@@ -23,8 +24,6 @@ from egraph_opt.graph.walks import bodies
 from egraph_opt.inference.graph import attributes_of
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Earlier, OnnxForm, Scalar, Step, operator_named
 from egraph_opt.operators.typing import form_facts, infer_operator, step_operands
-
-FREE = frozenset(("leaf", "literal", "none", "output"))
 
 FREE_OF_CHARGE, UNWRITABLE = -1, -2
 """In place of a view: what costs nothing whatever the model, and what cannot be written."""
@@ -81,6 +80,7 @@ class PricingView:
         familiar: which views have such an e-node, or one of the original.
         tie: as in `Prices`.
         computed: as in `Prices`.
+        left_out: what depends on constants and takes too much to be computed here, with the reason.
     """
 
     views: tuple[NodeView, ...]
@@ -91,6 +91,7 @@ class PricingView:
     familiar: npt.NDArray[np.bool_]
     tie: npt.NDArray[np.float64]
     computed: npt.NDArray[np.int32]
+    left_out: tuple[str, ...] = ()
 
     def prices(
         self,
@@ -307,11 +308,6 @@ def _place(operand: int | Earlier | Scalar, places: Sequence[int | None]) -> int
     return operand if isinstance(operand, int) else None
 
 
-def original_nodes(lowered: Lowered, snapshot: Snapshot) -> dict[int, tuple[ir.Node, bool]]:
-    """The ONNX node that an e-node of the original was, and whether it can be written back as it was."""
-    return {int(snapshot.term_node[term]): source for term, source in reversed(lowered.nodes.items())}
-
-
 def pricing_view(
     lowered: Lowered, snapshot: Snapshot, target: Target, points: Mapping[str, int], fold_bytes: int
 ) -> PricingView:
@@ -323,7 +319,8 @@ def pricing_view(
         fold_bytes: how much bigger than its operands a folded constant may be.
     """
     compiler = _Compiler(lowered, snapshot, target, points)
-    computed = constant_nodes(lowered, snapshot, fold_bytes)
+    left_out: list[str] = []
+    computed = constant_nodes(lowered, snapshot, fold_bytes, left_out.append)
     view = np.full(snapshot.n_nodes, FREE_OF_CHARGE, np.int32)
     once, tie = np.zeros(snapshot.n_nodes, np.bool_), np.zeros(snapshot.n_nodes)
     for k in range(snapshot.n_nodes):
@@ -339,53 +336,6 @@ def pricing_view(
     own[list(compiler.own)] = True
     familiar[view[own & (view >= 0)]] = True
     own[list(compiler.original)] = False
-    return PricingView(tuple(compiler.views), compiler.bodies, view, once, own, familiar, tie, computed)
-
-
-def constant_nodes(lowered: Lowered, snapshot: Snapshot, fold_bytes: int) -> npt.NDArray[np.int32]:
-    """Per class of constant value an e-node to compute it by, from leaves in the fewest steps; else -1.
-
-    An e-node whose result is more than `fold_bytes` bigger than its operands is not computed, unless it has
-    one value in every element: that is written in a few bytes.
-    """
-    computed = np.full(snapshot.n_classes, -1, dtype=np.int32)
-    sizes = [byte_size(fact) if fact.const else None for fact in snapshot.facts]
-    users: list[list[int]] = [[] for _ in range(snapshot.n_classes)]
-    missing = np.zeros(snapshot.n_nodes, dtype=np.int64)
-    ready: list[int] = []
-    for k in range(snapshot.n_nodes):
-        fact = snapshot.facts[int(snapshot.node_class[k])]
-        name = snapshot.operator[k]
-        if not fact.const or name in ("opaque", "output", "split", "none"):
-            continue
-        if name not in FREE and name != "reshape":
-            form = form_of(snapshot, k, lowered.opset)
-            if form is None or form.domain:  # only ONNX's own operators are computed here
-                continue
-        if name == "leaf" and not lowered.constants.has(lowered.leaves[snapshot.attributes[k][0]]):
-            continue  # an empty input equals an empty constant
-        operands = {c for c in snapshot.children(k) if snapshot.facts[c] != ABSENT}
-        if operands and not fact.is_static:
-            continue
-        if operands and fact.splat is None:
-            size = sizes[int(snapshot.node_class[k])]
-            if size is None or size - sum(sizes[c] or 0 for c in operands) > fold_bytes:
-                continue
-        missing[k] = len(operands)
-        for c in operands:
-            users[c].append(k)
-        if not operands:
-            ready.append(k)
-    position = 0
-    while position < len(ready):
-        node = ready[position]
-        position += 1
-        owner = int(snapshot.node_class[node])
-        if computed[owner] >= 0:
-            continue
-        computed[owner] = node
-        for user in users[owner]:
-            missing[user] -= 1
-            if missing[user] == 0:
-                ready.append(user)
-    return computed
+    return PricingView(
+        tuple(compiler.views), compiler.bodies, view, once, own, familiar, tie, computed, tuple(left_out)
+    )

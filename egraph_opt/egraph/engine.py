@@ -218,16 +218,21 @@ class Engine:
                 self._activate(ready)
         return bool(answer.report.updated), matches
 
-    def analyse(self) -> bool:
+    def analyse(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Run the analysis to its fixed point: whether anything changed.
 
         What laws ask is noted where facts are as good as they will be: nothing is done on what is half known.
+
+        Args:
+            stop: asked between steps whether to leave it at what is known.
         """
         changed = False
         for _ in range(ANALYSIS_STEPS):
             if not self._run(FACTS)[0] and not self._run(TABLES)[0]:
                 return changed
             changed = True
+            if stop():
+                return True
         _log.warning("the analysis has found no fixed point in %d steps", ANALYSIS_STEPS)
         return True
 

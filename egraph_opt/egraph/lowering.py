@@ -12,12 +12,15 @@ from typing import Any
 
 import onnx_ir as ir
 
-from egraph_opt.facts.fact import ABSENT, UNKNOWN, Fact
+from egraph_opt.facts.fact import ABSENT, CLASH, UNKNOWN, Fact, meet
 from egraph_opt.graph.body_equality import bodies_key, plain_attributes
 from egraph_opt.graph.constants import Constants
 from egraph_opt.graph.walks import bodies, captured_values, is_deterministic
+from egraph_opt.inference.core import infer_node
+from egraph_opt.inference.graph import attributes_of
 from egraph_opt.operators.declaration import Literal, TermSpec, lowering_of
 from egraph_opt.operators.node_reader import NodeReader
+from egraph_opt.operators.typing import infer_operator
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,31 @@ class _Lowering:
         ):
             return None
         lower = lowering_of(node.op_type)
-        return None if lower is None else lower(NodeReader(node, self.result.opset, self.facts))
+        if lower is None or self._contradicts(node):
+            return None
+        spec = lower(NodeReader(node, self.result.opset, self.facts))
+        return None if spec is None or self._term_contradicts(node, spec) else spec
+
+    def _contradicts(self, node: ir.Node) -> bool:
+        """Whether inference finds the node wrong: it is kept, whatever onnxruntime makes of it."""
+        inputs = tuple(None if v is None else self.facts.get(v, UNKNOWN) for v in node.inputs)
+        found = infer_node(
+            *(node.op_type, node.domain, attributes_of(node), inputs, len(node.outputs)),
+            opset=self.result.opset,
+        )
+        return any(fact.dtype == CLASH.dtype for fact in found)
+
+    def _term_contradicts(self, node: ir.Node, spec: TermSpec) -> bool:
+        """Whether the analysis of the e-graph, which sees the term alone, would find a contradiction."""
+        if spec.operator == "identity":
+            return False
+        positions = [p for item in spec.operands for p in (item if isinstance(item, tuple) else (item,))]
+        values = [None if p is None else node.inputs[p] for p in positions]
+        operands = tuple(ABSENT if v is None else self.facts.get(v, UNKNOWN) for v in values)
+        found = infer_operator(spec.operator, self.result.opset, spec.attributes, operands)
+        known = tuple(self.facts.get(v, UNKNOWN) for v in node.outputs)
+        pairs = zip(found if isinstance(found, tuple) else (found,), known, strict=False)
+        return any(meet(fact, fact_known).dtype == CLASH.dtype for fact, fact_known in pairs)
 
     def _place(self, node: ir.Node, spec: TermSpec) -> None:
         def input_at(position: int | None) -> int:

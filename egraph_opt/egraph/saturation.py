@@ -199,7 +199,7 @@ class _Run:
                 break
         self.back_off.end_round()
         started = time.monotonic()
-        changed |= self._engine.analyse()
+        changed |= self._engine.analyse(self.pace.is_over)
         # What the round has made is analysed, which may be many times of what was there.
         self.pace.record(ANALYSIS, time.monotonic() - started, self._engine.size())
         return changed, stopped

@@ -23,6 +23,7 @@ import numpy as np
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.egraph.validation import check_snapshot
 from egraph_opt.errors import ModelReadError
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.content import tensor_key
@@ -141,7 +142,8 @@ def write_saturated(target: str | os.PathLike[str], stored: Stored) -> Path:
 
 _UNREADABLE = (
     *(OSError, EOFError, zipfile.BadZipFile, zlib.error),
-    *(ValueError, KeyError, IndexError, TypeError, AttributeError),
+    *(ValueError, KeyError, IndexError, TypeError, AttributeError, ArithmeticError),
+    *(MemoryError, RecursionError, NotImplementedError, RuntimeError),
 )
 """What numpy, its decompression, and our reading of what is inside raise on any other file."""
 
@@ -150,16 +152,48 @@ def read_saturated(source: str | os.PathLike[str]) -> Stored:
     """Read a file that `write_saturated` wrote.
 
     Raises:
-        ModelReadError: it is no such file, or of another version.
+        ModelReadError: it is no such file, or of another version, or its parts do not go together.
     """
     try:
-        with np.load(source, allow_pickle=False) as arrays:
-            return _stored(arrays)
+        with zipfile.ZipFile(source) as archive:
+            return _stored(_arrays(archive, os.path.getsize(source)))
     except _UNREADABLE as error:
-        raise ModelReadError(f"{source}: not a saturated model: {error}") from error
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise ModelReadError(f"{source}: not a saturated model: {reason}") from error
+
+
+FREELY, MOST_TIMES = 2**26, 64
+"""Bytes that a file may inflate to whatever its size, and above that how many times its size."""
+
+
+def _arrays(archive: zipfile.ZipFile, size: int) -> dict[str, np.ndarray[Any, Any]]:
+    """The arrays of a file, whose sizes are looked at before anything is inflated."""
+    members = archive.infolist()
+    total = sum(member.file_size for member in members)
+    if total > max(FREELY, MOST_TIMES * size):
+        raise ValueError(f"its {size} bytes would inflate to {total}")
+    return {member.filename.removesuffix(".npy"): _array(archive.read(member)) for member in members}
+
+
+def _array(content: bytes) -> np.ndarray[Any, Any]:
+    """One array in NumPy's format: integers in one row, as many as there are bytes of."""
+    file = io.BytesIO(content)
+    version = np.lib.format.read_magic(file)
+    read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(
+        version
+    )
+    if read is None:
+        raise ValueError(f"an array in format {version}")
+    shape, _, dtype = read(file)
+    start = file.tell()
+    if dtype.kind not in "iu" or len(shape) != 1 or shape[0] * dtype.itemsize != len(content) - start:
+        raise ValueError(f"an array of {dtype} and shape {shape} in {len(content) - start} bytes")
+    return np.frombuffer(content, dtype=dtype, offset=start)
 
 
 def _stored(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Stored:
+    if "json" not in arrays:
+        raise ValueError("it has no description")
     described = json.loads(arrays["json"].tobytes())
     if described["version"] != VERSION:
         raise ValueError(
@@ -167,11 +201,15 @@ def _stored(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Stored:
         )
     regions = []
     for k, entry in enumerate(described["regions"]):
-        columns: dict[str, Any] = {name: arrays[f"{k}.{name}"] for name in _ARRAYS}
+        columns: dict[str, Any] = {name: arrays[f"{k}.{name}"].astype(np.int32) for name in _ARRAYS}
         for name in ("operator", "attributes", "facts"):
             distinct = [decode(value) for value in entry["tables"][name]]
-            columns[name] = tuple(distinct[i] for i in arrays[f"{k}.{name}"].tolist())
+            places = arrays[f"{k}.{name}"]
+            if places.size and not 0 <= int(places.min()) <= int(places.max()) < len(distinct):
+                raise ValueError(f"{name} beyond the {len(distinct)} that there are")
+            columns[name] = tuple(distinct[i] for i in places.tolist())
         snapshot = Snapshot(laws=tuple(entry["laws"]), **columns)
+        check_snapshot(snapshot)
         account = dict(entry["saturation"])
         account |= {name: tuple(account.get(name, ())) for name in ("dropped", "rested")}
         regions.append(StoredRegion(snapshot, SaturationReport(**account), entry["terms"]))

@@ -7,6 +7,7 @@ something unsound was claimed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -23,6 +24,12 @@ Range = tuple[int, int]
 NO_NUMBER: Range = (1, 0)
 """The range of a value that two sources put into ranges apart: it has no elements, or one of them is wrong.
 Nothing is concluded from it."""
+
+LARGEST = 2**63 - 1
+"""A dim, and the elements of a tensor: more cannot be counted."""
+
+MOST_DIMS = 64
+"""NumPy has no arrays of more."""
 
 SMALL = 256
 """Integer tensors of at most this many elements have their elements tracked in ``Fact.value``."""
@@ -90,6 +97,19 @@ class Fact:
 
 UNKNOWN = Fact()
 CLASH = Fact(dtype=-1)
+
+
+def is_impossible(fact: Fact) -> bool:
+    """No tensor has such a shape: a dim below zero, more elements than can be counted, too many dims.
+
+    >>> [is_impossible(Fact(1, shape)) for shape in ((-4, 3), (2**62, 4), (2**62, 0))]
+    [True, True, False]
+    """
+    shape = fact.shape or ()
+    numbers = [d for d in shape if isinstance(d, int)]
+    if len(shape) > MOST_DIMS or any(not 0 <= d <= LARGEST for d in numbers):
+        return True
+    return len(numbers) == len(shape) and math.prod(numbers) > LARGEST
 
 
 def _meet_dims(a: Dim, b: Dim) -> Dim:

@@ -25,6 +25,7 @@ Poly = tuple[tuple[Monomial, int], ...]
 
 ZERO: Poly = ()
 _MEMO = 1 << 14
+_MAX_DEGREE = 32
 _MAX_TERMS = 40
 
 
@@ -57,7 +58,7 @@ def _of_atom(atom: Atom) -> Poly:
 
 
 def _sealed(terms: Mapping[Monomial, int]) -> Poly:
-    if len(terms) > _MAX_TERMS:
+    if len(terms) > _MAX_TERMS or any(sum(power for _, power in m) > _MAX_DEGREE for m in terms):
         raise TooLargeError
     return tuple(sorted((m, c) for m, c in terms.items() if c))
 

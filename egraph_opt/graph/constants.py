@@ -16,6 +16,7 @@ from egraph_opt.facts.fact import UNKNOWN, Fact
 from egraph_opt.graph.content import Contents
 from egraph_opt.graph.runtime import plain_options, plain_session
 from egraph_opt.graph.walks import bodies, is_deterministic
+from egraph_opt.graph.work import FoldingBudget
 from egraph_opt.model.scratch import Scratch
 
 _log = logging.getLogger(__name__)
@@ -121,19 +122,19 @@ def _foldable_nodes(
     facts: Mapping[ir.Value, Fact],
     constants: Constants,
     fold_bytes: int,
+    *,
     memory_bytes: float,
-) -> tuple[list[ir.Node], list[ir.Node]]:
+    warn: Callable[[str], None],
+) -> list[ir.Node]:
     """Deterministic nodes on constants whose results do not make the file grow by more than `fold_bytes`.
 
-    Returns:
-        Those that are computed, and those that would take more than `memory_bytes`.
+    Those that take too long, or too much memory, are left out, and told to `warn`.
     """
-    too_large: list[ir.Node] = []
     known = set(constants.tensors)
     chosen = []
-    left = fold_bytes
+    left, budget = fold_bytes, FoldingBudget(memory=memory_bytes)
     for node in graph:
-        if node.outputs[0] in known or bodies(node) or node.domain not in ("", "ai.onnx"):
+        if not node.outputs or node.outputs[0] in known or bodies(node) or node.domain not in ("", "ai.onnx"):
             continue
         inputs = [v for v in node.inputs if v is not None]
         if not all(v in known for v in inputs) or not is_deterministic(node):
@@ -147,13 +148,24 @@ def _foldable_nodes(
         splat = all(facts[v].splat is not None for v in used)
         if growth > left or (splat and growth > 1024):
             continue
-        if sum(byte_size(facts.get(v, UNKNOWN)) or 0 for v in (*inputs, *used)) > memory_bytes:
-            too_large.append(node)
+        operands = [None if v is None else _type_of(v, facts, constants) for v in node.inputs]
+        plain = {name: attribute.value for name, attribute in node.attributes.items()}
+        reason = budget.takes(node.op_type, plain, operands, [facts.get(v, UNKNOWN) for v in used])
+        if reason:
+            warn(f"node {node.name!r} ({node.op_type}) depends on constants, and is not computed: {reason}")
             continue
         left -= max(growth, 0)
         known.update(used)
         chosen.append(node)
-    return chosen, too_large
+    return chosen
+
+
+def _type_of(value: ir.Value, facts: Mapping[ir.Value, Fact], constants: Constants) -> Fact:
+    """What is known of a value, or the type of a constant of an outer graph."""
+    if value in facts or not constants.has(value):
+        return facts.get(value, UNKNOWN)
+    tensor = constants.tensor(value)
+    return Fact(int(tensor.dtype), tuple(int(dim) for dim in tensor.shape.numpy()))
 
 
 def _evaluate(
@@ -223,9 +235,7 @@ def fold_constants(
     Nodes that onnxruntime cannot run stay as they are, and those that would take too much memory, of which
     `warn` is told.
     """
-    nodes, too_large = _foldable_nodes(graph, facts, constants, fold_bytes, memory_bytes)
-    for node in too_large:
-        warn(f"node {node.name!r} ({node.op_type}) is not computed, as memory does not allow it")
+    nodes = _foldable_nodes(graph, facts, constants, fold_bytes, memory_bytes=memory_bytes, warn=warn)
     if not nodes:
         return constants
     known, scratch = Constants(dict(constants.tensors)), Scratch()

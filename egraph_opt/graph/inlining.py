@@ -30,8 +30,11 @@ def decided_branch(node: ir.Node, facts: Mapping[ir.Value, Fact]) -> ir.Graph | 
     if branch.is_ref() or other.is_ref():
         return None
     if known is None:
-        return branch.as_graph() if _equal(node, branch.as_graph(), other.as_graph()) else None
-    return (branch if known else other).as_graph()
+        taken = branch.as_graph() if _equal(node, branch.as_graph(), other.as_graph()) else None
+    else:
+        taken = (branch if known else other).as_graph()
+    # Of branches that make more than the If hands out onnxruntime runs some; they stay branches.
+    return taken if taken is not None and len(taken.outputs) == len(node.outputs) else None
 
 
 def _equal(node: ir.Node, a: ir.Graph, b: ir.Graph) -> bool:

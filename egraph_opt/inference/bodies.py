@@ -73,7 +73,7 @@ def infer_whole(
     proto = ir.to_proto(node).SerializeToString()
     try:
         outputs = found._infer_node_outputs(proto, types, {}, {}, dict(opset), onnx.IR_VERSION)  # type: ignore[call-arg]
-    except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError):
+    except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, ValueError, RuntimeError):
         return unknown
     facts = []
     for value in node.outputs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact, meet
+from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact, is_impossible, meet
 from egraph_opt.facts.polynomials import Bounds
 from egraph_opt.graph.walks import RANDOM
 
@@ -59,7 +59,7 @@ def infer_node(
         return (CLASH,) * n_outputs
     facts = infer_by_onnx(op_type, domain, attributes, inputs, n_outputs, opset=opset)
     facts = [meet(a, b) for a, b in zip(known, facts, strict=True)]
-    if any(fact.dtype < 0 or _has_negative_dim(fact) for fact in facts):
+    if any(fact.dtype < 0 or is_impossible(fact) for fact in facts):
         return (CLASH,) * n_outputs
     const = _is_const(op_type, inputs)
     facts = [completed(_as_const(fact, const)) for fact in facts]
@@ -70,10 +70,6 @@ def _by_formula(call: Call) -> list[Fact]:
     rule = FORMULAS.get(call.op_type)
     facts = [] if rule is None else list(rule(call))[: call.n_outputs]
     return facts + [UNKNOWN] * (call.n_outputs - len(facts))
-
-
-def _has_negative_dim(fact: Fact) -> bool:
-    return any(isinstance(d, int) and d < 0 for d in fact.shape or ())
 
 
 def _as_const(fact: Fact, const: bool) -> Fact:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import onnx_ir as ir
 
 from egraph_opt.facts import symbolic
-from egraph_opt.facts.fact import CLASH, UNKNOWN, Dim, Fact, meet
+from egraph_opt.facts.fact import CLASH, UNKNOWN, Dim, Fact, is_impossible, meet
 
 from .bodies import infer_whole, infer_with_bodies
 from .call import Attribute
@@ -124,6 +124,8 @@ class _GraphInference:
         shape = None
         if value.shape is not None:
             shape = tuple(d if isinstance(d, int) and d >= 0 else None for d in value.shape)
+            if is_impossible(Fact(0, shape)):
+                shape = None
         return Fact(int(value.type.dtype), shape)
 
     def _fresh(self, name: str) -> str:
@@ -231,7 +233,9 @@ def attributes_of(node: ir.Node) -> tuple[tuple[str, Attribute], ...]:
             value = attribute.value
             pairs.append((name, tuple(value) if attribute.type in _LISTS else value))
         elif attribute.type == ir.AttributeType.TENSOR and node.op_type == "ConstantOfShape":
-            pairs.append((name, (int(attribute.value.dtype), attribute.value.numpy().reshape(-1)[0].item())))
+            elements = attribute.value.numpy().reshape(-1)
+            if elements.size == 1:
+                pairs.append((name, (int(attribute.value.dtype), elements[0].item())))
     return tuple(pairs)
 
 

@@ -14,10 +14,13 @@ from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 from onnx.defs import OpSchema
 
 from egraph_opt.errors import InvalidModelError
+from egraph_opt.model.attributes import schema_of
 from egraph_opt.model.structure import describe
 
 KEPT_BYTES = 1024
 """Initializers up to this size stay in the light copy: shapes and axes, which inference needs."""
+
+_REFUSALS = (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, ValueError, RuntimeError)
 
 _NAMES = {number: "tensor(" + name.lower() + ")" for name, number in TensorProto.DataType.items()}
 
@@ -67,7 +70,7 @@ def check_types(model: ModelProto, source: str) -> list[str]:
     light = light_copy(model)
     try:
         inferred = onnx.shape_inference.infer_shapes(light)
-    except (onnx.shape_inference.InferenceError, ValueError, RuntimeError) as error:
+    except _REFUSALS as error:
         warnings.append(f"ONNX's own shape inference failed: {_one_line(error)}")
         inferred = light
     types = dict(_known_types(inferred))
@@ -80,9 +83,8 @@ def check_types(model: ModelProto, source: str) -> list[str]:
         domain = "" if node.domain == "ai.onnx" else node.domain
         if (node.domain, node.op_type) in local:
             continue
-        try:
-            schema = onnx.defs.get_schema(node.op_type, versions.get(domain, 1), domain)
-        except onnx.defs.SchemaError:
+        schema = schema_of(node, versions)
+        if schema is None:
             if domain == "":
                 warnings.append(
                     f"{describe(node)}: opset {versions['']} has no such operator; it is kept as it is"

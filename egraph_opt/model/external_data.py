@@ -41,16 +41,18 @@ def locate(tensor: TensorProto, folders: tuple[Path, ...], source: str) -> tuple
     location = entries.get("location", "")
     if not location:
         raise ExternalDataError(f"{what} is said to be in another file, but not in which")
+    start, stated = (_number(entries.get(key, "0"), what) for key in ("offset", "length"))
     try:
-        start, stated = int(entries.get("offset", "0")), int(entries.get("length", "0"))
-    except ValueError:
-        raise ExternalDataError(f"{what} has an offset or length that is no number") from None
-    lexical = Path(os.path.normpath(folders[0] / location))
-    path = Path(os.path.realpath(lexical))
+        lexical = Path(os.path.normpath(folders[0] / location))
+        path = Path(os.path.realpath(lexical))
+        is_file = path.is_file()
+    except (OSError, ValueError):  # no name that a file can have: too long, or with a NUL
+        shown = location if len(location) <= 100 else f"{location[:97]}..."
+        raise ExternalDataError(f"{what} is in {shown!r}, which cannot be the name of a file") from None
     inside = any(lexical.is_relative_to(folder) for folder in folders)
     if os.path.isabs(location) or not inside or not any(path.is_relative_to(folder) for folder in folders):
         raise ExternalDataError(f"{what} is in {location!r}, outside the model's folder; move it there")
-    if not path.is_file():
+    if not is_file:
         raise ExternalDataError(f"{what} is missing: there is no file {location!r} beside the model")
     needed = _nbytes(tensor, source)
     if stated and stated != needed:
@@ -61,6 +63,13 @@ def locate(tensor: TensorProto, folders: tuple[Path, ...], source: str) -> tuple
             f"{what} is cut off: {location!r} has {size} bytes, the tensor ends at {start + needed}"
         )
     return path, start, start + needed
+
+
+def _number(text: str, what: str) -> int:
+    """An offset or a length; digits of other scripts are none."""
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise ExternalDataError(f"{what} has an offset or length that is no number: {text[:30]!r}")
+    return int(text)
 
 
 def _nbytes(tensor: TensorProto, source: str) -> int:
@@ -231,8 +240,8 @@ def map_files(model: ir.Model) -> None:
         value.const_value = _absolute(tensor)
     for node, attribute, tensors in list(_attributes(model)):
         if any(isinstance(tensor, ir.ExternalTensor) for tensor in tensors):
-            tensors = [_absolute(tensor) for tensor in tensors]
-            node.attributes[attribute.name] = _with_tensors(attribute, tensors)
+            found = [_absolute(tensor) for tensor in tensors]
+            node.attributes[attribute.name] = _with_tensors(attribute, found)
 
 
 def _with_tensors(attribute: ir.Attr, tensors: list[ir.TensorProtocol]) -> ir.Attr:

@@ -45,6 +45,11 @@ def parse_model(data: bytes, source: str) -> ModelProto:
         proto.ParseFromString(data)
     except DecodeError:
         kept = _whole_fields(data)
+        if kept == len(data):
+            raise ModelReadError(
+                f"{source}: the file is damaged, or its bodies are nested deeper than protobuf reads:"
+                " a hundred messages within each other, which are some thirty bodies"
+            ) from None
         if kept:
             raise ModelReadError(
                 f"{source}: the file is truncated or damaged: its {len(data)} bytes end inside a field"

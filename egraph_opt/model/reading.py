@@ -15,11 +15,15 @@ from onnx import ModelProto, ValueInfoProto
 
 from egraph_opt.errors import ExternalDataError, InvalidModelError
 from egraph_opt.model import external_data
+from egraph_opt.model.attributes import check_attributes
 from egraph_opt.model.element_types import check_types
 from egraph_opt.model.encoding import ENCODED_DOMAIN, carry, graphs_of
+from egraph_opt.model.extent import too_much
 from egraph_opt.model.files import parse_model, read_bytes
+from egraph_opt.model.functions import check_functions
 from egraph_opt.model.metadata import mark_of, metadata_of
 from egraph_opt.model.structure import OLDEST_OPSET, check_structure, default_opset
+from egraph_opt.model.tensors import check_tensors
 
 ModelSource = str | os.PathLike[str] | ModelProto | ir.Model
 
@@ -82,7 +86,8 @@ def read_model(source: ModelSource) -> LoadedModel:
         ModelReadError: no such file, a directory, empty, no protobuf, truncated, no ONNX model.
         InvalidModelError: no graph or an empty one, names defined twice or not at all, a cycle, unknown
         opset,
-            element types that break the operators' schemas.
+            element types or attributes that break the operators' schemas, tensors that are not what they say,
+            functions that call themselves.
         ExternalDataError: a file of weights is missing, too short, or outside the model's folder.
     """
     if isinstance(source, ir.Model):
@@ -99,6 +104,7 @@ def read_model(source: ModelSource) -> LoadedModel:
     path = Path(source)
     name = str(path)
     proto = parse_model(read_bytes(path), name)
+    check_tensors(proto, name)  # before anybody believes how large they are
     files = external_data.pin(proto, model_folders(path), name)
     return _read(proto, name, path, path, files)
 
@@ -120,14 +126,11 @@ def _read(
 ) -> LoadedModel:
     """Check and deserialize a model that belongs to us."""
     structure = check_structure(proto, source)
+    check_tensors(proto, source)
+    check_attributes(proto, source)
     warnings = [*structure.warnings]
-    opset = default_opset(proto)
-    unsupported = None
-    if mark_of(proto):
-        unsupported = f"it is outside the standard, by {mark_of(proto)}: optimize what it was made from"
-    elif opset is not None and opset < OLDEST_OPSET:
-        unsupported = f"opset {opset} is older than {OLDEST_OPSET}, the oldest that can be optimized"
-    else:
+    unsupported = check_functions(proto, source) or _unsupported(proto)
+    if unsupported is None:
         warnings += check_types(proto, source)
     metadata = metadata_of(proto)
     carry(proto)
@@ -158,6 +161,16 @@ def _read(
         warnings=tuple(warnings),
         metadata=metadata,
     )
+
+
+def _unsupported(proto: ModelProto) -> str | None:
+    """Why nothing can be done with a valid model."""
+    opset = default_opset(proto)
+    if mark_of(proto):
+        return f"it is outside the standard, by {mark_of(proto)}: optimize what it was made from"
+    if opset is not None and opset < OLDEST_OPSET:
+        return f"opset {opset} is older than {OLDEST_OPSET}, the oldest that can be optimized"
+    return too_much(proto)
 
 
 def innermost(error: BaseException) -> str:

@@ -25,6 +25,7 @@ from egraph_opt.pipeline.extraction_by_objective import extract_by
 from egraph_opt.pipeline.fastest import candidates, fastest
 from egraph_opt.pipeline.limits import NO_TIME, Limits
 from egraph_opt.pipeline.memory_report import arranged, over_limit
+from egraph_opt.pipeline.needs import needs_of
 from egraph_opt.pipeline.optimization_report import Account, handed_back, report_of, report_unchanged
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
@@ -33,6 +34,7 @@ from egraph_opt.pipeline.turns import Again, Turn, in_turns, uses_in
 from egraph_opt.pipeline.verified_graph import Checks, finish, granted, value_changing, warnings_of
 from egraph_opt.rebuild.graph import rebuild_model
 from egraph_opt.rebuild.value_info import ValueInfo
+from egraph_opt.verification.budget import RunBudget
 from egraph_opt.verification.result import SKIPPED
 
 if TYPE_CHECKING:
@@ -146,8 +148,9 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
     matched = [f"{row.ruleset}.{row.name}" for row in uses if row.matches]
     changing = value_changing(matched)
     checks = Checks(
-        *(request.verify, request.ranges, request.seed, changing, saturated.legalize, request.end),
-        memory_bytes=saturated.limits.memory().left,
+        *(request.verify, request.ranges, request.seed, changing, saturated.legalize),
+        end=request.end,
+        budget=RunBudget(partial(needs_of, region, request.points), saturated.limits.memory().left),
     )
     finished = finish(chosen.model, saturated.loaded, checks, clock)
     verification = finished.verification
@@ -162,6 +165,7 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
         [
             *saturated.warnings,
             *granted(matched),
+            *_not_computed(saturated, region, request),
             *warnings_of(verification, changing),
             *over_limit(memory),
             *request.model.remarks(_views(saturated, region, request)),
@@ -181,6 +185,13 @@ def _views(saturated: Saturated, region: Region, request: Request) -> list[NodeV
     """All that was priced."""
     key = key_of(request.model, request.points, saturated.limits.fold_bytes)
     return [view for part in region.walk() for view in part.compiled(key).view.views]
+
+
+def _not_computed(saturated: Saturated, region: Region, request: Request) -> list[str]:
+    """Constants that take too much to be computed, which were not told already."""
+    key = key_of(request.model, request.points, saturated.limits.fold_bytes)
+    told = [text for part in region.walk() for text in part.compiled(key).view.left_out]
+    return [text for text in dict.fromkeys(told) if text not in saturated.warnings]
 
 
 def out_of_time(limits: Limits, region: Region, chosen: Chosen) -> Iterator[str]:

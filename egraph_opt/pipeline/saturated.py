@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import onnx
-
 from egraph_opt.cost.model import CostModel, default_points
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost.repricing import key_of
@@ -19,12 +17,14 @@ from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.egraph.storage import Stored, StoredRegion, fingerprint, read_saturated, write_saturated
-from egraph_opt.errors import ExtractionError, ModelReadError, TargetMismatchError
+from egraph_opt.egraph.validation import check_terms
+from egraph_opt.errors import EgraphOptError, ExtractionError, ModelReadError, TargetMismatchError
 from egraph_opt.extraction.interrupts import OnInterrupt, interruptible
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.node_counts import NodeCount, nodes_of
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.memory.objective import Objective, objective_of
+from egraph_opt.model.files import parse_model
 from egraph_opt.model.reading import LoadedModel, read_model
 from egraph_opt.pipeline.assumptions import ranges_of, sizes_of
 from egraph_opt.pipeline.clock import Clock, Progress, reading
@@ -124,8 +124,18 @@ class Saturated:
         """
         all_laws()  # they bring operators of their own
         stored = read_saturated(path)
+        try:
+            return Saturated._restored(path, stored)
+        except EgraphOptError:
+            raise
+        except Exception as error:  # of settings of any kind
+            raise ModelReadError(f"{path}: not a saturated model: {type(error).__name__}: {error}") from error
+
+    @staticmethod
+    def _restored(path: str | os.PathLike[str], stored: Stored) -> Saturated:
+        """A model with its e-graph, out of what a file holds."""
         if stored.model is not None:
-            loaded = read_model(onnx.load_from_string(stored.model))
+            loaded = read_model(parse_model(stored.model, str(path)))
         else:
             loaded = read_model(str(stored.path))
         counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
@@ -141,6 +151,7 @@ class Saturated:
                     f"{path}: the model is another one than was saturated, or another release reads it"
                     " differently; saturate it again"
                 )
+            check_terms(entry.snapshot, lowered)
             return entry.snapshot, entry.saturation
 
         region = None

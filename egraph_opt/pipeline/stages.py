@@ -26,7 +26,9 @@ from egraph_opt.model.reading import ModelSource, read_model
 from egraph_opt.pipeline.assumptions import ranges_of
 from egraph_opt.pipeline.clock import Clock, Progress, reading
 from egraph_opt.pipeline.collection import collected_rarely
+from egraph_opt.pipeline.extraction import unchanged
 from egraph_opt.pipeline.limits import NO_TIME, SATURATED_MEMORY, TOO_SHORT, Limits
+from egraph_opt.pipeline.mishaps import reason_of
 from egraph_opt.pipeline.offending_law import without_offending_law
 from egraph_opt.pipeline.region import Region, region_of
 from egraph_opt.pipeline.result import Result
@@ -61,7 +63,7 @@ def saturate(
     Raises:
         ModelReadError, InvalidModelError, ExternalDataError: the model.
         UnknownRulesetError: a ruleset.
-        UnsoundLawError: with strict.
+        UnsoundLawError, InternalError: with strict.
     """
     started = time.monotonic()
     rules, ranges, clock = _rules(rewrites, target), ranges_of(assume), Clock(progress)
@@ -77,6 +79,8 @@ def saturate(
             region = region_of(loaded, limits, ranges, run, warnings=warnings, clock=clock)
         except _TooShortError as error:
             reason = str(error)
+        except Exception as error:
+            reason = reason_of(error, loaded.source, strict=strict)
     clock("")
 
     def again(model: ir.Model) -> Region | None:
@@ -229,17 +233,24 @@ def optimize(
             strict=strict,
             progress=progress,
         )
-        return saturated, saturated.extract(
-            chosen,
-            extractor=extractor,
-            objective=wanted,
-            verify=verify,
-            seed=seed,
-            progress=progress,
-            on_interrupt=on_interrupt,
-            measure=measure,
-            turns=True,
-        )
+        try:
+            result = saturated.extract(
+                chosen,
+                extractor=extractor,
+                objective=wanted,
+                verify=verify,
+                seed=seed,
+                progress=progress,
+                on_interrupt=on_interrupt,
+                measure=measure,
+                turns=True,
+            )
+        except Exception as error:
+            if not type(chosen).__module__.startswith("egraph_opt."):  # a class of the user's may have raised
+                raise
+            reason = reason_of(error, saturated.loaded.source, strict=strict)
+            result = unchanged(replace(saturated, reason=reason), chosen)
+        return saturated, result
 
     saturated, result = run()
     if result.report.verification.status != "failed":

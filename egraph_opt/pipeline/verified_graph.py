@@ -15,6 +15,7 @@ from egraph_opt.model.reading import LoadedModel
 from egraph_opt.model.writing import to_proto
 from egraph_opt.rebuild.legalization import legalize
 from egraph_opt.report.report import RewriteReport
+from egraph_opt.verification.budget import RunBudget
 from egraph_opt.verification.result import SKIPPED, Verification
 from egraph_opt.verification.verifier import verify as check_outputs
 
@@ -30,7 +31,7 @@ class Checks:
         changing: laws that took part and change values; where there are any, values may differ.
         legalize: run the passes that leave the standard.
         end: when to be done, as `time.monotonic` has it.
-        memory_bytes: that runs may allocate.
+        budget: of memory and time for runs.
     """
 
     verify: bool
@@ -39,7 +40,7 @@ class Checks:
     changing: tuple[str, ...]
     legalize: bool
     end: float = math.inf
-    memory_bytes: float = math.inf
+    budget: RunBudget | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def finish(rebuilt: ir.Model, loaded: LoadedModel, checks: Checks, clock: Callab
             assume=checks.assume,
             approximate=bool(checks.changing),
             end=checks.end,
-            memory_bytes=checks.memory_bytes,
+            budget=checks.budget,
         )
     clock("rebuild")
     changed = legalize(rebuilt) if checks.legalize and verification.status != "failed" else {}

@@ -41,7 +41,7 @@ class FoldedArrays:
                 pending.pop()
                 continue
             node = int(self._computed[owner])
-            children = self._snapshot.children(node)
+            children = [] if self.splat(owner) is not None else self._snapshot.children(node)
             missing = [c for c in children if c not in self._arrays and self._snapshot.facts[c] != ABSENT]
             if missing:
                 pending.extend(missing)
@@ -50,10 +50,20 @@ class FoldedArrays:
             self._arrays[owner] = self._compute(owner, node)
         return self._arrays[root]
 
+    def splat(self, owner: int) -> Literal | None:
+        """A class with one value in every element, which needs no operands, however large they are."""
+        fact = self._snapshot.facts[owner]
+        if fact.splat is None or not fact.is_static:
+            return None
+        return Literal(fact.dtype, fact.shape, (fact.splat,))  # type: ignore[arg-type]
+
     def _compute(self, owner: int, node: int) -> np.ndarray[Any, Any]:
         name, attributes = self._snapshot.operator[node], self._snapshot.attributes[node]
         fact, lowered = self._snapshot.facts[owner], self._lowered
-        if name == "leaf":
+        splat = self.splat(owner)
+        if splat is not None:
+            array = literal_array(splat)
+        elif name == "leaf":
             array = lowered.constants.tensor(lowered.leaves[attributes[0]]).numpy()
         elif name == "literal":
             array = literal_array(attributes[0])
@@ -205,8 +215,9 @@ class ConstantWriter:
     def folded(self, owner: int) -> ir.Value:
         """A constant class whose chosen node is computed now."""
         fact = self._facts[owner]
-        if fact.splat is not None and fact.is_static:
-            return self.literal(Literal(fact.dtype, fact.shape, (fact.splat,)))  # type: ignore[arg-type]
+        splat = self._arrays.splat(owner)
+        if splat is not None:
+            return self.literal(splat)
         if not self._compute:
             return ir.Value(name=self._namer.fresh("folded"))
         array = rounded(self._arrays.of(owner), fact.dtype)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import onnx_ir as ir
 
+from egraph_opt.facts.fact import CLASH, Fact, meet
 from egraph_opt.graph.constants import stored_bytes
 from egraph_opt.graph.names import Namer
 from egraph_opt.graph.walks import captured_values, nodes_within
@@ -79,10 +80,18 @@ class _Rebuilder:
         ):
             if original not in outputs:
                 value = self._output(original, int(classes[term]), taken)
-                value.shape, value.type = original.shape, original.type
+                value.shape, value.type = self._declared_shape(original, int(classes[term])), original.type
                 outputs[original] = value
                 taken.add(value)
         return [outputs[original] for original in self.writer.lowered.graph.outputs]
+
+    def _declared_shape(self, original: ir.Value, owner: int) -> ir.Shape | None:
+        """The declared shape of an output; none where it is not true, as nobody sees of a body."""
+        if original.shape is None:
+            return None
+        numbers = tuple(dim if isinstance(dim, int) and dim >= 0 else None for dim in original.shape)
+        known = Fact(0, self.writer.snapshot.facts[owner].shape)
+        return None if meet(Fact(0, numbers), known).dtype == CLASH.dtype else original.shape
 
     def _output(self, original: ir.Value, owner: int, taken: set[ir.Value]) -> ir.Value:
         """A class as an output: by Identity, or a small Constant, where its value already has a name."""

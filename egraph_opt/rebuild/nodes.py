@@ -8,8 +8,8 @@ from typing import Any
 
 import onnx_ir as ir
 
+from egraph_opt.cost.constant_nodes import original_nodes
 from egraph_opt.cost.expansion import Expanded, expand_pseudo, is_pseudo
-from egraph_opt.cost.views import original_nodes
 from egraph_opt.facts.fact import ABSENT, CLASH, UNKNOWN, Fact, meet
 from egraph_opt.graph.names import Namer, rename_all
 from egraph_opt.operators.declaration import Earlier, Literal, OnnxForm, Scalar, operator_named

@@ -23,6 +23,7 @@ from egraph_opt.errors import ModelReadError
 from egraph_opt.graph.runtime import DATA_FOLDER, SILENT, plain_options, plain_session
 from egraph_opt.model import external_data
 from egraph_opt.model.reading import model_folders
+from egraph_opt.verification.budget import watched
 
 ModelLike = onnx.ModelProto | bytes | str | os.PathLike[str]
 Value = Any
@@ -174,6 +175,7 @@ class Session:
 
     Raises:
         ExecutionError: ONNX Runtime cannot load the model (unknown domain, missing kernel, invalid graph).
+        BudgetError: memory ran out.
     """
 
     def __init__(self, model: RunnableModel) -> None:
@@ -189,8 +191,6 @@ class Session:
             self._session = plain_session(model.content, options)
         except _FAILURES as error:
             raise _failure(error) from error
-        self._run_options = onnxruntime.RunOptions()
-        self._run_options.log_severity_level = SILENT
         inputs = [*self._session.get_inputs(), *self._session.get_overridable_initializers()]
         self._types = {value.name: value.type for value in inputs}
         self.input_names: tuple[str, ...] = tuple(value.name for value in inputs)
@@ -198,21 +198,34 @@ class Session:
         self._by_pointer = any(value.type in _BY_POINTER for value in [*inputs, *outputs])
         self.output_names: tuple[str, ...] = tuple(value.name for value in outputs)
 
-    def run(self, feeds: Mapping[str, Value]) -> list[Value]:
+    def run(
+        self, feeds: Mapping[str, Value], *, seconds: float = math.inf, bytes_: float = math.inf
+    ) -> list[Value]:
         """All outputs in order.
+
+        Args:
+            seconds, bytes_: that the run may take.
 
         Raises:
             ExecutionError: the model does not run on these inputs.
+            BudgetError: it takes longer, or more memory.
         """
+        options = onnxruntime.RunOptions()
+        options.log_severity_level = SILENT
         try:
-            if self._by_pointer:
-                return self._run_values(feeds)
-            given = dict(feeds)
-            return list(self._session.run(None, given, self._run_options))
+            if seconds == bytes_ == math.inf:
+                return self._run(feeds, options)
+            with watched(options, seconds, bytes_):
+                return self._run(feeds, options)
         except _FAILURES as error:
             raise _failure(error) from error
 
-    def _run_values(self, feeds: Mapping[str, Value]) -> list[Value]:
+    def _run(self, feeds: Mapping[str, Value], options: onnxruntime.RunOptions) -> list[Value]:
+        if self._by_pointer:
+            return self._run_values(feeds, options)
+        return list(self._session.run(None, dict(feeds), options))
+
+    def _run_values(self, feeds: Mapping[str, Value], options: onnxruntime.RunOptions) -> list[Value]:
         make = onnxruntime.OrtValue
         values = {}
         for name, value in feeds.items():
@@ -225,7 +238,7 @@ class Session:
                 dtype, code = special
                 raw = np.ascontiguousarray(value, dtype).reshape(value.shape)
                 values[name] = make.ortvalue_from_numpy_with_onnx_type(raw.view(f"u{dtype.itemsize}"), code)
-        results = self._session.run_with_ort_values(None, values, self._run_options)
+        results = self._session.run_with_ort_values(None, values, options)
         return [_array(value) for value in results]
 
 

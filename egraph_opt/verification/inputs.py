@@ -11,6 +11,7 @@ import onnx
 from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import ALL_FLOATS
+from egraph_opt.facts.fact import MOST_DIMS
 from egraph_opt.verification.interface import ValueSpec, interface
 from egraph_opt.verification.sizes import Ranges, candidates, shape_of
 
@@ -73,6 +74,10 @@ def random_inputs(
             values[spec.name] = None
             continue
         shape = shape_of(spec, filled, rank)
+        if len(shape) > MOST_DIMS:
+            raise UnsupportedInputError(
+                f"input {spec.name!r}: no values are made up for {len(shape)} dims, more than {MOST_DIMS}"
+            )
         bounds = (assume or {}).get(spec.name)
         own = integers.get(spec.name, INTEGERS) if isinstance(integers, Mapping) else integers
         if spec.dtype in BYTES and not (isinstance(integers, Mapping) and spec.name in integers):

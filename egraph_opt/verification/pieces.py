@@ -15,6 +15,7 @@ import onnx
 from onnx import helper
 
 from egraph_opt.model.encoding import bodies_of, graphs_of
+from egraph_opt.verification.budget import RunBudget
 from egraph_opt.verification.execution import (
     ExecutionError,
     OutOfMemoryError,
@@ -126,6 +127,7 @@ class Pieces:
     after: RunnableModel
     seed: int
     approximate: bool = False
+    budget: RunBudget = field(default_factory=RunBudget)
     absolute: float = 0.0
     relative: float = 0.0
     deviations: dict[str, str] = field(default_factory=dict)
@@ -133,16 +135,19 @@ class Pieces:
     def __post_init__(self) -> None:
         self.cuts = cuts_between(self.before.proto.graph, self.after.proto.graph)
 
-    def run(self, feeds: Mapping[str, Value]) -> list[Value]:
+    def run(self, feeds: Mapping[str, Value], sizes: Sizes) -> list[Value]:
         """The outputs of the original.
 
         Raises:
             ExecutionError: it does not run.
+            BudgetError: a piece takes too long.
         """
+        most = self.budget.seconds(sizes)
         known = dict(feeds)
         for wanted, given in self._steps(known):
             session = Session(part_of(self.before, given, wanted))
-            known.update(zip(session.output_names, session.run(_only(session, given)), strict=True))
+            made = session.run(_only(session, given), seconds=most)
+            known.update(zip(session.output_names, made, strict=True))
         return [known[output.name] for output in self.before.proto.graph.output]
 
     def compare(self, feeds: Mapping[str, Value], sizes: Sizes, where: str) -> None:
@@ -157,9 +162,9 @@ class Pieces:
             place = f"piece {k + 1} of {len(self.cuts) - 1}"
             try:
                 before, after = (part_of(model, given, wanted) for model in (self.before, self.after))
-                runs = Runs(before, after, self.seed, approximate=self.approximate)
+                runs = Runs(before, after, self.seed, approximate=self.approximate, budget=self.budget)
                 inputs = _only(runs.original, given)
-                made = runs.original.run(inputs)
+                made = runs.run_original(inputs, sizes)
                 runs.compare(_only(runs.optimized, given) | inputs, sizes, f"{where}, {place}")
                 runs.finish()
             except OutOfMemoryError as error:

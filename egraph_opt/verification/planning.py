@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from egraph_opt.verification.budget import BudgetError, RunBudget
 from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, Value
 from egraph_opt.verification.inputs import Distribution, Integers, is_integer, random_inputs
 from egraph_opt.verification.interface import ValueSpec
 from egraph_opt.verification.sizes import Ranges, Sizes, candidates, variations
 
-Run = Callable[[Mapping[str, Value]], list[Value]]
+Run = Callable[[Mapping[str, Value], Sizes], list[Value]]
+"""Runs the original on inputs, in which symbolic dims have these sizes."""
 
 FIRST_RANGES: tuple[Integers, ...] = ((0, 1), (1, 1), (0, 0), (0, 7))
 """The first runs nearly everywhere: as token types, flags, and most tables have two rows."""
@@ -61,6 +63,7 @@ class PlanSearch:
     run: Run
     seed: int = 0
     assume: Ranges | None = None
+    budget: RunBudget = field(default_factory=RunBudget)
     error: str = field(default="", init=False)
     too_large: list[OutOfMemoryError] = field(default_factory=list, init=False)
 
@@ -69,7 +72,8 @@ class PlanSearch:
 
         Raises:
             ExecutionError: nothing that was tried runs; the message is of the first attempt.  An
-                OutOfMemoryError where memory did not suffice for some.
+                OutOfMemoryError where memory does not suffice for some, or for the one choice of sizes.
+            BudgetError: the one choice of sizes takes too many operations; or a run took too much.
             UnsupportedInputError: an input of a type that has no random values.
         """
         for distribution, attempts in ATTEMPTS.items():
@@ -95,6 +99,13 @@ class PlanSearch:
     def _runs(
         self, sizes: Sizes, integers: Mapping[str, Integers], distribution: Distribution, rank: int
     ) -> bool:
+        too_large = self.budget.too_large(self.specs, sizes, rank)
+        beyond = too_large or self.budget.too_long(sizes)
+        if beyond:
+            if not sizes:
+                raise OutOfMemoryError(beyond) if too_large else BudgetError(beyond)
+            self.error = self.error or beyond
+            return False
         feeds = random_inputs(
             self.specs,
             seed=self.seed,
@@ -105,7 +116,7 @@ class PlanSearch:
             rank=rank,
         )
         try:
-            self.run(feeds)
+            self.run(feeds, sizes)
         except OutOfMemoryError as error:
             self.too_large.append(error)
             if len(self.too_large) >= MOST_TOO_LARGE:

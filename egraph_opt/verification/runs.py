@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from egraph_opt.verification.budget import RunBudget
 from egraph_opt.verification.comparison import TOLERANCES, compare, leaves, widened
 from egraph_opt.verification.determinism import random_operators
 from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, RunnableModel, Session, Value
@@ -82,6 +83,7 @@ class Runs:
     absolute: float = 0.0
     relative: float = 0.0
     approximate: bool = False
+    budget: RunBudget = field(default_factory=RunBudget)
     deviations: dict[str, str] = field(default_factory=dict)
     """By output what differs, the first time, where values may."""
     notes: list[str] = field(default_factory=list)
@@ -130,14 +132,14 @@ class Runs:
             NotComparableError: the original gives other outputs each time.
         """
         try:
-            expected = self.original.run(feeds)
+            expected = self.run_original(feeds, sizes)
         except OutOfMemoryError as error:
             raise NoMemoryError(f"memory does not allow to run the original ({where}): {error}") from error
         except ExecutionError:
             return False
         where += f", sizes {sizes_text(sizes)}" if sizes else ""
         try:
-            results = self.optimized.run(feeds)
+            results = self._run(self.optimized, feeds, sizes)
         except OutOfMemoryError as error:
             raise NoMemoryError(f"memory does not allow to run the optimized model: {error}") from error
         except ExecutionError as error:
@@ -154,6 +156,18 @@ class Runs:
                 return False
         self.compared += 1
         return True
+
+    def run_original(self, feeds: Mapping[str, Value], sizes: Sizes) -> list[Value]:
+        """The outputs of the original.
+
+        Raises:
+            ExecutionError: it does not run on these inputs.
+            BudgetError: it takes too long, or too much memory.
+        """
+        return self._run(self.original, feeds, sizes)
+
+    def _run(self, session: Session, feeds: Mapping[str, Value], sizes: Sizes) -> list[Value]:
+        return session.run(feeds, seconds=self.budget.seconds(sizes), bytes_=self.budget.most_bytes(sizes))
 
     def finish(self) -> None:
         """What can be said only after all runs.

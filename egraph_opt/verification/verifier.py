@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from egraph_opt.verification.branches import branch_cases
+from egraph_opt.verification.budget import BudgetError, RunBudget
 from egraph_opt.verification.checking import checker_error
 from egraph_opt.verification.determinism import random_operators
 from egraph_opt.verification.execution import (
@@ -42,7 +43,7 @@ def verify(
     folder: str | os.PathLike[str] | None = None,
     approximate: bool = False,
     end: float = math.inf,
-    memory_bytes: float = math.inf,
+    budget: RunBudget | None = None,
 ) -> Verification:
     """Compares an optimized model with the original.
 
@@ -61,7 +62,8 @@ def verify(
         approximate: values may differ; how far they do is reported.
         end: when to be done, as `time.monotonic` has it, where that takes no more than fewer seeds: every
             size and every branch is compared once all the same.
-        memory_bytes: that ONNX Runtime may allocate; models that need more are compared piece by piece.
+        budget: of memory and time; sizes that take more are left out, models that do at any size are compared
+            piece by piece, and a run that takes more than its shapes say ends it all.
 
     Returns:
         The verdict; a mismatch is a status, not an exception.
@@ -78,10 +80,11 @@ def verify(
     invalid = checker_error(before, after)
     if invalid:
         return Verification("failed", detail=f"onnx.checker refuses the optimized model: {invalid}")
-    with arena_of(memory_bytes):
+    budget = budget or RunBudget()
+    with arena_of(budget.bytes):
         try:
-            _check_room(before, after, memory_bytes)
-            runs = Runs(before, after, seed, approximate=approximate)
+            _check_room(before, after, budget.bytes)
+            runs = Runs(before, after, seed, approximate=approximate, budget=budget)
             course = _Course(runs, a, seed, max(seeds, 1), assume or {}, override_defaults, end)
             return course.verdict(inputs)
         except NoMemoryError as error:
@@ -90,8 +93,9 @@ def verify(
             return Verification("failed", detail=str(mismatch))
         except NotComparableError as error:
             return Verification("not_comparable", detail=str(error))
-    with arena_of(memory_bytes):
-        return _by_pieces(Pieces(before, after, seed, approximate), a, assume or {}, reason)
+    with arena_of(budget.bytes):
+        pieces = Pieces(before, after, seed, approximate, budget.piece_by_piece())
+        return _by_pieces(pieces, a, assume or {}, reason)
 
 
 COPIES = 3
@@ -112,7 +116,7 @@ def _by_pieces(pieces: Pieces, a: Interface, assume: Ranges, reason: str) -> Ver
     if random := random_operators(pieces.before.proto):
         return Verification("not_comparable", detail=f"{reason}; random operators: {', '.join(random[:3])}")
     try:
-        plan = PlanSearch(a.required, pieces.run, pieces.seed, assume).plan()
+        plan = PlanSearch(a.required, pieces.run, pieces.seed, assume, budget=pieces.budget).plan()
         for sizes in plan.sizes:
             integers, distribution = plan.fallback
             feeds = random_inputs(
@@ -127,7 +131,7 @@ def _by_pieces(pieces: Pieces, a: Interface, assume: Ranges, reason: str) -> Ver
             pieces.compare(feeds, sizes, f"seed {pieces.seed}")
     except MismatchError as mismatch:
         return Verification("failed", pieces.absolute, pieces.relative, detail=str(mismatch))
-    except (NotComparableError, ExecutionError, UnsupportedInputError) as error:
+    except (NotComparableError, BudgetError, ExecutionError, UnsupportedInputError) as error:
         return Verification("not_comparable", detail=f"{reason}; piece by piece: {error}")
     status: Status = "approximate" if pieces.deviations else "passed"
     worst = [f"tensor {path!r}: {text}" for path, text in pieces.deviations.items()][:3]
@@ -167,14 +171,14 @@ class _Course:
             return self._result("failed", [str(mismatch)])
         except NoMemoryError:
             raise
-        except NotComparableError as reason:
+        except (NotComparableError, BudgetError) as reason:
             return self._result("not_comparable", [str(reason)])
         return self._result("approximate" if self.runs.deviations else "passed", self._summary(plan))
 
     def _plan(self) -> Plan | None:
         """What the original runs on; None if nothing was found, but given inputs were compared."""
         try:
-            return PlanSearch(self.interface.required, self.runs.original.run, self.seed, self.assume).plan()
+            return self._search(self.assume).plan()
         except UnsupportedInputError as error:
             reason, cause = str(error), error
         except OutOfMemoryError as error:
@@ -185,6 +189,11 @@ class _Course:
             raise NotComparableError(reason) from cause
         self.notes.append(reason)
         return None
+
+    def _search(self, assume: Ranges) -> PlanSearch:
+        return PlanSearch(
+            self.interface.required, self.runs.run_original, self.seed, assume, budget=self.runs.budget
+        )
 
     def _random(self, plan: Plan) -> None:
         """Every size at least once, floats normal and uniform in turns."""
@@ -208,9 +217,8 @@ class _Course:
             (name, (value, _)), *_ = case.items()
             if any(self._compare(plan, sizes, "normal", self.seed, case) for sizes in plan.sizes):
                 continue
-            search = PlanSearch(self.interface.required, self.runs.original.run, self.seed, assumed)
             try:
-                other = search.plan()
+                other = self._search(assumed).plan()
             except ExecutionError:
                 self.notes.append(f"the original does not run with {name}={value}")
                 continue
@@ -262,6 +270,8 @@ class _Course:
         self, plan: Plan, sizes: Sizes, distribution: Distribution, seed: int, case: Ranges | None = None
     ) -> bool:
         """Compares on the first of some ranges of values that the original accepts."""
+        if self.runs.budget.beyond(self.interface.required, sizes, plan.rank):
+            return False
         case = case or {}
         ranges: Sequence[tuple[Mapping[str, Integers], Distribution]] = (
             (plan.integers, distribution),

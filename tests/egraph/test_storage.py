@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import random
 import shutil
 import zipfile
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
 from egraph_opt.egraph.storage import decode, encode
-from egraph_opt.errors import ModelReadError
+from egraph_opt.errors import LimitsError, ModelReadError
 from egraph_opt.facts.fact import Fact
 from egraph_opt.operators import ConvWindow, Literal
 from egraph_opt.pipeline import Limits, Saturated, saturate
@@ -289,3 +290,71 @@ def test_a_model_of_other_bodies_is_refused(tmp_path: Path) -> None:
     model = np.frombuffer(other.SerializeToString(), np.uint8)
     with pytest.raises(ModelReadError, match="saturate it again"):
         Saturated.load(rewritten(path, tmp_path / "other.npz", model=model))
+
+
+def damaged_array(arrays: dict[str, np.ndarray], name: str, lot: random.Random) -> None:
+    array = arrays[name] = arrays[name].copy()
+    most = max(1, int(array.max(initial=0)) + 1)
+    for _ in range(lot.randrange(1, 4)):
+        array[lot.randrange(len(array))] = lot.choice((0, 1, 2, -1, 2**31 - 1, lot.randrange(most)))
+
+
+def test_what_is_wrong_inside_is_refused_or_found_by_comparing(good: Path, tmp_path: Path) -> None:
+    refused = 0
+    for seed in range(60):
+        lot = random.Random(seed)
+        with np.load(good) as stored:
+            arrays = dict(stored)
+        damaged_array(arrays, lot.choice([name for name in arrays if name.startswith("0.")]), lot)
+        np.savez_compressed(tmp_path / "damaged.npz", **arrays)
+        try:
+            loaded = Saturated.load(tmp_path / "damaged.npz")
+        except ModelReadError:
+            refused += 1
+            continue
+        assert loaded.extract("nodes").report.status in ("optimized", "unchanged", "fallback"), seed
+    assert refused > 30
+
+
+def test_terms_that_are_others_are_refused(good: Path, tmp_path: Path) -> None:
+    with np.load(good) as stored:
+        swapped = stored["0.term_node"].copy()
+    swapped[[-1, -2]] = swapped[[-2, -1]]
+    with pytest.raises(ModelReadError, match=r"not a saturated model: .*term .* of the model"):
+        Saturated.load(rewritten(good, tmp_path / "swapped.npz", **{"0.term_node": swapped}))
+
+
+def test_nothing_is_inflated_that_is_too_large(good: Path, tmp_path: Path) -> None:
+    path = tmp_path / "large.npz"
+    shutil.copy(good, path)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive, archive.open("bomb.npy", "w") as file:
+        for _ in range(100):
+            file.write(bytes(2**20))
+    with pytest.raises(ModelReadError, match="would inflate to 10"):
+        Saturated.load(path)
+
+
+@pytest.mark.parametrize("shape", [(10**15,), (2, 2), (-4,)])
+def test_arrays_that_are_larger_than_their_bytes_are_refused(
+    good: Path, tmp_path: Path, shape: tuple[int, ...]
+) -> None:
+    path = tmp_path / "header.npz"
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": "<i4", "fortran_order": False, "shape": shape})
+    with zipfile.ZipFile(good) as archive, zipfile.ZipFile(path, "w") as other:
+        for name in archive.namelist():
+            other.writestr(name, buffer.getvalue() if name == "0.child.npy" else archive.read(name))
+    with pytest.raises(ModelReadError, match="an array of int32 and shape"):
+        Saturated.load(path)
+
+
+def test_deep_descriptions_are_refused(good: Path, tmp_path: Path) -> None:
+    text = b"[" * 200_000 + b"]" * 200_000
+    with pytest.raises(ModelReadError, match="not a saturated model"):
+        Saturated.load(rewritten(good, tmp_path / "deep.npz", json=np.frombuffer(text, np.uint8)))
+
+
+def test_settings_that_are_none_are_refused(good: Path, tmp_path: Path) -> None:
+    for header in ({"limits": {"nodes": "many"}}, {}, {"limits": {}, "assume": 3}):
+        with pytest.raises((ModelReadError, LimitsError)):
+            Saturated.load(with_header(good, tmp_path / "settings.npz", header=header))

@@ -1,0 +1,84 @@
+"""What a run of the original takes, at any sizes of its symbolic dims: from what inference found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import onnx_ir as ir
+
+from egraph_opt.cost.model import bind
+from egraph_opt.facts.fact import UNKNOWN, Fact
+from egraph_opt.graph.constants import byte_size
+from egraph_opt.graph.walks import captured_values
+from egraph_opt.graph.work import operations
+from egraph_opt.pipeline.region import Region
+from egraph_opt.verification.budget import RunNeeds
+
+PER_NODE = 1000.0
+"""What it takes to begin with a node, in operations."""
+
+MOST_ROUNDS, ROUNDS = 10_000.0, 100.0
+"""Rounds of a loop that are believed, and how many there are where more are written: a condition ends it."""
+
+
+def needs_of(region: Region, points: Mapping[str, int], sizes: Mapping[str, int]) -> RunNeeds:
+    """What a run takes; sizes that are not known count as nothing.
+
+    Args:
+        points: what symbols stand for that have no size.
+    """
+    return _Estimate({**points, **sizes}).of(region)
+
+
+class _Estimate:
+    def __init__(self, at: Mapping[str, int]) -> None:
+        self._at = at
+        self._bound: dict[Fact, Fact] = {}
+
+    def of(self, region: Region) -> RunNeeds:
+        """Tensors live from where they are made to where they are used last."""
+        graph, kept = region.lowered.graph, {node: k for k, node in enumerate(region.lowered.kept)}
+        nodes = list(graph)
+        used = [{v for v in (*node.inputs, *captured_values(node)) if v is not None} for node in nodes]
+        last = {value: k for k, values in enumerate(used) for value in values}
+        last.update(dict.fromkeys(graph.outputs, len(nodes)))
+        live: dict[ir.Value, float] = {}
+        now = peak = work = 0.0
+        for k, node in enumerate(nodes):
+            inner = [self.of(body) for body in region.bodies.get(kept.get(node, -1), ())]
+            for value in node.outputs:
+                live[value] = self._bytes(region, value)
+                now += live[value]
+            peak = max(peak, now + max((body.bytes for body in inner), default=0.0))
+            rounds = self._rounds(region, node)
+            work += PER_NODE + self._operations(region, node)
+            work += rounds * math.fsum(body.operations for body in inner)
+            for value in {*used[k], *node.outputs}:
+                if last.get(value, k) == k:
+                    now -= live.pop(value, 0.0)
+        return RunNeeds(peak, work)
+
+    def _fact(self, region: Region, value: ir.Value | None) -> Fact:
+        term = None if value is None else region.lowered.term_of.get(value)
+        fact = (None if term is None else region.lowered.facts[term]) or UNKNOWN
+        if fact not in self._bound:
+            self._bound[fact] = bind(fact, self._at)
+        return self._bound[fact]
+
+    def _bytes(self, region: Region, value: ir.Value) -> float:
+        size = byte_size(self._fact(region, value)) or 0
+        return float(size) if size < 2**63 else math.inf
+
+    def _operations(self, region: Region, node: ir.Node) -> float:
+        attributes = {name: attribute.value for name, attribute in node.attributes.items()}
+        operands = [None if v is None else self._fact(region, v) for v in node.inputs]
+        found = operations(node.op_type, attributes, operands, [self._fact(region, v) for v in node.outputs])
+        return found if math.isfinite(found) else 0.0
+
+    def _rounds(self, region: Region, node: ir.Node) -> float:
+        if node.op_type == "Loop" and node.inputs and node.inputs[0] is not None:
+            fact = self._fact(region, node.inputs[0])
+            count = fact.splat if fact.splat is not None else None
+            return float(count) if count is not None and 0 <= count <= MOST_ROUNDS else ROUNDS
+        return ROUNDS if node.op_type in ("Loop", "Scan") else 1.0

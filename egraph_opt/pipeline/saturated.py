@@ -115,8 +115,8 @@ class Saturated:
         place = None if model is not None else os.path.abspath(str(original))
         return write_saturated(path, Stored(model, place, header, regions))
 
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> Saturated:
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Saturated:
         """Read what `save` wrote.
 
         Raises:
@@ -125,14 +125,14 @@ class Saturated:
         all_laws()  # they bring operators of their own
         stored = read_saturated(path)
         try:
-            return Saturated._restored(path, stored)
+            return cls._restored(path, stored)
         except EgraphOptError:
             raise
         except Exception as error:  # of settings of any kind
             raise ModelReadError(f"{path}: not a saturated model: {type(error).__name__}: {error}") from error
 
-    @staticmethod
-    def _restored(path: str | os.PathLike[str], stored: Stored) -> Saturated:
+    @classmethod
+    def _restored(cls, path: str | os.PathLike[str], stored: Stored) -> Saturated:
         """A model with its e-graph, out of what a file holds."""
         if stored.model is not None:
             loaded = read_model(parse_model(stored.model, str(path)))

@@ -6,7 +6,7 @@ leaves) is kept beside them for the way back.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,8 +16,6 @@ from egraph_opt.facts.fact import ABSENT, CLASH, UNKNOWN, Fact, meet
 from egraph_opt.graph.body_equality import bodies_key, plain_attributes
 from egraph_opt.graph.constants import Constants
 from egraph_opt.graph.walks import bodies, captured_values, is_deterministic
-from egraph_opt.inference.core import infer_node
-from egraph_opt.inference.graph import attributes_of
 from egraph_opt.operators.declaration import Literal, TermSpec, lowering_of
 from egraph_opt.operators.node_reader import NodeReader
 from egraph_opt.operators.typing import infer_operator
@@ -68,9 +66,14 @@ class Lowered:
 
 class _Lowering:
     def __init__(
-        self, graph: ir.Graph, opset: int, facts: Mapping[ir.Value, Fact], constants: Constants
+        self,
+        graph: ir.Graph,
+        opset: int,
+        facts: Mapping[ir.Value, Fact],
+        constants: Constants,
+        contradicting: Collection[ir.Node],
     ) -> None:
-        self.facts = facts
+        self.facts, self.contradicting = facts, contradicting
         self.result = Lowered(graph, opset, constants=constants)
         self.index: dict[Any, int] = {}
         self.of_value = self.result.term_of
@@ -142,19 +145,10 @@ class _Lowering:
         ):
             return None
         lower = lowering_of(node.op_type)
-        if lower is None or self._contradicts(node):
+        if lower is None or node in self.contradicting:
             return None
         spec = lower(NodeReader(node, self.result.opset, self.facts))
         return None if spec is None or self._term_contradicts(node, spec) else spec
-
-    def _contradicts(self, node: ir.Node) -> bool:
-        """Whether inference finds the node wrong: it is kept, whatever onnxruntime makes of it."""
-        inputs = tuple(None if v is None else self.facts.get(v, UNKNOWN) for v in node.inputs)
-        found = infer_node(
-            *(node.op_type, node.domain, attributes_of(node), inputs, len(node.outputs)),
-            opset=self.result.opset,
-        )
-        return any(fact.dtype == CLASH.dtype for fact in found)
 
     def _term_contradicts(self, node: ir.Node, spec: TermSpec) -> bool:
         """Whether the analysis of the e-graph, which sees the term alone, would find a contradiction."""
@@ -242,9 +236,18 @@ class _Lowering:
         return None if key is None else (key, inputs)
 
 
-def lower(graph: ir.Graph, opset: int, facts: Mapping[ir.Value, Fact], constants: Constants) -> Lowered:
-    """Lower one graph (not its bodies); `facts` are those of its values, `constants` knows their data."""
-    lowering = _Lowering(graph, opset, facts, constants)
+def lower(
+    graph: ir.Graph,
+    opset: int,
+    facts: Mapping[ir.Value, Fact],
+    constants: Constants,
+    contradicting: Collection[ir.Node] = (),
+) -> Lowered:
+    """Lower one graph (not its bodies); `facts` are those of its values, `constants` knows their data.
+
+    Nodes that inference finds wrong are `contradicting`: they are kept, whatever onnxruntime makes of them.
+    """
+    lowering = _Lowering(graph, opset, facts, constants, contradicting)
     for value in _entrances(graph):
         lowering.leaf(value)
     for node in graph:

@@ -21,6 +21,8 @@ _GRAPHS = (int(onnx.AttributeProto.GRAPH), int(onnx.AttributeProto.GRAPHS))
 def bodies(node: ir.Node) -> list[ir.Graph]:
     """The graphs among a node's attributes, by attribute name."""
     attributes = node.attributes.data  # the dict itself: this is asked many times of every node
+    if not attributes:
+        return []
     names = [name for name, attribute in attributes.items() if attribute.type in _GRAPHS]
     found: list[ir.Graph] = []
     for name in sorted(names):

@@ -32,6 +32,7 @@ def infer_graph(
     functions: Functions | None = None,
     is_body: bool | None = None,
     assume: Assumed | None = None,
+    contradicting: set[ir.Node] | None = None,
 ) -> Facts:
     """Facts of every value of a graph whose nodes are sorted; values of bodies are not among them.
 
@@ -46,12 +47,16 @@ def infer_graph(
             not trusted, since loop-carried values may change theirs.  By default, whether ``outer`` has any.
         assume: least and greatest number by name of a symbolic dim, or of an input of integers (of the main
             graph); what follows from it is only true where it is.
+        contradicting: filled with the nodes that inference finds wrong.
     """
     run = _GraphInference(
         graph, opset, outer, constants, warn=warn, functions=functions or {}, assume=assume or {}
     )
     run.is_body = bool(outer) if is_body is None else is_body
-    return run.facts_of_all()
+    facts = run.facts_of_all()
+    if contradicting is not None:
+        contradicting |= run.contradicting
+    return facts
 
 
 class _GraphInference:
@@ -81,6 +86,7 @@ class _GraphInference:
         self._assume = assume
         self._bounds = bounds_from(assume)
         self._facts: Facts = {}
+        self.contradicting: set[ir.Node] = set()
         self._taken = {d for value in graph.inputs for d in _declared_names(value) if d}
         for fact in outer.values():
             for dim in fact.shape or ():
@@ -145,6 +151,7 @@ class _GraphInference:
         for value, fact in zip(node.outputs, self._infer(node), strict=True):
             if fact.dtype < 0:
                 self._warn(f"node {node.name!r} ({node.op_type}): its operands contradict each other")
+                self.contradicting.add(node)
                 fact = UNKNOWN
             # What was folded is known better than by rules.
             folded = self._constants(value) if fact.const else None

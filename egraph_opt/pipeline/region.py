@@ -119,7 +119,9 @@ def saturate_region(
     """Infer, fold, lower and saturate one graph, then its bodies."""
     setting.clock("lower")
     constants = constants_of(graph, setting.ir_version, outer_constants)
-    facts = _infer(graph, setting, outer_facts, constants, is_body)
+    contradicting: set[ir.Node] = set()
+    inferred = partial(_infer, graph, setting, outer_facts, is_body=is_body, contradicting=contradicting)
+    facts = inferred(constants)
     within: dict[ir.Value, Fact] = {}
     original = () if is_body else original_nodes(graph, facts, setting, constants, within)
     memory = None if is_body else trace(graph, ChainMap(within, facts))
@@ -133,14 +135,14 @@ def saturate_region(
         )
         setting.clock("lower")
         if len(folded.tensors) > len(constants.tensors):
-            facts = _infer(graph, setting, outer_facts, folded, is_body)
+            facts = inferred(folded)
         fits = partial(_fits, facts=ChainMap(facts, dict(outer_facts)), setting=setting, constants=folded)
         if not setting.inliner.inline(graph, facts, fits):
             break
         constants = constants_of(graph, setting.ir_version, outer_constants)
-        facts = _infer(graph, setting, outer_facts, constants, is_body)
+        facts = inferred(constants)
     known = {**outer_facts, **facts}
-    lowered = lower(graph, setting.opsets.get("", 1), known, folded)
+    lowered = lower(graph, setting.opsets.get("", 1), known, folded, contradicting)
     setting.clock("saturate")
     snapshot, report = setting.saturate(lowered)
     for dropped in report.dropped:
@@ -157,7 +159,13 @@ def saturate_region(
 
 
 def _infer(
-    graph: ir.Graph, setting: Setting, outer: Mapping[ir.Value, Fact], constants: Constants, is_body: bool
+    graph: ir.Graph,
+    setting: Setting,
+    outer: Mapping[ir.Value, Fact],
+    constants: Constants,
+    *,
+    is_body: bool,
+    contradicting: set[ir.Node] | None = None,
 ) -> dict[ir.Value, Fact]:
     def constant(value: ir.Value) -> Fact | None:
         return setting.tensor_fact(constants.tensor(value)) if constants.has(value) else None
@@ -171,6 +179,7 @@ def _infer(
         functions=setting.functions,
         is_body=is_body,
         assume=setting.assume,
+        contradicting=contradicting,
     )
     for value in constants.tensors:
         if value in facts and not facts[value].const:

@@ -29,11 +29,13 @@ class FoldedArrays:
     def __init__(self, choice: Choice) -> None:
         self._lowered, self._snapshot, self._computed = choice.lowered, choice.snapshot, choice.computed
         self._arrays: dict[int, np.ndarray[Any, Any]] = {}
+        self._bytes = 0
 
     def of(self, root: int) -> np.ndarray[Any, Any]:
         """The elements of a constant class; floats in float64."""
-        if sum(array.nbytes for array in self._arrays.values()) > KEPT_BYTES:
+        if self._bytes > KEPT_BYTES:
             self._arrays.clear()
+            self._bytes = 0
         pending = [root]
         while pending:
             owner = pending[-1]
@@ -48,6 +50,7 @@ class FoldedArrays:
                 continue
             pending.pop()
             self._arrays[owner] = self._compute(owner, node)
+            self._bytes += self._arrays[owner].nbytes
         return self._arrays[root]
 
     def splat(self, owner: int) -> Literal | None:

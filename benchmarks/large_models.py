@@ -77,7 +77,8 @@ BLOCKS: dict[Kind, Block] = {Kind.TURNED: turned, Kind.RESIDUAL: residual, Kind.
 
 def network(kind: Kind, count: int) -> onnx.ModelProto:
     """A network of so many blocks in a row."""
-    random, nodes, x = np.random.default_rng(0), [], "x"
+    random, x = np.random.default_rng(0), "x"
+    nodes: list[NodeProto] = []
     weights: Weights = {}
     for k in range(count):
         nodes += BLOCKS[kind](k, x, weights, random)

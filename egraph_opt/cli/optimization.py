@@ -29,6 +29,7 @@ from egraph_opt.cli.application import (
     say,
 )
 from egraph_opt.imports import load_onnx_ir
+from egraph_opt.laws.exactness import exactness_named
 
 
 def parse_assumption(text: str) -> tuple[str, tuple[float, float]]:
@@ -60,6 +61,14 @@ def optimize(
     cost: CostOption = "ascend",
     set_: SetOption = None,
     rewrites: RewritesOption = None,
+    exactness: Annotated[
+        str,
+        typer.Option(
+            metavar="bitwise|finite|real",
+            help="Keep every bit, every element up to rounding where all is finite, or what is equal in real"
+            " arithmetic.",
+        ),
+    ] = "real",
     load: LoadOption = None,
     objective: Annotated[
         str, typer.Option(metavar="cost|memory", help="What to keep small: cost, or peak memory near it.")
@@ -108,7 +117,7 @@ def optimize(
     names = names_of(rewrites)
     load_onnx_ir()
     with errors_as_lines():
-        wanted = _objective(objective, memory_limit)
+        wanted, exact = _objective(objective, memory_limit), exactness_named(exactness)
         _check_files(source, target, report, in_place)
         # Imported here, so that usage errors and --help do not wait for egglog and onnxruntime.
         from egraph_opt.pipeline.limits import Limits
@@ -126,6 +135,7 @@ def optimize(
                 source,
                 cost_of(cost, set_),
                 rewrites=names,
+                exactness=exact,
                 limits=limits,
                 extractor=extractor,
                 objective=wanted,

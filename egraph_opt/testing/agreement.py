@@ -18,7 +18,7 @@ Up to 8 were seen of elements of their own size, and more near zero: 128 of an E
 numbers near 1.
 """
 
-FEW = 8
+FEW = 4
 """Last places by which an element may differ where an operator is spelled by another one."""
 
 ROUNDS = "; it differs by rounding only: is it numerics='finite' or 'reassociates'?"

@@ -31,7 +31,23 @@ RANGE = 1e9
 HALF_RANGE = 32.0
 
 LARGE = (0.0, 1.0, -1.0, 100.0, -200.0, 700.0, -700.0, 6e4, 1e-4, -1e-9, RANGE, -RANGE, 1e-30)
-EVERY_SIZE = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-4, -3e-6, 100.0, 6e4, 1e15, -1e30, 1e-30, 3.4e38, -3.4e38, 2e-38)
+EVERY_SIZE = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    100.0,
+    -100.0,
+    1e15,
+    -1e15,
+    1e30,
+    -1e30,
+    3.4e38,
+    -3.4e38,
+    3e-6,
+    1e-30,
+    2e-38,
+)
 TABLES = {"special": SPECIAL, "moderate": MODERATE, "large": LARGE, "every size": EVERY_SIZE}
 ODD = {"special": 0.75, "moderate": 0.5, "large": 0.5, "every size": 0.75}
 """The share of elements that are drawn from the table."""

@@ -29,7 +29,6 @@ from egraph_opt.cli.application import (
     say,
 )
 from egraph_opt.imports import load_onnx_ir
-from egraph_opt.laws.exactness import exactness_named
 
 
 def parse_assumption(text: str) -> tuple[str, tuple[float, float]]:
@@ -117,9 +116,10 @@ def optimize(
     names = names_of(rewrites)
     load_onnx_ir()
     with errors_as_lines():
-        wanted, exact = _objective(objective, memory_limit), exactness_named(exactness)
+        wanted = _objective(objective, memory_limit)
         _check_files(source, target, report, in_place)
         # Imported here, so that usage errors and --help do not wait for egglog and onnxruntime.
+        from egraph_opt.laws.exactness import exactness_named
         from egraph_opt.pipeline.limits import Limits
         from egraph_opt.pipeline.stages import optimize as run
 
@@ -135,7 +135,7 @@ def optimize(
                 source,
                 cost_of(cost, set_),
                 rewrites=names,
-                exactness=exact,
+                exactness=exactness_named(exactness),
                 limits=limits,
                 extractor=extractor,
                 objective=wanted,

@@ -11,7 +11,7 @@ Every class holds what the ones below it do.
 
 from __future__ import annotations
 
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 from egraph_opt.errors import ExactnessError, nearest
 
@@ -51,7 +51,7 @@ def exactness_named(name: str) -> Exactness:
         near = nearest(str(name), _ALLOWED)
         hint = f"; did you mean {near!r}?" if near else ""
         raise ExactnessError(f"exactness is {name!r}, and not one of {', '.join(_ALLOWED)}{hint}")
-    return cast(Exactness, name)
+    return name
 
 
 def allows(exactness: Exactness, numerics: Numerics) -> bool:

@@ -63,7 +63,8 @@ def _model(form: OnnxForm, given: Sequence[int | None], result: int, opset: int)
     outputs = [onnx.helper.make_tensor_value_info("y", int(ir.DataType(result)), None)]
     graph = onnx.helper.make_graph([node], "constant", inputs, outputs)
     imports = [onnx.helper.make_opsetid("", opset)]
-    return onnx.helper.make_model(graph, opset_imports=imports, ir_version=8).SerializeToString()
+    model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=8)
+    return bytes(model.SerializeToString())
 
 
 @lru_cache(maxsize=SESSIONS)

@@ -36,8 +36,8 @@ def assert_equal(a: Array, b: Array, numerics: str, where: str) -> None:
         hint = ROUNDS if numerics == "bitwise" and _differs_by_rounding(a, b) else ""
         np.testing.assert_array_equal(a, b, err_msg=where + hint)
         if np.issubdtype(a.dtype, np.floating):
-            signs = (np.signbit(x[~np.isnan(x)]) for x in (a, b))
-            np.testing.assert_array_equal(*signs, err_msg=where + ZEROS)
+            before, after = (np.signbit(x[~np.isnan(x)]) for x in (a, b))
+            np.testing.assert_array_equal(before, after, err_msg=where + ZEROS)
         return
     if numerics == "in place":
         least = PLACES * float(np.finfo(a.dtype).eps)

@@ -106,7 +106,7 @@ def test_finite_keeps_every_element_up_to_rounding_where_all_is_finite(name: str
 def nodes_under(body: str) -> list[int]:
     """Run-time nodes by exactness, the strictest first."""
     model = model_of(body)
-    found = [optimize(model, "nodes", exactness=e) for e in ("bitwise", "finite", "real")]  # type: ignore[arg-type]
+    found = [optimize(model, "nodes", exactness=e) for e in ("bitwise", "finite", "real")]
     return [result.report.nodes.runtime_after for result in found]
 
 

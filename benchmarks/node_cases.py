@@ -1,16 +1,22 @@
 """Optimises every node test that onnx generates and compares the outputs on the test's own data.
 
-python benchmarks/node_cases.py [--cost nodes,ascend] [--rewrites A,B] [--only TEXT] [--json FILE]
+python benchmarks/node_cases.py [--cost nodes,ascend] [--rewrites A,B] [--exactness bitwise,finite,real]
+                                [--opsets 11,26] [--part K/N] [--only TEXT] [--json FILE]
 
 A case takes part if onnxruntime runs it, once it is marked with an IR version that onnxruntime reads.  The
 optimised model must have the same inputs and outputs, and give the same values; a case whose outputs differ
 between two runs of the original (it draws random numbers) is compared by type and shape.  Prints one line a
 failure and a line of counts; exits 1 if anything failed.
+
+Of `bitwise` every bit has to be the same, unless onnxruntime rounds an element by its place in an array.
+In another opset than its own a case takes part where that has the operators unchanged, or where onnx converts
+the model, and onnxruntime runs what comes out.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import sys
@@ -19,15 +25,19 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import onnx.version_converter
 from onnx.backend.test.loader import load_model_tests
 
 from egraph_opt import optimize
+from egraph_opt.laws.exactness import REAL, Exactness, exactness_named
+from egraph_opt.laws.selection import ASSUME, all_laws
+from egraph_opt.testing.comparison import DOUBLES_BY_PLACE
 from egraph_opt.verification.comparison import compare, leaves
 from egraph_opt.verification.execution import ExecutionError, Session, load
 
@@ -88,6 +98,40 @@ def node_cases() -> list[NodeCase]:
     return cases
 
 
+def at_opset(case: NodeCase, opset: int) -> NodeCase | None:
+    """The case in another opset of the default domain; None where it cannot be had in that one."""
+    own = next((entry.version for entry in case.model.opset_import if entry.domain in ("", "ai.onnx")), None)
+    if own is None or own == opset:
+        return case if own == opset else None
+    if _is_unchanged(case.model, own, opset):
+        model = onnx.ModelProto()
+        model.CopyFrom(case.model)
+        for entry in model.opset_import:
+            entry.version = opset if entry.domain in ("", "ai.onnx") else entry.version
+        return replace(case, model=model)
+    try:
+        return replace(case, model=onnx.version_converter.convert_version(case.model, opset))
+    except Exception:  # the converter raises what it likes where it has no adapter
+        return None
+
+
+def _is_unchanged(model: onnx.ModelProto, own: int, opset: int) -> bool:
+    """Whether two opsets have the operators of a model in one version."""
+    pending, names = [model.graph], set()
+    if model.functions:
+        return False
+    while pending:
+        for node in pending.pop().node:
+            names.add((node.op_type, "" if node.domain == "ai.onnx" else node.domain))
+            for attribute in node.attribute:
+                pending += [attribute.g, *attribute.graphs]
+    try:
+        schemas = [[onnx.defs.get_schema(n, v, d) for v in (own, opset)] for n, d in names if not d]
+    except onnx.defs.SchemaError:
+        return False
+    return all(one.since_version == other.since_version for one, other in schemas)
+
+
 def _feeds(model: onnx.ModelProto, inputs: Sequence[Any]) -> dict[str, Any]:
     """The case's inputs by name, as onnxruntime takes them; an absent optional is None."""
     return {info.name: _fed(value) for info, value in zip(model.graph.input, inputs, strict=False)}
@@ -105,7 +149,7 @@ def _interface(model: onnx.ModelProto) -> tuple[list[bytes], list[bytes]]:
 
 
 def _differences(
-    names: Sequence[str], before: Sequence[Any], after: Sequence[Any], types_only: bool
+    names: Sequence[str], before: Sequence[Any], after: Sequence[Any], types_only: bool, bitwise: bool = False
 ) -> Iterator[str]:
     for name, a, b in zip(names, before, after, strict=True):
         left, right = leaves(name, a), leaves(name, b)
@@ -119,6 +163,38 @@ def _differences(
                     yield f"{path}: another type"
             elif not (found := compare(item, other)).agrees:
                 yield f"{path}: {found.message}"
+            elif bitwise and not _same_bits(item, other):
+                yield f"{path}: other bits"
+
+
+def _same_bits(a: Any, b: Any) -> bool:
+    """Whether two tensors have the same bits, but for those of a NaN."""
+    if not isinstance(a, np.ndarray) or a.dtype == object:
+        return bool(np.array_equal(a, b))
+    unequal = np.frombuffer(a.tobytes(), np.uint8) != np.frombuffer(b.tobytes(), np.uint8)
+    unequal = unequal.reshape(-1, a.dtype.itemsize).any(axis=1)
+    with np.errstate(invalid="ignore"):
+        nan = np.asarray((a != a) & (b != b)).reshape(-1)
+    return not bool((unequal & ~nan).any())
+
+
+def _hangs_on_its_outputs(model: onnx.ModelProto, feeds: Sequence[Any], before: Sequence[Any]) -> bool:
+    """Whether onnxruntime gives other bits where values within are outputs as well.
+
+    It computes stretches of nodes in float32 for which it has no kernels in float16.
+    """
+    shown = onnx.shape_inference.infer_shapes(model)
+    halves = [v for v in shown.graph.value_info if v.type.tensor_type.elem_type == onnx.TensorProto.FLOAT16]
+    if not halves:
+        return False
+    shown.graph.output.extend(halves)
+    try:
+        session = Session(load(shown))
+        after = [session.run(feed)[: len(model.graph.output)] for feed in feeds]
+    except ExecutionError:
+        return False
+    pairs = (pair for x, y in zip(before, after, strict=True) for pair in zip(x, y, strict=True))
+    return not all(_same_bits(a, b) for a, b in pairs)
 
 
 def _reason(error: BaseException) -> str:
@@ -129,7 +205,9 @@ def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
 
 
-def run_case(case: NodeCase, cost: str, rewrites: Sequence[str] | None = None) -> Outcome:
+def run_case(
+    case: NodeCase, cost: str, rewrites: Sequence[str] | None = None, exactness: Exactness = REAL
+) -> Outcome:
     """Optimise one case and compare it with the original."""
     feeds = [_feeds(case.model, inputs) for inputs in case.inputs]
     try:
@@ -143,7 +221,7 @@ def run_case(case: NodeCase, cost: str, rewrites: Sequence[str] | None = None) -
         True for a, b in zip(before, again, strict=True) for _ in _differences(names, a, b, types_only=False)
     )
     try:
-        result = optimize(case.model, cost, rewrites=rewrites, verify=False, strict=True)
+        result = optimize(case.model, cost, rewrites=rewrites, exactness=exactness, verify=False, strict=True)
     except Exception as error:
         return Outcome(case.name, cost, "raised", _reason(error), random)
     status = result.report.status
@@ -161,35 +239,57 @@ def run_case(case: NodeCase, cost: str, rewrites: Sequence[str] | None = None) -
         after = [session.run(feed) for feed in feeds]
     except (ExecutionError, onnx.checker.ValidationError) as error:
         return Outcome(case.name, cost, "differs", f"does not run: {error}", random, status)
+    bitwise = exactness == "bitwise" and not random and DOUBLES_BY_PLACE.isdisjoint(case.operators)
+    bitwise = bitwise and not _hangs_on_its_outputs(case.model, feeds, before)
     for a, b in zip(before, after, strict=True):
-        for reason in _differences(names, a, b, types_only=random):
+        for reason in _differences(names, a, b, types_only=random, bitwise=bitwise):
             return Outcome(case.name, cost, "differs", reason, random, status)
     return Outcome(case.name, cost, "same", "", random, status, result.model)
+
+
+def _selections(text: str | None) -> list[list[str] | None]:
+    """The rulesets of each run; None for those that are on by default."""
+    if text == "each":
+        exact = {entry.ruleset for entry in all_laws() if entry.exact and entry.ruleset != ASSUME}
+        return [[name] for name in sorted(exact)]
+    return [None if text is None else [name for name in text.split(",") if name != "none"]]
 
 
 def main() -> None:
     os.environ.setdefault("ALLOW_RELEASED_ONNX_OPSET_ONLY", "0")  # onnxruntime then runs newer opsets as well
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cost", default="nodes,ascend", help="names of cost models, separated by commas")
-    parser.add_argument("--rewrites", help="names of rulesets, separated by commas, or none; by default all")
+    parser.add_argument(
+        "--rewrites", help="names of rulesets, separated by commas, none, or each: every exact one"
+    )
+    parser.add_argument("--exactness", default=REAL, help="of the results, separated by commas")
+    parser.add_argument("--opsets", default="", help="separated by commas; by default each case in its own")
+    parser.add_argument("--part", default="1/1", help="K/N: every N-th case from the K-th on")
     parser.add_argument("--only", default="", help="cases with this text in their name")
     parser.add_argument("--json", help="write all outcomes to this file")
     given = parser.parse_args()
-    rewrites = None if given.rewrites is None else [n for n in given.rewrites.split(",") if n != "none"]
-    cases = [case for case in node_cases() if given.only in case.name]
+    selections = _selections(given.rewrites)
+    first, step = (int(number) for number in given.part.split("/"))
+    every = [case for case in node_cases() if given.only in case.name][first - 1 :: step]
+    opsets = [int(opset) for opset in given.opsets.split(",") if opset] or [0]
     outcomes: list[Outcome] = []
-    for cost in given.cost.split(","):
+    costs, names = given.cost.split(","), given.exactness.split(",")
+    for opset, cost, name, rewrites in itertools.product(opsets, costs, names, selections):
         started = time.perf_counter()
-        mine = []
+        mine, exactness = [], exactness_named(name)
+        where = f"{cost}, {exactness}" + (f", opset {opset}" if opset else "")
+        where += f", {'+'.join(rewrites)}" if rewrites else ""
+        found = every if not opset else [at_opset(case, opset) for case in every]
+        cases = [case for case in found if case is not None]
         for case in cases:
-            outcome = run_case(case, cost, rewrites)
+            outcome = run_case(case, cost, rewrites, exactness)
             mine.append(outcome)
             if outcome.failed:
                 what = f"{case.name} ({', '.join(case.operators)})"
-                print(f"{cost}: {what} {outcome.status}: {outcome.reason}", flush=True)
+                print(f"{where}: {what} {outcome.status}: {outcome.reason}", flush=True)
         counts = Counter(outcome.status for outcome in mine)
         print(
-            f"{cost}: {len(mine)} cases, {counts['same']} the same "
+            f"{where}: {len(mine)} cases, {counts['same']} the same "
             f"({sum(o.random and o.status == 'same' for o in mine)} of them random, by type and shape), "
             f"{counts['unrunnable']} that onnxruntime does not run, "
             f"{sum(o.failed for o in mine)} failed; {time.perf_counter() - started:.0f} s",

@@ -20,6 +20,7 @@ from egraph_opt.cost.registry import cost_model, cost_models
 from egraph_opt.cost_models import ascend_soc
 from egraph_opt.extraction.registry import EXTRACTORS
 from egraph_opt.laws.direction import direction_of
+from egraph_opt.laws.exactness import CLASSES, TOLD
 from egraph_opt.laws.law import Law
 from egraph_opt.laws.selection import all_laws, opt_in
 from egraph_opt.operators import operators
@@ -27,7 +28,6 @@ from egraph_opt.operators import sorts as sorts_of_attributes
 from egraph_opt.operators.expressions import Bundle, Int, String, Tensor, Tensors
 
 MARKER = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
-EXACT = {"bitwise": "bit by bit", "reassociates": "in real arithmetic", "approximate": "no"}
 LAW_COLUMNS = ("name", "law", "", "why", "kind", "serves", "exact", "source")
 EXAMPLE = "transpose.compose_transposes"
 """The law that is shown in full."""
@@ -71,9 +71,9 @@ def rulesets() -> str:
     """Every ruleset with the number of its laws."""
     rows = []
     for name, laws in _by_ruleset().items():
-        counts = [sum(entry.numerics == kind for entry in laws) for kind in EXACT]
+        counts = [sum(entry.numerics == kind for entry in laws) for kind in CLASSES]
         rows.append((_code(name), len(laws), *counts, "by name" if opt_in(name) else "always"))
-    return _table(("ruleset", "laws", *EXACT, "on"), rows)
+    return _table(("ruleset", "laws", *CLASSES, "on"), rows)
 
 
 def laws() -> str:
@@ -86,7 +86,7 @@ def laws() -> str:
 
 def _law_row(entry: Law) -> tuple[str, ...]:
     way = direction_of(entry)
-    told = (_code(way.sign), _plain(way.reason), entry.kind, entry.serves, EXACT[entry.numerics])
+    told = (_code(way.sign), _plain(way.reason), entry.kind, entry.serves, TOLD[entry.numerics])
     return (_code(entry.name), _code(entry.formula), *told, _plain(entry.source))
 
 

@@ -29,6 +29,10 @@ class LimitsError(EgraphOptError, ValueError):
     """A limit that is not positive, or not a number."""
 
 
+class ExactnessError(EgraphOptError, ValueError):
+    """An exactness that is none, or one that leaves out what was named."""
+
+
 class ObjectiveError(EgraphOptError, ValueError):
     """An objective that is none, or a limit of bytes that is no positive number."""
 

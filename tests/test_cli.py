@@ -204,6 +204,31 @@ def test_an_assumption_has_a_name_and_two_numbers_in_order(model: Path, tmp_path
     assert "NAME=LO..HI" in result.stderr
 
 
+def test_an_exactness_is_kept_and_told(model: Path, tmp_path: Path) -> None:
+    out, report = tmp_path / "out.onnx", tmp_path / "report.json"
+    result = run("optimize", model, out, "--cost", "nodes", "--exactness", "bitwise", "--report", report)
+    assert result.exit_code == 0, result.output
+    told = json.loads(report.read_text())["exactness"]
+    assert told["asked"] == "bitwise" and set(told["matched"]) <= {"bitwise"}
+    assert "bitwise" in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--exactness", "bits"], "exactness is 'bits', and not one of bitwise, finite, real"),
+        (["--exactness", "finite", "--rewrites", "default,approximate"], "leaves out all of 'approximate'"),
+    ],
+)
+def test_an_exactness_that_cannot_be_kept_exits_with_2(
+    model: Path, tmp_path: Path, options: list[str], problem: str
+) -> None:
+    result = run("optimize", model, tmp_path / "out.onnx", "--cost", "nodes", *options)
+    assert result.exit_code == 2
+    assert problem in error_line(result)
+    assert not list(tmp_path.glob("out*"))
+
+
 def test_assumptions_are_parsed() -> None:
     assert parse_assumption("x=1..2") == ("x", (1, 2))
     assert parse_assumption("a=b=-1e3..0.5") == ("a=b", (-1000.0, 0.5))

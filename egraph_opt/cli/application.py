@@ -41,6 +41,7 @@ app = typer.Typer(
 
 _USAGE_ERRORS = (
     errors.CostModelError,
+    errors.ExactnessError,
     errors.LawError,
     errors.LimitsError,
     errors.ObjectiveError,

@@ -11,12 +11,12 @@ from egraph_opt.cli.application import LoadOption, app, errors_as_lines, load_fi
 
 @app.command()
 def rules(load: LoadOption = None) -> None:
-    """List every law: ruleset, name, formula, direction and why, kind, purpose, exact or not."""
+    """List every law: ruleset, name, formula, direction and why, kind, purpose, how exact it is."""
     from egraph_opt.laws.direction import direction_of
+    from egraph_opt.laws.exactness import TOLD
     from egraph_opt.laws.selection import all_laws, opt_in
     from egraph_opt.rebuild.legalization import legalizations
 
-    exactness = {"bitwise": "bit by bit", "reassociates": "in real arithmetic", "approximate": "no"}
     table = Table(box=None, pad_edge=False)
     for name in ("ruleset", "name", "law", "", "why", "kind", "serves", "exact", "on", "source"):
         table.add_column(name, overflow="fold")
@@ -26,7 +26,7 @@ def rules(load: LoadOption = None) -> None:
         for law in laws:
             on = "by name" if opt_in(law.ruleset) else "always"
             way = direction_of(law)
-            told = (law.formula, way.sign, way.reason, law.kind, law.serves, exactness[law.numerics], on)
+            told = (law.formula, way.sign, way.reason, law.kind, law.serves, TOLD[law.numerics], on)
             cells = (law.ruleset, law.name, *told, law.source)
             table.add_row(*(Text(" ".join(cell.split())) for cell in cells))
     for step in legalizations():

@@ -60,6 +60,14 @@ def optimize(
     cost: CostOption = "ascend",
     set_: SetOption = None,
     rewrites: RewritesOption = None,
+    exactness: Annotated[
+        str,
+        typer.Option(
+            metavar="bitwise|finite|real",
+            help="Keep every bit, every element up to rounding where all is finite, or what is equal in real"
+            " arithmetic.",
+        ),
+    ] = "real",
     load: LoadOption = None,
     objective: Annotated[
         str, typer.Option(metavar="cost|memory", help="What to keep small: cost, or peak memory near it.")
@@ -111,6 +119,7 @@ def optimize(
         wanted = _objective(objective, memory_limit)
         _check_files(source, target, report, in_place)
         # Imported here, so that usage errors and --help do not wait for egglog and onnxruntime.
+        from egraph_opt.laws.exactness import exactness_named
         from egraph_opt.pipeline.limits import Limits
         from egraph_opt.pipeline.stages import optimize as run
 
@@ -126,6 +135,7 @@ def optimize(
                 source,
                 cost_of(cost, set_),
                 rewrites=names,
+                exactness=exactness_named(exactness),
                 limits=limits,
                 extractor=extractor,
                 objective=wanted,

@@ -48,6 +48,7 @@ class Lowered:
         outputs: the terms of the graph's outputs.
         term_of: the term of every value that was lowered.
         constants: the data of the constants.
+        own_types: constants that laws write are computed as onnxruntime would: node by node in their types.
     """
 
     graph: ir.Graph
@@ -62,6 +63,7 @@ class Lowered:
     outputs: list[int] = field(default_factory=list)
     term_of: dict[ir.Value, int] = field(default_factory=dict)
     constants: Constants = field(default_factory=Constants)
+    own_types: bool = False
 
 
 class _Lowering:

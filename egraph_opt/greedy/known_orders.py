@@ -57,7 +57,10 @@ ONNXOPTIMIZER = tuple(
         ("fuse_transpose_into_gemm", "gemm.transposes_into_gemm"),
         ("fuse_concat_into_reshape", "reshape.know_the_target"),
         ("eliminate_nop_reshape", "reshape.drop_own_dims"),
-        ("eliminate_nop_with_unit", "elementwise.neutral_left elementwise.neutral_right"),
+        (
+            "eliminate_nop_with_unit",
+            "elementwise.neutral_left elementwise.neutral_right elementwise.zero_added",
+        ),
         ("fuse_qkv", "horizontal.three_products split.from_slices"),
         ("fuse_consecutive_unsqueezes", "reshape.compose_reshapes"),
         ("fuse_consecutive_slices", "slice.compose"),

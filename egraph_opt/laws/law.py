@@ -25,11 +25,10 @@ from typing import Any, Literal, get_args, get_type_hints
 import numpy as np
 
 from egraph_opt.errors import LawError, nearest
+from egraph_opt.laws.exactness import Numerics
 from egraph_opt.laws.statements import Equality, Rule
 from egraph_opt.operators.declaration import operators
 from egraph_opt.operators.expressions import Expression, sort_of, variable
-
-Numerics = Literal["bitwise", "reassociates", "approximate"]
 
 Kind = Literal["eliminate", "merge", "fuse", "split", "move", "replace", "composite"]
 """What a law does: nodes go away; several of one kind become one; neighbours become one; one becomes several;
@@ -129,8 +128,7 @@ def law(
     """Register a law; see the module's text.
 
     Args:
-        numerics: "bitwise" if it moves data, "reassociates" if both sides are equal in real arithmetic,
-            "approximate" if values change.
+        numerics: how exact it is, see `laws.exactness`.
         examples: written by hand, where none can be drawn from the pattern, and near-misses.
         required: laws (`ruleset.name`) that its test needs as well.
         uses: auxiliaries whose tables it asks.

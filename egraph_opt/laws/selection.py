@@ -6,7 +6,8 @@ import importlib.metadata
 from collections.abc import Iterable
 from functools import lru_cache
 
-from egraph_opt.errors import UnknownRulesetError
+from egraph_opt.errors import ExactnessError, UnknownRulesetError
+from egraph_opt.laws.exactness import REAL, Exactness, allows
 from egraph_opt.laws.law import Law, registered
 
 DEFAULT = "default"
@@ -44,15 +45,19 @@ def opt_in(ruleset: str) -> bool:
     return ruleset.split(".")[0] in OPT_IN or "." in ruleset
 
 
-def select(names: Iterable[str] | None, extra: Iterable[str] = ()) -> tuple[Law, ...]:
+def select(
+    names: Iterable[str] | None, extra: Iterable[str] = (), exactness: Exactness = REAL
+) -> tuple[Law, ...]:
     """The laws of the rulesets named, and of `extra` ones.
 
     The name `default` is that of all that are exact, which are taken where none are named:
     ``["default", "approximate"]`` adds a ruleset to them, ``["default", "-concat", "-slice.compose"]`` leaves
     out a ruleset and a law (and so does ``["-concat", "-slice.compose"]``).  `legalize` names no laws.
+    Of all these take part those whose class `exactness` lets in.
 
     Raises:
         UnknownRulesetError: a name that no ruleset and no law has.
+        ExactnessError: what is named has laws, and none that the exactness lets in.
     """
     given = () if names is None else tuple(names)
     left_out = {name[1:] for name in given if name.startswith("-")}
@@ -65,11 +70,17 @@ def select(names: Iterable[str] | None, extra: Iterable[str] = ()) -> tuple[Law,
     for name in sorted(chosen | left_out):
         if name not in (*known, DEFAULT, LEGALIZE) and name not in keys:
             raise UnknownRulesetError(name, (*known, DEFAULT, LEGALIZE, *(keys if "." in name else ())))
+    named = {name for name in given if not name.startswith("-")} - {DEFAULT, LEGALIZE}
+    for name in sorted(named):
+        of_name = [entry for entry in laws if name in (entry.ruleset, entry.key)]
+        if not any(allows(exactness, entry.numerics) for entry in of_name):
+            raise ExactnessError(f"exactness={exactness!r} leaves out all of {name!r}, which was named")
     if DEFAULT in chosen:
         chosen.update(name for name in known if not opt_in(name))
     return tuple(
         entry
         for entry in laws
-        if not chosen.isdisjoint((entry.ruleset, entry.key))
+        if allows(exactness, entry.numerics)
+        and not chosen.isdisjoint((entry.ruleset, entry.key))
         and left_out.isdisjoint((entry.ruleset, entry.key))
     )

@@ -173,6 +173,7 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
             *out_of_time(saturated.limits, region, chosen),
         ],
         replace(memory, constants_before=saturated.constant_bytes),
+        saturated.saturated_for.exactness,
     )
     report = report_of(account, region, chosen.extracted, chosen.model, (*uses, *finished.rewrites))
     if report.status == "fallback":
@@ -210,7 +211,10 @@ INTERRUPTED = ("the search was interrupted: the result is the best that was foun
 
 def unchanged(saturated: Saturated, model: CostModel) -> Result:
     """The model as it came, where there is nothing to choose from."""
-    account = Account(model, {}, saturated.counts, SKIPPED, saturated.seconds, saturated.warnings)
+    account = Account(
+        *(model, {}, saturated.counts, SKIPPED, saturated.seconds, saturated.warnings),
+        exactness=saturated.saturated_for.exactness,
+    )
     report = report_unchanged(account, saturated.reason or NO_TIME)
     return Result(report, saturated.loaded, None)
 

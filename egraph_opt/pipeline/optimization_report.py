@@ -12,11 +12,13 @@ import onnx_ir as ir
 from egraph_opt.cost.model import CostModel
 from egraph_opt.graph.node_counts import NodeCount, nodes_of, operators_between
 from egraph_opt.graph.walks import same_graph
+from egraph_opt.laws.exactness import CLASSES, REAL, Exactness
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, original_cost
 from egraph_opt.report.composites import find_composites
 from egraph_opt.report.report import (
     CostReport,
+    ExactnessReport,
     GrowthReport,
     LatencyReport,
     MemoryReport,
@@ -41,6 +43,7 @@ class Account:
         seconds: by stage.
         warnings: of all stages.
         memory: before and after.
+        exactness: what the result was to keep.
     """
 
     model: CostModel
@@ -50,6 +53,7 @@ class Account:
     seconds: Mapping[str, float]
     warnings: Sequence[str]
     memory: MemoryReport = field(default_factory=MemoryReport)
+    exactness: Exactness = REAL
 
 
 def report_unchanged(account: Account, reason: str) -> Report:
@@ -64,6 +68,7 @@ def report_unchanged(account: Account, reason: str) -> Report:
         seconds=account.seconds,
         warnings=tuple(account.warnings),
         operators=operators_between(counts, counts),
+        exactness=ExactnessReport(account.exactness),
     )
 
 
@@ -99,6 +104,18 @@ def report_of(
         warnings=tuple(account.warnings),
         operators=operators_between(counts, after),
         composites=_composites(region.walk()),
+        exactness=_exactness(account.exactness, rewrites),
+    )
+
+
+def _exactness(asked: Exactness, rewrites: Sequence[RewriteReport]) -> ExactnessReport:
+    """Of which classes the laws are that were used, and those that matched."""
+    used = Counter(row.numerics for row in rewrites if row.used or row.saves)
+    matched = Counter(row.numerics for row in rewrites if row.matches)
+    return ExactnessReport(
+        asked,
+        {numerics: used[numerics] for numerics in CLASSES if used[numerics]},
+        {numerics: matched[numerics] for numerics in CLASSES if matched[numerics]},
     )
 
 

@@ -26,6 +26,7 @@ from egraph_opt.inference.constants import tensor_fact
 from egraph_opt.inference.core import infer_node
 from egraph_opt.inference.graph import attributes_of, infer_graph
 from egraph_opt.inference.onnx_inference import infer_by_onnx
+from egraph_opt.laws.exactness import REAL, Exactness
 from egraph_opt.memory import trace
 from egraph_opt.memory.trace import Trace
 from egraph_opt.model.reading import LoadedModel
@@ -40,6 +41,7 @@ class Setting:
         opsets: by domain.
         assume: least and greatest number by name of input or symbolic dim.
         limits: how many bytes folding the constants of a graph may add, and take.
+        exactness: what the result keeps.
         inliner: of branches that are decided.
         saturate: from terms to a snapshot: by the laws, or read from a file.
         warn: told of oddities.
@@ -51,6 +53,7 @@ class Setting:
     functions: Mapping[ir.OperatorIdentifier, ir.Function]
     assume: Mapping[str, tuple[float, float]]
     limits: Limits
+    exactness: Exactness
     inliner: Inliner
     saturate: Callable[[Lowered], tuple[Snapshot, SaturationReport]]
     warn: Callable[[str], None]
@@ -143,6 +146,7 @@ def saturate_region(
         facts = inferred(constants)
     known = {**outer_facts, **facts}
     lowered = lower(graph, setting.opsets.get("", 1), known, folded, contradicting)
+    lowered.own_types = setting.exactness != REAL
     setting.clock("saturate")
     snapshot, report = setting.saturate(lowered)
     for dropped in report.dropped:
@@ -251,6 +255,7 @@ def region_of(
     assume: Mapping[str, tuple[float, float]],
     saturate_one: Callable[[Lowered], tuple[Snapshot, SaturationReport]],
     *,
+    exactness: Exactness,
     warnings: list[str],
     clock: Callable[[str], None],
 ) -> Region:
@@ -266,6 +271,7 @@ def region_of(
         functions=loaded.model.functions,
         assume=assume,
         limits=limits,
+        exactness=exactness,
         inliner=Inliner(loaded.model.graph),
         saturate=saturate_one,
         warn=warn,

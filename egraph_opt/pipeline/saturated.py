@@ -22,6 +22,7 @@ from egraph_opt.errors import EgraphOptError, ExtractionError, ModelReadError, T
 from egraph_opt.extraction.interrupts import OnInterrupt, interruptible
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.node_counts import NodeCount, nodes_of
+from egraph_opt.laws.exactness import REAL, exactness_named
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.memory.objective import Objective, objective_of
 from egraph_opt.model.files import parse_model
@@ -106,6 +107,7 @@ class Saturated:
             "target_limits": dict(self.saturated_for.limits),
             "laws": sorted(self.saturated_for.laws),
             "left_out": sorted(self.saturated_for.left_out),
+            "exactness": self.saturated_for.exactness,
             "seconds": dict(self.seconds),
             "warnings": list(self.warnings),
             "reason": self.reason,
@@ -140,7 +142,7 @@ class Saturated:
             loaded = read_model(str(stored.path))
         counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
         header = stored.header
-        limits = Limits(**header["limits"])
+        limits, exactness = Limits(**header["limits"]), exactness_named(header.get("exactness", REAL))
         assume = {name: (low, high) for name, (low, high) in header["assume"].items()}
         regions = iter(stored.regions)
 
@@ -156,7 +158,12 @@ class Saturated:
 
         region = None
         if stored.regions:
-            region = region_of(loaded, limits, assume, next_region, warnings=[], clock=lambda stage: None)
+            region = region_of(
+                *(loaded, limits, assume, next_region),
+                exactness=exactness,
+                warnings=[],
+                clock=lambda stage: None,
+            )
         return Saturated(
             loaded,
             region,
@@ -167,6 +174,7 @@ class Saturated:
                 frozenset(header.get("laws", ())),
                 frozenset(header.get("left_out", ())),
                 header["target_limits"],
+                exactness,
             ),
             header["seconds"],
             tuple(header["warnings"]),

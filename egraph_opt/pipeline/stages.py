@@ -19,6 +19,7 @@ from egraph_opt.extraction.interrupts import OnInterrupt
 from egraph_opt.extraction.registry import extractor_named
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.node_counts import nodes_of
+from egraph_opt.laws.exactness import REAL, Exactness, exactness_named
 from egraph_opt.laws.law import Law
 from egraph_opt.laws.selection import DEFAULT, LEGALIZE, select
 from egraph_opt.memory.objective import objective_of
@@ -41,6 +42,7 @@ def saturate(
     model: ModelSource,
     *,
     rewrites: Iterable[str] | None = None,
+    exactness: Exactness = REAL,
     limits: Limits = Limits(),
     target: str | CostModel | None = None,
     assume: Mapping[str, Any] | None = None,
@@ -53,6 +55,8 @@ def saturate(
         model: a path, a ModelProto or an onnx_ir.Model; it is not changed.
         rewrites: names of rulesets; by default all that keep values, which together are called `default`:
             ``["default", "approximate"]`` adds one.
+        exactness: what the result keeps: ``"bitwise"`` every bit, ``"finite"`` every element up to the
+            rounding of single operators where all is finite, ``"real"`` what is equal in real arithmetic.
         limits: where to stop.
         target: a cost model whose own rulesets and limits (of kernels, say) take part; the result may be
             priced under it, and under any whose rulesets and limits are among these.
@@ -63,10 +67,11 @@ def saturate(
     Raises:
         ModelReadError, InvalidModelError, ExternalDataError: the model.
         UnknownRulesetError: a ruleset.
+        ExactnessError: the exactness, or a ruleset of which it leaves nothing.
         UnsoundLawError, InternalError: with strict.
     """
     started = time.monotonic()
-    rules, ranges, clock = _rules(rewrites, target), ranges_of(assume), Clock(progress)
+    rules, ranges, clock = _rules(rewrites, target, exactness), ranges_of(assume), Clock(progress)
     clock("load")
     loaded = read_model(model)
     warnings = list(loaded.warnings)
@@ -76,7 +81,9 @@ def saturate(
     if not reason:
         run = _Saturation(rules, limits, started, clock, strict)
         try:
-            region = region_of(loaded, limits, ranges, run, warnings=warnings, clock=clock)
+            region = region_of(
+                *(loaded, limits, ranges, run), exactness=exactness, warnings=warnings, clock=clock
+            )
         except _TooShortError as error:
             reason = str(error)
         except Exception as error:
@@ -87,7 +94,9 @@ def saturate(
         following = _Saturation(rules, limits, started, clock, strict)
         try:
             chosen = replace(loaded, model=model.clone())
-            return region_of(chosen, limits, ranges, following, warnings=warnings, clock=clock)
+            return region_of(
+                *(chosen, limits, ranges, following), exactness=exactness, warnings=warnings, clock=clock
+            )
         except _TooShortError:
             return None
 
@@ -121,14 +130,16 @@ class Rules:
     legalize: bool
 
 
-def _rules(rewrites: Iterable[str] | None, target: str | CostModel | None) -> Rules:
+def _rules(rewrites: Iterable[str] | None, target: str | CostModel | None, exactness: str) -> Rules:
     wanted = cost_model(target) if target is not None else None
     names = None if rewrites is None else tuple(rewrites)
-    laws = select(names, wanted.rulesets if wanted else ())
+    wanted_exactness = exactness_named(exactness)
+    laws = select(names, wanted.rulesets if wanted else (), wanted_exactness)
     saturated_for = SaturatedFor(
         frozenset(law.key for law in laws),
         frozenset(name[1:] for name in names or () if name.startswith("-")),
         dict(wanted.limits) if wanted else {},
+        wanted_exactness,
     )
     return Rules(laws, saturated_for, LEGALIZE in (names or ()))
 
@@ -177,6 +188,7 @@ def optimize(
     cost: str | CostModel = "ascend",
     *,
     rewrites: Iterable[str] | None = None,
+    exactness: Exactness = REAL,
     limits: Limits = Limits(),
     extractor: str = "auto",
     objective: ObjectiveLike = "cost",
@@ -195,6 +207,8 @@ def optimize(
         cost: a cost model or the name of one (see `egraph-opt costs`).
         rewrites: names of rulesets (see `egraph-opt rules`); by default all that keep values, which together
             are called `default`: ``["default", "approximate"]`` adds one.
+        exactness: what the result keeps: ``"bitwise"`` every bit, ``"finite"`` every element up to the
+            rounding of single operators where all is finite, ``"real"`` what is equal in real arithmetic.
         limits: where the search stops.
         extractor: how to choose, see `egraph_opt.extraction`.
         objective: `"cost"`, the cheapest graph; `"memory"`, of those found that cost at most 5 % more (or
@@ -227,6 +241,7 @@ def optimize(
         saturated = saturate(
             model,
             rewrites=without(rewrites, left_out),
+            exactness=exactness,
             limits=limits,
             target=chosen,
             assume=assume,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from egraph_opt.cost.model import CostModel
+from egraph_opt.laws.exactness import REAL, Exactness
 from egraph_opt.laws.selection import select
 
 MOST_TOLD = 3
@@ -24,11 +25,13 @@ class SaturatedFor:
         laws: keys of the laws that were asked for.
         left_out: rulesets and laws that were left out by name: nobody misses them.
         limits: what the target published, of kernels, say.
+        exactness: laws that it leaves out nobody misses, either.
     """
 
     laws: frozenset[str] = frozenset()
     left_out: frozenset[str] = frozenset()
     limits: Mapping[str, int] = field(default_factory=dict)
+    exactness: Exactness = REAL
 
     def mismatch(self, model: CostModel) -> str:
         """What a cost model brings that took no part; "" where all of it did.
@@ -39,7 +42,7 @@ class SaturatedFor:
         return " and ".join((*self._rulesets(model), *self._limits(model)))
 
     def _rulesets(self, model: CostModel) -> Iterator[str]:
-        brought = select((), model.rulesets) if model.rulesets else ()
+        brought = select((), model.rulesets, self.exactness) if model.rulesets else ()
         missing = {
             law.ruleset
             for law in brought

@@ -40,7 +40,8 @@ def uses_of_laws(regions: Sequence[Region], parts: Sequence[Extracted]) -> tuple
             ruleset, name = key.rsplit(".", 1)
             counted = matches[key] and key in registered
             saves = bool(counted) and not saved_heads(registered[key]).isdisjoint(passed_over)
-            rows.append(RewriteReport(ruleset, name, matches[key], used[key], saves, own))
+            numerics = registered[key].numerics if key in registered else ""
+            rows.append(RewriteReport(ruleset, name, matches[key], used[key], saves, own, numerics))
     return tuple(rows)
 
 

@@ -14,6 +14,7 @@ from egraph_opt.model.scratch import Scratch
 from egraph_opt.operators.declaration import Literal, operator_named
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.evaluation import evaluate_form, is_float, literal_array, rounded
+from egraph_opt.rebuild.own_types import evaluate_in_own_types
 
 SPLAT_BYTES = 1024
 """Constants with one value in every element are written as ConstantOfShape above this size."""
@@ -79,8 +80,9 @@ class FoldedArrays:
             form = declared.form(lowered.opset, attributes, facts) if declared.form else None
             if form is None:
                 raise AssertionError(f"a constant {name} cannot be written in opset {lowered.opset}")
-            operands = [self._arrays.get(c) for c in children]
-            return evaluate_form(form, operands, [f.dtype for f in facts], fact.dtype, lowered.opset)
+            operands, dtypes = [self._arrays.get(c) for c in children], [f.dtype for f in facts]
+            evaluate = evaluate_in_own_types if lowered.own_types else evaluate_form
+            return evaluate(form, operands, dtypes, fact.dtype, lowered.opset)
         return np.asarray(array, dtype=np.float64) if is_float(fact.dtype) else np.asarray(array)
 
 

@@ -138,6 +138,7 @@ class RewriteReport:
     Attributes:
         saves: whether it made a node unneeded by an equal one that was there already.
         own: whether it comes from a file of the user's.
+        numerics: its class, see `laws.exactness`; empty for a law that is not registered any more.
     """
 
     ruleset: str
@@ -146,6 +147,20 @@ class RewriteReport:
     used: int
     saves: bool = False
     own: bool = False
+    numerics: str = ""
+
+
+@dataclass(frozen=True)
+class ExactnessReport:
+    """What a result was to keep, and which classes of laws it was found by: see `laws.exactness`.
+
+    `used` counts the laws that made nodes of the result, or saved some, by their class, the strictest first;
+    `matched` all that found something.  The result is as exact as the weakest class that matched, or better.
+    """
+
+    asked: str = "real"
+    used: Mapping[str, int] = field(default_factory=dict)
+    matched: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -175,6 +190,7 @@ class Report:
         composites: functions such as Gelu, LayerNormalization and Attention that the model was found to
             compute, spelled out or not: how many of each.
         latency: where the result was timed.
+        exactness: what the result was to keep, and by laws of which classes it was found.
     """
 
     status: str
@@ -191,6 +207,7 @@ class Report:
     operators: Mapping[str, OperatorCount] = field(default_factory=dict)
     composites: Mapping[str, int] = field(default_factory=dict)
     latency: LatencyReport | None = None
+    exactness: ExactnessReport = ExactnessReport()
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON has it: dicts, lists, strings and finite numbers; NaN and infinity are None."""

@@ -11,10 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from egraph_opt.graph.node_counts import OperatorCount
+from egraph_opt.laws.exactness import REAL
 from egraph_opt.memory.objective import bytes_text
 
 if TYPE_CHECKING:
     from egraph_opt.report.report import (
+        ExactnessReport,
         LatencyReport,
         MemoryReport,
         OpenPiece,
@@ -89,6 +91,8 @@ def _figures(report: Report) -> Table:
     if report.composites:
         found = ", ".join(f"{name} {count}" for name, count in report.composites.items())
         table.add_row("composites", "", _number(sum(report.composites.values())), "", Text(found))
+    if report.exactness.asked != REAL or report.exactness.matched:
+        table.add_row("exactness", "", report.exactness.asked, "", _classes(report.exactness))
     error = (
         f"largest error {check.max_abs_error:.3g}"
         if check.status in ("passed", "approximate", "failed")
@@ -102,6 +106,12 @@ def _figures(report: Report) -> Table:
     stages = ", ".join(f"{name} {value:.2f}" for name, value in slowest)
     table.add_row("seconds", "", f"{sum(report.seconds.values()):.2f}", "", stages)
     return table
+
+
+def _classes(exactness: ExactnessReport) -> Text:
+    """How many laws of each class were used."""
+    used = ", ".join(f"{count} {numerics}" for numerics, count in exactness.used.items())
+    return Text(f"laws used: {used or 'none'}")
 
 
 def _latency(latency: LatencyReport) -> tuple[RenderableType, ...]:

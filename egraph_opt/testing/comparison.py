@@ -16,6 +16,7 @@ from onnx import TensorProto
 from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
 
+from egraph_opt.testing.agreement import assert_equal, assert_finite_stays, scale_of
 from egraph_opt.testing.feeds import Feeds, Kind, feeds_of, sizes_of, symbols
 
 Outputs = list[npt.NDArray[Any]]
@@ -32,14 +33,8 @@ Pow goes by whether its exponent is a single number.
 DOUBLES_BY_PLACE = ROUNDED_BY_PLACE | {"Exp", "Sigmoid", "Tanh"}
 """The same for elements of 64 bits."""
 
-PLACES = 16
-"""Last places, of the element and of 1, by which such elements may differ where a law promises every bit.
-
-Up to 8 were seen of elements of their own size, and more near zero: 128 of an Elu, a difference of two
-numbers near 1.
-"""
-
-ROUNDS = "; it differs by rounding only: is it numerics='reassociates'?"
+SIZED: tuple[Kind, ...] = ("every size", "large")
+"""Inputs on which the claim is about what is finite."""
 
 FOREIGN = "the reference does not know the operators of other domains"
 """The reason for which a check is left out where a law writes operators of a runtime's own."""
@@ -292,18 +287,11 @@ class Original:
                     x.astype(np.float64),
                     y.astype(np.float64),
                     rtol=1e-2 if half else 1e-5,
-                    atol=(1e-2 if half else 1e-6) * (1 + _scale(x)),
+                    atol=(1e-2 if half else 1e-6) * (1 + scale_of(x)),
                 )
             else:
                 np.testing.assert_array_equal(x, y)
         tally.made["reference"] += 1
-
-
-def _differs_by_rounding(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
-    if not np.issubdtype(a.dtype, np.floating):
-        return False
-    same = np.array_equal(a, b, equal_nan=True)
-    return not same and np.allclose(a, b, rtol=64 * float(np.finfo(a.dtype).eps), atol=0, equal_nan=True)
 
 
 def _rounds_by_place(*models: onnx.ModelProto) -> bool:
@@ -312,17 +300,16 @@ def _rounds_by_place(*models: onnx.ModelProto) -> bool:
     return any(node.op_type in inexact for model in models for node in model.graph.node)
 
 
-def _scale(x: npt.NDArray[Any]) -> float:
-    """The greatest finite magnitude."""
-    return float(np.max(np.abs(x[np.isfinite(x)]), initial=0))
-
-
 def _assert_answers(trial: Trial, found: Outputs, numerics: str) -> None:
     where = f"on {trial.kind} inputs, {dict(trial.sizes)}"
     _assert_types(trial.expected, found, where)
     if numerics != "approximate":
         for a, b in zip(trial.expected, found, strict=True):
-            _assert_equal(a, b, trial.kind, numerics, where)
+            if trial.kind in SIZED or numerics == "finite":
+                computed = (*trial.feeds.values(), *trial.expected)
+                assert_finite_stays(a, b, computed, where, rounds=numerics == "finite")
+            else:
+                assert_equal(a, b, numerics, where)
 
 
 def _assert_types(expected: Outputs, found: Outputs, where: str) -> None:
@@ -330,24 +317,3 @@ def _assert_types(expected: Outputs, found: Outputs, where: str) -> None:
         assert a.shape == b.shape and a.dtype == b.dtype, (
             f"{a.dtype}{a.shape} became {b.dtype}{b.shape} {where}"
         )
-
-
-def _assert_equal(a: npt.NDArray[Any], b: npt.NDArray[Any], kind: Kind, numerics: str, where: str) -> None:
-    """Equal elements, by what the law claims; -0.0 counts as 0.0."""
-    if numerics == "bitwise" or not np.issubdtype(a.dtype, np.floating):
-        hint = ROUNDS if numerics == "bitwise" and _differs_by_rounding(a, b) else ""
-        np.testing.assert_array_equal(a, b, err_msg=where + hint)
-        return
-    if numerics == "in place":
-        least = PLACES * float(np.finfo(a.dtype).eps)
-        np.testing.assert_allclose(a, b, rtol=least, atol=least, err_msg=where)
-        return
-    tolerance = 1e-2 if a.dtype == np.float16 else 1e-4
-    scale = _scale(a.astype(np.float64))
-    np.testing.assert_allclose(
-        a.astype(np.float64),
-        b.astype(np.float64),
-        rtol=tolerance,
-        atol=tolerance * scale + 1e-6,
-        err_msg=where,
-    )

@@ -1,8 +1,9 @@
 """What the examples of laws are fed with: sizes for symbolic dims, and elements that laws may go wrong on.
 
 A `bitwise` law holds for whatever elements there are: it is fed NaN, infinities, -0.0, denormals and the
-largest numbers.  A `reassociates` law promises something where everything stays finite: it is fed zeros of
-both signs, ones and numbers of moderate size, and nothing is claimed of NaN and infinities that come in.
+largest numbers.  A `finite` law promises something of each element where all is finite: it is fed numbers of
+all sizes.  A `reassociates` law promises something of sums as a whole: it is fed zeros of both signs, ones
+and numbers of moderate size; and of numbers up to `RANGE` that what is finite stays finite.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import onnx
 
 from egraph_opt.laws.examples import SIZES
 
-Kind = Literal["normal", "special", "moderate"]
+Kind = Literal["normal", "special", "moderate", "every size", "large"]
 Feeds = dict[str, npt.NDArray[Any]]
 
 ANY = "D"
@@ -24,6 +25,33 @@ ANY = "D"
 
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 1.5, -2.5, 1e30, -1e30, 1e-40, 6e4, 3.4e38)
 MODERATE = (0.0, -0.0, 1.0, -1.0, 0.5, 1.5, -2.5, 10.0, -50.0, 1e-3)
+RANGE = 1e9
+"""Of numbers up to this, and of float16 up to `HALF_RANGE`, every exact law keeps finite what is finite."""
+
+HALF_RANGE = 32.0
+
+LARGE = (0.0, 1.0, -1.0, 100.0, -200.0, 700.0, -700.0, 6e4, 1e-4, -1e-9, RANGE, -RANGE, 1e-30)
+EVERY_SIZE = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    100.0,
+    -100.0,
+    1e15,
+    -1e15,
+    1e30,
+    -1e30,
+    3.4e38,
+    -3.4e38,
+    3e-6,
+    1e-30,
+    2e-38,
+)
+TABLES = {"special": SPECIAL, "moderate": MODERATE, "large": LARGE, "every size": EVERY_SIZE}
+ODD = {"special": 0.75, "moderate": 0.5, "large": 0.5, "every size": 0.75}
+"""The share of elements that are drawn from the table."""
+
 INTEGERS = (0, 1, -1, 2, -3, 7, 100, 2**31 - 1, -(2**31))
 
 COUNTS = frozenset(
@@ -57,7 +85,7 @@ def _integers(rng: np.random.Generator, shape: Sequence[int], kind: Kind, operat
 
 
 def feeds_of(model: onnx.ModelProto, sizes: Mapping[str, int], kind: Kind, seed: int = 0) -> Feeds:
-    """Arrays for a model's inputs; half of the elements that are not `normal` are drawn from a table."""
+    """Arrays for a model's inputs; of those that are not `normal` a share of the elements is from a table."""
     rng = np.random.default_rng(seed)
     operators = {node.op_type for node in model.graph.node}
     feeds: Feeds = {}
@@ -73,10 +101,12 @@ def feeds_of(model: onnx.ModelProto, sizes: Mapping[str, int], kind: Kind, seed:
         else:
             array = np.asarray(rng.standard_normal(shape))
             if kind != "normal":
-                table = rng.choice(SPECIAL if kind == "special" else MODERATE, shape)
-                array = np.where(rng.random(shape) < 0.5, table, array)
+                table = rng.permutation(np.resize(rng.permutation(TABLES[kind]), array.size)).reshape(shape)
+                array = np.where(rng.random(shape) < ODD[kind], table, array)
             if kind == "moderate" and dtype == np.float16:
                 array = np.clip(array, -4, 4)  # Exp(-20) is 0 there
+            if kind == "large" and dtype == np.float16:
+                array = np.clip(array, -HALF_RANGE, HALF_RANGE)
             with np.errstate(all="ignore"):
                 feeds[value.name] = array.astype(dtype)
     return feeds

@@ -14,6 +14,7 @@ import onnx
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.laws.exactness import Numerics
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Example, Law, statements
 from egraph_opt.laws.selection import ASSUME, select
@@ -168,14 +169,25 @@ def _original(
 ) -> Original:
     """The example as it was written, with every inner value as an output."""
     show_all(lowered)
-    # What the laws of `assume` take for granted does not hold of the largest integers.
-    odd: Kind = "special" if entry.numerics == "bitwise" and entry.ruleset != ASSUME else "moderate"
     return Original(
         rebuilt_original(lowered, opset),
-        ("normal", odd) if kinds and entry.exact else ("normal",),
+        _kinds(entry) if kinds else ("normal",),
         seeds,
         reference=reference and entry.exact,
     )
+
+
+def _kinds(entry: Law) -> tuple[Kind, ...]:
+    """What a law is fed with, by its class."""
+    if entry.ruleset == ASSUME:  # what is taken for granted does not hold of the largest integers
+        return "normal", "moderate"
+    odd: dict[Numerics, tuple[Kind, ...]] = {
+        "bitwise": ("special",),
+        "finite": ("every size",),
+        "reassociates": ("moderate", "large"),
+        "approximate": (),
+    }
+    return "normal", *odd[entry.numerics]
 
 
 def _check_alternatives(

@@ -100,9 +100,16 @@ def _bound_examples(rng: np.random.Generator) -> Iterator[Example]:
             yield g.near_miss(variadic(op, listed(*xs)), why)
 
 
-@law(source="ONNX, Clip; Clip without a bound has the greatest float", examples=_bound_examples)
+@law(
+    numerics="finite",
+    source="ONNX, Clip; without a bound it has the greatest float",
+    examples=_bound_examples,
+)
 def constant_bound(op: String, x: Tensor, c: Tensor, s: Settings):
-    """Max(x, c) = Clip(x) from below, Min(x, c) = Clip(x) from above; an infinite bound is none"""
+    """Max(x, c) = Clip(x) from below, Min(x, c) = Clip(x) from above; an infinite bound is none
+
+    Clip makes the largest number of infinity, and of two zeros it may take the other one.
+    """
     for xs in (cons(x, cons(c, nil())), cons(c, cons(x, nil()))):
         bounded = variadic(op, xs)
         yield rewrite(bounded, unary("Clip", bounds_of(op, x, c), x), inverse="constant_bound")

@@ -1,6 +1,6 @@
 """Element-wise identities: neutral operands, idempotent and inverse functions, nested bounds.
 
-x + 0 -> x      x - 0 -> x      x * 1 -> x      x / 1 -> x      x ^ 1 -> x
+x - 0 -> x      x * 1 -> x      x / 1 -> x      x ^ 1 -> x      x + 0 -> x   -0.0 + 0.0 is 0.0
 x and true -> x      x or false -> x
 f(f(x)) -> f(x)      Neg(Neg(x)) -> x      Not(Not(x)) -> x
 Clip_cd(Clip_ab(x)) -> Clip(x)      Clip_ab(Relu(x)) -> Clip(x)
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.facts.dtypes import INTEGERS
+from egraph_opt.facts.dtypes import FLOATS, INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted, law, rewrite
 from egraph_opt.laws.algebra import reciprocal as one_over
@@ -23,7 +23,8 @@ from egraph_opt.laws.law import Examples
 from egraph_opt.laws.sorts import Int, Settings, String, Tensor
 from egraph_opt.operators import binary, unary, variadic, where
 from egraph_opt.operators.terms import cons, nil
-from egraph_opt.rewrites.conditions.operands import beside
+from egraph_opt.rewrites.conditions.channels import LARGEST
+from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import all_are, fits, is_false, is_float, is_kernel_float, is_true
 
 NEUTRAL = {
@@ -69,8 +70,9 @@ def beside_number(term: Callable[[Any, Any], Any], number: float) -> Examples:
 
 @hosted()
 def is_neutral(op: str, c: Fact) -> bool:
-    """x op c is x, element by element."""
-    return c.splat is not None and op in NEUTRAL and c.splat == NEUTRAL[op]
+    """x op c is x, bit by bit: not -0.0 + 0.0."""
+    adds = op == "Add" and c.dtype in FLOATS
+    return c.splat is not None and op in NEUTRAL and c.splat == NEUTRAL[op] and not adds
 
 
 @hosted()
@@ -78,12 +80,12 @@ def is_commutative(op: str) -> bool:
     return op in COMMUTATIVE
 
 
-NOP_WITH_UNIT = "onnxoptimizer eliminate_nop_with_unit; -0.0 + 0.0 is 0.0"
+NOP_WITH_UNIT = "onnxoptimizer eliminate_nop_with_unit"
 
 
 @law(
     "elementwise",
-    numerics="reassociates",
+    numerics="bitwise",
     kind="eliminate",
     source=NOP_WITH_UNIT,
     examples=beside_number(lambda x, c: x - c, 0.0),
@@ -99,11 +101,25 @@ def _left_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(g.constant(0.0) - g.input((3, 4)), why="0 - x is not x")
 
 
-@law("elementwise", numerics="reassociates", kind="eliminate", source=NOP_WITH_UNIT, examples=_left_examples)
+@law("elementwise", numerics="bitwise", kind="eliminate", source=NOP_WITH_UNIT, examples=_left_examples)
 def neutral_left(op: String, x: Tensor, c: Tensor):
     """c op x = x for a commutative op and a neutral c"""
     neutral = (is_neutral(op, c), is_commutative(op), fits(c, x))
     yield rewrite(binary(op, c, x), x, *neutral, because="forgets op and c")
+
+
+@law(
+    "elementwise",
+    numerics="finite",
+    kind="eliminate",
+    source=NOP_WITH_UNIT,
+    examples=beside_number(lambda x, c: x + c, 0.0),
+    uses=(either_side,),
+)
+def zero_added(x: Tensor, c: Tensor, i: Int):
+    """x + 0 = x, and 0 + x = x; -0.0 + 0.0 is 0.0"""
+    zero = (all_are(c, 0), fits(c, x))
+    yield rewrite(beside("Add", x, c, i), x, *zero, because="every x would be a sum")
 
 
 # --- functions applied twice ----------------------------------------------------------------------------
@@ -137,9 +153,13 @@ def involution(op: String, x: Tensor):
 
 
 @hosted()
-def clip_of_clip(outer: Settings, inner: Settings) -> Settings | None:
-    """The bounds of Clip_outer(Clip_inner(x)); None where a lower bound is above its upper one."""
-    low, high = -np.inf, np.inf
+def clip_of_clip(outer: Settings, inner: Settings, x: Fact) -> Settings | None:
+    """The bounds of Clip_outer(Clip_inner(x)); None where a lower bound is above its upper one.
+
+    An absent bound is the largest finite number, which infinity becomes; an infinite one is none.
+    """
+    high = LARGEST.get(x.dtype, np.inf)
+    low = -high
     a, b = (dict(inner).get(k) for k in ("min", "max"))
     c, d = (dict(outer).get(k) for k in ("min", "max"))
     a, c = (low if v is None else v for v in (a, c))
@@ -158,6 +178,9 @@ def _crossed_bounds(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x = g.input(("N", 5))
     yield g.fires(clip(0.0, 1.0, clip(2.0, 3.0, x)))
+    for low, high in ((0.0, np.inf), (-np.inf, 1.0), (-np.inf, np.inf), (-np.inf, None)):
+        yield g.fires(clip(low, high, clip(-np.inf, np.inf, x)))
+        yield g.fires(clip(low, high, clip(-2.0, None, x)))
     yield g.near_miss(clip(0.0, 1.0, clip(3.0, 2.0, x)), why="bounds are crossed")
 
 
@@ -171,13 +194,15 @@ def _crossed_bounds(rng: np.random.Generator) -> Iterator[Example]:
 def nested_clips(x: Tensor, a: Settings, b: Settings):
     """Clip_cd(Clip_ab(x)) = Clip(x) between the bounds a and b, each clipped to c..d"""
     both = unary("Clip", b, unary("Clip", a, x))
-    yield rewrite(both, unary("Clip", clip_of_clip(b, a), x), because="forgets both bounds")
+    yield rewrite(both, unary("Clip", clip_of_clip(b, a, x), x), because="forgets both bounds")
 
 
 @hosted()
 def positive(x: Fact) -> Settings:
-    """The bounds of Relu(x), in the type of x."""
-    return (("max", None), ("min", 0 if x.dtype in INTEGERS else 0.0))
+    """The bounds of Relu(x), in the type of x; infinity stays."""
+    if x.dtype in INTEGERS:
+        return (("max", None), ("min", 0))
+    return (("max", np.inf), ("min", 0.0))
 
 
 @law("elementwise", numerics="bitwise", kind="merge")
@@ -186,7 +211,7 @@ def relu_is_a_bound(x: Tensor, a: Settings):
 
     Relu is a Clip between 0 and infinity.
     """
-    outside, inside = clip_of_clip(a, positive(x)), clip_of_clip(positive(x), a)
+    outside, inside = clip_of_clip(a, positive(x), x), clip_of_clip(positive(x), a, x)
     yield rewrite(unary("Clip", a, relu(x)), unary("Clip", outside, x), because="forgets both bounds")
     yield rewrite(relu(unary("Clip", a, x)), unary("Clip", inside, x), because="forgets both bounds")
 
@@ -203,9 +228,12 @@ def _where_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(where(g.constant(np.arange(4) < 2), -y, y), why="the condition varies")
 
 
-@law("elementwise", numerics="bitwise", kind="eliminate", examples=_where_examples)
+@law("elementwise", numerics="finite", kind="eliminate", examples=_where_examples)
 def where_decided(c: Tensor, x: Tensor, y: Tensor):
-    """Where(true, x, y) = x, Where(false, x, y) = y, Where(c, x, x) = x"""
+    """Where(true, x, y) = x, Where(false, x, y) = y, Where(c, x, x) = x
+
+    onnxruntime may make 0.0 of the -0.0 that a Where takes.
+    """
     yield rewrite(where(c, x, y), x, is_true(c), fits(c, x), fits(y, x), because="forgets c and y")
     yield rewrite(where(c, x, y), y, is_false(c), fits(c, y), fits(x, y), because="forgets c and x")
     yield rewrite(where(c, x, x), x, fits(c, x), because="forgets c")
@@ -224,7 +252,7 @@ def few_operands(op: String, x: Tensor, y: Tensor):
 
 @law(
     "elementwise",
-    numerics="reassociates",
+    numerics="finite",
     serves="arithmetic",
     source="onnxruntime, pow_fusion",
     examples=beside_number(lambda x, c: x**c, 2.0),

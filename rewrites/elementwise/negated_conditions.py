@@ -21,9 +21,13 @@ NEGATED = dict(_NEGATED) | {b: a for a, b in _NEGATED}
 """Comparisons and their negations."""
 
 
-@law("conditions", numerics="bitwise", kind="eliminate", source="onnxoptimizer, rewrite_where")
+@law("conditions", numerics="finite", kind="eliminate", source="onnxoptimizer, rewrite_where")
 def where_not(c: Tensor, x: Tensor, y: Tensor):
-    """Where(Not(c), x, y) = Where(c, y, x)"""
+    """Where(Not(c), x, y) = Where(c, y, x)
+
+    onnxruntime may make 0.0 of the -0.0 that a Where takes, by the operand that it is of and by how that is
+    broadcast; so may the other laws of Where.
+    """
     negated = where(apply_unary("Not", c), x, y)
     yield rewrite(negated, where(c, y, x), because="every condition would be negated, without end")
 

@@ -80,7 +80,7 @@ def bounds_nothing_positive(op: str, bounds: Settings) -> bool:
     return op == "Relu" or (op == "Clip" and high is None and low is not None and low <= 0)
 
 
-@law("normalization", numerics="reassociates", kind="eliminate")
+@law("normalization", numerics="finite", kind="eliminate")
 def squares_are_positive(op: String, x: Tensor, a: Axes, k: Flag, s: Settings):
     """Clip(ReduceMean(x * x)) = ReduceMean(x * x) from below by 0, likewise Relu"""
     squares = mean(x * x, a, k)
@@ -96,9 +96,12 @@ def _root_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield from beside_number(lambda x, c: unary("Abs", (), x) ** c, exponent)(rng)
 
 
-@law("normalization", numerics="reassociates", serves="arithmetic", examples=_root_examples)
+@law("normalization", numerics="finite", serves="arithmetic", examples=_root_examples)
 def roots(u: Tensor, c: Tensor):
-    """u ^ 0.5 = Sqrt(u), u ^ -0.5 = 1 / Sqrt(u), u ^ -1 = 1 / u"""
+    """u ^ 0.5 = Sqrt(u), u ^ -0.5 = 1 / Sqrt(u), u ^ -1 = 1 / u
+
+    Infinity is (-infinity) ^ 0.5, and 0.0 is (-0.0) ^ 0.5.
+    """
     for exponent, root in ((0.5, sqrt(u)), (-0.5, reciprocal(sqrt(u))), (-1.0, reciprocal(u))):
         sound = (all_are(c, exponent), is_kernel_float(u), fits(c, u))
         yield rewrite(u**c, root, *sound, because="no power is cheaper than a root")
@@ -109,7 +112,7 @@ def is_one_number(c: Fact) -> bool:
     return c.splat is not None
 
 
-@law("normalization", numerics="reassociates", kind="move")
+@law("normalization", numerics="finite", kind="move")
 def root_of_inverse(x: Tensor, c: Tensor):
     """Sqrt(1 / u) = 1 / Sqrt(u) where u = x + c, c one number
 

@@ -36,7 +36,7 @@ def past_binary(x: Tensor, y: Tensor, op: String, i: Int):
     yield rewrite(z, viewed_as(z, image), DEMAND, guard(varies(x)), inverse="reshape.past_view")
 
 
-@law("conv1d", numerics="bitwise", uses=(any_place,), **SHARED)
+@law("conv1d", numerics="finite", uses=(any_place,), **SHARED)
 def past_where(x: Tensor, y: Tensor, v: Tensor, k: Int):
     """Where(.., Squeeze(x), ..) = Squeeze(Where(.., x, ..)), the others unsqueezed"""
     z, image = among(lower(x), y, v, k), among(x, lift(y), lift(v), k)

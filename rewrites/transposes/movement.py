@@ -116,7 +116,7 @@ def through_binary_with_scalar(op: String, x: Tensor, c: Tensor, p: Permutation,
     yield equal(beside(op, transpose(x, p), c, i), transpose(beside(op, x, c, i), p), one)
 
 
-@law()
+@law(numerics="finite")
 def through_where(c: Tensor, x: Tensor, y: Tensor, p: Permutation):
     """Where(Transpose_p(c), Transpose_p(x), Transpose_p(y)) = Transpose_p(Where(c, x, y))"""
     inside = where(transpose(c, p), transpose(x, p), transpose(y, p))

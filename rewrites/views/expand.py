@@ -170,7 +170,7 @@ def _conditionals(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(widened, why="another operand widens it as well")
 
 
-@law(kind="move", serves="traffic", examples=_conditionals, uses=(any_place, moves))
+@law(numerics="finite", kind="move", serves="traffic", examples=_conditionals, uses=(any_place, moves))
 def past_where(x: Tensor, y: Tensor, v: Tensor, t: Tensor, dims: Dims, k: Int):
     """Where(.., Expand(x), ..) = Where(.., x, ..), expanded where no other operand brings the dims"""
     wide, narrow = _wide(x, t, dims), among(x, y, v, k)

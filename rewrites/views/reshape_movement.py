@@ -94,7 +94,7 @@ def dims_in_front(x: Fact, dims: Dims, y: Fact) -> Dims | None:
     return moved if kept is None else kept
 
 
-@law("reshape", numerics="bitwise", kind="move", uses=(any_place,))
+@law("reshape", numerics="finite", kind="move", uses=(any_place,))
 def past_where(x: Tensor, y: Tensor, w: Tensor, dims: Dims, k: Int):
     """Where(.., Reshape(x), ..) = Reshape(Where(.., x, ..)) where the others stay or are constants"""
     y_, w_ = (reshape(other, dims_in_front(x, dims, other)) for other in (y, w))

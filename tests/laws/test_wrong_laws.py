@@ -10,7 +10,7 @@ from egraph_opt.laws.law import Example, Law
 from egraph_opt.testing.harness import check_example, check_variant
 from egraph_opt.testing.variants import variants
 
-from . import wrong_somewhere  # noqa: F401 (notes its laws)
+from . import wrong_classes, wrong_somewhere  # noqa: F401 (note their laws)
 from .wrong_laws import WRONG
 
 SHOWN_BY_A_VARIANT = frozenset(

@@ -13,8 +13,9 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.laws.exactness import Numerics
 from egraph_opt.laws.examples import Operands
-from egraph_opt.laws.law import Example, Law, Numerics
+from egraph_opt.laws.law import Example, Law
 from egraph_opt.laws.statements import rewrite
 from egraph_opt.operators import (
     ConvWindow,

@@ -6,9 +6,11 @@ from collections import Counter
 
 import onnx
 import pytest
-from node_cases import NodeCase, node_cases, run_case
+from node_cases import NodeCase, at_opset, node_cases, run_case
 
 STEP = 10
+OPSETS = (11, 13, 16, 19, 23)
+OF_AN_OPSET = 6
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +29,25 @@ def test_node_cases_answer_as_before(cases: list[NodeCase]) -> None:
     outcomes = [run_case(case, "nodes") for case in cases]
     assert [outcome for outcome in outcomes if outcome.failed] == []
     assert sum(outcome.status == "same" for outcome in outcomes) > len(outcomes) // 2
+
+
+@pytest.mark.parametrize("opset", OPSETS)
+def test_cases_of_other_opsets_keep_every_bit(cases: list[NodeCase], opset: int) -> None:
+    """Where ONNX has the case in that opset; the first ones that are runnable, from a place of its own."""
+    outcomes = []
+    for case in [*cases[opset * STEP :], *cases[: opset * STEP]]:
+        moved = at_opset(case, opset)
+        if moved is not None:
+            outcomes.append(run_case(moved, "nodes", exactness="bitwise"))
+        if sum(outcome.status == "same" for outcome in outcomes) == OF_AN_OPSET:
+            break
+    assert [outcome for outcome in outcomes if outcome.failed] == []
+    assert sum(outcome.status == "same" for outcome in outcomes) == OF_AN_OPSET
+
+
+def test_finite_cases_answer_as_before(cases: list[NodeCase]) -> None:
+    outcomes = [run_case(case, "nodes", exactness="finite") for case in cases[::STEP]]
+    assert [outcome for outcome in outcomes if outcome.failed] == []
 
 
 def test_without_laws_a_graph_is_itself_up_to_sharing_folding_and_dead_code(cases: list[NodeCase]) -> None:

@@ -85,8 +85,8 @@ def _environment(**variables: str) -> Iterator[None]:
 def load_bindings(name: str = "egglog.bindings") -> ModuleType:
     """The compiled half of egglog alone, which is the same module wherever and however often it is loaded.
 
-    Where it is loaded here first, its rules run in the thread that asks: it starts its pool of threads when it
-    is loaded, and with more than one of them the order of what large e-graphs hold is that of a race.
+    Where it is loaded here first, its rules run in the thread that asks.  It starts its pool of threads when
+    it is loaded, and with more than one of them the order of what large e-graphs hold is that of a race.
     """
     if name in sys.modules:
         return sys.modules[name]

@@ -219,7 +219,7 @@ def test_few_modules_stand_outside_of_rooms() -> None:
         "cache",
         "errors",
         "forking",
-    "imports",
+        "imports",
     }
 
 

@@ -99,7 +99,7 @@ class Engine:
     def _tell(self, commands: Iterable[str]) -> None:
         for command in commands:
             try:
-                self._do(*self._asked(self._owned.graph.parse_program, command))
+                self._do(*self._asked("parse_program", command))
             except EngineError as error:
                 raise LawError(f"egglog refuses {command}: {error.__cause__ or error}") from error
 
@@ -131,7 +131,7 @@ class Engine:
 
     @property
     def is_to_be_loaded_again(self) -> bool:
-        """Whether what was loaded is not there any more, or egglog keeps too much of what was done with it."""
+        """Whether what was loaded is there no more, or egglog keeps too much of what was done with it."""
         return self._failed or never_drops() or self._reported - self._reported_before > MOST_REPORTED
 
     def _activate(self, rules: Iterable[str]) -> None:
@@ -144,17 +144,25 @@ class Engine:
 
     def _do(self, *commands: Any) -> Any:
         with self._objects.stand_in():
-            return self._asked(self._owned.graph.run_program, *commands)
+            return self._asked("run_program", *commands)
 
-    def _asked(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What a function of egglog answers; where it fails, this e-graph is of no use any more."""
+    def _asked(self, method: str, *arguments: Any) -> Any:
+        """What a method of egglog's e-graph answers; where it fails, the e-graph is of no use any more.
+
+        No variable holds the e-graph, or an error that another thread gets would.
+        """
+        self._owned.check()
         try:
-            return function(*arguments)
+            return getattr(self._owned.graph, method)(*arguments)
         except BaseException as error:  # egglog's panics are no `Exception`s
             self._failed = True
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
-            raise EngineError(f"the engine of e-graphs failed, and begins anew: {error}") from error
+            told = " ".join(str(error).split())
+            raise EngineError(
+                f"the engine of e-graphs failed: {told}; please report it with the model (the next model gets"
+                " a new e-graph)"
+            ) from error
 
     def _object(self, value: object) -> Any:
         return _apply("py-object", _string(self._objects.handle(value).text))
@@ -303,7 +311,7 @@ class Engine:
 
     def tables(self, *names: str) -> dict[str, list[Row]]:
         """The rows of some functions, those that there are of them; of all where none is named."""
-        functions = self._asked(self._owned.graph.freeze).functions
+        functions = self._asked("freeze").functions
         return {
             name: [Row(tuple(row.inputs), row.output) for row in functions[name].rows]
             for name in names or functions
@@ -314,6 +322,5 @@ class Engine:
         """The Python value of an attribute of the kind given ("object", "string" or "int")."""
         if kind == "object":
             with self._objects.stand_in():
-                return self._objects.value(self._asked(self._owned.graph.value_to_pyobject, value))
-        graph = self._owned.graph
-        return self._asked(graph.value_to_string if kind == "string" else graph.value_to_i64, value)
+                return self._objects.value(self._asked("value_to_pyobject", value))
+        return self._asked("value_to_string" if kind == "string" else "value_to_i64", value)

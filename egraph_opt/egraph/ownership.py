@@ -1,4 +1,4 @@
-"""E-graphs of egglog are used, and dropped, in the thread that made them; what a fork inherits is kept for ever.
+"""E-graphs of egglog are used, and dropped, in the thread that made them; what a fork inherits is kept.
 
 egglog panics where another thread uses an e-graph, and where another one drops it, it cannot: it says so on
 the error stream, and never frees it.  So a thread keeps its e-graphs itself, until it ends, and whoever
@@ -46,7 +46,7 @@ class _Graphs:
         return number
 
 
-class _OfThread(threading.local):
+class _ThreadGraphs(threading.local):
     """Is gone when its thread is, which then drops its e-graphs."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class _OfThread(threading.local):
 
 _numbers = count()
 _all: WeakSet[_Graphs] = WeakSet()
-_of_thread = _OfThread()
+_of_thread = _ThreadGraphs()
 _child = False
 _held: list[_Graphs] = []
 
@@ -67,26 +67,24 @@ class OwnedGraph:
         graphs = _of_thread.graphs
         self._graphs, self._number = ref(graphs), graphs.new()
 
+    def check(self) -> None:
+        """Raise EngineError where this is another thread."""
+        if self._graphs() is not _of_thread.graphs:
+            raise EngineError(
+                "an e-graph serves only the thread that made it: saturate in the thread that goes on with it,"
+                " or hand on what `saturate` returns, which every thread can extract from"
+            )
+
     @property
     def graph(self) -> Any:
-        """What egglog has.
+        """What egglog has; for the thread that made it."""
+        return _of_thread.graphs.made[self._number]
 
-        Raises:
-            EngineError: this is another thread.
-        """
-        graphs = self._graphs()
-        if graphs is None or graphs is not _of_thread.graphs:
-            raise EngineError(
-                "an e-graph serves only the thread that made it: saturate in the thread that goes on with it, or"
-                " hand on what `saturate` returns, which every thread can extract from"
-            )
-        return graphs.made[self._number]
-
-    def __del__(self) -> None:
+    def __del__(self, here: _ThreadGraphs = _of_thread) -> None:  # variables may be gone at the end
         graphs = self._graphs() if hasattr(self, "_graphs") else None
         if graphs is not None:
             graphs.forgotten.append(self._number)
-            if graphs is _of_thread.graphs:
+            if graphs is here.graphs:
                 graphs.made.pop(self._number, None)
 
 

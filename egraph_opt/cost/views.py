@@ -18,7 +18,7 @@ from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import ExtractionError
 from egraph_opt.facts.fact import ABSENT, UNKNOWN, Fact
-from egraph_opt.graph.constants import byte_size
+from egraph_opt.graph.constants import byte_size, most_growth
 from egraph_opt.graph.walks import bodies
 from egraph_opt.inference.graph import attributes_of
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Earlier, OnnxForm, Scalar, Step, operator_named
@@ -369,7 +369,9 @@ def constant_nodes(lowered: Lowered, snapshot: Snapshot, fold_bytes: int) -> npt
             continue
         if operands and fact.splat is None:
             size = sizes[int(snapshot.node_class[k])]
-            if size is None or size - sum(sizes[c] or 0 for c in operands) > fold_bytes:
+            first = snapshot.facts[snapshot.children(k)[0]].dtype
+            most = most_growth("Cast", first, fold_bytes) if name == "cast" else fold_bytes
+            if size is None or size - sum(sizes[c] or 0 for c in operands) > most:
                 continue
         missing[k] = len(operands)
         for c in operands:

@@ -143,7 +143,8 @@ def test_a_process_is_forked_at_any_point_of_what_other_threads_do() -> None:
 
 @pytest.mark.parametrize("method", sorted({*multiprocessing.get_all_start_methods()} - {"fork"}))
 def test_a_started_process_optimises_after_its_parent_has(method: str) -> None:
-    child = multiprocessing.get_context(method).Process(target=check, args=(optimized(4),))
+    context: Any = multiprocessing.get_context(method)
+    child = context.Process(target=check, args=(optimized(4),))
     child.start()
     assert wait_for([child]) == [0]
 

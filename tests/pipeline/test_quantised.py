@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx_ir as ir
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import (
@@ -49,7 +50,7 @@ def float_model() -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
 
 
-class Readings(CalibrationDataReader):
+class Readings(CalibrationDataReader):  # type: ignore[misc]
     """What a calibration sees."""
 
     def __init__(self) -> None:
@@ -114,8 +115,7 @@ def test_what_the_quantizer_of_onnxruntime_makes_never_grows_and_stays_equal(
 
 def widening(dtype: int, operator: str) -> onnx.ModelProto:
     """A product with a matrix of a narrow type, which is made wider first; its bytes count up."""
-    bits = {TensorProto.INT4: 4, TensorProto.UINT4: 4, TensorProto.FLOAT4E2M1: 4, TensorProto.BFLOAT16: 16}
-    content = bytes(k % 63 for k in range(64 * 64 * bits.get(dtype, 8) // 8))
+    content = bytes(k % 63 for k in range(64 * 64 * ir.DataType(dtype).bitwidth // 8))
     weights = TensorProto(name="w", data_type=dtype, dims=[64, 64], raw_data=content)
     scale = numpy_helper.from_array(np.array(0.5, np.float32), "scale")
     if operator == "Cast":

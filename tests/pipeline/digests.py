@@ -18,7 +18,7 @@ from stress import GRAPHS
 from egraph_opt import Limits, optimize
 
 CASES = (
-    ("attention_biases", 2, "nodes"),
+    ("attention_biases", 4, "nodes"),
     ("residual_convolutions", 2, "ascend"),
     ("many_slices", 2, "nodes"),
 )

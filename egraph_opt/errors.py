@@ -41,6 +41,10 @@ class UnsoundLawError(EgraphOptError):
     """A law made two values equal whose types or constants contradict each other."""
 
 
+class EngineError(EgraphOptError):
+    """The engine of e-graphs failed within, or was used in another thread than its own."""
+
+
 class ExtractionError(EgraphOptError):
     """A choice of nodes that is no graph: incomplete, cyclic, or of infinite cost."""
 

@@ -13,6 +13,7 @@ Files of users are run as modules (`run_file`), and leave nothing beside them.
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -66,16 +67,36 @@ def load_onnx_ir(name: str = "onnx_ir") -> ModuleType:
         return import_module(name)
 
 
+@contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    """Within this context variables of the environment have other values, for whoever reads them."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
 def load_bindings(name: str = "egglog.bindings") -> ModuleType:
-    """The compiled half of egglog alone, which is the same module wherever and however often it is loaded."""
+    """The compiled half of egglog alone, which is the same module wherever and however often it is loaded.
+
+    Where it is loaded here first, its rules run in the thread that asks.  It starts its pool of threads when
+    it is loaded, and with more than one of them the order of what large e-graphs hold is that of a race.
+    """
     if name in sys.modules:
         return sys.modules[name]
     package = find_spec("egglog")  # of the package: found, and not imported
     found = PathFinder.find_spec(name, package.submodule_search_locations if package else None)
     if found is None or found.loader is None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-    module = module_from_spec(found)
-    found.loader.exec_module(module)
+    with _environment(RAYON_NUM_THREADS="1"):
+        module = module_from_spec(found)
+        found.loader.exec_module(module)
     sys.modules.pop(name, None)  # so that `import egglog` makes it an attribute of the package, as ever
     return module
 

@@ -20,6 +20,7 @@ ROOT = Path(egraph_opt.__file__).parents[1]
 
 ORDER = (
     "errors",
+    "forking",
     "imports",
     "cache",
     "facts",
@@ -217,6 +218,7 @@ def test_few_modules_stand_outside_of_rooms() -> None:
         "__init__",
         "cache",
         "errors",
+        "forking",
         "imports",
     }
 

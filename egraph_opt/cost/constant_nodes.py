@@ -12,7 +12,7 @@ from egraph_opt.cost.expansion import form_of
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.facts.fact import ABSENT
-from egraph_opt.graph.constants import byte_size
+from egraph_opt.graph.constants import byte_size, most_growth
 from egraph_opt.graph.work import FoldingBudget
 from egraph_opt.operators.declaration import OnnxForm
 from egraph_opt.operators.typing import form_facts
@@ -62,7 +62,9 @@ def constant_nodes(
             continue
         if below and fact.splat is None:
             size = sizes[int(snapshot.node_class[k])]
-            if size is None or size - sum(sizes[c] or 0 for c in below) > fold_bytes:
+            first = snapshot.facts[snapshot.children(k)[0]].dtype
+            most = most_growth("Cast", first, fold_bytes) if name == "cast" else fold_bytes
+            if size is None or size - sum(sizes[c] or 0 for c in below) > most:
                 continue
         missing[k] = len(below)
         for c in below:

@@ -228,7 +228,7 @@ def _evaluate(text: str, at: Mapping[str, int]) -> int | None:
     return _evaluate_at(text, point)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=1 << 14)
 def _evaluate_at(text: str, point: tuple[tuple[str, int], ...]) -> int | None:
     try:
         return int(symbolic.evaluate(text, dict(point)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from egraph_opt.egraph import forks
 from egraph_opt.egraph.engine import Engine
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.readout import take_snapshot
@@ -70,7 +69,7 @@ class Attempts:
 
     def _loaded(self, graph: Lowered) -> Engine:
         """The engine with a graph in it."""
-        if self._graph is not graph or forks.never_drops():
+        if self._graph is not graph or self._engine.is_to_be_loaded_again:
             self._engine.load(graph, self._target_limits)
             self._graph = graph
         return self._engine

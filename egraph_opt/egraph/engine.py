@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from egraph_opt.egraph import forks
 from egraph_opt.egraph.commands import FACTS, TABLES, alone, program_of
 from egraph_opt.egraph.lowering import Lowered, Term
 from egraph_opt.egraph.objects import objects_of_thread
+from egraph_opt.egraph.ownership import OwnedGraph, never_drops
 from egraph_opt.egraph.relevance import Head, heads_of_graph
 from egraph_opt.egraph.vocabulary import EGGLOG_SORTS
-from egraph_opt.errors import LawError
+from egraph_opt.errors import EngineError, LawError
 from egraph_opt.facts.fact import CLASH
 from egraph_opt.imports import bindings
 from egraph_opt.laws.law import Law
@@ -30,6 +30,9 @@ ANALYSIS_STEPS = 1000
 
 MOST_REMEMBERED = 1024
 """Kinds of graphs of which it is remembered which rules they need."""
+
+MOST_REPORTED = 60_000
+"""Runs of a rule before an e-graph is made anew: egglog keeps what it reports of each, some 330 bytes."""
 
 _SPAN = bindings.RustSpan("egraph-opt", 0, 0)
 
@@ -81,27 +84,24 @@ class Engine:
         self.rulesets = self.program.rulesets
         self.rules: set[str] = set()
         self._objects = objects_of_thread()
-        self._loaded = False
         self._make()
-        forks.register(self)
 
     def _make(self) -> None:
         """Begin with an e-graph that has nothing."""
-        self._graph = bindings.EGraph()
-        forks.hold(self._graph)
+        self._owned = OwnedGraph()
         self._present: set[str] = set()
         self._pushed: set[str] = set()
+        self._loaded = self._failed = False
+        self._reported = self._reported_before = 0
         self._tell(f"(sort {name})" for name in EGGLOG_SORTS.values() if name[0] in "TB")
         self._tell(self.program.tables)
 
     def _tell(self, commands: Iterable[str]) -> None:
         for command in commands:
             try:
-                self._do(*self._graph.parse_program(command))
-            except BaseException as error:  # egglog's panics are no `Exception`s
-                if isinstance(error, (KeyboardInterrupt, SystemExit)):
-                    raise
-                raise LawError(f"egglog refuses {command}: {error}") from error
+                self._do(*self._asked("parse_program", command))
+            except EngineError as error:
+                raise LawError(f"egglog refuses {command}: {error.__cause__ or error}") from error
 
     def _declare(self, rules: Iterable[str]) -> None:
         """Let egglog have some rules."""
@@ -113,11 +113,12 @@ class Engine:
 
     def _begin(self, heads: frozenset[Head]) -> None:
         """Be empty, but for the rules of earlier graphs and those that a graph begins with."""
-        if self._loaded and forks.never_drops():
+        if self._failed or self._reported > MOST_REPORTED or (self._loaded and never_drops()):
             self._make()
         elif self._loaded:
             self._do(bindings.Pop(_SPAN, 1))
             self._present = set(self._pushed)
+        self._failed = True  # if this is interrupted
         self._heads, self._found = heads, self.program.found()
         self._running: dict[str, list[str]] = {}
         self._combined: dict[frozenset[str], str] = {}
@@ -125,8 +126,13 @@ class Engine:
         self._declare({*self.rules, *active, *self.program.needed.get(heads, ())})
         self._pushed = set(self._present)
         self._do(bindings.Push(1))
-        self._loaded = True
+        self._loaded, self._failed = True, False
         self._activate(active)
+
+    @property
+    def is_to_be_loaded_again(self) -> bool:
+        """Whether what was loaded is there no more, or egglog keeps too much of what was done with it."""
+        return self._failed or never_drops() or self._reported - self._reported_before > MOST_REPORTED
 
     def _activate(self, rules: Iterable[str]) -> None:
         """From now on run some rules as well."""
@@ -138,7 +144,25 @@ class Engine:
 
     def _do(self, *commands: Any) -> Any:
         with self._objects.stand_in():
-            return self._graph.run_program(*commands)
+            return self._asked("run_program", *commands)
+
+    def _asked(self, method: str, *arguments: Any) -> Any:
+        """What a method of egglog's e-graph answers; where it fails, the e-graph is of no use any more.
+
+        No variable holds the e-graph, or an error that another thread gets would.
+        """
+        self._owned.check()
+        try:
+            return getattr(self._owned.graph, method)(*arguments)
+        except BaseException as error:  # egglog's panics are no `Exception`s
+            self._failed = True
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                raise
+            told = " ".join(str(error).split())
+            raise EngineError(
+                f"the engine of e-graphs failed: {told}; please report it with the model (the next model gets"
+                " a new e-graph)"
+            ) from error
 
     def _object(self, value: object) -> Any:
         return _apply("py-object", _string(self._objects.handle(value).text))
@@ -157,6 +181,7 @@ class Engine:
         self._most = len(lowered.terms)
         self._do(*commands)
         self.analyse()
+        self._reported_before = self._reported
 
     def _load_term(
         self, index: int, term: Term, commands: list[Any], lists: dict[tuple[int, ...], int]
@@ -212,6 +237,7 @@ class Engine:
         (answer,) = self._do(bindings.RunSchedule(schedule))
         assert isinstance(answer, bindings.RunScheduleOutput)
         matches = dict(answer.report.num_matches_per_rule)
+        self._reported += len(matches)
         for rule in [rule for rule in self._running[ruleset] if matches.get(rule)]:
             self._most += matches[rule] * self.program.rules[rule].writes
             if ready := self._found.add_written(rule):
@@ -250,7 +276,7 @@ class Engine:
     @contextmanager
     def aside(self) -> Iterator[None]:
         """What is done within is undone at the end, but in a forked process: load the graph again there."""
-        if forks.never_drops():
+        if never_drops():
             yield
             return
         kept = self._present.copy(), self._found.copy(), self._combined.copy(), self._most
@@ -259,7 +285,8 @@ class Engine:
         try:
             yield
         finally:
-            self._do(bindings.Pop(_SPAN, 1))
+            if not self._failed:
+                self._do(bindings.Pop(_SPAN, 1))
             self._present, self._found, self._combined, self._most = kept
             self._running = running
 
@@ -289,7 +316,7 @@ class Engine:
 
     def tables(self, *names: str) -> dict[str, list[Row]]:
         """The rows of some functions, those that there are of them; of all where none is named."""
-        functions = self._graph.freeze().functions
+        functions = self._asked("freeze").functions
         return {
             name: [Row(tuple(row.inputs), row.output) for row in functions[name].rows]
             for name in names or functions
@@ -300,5 +327,5 @@ class Engine:
         """The Python value of an attribute of the kind given ("object", "string" or "int")."""
         if kind == "object":
             with self._objects.stand_in():
-                return self._objects.value(self._graph.value_to_pyobject(value))
-        return self._graph.value_to_string(value) if kind == "string" else self._graph.value_to_i64(value)
+                return self._objects.value(self._asked("value_to_pyobject", value))
+        return self._asked("value_to_string" if kind == "string" else "value_to_i64", value)

@@ -25,7 +25,7 @@ import cloudpickle
 
 from egraph_opt.operators.host import HostFunction, calls
 
-MOST = 1 << 19
+MOST = 1 << 16
 """Objects and answers that a thread keeps before it starts anew, which it does between two graphs."""
 
 

@@ -23,13 +23,13 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import egraph_opt
 from egraph_opt.cache import cache_folder, replace_text
 from egraph_opt.egraph.relevance import Terms
 from egraph_opt.egraph.vocabulary import object_text, texts_of_objects
+from egraph_opt.forking import lock_across_forks
 from egraph_opt.laws.law import Auxiliary, Law, statements_are_declared_in
 from egraph_opt.operators.host import HostFunction
 
@@ -47,6 +47,7 @@ MOST_FILES = 4
 LAW = "\ue000law\ue001"
 """The mark for the number of the law."""
 
+_lock = lock_across_forks()
 _MARK = re.compile("\ue000(\\w+)\ue001")
 _OBJECT = re.compile(r'\(py-object "[^"]*"\)')
 
@@ -72,7 +73,6 @@ class PreparedRules:
         self.rules: dict[str, list[Any]] = {}
         self.objects: list[str] = []
         self._texts: dict[int, str] = {}
-        self._lock = Lock()
         self._changed = False
         if path is not None:
             self._read(path)
@@ -86,7 +86,7 @@ class PreparedRules:
         """
         if self.path is None or not statements_are_declared_in(entry, "egraph_opt.rewrites"):
             return list(write(law))
-        with self._lock:
+        with _lock:
             return self._kept(key, law, write) or list(write(law))
 
     def _kept(self, key: str, law: int, write: Write) -> list[PreparedRule] | None:
@@ -105,7 +105,7 @@ class PreparedRules:
 
     def keep(self) -> None:
         """Write down what was not in the file; of two processes the last one's is kept."""
-        with self._lock:
+        with _lock:
             if self.path is None or not self._changed:
                 return
             self._changed = False

@@ -149,7 +149,7 @@ def meet_ranges(a: Range | None, b: Range | None) -> Range | None:
     return (low, high) if low <= high else NO_NUMBER
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=1 << 14)
 def meet(a: Fact, b: Fact) -> Fact:
     """What both facts together know; ``CLASH`` if they contradict (dtype, rank, two known numbers).
 

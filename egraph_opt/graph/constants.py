@@ -26,6 +26,19 @@ _FEEDABLE = frozenset(
 )
 
 
+STORED = frozenset(
+    getattr(ir.DataType, name)
+    for name in (
+        *("INT8", "UINT8", "INT4", "UINT4", "INT2", "UINT2", "BFLOAT16", "FLOAT4E2M1", "FLOAT8E8M0"),
+        *("FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ"),
+    )
+    if hasattr(ir.DataType, name)
+)
+"""Types that weights are stored in to be small, and made wider where they are used."""
+
+SMALL = 1024
+"""Bytes that a constant may grow by where it is kept small on purpose, or has one value."""
+
 BATCH_BYTES = 2**27
 """Constants of so many bytes are computed at a time."""
 
@@ -117,13 +130,29 @@ def byte_size(fact: Fact) -> int | None:
     return -(-count * ir.DataType(fact.dtype).bitwidth // 8)
 
 
+def most_growth(operator: str, dtype: int, fold_bytes: int) -> int:
+    """How many bytes larger than its operands the result of an operator on constants may be.
+
+    Args:
+        operator: of ONNX.
+        dtype: of its first operand.
+        fold_bytes: what it is for weights that are not quantised.
+    """
+    if operator == "DequantizeLinear":
+        return 0
+    if operator in ("Cast", "CastLike") and dtype in STORED:
+        return min(SMALL, fold_bytes)
+    return fold_bytes
+
+
 def _foldable_nodes(
     graph: ir.Graph,
     facts: Mapping[ir.Value, Fact],
     constants: Constants,
-    fold_bytes: int,
     *,
+    fold_bytes: int,
     memory_bytes: float,
+    fold_quantized: bool,
     warn: Callable[[str], None],
 ) -> list[ir.Node]:
     """Deterministic nodes on constants whose results do not make the file grow by more than `fold_bytes`.
@@ -146,7 +175,10 @@ def _foldable_nodes(
         before = sum(byte_size(facts.get(v, UNKNOWN)) or 0 for v in inputs if len(v.uses()) == 1)
         growth = sum(size for size in sizes if size is not None) - before
         splat = all(facts[v].splat is not None for v in used)
-        if growth > left or (splat and growth > 1024):
+        if growth > left or (splat and growth > SMALL):
+            continue
+        dtype = facts.get(inputs[0], UNKNOWN).dtype if inputs else 0
+        if not fold_quantized and growth > most_growth(node.op_type, dtype, left):
             continue
         operands = [None if v is None else _type_of(v, facts, constants) for v in node.inputs]
         plain = {name: attribute.value for name, attribute in node.attributes.items()}
@@ -228,14 +260,22 @@ def fold_constants(
     *,
     fold_bytes: int,
     memory_bytes: float = math.inf,
+    fold_quantized: bool = False,
     warn: Callable[[str], None] = lambda message: None,
 ) -> Constants:
     """The constants of a graph with those that its constant nodes compute.
 
+    What makes quantised weights wider stays unless the result is smaller, or `fold_quantized` asks for it.
     Nodes that onnxruntime cannot run stay as they are, and those that would take too much memory, of which
     `warn` is told.
     """
-    nodes = _foldable_nodes(graph, facts, constants, fold_bytes, memory_bytes=memory_bytes, warn=warn)
+    nodes = _foldable_nodes(
+        *(graph, facts, constants),
+        fold_bytes=fold_bytes,
+        memory_bytes=memory_bytes,
+        fold_quantized=fold_quantized,
+        warn=warn,
+    )
     if not nodes:
         return constants
     known, scratch = Constants(dict(constants.tensors)), Scratch()

@@ -18,7 +18,7 @@ FAMILIES = (convolution, elementwise, extending, generators, range_rules, reduct
 """The modules whose import fills the tables of formulas and of ranges."""
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def infer_node(
     op_type: str,
     domain: str,

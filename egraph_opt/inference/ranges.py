@@ -48,7 +48,7 @@ def ranged(*op_types: str) -> Callable[[RangeRule], RangeRule]:
     return register
 
 
-@lru_cache(1 << 16)
+@lru_cache(1 << 14)
 def range_of(fact: Fact, bounds: Bounds = ()) -> Range | None:
     """Between which numbers the elements of an integer tensor lie; None of any other.
 

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import mmap
 import os
-import threading
 from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 import onnx_ir as ir
 
+from egraph_opt.forking import lock_across_forks
+
 _MAPPINGS: WeakValueDictionary[tuple[int, int, int, int], mmap.mmap] = WeakValueDictionary()
-_LOCK = threading.Lock()
+_LOCK = lock_across_forks()
 
 PACKED_BITS = 8
 """Elements of fewer bits share bytes."""

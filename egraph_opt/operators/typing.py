@@ -38,7 +38,7 @@ def infer_operator(name: str, opset: int, attributes: tuple[Any, ...], operands:
     return _infer_operator(name, opset, attributes, operands, repr(attributes))
 
 
-@lru_cache(maxsize=1 << 17)
+@lru_cache(maxsize=1 << 14)
 def _infer_operator(
     name: str, opset: int, attributes: tuple[Any, ...], operands: tuple[Fact, ...], written: str
 ) -> Any:

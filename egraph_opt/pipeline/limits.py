@@ -41,6 +41,7 @@ class Limits:
         rounds: of all laws; a constant crosses one residual block a round.
         solver_iterations: integer programs solved for one piece.
         fold_bytes: how many bytes folded constants may add to the file.
+        fold_quantized: quantised constants are folded too where they become wider by that (DequantizeLinear).
         seconds: of an optimisation, all stages: half of them for reading and saturation, the last ones for
             verification.  With 0, or so few that there is no time for any law, the model is handed back as it
             came.
@@ -56,10 +57,13 @@ class Limits:
     rounds: int = 100
     solver_iterations: int = 200
     fold_bytes: int = 2**20
+    fold_quantized: bool = False
     seconds: float = 60
     memory_bytes: float | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.fold_quantized, bool):
+            raise LimitsError(f"Limits(fold_quantized={self.fold_quantized!r}): must be True or False")
         for name in ("nodes", "rounds", "solver_iterations", "fold_bytes", "seconds", "memory_bytes"):
             value = getattr(self, name)
             if value is None and name == "memory_bytes":

@@ -133,6 +133,7 @@ def saturate_region(
         folded = fold_constants(
             *(graph, facts, constants, setting.opsets, setting.ir_version),
             fold_bytes=setting.limits.fold_bytes,
+            fold_quantized=setting.limits.fold_quantized,
             memory_bytes=setting.limits.memory().left,
             warn=setting.warn,
         )

@@ -9,7 +9,7 @@ import pytest
 from onnx import parser
 
 from egraph_opt import saturate
-from egraph_opt.egraph import forks
+from egraph_opt.egraph import engine as engines
 from egraph_opt.egraph.attempts import Attempts
 from egraph_opt.egraph.engine import Engine
 from egraph_opt.egraph.lowering import Lowered
@@ -90,7 +90,7 @@ def test_laws_that_are_wanted_have_to_match(graph: Lowered) -> None:
 def test_where_an_e_graph_cannot_be_dropped_a_graph_is_loaded_again(
     graph: Lowered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forks, "never_drops", lambda: True)
+    monkeypatch.setattr(engines, "never_drops", lambda: True)
     attempts = Attempts(LAWS, {}, **LIMITS)  # type: ignore[arg-type]
     for rulesets in (("transpose",), ("elementwise",)):
         assert content(attempts.saturated(graph, only(*rulesets))) == alone(graph, *rulesets)

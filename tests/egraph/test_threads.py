@@ -1,12 +1,14 @@
-"""Several threads, and a forked process, optimise without disturbing each other."""
+"""Several threads, and processes started in any way, optimise without disturbing each other."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import threading
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from onnx import ModelProto, parser
 
 from egraph_opt import optimize
 from egraph_opt.egraph.engines import engine_for
+from egraph_opt.forking import lock_across_forks
 from egraph_opt.laws.selection import select
 
 
@@ -26,8 +29,8 @@ def model(width: int) -> ModelProto:
     )
 
 
-def optimized(width: int) -> bytes:
-    result = optimize(model(width), "nodes", verify=False)
+def optimized(width: int, verify: bool = False) -> bytes:
+    result = optimize(model(width), "nodes", verify=verify)
     assert result.report.nodes.after < 5
     return result.model.SerializeToString()
 
@@ -92,3 +95,76 @@ def test_a_forked_process_has_engines_of_its_own() -> None:
     process.join(60)
     assert process.exitcode == 0
     assert optimized(4) == expected
+
+
+def wait_for(children: Iterable[BaseProcess], seconds: float = 60) -> list[int | None]:
+    """The exit codes of processes; None of one that hangs."""
+    end = time.monotonic() + seconds
+    codes = []
+    for child in children:
+        child.join(max(end - time.monotonic(), 0))
+        codes.append(child.exitcode)
+        child.kill()
+    return codes
+
+
+def check(expected: bytes) -> None:
+    """Verify in the main thread and in another; what a child does."""
+    assert optimized(4, verify=True) == expected
+    assert in_threads(lambda: optimized(4, verify=True)) == [expected]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_process_is_forked_at_any_point_of_what_other_threads_do() -> None:
+    expected, stop = optimized(4), threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            optimized(5)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    context, children = multiprocessing.get_context("fork"), []
+    try:
+        for thread in threads:
+            thread.start()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            for turn in range(5):
+                time.sleep(0.01 * turn)
+                children.append(context.Process(target=check, args=(expected,)))
+                children[-1].start()
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert wait_for(children) == [0] * 5
+    check(expected)
+
+
+@pytest.mark.parametrize("method", sorted({*multiprocessing.get_all_start_methods()} - {"fork"}))
+def test_a_started_process_optimises_after_its_parent_has(method: str) -> None:
+    context: Any = multiprocessing.get_context(method)
+    child = context.Process(target=check, args=(optimized(4),))
+    child.start()
+    assert wait_for([child]) == [0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_lock_that_another_thread_holds_is_free_in_a_fork() -> None:
+    lock, held, free = lock_across_forks(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            free.wait(0.3)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = multiprocessing.get_context("fork").Process(target=lock.acquire)
+        child.start()
+    thread.join()
+    assert wait_for([child], 20) == [0]
+    assert not lock.locked()

@@ -35,7 +35,7 @@ def _model(nodes: list[Node], output: list[int], opset: int = 17, **operands: An
     return model
 
 
-def _optimized(model: onnx.ModelProto, cost: str = "nodes", **limits: int) -> Counter[str]:
+def _optimized(model: onnx.ModelProto, cost: str = "nodes", **limits: Any) -> Counter[str]:
     """Run-time nodes by operator, of a result that passed verification."""
     result = optimize(model, cost=cost, strict=True, limits=Limits(**limits))
     assert result.report.verification.status == "passed", result.report.verification.detail

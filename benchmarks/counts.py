@@ -3,15 +3,14 @@
 python benchmarks/counts.py [--only TEXT] [--renew]
 
 Counted are calls of host functions, and distinct ones; rules of the engine; e-nodes, classes, rounds and
-matches.  The models are those of the installed wheels and a few small graphs, each in a process of its own,
-under `nodes` and `ascend`.  `--renew` writes `results/counts.json`, with which `tests/benchmarks` compares.
+matches.  The models are those of the installed wheels and a few small graphs, under `nodes` and `ascend`;
+each begins anew.  `--renew` writes `results/counts.json`, with which `tests/benchmarks` compares.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -80,14 +79,6 @@ def counts_of(path: Path) -> dict[str, Counts]:
     return counts
 
 
-def counts_in_process(path: Path) -> dict[str, Counts]:
-    """The same in a process that knows nothing of other models."""
-    command = [sys.executable, __file__, "--one", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found: dict[str, dict[str, int]] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
 def baseline() -> dict[str, dict[str, Counts]]:
     """The committed counts, by model and cost model."""
     found: dict[str, dict[str, Counts]] = json.loads(BASELINE.read_text(encoding="utf-8"))
@@ -120,15 +111,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", default="", help="models with this text in their name")
     parser.add_argument("--renew", action="store_true", help="write the baseline")
-    parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.one is not None:
-        print(json.dumps(counts_of(given.one)))
-        return
     old = baseline() if BASELINE.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         models = {**built_models(Path(folder)), **trained_models()}
-        counts = {name: counts_in_process(path) for name, path in models.items() if given.only in name}
+        counts = {name: counts_of(path) for name, path in models.items() if given.only in name}
     Console(width=200).print(table_of(counts, old))
     if given.renew:
         kept = {name: found for name, found in old.items() if name in models} | counts

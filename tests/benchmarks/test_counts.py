@@ -22,7 +22,7 @@ def test_the_baseline_has_the_models_of_the_wheels_and_the_built_ones() -> None:
 @pytest.mark.parametrize("name", sorted(BEFORE))
 def test_no_count_rises_by_more_than_a_tenth(name: str, tmp_path: Path) -> None:
     path = (trained_models() | built_models(tmp_path))[name]
-    lines = counts.risen(counts.counts_in_process(path), BEFORE[name])
+    lines = counts.risen(counts.counts_of(path), BEFORE[name])
     assert not lines, f"{name}: {'; '.join(lines)}; {counts.RENEW}"
 
 

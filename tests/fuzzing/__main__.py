@@ -36,7 +36,11 @@ def tasks(given: argparse.Namespace) -> Iterator[Task]:
         yield tuple(int(part) for part in given.only.split(":"))
         return
     end = time.monotonic() + given.seconds
-    numbers = itertools.count(given.first) if given.graphs is None else range(given.first, given.first + given.graphs)
+    numbers = (
+        itertools.count(given.first)
+        if given.graphs is None
+        else range(given.first, given.first + given.graphs)
+    )
     for number in numbers:
         if time.monotonic() > end:
             return

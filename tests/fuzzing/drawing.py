@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from egraph_opt.testing.comparison import CRASHES_ON_NOTHING
 from egraph_opt.verification.execution import ExecutionError, Session, load
 
 from .feeding import Sizes
@@ -209,7 +210,7 @@ class Drawing:
             Refused: it does not.
         """
         names = [self.fresh("v") for _ in range(outputs)]
-        given = {k: v for k, v in attributes.items() if v is not None and v != []}
+        given = {k: v for k, v in attributes.items() if v is not None and v not in ([], ())}
         operands = ["" if v is None else v.name for v in inputs]
         while operands and not operands[-1]:
             operands.pop()
@@ -239,6 +240,7 @@ class Drawing:
     def _run(self, made: onnx.NodeProto, used: Sequence[Value]) -> list[tuple[Array, ...]]:
         self.attempts += 1
         self.refused += 1
+        _check_safe(made, used)
         feeds = {v.name: v for v in used}
         graph = helper.make_graph(
             [made],
@@ -267,6 +269,20 @@ class Drawing:
             self.require(all(_is_tame(a) for arrays in results for a in arrays))
         self.refused -= 1
         return results
+
+
+def _check_safe(made: onnx.NodeProto, used: Sequence[Value]) -> None:
+    """Refuse what ends the process: nothing to some kernels, and integers divided by 0.
+
+    Raises:
+        Refused: it might.
+    """
+    if made.op_type in CRASHES_ON_NOTHING and not all(a.size for v in used for a in v.arrays):
+        raise Refused("onnxruntime crashes on nothing")
+    divisor = used[-1] if used else None
+    if made.op_type in ("Div", "Mod") and divisor is not None and not divisor.is_float:
+        if not divisor.constant or not all(np.all(a != 0) for a in divisor.arrays):
+            raise Refused("a division by what may be 0")
 
 
 def _is_tame(array: Array) -> bool:

@@ -109,9 +109,7 @@ def model_of(drawing: Drawing) -> onnx.ModelProto | None:
     outputs = [_declared(drawing, value) for value in chosen]
     graph = helper.make_graph(drawing.nodes, "fuzz", drawing.inputs, outputs, drawing.initializers)
     opsets = [helper.make_opsetid(name, version) for name, version in drawing.opsets().items()]
-    model = helper.make_model(
-        graph, opset_imports=opsets, ir_version=IR_VERSION, functions=drawing.functions
-    )
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, functions=drawing.functions)
     vary(model, drawing.rng)
     try:
         onnx.checker.check_model(model, full_check=True)

@@ -21,7 +21,12 @@ def normalised(g: Drawing) -> None:
 def triangle(g: Drawing) -> None:
     g.require(g.opset >= 14)
     x = g.pick(at_least=2, wanted=lambda v: v.dtype in (np.float32, np.int64, np.float64))
-    g.call("Trilu", x, g.constant(np.asarray(g.integer(-1, 1), np.int64)) if g.chance(0.5) else None, upper=g.integer(0, 1))
+    g.call(
+        "Trilu",
+        x,
+        g.constant(np.asarray(g.integer(-1, 1), np.int64)) if g.chance(0.5) else None,
+        upper=g.integer(0, 1),
+    )
 
 
 def one_hot(g: Drawing) -> None:
@@ -33,7 +38,12 @@ def one_hot(g: Drawing) -> None:
 
 def scattered(g: Drawing) -> None:
     g.require(g.opset >= 13)
-    x = g.pick(dtype=np.float32, at_least=1, at_most=3, wanted=lambda v: v.static[0] and v.shape[0] >= 1 and all(v.static))
+    x = g.pick(
+        dtype=np.float32,
+        at_least=1,
+        at_most=3,
+        wanted=lambda v: v.static[0] and v.shape[0] >= 1 and all(v.static),
+    )
     rows = g.rng.permutation(x.shape[0])[: g.integer(1, x.shape[0])].reshape(-1, 1)
     update = g.constant(g.elements((len(rows), *x.shape[1:]), np.float32))
     g.call("ScatterND", x, g.constant(rows.astype(np.int64)), update)
@@ -60,7 +70,12 @@ def depth(g: Drawing) -> None:
 def top(g: Drawing) -> None:
     g.require(g.opset >= 10)
     x = g.pick(dtype=np.float32, at_least=1, wanted=lambda v: v.size)
-    found = g.node("TopK", [x, g.ints([1])], outputs=2, axis=g.maybe_negative(g.axis(x), x.rank) if g.opset >= 11 else g.axis(x))
+    found = g.node(
+        "TopK",
+        [x, g.ints([1])],
+        outputs=2,
+        axis=g.maybe_negative(g.axis(x), x.rank) if g.opset >= 11 else g.axis(x),
+    )
     if g.chance(0.5):
         g.call("Neg", found[0])
 
@@ -85,7 +100,11 @@ def counted(g: Drawing) -> None:
 def range_of(g: Drawing) -> None:
     g.require(g.opset >= 11)
     x = g.pick(at_least=1)
-    count = g.call("Size", x) if g.chance(0.3) else g.call("Gather", g.call("Shape", x), g.constant(np.asarray(0, np.int64)))
+    count = (
+        g.call("Size", x)
+        if g.chance(0.3)
+        else g.call("Gather", g.call("Shape", x), g.constant(np.asarray(0, np.int64)))
+    )
     start, step = (g.constant(np.asarray(v, np.int64)) for v in (0, 1))
     y = g.call("Range", start, count, step)
     if g.chance(0.5):

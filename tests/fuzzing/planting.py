@@ -110,6 +110,7 @@ def graft(g: Drawing, model: onnx.ModelProto) -> list[Value]:
 def _bound(g: Drawing, given: onnx.ValueInfoProto) -> Value:
     kind = given.type.tensor_type
     dims = [d.dim_value if d.HasField("dim_value") else d.dim_param for d in kind.shape.dim]
+    g.require(all(isinstance(d, int) or d in SIZES[0] for d in dims))
     dtype = onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type).type
     shapes = [tuple(d if isinstance(d, int) else sizes[d] for d in dims) for sizes in SIZES]
     fitting = [v for v in g.values if v.dtype == dtype and [a.shape for a in v.arrays] == shapes]

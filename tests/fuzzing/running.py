@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import Counter
 from pathlib import Path
@@ -33,6 +34,7 @@ class Run:
         self.graphs = self.failed = 0
         self.seen = Examined()
         self.kinds: Counter[str] = Counter()
+        self.kept: list[tuple[Task, Examined]] = []
 
     def add(self, task: Task, examined: Examined) -> None:
         """Count a graph; print and keep what is wrong with it."""
@@ -43,15 +45,24 @@ class Run:
             print(f"{':'.join(map(str, task))} {finding.kind}: {finding.message}", flush=True)
         if examined.failures:
             self.failed += 1
-            self._keep(task, examined)
+            self.kept.append((task, examined))
+            if examined.case is not None:
+                keep(self.folder, _stem(task), examined)
         if time.monotonic() - self.told > EVERY:
             self.told = time.monotonic()
             print(self.line(), flush=True)
 
-    def _keep(self, task: Task, examined: Examined) -> None:
-        found = shrunk(task, examined, self.patience) if self.shrink else examined
-        if found.case is not None:
-            print(keep(self.folder, "_".join(map(str, task)), found), flush=True)
+    def shrink_all(self) -> None:
+        """Make what failed smaller, once for all that failed alike, and print it."""
+        alike: set[str] = set()
+        for task, examined in self.kept:
+            about = alike_by(examined)
+            if about in alike:
+                continue
+            alike.add(about)
+            found = shrunk(task, examined, self.patience)
+            if found.case is not None:
+                print(keep(self.folder, _stem(task), found), flush=True)
 
     def line(self) -> str:
         """Counts, in one line."""
@@ -65,7 +76,9 @@ class Run:
         return ", ".join(parts)
 
     def close(self) -> None:
-        """Write what laws and operators were seen how often, and say what laws never matched, and the counts."""
+        """Shrink what failed, write what laws and operators were seen how often, and say what laws never matched, and the counts."""
+        if self.shrink:
+            self.shrink_all()
         never = [law.key for law in plantable() if not self.seen.laws[law.key]]
         if self.graphs >= ENOUGH:
             print(f"laws that never matched: {', '.join(never) or 'none'}")
@@ -74,3 +87,12 @@ class Run:
         plain = {key: dict(counts.most_common()) for key, counts in seen.items()}
         (self.folder / "coverage.json").write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
         print(f"{self.line()}, {self.failed} failed")
+
+
+def _stem(task: Task) -> str:
+    return "_".join(map(str, task))
+
+
+def alike_by(examined: Examined) -> str:
+    """What failures that have one cause agree in: their kinds, and messages without numbers and names."""
+    return "; ".join(f"{f.kind} {re.sub(r'[0-9.e+-]+', '#', f.message)}" for f in examined.failures)

@@ -54,7 +54,13 @@ class _Shrinking:
 
     def shrunk(self) -> Examined:
         self._simplify_setting()
-        changes: tuple[Change, ...] = (without_outputs, without_nodes, fewer_weights, plain_weights, small_dims)
+        changes: tuple[Change, ...] = (
+            without_outputs,
+            without_nodes,
+            fewer_weights,
+            plain_weights,
+            small_dims,
+        )
         smaller = True
         while smaller and time.monotonic() < self.end:
             smaller = False
@@ -182,12 +188,15 @@ def small_dims(model: onnx.ModelProto) -> Iterator[onnx.ModelProto]:
     """A symbol that is a number, a dim of inputs that is 1."""
     for place, value in enumerate(model.graph.input):
         for axis, dim in enumerate(value.type.tensor_type.shape.dim):
-            for size in ({2, 1} if dim.dim_param else {1}):
+            for size in {2, 1} if dim.dim_param else {1}:
                 if dim.dim_param or dim.dim_value > 1:
                     smaller = _copy(model)
                     given = smaller.graph.input[place].type.tensor_type.shape.dim[axis]
                     given.Clear()
                     given.dim_value = size
+                    for shown in smaller.graph.output:
+                        for told in shown.type.tensor_type.shape.dim:
+                            told.Clear()
                     yield smaller
 
 

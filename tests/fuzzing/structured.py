@@ -46,7 +46,9 @@ def any_operator(g: Drawing) -> None:
     """An operator on values that are there, or on constants and inputs that suit it."""
     declared = g.one_of(_drawable())
     name = g.one_of(declared.op_types) if declared.op_types else ""
-    dtype = g.one_of((np.float32, np.float32, np.float32, np.float64, np.float16, np.int64, np.int32, np.bool_))
+    dtype = g.one_of(
+        (np.float32, np.float32, np.float32, np.float64, np.float16, np.int64, np.int32, np.bool_)
+    )
     kinds = [k for k, kind in enumerate(declared.kinds) if kind in ("tensor", "tensors")]
     found: list[Value | None] = []
     for number, k in enumerate(kinds):
@@ -56,7 +58,9 @@ def any_operator(g: Drawing) -> None:
             dtype = found[0].dtype if found[0] is not None else dtype
     facts = [ABSENT if v is None else fact_of(v) for v in found]
     form = _form(g, declared, name, facts)
-    operands = [_literal(g, k) if isinstance(k, Literal) else None if k is None else found[k] for k in form.inputs]
+    operands = [
+        _literal(g, k) if isinstance(k, Literal) else None if k is None else found[k] for k in form.inputs
+    ]
     g.node(form.op_type, operands, **dict(form.attributes))
 
 

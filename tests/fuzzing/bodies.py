@@ -32,7 +32,7 @@ class _Body(Drawing):
 
 
 def _body(g: Drawing, seen: Sequence[Value]) -> _Body:
-    return _Body(g.rng, g.opset, g.wild, values=list(seen), counter=g.counter)
+    return _Body(g.rng, g.opset, values=list(seen), counter=g.counter)
 
 
 def _captured(inner: _Body, g: Drawing) -> list[Value]:

@@ -141,7 +141,7 @@ def judged(case: Case, original: Original, result: Result, counts: Counter[str])
         yield Finding("checker", f"{str(error)[:300]} by {by}")
     found = original.judge(result.model, values=not case.setting.approximate)
     counts[found.verdict] += 1
-    if found.verdict in FAILURES:
+    if found.verdict in (*FAILURES, "imprecise"):
         yield Finding(found.verdict, f"{found.message} by {by}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 import onnx
@@ -29,7 +29,7 @@ def plantable() -> tuple[Law, ...]:
     return tuple(law for law in all_laws() if law.ruleset != LEGALIZE)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _written(key: str) -> tuple[Example, ...]:
     """The examples of a law's author, near-misses as well."""
     law = next(law for law in plantable() if law.key == key)
@@ -38,7 +38,7 @@ def _written(key: str) -> tuple[Example, ...]:
     return tuple(law.examples(np.random.default_rng(zlib.crc32(key.encode()))))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _drawn(key: str, number: int) -> tuple[Example, ...]:
     """Examples of a side of a statement of a law; the same ones whenever they are asked for."""
     law = next(law for law in plantable() if law.key == key)
@@ -53,7 +53,7 @@ def _drawn(key: str, number: int) -> tuple[Example, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _sides(key: str) -> int:
     law = next(law for law in plantable() if law.key == key)
     return len(sides_of(law))

@@ -16,7 +16,7 @@ from onnx import helper, numpy_helper
 
 from .examining import Case, Examined
 from .settings import Setting
-from .workers import Task, Worker
+from .workers import Task, Worker, case_of_task
 
 MOST_SECONDS = 120.0
 """For one case."""
@@ -26,12 +26,10 @@ Change = Callable[[onnx.ModelProto], Iterator[onnx.ModelProto]]
 
 def shrunk(task: Task, examined: Examined, patience: float) -> Examined:
     """A failing case as small as it gets in the time; where the process died its model is drawn here again."""
-    from .workers import _case
-
     worker = Worker(patience)
     try:
         if examined.case is None:
-            drawn = _case(task)
+            drawn = case_of_task(task)
             if drawn is None:
                 return examined
             stored = (drawn.model.SerializeToString(), drawn.setting, drawn.seed, drawn.metamorphic)

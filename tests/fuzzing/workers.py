@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import sys
 import time
 import traceback
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 import onnx
@@ -22,7 +24,7 @@ Task = Sequence[int] | Stored
 """A seed, or a case with its model in bytes."""
 
 
-def _case(task: Task) -> Case | None:
+def case_of_task(task: Task) -> Case | None:
     if isinstance(task[0], bytes):
         data, setting, seed, metamorphic = task
         return Case(onnx.load_from_string(data), setting, seed, metamorphic)  # type: ignore[arg-type]
@@ -32,7 +34,7 @@ def _case(task: Task) -> Case | None:
 def examine_task(task: Task) -> Examined:
     """What becomes of a seed or case; what is raised by the fuzzer itself is told as such."""
     try:
-        case = _case(task)
+        case = case_of_task(task)
         if case is None:
             refused = Examined()
             refused.cases["refused"] += 1
@@ -62,6 +64,10 @@ class Worker:
         self._start()
 
     def _start(self) -> None:
+        # The process imports this module by its name, which depends on who imported it here.
+        root = str(Path(__file__).parents[__name__.count(".")])
+        if root not in sys.path:
+            sys.path.append(root)
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
         self.process = context.Process(target=_work, args=(other,), daemon=True)

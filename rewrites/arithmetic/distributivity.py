@@ -62,7 +62,17 @@ def _written(one: Any, first: Any, other: Any, second: Any, *conditions: Any) ->
 @hosted()
 def are_alike(x: Fact, y: Fact, z: Fact) -> bool:
     """y and z vary both, or neither does and x varies; x * c + x * y is an affine function of x as it is."""
-    return y.const == z.const and not (x.const and y.const)
+    return y.const == z.const and not (x.const and y.const) and not any(map(is_empty, (x, y, z)))
+
+
+def is_empty(x: Fact) -> bool:
+    """It has no elements: all such tensors of a shape are one, the factor, the product and the sum alike."""
+    return 0 in (x.shape or ())
+
+
+@hosted()
+def has_elements(x: Fact) -> bool:
+    return not is_empty(x)
 
 
 @law(serves="arithmetic", source="TASO, distributivity of Mul", uses=(either_side,))
@@ -73,7 +83,7 @@ def factor_out(op: String, x: Tensor, y: Tensor, z: Tensor, i: Int, k: Int):
     whole = x * binary(op, y, z)
     yield rewrite(binary(op, first, second), whole, is_sum(op), demand, inverse="multiply_out")
     # c * (x + x) would have x in its own expansion where c is 0.5; x * (c + c) has not.
-    twice, once = x * binary(op, y, y), guard(varies(x), ne(y, first))
+    twice, once = x * binary(op, y, y), guard(varies(x), has_elements(x), has_elements(y), ne(y, first))
     yield rewrite(binary(op, first, first), twice, is_sum(op), once, inverse="multiply_out")
 
 

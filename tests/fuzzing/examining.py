@@ -26,10 +26,14 @@ SLOW = 20.0
 METAMORPHIC = 0.08
 """The share of cases whose cost is compared with that of the same model written otherwise."""
 
-ERRORS = frozenset(
-    "crash outputs run kernel interface checker fallback late cost died hang metamorphic".split()
-)
-"""Kinds of findings that are failures; others are counted."""
+ERRORS = frozenset("crash outputs run kernel interface checker fallback late cost died hang".split())
+"""Kinds of findings that are failures."""
+
+WEAKNESSES = frozenset("metamorphic growth imprecise".split())
+"""Kinds of findings of results that are right, and yet not what one wants."""
+
+FACTOR, ROOM = 100, 2000
+"""E-nodes that an e-graph may have for each node of the model, and besides, before its growth is a finding."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,11 @@ class Examined:
     @property
     def failures(self) -> list[Finding]:
         return [finding for finding in self.findings if finding.kind in ERRORS]
+
+    @property
+    def notable(self) -> list[Finding]:
+        """Failures and weaknesses."""
+        return [finding for finding in self.findings if finding.kind in ERRORS | WEAKNESSES]
 
     def add(self, other: Examined) -> None:
         """Count what another one counts."""
@@ -122,6 +131,9 @@ def judged(case: Case, original: Original, result: Result, counts: Counter[str])
     """What is wrong with a result."""
     report = result.report
     counts[report.status] += 1
+    grown, usual = report.saturation.nodes, FACTOR * len(case.model.graph.node) + ROOM
+    if grown > usual:
+        yield Finding("growth", f"{len(case.model.graph.node)} nodes became {grown} e-nodes")
     by = ", ".join(f"{row.ruleset}.{row.name}" for row in report.rewrites if row.used)
     if report.status == "fallback":
         yield Finding("fallback", f"{report.reason}: {report.verification.detail}")

@@ -20,7 +20,7 @@ def keep(folder: Path, stem: str, examined: Examined) -> str:
     model = onnx.load_from_string(data)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{stem}{ENDING}"
-    about = "; ".join(f"{f.kind}: {f.message}" for f in examined.failures)
+    about = "; ".join(f"{f.kind}: {f.message}" for f in examined.notable)
     path.write_text(told(Case(model, setting, seed), about), encoding="utf-8")
     onnx.save(model, folder / f"{stem}.onnx")
     given = "".join(f", {key}={value!r}" for key, value in setting.told().items())

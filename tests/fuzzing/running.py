@@ -43,8 +43,8 @@ class Run:
         for finding in examined.findings:
             self.kinds[finding.kind] += 1
             print(f"{':'.join(map(str, task))} {finding.kind}: {finding.message}", flush=True)
-        if examined.failures:
-            self.failed += 1
+        self.failed += bool(examined.failures)
+        if examined.notable:
             self.kept.append((task, examined))
             if examined.case is not None:
                 keep(self.folder, _stem(task), examined)
@@ -95,4 +95,4 @@ def _stem(task: Task) -> str:
 
 def alike_by(examined: Examined) -> str:
     """What failures that have one cause agree in: their kinds, and messages without numbers and names."""
-    return "; ".join(f"{f.kind} {re.sub(r'[0-9.e+-]+', '#', f.message)}" for f in examined.failures)
+    return "; ".join(f"{f.kind} {re.sub(r'[0-9.e+-]+', '#', f.message)}" for f in examined.notable)

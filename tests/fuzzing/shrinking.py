@@ -48,7 +48,7 @@ class _Shrinking:
     end: float
 
     def __post_init__(self) -> None:
-        self.kinds = {finding.kind for finding in self.best.failures}
+        self.kinds = {finding.kind for finding in self.best.notable}
 
     def shrunk(self) -> Examined:
         self._simplify_setting()
@@ -83,7 +83,7 @@ class _Shrinking:
             if self.worker.process.exitcode is not None:
                 break
         found = self.worker.take()
-        if not self.kinds & {finding.kind for finding in found.failures}:
+        if not self.kinds & {finding.kind for finding in found.notable}:
             return False
         self.best = replace(found, case=stored)
         return True

@@ -16,4 +16,4 @@ CORPUS = sorted((Path(__file__).parent / "corpus").glob(f"*{ENDING}"))
 def test_what_the_fuzzer_found_is_mended(path: Path) -> None:
     examined = examine(read_case(path))
     assert examined.cases["optimized"] + examined.cases["unchanged"] == 1
-    assert examined.failures == []
+    assert examined.findings == []

@@ -29,8 +29,8 @@ Verdict = Literal[
 """What became of a comparison; the last three are failures.
 
 `rounding` and `unstable` say that a difference is one of rounding, `imprecise` that only the optimised model is
-far from what is meant, `empty` that the optimised model does not run
-where a symbolic dim is 0, and `infinite` that the original computes NaN or infinities on its way.
+far from what is meant, `empty` that they differ where a symbolic dim is 0 (a
+Reshape to a target that holds such a dim means something else there, and one to -1 nothing), and `infinite` that the original computes NaN or infinities on its way.
 """
 
 FAILURES = ("outputs", "run", "kernel")
@@ -137,15 +137,18 @@ class Original:
         try:
             answers = run(trial.feeds)
         except Exception as error:  # onnxruntime's errors share no base class
-            if 0 in trial.sizes.values():  # a Reshape to -1 that way, which the documentation names
-                return Judged("empty", f"does not run {place}: {str(error)[:300]}")
-            return Judged("run", f"does not run {place}: {str(error)[:400]}")
+            nothing = 0 in trial.sizes.values()
+            return Judged("empty" if nothing else "run", f"does not run {place}: {str(error)[:400]}")
         wrong = [
             f"output {name} {place}: {message}"
             for name, a, b in zip(self.names, trial.expected, answers, strict=True)
             if (message := difference(a, b, values=values))
         ]
-        return self._arbitrate(other, trial, wrong, answers) if wrong else Judged("alike")
+        if not wrong:
+            return Judged("alike")
+        found = self._arbitrate(other, trial, wrong, answers)
+        nothing = 0 in trial.sizes.values() and found.verdict == "outputs"
+        return Judged("empty", found.message) if nothing else found
 
     def _arbitrate(
         self, other: onnx.ModelProto, trial: Trial, wrong: Sequence[str], answers: list[Array]

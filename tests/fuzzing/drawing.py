@@ -13,8 +13,8 @@ from onnx import helper, numpy_helper
 from egraph_opt.testing.comparison import CRASHES_ON_NOTHING
 from egraph_opt.verification.execution import ExecutionError, Session, load
 
+from . import feeding
 from .feeding import Sizes
-from .feeding import elements as elements_of
 
 SIZES = Sizes.TABLE[:2]
 """What symbolic dims stand for while a graph is drawn; every symbol differs between the two."""
@@ -125,7 +125,7 @@ class Drawing:
 
     def elements(self, shape: Sequence[int], dtype: Any = np.float32) -> Array:
         """See `feeding.elements`."""
-        return elements_of(self.rng, shape, dtype)
+        return feeding.elements(self.rng, shape, dtype)
 
     # --- leaves -----------------------------------------------------------------------------------------
 
@@ -276,9 +276,8 @@ def _check_safe(made: onnx.NodeProto, used: Sequence[Value]) -> None:
     """
     if made.op_type in CRASHES_ON_NOTHING and not all(a.size for v in used for a in v.arrays):
         raise Refused("onnxruntime crashes on nothing")
-    divisor = used[-1] if used else None
-    divides = made.op_type in ("Div", "Mod") and divisor is not None and not divisor.is_float
-    if divides and not (divisor.constant and all(np.all(a != 0) for a in divisor.arrays)):
+    divisors = [v for v in used[-1:] if made.op_type in ("Div", "Mod") and not v.is_float]
+    if not all(v.constant and all(np.all(a != 0) for a in v.arrays) for v in divisors):
         raise Refused("a division by what may be 0")
 
 

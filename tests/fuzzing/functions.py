@@ -44,8 +44,7 @@ def called(g: Drawing) -> None:
         operands: list[Value] = [x]
         if name == "Scaled":
             operands.append(g.constant(g.elements(x.shape[-1:] if all(x.static[-1:]) else (), x.dtype)))
-        given = {"slope": 0.25} if name == "Leaky" else {}
-        x = g.node(name, operands, domain=DOMAIN, **given)[0]
+        x = g.node(name, operands, domain=DOMAIN, slope=0.25 if name == "Leaky" else None)[0]
 
 
 MOTIFS = {called: 0.5}

@@ -29,8 +29,8 @@ Verdict = Literal[
 """What became of a comparison; the last three are failures.
 
 `rounding` and `unstable` say that a difference is one of rounding, `imprecise` that only the optimised model is
-far from what is meant, `empty` that they differ where a symbolic dim is 0 (a
-Reshape to a target that holds such a dim means something else there, and one to -1 nothing), and `infinite` that the original computes NaN or infinities on its way.
+far from what is meant, `infinite` that the original computes NaN or infinities on its way, and `empty` that they
+differ where a symbolic dim is 0: a Reshape to a target that holds it means something else there, and one to -1 nothing.
 """
 
 FAILURES = ("outputs", "run", "kernel")
@@ -147,7 +147,7 @@ class Original:
         if not wrong:
             return Judged("alike")
         found = self._arbitrate(other, trial, wrong, answers)
-        nothing = 0 in trial.sizes.values() and found.verdict == "outputs"
+        nothing = 0 in trial.sizes.values() and found.verdict in ("outputs", "imprecise")
         return Judged("empty", found.message) if nothing else found
 
     def _arbitrate(

@@ -10,12 +10,13 @@ import onnx
 
 from egraph_opt.laws.law import Example, Law
 from egraph_opt.laws.selection import LEGALIZE, all_laws
+from egraph_opt.testing.alternatives import rebuilt_original
 from egraph_opt.testing.drawing import drawn
-from egraph_opt.testing.harness import rebuilt_original
 from egraph_opt.testing.sides import sides_of
 from egraph_opt.testing.terms import lower_example
 
-from .drawing import SIZES, Drawing, Refused, Value, elements_of
+from .drawing import SIZES, Drawing, Refused, Value
+from .feeding import elements
 
 EXAMPLES = 3
 """Examples that are drawn of a side of a statement."""
@@ -118,4 +119,4 @@ def _bound(g: Drawing, given: onnx.ValueInfoProto) -> Value:
         return g.one_of(fitting)
     if len(g.inputs) < 6 or not all(isinstance(d, int) for d in dims):
         return g.input(dims, dtype)
-    return g.constant(elements_of(g.rng, shapes[0], dtype))
+    return g.constant(elements(g.rng, shapes[0], dtype))

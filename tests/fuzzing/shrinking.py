@@ -217,9 +217,9 @@ def pruned(model: onnx.ModelProto) -> onnx.ModelProto:
         (model.graph.initializer, weights),
         (model.functions, functions),
     ):
-        copies = [type(item).FromString(item.SerializeToString()) for item in items]  # type: ignore[attr-defined]
-        del field[:]  # type: ignore[attr-defined]
-        field.extend(copies)  # type: ignore[attr-defined]
+        copies = [type(item).FromString(item.SerializeToString()) for item in items]
+        del field[:]
+        field.extend(copies)
     return model
 
 

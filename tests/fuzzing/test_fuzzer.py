@@ -30,7 +30,7 @@ ORIGINAL = _model("a = Mul(x, c) y = Add(a, a)")
 
 def test_a_few_random_graphs_are_right() -> None:
     seen = Examined()
-    for number in range(24):
+    for number in range(20):
         case = case_of((SEED, number))
         if case is None:
             seen.cases["refused"] += 1
@@ -38,9 +38,9 @@ def test_a_few_random_graphs_are_right() -> None:
         examined = examine(case)
         assert examined.failures == [], f"graph {number} of seed {SEED}"
         seen.add(examined)
-    assert seen.cases["refused"] <= 7
+    assert seen.cases["refused"] <= 6
     assert seen.cases["optimized"] >= 8
-    assert sum(count > 0 for count in seen.laws.values()) >= 60
+    assert sum(count > 0 for count in seen.laws.values()) >= 50
 
 
 def test_a_seed_gives_the_same_case_again() -> None:
@@ -84,6 +84,7 @@ def test_a_difference_that_rounding_makes_large_is_none() -> None:
 
 
 COST = """
+import os
 from egraph_opt import CostModel
 
 class Angry(CostModel):

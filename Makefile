@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: demo test coverage lint types fuzz-files bench exports tables figures docs clean
+.PHONY: demo test fuzz coverage lint types fuzz-files bench exports tables figures docs clean
 
 demo: $(VENV)/.models
 	$(BIN)/python benchmarks/demo.py
@@ -13,7 +13,14 @@ demo: $(VENV)/.models
 test: $(VENV)/.models
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q $(OPTIONS)
 
-# The same with the branch coverage of the engine by package, which takes half as long again.
+# Random graphs for so many seconds, by SEED; what fails is shrunk and kept in build/fuzz.  See the docs, Development.
+SECONDS ?= 60
+SEED ?= 0
+
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzzing --seconds $(SECONDS) --seed $(SEED) $(OPTIONS)
+
+# `make test` with the branch coverage of the engine by package, which takes half as long again.
 coverage:
 	$(MAKE) test OPTIONS="--cov --cov-report="
 

@@ -93,6 +93,8 @@ def specimen_of(view: NodeView) -> Specimen:
     """
     if view.body_cost or any(name in view.attributes for name in ("body", "then_branch", "else_branch")):
         raise UnmeasurableError("it has a body")
+    if not view.outputs:
+        raise UnmeasurableError("nobody takes what it makes")
     if view.parts is not None:
         return _Builder(view).of_parts(view.parts)
     return _Builder(view).of_node()

@@ -13,7 +13,7 @@ from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, absent, eq, guard, hosted, law, rewrite
-from egraph_opt.laws.algebra import is_same, number_like, sqrt, varies
+from egraph_opt.laws.algebra import number_like, sqrt, varies
 from egraph_opt.laws.sorts import Dims, Float, Int, Tensor
 from egraph_opt.operators import Literal, batchnorm, literal, reshape
 from egraph_opt.operators.terms import node, opset
@@ -40,6 +40,14 @@ def channel_dims(x: Fact, s: Fact) -> Dims | None:
     if x.rank is None or x.rank < 2 or not s.is_static or s.rank != 1:
         return None
     return at_axis(s.shape[0], x.rank, 1)  # type: ignore[index,arg-type]
+
+
+@hosted()
+def are_channel_dims(dims: Dims, x: Fact, s: Fact) -> bool:
+    """[1, C, 1, ...] for x of C channels and constants [C]: a single one for all of them is no parameter."""
+    if x.shape is None or x.rank is None or x.rank < 2 or s.rank != 1:
+        return False
+    return x.shape[1:2] == s.shape and tuple(dims) == at_axis(s.shape[0], x.rank, 1)  # type: ignore[arg-type]
 
 
 @hosted()
@@ -76,8 +84,8 @@ def expand_batchnorm(
     k = s / sqrt(v + e)
     spelled = x * reshape(k, dims) + reshape(b - m * k, dims)
     whole = batchnorm(x, s, b, m, v, epsilon_of(e, v))
-    sound = are_parameters(s, b, m, v, x), is_same(dims, channel_dims(x, s)), guard(varies(x))
-    yield rewrite(spelled, whole, sound, inverse="expand_batchnorm")
+    sound = are_parameters(s, b, m, v, x), are_channel_dims(dims, x, s)
+    yield rewrite(spelled, whole, *sound, guard(varies(x)), inverse="expand_batchnorm")
 
 
 @hosted()

@@ -12,7 +12,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted, law, rewrite
 from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.sorts import Int, String, Tensor
-from egraph_opt.operators import Literal, expand_to, literal, shape_of
+from egraph_opt.operators import Literal, binary, expand_to, literal, shape_of
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
 
@@ -30,6 +30,12 @@ def have_same_dims(x: Fact, z: Fact) -> bool:
     return same_dims(x.shape, z.shape)
 
 
+@hosted()
+def broadcasts_both(op: str) -> bool:
+    """The result has the dims of both operands; that of PRelu has those of the first."""
+    return op != "PRelu"
+
+
 def _examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, i = g.input(("N", "L", 4)), g.input(("N",), INT64)
@@ -40,6 +46,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
         (g.input((1, "L", 4)) + twos, "s makes x bigger"),
         (x + g.constant(np.full((3, 4, 4), 2.0)), "s is constant anyway"),
         (x + g.input(("N", "L", 4)), "the elements are not known"),
+        (binary("PRelu", expand_to(g.constant(np.array([2.0])), shape_of(x, 0, 3)), x), "PRelu"),
     )
 
 
@@ -54,4 +61,4 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
 def splat_operand(x: Tensor, s: Tensor, op: String, i: Int):
     """x op s = x op number where every element of s is that number and s makes x no bigger"""
     z, short = beside(op, x, s, i), beside(op, x, literal(number_of(s)), i)
-    yield rewrite(z, short, have_same_dims(x, z), because="forgets the dims of s")
+    yield rewrite(z, short, broadcasts_both(op), have_same_dims(x, z), because="forgets the dims of s")

@@ -1,39 +1,59 @@
-"""Long runs: `python -m tests.fuzzing --seeds 0..1000`.
+"""Long runs: `python -m tests.fuzzing --seconds 60 --seed 0`, or `make fuzz SECONDS=60 SEED=0`.
 
-A process of its own examines the seeds, so that one that crashes or does not end is a finding too.
+Graph i of seed s is the same on any machine: `--only s:i` examines it alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
-from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
-from .workers import Worker
+from .running import Run
+from .workers import Task, examine_all
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzzing", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60, help="how long, besides shrinking")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first graph")
+    parser.add_argument("--graphs", type=int, help="how many at most")
+    parser.add_argument("--only", help="SEED:NUMBER, one graph")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--patience", type=float, default=60, help="seconds for one graph")
+    parser.add_argument("--save", type=Path, default=Path("build/fuzz"), help="a folder for what is found")
+    parser.add_argument("--no-shrink", action="store_true", help="keep what is found as it is")
+    return parser.parse_args()
+
+
+def tasks(given: argparse.Namespace) -> Iterator[Task]:
+    """Seeds until the time is over."""
+    if given.only:
+        yield tuple(int(part) for part in given.only.split(":"))
+        return
+    end = time.monotonic() + given.seconds
+    numbers = (
+        itertools.count(given.first)
+        if given.graphs is None
+        else range(given.first, given.first + given.graphs)
+    )
+    for number in numbers:
+        if time.monotonic() > end:
+            return
+        yield (given.seed, number)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzzing", description=__doc__)
-    parser.add_argument("--seeds", default="0..100", help="A..B, or one seed")
-    parser.add_argument("--costs", type=int, default=1, help="cost models drawn by lot, per saturation")
-    parser.add_argument("--again", action="store_true", help="also optimise twice")
-    parser.add_argument("--fast", action="store_true", help="do not run every e-node")
-    parser.add_argument("--patience", type=float, default=60, help="seconds for one seed")
-    parser.add_argument("--save", type=Path, help="a folder for the models that go wrong")
-    options = parser.parse_args()
-    first, _, last = options.seeds.partition("..")
-    counts: Counter[str] = Counter()
-    started = time.monotonic()
-    worker = Worker(options)
-    for seed in range(int(first), int(last or int(first) + 1)):
-        code = worker.examine(seed, options.patience)
-        if code is None:
-            worker = Worker(options)
-        counts[{0: "right", 1: "wrong", 2: "discarded"}.get(code, "crashed")] += 1  # type: ignore[arg-type]
-    print(dict(counts), f"{time.monotonic() - started:.0f} s")
-    return int(any(counts[kind] for kind in ("wrong", "crashed")))
+    given = options()
+    run = Run(given.save, shrink=not given.no_shrink, patience=given.patience)
+    for task, examined in examine_all(tasks(given), given.workers, given.patience):
+        run.add(task, examined)
+    run.close()
+    return int(run.failed > 0)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ class _Body(Drawing):
 
 
 def _body(g: Drawing, seen: Sequence[Value]) -> _Body:
-    return _Body(g.rng, g.opset, g.wild, values=list(seen), counter=g.counter)
+    return _Body(g.rng, g.opset, values=list(seen), counter=g.counter)
 
 
 def _captured(inner: _Body, g: Drawing) -> list[Value]:
@@ -98,6 +98,8 @@ def branches(g: Drawing) -> None:
     other.counter = then.counter
     _steps(g, other)
     same = [v for v in other.values if v.dtype == result.dtype and v.rank == result.rank]
+    if g.opset < 11:  # where both branches have one shape
+        same = [v for v in same if v.shape == result.shape and v.static == result.static]
     answer = _own(other, g.one_of(same))
     g.counter = other.counter
     name = g.fresh("v")

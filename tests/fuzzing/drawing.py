@@ -10,15 +10,21 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from egraph_opt.testing.comparison import CRASHES_ON_NOTHING
 from egraph_opt.verification.execution import ExecutionError, Session, load
 
-SIZES = ({"N": 2, "L": 6, "M": 4}, {"N": 3, "L": 8, "M": 5})
+from . import feeding
+from .feeding import Sizes
+
+SIZES = Sizes.TABLE[:2]
 """What symbolic dims stand for while a graph is drawn; every symbol differs between the two."""
 
-MORE_SIZES = (*SIZES, {"N": 1, "L": 7, "M": 1})
+MORE_SIZES = Sizes.TABLE
 """And when it is compared."""
 
-OPSETS = (7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23)
+OPSETS = (7, 8, 9, 10, *range(11, 27), 13, 17, 17, 18, 20, 21, 22)
+"""Those that onnxruntime takes; what exporters write more often."""
+
 MOST_ELEMENTS = 3000
 FLOATS = (np.float32, np.float64, np.float16)
 INTEGERS = (np.int64, np.int32)
@@ -75,17 +81,28 @@ class Drawing:
     """Nodes, constants and inputs drawn so far.
 
     Attributes:
-        wild: NaN, infinities and overflow may occur.
+        functions: of the model.
+        foreign: domains besides ONNX's own that nodes are of, with their versions.
+        planted: the laws of which an example is in it.
+        attempts: nodes that were tried; `refused` those that do not run, or not sanely.
     """
 
     rng: np.random.Generator
     opset: int
-    wild: bool = False
     values: list[Value] = field(default_factory=list)
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     inputs: list[onnx.ValueInfoProto] = field(default_factory=list)
     initializers: list[onnx.TensorProto] = field(default_factory=list)
+    functions: list[onnx.FunctionProto] = field(default_factory=list)
+    foreign: dict[str, int] = field(default_factory=dict)
     counter: int = 0
+    planted: list[str] = field(default_factory=list)
+    attempts: int = 0
+    refused: int = 0
+
+    def opsets(self) -> dict[str, int]:
+        """What a model of it imports."""
+        return {"": self.opset, **self.foreign}
 
     # --- chance -----------------------------------------------------------------------------------------
 
@@ -107,13 +124,8 @@ class Drawing:
             raise Refused("does not fit")
 
     def elements(self, shape: Sequence[int], dtype: Any = np.float32) -> Array:
-        """Multiples of 1/4 for floats, so that sums of products are exact; small integers; truth values."""
-        if np.issubdtype(dtype, np.floating):
-            return (self.rng.integers(-8, 9, shape) / 4).astype(dtype)
-        if dtype == np.bool_:
-            return self.rng.integers(0, 2, shape).astype(bool)
-        low = 0 if np.issubdtype(dtype, np.unsignedinteger) else -5
-        return self.rng.integers(low, 6, shape).astype(dtype)
+        """See `feeding.elements`."""
+        return feeding.elements(self.rng, shape, dtype)
 
     # --- leaves -----------------------------------------------------------------------------------------
 
@@ -196,7 +208,7 @@ class Drawing:
             Refused: it does not.
         """
         names = [self.fresh("v") for _ in range(outputs)]
-        given = {k: v for k, v in attributes.items() if v is not None and v != []}
+        given = {k: v for k, v in attributes.items() if v is not None and v not in ([], ())}
         operands = ["" if v is None else v.name for v in inputs]
         while operands and not operands[-1]:
             operands.pop()
@@ -224,6 +236,9 @@ class Drawing:
         return value
 
     def _run(self, made: onnx.NodeProto, used: Sequence[Value]) -> list[tuple[Array, ...]]:
+        self.attempts += 1
+        self.refused += 1
+        _check_safe(made, used)
         feeds = {v.name: v for v in used}
         graph = helper.make_graph(
             [made],
@@ -236,8 +251,9 @@ class Drawing:
             ],
             [onnx.ValueInfoProto(name=name) for name in made.output],
         )
+        opsets = [helper.make_opsetid(name, version) for name, version in self.opsets().items()]
         model = helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=IR_VERSION
+            graph, opset_imports=opsets, ir_version=IR_VERSION, functions=self.functions
         )
         try:
             ready = session(model)
@@ -247,9 +263,22 @@ class Drawing:
         results = [tuple(np.asarray(a) for a in arrays) for arrays in zip(*runs, strict=True)]
         self.require(all(a.size <= MOST_ELEMENTS for arrays in results for a in arrays))
         self.require(all(a.ndim <= 6 for arrays in results for a in arrays))
-        if not self.wild:
-            self.require(all(_is_tame(a) for arrays in results for a in arrays))
+        self.require(all(_is_tame(a) for arrays in results for a in arrays))
+        self.refused -= 1
         return results
+
+
+def _check_safe(made: onnx.NodeProto, used: Sequence[Value]) -> None:
+    """Refuse what ends the process: nothing to some kernels, and integers divided by 0.
+
+    Raises:
+        Refused: it might.
+    """
+    if made.op_type in CRASHES_ON_NOTHING and not all(a.size for v in used for a in v.arrays):
+        raise Refused("onnxruntime crashes on nothing")
+    divisors = [v for v in used[-1:] if made.op_type in ("Div", "Mod") and not v.is_float]
+    if not all(v.constant and all(np.all(a != 0) for a in v.arrays) for v in divisors):
+        raise Refused("a division by what may be 0")
 
 
 def _is_tame(array: Array) -> bool:

@@ -10,7 +10,6 @@ from onnx import TensorProto
 from .drawing import INTEGERS, Drawing, Value
 
 SPECIAL = (0.0, 1.0, -1.0, 2.0, 0.5, -0.0, 4.0, -2.0)
-WILD = (np.nan, np.inf, -np.inf, 1e30)
 DTYPES = {
     TensorProto.FLOAT: np.float32,
     TensorProto.DOUBLE: np.float64,
@@ -57,18 +56,11 @@ def filled(g: Drawing, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, An
     if dtype == np.bool_:
         return np.full(shape, g.chance(0.5)) if g.chance(0.6) else g.elements(shape, dtype)
     if g.chance(0.45):
-        value = (
-            g.one_of(WILD)
-            if g.wild and g.chance(0.4) and np.issubdtype(dtype, np.floating)
-            else g.one_of(SPECIAL)
-        )
+        value = g.one_of(SPECIAL)
         if not np.issubdtype(dtype, np.floating):
             value = abs(int(value)) if np.issubdtype(dtype, np.unsignedinteger) else int(value)
         return np.full(shape, value, dtype)
-    array = g.elements(shape, dtype)
-    if g.wild and array.size and np.issubdtype(dtype, np.floating) and g.chance(0.3):
-        array.flat[0] = g.one_of(WILD)
-    return array
+    return g.elements(shape, dtype)
 
 
 def beside(g: Drawing, x: Value) -> Value:
@@ -104,7 +96,7 @@ def apply_constant(g: Drawing, x: Value, ops: tuple[str, ...] = ("Add", "Mul", "
         )
         return g.call("Pow", x, c)
     left = g.chance(0.35)
-    if op == "Div" and not left and not g.wild:
+    if op == "Div" and not left:
         c = g.constant(np.where(c.arrays[0] == 0, 2, c.arrays[0]).astype(x.dtype))
     return g.call(op, c, x) if left else g.call(op, x, c)
 

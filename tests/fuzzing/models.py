@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import onnx
 from onnx import helper
 
-from . import bodies, elementwise, linear, slicing, views
-from .drawing import IR_VERSION, OPSETS, SIZES, Array, Drawing, Refused, session
+from . import bodies, elementwise, functions, linear, opaque, quantised, slicing, structured, views
+from .drawing import IR_VERSION, OPSETS, Drawing, Refused, Value, session
+from .planting import planted
+from .varying import vary
 
-FAMILIES = (elementwise, views, slicing, linear, bodies)
+Seed = int | Sequence[int]
+
+FAMILIES = (elementwise, views, slicing, linear, structured, bodies, functions, quantised, opaque)
 MOTIFS = {motif: weight for family in FAMILIES for motif, weight in family.MOTIFS.items()}
 
 SHAPES: tuple[tuple[int | str, ...], ...] = (
@@ -36,45 +40,62 @@ SHAPES: tuple[tuple[int | str, ...], ...] = (
     ("N", 0, 4),
     (1, 1),
     (6, 2, 4),
+    (1, 2, 1, 3, 2, 2),
+    ("N", 2, 1, 2, 3, 1),
 )
 
+OTHER_TYPES = (np.float16, np.float64, np.int64, np.int32, np.bool_, np.int64, np.float64, np.uint8, np.int8)
+"""Element types of inputs besides float32."""
 
-def random_model(seed: int) -> onnx.ModelProto | None:
+MOST_NODES = 24
+"""Nodes, constants included, from which on nothing is added."""
+
+
+def random_model(seed: Seed) -> onnx.ModelProto | None:
     """The model of a seed; None where what was drawn is no valid model."""
+    return model_of(drawing_of(seed))
+
+
+def drawing_of(seed: Seed) -> Drawing:
+    """What is drawn for a seed: the same on any machine."""
     rng = np.random.default_rng(seed)
-    drawing = Drawing(rng, int(rng.choice(OPSETS)), wild=bool(rng.random() < 0.08))
+    drawing = Drawing(rng, int(rng.choice(OPSETS)))
     draw(drawing)
-    return finish(drawing)
+    return drawing
 
 
 def draw(drawing: Drawing) -> None:
-    """Inputs, then motifs; sometimes of one family mostly."""
+    """Inputs, then motifs; sometimes of one family mostly, and often around an example of a law."""
     for _ in range(drawing.integer(1, 3)):
-        kind = drawing.rng.random()
-        dtype = np.float32
-        if kind > 0.72:
-            dtype = drawing.one_of(
-                (np.float16, np.float64, np.int64, np.int32, np.bool_, np.int64, np.float64)
-            )
+        dtype = np.float32 if drawing.chance(0.72) else drawing.one_of(OTHER_TYPES)
         drawing.input(drawing.one_of(SHAPES if drawing.chance(0.7) else SHAPES[:10]), dtype)
     motifs = list(MOTIFS)
     weights = np.array([MOTIFS[motif] for motif in motifs])
     if drawing.chance(0.5):
         favourite = drawing.one_of(FAMILIES).MOTIFS
         weights *= [5 if motif in favourite else 1 for motif in motifs]
-    wanted = drawing.integer(2, 9)
-    for _ in range(4 * wanted):
-        motif = motifs[int(drawing.rng.choice(len(motifs), p=weights / weights.sum()))]
-        try:
-            motif(drawing)
-        except Refused:
-            continue
-        wanted -= 1
-        if wanted <= 0:
+    wanted = drawing.integer(1, 6)
+    plants = drawing.integer(1, 3) if drawing.chance(0.65) else 0
+    for _ in range(4 * (wanted + plants)):
+        if plants and drawing.chance(0.5):
+            plants -= tried(drawing, planted)
+        elif wanted:
+            motif = motifs[int(drawing.rng.choice(len(motifs), p=weights / weights.sum()))]
+            wanted -= tried(drawing, motif)
+        if wanted + plants <= 0 or len(drawing.nodes) > MOST_NODES:
             break
 
 
-def finish(drawing: Drawing) -> onnx.ModelProto | None:
+def tried(drawing: Drawing, motif: Callable[[Drawing], object]) -> bool:
+    """Add a motif; whether it fits."""
+    try:
+        motif(drawing)
+    except Refused:
+        return False
+    return True
+
+
+def model_of(drawing: Drawing) -> onnx.ModelProto | None:
     """The drawing as a model with outputs; None where ONNX's checker or onnxruntime refuse it."""
     made = [v for v in drawing.values if any(v.name in n.output for n in drawing.nodes)]
     ends = [v for v in made if not v.uses and (not v.constant or drawing.chance(0.1))]
@@ -82,17 +103,14 @@ def finish(drawing: Drawing) -> onnx.ModelProto | None:
     chosen += [v for v in made if v not in chosen and drawing.chance(0.08)]
     if not chosen:
         return None
+    inputs = {value.name for value in drawing.inputs}
+    chosen += [v for v in drawing.values if v.name in inputs and drawing.chance(0.03)]
     drawing.rng.shuffle(chosen)
-    outputs = []
-    for value in chosen:
-        kind = helper.np_dtype_to_tensor_dtype(value.arrays[0].dtype)
-        told = drawing.chance(0.3)
-        dims = [d if s and told else None for d, s in zip(value.shape, value.static, strict=True)]
-        outputs.append(helper.make_tensor_value_info(value.name, kind, dims))
+    outputs = [_declared(drawing, value) for value in chosen]
     graph = helper.make_graph(drawing.nodes, "fuzz", drawing.inputs, outputs, drawing.initializers)
-    model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", drawing.opset)], ir_version=IR_VERSION
-    )
+    opsets = [helper.make_opsetid(name, version) for name, version in drawing.opsets().items()]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, functions=drawing.functions)
+    vary(model, drawing.rng)
     try:
         onnx.checker.check_model(model, full_check=True)
         session(model)
@@ -101,21 +119,9 @@ def finish(drawing: Drawing) -> onnx.ModelProto | None:
     return model
 
 
-def feeds_of(model: onnx.ModelProto, sizes: Mapping[str, int], kind: str, seed: int) -> dict[str, Array]:
-    """Inputs: "exact" multiples of 1/4, "normal" numbers, or "odd" ones with zeros of both signs."""
-    rng = np.random.default_rng([seed, len(kind)])
-    feeds = {}
-    for value in model.graph.input:
-        tensor = value.type.tensor_type
-        shape = [d.dim_value if d.HasField("dim_value") else sizes[d.dim_param] for d in tensor.shape.dim]
-        dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
-        array = Drawing(rng, 0).elements(shape, dtype.type)
-        if np.issubdtype(dtype, np.floating) and kind == "normal":
-            array = rng.standard_normal(shape).astype(dtype)
-        if np.issubdtype(dtype, np.floating) and kind == "odd":
-            array = np.where(rng.random(shape) < 0.2, np.asarray(-0.0, dtype), array).astype(dtype)
-        feeds[value.name] = array
-    return feeds
-
-
-__all__ = ["SIZES", "feeds_of", "random_model"]
+def _declared(drawing: Drawing, value: Value) -> onnx.ValueInfoProto:
+    """An output, sometimes with the dims that are known."""
+    kind = helper.np_dtype_to_tensor_dtype(value.arrays[0].dtype)
+    told = drawing.chance(0.3)
+    dims = [d if s and told else None for d, s in zip(value.shape, value.static, strict=True)]
+    return helper.make_tensor_value_info(value.name, kind, dims)

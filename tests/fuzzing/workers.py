@@ -1,70 +1,139 @@
-"""Processes that examine seeds: one that crashes or does not end is replaced."""
+"""Processes that examine cases: one that crashes or does not end is replaced, and that is a finding."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import multiprocessing
-from multiprocessing.connection import Connection
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
 
 import onnx
 
-from .checking import REAL, check, idempotent
-from .models import random_model
+from .classes import Finding
+from .examining import Case, Examined, case_of, examine
+from .settings import Setting
 
-NO_ERRORS = ("models", "discarded", "again", "unstable")
-"""Counts and findings that are no errors."""
-
-
-def examine(seed: int, options: argparse.Namespace) -> int:
-    """Print what is wrong with one seed: 0 nothing, 1 something, 2 there is no model."""
-    model = random_model(seed)
-    if model is None:
-        return 2
-    wrong = False
-    findings = list(check(model, seed, costs=options.costs, every_node=not options.fast))
-    if options.again:
-        findings += [more for cost in REAL if (more := idempotent(model, cost)) is not None]
-    for finding in findings:
-        wrong |= finding.kind not in NO_ERRORS
-        opset = model.opset_import[0].version
-        print(f"seed {seed} (opset {opset}) {finding.kind}: {finding.message}", flush=True)
-    if wrong and options.save is not None:
-        options.save.mkdir(parents=True, exist_ok=True)
-        onnx.save(model, options.save / f"{seed}.onnx")
-    return int(wrong)
+Stored = tuple[bytes, Setting, int, bool]
+Task = Sequence[int] | Stored
+"""A seed, or a case with its model in bytes."""
 
 
-def work(pipe: Connection, options: argparse.Namespace) -> None:
-    """Examine the seeds that come through a pipe; answer with their codes."""
+def case_of_task(task: Task) -> Case | None:
+    if isinstance(task[0], bytes):
+        data, setting, seed, metamorphic = task
+        return Case(onnx.load_from_string(data), setting, seed, metamorphic)  # type: ignore[arg-type]
+    return case_of(task)  # type: ignore[arg-type]
+
+
+def examine_task(task: Task) -> Examined:
+    """What becomes of a seed or case; what is raised by the fuzzer itself is told as such."""
+    try:
+        case = case_of_task(task)
+        if case is None:
+            refused = Examined()
+            refused.cases["refused"] += 1
+            return refused
+        return examine(case)
+    except Exception as error:  # a fault of the fuzzer, which must not end it
+        text = "".join(traceback.format_exception(error)[-3:])
+        return Examined(findings=[Finding("fuzzer", f"{task!r:.60}: {text}")])
+
+
+def _work(pipe: Connection) -> None:
     while True:
-        seed = pipe.recv()
         try:
-            pipe.send(examine(seed, options))
-        except Exception as error:
-            print(f"seed {seed} crash: {type(error).__name__}: {error}", flush=True)
-            pipe.send(1)
+            task = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(examine_task(task))
 
 
 class Worker:
-    """A process that examines seeds, and that may crash or be ended."""
+    """A process that examines one case after the other, and that may crash or be ended."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, patience: float) -> None:
+        self.patience = patience
+        self.task: Task | None = None
+        self.deadline = 0.0
+        self._start()
+
+    def _start(self) -> None:
+        # The process imports this module by its name, which depends on who imported it here.
+        root = str(Path(__file__).parents[__name__.count(".")])
+        if root not in sys.path:
+            sys.path.append(root)
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        self.process = context.Process(target=work, args=(other, options), daemon=True)
+        self.process = context.Process(target=_work, args=(other,), daemon=True)
         self.process.start()
         other.close()
+        self.fresh = True
 
-    def examine(self, seed: int, patience: float) -> int | None:
-        """The code of a seed; None where the process died or took too long."""
-        self.pipe.send(seed)
-        if self.pipe.poll(patience):
+    def give(self, task: Task) -> None:
+        """Begin with a case."""
+        self.task = task
+        starting = 15.0 if self.fresh else 0.0
+        self.deadline = time.monotonic() + self.patience + starting
+        self.fresh = False
+        self.pipe.send(task)
+
+    def late(self) -> bool:
+        return self.task is not None and time.monotonic() > self.deadline
+
+    def take(self) -> Examined:
+        """What became of the case; a process that died or is late is replaced."""
+        if self.pipe.poll():
             with contextlib.suppress(EOFError, ConnectionError):
-                return int(self.pipe.recv())
-        self.process.join(0.5)
+                found: Examined = self.pipe.recv()
+                self.task = None
+                return found
+        self.process.join(0.2)
         ended = self.process.exitcode
+        self.end()
+        self._start()
+        self.task = None
+        kind, text = ("hang", f"takes longer than {self.patience:g} s")
+        if ended is not None:
+            kind, text = "died", f"the process ended with {ended}"
+        return Examined(findings=[Finding(kind, text)])
+
+    def end(self) -> None:
         self.process.kill()
         self.process.join()
-        print(f"seed {seed} " + ("takes too long" if ended is None else f"died ({ended})"), flush=True)
-        return None
+        self.pipe.close()
+
+
+def examine_all(tasks: Iterator[Task], count: int, patience: float) -> Iterator[tuple[Task, Examined]]:
+    """What becomes of cases, in the order in which they end; `count` processes work on them."""
+    os.environ.setdefault("RAYON_NUM_THREADS", "1")
+    workers = [Worker(patience) for _ in range(count)]
+    try:
+        busy = [worker for worker in workers if _give(worker, tasks)]
+        while busy:
+            pipes: list[Any] = [worker.pipe for worker in busy]
+            ready = wait(pipes, timeout=1.0)
+            for worker in list(busy):
+                if worker.pipe not in ready and not worker.late():
+                    continue
+                task = worker.task
+                assert task is not None
+                yield task, worker.take()
+                if not _give(worker, tasks):
+                    busy.remove(worker)
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+def _give(worker: Worker, tasks: Iterator[Task]) -> bool:
+    task = next(tasks, None)
+    if task is None:
+        return False
+    worker.give(task)
+    return True

@@ -12,6 +12,7 @@ import onnx
 
 from egraph_opt import Limits, optimize
 from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.laws.exactness import Exactness
 from egraph_opt.pipeline.result import Result
 
 COSTS = (
@@ -36,6 +37,8 @@ SELECTIONS: tuple[tuple[str, ...] | None, ...] = (
 """What rulesets are asked for.  An engine is built for each, so that there are a few and no random subsets."""
 
 EXTRACTORS = (*("auto",) * 12, "draft", "exact", "ilp", "greedy-dag", "tree")
+
+EXACTNESSES: tuple[Exactness, ...] = ("real", "real", "finite", "bitwise")
 
 HASH = "hash:"
 """What the name of a cost model drawn by lot begins with; its seed follows."""
@@ -74,6 +77,7 @@ class Setting:
     verify: bool = False
     strict: bool = True
     seed: int = 0
+    exactness: Exactness = "real"
 
     @property
     def approximate(self) -> bool:
@@ -81,12 +85,17 @@ class Setting:
         return "approximate" in (self.rewrites or ())
 
     @property
+    def is_by_lot(self) -> bool:
+        """Whether prices are drawn by lot."""
+        return self.cost.startswith(HASH)
+
+    @property
     def legalizes(self) -> bool:
         """Whether the result may leave the standard."""
         return "legalize" in (self.rewrites or ())
 
     def priced(self) -> str | CostModel:
-        return HashCost(int(self.cost.removeprefix(HASH))) if self.cost.startswith(HASH) else self.cost
+        return HashCost(int(self.cost.removeprefix(HASH))) if self.is_by_lot else self.cost
 
     def run(self, model: onnx.ModelProto) -> Result:
         """The model optimised; nothing is timed, which would make the result another one every time."""
@@ -100,6 +109,7 @@ class Setting:
             verify=self.verify,
             strict=self.strict,
             seed=self.seed,
+            exactness=self.exactness,
             measure=False,
         )
 
@@ -116,15 +126,18 @@ def draw_setting(rng: np.random.Generator) -> Setting:
         return items[int(rng.integers(len(items)))]
 
     cost = f"{HASH}{rng.integers(10**6)}" if rng.random() < 0.3 else one_of(COSTS)
+    rewrites = one_of(SELECTIONS)
     return Setting(
         cost=cost,
-        rewrites=one_of(SELECTIONS),
+        rewrites=rewrites,
         limits=_limits(rng, one_of),
         extractor=one_of(EXTRACTORS),
         objective="memory" if rng.random() < 0.1 else "cost",
         verify=bool(rng.random() < 0.25),
         strict=bool(rng.random() < 0.7),
         seed=int(rng.integers(1000)),
+        # Of rulesets that are named nothing may be left.
+        exactness="real" if rewrites is not None else one_of(EXACTNESSES),
     )
 
 

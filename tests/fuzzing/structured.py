@@ -116,7 +116,7 @@ def _form(g: Drawing, declared: Operator, name: str, facts: list[Fact]) -> OnnxF
 
 def _literal(g: Drawing, item: Literal) -> Value:
     """A constant of a form."""
-    g.require(all(not isinstance(value, str) for value in item.values))
+    g.require(all(value is not None and not isinstance(value, str) for value in item.values))
     dtype = helper.tensor_dtype_to_np_dtype(item.dtype)
     size = int(np.prod(item.dims))
     flat = item.values * size if len(item.values) == 1 else item.values

@@ -26,6 +26,7 @@ from egraph_opt.verification.interface import Interface, differences, interface
 from egraph_opt.verification.overriding import overrides
 from egraph_opt.verification.pieces import Pieces
 from egraph_opt.verification.planning import Plan, PlanSearch
+from egraph_opt.verification.ranks import with_ranks
 from egraph_opt.verification.result import Status, Verification
 from egraph_opt.verification.runs import MismatchError, NoMemoryError, NotComparableError, Runs, sizes_text
 from egraph_opt.verification.sizes import Ranges, Sizes, enlarged
@@ -80,6 +81,9 @@ def verify(
     invalid = checker_error(before, after)
     if invalid:
         return Verification("failed", detail=f"onnx.checker refuses the optimized model: {invalid}")
+    a, reason = with_ranks(a, before.proto)
+    if reason:
+        return Verification("not_comparable", detail=reason)
     budget = budget or RunBudget()
     with arena_of(budget.bytes):
         try:

@@ -276,9 +276,20 @@ def _check_safe(made: onnx.NodeProto, used: Sequence[Value]) -> None:
     """
     if made.op_type in CRASHES_ON_NOTHING and not all(a.size for v in used for a in v.arrays):
         raise Refused("onnxruntime crashes on nothing")
+    if made.op_type == "Einsum" and not _fits_subscripts(made, used):
+        raise Refused("onnxruntime crashes on other ranks than an Einsum says")
     divisors = [v for v in used[-1:] if made.op_type in ("Div", "Mod") and not v.is_float]
     if not all(v.constant and all(np.all(a != 0) for a in v.arrays) for v in divisors):
         raise Refused("a division by what may be 0")
+
+
+def _fits_subscripts(made: onnx.NodeProto, used: Sequence[Value]) -> bool:
+    equation = next((a.s.decode() for a in made.attribute if a.name == "equation"), "")
+    terms = equation.replace(" ", "").split("->")[0].split(",")
+    ranks = [v.arrays[0].ndim for v in used]
+    return len(terms) == len(ranks) and all(
+        "." in t or len(t) == r for t, r in zip(terms, ranks, strict=True)
+    )
 
 
 def _is_tame(array: Array) -> bool:

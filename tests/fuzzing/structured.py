@@ -116,11 +116,14 @@ def _form(g: Drawing, declared: Operator, name: str, facts: list[Fact]) -> OnnxF
 
 def _literal(g: Drawing, item: Literal) -> Value:
     """A constant of a form."""
-    g.require(all(value is not None and not isinstance(value, str) for value in item.values))
     dtype = helper.tensor_dtype_to_np_dtype(item.dtype)
     size = int(np.prod(item.dims))
     flat = item.values * size if len(item.values) == 1 else item.values
-    return g.constant(np.array(flat[:size], dtype).reshape(item.dims))
+    try:
+        array = np.array(flat[:size], dtype).reshape(item.dims)
+    except (TypeError, ValueError, OverflowError) as error:  # a symbol, or what this type does not have
+        raise Refused(str(error)) from error
+    return g.constant(array)
 
 
 def cumulated(g: Drawing) -> None:

@@ -95,12 +95,12 @@ def test_options_reach_the_pipeline(model: Path, tmp_path: Path, monkeypatch: py
         *("optimize", model, tmp_path / "out.onnx", "--cost", "flops", "--rewrites", ", ".join(rulesets)),
         *("--limit-nodes", 1000, "--limit-seconds", 9.5, "--assume", "x=-1..2.5", "--assume", "N=2..3"),
         *("--no-verify", "--strict", "--seed", 7, "--memory-limit", "1.5MiB"),
-        *("--extractor", "greedy-dag"),
+        *("--extractor", "greedy-dag", "--limit-memory", "2GiB", "--fold-quantized"),
     )
     assert result.exit_code == 0, result.output
     assert seen["cost"] == "flops"
     assert seen["rewrites"] == rulesets
-    assert seen["limits"] == Limits(nodes=1000, seconds=9.5)
+    assert seen["limits"] == Limits(1000, seconds=9.5, memory_bytes=2**31, fold_quantized=True)
     assert seen["assume"] == {"x": (-1, 2.5), "N": (2, 3)}
     assert seen["objective"] == ("cost", 3 * 2**19)
     assert seen["extractor"] == "greedy-dag"
@@ -183,6 +183,7 @@ def test_an_invalid_model_exits_with_1_and_names_the_node(model: Path, tmp_path:
         (("--limit-seconds", "-1"), "must be a positive number"),
         (("--limit-seconds", "nan"), "must be a positive number"),
         (("--objective", "memroy"), "did you mean 'memory'?"),
+        (("--limit-memory", "some"), "'some' is not a number of bytes"),
         (("--memory-limit", "much"), "'much' is not a number of bytes"),
         (("--objective", "memory", "--memory-limit", "1MiB"), "--memory-limit is for --objective cost"),
         (("--report", "no/such/folder.json"), "the report cannot be written there"),

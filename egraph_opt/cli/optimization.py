@@ -83,6 +83,13 @@ def optimize(
     limit_seconds: Annotated[
         float | None, typer.Option(metavar="S", help="End all within S seconds (60): the best so far.")
     ] = None,
+    limit_memory: Annotated[
+        str | None,
+        typer.Option(metavar="BYTES", help="Allocate at most this: 4GiB (three quarters of what is free)."),
+    ] = None,
+    fold_quantized: Annotated[
+        bool, typer.Option("--fold-quantized", help="Make quantized weights wider where that saves nodes.")
+    ] = False,
     assume: Annotated[
         list[str] | None,
         typer.Option(
@@ -125,11 +132,15 @@ def optimize(
 
         all_imported()
         load_files(load)
-        limits = Limits()
+        from egraph_opt.memory.objective import bytes_of
+
+        limits = Limits(fold_quantized=fold_quantized)
         if limit_nodes is not None:
             limits = replace(limits, nodes=limit_nodes)
         if limit_seconds is not None:
             limits = replace(limits, seconds=limit_seconds)
+        if limit_memory is not None:
+            limits = replace(limits, memory_bytes=bytes_of(limit_memory))
         with progress_on(Console(stderr=True)) as progress:
             result = run(
                 source,

@@ -93,6 +93,11 @@ def take_snapshot(engine: Engine, lowered: Lowered) -> Snapshot:
             children.append(operands)
             stamp = stamps.get(row.inputs)
             made_by.append(0 if stamp is None else engine.decode("int", stamp))
+    kept = _written(node_class, children, len(reader.classes))
+    if len(kept) < len(names):
+        names, attributes = [names[k] for k in kept], [attributes[k] for k in kept]
+        node_class, children = [node_class[k] for k in kept], [children[k] for k in kept]
+        made_by = [made_by[k] for k in kept]
     facts = [UNKNOWN] * len(reader.classes)
     for row in reader.rows("fact"):
         found = reader.classes.get(("tensor", row.inputs[0]))
@@ -112,6 +117,30 @@ def take_snapshot(engine: Engine, lowered: Lowered) -> Snapshot:
         laws=tuple(entry.key for entry in engine.laws),
         term_node=term_node,
     )
+
+
+def _written(node_class: Sequence[int], children: Sequence[Sequence[int]], classes: int) -> list[int]:
+    """The e-nodes whose operands have e-nodes.
+
+    What laws compute part by part has none before its end, which a limit may keep it from.
+    """
+    left = np.bincount(node_class, minlength=classes).tolist() if node_class else [0] * classes
+    pending = [c for c in range(classes) if not left[c]]
+    if not pending:
+        return list(range(len(node_class)))
+    users: list[list[int]] = [[] for _ in range(classes)]
+    for node, operands in enumerate(children):
+        for operand in operands:
+            users[operand].append(node)
+    dropped: set[int] = set()
+    while pending:
+        for node in users[pending.pop()]:
+            if node not in dropped:
+                dropped.add(node)
+                left[node_class[node]] -= 1
+                if not left[node_class[node]]:
+                    pending.append(node_class[node])
+    return [node for node in range(len(node_class)) if node not in dropped]
 
 
 def _term_nodes(

@@ -6,7 +6,7 @@ import logging
 import traceback
 from pathlib import Path
 
-from egraph_opt.errors import EgraphOptError, EngineError, InternalError, UnsoundLawError
+from egraph_opt.errors import EgraphOptError, EngineError, ExtractionError, InternalError, UnsoundLawError
 
 _log = logging.getLogger(__name__)
 
@@ -21,11 +21,11 @@ def reason_of(error: Exception, source: str, *, strict: bool) -> str:
 
     Raises:
         EgraphOptError: the error itself, where it is no mishap: a limit, a name, a cost model.
-        EngineError, InternalError, UnsoundLawError: with `strict`, any other.
+        EngineError, ExtractionError, InternalError, UnsoundLawError: with `strict`, any other.
     """
     if isinstance(error, UnsoundLawError) and not strict:
         return f"nothing can be said of it: {error}"
-    if isinstance(error, EngineError) and not strict:
+    if isinstance(error, (EngineError, ExtractionError)) and not strict:
         return str(error)
     if isinstance(error, EgraphOptError):
         raise error

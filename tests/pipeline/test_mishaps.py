@@ -10,7 +10,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
 from egraph_opt import optimize
-from egraph_opt.errors import EngineError, InternalError
+from egraph_opt.errors import EgraphOptError, EngineError, ExtractionError, InternalError
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.work import FoldingBudget, operations
 from egraph_opt.pipeline import stages
@@ -45,15 +45,18 @@ def test_a_mistake_of_ours_hands_the_model_on(monkeypatch: pytest.MonkeyPatch) -
         optimize(model, "nodes", strict=True)
 
 
-def test_a_failure_of_the_engine_hands_the_model_on(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [EngineError, ExtractionError])
+def test_a_failure_of_a_part_hands_the_model_on(
+    kind: type[EgraphOptError], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*arguments: object, **named: object) -> None:
-        raise EngineError("the engine of e-graphs failed: a panic")
+        raise kind("a part failed")
 
     monkeypatch.setattr(stages, "region_of", fail)
     model = text(TWICE)
     result = optimize(model, "nodes")
-    assert result.model == model and result.report.reason == "the engine of e-graphs failed: a panic"
-    with pytest.raises(EngineError):
+    assert result.model == model and result.report.reason == "a part failed"
+    with pytest.raises(kind):
         optimize(model, "nodes", strict=True)
 
 

@@ -98,8 +98,12 @@ def case_of(seed: Sequence[int]) -> Case | None:
     return Case(model, setting, int(rng.integers(2**31)), bool(rng.random() < METAMORPHIC))
 
 
-def examine(case: Case) -> Examined:
-    """Optimise a case and look at what comes out."""
+def examine(case: Case, *, as_it_runs: bool = True) -> Examined:
+    """Optimise a case and look at what comes out.
+
+    Args:
+        as_it_runs: with the runtime's own optimisations, too, which end the process now and then.
+    """
     examined = Examined(case=(case.model.SerializeToString(), case.setting, case.seed, case.metamorphic))
     examined.operators.update(node.op_type for node in case.model.graph.node)
     original = Original(case.model, case.seed)
@@ -120,14 +124,16 @@ def examine(case: Case) -> Examined:
     for row in result.report.rewrites:
         examined.laws[f"{row.ruleset}.{row.name}"] += bool(row.matches)
         examined.used[f"{row.ruleset}.{row.name}"] += bool(row.used)
-    examined.findings.extend(judged(case, original, result, examined.cases))
+    examined.findings.extend(judged(case, original, result, examined.cases, as_it_runs=as_it_runs))
     if case.metamorphic and not examined.findings:
         examined.findings.extend(metamorphic(case.model, case.setting))
         examined.cases["metamorphic"] += 1
     return examined
 
 
-def judged(case: Case, original: Original, result: Result, counts: Counter[str]) -> Iterator[Finding]:
+def judged(
+    case: Case, original: Original, result: Result, counts: Counter[str], *, as_it_runs: bool = True
+) -> Iterator[Finding]:
     """What is wrong with a result."""
     report = result.report
     counts[report.status] += 1
@@ -151,7 +157,8 @@ def judged(case: Case, original: Original, result: Result, counts: Counter[str])
         onnx.checker.check_model(result.model, full_check=True)
     except Exception as error:  # of several kinds
         yield Finding("checker", f"{str(error)[:300]} by {by}")
-    found = original.judge(result.model, values=not case.setting.approximate)
+    values = not case.setting.approximate
+    found = original.judge(result.model, values=values, as_it_runs=as_it_runs)
     counts[found.verdict] += 1
     if found.verdict in (*FAILURES, "imprecise"):
         yield Finding(found.verdict, f"{found.message} by {by}")

@@ -113,11 +113,12 @@ class Original:
                 continue
         return found
 
-    def judge(self, other: onnx.ModelProto, *, values: bool = True) -> Judged:
+    def judge(self, other: onnx.ModelProto, *, values: bool = True, as_it_runs: bool = True) -> Judged:
         """Whether another model answers like this one.
 
         Args:
             values: compare them, and not types and shapes only.
+            as_it_runs: with the runtime's own optimisations, too.
         """
         try:
             run = Runner(other)
@@ -130,7 +131,7 @@ class Original:
             if found.verdict in FAILURES:
                 return found
             worst = found if found.verdict != "alike" else worst
-        return self._as_it_runs(other, values) if worst.verdict == "alike" else worst
+        return self._as_it_runs(other, values) if as_it_runs and worst.verdict == "alike" else worst
 
     def _as_it_runs(self, other: onnx.ModelProto, values: bool) -> Judged:
         """A second opinion on the first inputs: with the runtime's own optimisations, as users run models.

@@ -79,10 +79,12 @@ class _Shrinking:
             return False
         stored = (case.model.SerializeToString(), case.setting, case.seed, case.metamorphic)
         self.worker.give(stored)
-        while not self.worker.pipe.poll(0.5) and not self.worker.late():
-            if self.worker.process.exitcode is not None:
-                break
-        found = self.worker.take()
+        found = None
+        while found is None:
+            while not self.worker.pipe.poll(0.5) and not self.worker.late():
+                if self.worker.process.exitcode is not None:
+                    break
+            found = self.worker.take()
         if not self.kinds & {finding.kind for finding in found.notable}:
             return False
         self.best = replace(found, case=stored)

@@ -31,7 +31,7 @@ def case_of_task(task: Task) -> Case | None:
     return case_of(task)  # type: ignore[arg-type]
 
 
-def examine_task(task: Task) -> Examined:
+def examine_task(task: Task, *, as_it_runs: bool = True) -> Examined:
     """What becomes of a seed or case; what is raised by the fuzzer itself is told as such."""
     try:
         case = case_of_task(task)
@@ -39,7 +39,7 @@ def examine_task(task: Task) -> Examined:
             refused = Examined()
             refused.cases["refused"] += 1
             return refused
-        return examine(case)
+        return examine(case, as_it_runs=as_it_runs)
     except Exception as error:  # a fault of the fuzzer, which must not end it
         text = "".join(traceback.format_exception(error)[-3:])
         return Examined(findings=[Finding("fuzzer", f"{task!r:.60}: {text}")])
@@ -48,10 +48,10 @@ def examine_task(task: Task) -> Examined:
 def _work(pipe: Connection) -> None:
     while True:
         try:
-            task = pipe.recv()
+            task, as_it_runs = pipe.recv()
         except EOFError:
             return
-        pipe.send(examine_task(task))
+        pipe.send(examine_task(task, as_it_runs=as_it_runs))
 
 
 class Worker:
@@ -75,29 +75,36 @@ class Worker:
         other.close()
         self.fresh = True
 
-    def give(self, task: Task) -> None:
+    def give(self, task: Task, *, as_it_runs: bool = True) -> None:
         """Begin with a case."""
-        self.task = task
+        self.task, self.as_it_runs = task, as_it_runs
         starting = 15.0 if self.fresh else 0.0
         self.deadline = time.monotonic() + self.patience + starting
         self.fresh = False
-        self.pipe.send(task)
+        self.pipe.send((task, as_it_runs))
 
     def late(self) -> bool:
         return self.task is not None and time.monotonic() > self.deadline
 
-    def take(self) -> Examined:
-        """What became of the case; a process that died or is late is replaced."""
+    def take(self) -> Examined | None:
+        """What became of the case; a process that died or is late is replaced.
+
+        None where it died and tries again, without the runtime's own optimisations: these may have ended it.
+        """
         if self.pipe.poll():
             with contextlib.suppress(EOFError, ConnectionError):
                 found: Examined = self.pipe.recv()
                 self.task = None
+                found.cases["no second opinion"] += not self.as_it_runs
                 return found
         self.process.join(0.2)
         ended = self.process.exitcode
         self.end()
         self._start()
-        self.task = None
+        task, self.task = self.task, None
+        if ended is not None and self.as_it_runs and task is not None:
+            self.give(task, as_it_runs=False)
+            return None
         kind, text = ("hang", f"takes longer than {self.patience:g} s")
         if ended is not None:
             kind, text = "died", f"the process ended with {ended}"
@@ -123,7 +130,10 @@ def examine_all(tasks: Iterator[Task], count: int, patience: float) -> Iterator[
                     continue
                 task = worker.task
                 assert task is not None
-                yield task, worker.take()
+                found = worker.take()
+                if found is None:
+                    continue
+                yield task, found
                 if not _give(worker, tasks):
                     busy.remove(worker)
     finally:

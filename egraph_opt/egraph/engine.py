@@ -35,7 +35,7 @@ MOST_REPORTED = 60_000
 """Runs of a rule before an e-graph is made anew: egglog keeps what it reports of each, some 330 bytes."""
 
 MOST_HANDED_ON = 1000
-"""The same before an engine does not go on with the e-graph of another: copies of it take longer and longer."""
+"""The same before an engine does not go on with the e-graph of another: copies of it take ever longer."""
 
 _SPAN = bindings.RustSpan("egraph-opt", 0, 0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,9 +17,17 @@ def written_examples(entry: Law, seeds: Sequence[int]) -> Iterator[tuple[Example
     for seed in seeds:
         examples = () if entry.examples is None else entry.examples(np.random.default_rng(seed))
         for place, example in enumerate(examples):  # an author's two that are alike stay two
-            made.setdefault((place, _content(example)), (example, []))[1].append(seed)
+            made.setdefault((place, _content(example)), (_closed(example), []))[1].append(seed)
     for example, makers in made.values():
         yield example, tuple(makers)
+
+
+def _closed(example: Example) -> Example:
+    """An example with the operands that there are by now, none of which its author makes later."""
+    operands = example.operands
+    return replace(
+        example, operands=replace(operands, values=list(operands.values), facts=list(operands.facts))
+    )
 
 
 def _content(example: Example) -> Hashable:

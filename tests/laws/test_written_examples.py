@@ -30,6 +30,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(relu(relu(x + c)))
     yield g.near_miss(relu(x), why="there is one Relu only")
     yield g.fires(relu(relu(x)), some_limit=int(rng.integers(1 << 40)))
+    yield g.fires(relu(relu(g.input((1,)))))
 
 
 def _law() -> Law:
@@ -46,15 +47,25 @@ def test_examples_that_seeds_make_alike_are_one() -> None:
     assert [seeds for fires, seeds in found if not fires] == [(0, 1, 2)]
     of_constants = [(seed,) for seed in (0, 1, 2)]
     limited = of_constants
-    assert sorted(seeds for fires, seeds in found if fires) == sorted([(0, 1, 2), *of_constants, *limited])
+    assert sorted(seeds for fires, seeds in found if fires) == sorted(
+        [(0, 1, 2), (0, 1, 2), *of_constants, *limited]
+    )
 
 
 def test_an_example_of_two_seeds_is_checked_on_inputs_of_both() -> None:
     entry = _law()
-    (example,) = (e for e, seeds in written_examples(entry, (0, 1)) if e.fires and seeds == (0, 1))
+    example = next(e for e, seeds in written_examples(entry, (0, 1)) if e.fires and seeds == (0, 1))
     apart = [check_example(entry, example, seeds=(seed,), kinds=not seed).tally.made for seed in (0, 1)]
     assert apart[0]["onnxruntime, special"] and not apart[1]["onnxruntime, special"]
     assert check_example(entry, example, seeds=(0, 1)).tally.made == apart[0] + apart[1]
+
+
+def test_an_example_has_no_operands_that_its_author_makes_later() -> None:
+    entry = _law()
+    assert entry.examples is not None
+    counts = [len(example.operands.values) for example, _ in written_examples(entry, (0,))]
+    assert counts == [len(example.operands.values) for example in entry.examples(np.random.default_rng(0))]
+    assert counts[0] < counts[-1]
 
 
 def _by_engine(example: Example) -> onnx.ModelProto:

@@ -98,10 +98,17 @@ def program_of(laws: tuple[Law, ...], *, apart: bool = False, guards: bool = Tru
 
 @lru_cache(maxsize=8)
 def _program(laws: tuple[Law, ...], apart: bool, guards: bool, declared: int) -> Program:
-    tables = tuple(map(declaration, functions().values()))
-    rules = {rule.name: rule for rule in _all_rules(laws, apart, guards)}
+    tables, always = _of_all_programs(declared)
+    rules = {rule.name: rule for rule in (*always, *_rules_of_laws(laws, apart, guards))}
     prepared_rules().keep()
     return Program(rules, tables, {name: k for k, name in enumerate(rules)})
+
+
+@lru_cache(maxsize=1)
+def _of_all_programs(declared: int) -> tuple[tuple[str, ...], tuple[WrittenRule, ...]]:
+    """The declarations of all tables, and the rules of the analysis, which no law has a part in."""
+    tables = tuple(map(declaration, functions().values()))
+    return tables, tuple(_analysis())
 
 
 def rule_texts(laws: tuple[Law, ...]) -> list[str]:
@@ -110,11 +117,14 @@ def rule_texts(laws: tuple[Law, ...]) -> list[str]:
     return [*program.tables, *(rule.text for rule in program.rules.values())]
 
 
-def _all_rules(laws: tuple[Law, ...], apart: bool, guards: bool) -> Iterator[WrittenRule]:
+def _analysis() -> Iterator[WrittenRule]:
     for ruleset, rules in ((FACTS, analysis_rules()), (TABLES, known_rules())):
         for name, statement in rules:
             text = rule_text(statement.conditions, statement.actions, ruleset=alone(name), name=name)
             yield WrittenRule(name, ruleset, text, terms_of_rule(statement.conditions, statement.actions))
+
+
+def _rules_of_laws(laws: tuple[Law, ...], apart: bool, guards: bool) -> Iterator[WrittenRule]:
     written: set[str] = set()
     for identity, law in enumerate(laws, start=1):
         for entry in auxiliaries([law]):  # what they write is stamped with the first law that uses them

@@ -34,6 +34,9 @@ MOST_REMEMBERED = 1024
 MOST_REPORTED = 60_000
 """Runs of a rule before an e-graph is made anew: egglog keeps what it reports of each, some 330 bytes."""
 
+MOST_HANDED_ON = 1000
+"""The same before an engine does not go on with the e-graph of another: copies of it take ever longer."""
+
 _SPAN = bindings.RustSpan("egraph-opt", 0, 0)
 
 _NODE = {"tensor": "node", "bundle": "bundle_node"}
@@ -63,6 +66,20 @@ class Row:
     output: Any
 
 
+@dataclass(frozen=True)
+class Tables:
+    """An e-graph that has tables and nothing in them: it takes longer to make than to saturate a small graph.
+
+    Attributes:
+        declared: the commands that made them.
+        reported: runs of rules so far.
+    """
+
+    owned: OwnedGraph
+    declared: tuple[str, ...]
+    reported: int
+
+
 class Engine:
     """An e-graph with the rules of some laws; serves one graph after another.
 
@@ -72,29 +89,44 @@ class Engine:
     Args:
         apart: make a ruleset of every law, to see which does what.
         guards: keep the conditions of laws that only bound growth.
+        tables: of an engine that serves no more.
 
     Attributes:
         rulesets: what `apply` takes, in order: "laws." and the name of a ruleset, or of a law.
         rules: the names of those that egglog has.
     """
 
-    def __init__(self, laws: tuple[Law, ...], *, apart: bool = False, guards: bool = True) -> None:
+    def __init__(
+        self, laws: tuple[Law, ...], *, apart: bool = False, guards: bool = True, tables: Tables | None = None
+    ) -> None:
         self.laws = laws
         self.program = program_of(laws, apart=apart, guards=guards)
         self.rulesets = self.program.rulesets
         self.rules: set[str] = set()
         self._objects = objects_of_thread()
-        self._make()
+        self._make(tables)
 
-    def _make(self) -> None:
-        """Begin with an e-graph that has nothing."""
-        self._owned = OwnedGraph()
+    def _make(self, tables: Tables | None = None) -> None:
+        """Begin with an e-graph that has no rules."""
         self._present: set[str] = set()
         self._pushed: set[str] = set()
         self._loaded = self._failed = False
-        self._reported = self._reported_before = 0
-        self._tell(f"(sort {name})" for name in EGGLOG_SORTS.values() if name[0] in "TB")
-        self._tell(self.program.tables)
+        if tables is not None and tables.declared == self.program.tables:
+            self._owned, self._reported = tables.owned, tables.reported
+        else:
+            self._owned, self._reported = OwnedGraph(), 0
+            self._tell(f"(sort {name})" for name in EGGLOG_SORTS.values() if name[0] in "TB")
+            self._tell(self.program.tables)
+        self._reported_before = self._reported
+        self._do(bindings.Push(1))
+
+    def give_up(self) -> Tables | None:
+        """What another engine can begin with, where there is such a thing; this one makes all anew."""
+        if self._failed or self._reported > MOST_HANDED_ON or never_drops():
+            return None
+        self._do(bindings.Pop(_SPAN, 2 if self._loaded else 1))
+        self._failed = True
+        return Tables(self._owned, self.program.tables, self._reported)
 
     def _tell(self, commands: Iterable[str]) -> None:
         for command in commands:

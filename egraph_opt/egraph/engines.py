@@ -48,9 +48,9 @@ def engine_for(laws: tuple[Law, ...], guards: bool = True, heads: frozenset[Head
         engine = there[0]
         _kept.engines.remove(engine)
     else:
-        engine = Engine(laws, guards=guards)
+        full = len(_kept.engines) >= MOST_ENGINES
+        engine = Engine(laws, guards=guards, tables=_kept.engines.pop(0).give_up() if full else None)
     _kept.engines.append(engine)
-    del _kept.engines[:-MOST_ENGINES]
     return engine
 
 

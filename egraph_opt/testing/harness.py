@@ -71,7 +71,7 @@ def check_example(
     alternatives, at the root and at every value below it.
 
     Args:
-        seeds: of the elements of inputs.
+        seeds: of the elements of inputs; of odd ones the first only.
         kinds: inputs that laws may go wrong on as well as normally distributed ones; see `testing.feeds`.
 
     Raises:

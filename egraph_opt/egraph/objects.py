@@ -23,10 +23,15 @@ from typing import Any
 
 import cloudpickle
 
+from egraph_opt.egraph.admission import admission_of_thread
 from egraph_opt.operators.host import HostFunction, calls
 
 MOST = 1 << 16
 """Objects and answers that a thread keeps before it starts anew, which it does between two graphs."""
+
+
+LOOKS = 1 << 10
+"""After so many calls of host functions it is looked whether the time of a run is over."""
 
 
 class Handle(bytes):
@@ -101,13 +106,18 @@ class Objects:
     def _caller(self, function: HostFunction) -> Callable[..., Handle]:
         """A host function that takes handles and answers one, as egglog calls it."""
         answers = self._answers.setdefault(function, {})
+        admission, nothing = admission_of_thread(), self.handle(function.default)
 
         def call(*arguments: Any) -> Handle:
             self.asked += 1
+            if not self.asked % LOOKS:
+                admission.look_at_the_clock()
+            if admission.refused and not function.merges:
+                return nothing
             answer = answers.get(arguments)
             if answer is None:
                 answer = self.handle(function(*map(self.value, arguments)))
-                if function not in calls.failures:
+                if function.remembered and function not in calls.failures:
                     answers[arguments] = answer
             return answer
 

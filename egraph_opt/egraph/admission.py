@@ -50,7 +50,6 @@ class Admission:
         self.room -= writes
         if self.room < 0 and not self.refused:
             self.refused = "nodes"
-        self.look_at_the_clock()
         return not self.refused
 
     def look_at_the_clock(self) -> None:
@@ -71,7 +70,7 @@ def admission_of_thread() -> Admission:
     return _of_thread.admission
 
 
-@hosted(remembered=False)
+@hosted()
 def admitted(writes: int) -> bool:
-    """The last condition."""
+    """The last condition; the one host function that does not answer the same each time."""
     return admission_of_thread().admits(writes)

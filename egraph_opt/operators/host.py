@@ -13,8 +13,7 @@ of tensors as a tuple of theirs.
 
 An exception there would kill the run and name no rule, so a host function answers a default instead, and the
 exception is kept in `calls`, for the laws that call the function to be left out.  An answer depends on
-nothing but the arguments: it is computed once, by how the arguments are written (see `egraph.objects`), but
-for what is not `remembered`.
+nothing but the arguments: it is computed once, by how the arguments are written (see `egraph.objects`).
 """
 
 from __future__ import annotations
@@ -72,16 +71,15 @@ class HostFunction:
         function: what computes.
         default: what is answered where that raises.
         is_condition: whether it answers True or False.
-        remembered: whether it answers the same to the same arguments.
         merges: it merges two values of a table, which is not left undone where a run is cut short.
     """
 
-    def __init__(self, function: Callable[..., Any], default: Any = None, *, remembered: bool = True) -> None:
+    def __init__(self, function: Callable[..., Any], default: Any = None) -> None:
         answers = function.__annotations__.get("return")
         self.function, self.name = function, function.__qualname__
         self.is_condition = answers in (bool, "bool")
         self.default = False if self.is_condition and default is None else default
-        self.remembered, self.merges = remembered, False
+        self.merges = False
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -160,14 +158,14 @@ def _handed(argument: Any, sort: Sort, where: str) -> Expression:
     return coerced(argument, sort, where)
 
 
-def hosted(default: Any = None, *, remembered: bool = True) -> Callable[[Callable[..., Any]], HostFunction]:
+def hosted(default: Any = None) -> Callable[[Callable[..., Any]], HostFunction]:
     """Declare a host function: where it raises, it answers `default`, and laws that call it are left out.
 
     A function that is annotated to return `bool` is a condition, which does not hold where it raises.
     """
 
     def decorate(function: Callable[..., Any]) -> HostFunction:
-        return HostFunction(function, default, remembered=remembered)
+        return HostFunction(function, default)
 
     return decorate
 

@@ -340,6 +340,11 @@ class Engine:
         assert isinstance(answer, bindings.PrintAllFunctionsSize)
         return sum(size for name, size in answer.sizes if name in declared_operators)
 
+    @property
+    def most(self) -> int:
+        """So many e-nodes there are at most; counted where `is_larger` had to."""
+        return self._most
+
     def is_larger(self, nodes: int) -> bool:
         """Whether there are more e-nodes; counted only where what has matched may have made so many."""
         if self._most > nodes:

@@ -23,10 +23,15 @@ from typing import Any
 
 import cloudpickle
 
+from egraph_opt.egraph.admission import admission_of_thread, admitted
 from egraph_opt.operators.host import HostFunction, calls
 
 MOST = 1 << 16
 """Objects and answers that a thread keeps before it starts anew, which it does between two graphs."""
+
+
+LOOKS = 1 << 10
+"""After so many answers that are known it is looked whether the time of a run is over."""
 
 
 class Handle(bytes):
@@ -101,12 +106,21 @@ class Objects:
     def _caller(self, function: HostFunction) -> Callable[..., Handle]:
         """A host function that takes handles and answers one, as egglog calls it."""
         answers = self._answers.setdefault(function, {})
+        admission, nothing = admission_of_thread(), self.handle(function.default)
+        if function is admitted:
+            values, yes, no = self._values, self.handle(True), self.handle(False)
+            return lambda writes: yes if admission.admits(values[writes]) else no
 
         def call(*arguments: Any) -> Handle:
             self.asked += 1
+            if not self.asked % LOOKS:
+                admission.look_at_the_clock()
+            if admission.refused and not function.merges:
+                return nothing
             answer = answers.get(arguments)
             if answer is None:
                 answer = self.handle(function(*map(self.value, arguments)))
+                admission.look_at_the_clock()
                 if function not in calls.failures:
                     answers[arguments] = answer
             return answer

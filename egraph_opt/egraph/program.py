@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from egraph_opt.egraph.admission import admitted
 from egraph_opt.egraph.companions import Companions, companions
 from egraph_opt.egraph.vocabulary import NONE, constant_text, host_text, object_text, quoted
 from egraph_opt.errors import LawError
@@ -189,6 +190,12 @@ class _Rule:
         else:
             raise LawError(f"{action!r} is no action")
 
+    def ask_for_admission(self) -> None:
+        """Make it the last condition that so much may be written, and that all answers were true ones."""
+        if self.written or self.answers or any("(py-call" in text for text in self.conditions):
+            asked = f"(py-call {host_text(admitted)} {object_text(len(self.written))})"
+            self.conditions.append(f"(= {asked} {object_text(True)})")
+
     def text(self, ruleset: str, name: str) -> str:
         conditions, actions = "\n       ".join(self.conditions), "\n       ".join(self.actions)
         return f"(rule ({conditions})\n      ({actions})\n      :ruleset {ruleset} :name {quoted(name)})"
@@ -230,6 +237,8 @@ def rule_text(
         made.condition(condition)
     for action in actions:
         made.action(action, identity if stamp is None else _name(stamp.left))
+    if of_law:
+        made.ask_for_admission()
     return made.text(ruleset, name)
 
 

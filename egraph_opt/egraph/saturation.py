@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from egraph_opt.egraph.admission import admission_of_thread
 from egraph_opt.egraph.engine import Engine
 from egraph_opt.egraph.engines import engine_for
 from egraph_opt.egraph.lowering import Lowered
@@ -19,6 +20,9 @@ from egraph_opt.graph.process_memory import UNLIMITED, MemoryBudget
 from egraph_opt.laws.checking import host_functions
 from egraph_opt.laws.law import Auxiliary, Law, auxiliaries
 from egraph_opt.operators.host import calls
+
+OVERSHOOT = 1000
+"""E-nodes that a run may write beyond twice the limit: small limits end no saturation that fits them."""
 
 ANALYSIS = "analysis"
 """The step that follows those of laws."""
@@ -177,6 +181,7 @@ class _Run:
         self, engine: Engine, nodes: int, deadline: float, memory: MemoryBudget, left_out: frozenset[str]
     ) -> None:
         self._engine, self._nodes, self._memory, self._left_out = engine, nodes, memory, left_out
+        self._admission = admission_of_thread()
         self.matches: dict[str, int] = {}
         self.rule_matches: dict[str, int] = {}
         self.pace, self.back_off = Pace(deadline), BackOff()
@@ -190,11 +195,13 @@ class _Run:
                 stopped = "seconds"
                 break
             started = time.monotonic()
-            updated, found = self._engine.apply(ruleset, self.back_off.resting | self._left_out)
+            room = 2 * self._nodes + OVERSHOOT - self._engine.most
+            with self._admission.limited(room, self.pace.deadline):
+                updated, found = self._engine.apply(ruleset, self.back_off.resting | self._left_out)
             self.pace.record(name, time.monotonic() - started, size)
             self._count(found)
             changed |= updated
-            stopped = self._stopped()
+            stopped = self._admission.ended_by or self._stopped()
             if stopped:
                 break
         self.back_off.end_round()

@@ -58,7 +58,7 @@ class Pace:
     """
 
     def __init__(self, deadline: float) -> None:
-        self._deadline = deadline
+        self.deadline = deadline
         self._last: dict[str, tuple[float, int]] = {}
         self.seconds: dict[str, float] = {}
 
@@ -68,16 +68,21 @@ class Pace:
         self._last[step] = seconds, nodes
 
     def forecast(self, step: str, nodes: int) -> float:
-        """How long a step will take; 0 where it has not been seen."""
+        """How long a step will take; 0 where it has not been seen.
+
+        It grows with the e-graph; where that has more than doubled, classes have become large, and what joins
+        the terms of three classes grows by the third power.
+        """
         seconds, then = self._last.get(step, (0.0, nodes))
-        return seconds * max(1.0, nodes / max(then, 1))
+        growth = max(1.0, nodes / max(then, 1))
+        return seconds * growth * max(1.0, growth / 2) ** 2
 
     def is_over(self) -> bool:
-        return time.monotonic() > self._deadline
+        return time.monotonic() > self.deadline
 
     def has_time(self, step: str, last: str, nodes: int) -> bool:
         """Whether a step, and the `last` one after it, and reading the e-graph out, will end in time."""
         if step not in self._last:
             return True
         needed = self.forecast(step, nodes) + self.forecast(last, nodes) + SECONDS_PER_READ_NODE * nodes
-        return time.monotonic() + needed <= self._deadline
+        return time.monotonic() + needed <= self.deadline

@@ -62,5 +62,6 @@ def declaration(function: Function) -> str:
 
 def _merge(function: Function) -> str:
     if callable(function.merge):
+        host_function(function.merge).merges = True
         return f"(py-call {host_text(function.merge)} old new)"
     return {"first": "old", "last": "new", "max": "(max old new)"}[str(function.merge)]

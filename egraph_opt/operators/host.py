@@ -71,6 +71,7 @@ class HostFunction:
         function: what computes.
         default: what is answered where that raises.
         is_condition: whether it answers True or False.
+        merges: it merges two values of a table, which is not left undone where a run is cut short.
     """
 
     def __init__(self, function: Callable[..., Any], default: Any = None) -> None:
@@ -78,6 +79,7 @@ class HostFunction:
         self.function, self.name = function, function.__qualname__
         self.is_condition = answers in (bool, "bool")
         self.default = False if self.is_condition and default is None else default
+        self.merges = False
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:

@@ -5,24 +5,12 @@ Transpose_identity(x) = x
 f(Transpose_p(x)) = Transpose_p(f(x))
 """
 
+from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import equal, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Permutation, Settings, String, Tensor
 from egraph_opt.operators import transpose, unary
 
 law = laws_of("transpose", numerics="bitwise", serves="traffic")
-
-
-@hosted()
-def then(p: Permutation, q: Permutation) -> Permutation | None:
-    """The permutation of a transpose by p, then by q; None where q undoes p."""
-    both = tuple(p[i] for i in q)
-    return None if is_identity(both) else both
-
-
-@hosted()
-def undoes(p: Permutation, q: Permutation) -> bool:
-    """Whether a transpose by p, then by q moves nothing."""
-    return all(p[i] == k for k, i in enumerate(q))
 
 
 @hosted()
@@ -40,12 +28,40 @@ def invert(p: Permutation) -> Permutation:
     return tuple(p.index(i) for i in range(len(p)))
 
 
+def with_ones_in_order(x: Fact, p: Permutation) -> Permutation:
+    """Of all permutations that do to x what p does, the one that keeps axes of one element in their order.
+
+    >>> with_ones_in_order(Fact("float32", (1, 1, "N", 1)), (3, 2, 0, 1))
+    (0, 2, 1, 3)
+    """
+    if x.shape is None or len(x.shape) != len(p):
+        return p
+    ones = iter(axis for axis, dim in enumerate(x.shape) if dim == 1)
+    return tuple(next(ones) if x.shape[axis] == 1 else axis for axis in p)
+
+
+@hosted()
+def composed(x: Fact, p: Permutation, q: Permutation) -> Permutation | None:
+    """The permutation of a transpose of x by p, then by q; None where that is x.
+
+    Axes of one element are not told apart: a tensor of many has as many transposes that are itself.
+    """
+    both = with_ones_in_order(x, tuple(p[i] for i in q))
+    return None if is_identity(both) else both
+
+
+@hosted()
+def restores(x: Fact, p: Permutation, q: Permutation) -> bool:
+    """Whether a transpose of x by p, then by q is x."""
+    return is_identity(with_ones_in_order(x, tuple(p[i] for i in q)))
+
+
 @law(kind="merge", source="TASO")
 def compose_transposes(x: Tensor, p: Permutation, q: Permutation):
     """Transpose_q(Transpose_p(x)) = Transpose_(p then q)(x), or x where q undoes p"""
     both = transpose(transpose(x, p), q)
-    yield rewrite(both, transpose(x, then(p, q)), because="forgets p and q")
-    yield rewrite(both, x, undoes(p, q), because="x is the transpose of a transpose by any p")
+    yield rewrite(both, transpose(x, composed(x, p, q)), because="forgets p and q")
+    yield rewrite(both, x, restores(x, p, q), because="x is the transpose of a transpose by any p")
 
 
 @law(kind="eliminate", source="onnxoptimizer eliminate_nop_transpose")

@@ -139,6 +139,18 @@ def moved_axis(p: Permutation, axis: Axis) -> Axis:
 
 
 @hosted()
+def turns(x: Fact, p: Permutation) -> bool:
+    """Transpose_p(x) changes the order of axes that may have other than one element: it is no view.
+
+    A view is not moved to where it would be none.  A transpose that it could meet there comes out by itself.
+    """
+    if x.shape is None:
+        return True
+    moved = [k for k in p if x.shape[k] != 1]
+    return moved != sorted(moved)
+
+
+@hosted()
 def moved_axes(p: Permutation, axes: Axes) -> Axes:
     return tuple(sorted(p[a] for a in axes))
 
@@ -169,7 +181,8 @@ def through_reduce(kind: String, x: Tensor, p: Permutation, a: Axes, k: Flag):
     yield rewrite(reduce(kind, transpose(x, p), a, k), behind, inverse="through_reduce")
     q = spread(p, a, k)
     before = reduce(kind, transpose(x, q), moved_axes(invert(q), a), k)
-    yield rewrite(transpose(reduce(kind, x, a, k), p), before, inverse="through_reduce")
+    reduced = reduce(kind, x, a, k)
+    yield rewrite(transpose(reduced, p), before, guard(turns(reduced, p)), inverse="through_reduce")
 
 
 @law(numerics="reassociates")
@@ -192,7 +205,8 @@ def through_slice(x: Tensor, p: Permutation, s: Slices):
     behind = transpose(slice_(x, moved_slices(p, s)), p)
     yield rewrite(slice_(transpose(x, p), s), behind, inverse="through_slice")
     before = slice_(transpose(x, p), moved_slices(invert(p), s))
-    yield rewrite(transpose(slice_(x, s), p), before, inverse="through_slice")
+    part = slice_(x, s)
+    yield rewrite(transpose(part, p), before, guard(turns(part, p)), inverse="through_slice")
 
 
 @hosted()

@@ -21,7 +21,7 @@ from egraph_opt.operators import PoolWindow, global_pool, none, output, pool, re
 from egraph_opt.operators.linear import ConvWindow, conv, conv_transpose
 from egraph_opt.operators.views import reshape_target
 from egraph_opt.rewrites.transposes.composition import invert, is_identity
-from egraph_opt.rewrites.transposes.movement import moved_axis
+from egraph_opt.rewrites.transposes.movement import moved_axis, turns
 
 SWAP = (0, 1, 3, 2)
 """Height for width."""
@@ -129,7 +129,8 @@ def through_split(x: Tensor, k: Int, p: Permutation, a: Axis, s: Sizes):
     behind = transpose(output(split(x, moved_axis(p, a), s), k), p)
     yield rewrite(output(split(transpose(x, p), a, s), k), behind, inverse="through_split")
     before = output(split(transpose(x, p), moved_axis(invert(p), a), s), k)
-    yield rewrite(transpose(output(split(x, a, s), k), p), before, inverse="through_split")
+    part = output(split(x, a, s), k)
+    yield rewrite(transpose(part, p), before, guard(turns(part, p)), inverse="through_split")
 
 
 @hosted()

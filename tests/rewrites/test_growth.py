@@ -125,3 +125,27 @@ def test_an_identity_of_scales_saturates(scale: object) -> None:
 def test_drawn_sums_of_scales_saturate(seed: int) -> None:
     for k in range(20):
         _check(_drawn(100 * seed + k, nodes=3 + k % 6), f"{seed}, {k}", run=k % 4 == 0)
+
+
+PAIRS_OVER_ONES = """<ir_version: 9, opset_import: ["" : 17]>
+g (float[N, 2, 1, 2, 3, 1] x) => (float[?, ?, ?, ?, ?, ?] y) <int64[3] axes = {1, 2, 4}> {
+    r = ReduceSum (x, axes)
+    a = Transpose <perm = [0, 1, 4, 3, 5, 2]> (r)
+    b = Transpose <perm = [0, 1, 5, 3, 2, 4]> (a)
+    s, t = Split <axis = 3> (b)
+    c = Transpose <perm = [2, 1, 4, 3, 5, 0]> (s)
+    d = Transpose <perm = [5, 1, 0, 3, 2, 4]> (c)
+    e = Transpose <perm = [2, 3, 4, 0, 5, 1]> (t)
+    f = Transpose <perm = [3, 5, 0, 1, 2, 4]> (e)
+    y = Concat <axis = 3> (d, f)
+}"""
+
+
+def test_axes_of_one_element_are_not_told_apart() -> None:
+    """A tensor of five such axes is 120 transposes of itself; each came out of, and into, all before it."""
+    saturated = saturate(onnx.parser.parse_model(PAIRS_OVER_ONES))
+    assert saturated.region is not None
+    report = saturated.region.saturation
+    assert report.stop == "saturated" and report.nodes < 300
+    result = saturated.extract("nodes")
+    assert [node.op_type for node in result.model.graph.node] == ["ReduceSum"]

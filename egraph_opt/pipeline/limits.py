@@ -37,7 +37,7 @@ class Limits:
     """Where the search stops: counts decide, seconds are the emergency stop.
 
     Attributes:
-        nodes: e-nodes of one graph; the last round of laws may write up to twice as many and 1,000 more.
+        nodes: e-nodes of one graph; the last round of laws may write up to twice as many and 10,000 more.
         rounds: of all laws; a constant crosses one residual block a round.
         solver_iterations: integer programs solved for one piece.
         fold_bytes: how many bytes folded constants may add to the file.

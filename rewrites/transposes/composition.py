@@ -53,7 +53,7 @@ def composed(x: Fact, p: Permutation, q: Permutation) -> Permutation | None:
 @hosted()
 def restores(x: Fact, p: Permutation, q: Permutation) -> bool:
     """Whether a transpose of x by p, then by q is x."""
-    return is_identity(with_ones_in_order(x, tuple(p[i] for i in q)))
+    return bool(is_identity(with_ones_in_order(x, tuple(p[i] for i in q))))
 
 
 @law(kind="merge", source="TASO")

@@ -58,7 +58,7 @@ def test_the_choice_has_some_time_whatever_came_before() -> None:
 
 def test_what_takes_long_to_read_leaves_time_to_rebuild_and_verify() -> None:
     now = time.monotonic()
-    assert LIMITS.saturation_deadline(now, read=25.0) == now + 100 - 25 * FINISHING
+    assert LIMITS.saturation_deadline(now, read=25.0) == pytest.approx(now + 100 - 25 * FINISHING)
     assert LIMITS.choice_deadline(30.0, read=25.0) < LIMITS.choice_deadline(30.0, read=1.0)
     short = Limits(seconds=1.0)
     assert short.saturation_deadline(now, read=0.01) <= now + 1.0 - LEAST_REST

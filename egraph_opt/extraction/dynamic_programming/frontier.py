@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from egraph_opt.extraction.dynamic_programming.component_solutions import (
+    ClassRow,
     ClassRows,
     Component,
     ComponentSolutions,
@@ -54,11 +55,25 @@ class CompletionRow(NamedTuple):
     bits: int
 
 
+class Completions:
+    """The row of the class at each position, made where it is asked for: in a wide piece each is long."""
+
+    def __init__(self, rows: ClassRows) -> None:
+        self._rows = rows
+        self._made: dict[int, CompletionRow] = {}
+
+    def at(self, position: int) -> CompletionRow:
+        number = self._rows.at[position]
+        if number not in self._made:
+            self._made[number] = _completion_row(self._rows.row[number])
+        return self._made[number]
+
+
 class Ahead:
     """The classes that are undecided; ``start`` is the position of bit 0."""
 
-    def __init__(self, rows: list[CompletionRow], start: int) -> None:
-        self._rows = rows
+    def __init__(self, completions: Completions, start: int) -> None:
+        self._completions = completions
         self._start = start
         self._known: dict[tuple[int, int], Value | None] = {}
 
@@ -67,7 +82,7 @@ class Ahead:
 
         Frontiers are much alike, so the same is asked again and again.
         """
-        row = self._rows[self._start + place]
+        row = self._completions.at(self._start + place)
         near = given >> (place + row.first) & row.bits
         key = place, near
         if key not in self._known:
@@ -102,7 +117,7 @@ def dynamic_program(
         needed |= 1 << position[root]
     states: dict[int, State] = {needed: (0, 0.0, 0, None)}
     rows = ClassRows(piece, order, position)
-    solutions, completions = ComponentSolutions(rows), _completions(rows)
+    solutions, completions = ComponentSolutions(rows), Completions(rows)
     start = 0
     for group in groups:
         if late():
@@ -150,14 +165,10 @@ def _advance(
     return after
 
 
-def _completions(rows: ClassRows) -> list[CompletionRow]:
-    """The row of the class at each position."""
-    table: list[CompletionRow] = []
-    for row in rows.row:
-        used = {place for _, below in row for place in below}
-        nodes = [(*value, *_places(below, min(used, default=0))) for value, below in row]
-        table.append(CompletionRow(nodes, *_places(used, 0)))
-    return [table[number] for number in rows.at]
+def _completion_row(row: ClassRow) -> CompletionRow:
+    used = {place for _, below in row for place in below}
+    nodes = [(*value, *_places(below, min(used, default=0))) for value, below in row]
+    return CompletionRow(nodes, *_places(used, 0))
 
 
 def _places(places: Collection[int], otherwise: int) -> tuple[int, int]:

@@ -57,7 +57,7 @@ class HashCost(CostModel):
         facts = [(f.dtype, f.shape) for f in node.inputs if f is not None]
         key = (self.seed, node.op_type, sorted(node.attributes.items(), key=repr), facts)
         of_operator = zlib.crc32(repr((self.seed, node.op_type)).encode()) / 2**32
-        return float((zlib.crc32(repr(key).encode()) / 2**32) ** 2 + of_operator**2 + 0.001)
+        return float((zlib.crc32(repr(key).encode()) / 2**32) ** 2 + of_operator**2 + 0.001 + node.body_cost)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from egraph_opt.graph.watching import looking
 from egraph_opt.operators.host import HostTimeout, calls
 
 LONGEST_CALL = 10.0
@@ -20,21 +21,15 @@ def watched(seconds: float = LONGEST_CALL) -> Iterator[None]:
 
     A call into compiled code that does not return to Python cannot be ended.
     """
-    done = threading.Event()
     watched_thread, running = threading.get_ident(), calls.running
 
-    def watch() -> None:
-        while not done.wait(seconds / 4):
-            if running.function is not None and time.monotonic() - running.since > seconds:
-                _raise_in(watched_thread)
+    def look() -> bool:
+        if running.function is not None and time.monotonic() - running.since > seconds:
+            _raise_in(watched_thread)
+        return False
 
-    watcher = threading.Thread(target=watch, name="egraph-opt watchdog", daemon=True)
-    watcher.start()
-    try:
+    with looking(look, seconds / 4, "egraph-opt watchdog"):
         yield
-    finally:
-        done.set()
-        watcher.join()
 
 
 def _raise_in(thread: int) -> None:

@@ -7,7 +7,6 @@ looks at the clock and at the memory of the process while ONNX Runtime runs, and
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import onnxruntime
 
 from egraph_opt.graph.process_memory import MemoryBudget, anonymous_bytes
+from egraph_opt.graph.watching import looking
 from egraph_opt.verification.interface import ValueSpec
 from egraph_opt.verification.sizes import Sizes, shape_of
 
@@ -125,27 +125,22 @@ def watched(options: onnxruntime.RunOptions, seconds: float, bytes_: float) -> I
     Raises:
         BudgetError: one of them was reached.
     """
-    done = threading.Event()
     reasons: list[str] = []
     started, before = time.monotonic(), anonymous_bytes()
 
-    def watch() -> None:
-        while not done.wait(_TICK):
-            if time.monotonic() - started > seconds:
-                reasons.append(f"a run takes longer than {seconds:.3g} s, which is more than its shapes say")
-            elif anonymous_bytes() - before > bytes_:
-                reasons.append(f"a run takes more than {bytes_:.2g} bytes, which is more than its shapes say")
-            else:
-                continue
-            options.terminate = True
-            return
+    def look() -> bool:
+        if time.monotonic() - started > seconds:
+            reasons.append(f"a run takes longer than {seconds:.3g} s, which is more than its shapes say")
+        elif anonymous_bytes() - before > bytes_:
+            reasons.append(f"a run takes more than {bytes_:.2g} bytes, which is more than its shapes say")
+        else:
+            return False
+        options.terminate = True
+        return True
 
-    thread = threading.Thread(target=watch, name="egraph_opt run", daemon=True)
-    thread.start()
     try:
-        yield
+        with looking(look, _TICK, "egraph-opt run"):
+            yield
     finally:
-        done.set()
-        thread.join()
         if reasons:
             raise BudgetError(reasons[0])

@@ -233,9 +233,7 @@ def _evaluate(
         graph.output.append(onnx.ValueInfoProto(name=names[value]))
     imports = [onnx.helper.make_opsetid(domain, version) for domain, version in opsets.items()]
     model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=max(ir_version, 4))
-    options = plain_options()
-    options.intra_op_num_threads = 1
-    session = plain_session(model.SerializeToString(), options)
+    session = plain_session(model.SerializeToString(), plain_options(threads=1))
     return session.run([names[value] for value in wanted], feeds)  # type: ignore[no-any-return]
 
 

@@ -15,9 +15,14 @@ SILENT = 4
 """The severity of messages from which on ONNX Runtime logs them: fatal ones."""
 
 
-def plain_options() -> onnxruntime.SessionOptions:
-    """Options under which every node runs as it is written."""
+def plain_options(threads: int = 0) -> onnxruntime.SessionOptions:
+    """Options under which every node runs as it is written.
+
+    Args:
+        threads: within an operator; 0 leaves them to the runtime.
+    """
     options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = SILENT
     return options

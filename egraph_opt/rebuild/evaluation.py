@@ -6,7 +6,7 @@ rounded once by 0.037).  What is exact in its own type stays in it: integers, ca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,18 @@ def rounded(array: np.ndarray[Any, Any], dtype: int) -> np.ndarray[Any, Any]:
         return np.asarray(array, dtype=ir.DataType(dtype).numpy())
 
 
+def typed_operands(
+    form: OnnxForm, operands: Sequence[np.ndarray[Any, Any] | None], dtypes: Sequence[int]
+) -> Iterator[tuple[np.ndarray[Any, Any], int] | None]:
+    """The inputs of a form, each with the type that it has; None for an absent one."""
+    for item in form.inputs:
+        if isinstance(item, Literal):
+            yield literal_array(item), item.dtype
+        else:
+            array = None if item is None else operands[item]
+            yield None if item is None or array is None else (array, dtypes[item])
+
+
 def evaluate_form(
     form: OnnxForm,
     operands: Sequence[np.ndarray[Any, Any] | None],
@@ -76,14 +88,12 @@ def evaluate_form(
     """
     own = form.op_type in _OWN_TYPE
     arrays: list[np.ndarray[Any, Any] | None] = []
-    for item in form.inputs:
-        if item is None:
-            arrays.append(None)
-            continue
-        array = literal_array(item) if isinstance(item, Literal) else operands[item]
-        dtype = item.dtype if isinstance(item, Literal) else dtypes[item]
-        if array is not None and is_float(dtype):
-            array = rounded(array, dtype) if own else np.asarray(array, dtype=np.float64)
+    for given in typed_operands(form, operands, dtypes):
+        array = None
+        if given is not None:
+            array, dtype = given
+            if is_float(dtype):
+                array = rounded(array, dtype) if own else np.asarray(array, dtype=np.float64)
         arrays.append(array)
     with np.errstate(all="ignore"):
         answer = np.asarray(_evaluate(form, arrays, opset))
@@ -112,13 +122,23 @@ def _evaluator(
     """What runs a node; `given` are its operands' types, None for an absent one."""
     from onnx.reference import ReferenceEvaluator  # all of its operators, and few models need any
 
+    form = OnnxForm(op_type, (), attributes, domain)
+    output = onnx.ValueInfoProto(name="y")
+    return ReferenceEvaluator(node_model(form, given, output, max(opset, _SINCE.get(op_type, 1))))
+
+
+def node_model(
+    form: OnnxForm, given: Sequence[int | None], output: onnx.ValueInfoProto, opset: int
+) -> onnx.ModelProto:
+    """A node as a model of inputs x0, x1, ...; `given` are its operands' types, None for an absent one."""
     names = ["" if dtype is None else f"x{k}" for k, dtype in enumerate(given)]
-    node = onnx.helper.make_node(op_type, names, ["y"], domain=domain, **dict(attributes))
+    attributes = dict(form.attributes)
+    node = onnx.helper.make_node(form.op_type, names, [output.name], domain=form.domain, **attributes)
     inputs = [
         onnx.helper.make_tensor_value_info(name, int(dtype), None)
         for name, dtype in zip(names, given, strict=True)
         if dtype is not None
     ]
-    graph = onnx.helper.make_graph([node], "constant", inputs, [onnx.ValueInfoProto(name="y")])
-    imports = [onnx.helper.make_opsetid("", max(opset, _SINCE.get(op_type, 1)))]
-    return ReferenceEvaluator(onnx.helper.make_model(graph, opset_imports=imports))
+    graph = onnx.helper.make_graph([node], "constant", inputs, [output])
+    imports = [onnx.helper.make_opsetid("", opset)]
+    return onnx.helper.make_model(graph, opset_imports=imports, ir_version=8)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
-import onnxruntime
 from onnx import TensorProto
 from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
 
+from egraph_opt.graph.runtime import plain_options, plain_session
 from egraph_opt.testing.agreement import assert_equal, assert_finite_stays, scale_of
 from egraph_opt.testing.feeds import Feeds, Kind, feeds_of, sizes_of, symbols
 
@@ -59,13 +59,7 @@ class Tally:
 
 
 def _session(model: onnx.ModelProto) -> Any:
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    return plain_session(model.SerializeToString(), plain_options(threads=1))
 
 
 def _run_session(session: Any, feeds: Feeds) -> Outputs:

@@ -28,6 +28,7 @@ from greedy_tools import TOOLS, run_tools
 from model_files import light_models, models_of_folder, trained_models
 
 from egraph_opt import Result, optimize, saturate
+from egraph_opt.model.external_data import locations
 
 COSTS = ("nodes", "ascend")
 COUNTED = ("flops", "bytes")
@@ -50,9 +51,7 @@ def _warm_up(cost: str) -> None:
 
 def _weight(path: Path) -> float:
     """The bytes of a model with its external data, in MiB."""
-    names = {path.name}
-    for tensor in onnx.load(path, load_external_data=False).graph.initializer:
-        names.update(entry.value for entry in tensor.external_data if entry.key == "location")
+    names = {path.name, *locations(onnx.load(path, load_external_data=False))}
     return sum((path.parent / name).stat().st_size for name in names) / MEBI
 
 

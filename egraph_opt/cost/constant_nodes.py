@@ -62,8 +62,9 @@ def constant_nodes(
             continue
         if below and fact.splat is None:
             size = sizes[int(snapshot.node_class[k])]
-            first = snapshot.facts[snapshot.children(k)[0]].dtype
-            most = most_growth("Cast", first, fold_bytes) if name == "cast" else fold_bytes
+            most = fold_bytes
+            if name == "cast":
+                most = most_growth("Cast", snapshot.facts[snapshot.children(k)[0]].dtype, fold_bytes)
             if size is None or size - sum(sizes[c] or 0 for c in below) > most:
                 continue
         missing[k] = len(below)

@@ -13,7 +13,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 from onnx.defs import OpSchema
 
 from egraph_opt.errors import InvalidModelError
-from egraph_opt.model.encoding import bodies_of, graphs_of
+from egraph_opt.model.encoding import bodies_of, graphs_of, is_text
 from egraph_opt.model.structure import describe
 
 _FIELDS = {
@@ -129,17 +129,9 @@ def _of_value(attribute: AttributeProto) -> str:
         return f"of type {_kind(attribute.type)} with a value in {given[0]!r}"
     if own in _MESSAGES and not attribute.HasField(own):
         return f"of type {_kind(attribute.type)} without a value"
-    if own == "s" and not _is_text(attribute.s):
+    if own == "s" and not is_text(attribute.s):
         return "whose text is not UTF-8"
     return ""
-
-
-def _is_text(text: bytes) -> bool:
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _kind(number: int) -> str:

@@ -79,11 +79,12 @@ def _attribute_is_held(attribute: AttributeProto) -> bool:
     if attribute.type == AttributeProto.TYPE_PROTOS:
         return all(is_held(type_proto) for type_proto in attribute.type_protos)
     if attribute.type == AttributeProto.STRINGS:
-        return all(_is_text(text) for text in attribute.strings)
+        return all(is_text(text) for text in attribute.strings)
     return True
 
 
-def _is_text(text: bytes) -> bool:
+def is_text(text: bytes) -> bool:
+    """Whether it is UTF-8."""
     try:
         text.decode("utf-8")
     except UnicodeDecodeError:

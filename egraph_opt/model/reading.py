@@ -100,13 +100,11 @@ def read_model(source: ModelSource) -> LoadedModel:
             )
         proto = ModelProto()
         proto.CopyFrom(source)
-        return _read(proto, "<ModelProto>", None, source, frozenset())
+        return _read(proto, "<ModelProto>", None, source)
     path = Path(source)
     name = str(path)
     proto = parse_model(read_bytes(path), name)
-    check_tensors(proto, name)  # before anybody believes how large they are
-    files = external_data.pin(proto, model_folders(path), name)
-    return _read(proto, name, path, path, files)
+    return _read(proto, name, path, path)
 
 
 def _read_ir(source: ir.Model) -> LoadedModel:
@@ -122,11 +120,17 @@ def _read_ir(source: ir.Model) -> LoadedModel:
 
 
 def _read(
-    proto: ModelProto, source: str, path: Path | None, original: Path | ModelProto, files: frozenset[Path]
+    proto: ModelProto,
+    source: str,
+    path: Path | None,
+    original: Path | ModelProto,
+    files: frozenset[Path] = frozenset(),
 ) -> LoadedModel:
     """Check and deserialize a model that belongs to us."""
+    check_tensors(proto, source)  # before anybody believes how large they are
+    if path is not None:
+        files = external_data.pin(proto, model_folders(path), source)
     structure = check_structure(proto, source)
-    check_tensors(proto, source)
     check_attributes(proto, source)
     warnings = [*structure.warnings]
     unsupported = check_functions(proto, source) or _unsupported(proto)

@@ -78,7 +78,6 @@ class _Estimate:
 
     def _rounds(self, region: Region, node: ir.Node) -> float:
         if node.op_type == "Loop" and node.inputs and node.inputs[0] is not None:
-            fact = self._fact(region, node.inputs[0])
-            count = fact.splat if fact.splat is not None else None
+            count = self._fact(region, node.inputs[0]).splat
             return float(count) if count is not None and 0 <= count <= MOST_ROUNDS else ROUNDS
         return ROUNDS if node.op_type in ("Loop", "Scan") else 1.0

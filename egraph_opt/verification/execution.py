@@ -156,11 +156,7 @@ def _serialized(model: onnx.ModelProto) -> bytes:
 
 def _pinned(model: onnx.ModelProto) -> bool:
     """Whether the model has weights in files, by absolute locations."""
-    return any(
-        entry.key == "location" and os.path.isabs(entry.value)
-        for tensor in external_data.external_tensors(model)
-        for entry in tensor.external_data
-    )
+    return any(map(os.path.isabs, external_data.locations(model)))
 
 
 def _with_shared_folder(model: onnx.ModelProto) -> RunnableModel:

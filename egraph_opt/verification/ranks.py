@@ -20,8 +20,10 @@ from egraph_opt.verification.interface import Interface, ValueSpec
 def with_ranks(interface: Interface, model: onnx.ModelProto) -> tuple[Interface, str]:
     """The interface with what Einsums ask of its inputs; why no ranks can be tried, "" where they can."""
     unranked = {spec.name for spec in interface.required if spec.shape is None}
+    if not unranked:
+        return interface, ""
     functions = {function.name for function in model.functions if any(map(_has_einsum, function.node))}
-    if not unranked or not (functions or any(map(_has_einsum, model.graph.node))):
+    if not (functions or any(map(_has_einsum, model.graph.node))):
         return interface, ""
     asked = dict(_asked(model.graph))
     unknown = sorted(_asked_for(model.graph, unranked - asked.keys(), functions))

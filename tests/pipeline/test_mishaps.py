@@ -32,11 +32,15 @@ def numbers(name: str, *values: int) -> TensorProto:
     return numpy_helper.from_array(np.array(values, np.int64), name)
 
 
-def test_a_mistake_of_ours_hands_the_model_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def fail_inside(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fail(*arguments: object, **named: object) -> None:
-        raise KeyError("a mistake")
+        raise error
 
     monkeypatch.setattr(stages, "region_of", fail)
+
+
+def test_a_mistake_of_ours_hands_the_model_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_inside(monkeypatch, KeyError("a mistake"))
     model = text(TWICE)
     result = optimize(model, "nodes")
     assert result.model == model and result.report.status == "unchanged"
@@ -49,10 +53,7 @@ def test_a_mistake_of_ours_hands_the_model_on(monkeypatch: pytest.MonkeyPatch) -
 def test_a_failure_of_a_part_hands_the_model_on(
     kind: type[EgraphOptError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*arguments: object, **named: object) -> None:
-        raise kind("a part failed")
-
-    monkeypatch.setattr(stages, "region_of", fail)
+    fail_inside(monkeypatch, kind("a part failed"))
     model = text(TWICE)
     result = optimize(model, "nodes")
     assert result.model == model and result.report.reason == "a part failed"

@@ -58,6 +58,7 @@ _limit = declare(Function("limit", (("name", _STRING),), _INT, "last"))
 
 LIMITS = {
     "blocked_channels": "images have channels in blocks of so many",
+    "channel_block": "kernels of images have channels in blocks of so many",
     "conv_dilation": "the largest dilation of a convolution",
     "conv_kernel": "the largest kernel of a convolution along an axis",
     "conv_pad": "the largest pad of a convolution along an axis",
@@ -65,11 +66,13 @@ LIMITS = {
     "fused_stages": "how many vector operators a cube operator takes in",
     "lift_conv1d": "images are convolved in 2-D only",
     "narrow_int64": "integers are computed in 32 bits",
+    "plain_products": "which products take matrices in no format of their own (see `rewrites/conditions/formats`)",
     "pool_kernel": "the largest window of a pooling, in elements",
     "pool_stride": "the largest stride of a pooling",
     "pool_window": "the largest window of a pooling along an axis",
     "resident_pixels": "how many elements of a row are held at full width",
     "row_width": "the widest image",
+    "tile_side": "kernels of products have matrices in tiles of so many rows and columns",
 }
 """What a target may publish for laws to ask for; laws that split fire only above a limit."""
 

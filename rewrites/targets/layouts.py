@@ -12,9 +12,9 @@ that works in a layout is `laid`.  Extraction decides where a chain begins and e
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import assign, auxiliary, eq, rule, table
-from egraph_opt.laws.sorts import String, Tensor, Tensors
+from egraph_opt.facts.fact import ABSENT, Fact
+from egraph_opt.laws import absent, assign, auxiliary, eq, hosted, rule, table
+from egraph_opt.laws.sorts import String, Tensor, Tensors, Unit
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, OnnxForm, Step, operator, operator_named
 from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.operators.terms import cons, nil
@@ -47,10 +47,13 @@ def from_layout(layout: String, x: Tensor) -> Tensor:
     """x, converted from a layout to ONNX's own."""
 
 
-def _laid_form(opset: int, attributes: tuple[str, Kernel], facts: tuple[Fact, ...]) -> OnnxForm:
-    layout, (name, settings, _, enters) = attributes
-    described = (("enters", int(enters)), ("kernel", name), ("layout", layout), ("settings", settings))
-    return OnnxForm("Laid", tuple(range(len(facts))), described, PSEUDO_DOMAIN)
+def _kernel_form(op_type: str) -> Callable[..., OnnxForm]:
+    def form(opset: int, attributes: tuple[str, Kernel], facts: tuple[Fact, ...]) -> OnnxForm:
+        layout, (name, settings, _, enters) = attributes
+        described = (("enters", int(enters)), ("kernel", name), ("layout", layout), ("settings", settings))
+        return OnnxForm(op_type, tuple(range(len(facts))), described, PSEUDO_DOMAIN)
+
+    return form
 
 
 def _expand_laid(attributes: tuple[str, Kernel]) -> tuple[Step, ...] | None:
@@ -60,10 +63,15 @@ def _expand_laid(attributes: tuple[str, Kernel]) -> tuple[Step, ...] | None:
     return steps or (Step(name, settings, tuple(range(operands))),)
 
 
-@operator(form=_laid_form, expand=_expand_laid, in_layout=True)
+@operator(form=_kernel_form("Laid"), expand=_expand_laid, in_layout=True)
 def laid(layout: String, kernel: Kernel, operands: Tensors) -> Tensor:
     """An operator whose result is in a layout, and so are its operands; its weights are as its target wants
     them."""
+
+
+@operator(form=_kernel_form("Unlaid"), expand=_expand_laid)
+def unlaid(layout: String, kernel: Kernel, operands: Tensors) -> Tensor:
+    """An operator whose operands are in a layout, and which writes its result in ONNX's own."""
 
 
 @table()
@@ -79,3 +87,30 @@ def laid_lists(layout: String, z: Tensor, rest: Tensors, zs: Tensors, xs: Tensor
     longer = cons(from_layout(layout, z), rest)
     found = (eq(xs, longer), eq(zs, all_laid(layout, rest)))
     yield rule(*found, then=assign(all_laid(layout, xs), cons(z, zs)))
+
+
+@table()
+def wanted(layout: String, xs: Tensors) -> Unit:
+    """Tensors that are asked for in a layout."""
+
+
+@table()
+def entered(layout: String, xs: Tensors) -> Tensors:
+    """Tensors that are wanted in a layout, each converted; constants are beforehand."""
+
+
+@hosted()
+def is_known(x: Fact) -> bool:
+    """A constant, or nothing."""
+    return x.const or x == ABSENT
+
+
+@auxiliary()
+def entering(layout: String, x: Tensor, rest: Tensors, zs: Tensors, xs: Tensors):
+    """Fills `entered`, and says of whose rest tensors are wanted."""
+    yield rule(wanted(layout, nil()), then=assign(entered(layout, nil()), nil()))
+    yield rule(eq(xs, cons(x, rest)), wanted(layout, xs), then=wanted(layout, rest))
+    found = (eq(xs, cons(x, rest)), wanted(layout, xs), eq(zs, entered(layout, rest)))
+    yield rule(*found, is_known(x), then=assign(entered(layout, xs), cons(x, zs)))
+    inside = cons(to_layout(layout, x), zs)
+    yield rule(*found, absent(is_known(x)), then=assign(entered(layout, xs), inside))

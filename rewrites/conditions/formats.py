@@ -1,0 +1,76 @@
+"""Formats of Ascend's kernels: NC1HWC0 ("5HD") of images, FRACTAL_NZ of matrices, and ND, that of ONNX.
+
+Which of them an operator takes is asked by laws, and by the cost model of a chip.  Source of all:
+hicann/ops-nn, where another is not named.  No laws here.
+"""
+
+from egraph_opt.facts.fact import Fact
+
+IMAGES = "NC1HWC0"
+"""Channels in blocks of 32 bytes, each block a plane; with a depth it is called NDC1HWC0."""
+
+MATRICES = "FRACTAL_NZ"
+"""The last two dims in tiles."""
+
+RULES = {"aligned": 1, "inner": 2}
+"""Which products take operands in ND (matmul_util.cpp, IsFormatSupportNd), as laws have it for a limit.
+
+aligned: the last two dims of both are multiples of the tile's side (310, 310P, 910A); inner: the last dims of
+both are within 128..65535 or multiples of the side, or both matrices are small (910B).
+"""
+
+_SMALL = 65535
+_LEAST = 128
+_FLOATS = frozenset((1, 10, 16))
+
+
+def is_chip_float(x: Fact) -> bool:
+    """What the chip computes as float16 (float32 as well, see `float_bytes` of the cost model)."""
+    return x.dtype in _FLOATS
+
+
+def is_image(x: Fact) -> bool:
+    """Floats with channels and two or three spatial axes, computed when the model runs."""
+    return x.dtype in _FLOATS and x.rank in (4, 5) and not x.const
+
+
+def is_matrix(x: Fact) -> bool:
+    """Floats of two axes or more, computed when the model runs."""
+    return x.dtype in _FLOATS and x.rank is not None and x.rank >= 2 and not x.const
+
+
+def takes_plain(a: Fact, b: Fact, rule: int, side: int) -> bool:
+    """Whether a product runs on operands in ND; no where a dim that matters is not known.
+
+    Args:
+        a, b: the operands, with two axes or more each.
+        rule: one of `RULES`.
+        side: of a tile.
+    """
+    matrices = [fact.shape[-2:] for fact in (a, b) if fact.shape is not None]
+    if len(matrices) < 2 or not all(isinstance(d, int) for matrix in matrices for d in matrix):
+        return False
+    if rule == RULES["aligned"]:
+        return all(d % side == 0 for matrix in matrices for d in matrix)  # type: ignore[operator]
+    inner = [matrix[-1] for matrix in matrices]
+    if all(_LEAST <= d <= _SMALL or (d < _LEAST and d % side == 0) for d in inner):  # type: ignore[operator]
+        return True
+    return all(m[0] * m[-1] <= _SMALL for m in matrices)  # type: ignore[operator]
+
+
+def fits(layout: str, other: Fact, result: Fact) -> bool:
+    """Whether an element-wise kernel in a format takes an operand as well whose result has that shape.
+
+    In blocks of channels either all spatial dims are broadcast or none is, and never the channels: there is
+    one padding for both.  Constants are brought into the format beforehand.
+    """
+    if other.const:
+        return True
+    if other.shape is None or result.shape is None or other.rank != result.rank:
+        return False
+    own, whole = other.shape, result.shape
+    if layout == IMAGES:
+        spatial = own[2:] == whole[2:] or all(d == 1 for d in own[2:])
+        return own[1] == whole[1] and own[0] in (1, whole[0]) and spatial
+    leading = zip(own[:-2], whole[:-2], strict=True)
+    return own[-2:] == whole[-2:] and all(d in (1, e) for d, e in leading)

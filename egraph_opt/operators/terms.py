@@ -66,7 +66,7 @@ LIMITS = {
     "fused_stages": "how many vector operators a cube operator takes in",
     "lift_conv1d": "images are convolved in 2-D only",
     "narrow_int64": "integers are computed in 32 bits",
-    "plain_products": "which products take matrices in no format of their own (see `rewrites/conditions/formats`)",
+    "plain_products": "which products take matrices in ND (see `rewrites/conditions/formats`)",
     "pool_kernel": "the largest window of a pooling, in elements",
     "pool_stride": "the largest stride of a pooling",
     "pool_window": "the largest window of a pooling along an axis",

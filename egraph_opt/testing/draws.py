@@ -20,11 +20,12 @@ _NAMES: dict[str, Sequence[str]] = {
     "softmax": ("Softmax", "LogSoftmax", "Hardmax"),
     "pool": ("AveragePool", "MaxPool"),
     "global_pool": ("GlobalAveragePool", "GlobalMaxPool"),
+    **dict.fromkeys(("to_layout", "from_layout", "laid", "unlaid"), ("NC1HWC0", "FRACTAL_NZ")),
 }
 
 
 def settings_of(operator: str) -> Sequence[str]:
-    """The ONNX operators that a constructor with a name stands for."""
+    """The ONNX operators that a constructor with a name stands for, or its layouts."""
     return _NAMES[operator]
 
 

@@ -161,7 +161,7 @@ def _is_as_inferred(lowered: Lowered, original: Original) -> bool:
 
 def _saturated(entry: Law, example: Example, lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
     laws = _laws_of(entry)
-    return saturate_terms(lowered, laws, dict(example.limits), nodes=5000, rounds=3, seconds=60, strict=True)
+    return saturate_terms(lowered, laws, dict(example.limits), nodes=5000, rounds=6, seconds=60, strict=True)
 
 
 def _original(

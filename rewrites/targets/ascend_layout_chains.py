@@ -10,9 +10,24 @@ Norm(From(z)) -> From(Norm'(z))                             per channel; Resize 
 Everything else (Reshape, Transpose, Softmax, Slice ...) reads ND.
 """
 
+import numpy as np
+
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Operands, absent, auxiliary, eq, hosted, laws_of, rewrite, rule, table, union
-from egraph_opt.laws.sorts import Axes, Axis, DataType, Float, Int, Settings, String, Tensor, Tensors, Unit
+from egraph_opt.laws import (
+    Operands,
+    absent,
+    auxiliary,
+    eq,
+    guard,
+    hosted,
+    laws_of,
+    ne,
+    rewrite,
+    rule,
+    table,
+    union,
+)
+from egraph_opt.laws.sorts import Axes, Axis, DataType, Float, Settings, String, Tensor, Tensors, Unit
 from egraph_opt.operators import (
     ConvWindow,
     PoolWindow,
@@ -166,12 +181,13 @@ def _elementwise_examples(rng):
 
 @law(examples=_elementwise_examples, required=_REQUIRED, uses=(either_side, entering, touching))
 def laid_elementwise(
-    z: Tensor, x: Tensor, y: Tensor, xs: Tensors, zs: Tensors, op: String, s: Settings, t: DataType, i: Int,
-    layout: String,
+    z: Tensor, u: Tensor, x: Tensor, y: Tensor, xs: Tensors, zs: Tensors, op: String, s: Settings,
+    t: DataType, layout: String,
 ):  # fmt: skip
     """f(From(z)) = From(f'(z)), From(z) + x = From(z +' To(x)), and To(From(z)) = z"""
     first = from_layout(layout, z)
     yield rewrite(to_layout(layout, first), z, because=PSEUDO)
+    yield rule(eq(y, first), eq(y, from_layout(layout, u)), guard(ne(z, u)), then=union(z, u), because=PSEUDO)
     for given, kernel in ((unary(op, s, first), laid_function(op, s, y)), (cast(first, t), laid_cast(t, y))):
         moved = from_layout(layout, laid(layout, kernel, listed(z)))
         yield rule(eq(y, given), then=union(y, moved), because=PSEUDO)
@@ -216,13 +232,21 @@ def _channel_examples(rng):
     yield g.fires(global_pool("GlobalAveragePool", z), **_LIMITS)
     yield g.fires(batchnorm(z, *vectors, 1e-5), **_LIMITS)
     yield g.fires(instance_norm(z, *vectors[:2], 1e-5), **_LIMITS)
+    settings = (
+        ("coordinate_transformation_mode", "asymmetric"),
+        ("mode", "nearest"),
+        ("nearest_mode", "floor"),
+    )
+    doubled = g.constant(np.array([1, 1, 2, 2], np.float32))
+    yield g.fires(resize(z, none(), doubled, none(), settings), **_LIMITS)
     shape = g.input(("N", 4, 6, 4))
     yield g.near_miss(reduce("ReduceMean", shape, (2, 3), 1), why="nothing is in a format", **_LIMITS)
 
 
 @law(examples=_channel_examples, required=_REQUIRED)
 def laid_channels(
-    z: Tensor, y: Tensor, a: Tensor, b: Tensor, m: Tensor, v: Tensor, k: String, axes: Axes, e: Float, s: Settings
+    z: Tensor, y: Tensor, a: Tensor, b: Tensor, m: Tensor, v: Tensor, k: String, axes: Axes, e: Float,
+    s: Settings,
 ):  # fmt: skip
     """Mean(From(z)) = From(Mean'(z)); global pools, normalisations per channel and Resize likewise"""
     for form in (IMAGES, MATRICES):

@@ -9,17 +9,15 @@ What a price per node cannot know, and how it is approximated:
 - Element-wise operators on floats join the kernel of the convolution or matrix product before them where
   nobody else needs its result: the laws of `rewrites/targets/ascend_fusion.py` say so with a pseudo-operator,
   which `ascend_fusion` prices.  The others join each other: they pay ``fused_share`` of launch and traffic.
-- 4-D values around convolutions live in NC1HWC0, values of lower rank in ND.  A reshape that only changes
-  the view is nearly free (``view_us``), but one that makes a 4-D value with a unit H or W out of a value of
-  rank 3 or less, or undoes that, is where the formats meet and pays one conversion (within a Gather of one
-  position or a reduction without keepdims as well, which are a Squeeze too).  A Conv1d, and a 1-D pool,
-  pays two: so a chain of them is cheaper in 4-D, and a single one is not worth lifting.
-- A Transpose or a MatMul has no format of its own; unaligned MatMuls pay for theirs.
+- Convolutions and pools run on NC1HWC0, products that are not whole tiles on FRACTAL_NZ.  Which conversions
+  (TransData) remain between them, extraction decides: the laws of `rewrites/targets/ascend_layout.py` write
+  them as pseudo-operators, which `ascend_layout` prices.  Reshape and Transpose read ND.
 - Alignment makes prices fall at multiples of 16, everything else grows with the shapes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -28,10 +26,11 @@ from typing import Any
 
 from egraph_opt.cost.model import KERNEL_DOMAIN, CostModel, NodeView
 from egraph_opt.cost.parameters import Parameter
-from egraph_opt.cost_models import ascend_cube, ascend_fusion, ascend_soc, counting
+from egraph_opt.cost_models import ascend_cube, ascend_fusion, ascend_layout, ascend_soc, counting
 from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device, KernelDevice
-from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
+from egraph_opt.rewrites.conditions.formats import RULES
 
 DEFAULT_SOC = "310p3"
 
@@ -40,17 +39,15 @@ _ACTIVATIONS = tuple(f"activations.{name}" for name in ("gelu", "hard_swish", "m
 AI_CPU = "AI_CPU"
 """What profiles call the unit that runs what the AI cores do not."""
 
+_IN_FORMATS = frozenset((*ascend_cube.CONVOLUTIONS, *ascend_cube.PRODUCTS, *counting.POOLS))
+"""Operators that chips run in formats of their own."""
+
 _FUSABLE = frozenset(
     ["Abs", "Add", "BatchNormalization", "Cast", "Ceil", "Clip", "Div", "Elu", "Exp", "Gelu", "HardSigmoid",
      "HardSwish", "LeakyRelu", "Log", "Max", "Min", "Mish", "Mul", "Neg", "PRelu", "Pow", "Reciprocal",
      "Relu", "Sigmoid", "Softplus", "Sqrt", "Sub", "Sum", "Swish", "Tanh"]
 )  # fmt: skip
 """Element-wise operators that the compiler merges into a producer (Ascend/mstt op_fusion_pass.yaml)."""
-
-
-def _is_line(image: Shape, other: Shape) -> bool:
-    """An image of one row, as [a, b, 1, c], becomes [a, 1, b, c]: as if its row were dropped."""
-    return image[2] == 1 and other[1] == 1 and (*image[:2], image[3]) == (other[0], *other[2:])
 
 
 class Ascend(CostModel):
@@ -69,9 +66,15 @@ class Ascend(CostModel):
     name = "ascend"
     elsewhere = True
     unit = "us"
-    rulesets = ("activations", "ascend.fusion", "constants.constants_right", "constants.quotient_scales")
+    rulesets = (
+        "activations",
+        "ascend.fusion",
+        "ascend.layout",
+        "constants.constants_right",
+        "constants.quotient_scales",
+    )
     applied = MappingProxyType(dict.fromkeys(_ACTIVATIONS, frozenset(["Mul"])))
-    pseudo_operators = frozenset({ascend_fusion.OPERATOR})
+    pseudo_operators = frozenset({ascend_fusion.OPERATOR}) | ascend_layout.OPERATORS
     datasheet = frozenset({"clock_ghz", "memory_gbs"})
 
     def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:
@@ -87,6 +90,9 @@ class Ascend(CostModel):
             | {"lift_conv1d": 1}
             # The AI CPU does most arithmetic on int64 (see aicpu_rules), an AI core that on int32.
             | {"narrow_int64": 1}
+            # Formats of kernels: channels in blocks, matrices in tiles, and which products need the latter.
+            | {"channel_block": self._device.channel_block(self.soc.float_bytes)}
+            | {"tile_side": self.soc.cube_side, "plain_products": RULES[self.soc.matmul_nd]}
             # Pixels of one block of channels that L1 holds: rows of an image stay there at full width.
             | {"resident_pixels": int(self.soc.l1_bytes // self.soc.block_bytes)}
         )  # fmt: skip
@@ -100,7 +106,32 @@ class Ascend(CostModel):
         return ascend_soc.declared(variant or DEFAULT_SOC)
 
     def cost(self, node: NodeView) -> float:
-        return self._own(node) + node.body_cost
+        if ascend_layout.is_conversion(node):
+            return ascend_layout.conversion(self._device, node)
+        if ascend_layout.is_laid(node):
+            return self._in_format(node)
+        return self._own(node) + self._conversions(node) + node.body_cost
+
+    def _in_format(self, node: NodeView) -> float:
+        """A kernel whose operands are in a format already; infinite where the opset cannot write it."""
+        inside = ascend_layout.inner(node)
+        layout = node.text("layout")
+        if layout not in self._formats:
+            self._formats[layout] = _InFormat(self.soc, layout)
+        return math.inf if inside is None else self._formats[layout]._own(inside)
+
+    @cached_property
+    def _formats(self) -> dict[str, _InFormat]:
+        return {}
+
+    def _conversions(self, node: NodeView) -> float:
+        """Those around a node on values in ND that the chip runs in a format."""
+        if node.domain == PSEUDO_DOMAIN and node.op_type == ascend_fusion.FORM:
+            others = (stage.other for stage in ascend_fusion.stages_of(node))
+            return ascend_cube.conversions(self._device, ascend_fusion.cube_of(node), others)
+        if node.domain not in ("", "ai.onnx") or node.op_type not in _IN_FORMATS or self._on_ai_cpu(node):
+            return 0.0
+        return ascend_cube.conversions(self._device, node)
 
     def kernel_cost(self, node: NodeView, core: str = "") -> float:
         """A kernel that shares with no other, on the unit that ran it; TransData is one, too."""
@@ -114,7 +145,7 @@ class Ascend(CostModel):
     def _own(self, node: NodeView) -> float:
         op = node.op_type
         if node.domain == PSEUDO_DOMAIN and op == ascend_fusion.FORM:
-            return ascend_fusion.kernel(self._device, node, self.cost, self._computing)
+            return ascend_fusion.kernel(self._device, node, self._own, self._computing)
         if node.domain not in ("", "ai.onnx"):
             return self._vector(node)
         if op in counting.LEAVES:
@@ -122,7 +153,7 @@ class Ascend(CostModel):
         if op in counting.CONTROL:
             return self.soc.fixed_control_us
         if counting.is_view(node):
-            return self._view(node)
+            return self.soc.view_us
         if op in counting.QUERIES:
             return self.soc.fixed_vector_us
         if op in counting.POOLS:
@@ -160,31 +191,6 @@ class Ascend(CostModel):
         moving = self._device.operands((*node.inputs, *node.outputs))
         return self.soc.fixed_aicpu_us + max(amount / (self.soc.aicpu_gops * 1e3), moving)
 
-    def _view(self, node: NodeView) -> float:
-        """Nearly nothing, and a format conversion between 4-D with a unit H or W and ranks below 4."""
-        x, y = node.input(0), node.output()
-        if x is None or y is None or x.shape is None or y.shape is None:
-            return self.soc.view_us
-        image, other = (x.shape, y.shape) if len(x.shape) == 4 else (y.shape, x.shape)
-        if len(other) == 4 and _is_line(image, other):
-            return self.soc.view_us + self._border(image, 3, x)
-        return self.soc.view_us + self._border(image, len(other), x)
-
-    def _border(self, image: Shape, other_rank: int, fact: Fact) -> float:
-        """The format conversion between a 4-D value with a unit H or W and one of rank below 4, else 0."""
-        if len(image) != 4 or other_rank > 3 or 1 not in image[2:] or fact.dtype not in CHIP_FLOATS:
-            return 0.0
-        return self._device.to_blocks(counting.dims(Fact(shape=image)), self._device.width(fact))
-
-    def _dropped_axes(self, node: NodeView) -> float:
-        """What a squeeze within an operator costs: a mean without keepdims, a Gather of one position."""
-        x, y = node.input(0), node.output()
-        if x is None or y is None or x.shape is None or y.shape is None or len(x.shape) != 4:
-            return 0.0
-        dropped = _axes(node, 4)
-        image = tuple(1 if axis in dropped else dim for axis, dim in enumerate(x.shape))
-        return self._border(image, len(y.shape), x)
-
     def _steps(self, node: NodeView) -> float:
         """Cycles an element on the vector unit."""
         steps = self.soc.vector_steps.get(node.op_type)
@@ -202,14 +208,13 @@ class Ascend(CostModel):
         fuses = fuses and (output is None or output.dtype in CHIP_FLOATS)
         share = self.soc.fused_share if fuses else 1.0
         moving = self._device.operands((*node.inputs, *node.outputs))
-        time = share * self.soc.fixed_vector_us + max(self._computing(node), share * moving)
-        return time + self._dropped_axes(node) if node.op_type in counting.REDUCTIONS else time
+        return share * self.soc.fixed_vector_us + max(self._computing(node), share * moving)
 
     def _computing(self, node: NodeView) -> float:
         """The time on the vector units."""
         subject = node.input(0) if node.op_type in counting.REDUCTIONS else node.output()
         width = self._device.width(subject)
-        return self._device.vector(counting.elements(subject), self._steps(node), width)
+        return self._device.vector(self._device.elements(subject), self._steps(node), width)
 
     def _other_product(self, node: NodeView) -> float:
         """Products whose tiles are not looked at: their arithmetic at the cube's efficiency."""
@@ -245,10 +250,6 @@ class Ascend(CostModel):
             images = (self._device.blocked(counting.dims(fact), width) for fact in (x, y))
             row = min(max(1.0, (shape[-1] if shape else 1) / soc.row_width), soc.wide_row_cap)
             time = soc.fixed_vector_us + max(computing, self._device.stream(sum(images))) * row
-        if len(shape) == 3:
-            width = self._device.width(x)
-            time += self._device.to_blocks(shape, width)
-            time += self._device.to_blocks(counting.dims(y), width)
         return time
 
     def _transpose(self, node: NodeView) -> float:
@@ -273,8 +274,7 @@ class Ascend(CostModel):
         computing = 0.0
         if node.op_type.startswith("Gather") and self._row_bytes(node) < self.soc.block_bytes:
             computing = device.vector(counting.elements(out), device.cycles("Gather"), device.width(out))
-        dropped = self._dropped_axes(node) if node.op_type == "Gather" else 0.0
-        return self.soc.fixed_vector_us + max(moving, computing) + dropped
+        return self.soc.fixed_vector_us + max(moving, computing)
 
     def _row_bytes(self, node: NodeView) -> float:
         """Contiguous bytes that one index of a Gather picks."""
@@ -283,6 +283,14 @@ class Ascend(CostModel):
             return width
         axis = node.integer("axis", 0) % len(shape)
         return counting.product(shape[axis + 1 :]) * width
+
+
+class _InFormat(Ascend):
+    """The same chip, where tensors are in a format."""
+
+    def __init__(self, soc: ascend_soc.Soc, layout: str) -> None:
+        self.soc = soc
+        self._device = ascend_layout.LaidDevice(soc, layout)
 
 
 class _Kernels(Ascend):
@@ -297,17 +305,6 @@ class _Kernels(Ascend):
             plain, padded = (self._device.bytes_of(fact) for fact in (node.input(0), node.output()))
             return Device(self.soc).transdata(plain, padded)
         return self._ai_cpu(counting.flops(node), node) if on_ai_cpu else self._own(node)
-
-
-def _axes(node: NodeView, rank: int) -> frozenset[int]:
-    """The axes that a reduction or a Gather works along; all of them where none are given."""
-    operand = node.input(1) if node.op_type.startswith("Reduce") else None
-    axes = operand.ints if operand is not None else node.integers("axes")
-    if axes is None and "axis" in node.attributes:
-        axes = (node.integer("axis", 0),)
-    if axes is None and node.op_type in ("Gather", "ArgMax", "ArgMin"):
-        axes = (0,)
-    return frozenset(axis % rank for axis in (axes or range(rank)))
 
 
 def _strided(node: NodeView) -> bool:

@@ -1,8 +1,9 @@
 """What the operators of the cube unit cost on Ascend: convolutions and matrix products, in microseconds.
 
 - A convolution is a matrix product [N*Ho*Wo, kh*kw*Cin] x [kh*kw*Cin, Cout] on NC1HWC0 operands.
-- A 1-D convolution is the 2-D one between two format conversions (hicann/ops-nn conv_onnx_plugin.cpp;
-  Ascend/msadvisor knowledge_optimizer_rules.md 378-384), H being 1 and W its length.
+- A 1-D convolution is the 2-D one between two format conversions of its own (hicann/ops-nn
+  conv_onnx_plugin.cpp; Ascend/msadvisor knowledge_optimizer_rules.md 378-384), H being 1 and W its length.
+- What is priced here are kernels; `conversions` are those around one whose operands are in ND.
 - The rows of the input stay in L1 at full width, only a few at a time: a wide image does not fit where a
   tall one does (hicann/ops-nn convolution_util.cpp, load3d).
 """
@@ -10,11 +11,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models import counting
-from egraph_opt.cost_models.ascend_device import Device
+from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device
 from egraph_opt.facts.fact import Fact
+from egraph_opt.rewrites.conditions.formats import RULES, takes_plain
 
 Shape = tuple[int, ...]
 
@@ -53,9 +56,47 @@ def convolution(device: Device, node: NodeView) -> float | None:
     total = soc.fixed_cube_us + max(computing, moving) * slow
     if not w.const:
         total += device.transdata(device.bytes_of(w), weights)
-    if rank == 3:
-        total += device.to_blocks(x_shape, width) + device.to_blocks(y_shape, width)
     return total
+
+
+def conversions(device: Device, node: NodeView, stages: Iterable[Fact | None] = ()) -> float:
+    """The format conversions around a cube operator, or a pool, on values in ND.
+
+    Args:
+        stages: operands of what is computed with it in one kernel.
+    """
+    others = [fact for fact in stages if fact is not None and not fact.const]
+    if node.op_type in PRODUCTS:
+        return _of_matrices(device, node, others)
+    images = [fact for fact in (node.input(0), node.output(), *others) if fact is not None]
+    if len(images) < 2 or any(not fact.shape or len(fact.shape) < 3 for fact in images[:2]):
+        return 0.0
+    if len(counting.dims(images[0])) > 3 and images[0].dtype not in CHIP_FLOATS:
+        return 0.0  # no law follows the formats of integers: those of neighbours are taken to agree
+    return device.soc.view_us + math.fsum(
+        device.to_blocks(counting.dims(fact), device.width(fact)) for fact in images
+    )
+
+
+def _of_matrices(device: Device, node: NodeView, others: list[Fact]) -> float:
+    """Operands that the chip does not take in ND are converted to FRACTAL_NZ, constants excepted (they are
+    converted offline), and so is the result but for whole tiles."""
+    a, b = (node.input(i) for i in PRODUCTS[node.op_type])
+    y = node.output()
+    if a is None or b is None or y is None or not a.shape or not b.shape or y.shape is None:
+        return 0.0
+    soc = device.soc
+    if takes_plain(a, b, RULES[soc.matmul_nd], soc.cube_side):
+        return 0.0
+    width = device.width(a)
+    a_shape, b_shape = _matrix(a, node.integer("transA", 0), 0), _matrix(b, node.integer("transB", 0), 1)
+    converted = [(fact, shape) for fact, shape in ((a, a_shape), (b, b_shape)) if not fact.const]
+    converted += [(fact, counting.dims(fact)) for fact in others]
+    if b_shape[-1] % soc.cube_side:
+        converted.append((y, (*a_shape[:-2], a_shape[-2], b_shape[-1])))
+    return soc.view_us + math.fsum(
+        device.transdata(device.bytes_of(fact), device.fractal(shape, width)) for fact, shape in converted
+    )
 
 
 def _pack_groups(device: Device, group: int, c_in: int, c_out: int, width: float) -> tuple[int, int, int]:
@@ -114,11 +155,7 @@ def _fitting(values: tuple[int, ...] | None, default: tuple[int, ...]) -> tuple[
 
 
 def product(device: Device, node: NodeView) -> float | None:
-    """The time of a matrix product; None where its shapes are not known well enough.
-
-    Operands that the chip does not take in ND are converted to FRACTAL_NZ, constants excepted (they are
-    converted offline), and so is the result.
-    """
+    """The time of a matrix product; None where its shapes are not known well enough."""
     a, b = (node.input(i) for i in PRODUCTS[node.op_type])
     y = node.output()
     if a is None or b is None or y is None or not a.shape or not b.shape or y.shape is None:
@@ -130,16 +167,7 @@ def product(device: Device, node: NodeView) -> float | None:
         m, batch = m * batch, 1
     width = device.width(a)
     computing = device.cube(m, n, k, batch, width)
-    total = device.soc.fixed_cube_us + max(computing, device.operands((*node.inputs, *node.outputs)))
-    if _takes_plain(device, a, b):
-        return total
-    y_shape = (*a_shape[:-2], a_shape[-2], n)
-    converted = [(fact, shape) for fact, shape in ((a, a_shape), (b, b_shape)) if not fact.const]
-    if n % device.soc.cube_side:
-        converted.append((y, y_shape))
-    return total + math.fsum(
-        device.transdata(device.bytes_of(fact), device.fractal(shape, width)) for fact, shape in converted
-    )
+    return device.soc.fixed_cube_us + max(computing, device.operands((*node.inputs, *node.outputs)))
 
 
 def _matrix(fact: Fact, transposed: int, side: int) -> Shape:
@@ -148,16 +176,6 @@ def _matrix(fact: Fact, transposed: int, side: int) -> Shape:
     if len(shape) == 1:
         return (1, *shape) if side == 0 else (*shape, 1)
     return (*shape[:-2], shape[-1], shape[-2]) if transposed else shape
-
-
-def _takes_plain(device: Device, a: Fact, b: Fact) -> bool:
-    """Whether the product runs on ND operands (hicann/ops-nn matmul_util.cpp, IsFormatSupportNd)."""
-    side = device.soc.cube_side
-    matrices = [counting.dims(fact)[-2:] for fact in (a, b)]
-    if device.soc.matmul_nd == "aligned":
-        return all(dim % side == 0 for matrix in matrices for dim in matrix)
-    affine = all(128 <= m[-1] <= 65535 or (m[-1] < 128 and m[-1] % side == 0) for m in matrices)
-    return affine or all(counting.product(m) <= 65535 for m in matrices)
 
 
 def recurrent(device: Device, node: NodeView) -> float | None:

@@ -33,6 +33,10 @@ class Device:
         """Bytes of a value in the plain format ND; 0 for an absent operand."""
         return counting.elements(fact) * self.width(fact)
 
+    def elements(self, fact: Fact | None) -> float:
+        """How many elements the vector unit computes of a value."""
+        return counting.elements(fact)
+
     def stream(self, bytes_: float, resident: bool = True) -> float:
         """Reading or writing at stream bandwidth.
 

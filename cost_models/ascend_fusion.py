@@ -52,7 +52,7 @@ def stages_of(node: NodeView) -> Iterator[Stage]:
 def kernel(
     device: Device, node: NodeView, price: Callable[[NodeView], float], computing: Callable[[NodeView], float]
 ) -> float:
-    """The time of a kernel.
+    """The time of a kernel, without conversions of formats.
 
     Args:
         price: what a node costs by itself.

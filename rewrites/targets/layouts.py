@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws import absent, assign, auxiliary, eq, hosted, rule, table
 from egraph_opt.laws.sorts import String, Tensor, Tensors, Unit
-from egraph_opt.operators.declaration import PSEUDO_DOMAIN, OnnxForm, Step, operator, operator_named
+from egraph_opt.operators.declaration import PSEUDO_DOMAIN, OnnxForm, Step, operator
 from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.operators.terms import cons, nil
 
@@ -56,11 +56,10 @@ def _kernel_form(op_type: str) -> Callable[..., OnnxForm]:
     return form
 
 
-def _expand_laid(attributes: tuple[str, Kernel]) -> tuple[Step, ...] | None:
+def _expand_laid(attributes: tuple[str, Kernel]) -> tuple[Step, ...]:
+    """The operator itself: what the opset does not have is expanded further."""
     _, (name, settings, operands, _) = attributes
-    expand = operator_named(name).expand
-    steps = None if expand is None else expand(settings)
-    return steps or (Step(name, settings, tuple(range(operands))),)
+    return (Step(name, settings, tuple(range(operands))),)
 
 
 @operator(form=_kernel_form("Laid"), expand=_expand_laid, in_layout=True)

@@ -109,29 +109,32 @@ class Ascend(CostModel):
         if ascend_layout.is_conversion(node):
             return ascend_layout.conversion(self._device, node)
         if ascend_layout.is_laid(node):
-            return self._in_format(node)
-        return self._own(node) + self._conversions(node) + node.body_cost
+            inside = ascend_layout.inner(node)
+            return math.inf if inside is None else self._in_format(node.text("layout"))._own(inside)
+        cube, others = node, ()
+        if node.domain == PSEUDO_DOMAIN and node.op_type == ascend_fusion.FORM:
+            cube = ascend_fusion.cube_of(node)
+            others = tuple(stage.other for stage in ascend_fusion.stages_of(node))
+        layout = self._needed_format(cube)
+        if not layout:
+            return self._own(node) + node.body_cost
+        return self._in_format(layout)._own(node) + ascend_cube.conversions(self._device, cube, others)
 
-    def _in_format(self, node: NodeView) -> float:
-        """A kernel whose operands are in a format already; infinite where the opset cannot write it."""
-        inside = ascend_layout.inner(node)
-        layout = node.text("layout")
+    def _needed_format(self, node: NodeView) -> str:
+        """The format that an operator on values in ND runs in; "" where that is ND."""
+        if node.domain not in ("", "ai.onnx") or node.op_type not in _IN_FORMATS or self._on_ai_cpu(node):
+            return ""
+        return ascend_cube.needed_format(self._device, node)
+
+    def _in_format(self, layout: str) -> _InFormat:
+        """The chip as it prices kernels whose operands are in a format already."""
         if layout not in self._formats:
             self._formats[layout] = _InFormat(self.soc, layout)
-        return math.inf if inside is None else self._formats[layout]._own(inside)
+        return self._formats[layout]
 
     @cached_property
     def _formats(self) -> dict[str, _InFormat]:
         return {}
-
-    def _conversions(self, node: NodeView) -> float:
-        """Those around a node on values in ND that the chip runs in a format."""
-        if node.domain == PSEUDO_DOMAIN and node.op_type == ascend_fusion.FORM:
-            others = (stage.other for stage in ascend_fusion.stages_of(node))
-            return ascend_cube.conversions(self._device, ascend_fusion.cube_of(node), others)
-        if node.domain not in ("", "ai.onnx") or node.op_type not in _IN_FORMATS or self._on_ai_cpu(node):
-            return 0.0
-        return ascend_cube.conversions(self._device, node)
 
     def kernel_cost(self, node: NodeView, core: str = "") -> float:
         """A kernel that shares with no other, on the unit that ran it; TransData is one, too."""

@@ -17,7 +17,7 @@ from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device
 from egraph_opt.facts.fact import Fact
-from egraph_opt.rewrites.conditions.formats import RULES, takes_plain
+from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, RULES, takes_plain
 
 Shape = tuple[int, ...]
 
@@ -59,43 +59,42 @@ def convolution(device: Device, node: NodeView) -> float | None:
     return total
 
 
+def needed_format(device: Device, node: NodeView) -> str:
+    """The format that a cube operator, or a pool, needs its operands in; "" where that is ND or not known.
+
+    No law follows the formats of integers: those of neighbours are taken to agree.
+    """
+    if node.op_type in PRODUCTS:
+        a, b = (node.input(i) for i in PRODUCTS[node.op_type])
+        if a is None or b is None or not a.shape or not b.shape or a.dtype not in CHIP_FLOATS:
+            return ""
+        return "" if takes_plain(a, b, RULES[device.soc.matmul_nd], device.soc.cube_side) else MATRICES
+    x, y = node.input(0), node.output()
+    if x is None or y is None or x.dtype not in CHIP_FLOATS or not x.shape or not y.shape:
+        return ""
+    return IMAGES if len(x.shape) > 2 else ""
+
+
 def conversions(device: Device, node: NodeView, stages: Iterable[Fact | None] = ()) -> float:
-    """The format conversions around a cube operator, or a pool, on values in ND.
+    """The format conversions around a node that needs one, on values in ND.
+
+    Constants are converted offline, and a product writes whole tiles in ND.
 
     Args:
         stages: operands of what is computed with it in one kernel.
     """
-    others = [fact for fact in stages if fact is not None and not fact.const]
-    if node.op_type in PRODUCTS:
-        return _of_matrices(device, node, others)
-    images = [fact for fact in (node.input(0), node.output(), *others) if fact is not None]
-    if len(images) < 2 or any(not fact.shape or len(fact.shape) < 3 for fact in images[:2]):
-        return 0.0
-    if len(counting.dims(images[0])) > 3 and images[0].dtype not in CHIP_FLOATS:
-        return 0.0  # no law follows the formats of integers: those of neighbours are taken to agree
-    return device.soc.view_us + math.fsum(
-        device.to_blocks(counting.dims(fact), device.width(fact)) for fact in images
-    )
-
-
-def _of_matrices(device: Device, node: NodeView, others: list[Fact]) -> float:
-    """Operands that the chip does not take in ND are converted to FRACTAL_NZ, constants excepted (they are
-    converted offline), and so is the result but for whole tiles."""
-    a, b = (node.input(i) for i in PRODUCTS[node.op_type])
+    operands = [node.input(i) for i in PRODUCTS.get(node.op_type, (0,))]
+    converted = [fact for fact in (*operands, *stages) if fact is not None and not fact.const]
     y = node.output()
-    if a is None or b is None or y is None or not a.shape or not b.shape or y.shape is None:
-        return 0.0
-    soc = device.soc
-    if takes_plain(a, b, RULES[soc.matmul_nd], soc.cube_side):
-        return 0.0
-    width = device.width(a)
-    a_shape, b_shape = _matrix(a, node.integer("transA", 0), 0), _matrix(b, node.integer("transB", 0), 1)
-    converted = [(fact, shape) for fact, shape in ((a, a_shape), (b, b_shape)) if not fact.const]
-    converted += [(fact, counting.dims(fact)) for fact in others]
-    if b_shape[-1] % soc.cube_side:
-        converted.append((y, (*a_shape[:-2], a_shape[-2], b_shape[-1])))
-    return soc.view_us + math.fsum(
-        device.transdata(device.bytes_of(fact), device.fractal(shape, width)) for fact, shape in converted
+    whole = (
+        node.op_type in PRODUCTS
+        and counting.dims(y)[-1:]
+        and counting.dims(y)[-1] % device.soc.cube_side == 0
+    )
+    if y is not None and not whole:
+        converted.append(y)
+    return device.soc.view_us + math.fsum(
+        device.to_format(needed_format(device, node), fact) for fact in converted
     )
 
 

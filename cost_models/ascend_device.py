@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_soc import Soc
 from egraph_opt.facts.fact import Fact
+from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES
 
 CHIP_FLOATS = frozenset({0, 1, 10, 16})
 """Types that are computed in the chip's float type: unknown, float32, float16, bfloat16."""
@@ -106,9 +107,19 @@ class Device:
         moving = self.stream(plain + padded) / self.soc.transdata_efficiency
         return self.soc.fixed_transdata_us + moving
 
-    def to_blocks(self, shape: tuple[int, ...], width: float) -> float:
-        """Converting an [N, C, ...] value between ND and NC1HWC0."""
-        return self.transdata(counting.product(shape) * width, self.blocked(shape, width))
+    def padded(self, layout: str, fact: Fact | None) -> float | None:
+        """Bytes of a value in a format; None where it has none: a constant, too few axes, no float."""
+        if fact is None or fact.const or fact.shape is None or fact.dtype not in CHIP_FLOATS:
+            return None
+        shape, width = counting.dims(fact), self.width(fact)
+        if layout == IMAGES:
+            return self.blocked(shape, width) if len(shape) > 2 else None
+        return self.fractal(shape, width) if layout == MATRICES and len(shape) > 1 else None
+
+    def to_format(self, layout: str, fact: Fact | None) -> float:
+        """Converting a value between ND and a format; nothing where it has none."""
+        padded = self.padded(layout, fact)
+        return 0.0 if padded is None else self.transdata(self.bytes_of(fact), padded)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Formats of Ascend's kernels as prices see them: conversions, and kernels whose operands are in a format.
 
-A node on tensors in ND that the chip runs in a format only (a convolution) pays for its own conversions (see
-`ascend_cube.conversions`).  The pseudo-operators of `rewrites/targets/layouts.py` say which of these several
-nodes share: a conversion is a TransData kernel, and what is `laid` moves and computes padded blocks or tiles.
+A node on tensors in ND that the chip runs in a format only (a convolution) is that kernel and its conversions
+(see `ascend_cube.conversions`).  The pseudo-operators of `rewrites/targets/layouts.py` say which of these
+several nodes share: a conversion is a TransData kernel, and what is `laid` moves and computes padded blocks or
+tiles.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from egraph_opt.cost.model import NodeView
-from egraph_opt.cost_models import counting
-from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device
+from egraph_opt.cost_models.ascend_device import Device
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, operator_named
 from egraph_opt.operators.typing import form_facts
@@ -33,31 +33,17 @@ class LaidDevice(Device):
 
     def elements(self, fact: Fact | None) -> float:
         """With the padding: what the vector unit computes."""
-        width = self.width(fact)
-        padded = padded_bytes(self, self.layout, fact)
-        return super().elements(fact) if padded is None else padded / width
+        padded = self.padded(self.layout, fact)
+        return super().elements(fact) if padded is None else padded / self.width(fact)
 
     def bytes_of(self, fact: Fact | None) -> float:
-        padded = padded_bytes(self, self.layout, fact)
+        padded = self.padded(self.layout, fact)
         return super().bytes_of(fact) if padded is None else padded
-
-
-def padded_bytes(device: Device, layout: str, fact: Fact | None) -> float | None:
-    """Bytes of a tensor in a format; None where it has none: a constant, too few axes, no float."""
-    if fact is None or fact.const or fact.shape is None or fact.dtype not in CHIP_FLOATS:
-        return None
-    shape, width = counting.dims(fact), device.width(fact)
-    if layout == IMAGES:
-        return device.blocked(shape, width) if len(shape) >= 4 else None
-    return device.fractal(shape, width) if len(shape) >= 2 else None
 
 
 def conversion(device: Device, node: NodeView) -> float:
     """The time of a TransData kernel."""
-    fact = node.input(0)
-    plain = device.bytes_of(fact)
-    padded = padded_bytes(device, node.text("layout"), fact)
-    return device.transdata(plain, plain if padded is None else padded)
+    return device.to_format(node.text("layout"), node.input(0))
 
 
 def inner(node: NodeView) -> NodeView | None:

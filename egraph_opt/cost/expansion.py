@@ -143,11 +143,13 @@ def form_of(snapshot: Snapshot, node: int, opset: int) -> OnnxForm | None:
 
 
 def stood_for(snapshot: Snapshot, nodes: list[int], opset: int) -> list[int]:
-    """The e-nodes given, and those that the pseudo-operators among them stand for, once each."""
+    """The e-nodes given, and those that the pseudo-operators among them stand for, once each.
+
+    One within another counts as well: the fused kernel that works in a layout.
+    """
     answer = dict.fromkeys(nodes)
     for node in nodes:
         if is_pseudo(snapshot, node, opset):
-            answer.update(
-                (part.node, None) for part in expand_pseudo(snapshot, node, opset) if part.node >= 0
-            )
+            whole, parts = stages_of_pseudo(snapshot, node), expand_pseudo(snapshot, node, opset)
+            answer.update((part.node, None) for part in (*whole, *parts) if part.node >= 0)
     return list(answer)

@@ -2,8 +2,7 @@
 
 A node on tensors in ND that the chip runs in a format only (a convolution) is that kernel and its conversions
 (see `ascend_cube.conversions`).  The pseudo-operators of `rewrites/targets/layouts.py` say which of these
-several nodes share: a conversion is a TransData kernel, and what is `laid` moves and computes padded blocks or
-tiles.
+several nodes share: a conversion is a TransData kernel, and what is `laid` moves and computes whole blocks.
 """
 
 from __future__ import annotations

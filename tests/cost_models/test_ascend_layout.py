@@ -15,6 +15,7 @@ from egraph_opt.cost_models.ascend_device import Device
 from egraph_opt.facts.fact import Fact
 from egraph_opt.pipeline.stages import saturate
 from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, RULES, fits, takes_plain
+from egraph_opt.rewrites.targets.ascend_layout_chains import laid_concat
 
 ASCEND = Ascend()
 DEVICE = Device(ASCEND.soc)
@@ -137,15 +138,6 @@ def test_an_operator_without_a_kernel_in_the_format_costs_two_conversions() -> N
     assert [len(found.conversions) for found in costs] == [2, 4]
 
 
-@pytest.mark.parametrize(("first", "second", "stays"), [(32, 48, True), (32, 40, True), (24, 40, False)])
-def test_images_are_concatenated_in_whole_blocks(first: int, second: int, stays: bool) -> None:
-    """The last one may end within a block."""
-    g = Graph(1, 64, 28, 28)
-    parts = [g.add("Sin", g.conv("x", first)), g.add("Cos", g.conv("x", second))]
-    found = chosen(g.model(g.add("Concat", *parts, axis=1)))
-    assert (len(found.conversions) == 2) == stays
-
-
 def test_channels_are_scaled_within_the_format() -> None:
     """A block with squeeze and excitation: its mean, its gate and the product stay in the format."""
     g = Graph(1, 64, 28, 28)
@@ -229,6 +221,24 @@ def test_operands_are_broadcast_as_a_format_allows(
     result = Fact(1, (2, 64, 8, 8))
     assert fits(layout, Fact(1, shape), result) == expected
     assert fits(layout, Fact(1, shape, const=True), result)
+
+
+@pytest.mark.parametrize(
+    ("layout", "axis", "channels", "stays"),
+    [
+        (IMAGES, 1, (32, 48), True),
+        (IMAGES, 1, (32, 40), True),
+        (IMAGES, 1, (24, 40), False),
+        (IMAGES, 2, (24, 24), True),
+        (MATRICES, 1, (24, 40), True),
+    ],
+)
+def test_tensors_are_joined_in_whole_blocks(
+    layout: str, axis: int, channels: tuple[int, ...], stays: bool
+) -> None:
+    """The last one may end within a block."""
+    found = laid_concat(tuple(Fact(1, (1, c, 8, 8)) for c in channels), axis, layout, (16, 16))
+    assert (found is not None) == stays
 
 
 @pytest.mark.parametrize(

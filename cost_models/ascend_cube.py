@@ -39,10 +39,11 @@ def convolution(device: Device, node: NodeView) -> float | None:
     window = counting.product(w_shape[2:])
     c_in, c_out = max(x_shape[1] // group, 1), max(y_shape[1] // group, 1)
     packed, c_in, c_out = _pack_groups(device, group, c_in, c_out, width)
+    depth, columns = window * device.whole_blocks(c_in, width), device.whole_tiles(c_out)
 
     pixels = y_shape[0] * counting.product(y_shape[2:])
-    computing = device.cube(pixels, c_out, window * c_in, packed, width)
-    weights = packed * window * c_in * c_out * width
+    computing = device.cube(pixels, columns, depth, packed, width)
+    weights = packed * depth * columns * width
     images = device.blocked(x_shape, width) + device.blocked(y_shape, width)
     moving = device.stream(weights, resident=not w.const) + device.stream(images)
 
@@ -60,10 +61,9 @@ def convolution(device: Device, node: NodeView) -> float | None:
 
 def _pack_groups(device: Device, group: int, c_in: int, c_out: int, width: float) -> tuple[int, int, int]:
     """Small groups share a block-diagonal tile: (tiles along the groups, channels in, channels out)."""
-    block = device.channel_block(width)
-    together = max(1, min(group, block // max(c_in, c_out)))
-    padded = (math.ceil(c * together / block) * block for c in (c_in, c_out))
-    return (math.ceil(group / together), *padded)  # type: ignore[return-value]
+    room = min(device.channel_block(width) // c_in, device.soc.cube_side // c_out)
+    together = max(1, min(group, room))
+    return math.ceil(group / together), c_in * together, c_out * together
 
 
 class _Geometry:
@@ -138,7 +138,9 @@ def product(device: Device, node: NodeView) -> float | None:
     if n % device.soc.cube_side:
         converted.append((y, y_shape))
     return total + math.fsum(
-        device.transdata(device.bytes_of(fact), device.fractal(shape, width)) for fact, shape in converted
+        device.transdata(device.bytes_of(fact), device.fractal(shape, width))
+        for fact, shape in converted
+        if not _is_vector(shape)
     )
 
 
@@ -153,11 +155,19 @@ def _matrix(fact: Fact, transposed: int, side: int) -> Shape:
 def _takes_plain(device: Device, a: Fact, b: Fact) -> bool:
     """Whether the product runs on ND operands (hicann/ops-nn matmul_util.cpp, IsFormatSupportNd)."""
     side = device.soc.cube_side
-    matrices = [counting.dims(fact)[-2:] for fact in (a, b)]
+    matrices = [shape for fact in (a, b) if not _is_vector(shape := counting.dims(fact)[-2:])]
     if device.soc.matmul_nd == "aligned":
         return all(dim % side == 0 for matrix in matrices for dim in matrix)
     affine = all(128 <= m[-1] <= 65535 or (m[-1] < 128 and m[-1] % side == 0) for m in matrices)
     return affine or all(counting.product(m) <= 65535 for m in matrices)
+
+
+def _is_vector(shape: Shape) -> bool:
+    """A row or a column has no format: it is read as the tiles that it fills, one after the other.
+
+    GEMV mode, hiascend atlas_ascendc_10_10019; a column is the row of the transposed product.
+    """
+    return 1 in shape[-2:] or len(shape) < 2
 
 
 def recurrent(device: Device, node: NodeView) -> float | None:

@@ -20,7 +20,7 @@ What a price per node cannot know, and how it is approximated:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
@@ -28,7 +28,15 @@ from typing import Any
 
 from egraph_opt.cost.model import KERNEL_DOMAIN, CostModel, NodeView
 from egraph_opt.cost.parameters import Parameter
-from egraph_opt.cost_models import ascend_cube, ascend_fusion, ascend_soc, counting
+from egraph_opt.cost_models import (
+    ascend_attention,
+    ascend_control,
+    ascend_cube,
+    ascend_fusion,
+    ascend_remarks,
+    ascend_soc,
+    counting,
+)
 from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device, KernelDevice
 from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
@@ -102,6 +110,13 @@ class Ascend(CostModel):
     def cost(self, node: NodeView) -> float:
         return self._own(node) + node.body_cost
 
+    def of_bodies(self, node: NodeView, costs: Sequence[float]) -> float:
+        return ascend_control.of_bodies(self.soc, node, costs)
+
+    def remarks(self, views: Sequence[NodeView]) -> Sequence[str]:
+        """What prices are guesses: operators, types and shapes that are not known, assumed iterations."""
+        return ascend_remarks.remarks(self.soc, views)
+
     def kernel_cost(self, node: NodeView, core: str = "") -> float:
         """A kernel that shares with no other, on the unit that ran it; TransData is one, too."""
         on_ai_cpu = core == AI_CPU or (not core and self._on_ai_cpu(node))
@@ -123,6 +138,8 @@ class Ascend(CostModel):
             return self.soc.fixed_control_us
         if counting.is_view(node):
             return self._view(node)
+        if op in ("Cast", "CastLike") and self._device.same_type(node.input(0), node.output()):
+            return self.soc.view_us
         if op in counting.QUERIES:
             return self.soc.fixed_vector_us
         if op in counting.POOLS:
@@ -140,7 +157,9 @@ class Ascend(CostModel):
             time = ascend_cube.product(self._device, node)
         elif op in ("LSTM", "GRU", "RNN"):
             time = ascend_cube.recurrent(self._device, node)
-        elif op in ("Attention", "DeformConv"):
+        elif op == "Attention":
+            time = ascend_attention.attention(self._device, node)
+        elif op == "DeformConv":
             time = self._other_product(node)
         elif op == "Einsum":
             time = self._other_product(node) + self._rearranged_operands(node)
@@ -150,7 +169,7 @@ class Ascend(CostModel):
         """Whether no AI core runs this operator on these types."""
         facts = (*node.inputs[:1], *node.outputs[:1])
         dtypes = {fact.dtype for fact in facts if fact is not None}
-        return any(
+        return not dtypes <= self.soc.kernel_types | CHIP_FLOATS or any(
             (node.op_type in ops or "*" in ops) and (not types or not dtypes.isdisjoint(types))
             for ops, types in self.soc.aicpu_rules
         )
@@ -199,7 +218,7 @@ class Ascend(CostModel):
         """Element-wise operators, reductions, normalisations, and whatever else is not known here."""
         output = node.output()
         fuses = node.op_type in _FUSABLE and node.domain in ("", "ai.onnx")
-        fuses = fuses and (output is None or output.dtype in CHIP_FLOATS)
+        fuses = fuses and (output is None or self._device.width(output) <= self.soc.float_bytes)
         share = self.soc.fused_share if fuses else 1.0
         moving = self._device.operands((*node.inputs, *node.outputs))
         time = share * self.soc.fixed_vector_us + max(self._computing(node), share * moving)
@@ -252,14 +271,15 @@ class Ascend(CostModel):
         return time
 
     def _transpose(self, node: NodeView) -> float:
-        """Awkward where the innermost axis changes place, else blocks that stay in one piece."""
-        shape = counting.dims(node.input(0))
-        perm = node.integers("perm") or tuple(reversed(range(len(shape))))
-        moving = [axis for axis in perm if axis < len(shape) and shape[axis] != 1]
-        blocks = not moving or moving[-1] == max(moving)
-        efficiency = self.soc.block_move_efficiency if blocks else self.soc.transpose_efficiency
-        bytes_ = self._device.bytes_of(node.input(0)) + self._device.bytes_of(node.output())
-        return self.soc.fixed_transpose_us + self._device.rearrange(bytes_, efficiency)
+        """Awkward where the innermost axis changes place, else rows that stay in one piece.
+
+        A row that is shorter than a block takes as long as one, or is turned like single elements.
+        """
+        device, soc = self._device, self.soc
+        bytes_ = device.bytes_of(node.input(0)) + device.bytes_of(node.output())
+        row = _kept_row(node) * device.width(node.input(0))
+        blocks = device.rearrange(bytes_ * max(1.0, soc.block_bytes / row), soc.block_move_efficiency)
+        return soc.fixed_transpose_us + min(device.rearrange(bytes_, soc.transpose_efficiency), blocks)
 
     def _move(self, node: NodeView) -> float:
         """Slice, Concat, Split, Gather, Pad, Expand ...: bytes in and out, slower where rows are short."""
@@ -271,8 +291,11 @@ class Ascend(CostModel):
         if _strided(node):
             moving = max(moving, device.rearrange(2 * device.bytes_of(out), self.soc.transpose_efficiency))
         computing = 0.0
-        if node.op_type.startswith("Gather") and self._row_bytes(node) < self.soc.block_bytes:
-            computing = device.vector(counting.elements(out), device.cycles("Gather"), device.width(out))
+        if node.op_type.startswith("Gather"):
+            # Every row that is picked takes as long as its elements do, up to those of a block.
+            row, width = self._row_bytes(node), device.width(node.input(0))
+            one_by_one = counting.elements(out) * min(row, self.soc.block_bytes) / max(row, width)
+            computing = device.vector(one_by_one, device.cycles("Gather"), width)
         dropped = self._dropped_axes(node) if node.op_type == "Gather" else 0.0
         return self.soc.fixed_vector_us + max(moving, computing) + dropped
 
@@ -289,8 +312,11 @@ class _Kernels(Ascend):
     """The same chip, where kernels are looked at one by one: nothing is shared, converted or ruled out."""
 
     def __init__(self, soc: ascend_soc.Soc) -> None:
-        self.soc = replace(soc, fused_share=1.0, aicpu_rules=())
+        self.soc = replace(soc, fused_share=1.0)
         self._device = KernelDevice(self.soc)
+
+    def _on_ai_cpu(self, node: NodeView) -> bool:
+        return False
 
     def time(self, node: NodeView, on_ai_cpu: bool) -> float:
         if node.domain == KERNEL_DOMAIN and node.op_type == "TransData":
@@ -308,6 +334,19 @@ def _axes(node: NodeView, rank: int) -> frozenset[int]:
     if axes is None and node.op_type in ("Gather", "ArgMax", "ArgMin"):
         axes = (0,)
     return frozenset(axis % rank for axis in (axes or range(rank)))
+
+
+def _kept_row(node: NodeView) -> int:
+    """How many elements a Transpose keeps in a row: those of its last axes, as far as they stay behind."""
+    shape = counting.dims(node.input(0))
+    perm = node.integers("perm") or tuple(reversed(range(len(shape))))
+    moving = [axis for axis in perm if axis < len(shape) and shape[axis] != 1]
+    row = 1
+    for place, axis in zip(sorted(moving, reverse=True), reversed(moving), strict=True):
+        if place != axis:
+            return row
+        row *= shape[axis]
+    return max(row, 1)
 
 
 def _strided(node: NodeView) -> bool:

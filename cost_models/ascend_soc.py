@@ -92,7 +92,7 @@ def declared(name: str) -> Mapping[str, Parameter]:
         UnknownCostModelError: there is no such chip.
     """
     known = socs()
-    short = name.lower().removeprefix(_PREFIX)
+    short = str(name).lower().removeprefix(_PREFIX)
     if short not in known:
         raise UnknownCostModelError(f"{_PREFIX}:{name}", [f"{_PREFIX}:{soc}" for soc in known])
     own = _file(_PREFIX + short)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import onnx
 import pytest
 from onnx import parser
@@ -66,7 +68,7 @@ def test_an_if_pays_the_more_expensive_branch_or_both_by_their_probability() -> 
 # ---- whole models
 
 
-def run(text: str, rewrites: list[str] | None = None, **parameters: object) -> Result:
+def run(text: str, rewrites: list[str] | None = None, **parameters: Any) -> Result:
     return optimize(parser.parse_model(HEAD + text), cost=Ascend(**parameters), rewrites=rewrites)
 
 

@@ -47,7 +47,7 @@ def original_views(path: Path, model: OnnxRuntime) -> tuple[Priced, dict[str, in
     if region.bodies:
         return [], dict(points)
     compiled = region.compiled(key_of(model, points, saturated.limits.fold_bytes))
-    prices = compiled.view.prices(model, [0.0] * len(region.lowered.kept))
+    prices = compiled.view.prices(model, [()] * len(region.lowered.kept))
     chosen = compiled.solve(prices.cost, SearchLimits("draft")).original
     assert chosen is not None
     nodes = [k for k in chosen.tolist() if k >= 0 and compiled.view.view[k] >= 0]

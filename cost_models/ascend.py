@@ -18,7 +18,7 @@ What a price per node cannot know, and how it is approximated:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
@@ -26,7 +26,16 @@ from typing import Any
 
 from egraph_opt.cost.model import KERNEL_DOMAIN, CostModel, NodeView
 from egraph_opt.cost.parameters import Parameter
-from egraph_opt.cost_models import ascend_cube, ascend_fusion, ascend_layout, ascend_soc, counting
+from egraph_opt.cost_models import (
+    ascend_attention,
+    ascend_control,
+    ascend_cube,
+    ascend_fusion,
+    ascend_layout,
+    ascend_remarks,
+    ascend_soc,
+    counting,
+)
 from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device, KernelDevice
 from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
@@ -110,7 +119,7 @@ class Ascend(CostModel):
             return ascend_layout.conversion(self._device, node)
         if ascend_layout.is_laid(node):
             inside = ascend_layout.inner(node)
-            return math.inf if inside is None else self._in_format(node.text("layout"))._own(inside)
+            return math.inf if inside is None else self.in_format(node.text("layout")).cost(inside)
         cube, others = node, ()
         if node.domain == PSEUDO_DOMAIN and node.op_type == ascend_fusion.FORM:
             cube = ascend_fusion.cube_of(node)
@@ -118,7 +127,7 @@ class Ascend(CostModel):
         layout = self._needed_format(cube)
         if not layout:
             return self._own(node) + node.body_cost
-        return self._in_format(layout)._own(node) + ascend_cube.conversions(self._device, cube, others)
+        return self.in_format(layout).cost(node) + ascend_cube.conversions(self._device, cube, others)
 
     def _needed_format(self, node: NodeView) -> str:
         """The format that an operator on values in ND runs in; "" where that is ND."""
@@ -126,7 +135,7 @@ class Ascend(CostModel):
             return ""
         return ascend_cube.needed_format(self._device, node)
 
-    def _in_format(self, layout: str) -> _InFormat:
+    def in_format(self, layout: str) -> Ascend:
         """The chip as it prices kernels whose operands are in a format already."""
         if layout not in self._formats:
             self._formats[layout] = _InFormat(self.soc, layout)
@@ -135,6 +144,13 @@ class Ascend(CostModel):
     @cached_property
     def _formats(self) -> dict[str, _InFormat]:
         return {}
+
+    def of_bodies(self, node: NodeView, costs: Sequence[float]) -> float:
+        return ascend_control.of_bodies(self.soc, node, costs)
+
+    def remarks(self, views: Sequence[NodeView]) -> Sequence[str]:
+        """What prices are guesses: operators, types and shapes that are not known, assumed iterations."""
+        return ascend_remarks.remarks(self.soc, views)
 
     def kernel_cost(self, node: NodeView, core: str = "") -> float:
         """A kernel that shares with no other, on the unit that ran it; TransData is one, too."""
@@ -157,6 +173,8 @@ class Ascend(CostModel):
             return self.soc.fixed_control_us
         if counting.is_view(node):
             return self.soc.view_us
+        if op in ("Cast", "CastLike") and self._device.same_type(node.input(0), node.output()):
+            return self.soc.view_us
         if op in counting.QUERIES:
             return self.soc.fixed_vector_us
         if op in counting.POOLS:
@@ -174,7 +192,9 @@ class Ascend(CostModel):
             time = ascend_cube.product(self._device, node)
         elif op in ("LSTM", "GRU", "RNN"):
             time = ascend_cube.recurrent(self._device, node)
-        elif op in ("Attention", "DeformConv"):
+        elif op == "Attention":
+            time = ascend_attention.attention(self._device, node)
+        elif op == "DeformConv":
             time = self._other_product(node)
         elif op == "Einsum":
             time = self._other_product(node) + self._rearranged_operands(node)
@@ -184,7 +204,7 @@ class Ascend(CostModel):
         """Whether no AI core runs this operator on these types."""
         facts = (*node.inputs[:1], *node.outputs[:1])
         dtypes = {fact.dtype for fact in facts if fact is not None}
-        return any(
+        return not dtypes <= self.soc.kernel_types | CHIP_FLOATS or any(
             (node.op_type in ops or "*" in ops) and (not types or not dtypes.isdisjoint(types))
             for ops, types in self.soc.aicpu_rules
         )
@@ -208,7 +228,7 @@ class Ascend(CostModel):
         """Element-wise operators, reductions, normalisations, and whatever else is not known here."""
         output = node.output()
         fuses = node.op_type in _FUSABLE and node.domain in ("", "ai.onnx")
-        fuses = fuses and (output is None or output.dtype in CHIP_FLOATS)
+        fuses = fuses and (output is None or self._device.width(output) <= self.soc.float_bytes)
         share = self.soc.fused_share if fuses else 1.0
         moving = self._device.operands((*node.inputs, *node.outputs))
         return share * self.soc.fixed_vector_us + max(self._computing(node), share * moving)
@@ -256,14 +276,15 @@ class Ascend(CostModel):
         return time
 
     def _transpose(self, node: NodeView) -> float:
-        """Awkward where the innermost axis changes place, else blocks that stay in one piece."""
-        shape = counting.dims(node.input(0))
-        perm = node.integers("perm") or tuple(reversed(range(len(shape))))
-        moving = [axis for axis in perm if axis < len(shape) and shape[axis] != 1]
-        blocks = not moving or moving[-1] == max(moving)
-        efficiency = self.soc.block_move_efficiency if blocks else self.soc.transpose_efficiency
-        bytes_ = self._device.bytes_of(node.input(0)) + self._device.bytes_of(node.output())
-        return self.soc.fixed_transpose_us + self._device.rearrange(bytes_, efficiency)
+        """Awkward where the innermost axis changes place, else rows that stay in one piece.
+
+        A row that is shorter than a block takes as long as one, or is turned like single elements.
+        """
+        device, soc = self._device, self.soc
+        bytes_ = device.bytes_of(node.input(0)) + device.bytes_of(node.output())
+        row = _kept_row(node) * device.width(node.input(0))
+        blocks = device.rearrange(bytes_ * max(1.0, soc.block_bytes / row), soc.block_move_efficiency)
+        return soc.fixed_transpose_us + min(device.rearrange(bytes_, soc.transpose_efficiency), blocks)
 
     def _move(self, node: NodeView) -> float:
         """Slice, Concat, Split, Gather, Pad, Expand ...: bytes in and out, slower where rows are short."""
@@ -275,8 +296,11 @@ class Ascend(CostModel):
         if _strided(node):
             moving = max(moving, device.rearrange(2 * device.bytes_of(out), self.soc.transpose_efficiency))
         computing = 0.0
-        if node.op_type.startswith("Gather") and self._row_bytes(node) < self.soc.block_bytes:
-            computing = device.vector(counting.elements(out), device.cycles("Gather"), device.width(out))
+        if node.op_type.startswith("Gather"):
+            # Every row that is picked takes as long as its elements do, up to those of a block.
+            row, width = self._row_bytes(node), device.width(node.input(0))
+            one_by_one = counting.elements(out) * min(row, self.soc.block_bytes) / max(row, width)
+            computing = device.vector(one_by_one, device.cycles("Gather"), width)
         return self.soc.fixed_vector_us + max(moving, computing)
 
     def _row_bytes(self, node: NodeView) -> float:
@@ -295,19 +319,38 @@ class _InFormat(Ascend):
         self.soc = soc
         self._device = ascend_layout.LaidDevice(soc, layout)
 
+    def cost(self, node: NodeView) -> float:
+        return self._own(node) + node.body_cost
+
 
 class _Kernels(Ascend):
     """The same chip, where kernels are looked at one by one: nothing is shared, converted or ruled out."""
 
     def __init__(self, soc: ascend_soc.Soc) -> None:
-        self.soc = replace(soc, fused_share=1.0, aicpu_rules=())
+        self.soc = replace(soc, fused_share=1.0)
         self._device = KernelDevice(self.soc)
+
+    def _on_ai_cpu(self, node: NodeView) -> bool:
+        return False
 
     def time(self, node: NodeView, on_ai_cpu: bool) -> float:
         if node.domain == KERNEL_DOMAIN and node.op_type == "TransData":
             plain, padded = (self._device.bytes_of(fact) for fact in (node.input(0), node.output()))
             return Device(self.soc).transdata(plain, padded)
         return self._ai_cpu(counting.flops(node), node) if on_ai_cpu else self._own(node)
+
+
+def _kept_row(node: NodeView) -> int:
+    """How many elements a Transpose keeps in a row: those of its last axes, as far as they stay behind."""
+    shape = counting.dims(node.input(0))
+    perm = node.integers("perm") or tuple(reversed(range(len(shape))))
+    moving = [axis for axis in perm if axis < len(shape) and shape[axis] != 1]
+    row = 1
+    for place, axis in zip(sorted(moving, reverse=True), reversed(moving), strict=True):
+        if place != axis:
+            return row
+        row *= shape[axis]
+    return max(row, 1)
 
 
 def _strided(node: NodeView) -> bool:

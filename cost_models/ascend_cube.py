@@ -42,10 +42,11 @@ def convolution(device: Device, node: NodeView) -> float | None:
     window = counting.product(w_shape[2:])
     c_in, c_out = max(x_shape[1] // group, 1), max(y_shape[1] // group, 1)
     packed, c_in, c_out = _pack_groups(device, group, c_in, c_out, width)
+    depth, columns = window * device.whole_blocks(c_in, width), device.whole_tiles(c_out)
 
     pixels = y_shape[0] * counting.product(y_shape[2:])
-    computing = device.cube(pixels, c_out, window * c_in, packed, width)
-    weights = packed * window * c_in * c_out * width
+    computing = device.cube(pixels, columns, depth, packed, width)
+    weights = packed * depth * columns * width
     images = device.blocked(x_shape, width) + device.blocked(y_shape, width)
     moving = device.stream(weights, resident=not w.const) + device.stream(images)
 
@@ -100,10 +101,9 @@ def conversions(device: Device, node: NodeView, stages: Iterable[Fact | None] = 
 
 def _pack_groups(device: Device, group: int, c_in: int, c_out: int, width: float) -> tuple[int, int, int]:
     """Small groups share a block-diagonal tile: (tiles along the groups, channels in, channels out)."""
-    block = device.channel_block(width)
-    together = max(1, min(group, block // max(c_in, c_out)))
-    padded = (math.ceil(c * together / block) * block for c in (c_in, c_out))
-    return (math.ceil(group / together), *padded)  # type: ignore[return-value]
+    room = min(device.channel_block(width) // c_in, device.soc.cube_side // c_out)
+    together = max(1, min(group, room))
+    return math.ceil(group / together), c_in * together, c_out * together
 
 
 class _Geometry:

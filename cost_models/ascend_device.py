@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_soc import Soc
 from egraph_opt.facts.fact import Fact
-from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES
+from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, is_vector
 
 CHIP_FLOATS = frozenset({0, 1, 10, 16})
 """Types that are computed in the chip's float type: unknown, float32, float16, bfloat16."""
@@ -38,6 +38,12 @@ class Device:
         """How many elements the vector unit computes of a value."""
         return counting.elements(fact)
 
+    def same_type(self, x: Fact | None, y: Fact | None) -> bool:
+        """Whether two values have one type on the chip, so that a Cast between them is none."""
+        if x is None or y is None:
+            return False
+        return x.dtype == y.dtype or {x.dtype, y.dtype} <= CHIP_FLOATS - {0}
+
     def stream(self, bytes_: float, resident: bool = True) -> float:
         """Reading or writing at stream bandwidth.
 
@@ -49,9 +55,15 @@ class Device:
         return (bytes_ - near + near / self.soc.l2_speedup) / speed
 
     def operands(self, facts: Iterable[Fact | None]) -> float:
-        """Streaming the operands of a node: constants from memory, the rest maybe from L2."""
+        """Streaming the operands of a node: constants from memory, the rest maybe from L2.
+
+        Lists of integers that are constant (axes, starts, shapes) become attributes (ConstToAttr, hiascend
+        atlasag_25_0078).
+        """
         weights = activations = 0.0
         for fact in facts:
+            if fact is not None and fact.const and fact.value is not None:
+                continue
             if fact is not None and fact.const:
                 weights += self.bytes_of(fact)
             else:
@@ -87,19 +99,26 @@ class Device:
         """C0: how many channels one block of NC1HWC0 holds."""
         return max(1, int(self.soc.block_bytes / max(width, 1.0)))
 
+    def whole_blocks(self, channels: int, width: float) -> int:
+        """Channels that fill blocks."""
+        block = self.channel_block(width)
+        return math.ceil(channels / block) * block
+
+    def whole_tiles(self, count: int) -> int:
+        """Rows or columns that fill tiles of the cube."""
+        return math.ceil(count / self.soc.cube_side) * self.soc.cube_side
+
     def blocked(self, shape: tuple[int, ...], width: float) -> float:
         """Bytes of an [N, C, ...] value in NC1HWC0, whose channels fill whole blocks."""
-        block = self.channel_block(width)
         channels = shape[1] if len(shape) > 1 else 1
         rest = counting.product(shape[:1]) * counting.product(shape[2:])
-        return rest * math.ceil(channels / block) * block * width
+        return rest * self.whole_blocks(channels, width) * width
 
     def fractal(self, shape: tuple[int, ...], width: float) -> float:
         """Bytes of a [..., M, N] value in FRACTAL_NZ, whose last two dims fill whole tiles."""
-        side = self.soc.cube_side
         rows = shape[-2] if len(shape) > 1 else 1
         columns = shape[-1] if shape else 1
-        padded = math.ceil(rows / side) * math.ceil(columns / side) * side * side
+        padded = self.whole_tiles(rows) * self.whole_blocks(columns, width)
         return counting.product(shape[:-2]) * padded * width
 
     def transdata(self, plain: float, padded: float) -> float:
@@ -114,7 +133,7 @@ class Device:
         shape, width = counting.dims(fact), self.width(fact)
         if layout == IMAGES:
             return self.blocked(shape, width) if len(shape) > 2 else None
-        return self.fractal(shape, width) if layout == MATRICES and len(shape) > 1 else None
+        return self.fractal(shape, width) if layout == MATRICES and not is_vector(shape) else None
 
     def to_format(self, layout: str, fact: Fact | None) -> float:
         """Converting a value between ND and a format; nothing where it has none."""
@@ -132,6 +151,9 @@ class KernelDevice(Device):
     def width(self, fact: Fact | None) -> float:
         known = fact is not None and fact.dtype in counting.BITS
         return counting.BITS[fact.dtype] / 8 if known and fact is not None else self.soc.float_bytes
+
+    def same_type(self, x: Fact | None, y: Fact | None) -> bool:
+        return x is not None and y is not None and x.dtype == y.dtype
 
     def transdata(self, plain: float, padded: float) -> float:
         return 0.0

@@ -43,6 +43,9 @@ class Soc:
     fixed_transpose_us: float
     fixed_aicpu_us: float
     fixed_control_us: float
+    loop_iterations: int
+    branch_price: str
+    then_probability: float
     view_us: float
     fused_share: float
     fused_stages: int
@@ -69,6 +72,7 @@ class Soc:
     pool_stride: int
     pool_efficiency: float
     aicpu_gops: float
+    kernel_types: frozenset[int]
     vector_cycles: Mapping[str, float]
     vector_steps: Mapping[str, tuple[str, ...]]
     aicpu_rules: tuple[Rule, ...]
@@ -88,7 +92,7 @@ def declared(name: str) -> Mapping[str, Parameter]:
         UnknownCostModelError: there is no such chip.
     """
     known = socs()
-    short = name.lower().removeprefix(_PREFIX)
+    short = str(name).lower().removeprefix(_PREFIX)
     if short not in known:
         raise UnknownCostModelError(f"{_PREFIX}:{name}", [f"{_PREFIX}:{soc}" for soc in known])
     own = _file(_PREFIX + short)
@@ -125,6 +129,7 @@ def _names() -> dict[str, Names]:
     return {
         "operators": Names("ONNX operators", operators),
         "operators or *": Names("ONNX operators, or *", ("*", *operators)),
+        "types": Names("ONNX data types", types),
         "types or *": Names("ONNX data types, or *", ("*", *types)),
     }
 
@@ -134,13 +139,21 @@ def _rules(entries: Iterable[Mapping[str, Iterable[str]]]) -> tuple[Rule, ...]:
 
 
 def _rule(ops: frozenset[str], dtypes: frozenset[str]) -> Rule:
-    numbers = () if "*" in dtypes else (onnx.TensorProto.DataType.Value(name.upper()) for name in dtypes)
-    return ops, frozenset(numbers)
+    return ops, frozenset() if "*" in dtypes else _numbers(dtypes)
+
+
+def _numbers(names: Iterable[str]) -> frozenset[int]:
+    """Data types as numbers."""
+    return frozenset(onnx.TensorProto.DataType.Value(name.upper()) for name in names)
 
 
 def _same(value: Any) -> Any:
     return value
 
 
-_FORMS: dict[str, Callable[[Any], Any]] = {"fused_operators": frozenset, "aicpu_rules": _rules}
+_FORMS: dict[str, Callable[[Any], Any]] = {
+    "fused_operators": frozenset,
+    "kernel_types": _numbers,
+    "aicpu_rules": _rules,
+}
 """What `Soc` keeps in another form than TOML has it in."""

@@ -319,3 +319,10 @@ _OWN: dict[str, Callable[[NodeView], float]] = {
     "MultiHeadAttention": _row_attention,
 }
 """Operators of ONNX Runtime's own (`com.microsoft`) that laws may write."""
+
+
+def is_counted(op_type: str) -> bool:
+    """Whether `flops` knows an ONNX operator, rather than counting 1 for every output element."""
+    moved = op_type in MOVES or op_type in VIEWS or op_type in QUERIES or op_type == "Dropout"
+    computed = op_type in _COUNTERS or op_type in COMPOSITES or op_type in REDUCTIONS or op_type in VARIADIC
+    return moved or computed or op_type in CONTROL or op_type in LEAVES

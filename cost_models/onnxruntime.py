@@ -182,9 +182,9 @@ class OnnxRuntime(CostModel):
         shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         return (f"{len(missing)} of {len(keys)} prices are estimated, not measured: {shown}",)
 
-    def of_bodies(self, op_type: str, costs: Sequence[float]) -> float:
+    def of_bodies(self, node: NodeView, costs: Sequence[float]) -> float:
         """Of two branches one runs: the slower one, since nobody knows which."""
-        return max(costs, default=0.0) if op_type == "If" else super().of_bodies(op_type, costs)
+        return max(costs, default=0.0) if node.op_type == "If" else super().of_bodies(node, costs)
 
     def cost(self, node: NodeView) -> float:
         if node.op_type in counting.LEAVES and not node.domain:

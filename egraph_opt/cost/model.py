@@ -158,8 +158,15 @@ class CostModel(ABC):
         """What a user has to know of the prices of these nodes, such as how many are guesses."""
         return ()
 
-    def of_bodies(self, op_type: str, costs: Sequence[float]) -> float:
-        """What the bodies of a node cost together: `NodeView.body_cost` of If, Loop or Scan."""
+    def of_bodies(self, node: NodeView, costs: Sequence[float]) -> float:
+        """What the bodies of If, Loop or Scan cost together: its `NodeView.body_cost`.
+
+        It never falls where one of the costs grows.
+
+        Args:
+            node: whose they are, without that cost.
+            costs: of each body once, by the names of the attributes: that of ``else_branch`` stands first.
+        """
         return math.fsum(costs)
 
     @abstractmethod

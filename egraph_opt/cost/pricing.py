@@ -19,7 +19,7 @@ def price(
     snapshot: Snapshot,
     model: CostModel,
     points: Mapping[str, int],
-    body_costs: Sequence[float],
+    bodies: Sequence[Sequence[float]],
     *,
     fold_bytes: int,
 ) -> Prices:
@@ -29,7 +29,7 @@ def price(
         ExtractionError: a price that is negative or no number.
     """
     view = pricing_view(lowered, snapshot, Target.of(model), points, fold_bytes)
-    return view.prices(model, body_costs)
+    return view.prices(model, bodies)
 
 
 def problem_of(lowered: Lowered, snapshot: Snapshot, prices: Prices) -> ExtractionProblem:

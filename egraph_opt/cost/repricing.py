@@ -96,11 +96,14 @@ class Solved(NamedTuple):
 
     Attributes:
         solution: the best choice.
-        fusion_saving: what pseudo-operators save the original graph.
+        written: what the original graph costs without pseudo-operators, the solution's cost where it cannot
+            be written.
+        fusion_saving: what they save it.
         original: the original graph with them; None where it cannot be written.
     """
 
     solution: Solution
+    written: float
     fusion_saving: float
     original: Ints | None
 
@@ -131,8 +134,9 @@ class Compiled:
         Args:
             warm: another known choice, such as the one at other costs, to start from where it is better.
         """
-        original, fusion_saving = self._fused(cost, limits)
-        return Solved(self.search(cost, limits, original, warm), fusion_saving, original)
+        original, written, fusion_saving = self._fused(cost, limits)
+        solution = self.search(cost, limits, original, warm)
+        return Solved(solution, solution.cost if written is None else written, fusion_saving, original)
 
     def search(self, cost: Floats, limits: SearchLimits, *known: Ints | None) -> Solution:
         """The best choice at a cost per e-node, from the best of some known ones."""
@@ -145,19 +149,19 @@ class Compiled:
             limits.extract(replace(self.problem, cost=cost), None)  # says the same of the snapshot's classes
             raise
 
-    def _fused(self, cost: Floats, limits: SearchLimits) -> tuple[Ints | None, float]:
-        """The original graph as the target's compiler runs it, and what pseudo-operators save it there.
+    def _fused(self, cost: Floats, limits: SearchLimits) -> tuple[Ints | None, float | None, float]:
+        """The original graph as the target's compiler runs it, its cost as written, what that saves.
 
         What the target's compiler does for free it does to the original as well.
         """
         if self.original is None:
-            return None, 0.0
+            return None, None, 0.0
         written = math.fsum(cost[self.original[self.original >= 0]].tolist())
         if self.own is None or not math.isfinite(written):
-            return self.original, 0.0
+            return self.original, written if math.isfinite(written) else None, 0.0
         small = limits.extract(self.own.at(cost), self.own.down(self.original), "auto")
         fused = self.own.lift(small, cost)
-        return fused.choice, written - fused.cost
+        return fused.choice, written, written - fused.cost
 
 
 def compiled(lowered: Lowered, snapshot: Snapshot, key: Key) -> Compiled:

@@ -96,24 +96,25 @@ class PricingView:
     def prices(
         self,
         model: CostModel,
-        body_costs: Sequence[float],
+        bodies: Sequence[Sequence[float]],
         progress: Callable[[float], None] = lambda done: None,
     ) -> Prices:
         """The costs under a model whose pseudo-operators are those of this view.
 
         Args:
-            body_costs: per kept node the cost of its bodies.
+            bodies: per kept node the costs of its bodies.
             progress: told what share of a model's own preparations is done.
 
         Raises:
             ExtractionError: a price that is negative or no number.
         """
         model.prepare(self.views, progress)
+        together = self.of_bodies(model, bodies)
         table = np.zeros(len(self.views) + 2)
         table[UNWRITABLE] = math.inf
         for number, view in enumerate(self.views):
             key = self.bodies.get(number, -1)
-            seen = view if key < 0 else replace(view, body_cost=body_costs[key])
+            seen = view if key < 0 else replace(view, body_cost=together[key])
             table[number] = price = model.cost(seen)
             if not price >= 0:
                 raise ExtractionError(
@@ -124,6 +125,13 @@ class PricingView:
         cost = table[self.view]
         cost[self.once & np.isfinite(cost)] = 0.0
         return Prices(cost, self.tie, self.computed)
+
+    def of_bodies(self, model: CostModel, bodies: Sequence[Sequence[float]]) -> dict[int, float]:
+        """Per kept node that is priced, what its bodies cost together."""
+        return {
+            key: model.of_bodies(self.views[number], bodies[key]) if bodies[key] else 0.0
+            for number, key in self.bodies.items()
+        }
 
 
 class _Compiler:

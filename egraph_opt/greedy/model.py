@@ -123,11 +123,8 @@ class GreedyModel:
         found: list[BodyCosts] = [()] * len(self._regions)
         for k in reversed(range(len(self._regions))):
             found[k] = tuple(
-                self.cost_model.of_bodies(
-                    node.op_type,
-                    [self._greedy[j].cost(state[j], found[j]) for j in self._inside[k].get(key, ())],
-                )
-                for key, node in enumerate(self._regions[k].lowered.kept)
+                tuple(self._greedy[j].cost(state[j], found[j]) for j in self._inside[k].get(key, ()))
+                for key in range(len(self._regions[k].lowered.kept))
             )
         return found
 

@@ -26,7 +26,7 @@ from egraph_opt.rebuild.choice import Choice
 KEPT_NODE = 1.0
 """What a blind pass pays for a node that it did not make; one that it made costs a thousandth."""
 
-BodyCosts = tuple[float, ...]
+BodyCosts = tuple[tuple[float, ...], ...]
 """Per kept node the cost of its bodies."""
 
 

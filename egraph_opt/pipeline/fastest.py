@@ -49,8 +49,8 @@ class WithMargin(CostModel):
     def prepare(self, views: Sequence[NodeView], progress: Callable[[float], None]) -> None:
         self.model.prepare(views, progress)
 
-    def of_bodies(self, op_type: str, costs: Sequence[float]) -> float:
-        return self.model.of_bodies(op_type, costs)
+    def of_bodies(self, node: NodeView, costs: Sequence[float]) -> float:
+        return self.model.of_bodies(node, costs)
 
     def cost(self, node: NodeView) -> float:
         return self.model.cost(node)

@@ -25,13 +25,14 @@ class Extracted:
 
     Attributes:
         solution: with a bound that holds for the bodies, too.
-        fusion_saving: what the target's compiler does for free to the original, in the cost's unit,
-            bodies included.
+        written: what the original costs as it is written, its bodies included.
+        fusion_saving: what the target's compiler takes off that for free.
         prices: of the region's e-nodes.
         front: the best pairs of cost and peak memory that were seen, where memory mattered.
     """
 
     choice: Choice
+    written: float
     fusion_saving: float
     solution: Solution
     prices: Prices
@@ -89,16 +90,20 @@ def extract_region(
             for body in graphs
         ]
     clock("price")
-    after = [
-        model.of_bodies(node.op_type, [e.solution.cost for e in chosen.get(k, ())])
-        for k, node in enumerate(region.lowered.kept)
-    ]
     compiled = region.compiled(key_of(model, points, fold_bytes))
-    prices = compiled.view.prices(model, after, share)
+
+    def together(cost: Callable[[Extracted], float]) -> float:
+        """What the bodies of all nodes cost."""
+        return math.fsum(compiled.view.of_bodies(model, each(cost)).values())
+
+    def each(cost: Callable[[Extracted], float]) -> list[list[float]]:
+        return [[cost(body) for body in chosen.get(k, ())] for k in range(len(region.lowered.kept))]
+
+    prices = compiled.view.prices(model, each(_cost), share)
     clock("extract")
     start = None if warm is None or warm.choice.snapshot is not region.snapshot else warm.solution.choice
     solved = compiled.solve(prices.cost, search, start)
-    solution = _loosened(solved.solution, [e.solution for graphs in chosen.values() for e in graphs])
+    solution = _loosened(solved.solution, together(_cost) - together(lambda body: body.solution.lower_bound))
 
     def choice_of(nodes: Ints) -> Choice:
         return Choice(
@@ -125,16 +130,18 @@ def extract_region(
             cheapest=cheapest,
         )
     parts = [e for graphs in chosen.values() for e in graphs]
-    saving = solved.fusion_saving + math.fsum(
-        model.of_bodies(region.lowered.kept[key].op_type, [e.fusion_saving for e in graphs])
-        for key, graphs in chosen.items()
-    )
-    return Extracted(choice_of(solution.choice), saving, solution, prices, parts, front)
+    inside = together(lambda body: body.written)
+    saving = solved.fusion_saving + inside - together(lambda body: body.written - body.fusion_saving)
+    written = solved.written + inside - together(_cost)
+    return Extracted(choice_of(solution.choice), written, saving, solution, prices, parts, front)
 
 
-def _loosened(solution: Solution, bodies: Sequence[Solution]) -> Solution:
+def _cost(extracted: Extracted) -> float:
+    return extracted.solution.cost
+
+
+def _loosened(solution: Solution, slack: float) -> Solution:
     """The solution of a graph with a bound that counts what its bodies might cost less than they do."""
-    slack = math.fsum(body.cost - body.lower_bound for body in bodies)
     if not slack > 0:
         return solution
     lower = max(0.0, solution.lower_bound - slack)
@@ -150,9 +157,9 @@ def original_cost(nodes: Sequence[OriginalNode], model: CostModel, points: Mappi
             view,
             inputs=tuple(None if fact is None else bind(fact, points) for fact in view.inputs),
             outputs=tuple(bind(fact, points) for fact in view.outputs),
-            body_cost=model.of_bodies(
-                view.op_type, [original_cost(body, model, points) for body in node.bodies]
-            ),
         )
+        if node.bodies:
+            costs = [original_cost(body, model, points) for body in node.bodies]
+            bound = replace(bound, body_cost=model.of_bodies(bound, costs))
         total += model.cost(bound)
     return total

@@ -22,7 +22,10 @@ from egraph_opt.rebuild.graph import rebuild_model
 HASH_LENGTH = 12
 
 BODY_COSTS = (1.0, 1e6)
-"""What bodies stand in with where prices are compared: what they cost is not known before they are solved."""
+"""What bodies stand in with where prices are compared: what they cost is not known before they are solved.
+
+The second body of a node stands in with twice that, so that shares of branches are seen.
+"""
 
 
 @dataclass(frozen=True)
@@ -99,8 +102,8 @@ class Repricer:
         for part in self.region.walk():
             for cost in BODY_COSTS[: 1 + bool(part.bodies)]:
                 bodies = [
-                    model.of_bodies(node.op_type, [cost] * len(part.bodies.get(k, ())))
-                    for k, node in enumerate(part.lowered.kept)
+                    [cost * (1 + place) for place in range(len(part.bodies.get(k, ())))]
+                    for k in range(len(part.lowered.kept))
                 ]
                 found.update(part.compiled(key).view.prices(model, bodies).cost.tobytes())
         return found.hexdigest()
@@ -151,7 +154,7 @@ def _price(region: Region, extracted: Extracted, model: CostModel, key: Key) -> 
     costs = {
         k: [_price(body, next(inner), model, key) for body in graphs] for k, graphs in region.bodies.items()
     }
-    bodies = [model.of_bodies(node.op_type, costs.get(k, ())) for k, node in enumerate(region.lowered.kept)]
+    bodies = [costs.get(k, []) for k in range(len(region.lowered.kept))]
     chosen = extracted.solution.nodes
     return math.fsum(region.compiled(key).view.prices(model, bodies).cost[chosen].tolist())
 

@@ -4,7 +4,7 @@ Which of them an operator takes is asked by laws, and by the cost model of a chi
 hicann/ops-nn, where another is not named.  No laws here.
 """
 
-from egraph_opt.facts.fact import Fact
+from egraph_opt.facts.fact import Fact, Shape
 
 IMAGES = "NC1HWC0"
 """Channels in blocks of 32 bytes, each block a plane; with a depth it is called NDC1HWC0."""
@@ -39,16 +39,26 @@ def is_matrix(x: Fact) -> bool:
     return x.dtype in _FLOATS and x.rank is not None and x.rank >= 2 and not x.const
 
 
+def is_vector(shape: Shape) -> bool:
+    """A row or a column has no format: it is read as the tiles that it fills, one after the other.
+
+    GEMV mode, hiascend atlas_ascendc_10_10019; a column is the row of the transposed product.
+    """
+    return len(shape) < 2 or 1 in shape[-2:]
+
+
 def takes_plain(a: Fact, b: Fact, rule: int, side: int) -> bool:
     """Whether a product runs on operands in ND; no where a dim that matters is not known.
 
     Args:
-        a, b: the operands, with two axes or more each.
+        a, b: the operands.
         rule: one of `RULES`.
         side: of a tile.
     """
-    matrices = [fact.shape[-2:] for fact in (a, b) if fact.shape is not None]
-    if len(matrices) < 2 or not all(isinstance(d, int) for matrix in matrices for d in matrix):
+    if a.shape is None or b.shape is None:
+        return False
+    matrices = [shape[-2:] for shape in (a.shape, b.shape) if not is_vector(shape)]
+    if not all(isinstance(d, int) for matrix in matrices for d in matrix):
         return False
     if rule == RULES["aligned"]:
         return all(d % side == 0 for matrix in matrices for d in matrix)  # type: ignore[operator]

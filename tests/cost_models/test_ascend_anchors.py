@@ -16,6 +16,7 @@ from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend import Ascend
 from egraph_opt.facts.fact import Fact
+from egraph_opt.rewrites.conditions.formats import IMAGES
 
 FACTOR = 2.0
 
@@ -168,6 +169,14 @@ def stages_of(kernel: NodeView) -> tuple[object, ...]:
     return stages
 
 
+def price(model: Ascend, view: NodeView) -> float:
+    """Images stay in the format of convolutions; these networks convert a few at their ends only."""
+    x = view.inputs[0]
+    return (
+        model.in_format(IMAGES) if x is not None and x.rank == 4 and view.op_type != "MatMul" else model
+    ).cost(view)
+
+
 ANCHORS = [
     ("ResNet50", "310p3", resnet50, 64, 4250),
     ("MobileNetV2", "310p3", mobilenet_v2, 4, 7072),
@@ -189,7 +198,7 @@ def test_throughput_is_within_a_factor_of_what_was_measured(
     soc: str, network: Callable[[int], list[NodeView]], batch: int, measured: float
 ) -> None:
     model = Ascend(soc)
-    microseconds = sum(model.cost(view) for view in compiled(network(batch), model.soc.fused_stages))
+    microseconds = sum(price(model, view) for view in compiled(network(batch), model.soc.fused_stages))
     predicted = batch * 1e6 / microseconds
     assert measured / FACTOR < predicted < measured * FACTOR
 

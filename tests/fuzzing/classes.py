@@ -177,7 +177,7 @@ def every_node_agrees(
 ) -> list[Finding]:
     """What e-nodes of the main graph compute something else than their class, or are of another type."""
     lowered, snapshot = region.lowered, region.snapshot
-    prices = price(lowered, snapshot, cost_model("nodes"), {}, [0.0] * len(lowered.kept), fold_bytes=1 << 20)
+    prices = price(lowered, snapshot, cost_model("nodes"), {}, [()] * len(lowered.kept), fold_bytes=1 << 20)
     choice = Choice(lowered, snapshot, original_choice(snapshot, prices).copy(), prices.computed, {})
     if any(r is not region for r in region.walk()):
         return []  # bodies are graphs of their own, which this does not write

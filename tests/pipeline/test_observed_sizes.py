@@ -7,6 +7,7 @@ import pytest
 from onnx import parser
 
 from egraph_opt import optimize
+from egraph_opt.cost.model import NodeView
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost_models.onnxruntime import OnnxRuntime
 from egraph_opt.measurement.store import Store
@@ -83,9 +84,10 @@ def test_a_branch_that_cannot_run_is_taken_to_be_small() -> None:
 
 def test_of_two_branches_the_slower_one_counts() -> None:
     model = OnnxRuntime(seconds=0.0, store=Store(None))
-    assert model.of_bodies("If", [3.0, 5.0]) == 5.0
-    assert model.of_bodies("Loop", [3.0]) == 3.0
-    assert cost_model("nodes").of_bodies("If", [3.0, 5.0]) == 8.0
+    branches, loop = (NodeView(op, "", {}, (), ()) for op in ("If", "Loop"))
+    assert model.of_bodies(branches, [3.0, 5.0]) == 5.0
+    assert model.of_bodies(loop, [3.0]) == 3.0
+    assert cost_model("nodes").of_bodies(branches, [3.0, 5.0]) == 8.0
 
 
 def test_inner_sizes_are_not_in_the_report() -> None:

@@ -7,8 +7,9 @@ predict milliseconds.
 What a price per node cannot know, and how it is approximated:
 
 - Element-wise operators on floats join the kernel of the convolution or matrix product before them where
-  nobody else needs its result: the laws of `rewrites/targets/ascend_fusion.py` say so with a pseudo-operator,
-  which `ascend_fusion` prices.  The others join each other: they pay ``fused_share`` of launch and traffic.
+  nobody else needs its result, or each other, and a reduction behind them: the laws of
+  `rewrites/targets/ascend_fusion.py` and `vector_kernel.py` say so with pseudo-operators, priced by
+  `ascend_fusion` and `ascend_vector`.  A lone one pays its launch and all it moves.
 - 4-D values around convolutions live in NC1HWC0, values of lower rank in ND.  A reshape that only changes
   the view is nearly free (``view_us``), but one that makes a 4-D value with a unit H or W out of a value of
   rank 3 or less, or undoes that, is where the formats meet and pays one conversion (within a Gather of one
@@ -28,7 +29,7 @@ from typing import Any
 
 from egraph_opt.cost.model import KERNEL_DOMAIN, CostModel, NodeView
 from egraph_opt.cost.parameters import Parameter
-from egraph_opt.cost_models import ascend_cube, ascend_fusion, ascend_soc, counting
+from egraph_opt.cost_models import ascend_cube, ascend_fusion, ascend_soc, ascend_vector, counting
 from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device, KernelDevice
 from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
@@ -39,13 +40,6 @@ _ACTIVATIONS = tuple(f"activations.{name}" for name in ("gelu", "hard_swish", "m
 """Kernels take these however they are spelled; constants have their place when they are looked for."""
 AI_CPU = "AI_CPU"
 """What profiles call the unit that runs what the AI cores do not."""
-
-_FUSABLE = frozenset(
-    ["Abs", "Add", "BatchNormalization", "Cast", "Ceil", "Clip", "Div", "Elu", "Exp", "Gelu", "HardSigmoid",
-     "HardSwish", "LeakyRelu", "Log", "Max", "Min", "Mish", "Mul", "Neg", "PRelu", "Pow", "Reciprocal",
-     "Relu", "Sigmoid", "Softplus", "Sqrt", "Sub", "Sum", "Swish", "Tanh"]
-)  # fmt: skip
-"""Element-wise operators that the compiler merges into a producer (Ascend/mstt op_fusion_pass.yaml)."""
 
 
 def _is_line(image: Shape, other: Shape) -> bool:
@@ -69,9 +63,15 @@ class Ascend(CostModel):
     name = "ascend"
     elsewhere = True
     unit = "us"
-    rulesets = ("activations", "ascend.fusion", "constants.constants_right", "constants.quotient_scales")
+    rulesets = (
+        "activations",
+        "ascend.fusion",
+        "ascend.vector",
+        "constants.constants_right",
+        "constants.quotient_scales",
+    )
     applied = MappingProxyType(dict.fromkeys(_ACTIVATIONS, frozenset(["Mul"])))
-    pseudo_operators = frozenset({ascend_fusion.OPERATOR})
+    pseudo_operators = frozenset({ascend_fusion.OPERATOR, ascend_vector.OPERATOR})
     datasheet = frozenset({"clock_ghz", "memory_gbs"})
 
     def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:
@@ -81,7 +81,7 @@ class Ascend(CostModel):
             {
                 name: getattr(self.soc, name)
                 for name in ("conv_dilation", "conv_kernel", "conv_pad", "conv_stride", "fused_stages",
-                             "pool_kernel", "pool_stride", "pool_window", "row_width")
+                             "pool_kernel", "pool_stride", "pool_window", "row_width", "vector_stages")
             }
             # 1-D convolutions run as images of height 1; laws look for chains that stay images.
             | {"lift_conv1d": 1}
@@ -115,6 +115,9 @@ class Ascend(CostModel):
         op = node.op_type
         if node.domain == PSEUDO_DOMAIN and op == ascend_fusion.FORM:
             return ascend_fusion.kernel(self._device, node, self.cost, self._computing)
+        if node.domain == PSEUDO_DOMAIN and op == ascend_vector.FORM:
+            converting = self._reduced_axes
+            return ascend_vector.kernel(self._device, node, self.cost, self._on_vector, converting)
         if node.domain not in ("", "ai.onnx"):
             return self._vector(node)
         if op in counting.LEAVES:
@@ -197,13 +200,16 @@ class Ascend(CostModel):
 
     def _vector(self, node: NodeView) -> float:
         """Element-wise operators, reductions, normalisations, and whatever else is not known here."""
-        output = node.output()
-        fuses = node.op_type in _FUSABLE and node.domain in ("", "ai.onnx")
-        fuses = fuses and (output is None or output.dtype in CHIP_FLOATS)
-        share = self.soc.fused_share if fuses else 1.0
         moving = self._device.operands((*node.inputs, *node.outputs))
-        time = share * self.soc.fixed_vector_us + max(self._computing(node), share * moving)
-        return time + self._dropped_axes(node) if node.op_type in counting.REDUCTIONS else time
+        time = self.soc.fixed_vector_us + max(self._computing(node), moving)
+        return time + self._reduced_axes(node)
+
+    def _reduced_axes(self, node: NodeView) -> float:
+        return self._dropped_axes(node) if node.op_type in counting.REDUCTIONS else 0.0
+
+    def _on_vector(self, node: NodeView) -> float | None:
+        """The time on the vector units; None where the AI CPU computes."""
+        return None if self._on_ai_cpu(node) else self._computing(node)
 
     def _computing(self, node: NodeView) -> float:
         """The time on the vector units."""
@@ -286,10 +292,10 @@ class Ascend(CostModel):
 
 
 class _Kernels(Ascend):
-    """The same chip, where kernels are looked at one by one: nothing is shared, converted or ruled out."""
+    """The same chip, where kernels are looked at one by one: nothing is converted or ruled out."""
 
     def __init__(self, soc: ascend_soc.Soc) -> None:
-        self.soc = replace(soc, fused_share=1.0, aicpu_rules=())
+        self.soc = replace(soc, aicpu_rules=())
         self._device = KernelDevice(self.soc)
 
     def time(self, node: NodeView, on_ai_cpu: bool) -> float:

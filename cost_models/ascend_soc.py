@@ -44,9 +44,9 @@ class Soc:
     fixed_aicpu_us: float
     fixed_control_us: float
     view_us: float
-    fused_share: float
     fused_stages: int
     fused_operators: frozenset[str]
+    vector_stages: int
     memory_efficiency: float
     l2_speedup: float
     l2_share: float

@@ -70,6 +70,7 @@ LIMITS = {
     "pool_window": "the largest window of a pooling along an axis",
     "resident_pixels": "how many elements of a row are held at full width",
     "row_width": "the widest image",
+    "vector_stages": "how many vector operators one kernel computes",
 }
 """What a target may publish for laws to ask for; laws that split fire only above a limit."""
 

@@ -33,7 +33,7 @@ samples = {samples}
 memory_gbs = {{ least = 50, most = 800, scale = "log" }}
 fixed_vector_us = {{ least = 0.5, most = 8, scale = "log" }}
 fixed_cube_us = {{ least = 0.5, most = 8, scale = "log" }}
-fused_share = [0.1, 1.0]
+l2_share = [0.1, 1.0]
 clock_ghz = [0.5, 2.0]
 """
 

@@ -7,8 +7,9 @@ predict milliseconds.
 What a price per node cannot know, and how it is approximated:
 
 - Element-wise operators on floats join the kernel of the convolution or matrix product before them where
-  nobody else needs its result: the laws of `rewrites/targets/ascend_fusion.py` say so with a pseudo-operator,
-  which `ascend_fusion` prices.  The others join each other: they pay ``fused_share`` of launch and traffic.
+  nobody else needs its result, or each other, and a reduction behind them: the laws of
+  `rewrites/targets/ascend_fusion.py` and `vector_kernel.py` say so with pseudo-operators, priced by
+  `ascend_fusion` and `ascend_vector`.  A lone one pays its launch and all it moves.
 - Convolutions and pools run on NC1HWC0, products that are not whole tiles on FRACTAL_NZ.  Which conversions
   (TransData) remain between them, extraction decides: the laws of `rewrites/targets/ascend_layout.py` write
   them as pseudo-operators, which `ascend_layout` prices.  Reshape and Transpose read ND.
@@ -19,7 +20,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -34,6 +34,7 @@ from egraph_opt.cost_models import (
     ascend_layout,
     ascend_remarks,
     ascend_soc,
+    ascend_vector,
     counting,
 )
 from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device, KernelDevice
@@ -50,13 +51,6 @@ AI_CPU = "AI_CPU"
 
 _IN_FORMATS = frozenset((*ascend_cube.CONVOLUTIONS, *ascend_cube.PRODUCTS, *counting.POOLS))
 """Operators that chips run in formats of their own."""
-
-_FUSABLE = frozenset(
-    ["Abs", "Add", "BatchNormalization", "Cast", "Ceil", "Clip", "Div", "Elu", "Exp", "Gelu", "HardSigmoid",
-     "HardSwish", "LeakyRelu", "Log", "Max", "Min", "Mish", "Mul", "Neg", "PRelu", "Pow", "Reciprocal",
-     "Relu", "Sigmoid", "Softplus", "Sqrt", "Sub", "Sum", "Swish", "Tanh"]
-)  # fmt: skip
-"""Element-wise operators that the compiler merges into a producer (Ascend/mstt op_fusion_pass.yaml)."""
 
 
 class Ascend(CostModel):
@@ -79,11 +73,12 @@ class Ascend(CostModel):
         "activations",
         "ascend.fusion",
         "ascend.layout",
+        "ascend.vector",
         "constants.constants_right",
         "constants.quotient_scales",
     )
     applied = MappingProxyType(dict.fromkeys(_ACTIVATIONS, frozenset(["Mul"])))
-    pseudo_operators = frozenset({ascend_fusion.OPERATOR}) | ascend_layout.OPERATORS
+    pseudo_operators = frozenset({ascend_fusion.OPERATOR, ascend_vector.OPERATOR}) | ascend_layout.OPERATORS
     datasheet = frozenset({"clock_ghz", "memory_gbs"})
 
     def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:
@@ -93,7 +88,7 @@ class Ascend(CostModel):
             {
                 name: getattr(self.soc, name)
                 for name in ("conv_dilation", "conv_kernel", "conv_pad", "conv_stride", "fused_stages",
-                             "pool_kernel", "pool_stride", "pool_window", "row_width")
+                             "pool_kernel", "pool_stride", "pool_window", "row_width", "vector_stages")
             }
             # 1-D convolutions run as images of height 1; laws look for chains that stay images.
             | {"lift_conv1d": 1}
@@ -165,6 +160,8 @@ class Ascend(CostModel):
         op = node.op_type
         if node.domain == PSEUDO_DOMAIN and op == ascend_fusion.FORM:
             return ascend_fusion.kernel(self._device, node, self._own, self._computing)
+        if node.domain == PSEUDO_DOMAIN and op == ascend_vector.FORM:
+            return ascend_vector.kernel(self._device, node, self._own, self._on_vector)
         if node.domain not in ("", "ai.onnx"):
             return self._vector(node)
         if op in counting.LEAVES:
@@ -226,12 +223,12 @@ class Ascend(CostModel):
 
     def _vector(self, node: NodeView) -> float:
         """Element-wise operators, reductions, normalisations, and whatever else is not known here."""
-        output = node.output()
-        fuses = node.op_type in _FUSABLE and node.domain in ("", "ai.onnx")
-        fuses = fuses and (output is None or self._device.width(output) <= self.soc.float_bytes)
-        share = self.soc.fused_share if fuses else 1.0
         moving = self._device.operands((*node.inputs, *node.outputs))
-        return share * self.soc.fixed_vector_us + max(self._computing(node), share * moving)
+        return self.soc.fixed_vector_us + max(self._computing(node), moving)
+
+    def _on_vector(self, node: NodeView) -> float | None:
+        """The time on the vector units; None where the AI CPU computes."""
+        return None if self._on_ai_cpu(node) else self._computing(node)
 
     def _computing(self, node: NodeView) -> float:
         """The time on the vector units."""
@@ -324,10 +321,10 @@ class _InFormat(Ascend):
 
 
 class _Kernels(Ascend):
-    """The same chip, where kernels are looked at one by one: nothing is shared, converted or ruled out."""
+    """The same chip, where kernels are looked at one by one: nothing is converted or ruled out."""
 
     def __init__(self, soc: ascend_soc.Soc) -> None:
-        self.soc = replace(soc, fused_share=1.0)
+        self.soc = soc
         self._device = KernelDevice(self.soc)
 
     def _on_ai_cpu(self, node: NodeView) -> bool:

@@ -47,9 +47,9 @@ class Soc:
     branch_price: str
     then_probability: float
     view_us: float
-    fused_share: float
     fused_stages: int
     fused_operators: frozenset[str]
+    vector_stages: int
     memory_efficiency: float
     l2_speedup: float
     l2_share: float

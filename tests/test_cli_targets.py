@@ -45,17 +45,17 @@ def price(model: Path, *options: object) -> float:
 
 def test_a_file_of_parameters_and_values_set_change_prices(model: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine.toml"
-    mine.write_text("fused_share = 1.0\nfixed_vector_us = 50.0\n")
+    mine.write_text("l2_share = 1.0\nfixed_vector_us = 50.0\n")
     plain, file = price(model), price(model, "--cost", f"ascend:{mine}")
     assert plain < 10 < 50 < file
-    both = price(model, "--cost", f"ascend:{mine}", "--set", "fixed_vector_us=80", "--set", "fused_share=0.5")
-    assert 40 < both < 50
+    both = price(model, "--cost", f"ascend:{mine}", "--set", "fixed_vector_us=80")
+    assert 80 < both < 90
     cycles = price(model, "--set", "vector_cycles.Relu=100", "--set", "vector_cycles.Add=100")
     assert cycles > plain
 
 
 def test_alternatives_are_priced_with_what_is_set(model: Path) -> None:
-    result = run("alternatives", model, "y", "--set", "fixed_vector_us=100", "--set", "fused_share=1")
+    result = run("alternatives", model, "y", "--set", "fixed_vector_us=100")
     assert result.exit_code == 0
     assert float(result.stdout.splitlines()[1].split()[-3]) >= 100
 
@@ -63,12 +63,12 @@ def test_alternatives_are_priced_with_what_is_set(model: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("fused_share=2", "--set fused_share=2: fused_share = 2: must be 0 to 1"),
-        ("fused_share=-0.1", "--set fused_share=-0.1: fused_share = -0.1: must be 0 to 1"),
-        ("fused_share=nan", "--set fused_share=nan: fused_share = nan: must be finite"),
-        ("fused_share=1e999", "--set fused_share=1e999: fused_share = inf: must be finite"),
-        ("fused_share=much", "--set fused_share=much: fused_share = 'much': must be a number"),
-        ("fused_shar=0.5", "--set fused_shar=0.5: unknown parameter 'fused_shar' of ascend: did you mean"),
+        ("l2_share=2", "--set l2_share=2: l2_share = 2: must be 0 to 1"),
+        ("l2_share=-0.1", "--set l2_share=-0.1: l2_share = -0.1: must be 0 to 1"),
+        ("l2_share=nan", "--set l2_share=nan: l2_share = nan: must be finite"),
+        ("l2_share=1e999", "--set l2_share=1e999: l2_share = inf: must be finite"),
+        ("l2_share=much", "--set l2_share=much: l2_share = 'much': must be a number"),
+        ("l2_shar=0.5", "--set l2_shar=0.5: unknown parameter 'l2_shar' of ascend: did you mean"),
         ("vector_cycles.Ad=1", "'vector_cycles.Ad' of ascend: did you mean 'vector_cycles.Add'?"),
         ("vector_cycles=1", "--set vector_cycles=1: vector_cycles = 1: must be a table"),
         ("matmul_nd=iner", "matmul_nd = 'iner': is not one of aligned, inner: did you mean 'inner'?"),
@@ -84,7 +84,7 @@ def test_a_wrong_value_exits_with_2_and_says_what_is_wrong(model: Path, text: st
     assert not model.with_name("out.onnx").exists()
 
 
-@pytest.mark.parametrize("text", ["fused_share", "=1", "fused_share=", " = "])
+@pytest.mark.parametrize("text", ["l2_share", "=1", "l2_share=", " = "])
 def test_what_is_set_has_a_name_and_a_value(model: Path, text: str) -> None:
     result = run("optimize", model, model.with_name("out.onnx"), "--set", text)
     assert result.exit_code == 2
@@ -121,7 +121,7 @@ def test_all_parameters_of_a_chip_are_told_in_json(chip: str) -> None:
         ]
         assert found[name]["value"] == json.loads(json.dumps(entry.value))
         assert (found[name]["unit"], found[name]["source"]) == (entry.unit, entry.source)
-    assert (found["fused_share"]["least"], found["fused_share"]["most"]) == (0.0, 1.0)
+    assert (found["l2_share"]["least"], found["l2_share"]["most"]) == (0.0, 1.0)
     assert found["matmul_nd"]["least"] is None
 
 
@@ -161,7 +161,7 @@ def test_one_cost_model_or_all_are_listed() -> None:
 
 
 def test_parameters_are_those_of_a_named_model() -> None:
-    for options in (("--parameters",), ("--set", "fused_share=1")):
+    for options in (("--parameters",), ("--set", "l2_share=1")):
         result = run("costs", *options)
         assert result.exit_code == 2
         assert "name a cost model" in result.stderr

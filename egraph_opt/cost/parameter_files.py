@@ -3,7 +3,7 @@
 A file of values says what it goes on from, and then a value, or a value with its confidence and source:
 
     extends = "310p3"          # a variant, or another file: "./other.toml", as seen from this one
-    fused_share = 0.6
+    l2_share = 0.6
     vector_cycles.Add = 0.02   # an entry of a table
 
     [fixed_vector_us]

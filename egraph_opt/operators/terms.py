@@ -73,6 +73,7 @@ LIMITS = {
     "resident_pixels": "how many elements of a row are held at full width",
     "row_width": "the widest image",
     "tile_side": "kernels of products have matrices in tiles of so many rows and columns",
+    "vector_stages": "how many vector operators one kernel computes",
 }
 """What a target may publish for laws to ask for; laws that split fire only above a limit."""
 

@@ -7,7 +7,7 @@ extractors = ["auto", "greedy-dag"]
 
 [[cost]]
 model = "ascend"
-set = { fused_share = 0.6 }                # for all runs
+set = { l2_share = 0.6 }                # for all runs
 grid = { memory_gbs = [100, 200, 400] }    # each of these
 samples = 50                               # times so many draws of these
 range = { clock_ghz = [0.5, 2.0], fixed_vector_us = { least = 0.5, most = 8, scale = "log" } }

@@ -21,22 +21,23 @@ both are within 128..65535 or multiples of the side, or both matrices are small 
 
 _SMALL = 65535
 _LEAST = 128
-_FLOATS = frozenset((1, 10, 16))
+CHIP_FLOATS = frozenset((1, 10, 16))
+"""float32, float16 and bfloat16: what chips compute as float16."""
 
 
 def is_chip_float(x: Fact) -> bool:
     """What the chip computes as float16 (float32 as well, see `float_bytes` of the cost model)."""
-    return x.dtype in _FLOATS
+    return x.dtype in CHIP_FLOATS
 
 
 def is_image(x: Fact) -> bool:
     """Floats with channels and two or three spatial axes, computed when the model runs."""
-    return x.dtype in _FLOATS and x.rank in (4, 5) and not x.const
+    return x.dtype in CHIP_FLOATS and x.rank in (4, 5) and not x.const
 
 
 def is_matrix(x: Fact) -> bool:
     """Floats of two axes or more, computed when the model runs."""
-    return x.dtype in _FLOATS and x.rank is not None and x.rank >= 2 and not x.const
+    return x.dtype in CHIP_FLOATS and x.rank is not None and x.rank >= 2 and not x.const
 
 
 def is_vector(shape: Shape) -> bool:

@@ -16,67 +16,20 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Operands, guard, hosted, laws_of, ne, rewrite
 from egraph_opt.laws.sorts import Int, Settings, String, Tensor, Tensors
 from egraph_opt.operators import binary, unary
-from egraph_opt.operators.declaration import COMMUTATIVE
 from egraph_opt.operators.terms import cons, limit, nil
 from egraph_opt.rewrites.conditions.chains import standing, stands
 from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.conditions.values import broadcasts_into
-from egraph_opt.rewrites.targets.fused_cube import (
+from egraph_opt.rewrites.targets.fused_cube import Cube, all_constant, example_products, fused_cube
+from egraph_opt.rewrites.targets.stages import (
     PSEUDO,
-    Cube,
     Stages,
-    all_constant,
-    example_products,
-    fused_cube,
+    keeps_result,
+    then_binary,
+    then_gate,
+    then_unary,
 )
 
 law = laws_of("ascend.fusion", numerics="bitwise", kind="fuse", serves="target")
-
-UNARY = frozenset(
-    ["Abs", "Ceil", "Clip", "Elu", "Exp", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Neg",
-     "Relu", "Selu", "Sigmoid", "Softplus", "Sqrt", "Tanh"]
-)  # fmt: skip
-BINARY = frozenset(["Add", "Div", "Mul", "PRelu", "Pow", "Sub"])
-
-
-@hosted()
-def then_unary(stages: Stages, op: str, settings: Settings, most: int) -> Stages | None:
-    """The stages with a unary operator behind them."""
-    return (*stages, (op, settings, "", 0)) if op in UNARY and len(stages) < most else None
-
-
-@hosted()
-def then_binary(stages: Stages, op: str, side: int, other: Fact, most: int) -> Stages | None:
-    """The stages with a binary operator behind them.
-
-    Of tensors that are computed a kernel takes one more (the residual of a block); patterns with two are not
-    documented.
-    """
-    if op not in BINARY or len(stages) >= most or (op == "PRelu" and side == 0):  # there it is the slope
-        return None
-    source = "constant" if other.const else "value"
-    if source == "value" and any(before == "value" for _, _, before, _ in stages):
-        return None
-    return (*stages, (op, (), source, _side(op, side)))
-
-
-@hosted()
-def then_gate(stages: Stages, op: str, side: int, most: int) -> Stages | None:
-    """The stages with a binary operator behind them that takes the cube operator's own result again."""
-    if op not in BINARY or not stages or len(stages) >= most:
-        return None
-    return (*stages, (op, (), "cube", _side(op, side)))
-
-
-def _side(op: str, side: int) -> int:
-    """One position for the other operand of a commutative operator: x + y and y + x are one kernel."""
-    return 1 if op in COMMUTATIVE else side
-
-
-@hosted()
-def keeps_result(other: Fact, result: Fact) -> bool:
-    """The other operand may be smaller than the result."""
-    return other.dtype == result.dtype and broadcasts_into(other.shape, result.shape)
 
 
 @hosted()

@@ -46,8 +46,17 @@ from egraph_opt.operators import (
     unary,
     variadic,
 )
+from egraph_opt.operators.reductions import REDUCTIONS
 from egraph_opt.operators.terms import cons, limit, listed
-from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, fits, is_chip_float, is_image, is_matrix
+from egraph_opt.rewrites.conditions.formats import (
+    CHIP_FLOATS,
+    IMAGES,
+    MATRICES,
+    fits,
+    is_chip_float,
+    is_image,
+    is_matrix,
+)
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.targets.layouts import (
     PSEUDO,
@@ -60,6 +69,8 @@ from egraph_opt.rewrites.targets.layouts import (
     to_layout,
     wanted,
 )
+from egraph_opt.rewrites.targets.stages import Stages
+from egraph_opt.rewrites.targets.vector_kernel import vector_kernel
 
 law = laws_of(
     "ascend.layout",
@@ -108,6 +119,18 @@ def laid_variadic(layout: str, op: str, xs: tuple[Fact, ...], result: Fact) -> K
 
 
 @hosted()
+def laid_stages(layout: str, stages: Stages, x: Fact, others: tuple[Fact, ...]) -> Kernel | None:
+    """A kernel of the vector units, of which a reduction at the end leaves the format as it is."""
+    op, settings, _, _ = stages[-1]
+    if op in REDUCTIONS and laid_reduction.function(layout, op, x, *settings) is None:
+        return None
+    if op == "Cast" and settings[0] not in CHIP_FLOATS:
+        return None
+    enters = is_chip_float(x) and all(fits(layout, other, x) for other in others)
+    return ("vector_kernel", (stages,), 1 + len(others), True) if enters else None
+
+
+@hosted()
 def laid_concat(xs: tuple[Fact, ...], axis: int, layout: str, sizes: tuple[int, int]) -> Kernel | None:
     """Tensors one behind the other: within blocks or tiles, all but the last fill theirs."""
     block, side = sizes
@@ -153,8 +176,9 @@ def laid_resize(settings: Settings, x: Fact, y: Fact) -> Kernel | None:
     return ("resize", (settings,), 4, True)
 
 
-_LIMITS = {"fused_stages": 2, "channel_block": 4, "tile_side": 16, "plain_products": 1}
+_LIMITS = {"fused_stages": 2, "vector_stages": 3, "channel_block": 4, "tile_side": 16, "plain_products": 1}
 _REQUIRED = ("ascend.layout.laid_convolution", "ascend.layout.laid_pools", "ascend.layout.laid_product")
+_STAGED = (*_REQUIRED, "ascend.vector.chain")
 
 
 def _image(g: Operands, channels: int = 4):
@@ -176,13 +200,14 @@ def _elementwise_examples(rng):
     yield g.fires(variadic("Max", listed(z, g.input(("N", 4, 1, 1)), g.random(4, 1, 1))), **_LIMITS)
     pooled = pool("MaxPool", z, PoolWindow((6, 4), (1, 1), (0, 0, 0, 0), (1, 1)))
     yield g.fires(pooled + z, **_LIMITS)
+    yield g.fires(unary("Tanh", (), unary("Sin", (), z) * g.input(("N", 4, 6, 4))), **_LIMITS)
     yield g.near_miss(g.input((4,)) + g.input((4,)), why="nothing is in a format", **_LIMITS)
 
 
-@law(examples=_elementwise_examples, required=_REQUIRED, uses=(either_side, entering, touching))
+@law(examples=_elementwise_examples, required=_STAGED, uses=(either_side, entering, touching))
 def laid_elementwise(
     z: Tensor, u: Tensor, x: Tensor, y: Tensor, xs: Tensors, zs: Tensors, op: String, s: Settings,
-    t: DataType, layout: String,
+    t: DataType, e: Stages, layout: String,
 ):  # fmt: skip
     """f(From(z)) = From(f'(z)), From(z) + x = From(z +' To(x)), and To(From(z)) = z"""
     first = from_layout(layout, z)
@@ -196,6 +221,10 @@ def laid_elementwise(
         for side, operands in ((0, listed(z, other)), (1, listed(other, z))):
             moved = from_layout(layout, laid(layout, kernel, operands))
             yield rule(eq(y, beside(op, first, x, side)), known, then=union(y, moved), because=PSEUDO)
+    staged, kernel = eq(y, vector_kernel(e, first, xs)), laid_stages(layout, e, z, xs)
+    yield rule(staged, kernel, then=wanted(layout, xs), because=PSEUDO)
+    moved = from_layout(layout, laid(layout, kernel, cons(z, zs)))
+    yield rule(staged, eq(zs, entered(layout, xs)), then=union(y, moved), because=PSEUDO)
     found = (eq(y, variadic(op, xs)), touched(layout, xs))
     kernel = laid_variadic(layout, op, xs, y)
     yield rule(*found, kernel, then=wanted(layout, xs), because=PSEUDO)

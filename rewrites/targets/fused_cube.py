@@ -42,41 +42,20 @@ from egraph_opt.operators import (
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Earlier, OnnxForm, Step, operator, operator_named
 from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.operators.terms import cons, limit, listed, nil
+from egraph_opt.rewrites.targets.stages import PSEUDO, Stages, steps_of
 
 Cube = Annotated[tuple[str, tuple[Any, ...]], attribute_sort("Cube")]
 """An operator of the cube unit: name and attributes."""
 
-Stage = tuple[str, tuple[Any, ...], str, int]
-"""An element-wise stage: ONNX operator, its attributes, its other operand and that operand's position.  The
-operand is "" where there is none, "value" or "constant" for a tensor from outside, "cube" for the cube
-operator's own result."""
-
-Stages = Annotated[tuple[Stage, ...], attribute_sort("Stages")]
-
-OUTSIDE = ("value", "constant")
-
 _FLOATS = frozenset((1, 10, 16))
-PSEUDO = "a kernel is expanded when the graph is rebuilt"
-
 _OPERANDS = {"conv": 3, "conv_transpose": 3, "gemm": 3, "matmul": 2}
 
 
 def _expand(attributes: tuple[Cube, Stages]) -> tuple[Step, ...]:
     (name, settings), stages = attributes
     first = _OPERANDS[name]
-    steps = [Step(name, settings, tuple(range(first)))]
-    values = sum(source in OUTSIDE for _, _, source, _ in stages)
-    for op, own, source, position in stages:
-        result = Earlier(len(steps) - 1)
-        if not source:
-            steps.append(Step("unary", (op, own), (result,)))
-            continue
-        other: int | Earlier = Earlier(0)
-        if source in OUTSIDE:
-            values -= 1
-            other = first + values  # the last stage's operand stands first
-        steps.append(Step("binary", (op,), (other, result) if position == 0 else (result, other)))
-    return tuple(steps)
+    cube = Step(name, settings, tuple(range(first)))
+    return (cube, *steps_of(stages, Earlier(0), 1, first))
 
 
 def _form(opset: int, attributes: tuple[Cube, Stages], facts: tuple[Fact, ...]) -> OnnxForm | None:

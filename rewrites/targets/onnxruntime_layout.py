@@ -18,7 +18,7 @@ from egraph_opt.laws import Operands, eq, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Axis, Settings, String, Tensor, Tensors
 from egraph_opt.operators import ConvWindow, PoolWindow, binary, concat, conv, global_pool, pool, unary
 from egraph_opt.operators.terms import limit, listed, nil
-from egraph_opt.rewrites.targets.fused_cube import Cube, Stages, fused_cube
+from egraph_opt.rewrites.targets.fused_cube import Cube, fused_cube
 from egraph_opt.rewrites.targets.layouts import (
     PSEUDO,
     Kernel,
@@ -28,6 +28,7 @@ from egraph_opt.rewrites.targets.layouts import (
     laid_lists,
     to_layout,
 )
+from egraph_opt.rewrites.targets.stages import Stages
 
 BLOCKED = "NCHWc"
 

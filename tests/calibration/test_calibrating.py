@@ -34,7 +34,7 @@ TRUTH = {
 }
 """What the chip is that profiles are made of here."""
 
-UNSEEN = ("fixed_control_us", "view_us", "fused_share", "slow_conv_factor", "pool_efficiency")
+UNSEEN = ("fixed_control_us", "view_us", "slow_conv_factor", "pool_efficiency")
 """What none of these kernels says anything of."""
 
 

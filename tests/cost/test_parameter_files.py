@@ -27,7 +27,7 @@ def written(folder: Path, text: str, name: str = "mine.toml") -> Path:
 
 GOOD = """\
 extends = "910b4"
-fused_share = 0.6
+l2_share = 0.6
 fused_operators = ["Relu", "Tanh"]
 vector_cycles.Add = 0.02
 
@@ -49,7 +49,7 @@ dtypes = ["int64"]
 def test_a_file_replaces_what_it_names_and_keeps_the_rest(tmp_path: Path) -> None:
     plain: Any = cost_model("ascend:910b4")
     found = soc(written(tmp_path, GOOD))
-    assert (found.fused_share, found.fixed_vector_us, found.cores) == (0.6, 1.8, 20)
+    assert (found.l2_share, found.fixed_vector_us, found.cores) == (0.6, 1.8, 20)
     assert found.fused_operators == {"Relu", "Tanh"}
     assert found.vector_cycles == {**plain.soc.vector_cycles, "Add": 0.02}
     assert found.vector_steps == {**plain.soc.vector_steps, "Selu": ("Exp", "Mul")}
@@ -59,18 +59,18 @@ def test_a_file_replaces_what_it_names_and_keeps_the_rest(tmp_path: Path) -> Non
 def test_what_a_file_says_of_its_values_is_told(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
     found = parameters_of(f"ascend:{path}")
-    told = {name: (found[name].confidence, found[name].source) for name in ("fixed_vector_us", "fused_share")}
-    assert told == {"fixed_vector_us": ("M", "median of our profile"), "fused_share": ("U", str(path))}
+    told = {name: (found[name].confidence, found[name].source) for name in ("fixed_vector_us", "l2_share")}
+    assert told == {"fixed_vector_us": ("M", "median of our profile"), "l2_share": ("U", str(path))}
     assert found["vector_cycles"].source.startswith(f"Add: {path}; others: hicann/ge")
     assert found["cores"] == parameters_of("ascend:910b4")["cores"]
 
 
 def test_a_file_extends_another_as_seen_from_where_it_is(tmp_path: Path) -> None:
-    written(tmp_path, 'extends = "310"\nfused_share = 0.1\nview_us = 1.0\n', "shared/base.toml")
+    written(tmp_path, 'extends = "310"\nl2_share = 0.1\nview_us = 1.0\n', "shared/base.toml")
     written(tmp_path, 'extends = "base.toml"\nview_us = 2.0\nvector_cycles.Add = 1\n', "shared/mid.toml")
     path = written(tmp_path, 'extends = "./shared/mid.toml"\nvector_cycles.Mul = 3\n')
     found = soc(path)
-    assert (found.cores, found.fused_share, found.view_us) == (2, 0.1, 2.0)
+    assert (found.cores, found.l2_share, found.view_us) == (2, 0.1, 2.0)
     assert (found.vector_cycles["Add"], found.vector_cycles["Mul"]) == (1.0, 3.0)
 
 
@@ -79,9 +79,9 @@ def test_without_extends_it_goes_on_from_the_default(tmp_path: Path) -> None:
 
 
 def test_further_parameters_come_after_those_of_the_file(tmp_path: Path) -> None:
-    path = written(tmp_path, "fused_share = 0.6\nview_us = 2\n")
-    made: Any = cost_model(f"ascend:{path}", {"fused_share": 0.7})
-    assert (made.soc.fused_share, made.soc.view_us) == (0.7, 2.0)
+    path = written(tmp_path, "l2_share = 0.6\nview_us = 2\n")
+    made: Any = cost_model(f"ascend:{path}", {"l2_share": 0.7})
+    assert (made.soc.l2_share, made.soc.view_us) == (0.7, 2.0)
 
 
 def test_a_model_is_optimized_for_a_file(tmp_path: Path) -> None:
@@ -94,19 +94,15 @@ def test_a_model_is_optimized_for_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "told"),
     [
-        ("\n\nfused_share 0.6\n", CostModelError, "mine.toml:3: is no TOML: Expected '=' after a key"),
+        ("\n\nl2_share 0.6\n", CostModelError, "mine.toml:3: is no TOML: Expected '=' after a key"),
         ("a = 1\na = 2\n", CostModelError, "mine.toml:2: is no TOML: Cannot overwrite a value"),
-        ("fused_share = 'x\n", CostModelError, "mine.toml:1: is no TOML"),
+        ("l2_share = 'x\n", CostModelError, "mine.toml:1: is no TOML"),
         (f"cores = {'9' * 5000}\n", CostModelError, "mine.toml:1: is no TOML: Exceeds the limit"),
         (f"cores = {'[' * 9999}\n", CostModelError, "mine.toml:1: is no TOML"),
-        (
-            "cores = 2\n\n# so\nfused_share = -0.5\n",
-            ParameterError,
-            "mine.toml:4: fused_share = -0.5: must be",
-        ),
-        ("fused_share = nan\n", ParameterError, "mine.toml:1: fused_share = nan: must be finite"),
-        ("\nfused_share = inf\n", ParameterError, "mine.toml:2: fused_share = inf: must be finite"),
-        ("fused_share = '0.5'\n", ParameterError, "mine.toml:1: fused_share = '0.5': must be a number"),
+        ("cores = 2\n\n# so\nl2_share = -0.5\n", ParameterError, "mine.toml:4: l2_share = -0.5: must be"),
+        ("l2_share = nan\n", ParameterError, "mine.toml:1: l2_share = nan: must be finite"),
+        ("\nl2_share = inf\n", ParameterError, "mine.toml:2: l2_share = inf: must be finite"),
+        ("l2_share = '0.5'\n", ParameterError, "mine.toml:1: l2_share = '0.5': must be a number"),
         ("cores = 2.0\n", ParameterError, "mine.toml:1: cores = 2.0: must be a whole number"),
         ("cores = true\n", ParameterError, "mine.toml:1: cores = True: must be a whole number"),
         ("cores = 1979-05-27\n", ParameterError, "mine.toml:1: cores = datetime"),
@@ -116,9 +112,9 @@ def test_a_model_is_optimized_for_a_file(tmp_path: Path) -> None:
             "mine.toml:1: matmul_nd = 'iner': is not one of aligned, inner",
         ),
         (
-            "cores = 2\nfused_shar = 0.5\n",
+            "cores = 2\nl2_shar = 0.5\n",
             UnknownParameterError,
-            "mine.toml:2: unknown parameter 'fused_shar' of ascend: did you mean 'fused_share'?",
+            "mine.toml:2: unknown parameter 'l2_shar' of ascend: did you mean 'l2_share'?",
         ),
         (
             "[vector_cycles]\nMul = 1\nAd = 2\n",
@@ -128,11 +124,11 @@ def test_a_model_is_optimized_for_a_file(tmp_path: Path) -> None:
         ("[vector_cycles.value]\nMul = 1\nAdd = -2\n", ParameterError, "mine.toml:3: vector_cycles.Add = -2"),
         ("vector_cycles = { Add = 'x' }\n", ParameterError, "mine.toml:1: vector_cycles.Add = 'x'"),
         (
-            "[fused_share]\nvaleu = 0.5\n",
+            "[l2_share]\nvaleu = 0.5\n",
             ParameterError,
-            "mine.toml:2: fused_share has no 'valeu': did you mean 'value'?",
+            "mine.toml:2: l2_share has no 'valeu': did you mean 'value'?",
         ),
-        ("cores = 2\n[fused_share]\nunit = 'x'\n", ParameterError, "mine.toml:2: fused_share has no value"),
+        ("cores = 2\n[l2_share]\nunit = 'x'\n", ParameterError, "mine.toml:2: l2_share has no value"),
         (
             "[view_us]\nvalue = 1\nunit = 'ms'\n",
             ParameterError,
@@ -206,9 +202,9 @@ def test_files_that_extend_each_other_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_mistake_in_the_file_that_is_extended_is_told_of_that_file(tmp_path: Path) -> None:
-    written(tmp_path, "cores = 2\nfused_share = 2\n", "base.toml")
-    with pytest.raises(ParameterError, match=r"base\.toml:2: fused_share = 2: must be 0 to 1"):
-        soc(written(tmp_path, 'extends = "base.toml"\nfused_share = 0.5\n'))
+    written(tmp_path, "cores = 2\nl2_share = 2\n", "base.toml")
+    with pytest.raises(ParameterError, match=r"base\.toml:2: l2_share = 2: must be 0 to 1"):
+        soc(written(tmp_path, 'extends = "base.toml"\nl2_share = 0.5\n'))
 
 
 def test_a_file_stands_behind_a_cost_model_that_has_parameters(tmp_path: Path) -> None:

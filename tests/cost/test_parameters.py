@@ -163,10 +163,10 @@ def test_a_declaration_that_cannot_be_is_refused(declaration: dict[str, Any], to
 
 
 def test_parameters_go_with_a_name() -> None:
-    made: Any = cost_model("ascend:910b4", {"fused_share": 0.6, "vector_cycles.Add": 0.02})
-    assert (made.soc.fused_share, made.soc.vector_cycles["Add"], made.soc.cores) == (0.6, 0.02, 20)
-    with pytest.raises(UnknownParameterError, match="'fused_share' of nodes: it declares none"):
-        cost_model("nodes", {"fused_share": 0.6})
+    made: Any = cost_model("ascend:910b4", {"l2_share": 0.6, "vector_cycles.Add": 0.02})
+    assert (made.soc.l2_share, made.soc.vector_cycles["Add"], made.soc.cores) == (0.6, 0.02, 20)
+    with pytest.raises(UnknownParameterError, match="'l2_share' of nodes: it declares none"):
+        cost_model("nodes", {"l2_share": 0.6})
     with pytest.raises(CostModelError, match="'device' is made already"):
         cost_model(Device(), {"lanes": 4})
 

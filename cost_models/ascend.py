@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -28,6 +29,7 @@ from egraph_opt.cost.model import KERNEL_DOMAIN, CostModel, NodeView
 from egraph_opt.cost.parameters import Parameter
 from egraph_opt.cost_models import (
     ascend_attention,
+    ascend_binding,
     ascend_control,
     ascend_cube,
     ascend_fusion,
@@ -146,6 +148,28 @@ class Ascend(CostModel):
     def remarks(self, views: Sequence[NodeView]) -> Sequence[str]:
         """What prices are guesses: operators, types and shapes that are not known, assumed iterations."""
         return ascend_remarks.remarks(self.soc, views)
+
+    def kernel_name(self, node: NodeView) -> str:
+        """The ONNX operator that a kernel begins with; TransData is a conversion between formats."""
+        if ascend_layout.is_conversion(node):
+            return "TransData"
+        inside = ascend_layout.inner(node) if ascend_layout.is_laid(node) else node
+        if inside is None or inside.domain != PSEUDO_DOMAIN:
+            return node.op_type if inside is None else inside.op_type
+        if inside.op_type == ascend_fusion.FORM:
+            return inside.text("cube")
+        return "element-wise kernel" if inside.op_type == ascend_vector.FORM else inside.op_type
+
+    def breakdown(self, node: NodeView) -> Mapping[str, float]:
+        bare = replace(node, body_cost=0.0)
+        price = self.cost(bare)
+        shares = {name: price - model.cost(bare) for name, model in self._without.items()}
+        return {name: share for name, share in shares.items() if share > 0}
+
+    @cached_property
+    def _without(self) -> dict[str, Ascend]:
+        """Per resource the chip where it costs nothing."""
+        return {name: _OnChip(ascend_binding.without(self.soc, name)) for name in ascend_binding.RESOURCES}
 
     def kernel_cost(self, node: NodeView, core: str = "") -> float:
         """A kernel that shares with no other, on the unit that ran it; TransData is one, too."""
@@ -307,6 +331,14 @@ class Ascend(CostModel):
             return width
         axis = node.integer("axis", 0) % len(shape)
         return counting.product(shape[axis + 1 :]) * width
+
+
+class _OnChip(Ascend):
+    """Prices of a chip that no file describes."""
+
+    def __init__(self, soc: ascend_soc.Soc) -> None:
+        self.soc = soc
+        self._device = Device(soc)
 
 
 class _InFormat(Ascend):

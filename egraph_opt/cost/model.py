@@ -186,6 +186,18 @@ class CostModel(ABC):
         """
         return self.cost(node)
 
+    def kernel_name(self, node: NodeView) -> str:
+        """What reports call the kernel of a node, or of a pseudo-operator."""
+        return node.op_type
+
+    def breakdown(self, node: NodeView) -> Mapping[str, float]:
+        """What of a node's price each resource has, by the resource's name, such as ``launch`` or ``memory``.
+
+        That is by how much the price would fall if the resource cost nothing: where two take equally long,
+        neither has a share.  Bodies are left out.  Empty where a model has no resources.
+        """
+        return {}
+
     @classmethod
     def variants(cls) -> tuple[str, ...]:
         """Names that may follow ``<model>:`` and are passed to the constructor, such as those of chips."""

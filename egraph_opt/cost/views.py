@@ -59,11 +59,13 @@ class Prices:
             `CHANGE_BYTES` if it is not of the original.
         computed: per class the e-node by which a constant is computed when the model is rebuilt; -1 for what
             is computed when it runs.
+        view: what was priced, where that is kept.
     """
 
     cost: npt.NDArray[np.float64]
     tie: npt.NDArray[np.float64]
     computed: npt.NDArray[np.int32]
+    view: PricingView | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +126,7 @@ class PricingView:
                 table[number] *= 1 + model.margin
         cost = table[self.view]
         cost[self.once & np.isfinite(cost)] = 0.0
-        return Prices(cost, self.tie, self.computed)
+        return Prices(cost, self.tie, self.computed, self)
 
     def of_bodies(self, model: CostModel, bodies: Sequence[Sequence[float]]) -> dict[int, float]:
         """Per kept node that is priced, what its bodies cost together."""

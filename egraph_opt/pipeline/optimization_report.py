@@ -13,6 +13,7 @@ from egraph_opt.cost.model import CostModel
 from egraph_opt.graph.node_counts import NodeCount, nodes_of, operators_between
 from egraph_opt.graph.walks import same_graph
 from egraph_opt.laws.exactness import CLASSES, REAL, Exactness
+from egraph_opt.pipeline.operator_costs import costs_by_operator
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, original_cost
 from egraph_opt.report.composites import find_composites
@@ -153,6 +154,7 @@ def _cost(account: Account, before: float, parts: Sequence[Extracted], failed: b
         {name: size for name, size in account.points.items() if not name.startswith("?")},  # of inputs
         sum(len(part.solution.pieces) for part in parts),
         _open(parts),
+        () if failed else costs_by_operator(account.model, parts[0]),
     )
 
 

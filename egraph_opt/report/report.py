@@ -34,12 +34,29 @@ class OpenPiece:
 
 
 @dataclass(frozen=True)
+class OperatorCost:
+    """What the nodes of one operator, or one kind of kernel, cost in the result.
+
+    `resources` says what binds them: by how much the cost would fall if a resource cost nothing, by its name.
+    `tensors` are, of kernels that only convert the format of a tensor, those of the original that are
+    converted; others have none.
+    """
+
+    operator: str
+    nodes: int
+    cost: float
+    resources: Mapping[str, float] = field(default_factory=dict)
+    tensors: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class CostReport:
     """Cost of the model before and after, in `unit`; no graph in the e-graph costs less than `lower_bound`.
 
     `gap` is `(after - lower_bound) / after`, between 0 (proved to be the cheapest) and 1.  `points` are the
     sizes at which symbolic dims of the inputs were priced.  Independent `pieces` of the graphs were solved
-    apart; `open` are those that are not proved optimal, the largest gap first.
+    apart; `open` are those that are not proved optimal, the largest gap first.  `by_operator` is what `after`
+    consists of, the most expensive operator first.
     """
 
     model: str
@@ -51,6 +68,7 @@ class CostReport:
     points: Mapping[str, int] = field(default_factory=dict)
     pieces: int = 0
     open: Sequence[OpenPiece] = ()
+    by_operator: Sequence[OperatorCost] = ()
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from egraph_opt.memory.objective import bytes_text
 
 if TYPE_CHECKING:
     from egraph_opt.report.report import (
+        CostReport,
         ExactnessReport,
         LatencyReport,
         MemoryReport,
@@ -26,11 +27,20 @@ if TYPE_CHECKING:
     )
 
 
+MOST_OPERATORS = 8
+"""Of operators only the most expensive are shown."""
+
+MOST_TENSORS = 4
+"""Of tensors that are converted so many are named."""
+
+
 def render(report: Report) -> RenderableType:
     """Headline, figures, and tables of operators, laws and growth."""
     parts: list[RenderableType] = [_headline(report), _figures(report)]
     if report.operators:
         parts += [Text(), _operators(report.operators)]
+    if report.cost.by_operator:
+        parts += [Text(), _costs(report.cost)]
     if used := [law for law in report.rewrites if law.used or law.saves or law.own]:
         parts += [Text(), _laws(used)]
     if report.rulesets:
@@ -153,6 +163,26 @@ def _operators(counts: Mapping[str, OperatorCount]) -> Table:
         table.add_row(
             name, str(count.before), str(count.after), f"{change:+d}" if change else "", style=style
         )
+    return table
+
+
+def _costs(cost: CostReport) -> Table:
+    """The most expensive operators, what binds each, and where formats are converted."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("cost by operator")
+    for name in ("nodes", cost.unit, "share"):
+        table.add_column(name, justify="right")
+    table.add_column("bound by")
+    for entry in cost.by_operator[:MOST_OPERATORS]:
+        parts = sorted(entry.resources.items(), key=lambda item: (-item[1], item[0]))
+        bound = ", ".join(
+            f"{name} {share / entry.cost:.0%}" for name, share in parts if share >= 0.05 * entry.cost
+        )
+        if entry.tensors:
+            more = ", ..." if len(entry.tensors) > MOST_TENSORS else ""
+            bound += f"  at {', '.join(entry.tensors[:MOST_TENSORS])}{more}"
+        share = f"{entry.cost / cost.after:.0%}" if cost.after else ""
+        table.add_row(entry.operator, str(entry.nodes), _number(entry.cost), share, Text(bound))
     return table
 
 

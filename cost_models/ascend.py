@@ -33,6 +33,7 @@ from egraph_opt.cost_models import (
     ascend_control,
     ascend_cube,
     ascend_fusion,
+    ascend_host,
     ascend_layout,
     ascend_remarks,
     ascend_soc,
@@ -112,19 +113,23 @@ class Ascend(CostModel):
         return ascend_soc.declared(variant or DEFAULT_SOC)
 
     def cost(self, node: NodeView) -> float:
+        return max(self._on_device(node), ascend_host.time(self.soc, node)) + node.body_cost
+
+    def _on_device(self, node: NodeView) -> float:
+        """Without bodies: on values in ND a kernel, with the conversions around it."""
         if ascend_layout.is_conversion(node):
             return ascend_layout.conversion(self._device, node)
         if ascend_layout.is_laid(node):
             inside = ascend_layout.inner(node)
-            return math.inf if inside is None else self.in_format(node.text("layout")).cost(inside)
+            return math.inf if inside is None else self.in_format(node.text("layout"))._on_device(inside)
         cube, others = node, ()
         if node.domain == PSEUDO_DOMAIN and node.op_type == ascend_fusion.FORM:
             cube = ascend_fusion.cube_of(node)
             others = tuple(stage.other for stage in ascend_fusion.stages_of(node))
         layout = self._needed_format(cube)
         if not layout:
-            return self._own(node) + node.body_cost
-        return self.in_format(layout).cost(node) + ascend_cube.conversions(self._device, cube, others)
+            return self._own(node)
+        return self.in_format(layout)._on_device(node) + ascend_cube.conversions(self._device, cube, others)
 
     def _needed_format(self, node: NodeView) -> str:
         """The format that an operator on values in ND runs in; "" where that is ND."""
@@ -348,8 +353,8 @@ class _InFormat(Ascend):
         self.soc = soc
         self._device = ascend_layout.LaidDevice(soc, layout)
 
-    def cost(self, node: NodeView) -> float:
-        return self._own(node) + node.body_cost
+    def _on_device(self, node: NodeView) -> float:
+        return self._own(node)
 
 
 class _Kernels(Ascend):

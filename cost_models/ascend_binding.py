@@ -27,6 +27,7 @@ RESOURCES: Mapping[str, Mapping[str, float]] = MappingProxyType(
         "vector": {"vector_cores": _FREE},
         "memory": {"memory_gbs": _FREE},
         "conversion": {"fixed_transdata_us": 0.0, "transdata_efficiency": _FREE},
+        "host": {"host_us": 0.0, "host_wait_us": 0.0},
         "AI CPU": {"fixed_aicpu_us": 0.0, "aicpu_gops": _FREE},
     }
 )

@@ -43,6 +43,9 @@ class Soc:
     fixed_transpose_us: float
     fixed_aicpu_us: float
     fixed_control_us: float
+    dispatch: str
+    host_us: float
+    host_wait_us: float
     loop_iterations: int
     branch_price: str
     then_probability: float

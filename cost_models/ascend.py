@@ -10,6 +10,8 @@ What a price per node cannot know, and how it is approximated:
   nobody else needs its result, or each other, and a reduction behind them: the laws of
   `rewrites/targets/ascend_fusion.py` and `vector_kernel.py` say so with pseudo-operators, priced by
   `ascend_fusion` and `ascend_vector`.  A lone one pays its launch and all it moves.
+- Normalisations, activations and attention are one kernel however the model spells them, where the compiler
+  knows them (``composite_operators``).
 - 4-D values around convolutions live in NC1HWC0, values of lower rank in ND.  A reshape that only changes
   the view is nearly free (``view_us``), but one that makes a 4-D value with a unit H or W out of a value of
   rank 3 or less, or undoes that, is where the formats meet and pays one conversion (within a Gather of one
@@ -21,6 +23,7 @@ What a price per node cannot know, and how it is approximated:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -36,8 +39,21 @@ from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 
 DEFAULT_SOC = "310p3"
 
-_ACTIVATIONS = tuple(f"activations.{name}" for name in ("gelu", "hard_swish", "mish", "swish"))
+_APPLIED = {
+    **dict.fromkeys((f"activations.{name}" for name in ("gelu", "hard_swish", "mish", "swish")), ("Mul",)),
+    **dict.fromkeys(
+        (f"normalization.{name}" for name in ("centred", "root_mean_square", "scale", "shift")),
+        ("Add", "Div", "Mul"),
+    ),
+    "attention.attend": ("MatMul",),
+}
 """Kernels take these however they are spelled; constants have their place when they are looked for."""
+
+_COMPOSITES = frozenset(
+    ["attention", "layer_norm", "masked_attention", "rms_norm", "shifted_layer_norm", "unary"]
+)
+"""The pseudo-operators of what some opsets spell out: see ``composite_operators``."""
+
 AI_CPU = "AI_CPU"
 """What profiles call the unit that runs what the AI cores do not."""
 
@@ -70,8 +86,8 @@ class Ascend(CostModel):
         "constants.constants_right",
         "constants.quotient_scales",
     )
-    applied = MappingProxyType(dict.fromkeys(_ACTIVATIONS, frozenset(["Mul"])))
-    pseudo_operators = frozenset({ascend_fusion.OPERATOR, ascend_vector.OPERATOR})
+    applied = MappingProxyType({law: frozenset(op_types) for law, op_types in _APPLIED.items()})
+    pseudo_operators = _COMPOSITES | {ascend_fusion.OPERATOR, ascend_vector.OPERATOR}
     datasheet = frozenset({"clock_ghz", "memory_gbs"})
 
     def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:
@@ -113,11 +129,8 @@ class Ascend(CostModel):
 
     def _own(self, node: NodeView) -> float:
         op = node.op_type
-        if node.domain == PSEUDO_DOMAIN and op == ascend_fusion.FORM:
-            return ascend_fusion.kernel(self._device, node, self.cost, self._computing)
-        if node.domain == PSEUDO_DOMAIN and op == ascend_vector.FORM:
-            converting = self._reduced_axes
-            return ascend_vector.kernel(self._device, node, self.cost, self._on_vector, converting)
+        if node.domain == PSEUDO_DOMAIN:
+            return self._pseudo(node)
         if node.domain not in ("", "ai.onnx"):
             return self._vector(node)
         if op in counting.LEAVES:
@@ -148,6 +161,16 @@ class Ascend(CostModel):
         elif op == "Einsum":
             time = self._other_product(node) + self._rearranged_operands(node)
         return self._vector(node) if time is None else time
+
+    def _pseudo(self, node: NodeView) -> float:
+        """Kernels, and operators that the opset does not have: they cost what they do where it has them."""
+        if node.op_type == ascend_fusion.FORM:
+            return ascend_fusion.kernel(self._device, node, self.cost, self._computing)
+        if node.op_type == ascend_vector.FORM:
+            converting = self._reduced_axes
+            return ascend_vector.kernel(self._device, node, self.cost, self._on_vector, converting)
+        known = node.op_type in self.soc.composite_operators
+        return self._own(replace(node, domain="")) if known else math.inf
 
     def _on_ai_cpu(self, node: NodeView) -> bool:
         """Whether no AI core runs this operator on these types."""

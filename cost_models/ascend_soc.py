@@ -47,6 +47,7 @@ class Soc:
     fused_stages: int
     fused_operators: frozenset[str]
     vector_stages: int
+    composite_operators: frozenset[str]
     memory_efficiency: float
     l2_speedup: float
     l2_share: float
@@ -142,5 +143,9 @@ def _same(value: Any) -> Any:
     return value
 
 
-_FORMS: dict[str, Callable[[Any], Any]] = {"fused_operators": frozenset, "aicpu_rules": _rules}
+_FORMS: dict[str, Callable[[Any], Any]] = {
+    "composite_operators": frozenset,
+    "fused_operators": frozenset,
+    "aicpu_rules": _rules,
+}
 """What `Soc` keeps in another form than TOML has it in."""

@@ -18,9 +18,10 @@ DOMAIN = "egraph_opt.pseudo"
 every_chip = pytest.mark.parametrize("model", [Ascend(soc) for soc in socs()], ids=socs())
 
 
-def kernel(
-    *stages: tuple[str, tuple[Any, ...], str, int], others: tuple[Fact, ...] = (), to: Fact = X
-) -> Any:
+Stage = tuple[str, tuple[Any, ...], str, int]
+
+
+def kernel(*stages: Stage, others: tuple[Fact, ...] = (), to: Fact = X) -> NodeView:
     return NodeView("VectorKernel", DOMAIN, {"stages": stages}, (X, *others), (to,))
 
 

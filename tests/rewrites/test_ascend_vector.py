@@ -97,6 +97,34 @@ def test_equal_work_costs_the_same_in_every_opset(names: tuple[str, ...]) -> Non
         assert found.after == pytest.approx(costs[0].after)
 
 
+def attention(opset: int, masked: bool) -> onnx.ModelProto:
+    """Attention of four heads: one operator, or as exporters write it."""
+    inputs = ("q", "k", "v", "m") if masked else ("q", "k", "v")
+    g = Graph(opset)
+    if opset >= 23:
+        y = g.add("Attention", *inputs, scale=0.125)
+    else:
+        turned = g.add("Transpose", "k", perm=[0, 1, 3, 2])
+        logits = g.add("Mul", g.add("MatMul", "q", turned), g.constant(value=0.125))
+        weights = g.add("Softmax", g.add("Add", logits, "m") if masked else logits, axis=3)
+        y = g.add("MatMul", weights, "v")
+    shapes = {"m": [1, 1, 128, 128]}
+    made = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shapes.get(name, [1, 4, 128, 64]))
+        for name in (*inputs, y)
+    ]
+    graph = helper.make_graph(g.nodes, "g", made[:-1], made[-1:], g.weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_costs_the_same_in_every_opset(masked: bool) -> None:
+    reports = [optimize(attention(opset, masked), "ascend").report for opset in (13, 23)]
+    for report in reports:
+        assert report.status == "unchanged"
+        assert report.cost.before == pytest.approx(reports[0].cost.before)
+
+
 @pytest.mark.parametrize("names", [("layer_norm",), ("gelu",), ("gelu", "tanh"), ("tanh", "scale", "tanh")])
 def test_what_the_compiler_makes_one_kernel_of_is_left_as_it_is(names: tuple[str, ...]) -> None:
     model = layers(11, names)

@@ -10,6 +10,8 @@ What a price per node cannot know, and how it is approximated:
   nobody else needs its result, or each other, and a reduction behind them: the laws of
   `rewrites/targets/ascend_fusion.py` and `vector_kernel.py` say so with pseudo-operators, priced by
   `ascend_fusion` and `ascend_vector`.  A lone one pays its launch and all it moves.
+- Normalisations, activations and attention are one kernel however the model spells them, where the compiler
+  knows them (``composite_operators``).
 - Convolutions and pools run on NC1HWC0, products that are not whole tiles on FRACTAL_NZ.  Which conversions
   (TransData) remain between them, extraction decides: the laws of `rewrites/targets/ascend_layout.py` write
   them as pseudo-operators, which `ascend_layout` prices.  Reshape and Transpose read ND.
@@ -47,8 +49,21 @@ from egraph_opt.rewrites.conditions.formats import RULES
 
 DEFAULT_SOC = "310p3"
 
-_ACTIVATIONS = tuple(f"activations.{name}" for name in ("gelu", "hard_swish", "mish", "swish"))
+_APPLIED = {
+    **dict.fromkeys((f"activations.{name}" for name in ("gelu", "hard_swish", "mish", "swish")), ("Mul",)),
+    **dict.fromkeys(
+        (f"normalization.{name}" for name in ("centred", "root_mean_square", "scale", "shift")),
+        ("Add", "Div", "Mul"),
+    ),
+    "attention.attend": ("MatMul",),
+}
 """Kernels take these however they are spelled; constants have their place when they are looked for."""
+
+_COMPOSITES = frozenset(
+    ["attention", "layer_norm", "masked_attention", "rms_norm", "shifted_layer_norm", "unary"]
+)
+"""The pseudo-operators of what some opsets spell out: see ``composite_operators``."""
+
 AI_CPU = "AI_CPU"
 """What profiles call the unit that runs what the AI cores do not."""
 
@@ -80,8 +95,10 @@ class Ascend(CostModel):
         "constants.constants_right",
         "constants.quotient_scales",
     )
-    applied = MappingProxyType(dict.fromkeys(_ACTIVATIONS, frozenset(["Mul"])))
-    pseudo_operators = frozenset({ascend_fusion.OPERATOR, ascend_vector.OPERATOR}) | ascend_layout.OPERATORS
+    applied = MappingProxyType({law: frozenset(op_types) for law, op_types in _APPLIED.items()})
+    pseudo_operators = (
+        _COMPOSITES | {ascend_fusion.OPERATOR, ascend_vector.OPERATOR} | ascend_layout.OPERATORS
+    )
     datasheet = frozenset({"clock_ghz", "memory_gbs"})
 
     def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:
@@ -187,10 +204,8 @@ class Ascend(CostModel):
 
     def _own(self, node: NodeView) -> float:
         op = node.op_type
-        if node.domain == PSEUDO_DOMAIN and op == ascend_fusion.FORM:
-            return ascend_fusion.kernel(self._device, node, self._own, self._computing)
-        if node.domain == PSEUDO_DOMAIN and op == ascend_vector.FORM:
-            return ascend_vector.kernel(self._device, node, self._own, self._on_vector)
+        if node.domain == PSEUDO_DOMAIN:
+            return self._pseudo(node)
         if node.domain not in ("", "ai.onnx"):
             return self._vector(node)
         if op in counting.LEAVES:
@@ -225,6 +240,15 @@ class Ascend(CostModel):
         elif op == "Einsum":
             time = self._other_product(node) + self._rearranged_operands(node)
         return self._vector(node) if time is None else time
+
+    def _pseudo(self, node: NodeView) -> float:
+        """Kernels, and operators that the opset does not have: they cost what they do where it has them."""
+        if node.op_type == ascend_fusion.FORM:
+            return ascend_fusion.kernel(self._device, node, self._own, self._computing)
+        if node.op_type == ascend_vector.FORM:
+            return ascend_vector.kernel(self._device, node, self._own, self._on_vector)
+        known = node.op_type in self.soc.composite_operators
+        return self._own(replace(node, domain="")) if known else math.inf
 
     def _on_ai_cpu(self, node: NodeView) -> bool:
         """Whether no AI core runs this operator on these types."""

@@ -53,6 +53,7 @@ class Soc:
     fused_stages: int
     fused_operators: frozenset[str]
     vector_stages: int
+    composite_operators: frozenset[str]
     memory_efficiency: float
     l2_speedup: float
     l2_share: float
@@ -155,6 +156,7 @@ def _same(value: Any) -> Any:
 
 
 _FORMS: dict[str, Callable[[Any], Any]] = {
+    "composite_operators": frozenset,
     "fused_operators": frozenset,
     "kernel_types": _numbers,
     "aicpu_rules": _rules,

@@ -7,6 +7,7 @@ the pair's law matched.  Finding it gives the rebuilt graph the original's names
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.facts.fact import UNKNOWN
@@ -63,13 +64,15 @@ def _found(snapshot: Snapshot, node: int, steps: tuple[Step, ...]) -> tuple[Expa
     """Steps, each with the e-node that it is."""
     children = [snapshot.plain[c] for c in snapshot.children(node)]
 
-    def class_of(operand: int | Earlier | Scalar, dtype: int) -> int:
+    def classes_of(operand: int | Earlier | Scalar, dtype: int) -> list[int]:
+        """What the operand is; a number may be an initializer, too."""
         if isinstance(operand, Earlier):
-            return classes[operand.step]
+            return [classes[operand.step]]
         if isinstance(operand, int):
-            return children[operand]
+            return [children[operand]]
         known = snapshot.find("literal", (operand.literal(dtype),), ())
-        return int(snapshot.node_class[known]) if known >= 0 else -1
+        nodes = [*snapshot.numbers(dtype, operand.value), *([known] if known >= 0 else [])]
+        return [int(snapshot.node_class[k]) for k in nodes] or [-1]
 
     found: list[Expanded] = []
     classes: list[int] = []
@@ -78,9 +81,9 @@ def _found(snapshot: Snapshot, node: int, steps: tuple[Step, ...]) -> tuple[Expa
         dtype = scalar_type(wanted, *facts)
         spelled: list[tuple[bool, int, Step]] = []
         for step in _spellings(wanted):
-            operands = tuple(class_of(k, dtype) for k in step.operands)
-            known = snapshot.find(step.operator, step.attributes, operands)
-            spelled.append((known >= 0 and snapshot.made_by[known] == 0, known, step))
+            for operands in product(*(classes_of(k, dtype) for k in step.operands)):
+                known = snapshot.find(step.operator, step.attributes, operands)
+                spelled.append((known >= 0 and snapshot.made_by[known] == 0, known, step))
         _, known, step = max(spelled, key=lambda entry: (entry[0], entry[1] >= 0))
         found.append(Expanded(step, known))
         classes.append(int(snapshot.node_class[known]) if known >= 0 else -1)

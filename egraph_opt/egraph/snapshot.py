@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from onnx.helper import tensor_dtype_to_np_dtype
 
+from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import CLASH, Fact
 from egraph_opt.operators.declaration import operator_named
 
@@ -81,6 +83,29 @@ class Snapshot:
         """The e-node of an operator on the classes given, or -1."""
         return self._index.get((operator, repr(attributes), operands), -1)
 
+    def numbers(self, dtype: int, value: float) -> list[int]:
+        """The initializers that are this number in a floating point type, of rank 0 or one element."""
+        rounded = _rounded(dtype, value)
+        return [] if rounded is None else self._numbers.get((dtype, rounded), [])
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[int, float], list[int]]:
+        found: dict[tuple[int, float], list[int]] = {}
+        for k, name in enumerate(self.operator):
+            known = self.facts[int(self.node_class[k])]
+            if name == "leaf" and known.const and known.splat is not None and known.shape in ((), (1,)):
+                rounded = _rounded(known.dtype, known.splat)
+                if rounded is not None:
+                    found.setdefault((known.dtype, rounded), []).append(k)
+        return found
+
     def clashes(self) -> list[int]:
         """Classes whose nodes contradict each other in type: an unsound law fired."""
         return [c for c, known in enumerate(self.facts) if known.dtype == CLASH.dtype]
+
+
+def _rounded(dtype: int, value: float) -> float | None:
+    """A number as a floating point type has it; None of other types."""
+    if dtype not in KERNEL_FLOATS:
+        return None
+    return float(tensor_dtype_to_np_dtype(dtype).type(value))

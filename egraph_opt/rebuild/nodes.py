@@ -217,9 +217,9 @@ class NodeWriter:
         for k, part in enumerate(parts):
             dtype = scalar_type(part.step, facts, inferred)
             given: list[ir.Value | None] = []
-            for item in part.step.operands:
+            for position, item in enumerate(part.step.operands):
                 if isinstance(item, Scalar):
-                    given.append(self.constants.literal(item.literal(dtype)))
+                    given.append(self._number(item, dtype, part.node, position))
                 else:
                     given.append(results[item.step] if isinstance(item, Earlier) else operands[item])
             known = step_operands(part.step, facts, inferred)
@@ -228,6 +228,16 @@ class NodeWriter:
         last = results[-1] if parts else operands[0]
         assert last is not None
         self.values[owner] = last
+
+    def _number(self, number: Scalar, dtype: int, node: int, position: int) -> ir.Value:
+        """A constant of a step: the initializer that its e-node has there, or a new one."""
+        owner = self.snapshot.children(node)[position] if node >= 0 else -1
+        for leaf in self.snapshot.numbers(dtype, number.value):
+            if int(self.snapshot.node_class[leaf]) == owner:
+                if owner not in self.values:
+                    self.values[owner] = self._leaf(self.snapshot.attributes[leaf][0])
+                return self.values[owner]
+        return self.constants.literal(number.literal(dtype))
 
     def _place(self, node: int) -> int | None:
         """The class of an inner e-node, unless another e-node was chosen for it."""

@@ -37,13 +37,13 @@ from egraph_opt.cost_models import (
     ascend_fusion,
     ascend_host,
     ascend_layout,
+    ascend_moves,
     ascend_remarks,
     ascend_soc,
     ascend_vector,
     counting,
 )
 from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device, KernelDevice
-from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 from egraph_opt.rewrites.conditions.formats import RULES
 
@@ -223,9 +223,9 @@ class Ascend(CostModel):
         if self._on_ai_cpu(node):
             return self._ai_cpu(counting.flops(node), node)
         if op == "Transpose":
-            return self._transpose(node)
+            return ascend_moves.transpose(self._device, node)
         if op in counting.MOVES and op not in self.soc.vector_steps:
-            return self._move(node)
+            return ascend_moves.move(self._device, node)
         time = None
         if op in ascend_cube.CONVOLUTIONS:
             time = ascend_cube.convolution(self._device, node)
@@ -325,42 +325,6 @@ class Ascend(CostModel):
             time = soc.fixed_vector_us + max(computing, self._device.stream(sum(images))) * row
         return time
 
-    def _transpose(self, node: NodeView) -> float:
-        """Awkward where the innermost axis changes place, else rows that stay in one piece.
-
-        A row that is shorter than a block takes as long as one, or is turned like single elements.
-        """
-        device, soc = self._device, self.soc
-        bytes_ = device.bytes_of(node.input(0)) + device.bytes_of(node.output())
-        row = _kept_row(node) * device.width(node.input(0))
-        blocks = device.rearrange(bytes_ * max(1.0, soc.block_bytes / row), soc.block_move_efficiency)
-        return soc.fixed_transpose_us + min(device.rearrange(bytes_, soc.transpose_efficiency), blocks)
-
-    def _move(self, node: NodeView) -> float:
-        """Slice, Concat, Split, Gather, Pad, Expand ...: bytes in and out, slower where rows are short."""
-        device, out = self._device, node.output()
-        inputs: tuple[Fact | None, ...] = node.inputs
-        if node.op_type in counting.SELECTIONS:
-            inputs = (out, *inputs[1:])
-        moving = device.operands((*inputs, *node.outputs))
-        if _strided(node):
-            moving = max(moving, device.rearrange(2 * device.bytes_of(out), self.soc.transpose_efficiency))
-        computing = 0.0
-        if node.op_type.startswith("Gather"):
-            # Every row that is picked takes as long as its elements do, up to those of a block.
-            row, width = self._row_bytes(node), device.width(node.input(0))
-            one_by_one = counting.elements(out) * min(row, self.soc.block_bytes) / max(row, width)
-            computing = device.vector(one_by_one, device.cycles("Gather"), width)
-        return self.soc.fixed_vector_us + max(moving, computing)
-
-    def _row_bytes(self, node: NodeView) -> float:
-        """Contiguous bytes that one index of a Gather picks."""
-        shape, width = counting.dims(node.input(0)), self._device.width(node.input(0))
-        if node.op_type != "Gather" or not shape:
-            return width
-        axis = node.integer("axis", 0) % len(shape)
-        return counting.product(shape[axis + 1 :]) * width
-
 
 class _OnChip(Ascend):
     """Prices of a chip that no file describes."""
@@ -396,26 +360,3 @@ class _Kernels(Ascend):
             plain, padded = (self._device.bytes_of(fact) for fact in (node.input(0), node.output()))
             return Device(self.soc).transdata(plain, padded)
         return self._ai_cpu(counting.flops(node), node) if on_ai_cpu else self._own(node)
-
-
-def _kept_row(node: NodeView) -> int:
-    """How many elements a Transpose keeps in a row: those of its last axes, as far as they stay behind."""
-    shape = counting.dims(node.input(0))
-    perm = node.integers("perm") or tuple(reversed(range(len(shape))))
-    moving = [axis for axis in perm if axis < len(shape) and shape[axis] != 1]
-    row = 1
-    for place, axis in zip(sorted(moving, reverse=True), reversed(moving), strict=True):
-        if place != axis:
-            return row
-        row *= shape[axis]
-    return max(row, 1)
-
-
-def _strided(node: NodeView) -> bool:
-    """Whether a Slice takes every n-th element of the innermost axis."""
-    x, axes, steps = node.input(0), node.input(3), node.input(4)
-    if node.op_type != "Slice" or x is None or steps is None or steps.ints is None or not x.shape:
-        return False
-    along = axes.ints if axes is not None and axes.ints is not None else range(len(steps.ints))
-    last = len(x.shape) - 1
-    return any(step != 1 and axis in (last, -1) for axis, step in zip(along, steps.ints, strict=False))

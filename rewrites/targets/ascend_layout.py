@@ -17,7 +17,6 @@ from egraph_opt.operators.terms import append, cons, limit, listed
 from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, fits, is_image, is_matrix, takes_plain
 from egraph_opt.rewrites.targets.fused_cube import (
     Cube,
-    Stages,
     cube_operator,
     cubes,
     example_products,
@@ -37,6 +36,7 @@ from egraph_opt.rewrites.targets.layouts import (
     unlaid,
     wanted,
 )
+from egraph_opt.rewrites.targets.stages import Stages
 
 law = laws_of(
     "ascend.layout",

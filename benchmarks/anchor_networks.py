@@ -6,8 +6,7 @@ exporter writes them for inference: batch normalisations behind a convolution ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import onnx
@@ -33,7 +32,7 @@ class Layers(Network):
 
     def share(self) -> None:
         """What is built next takes the weights that were drawn until now, in their order."""
-        self.shared = iter(self.drawn)
+        self.shared = iter(tuple(self.drawn))
 
     def biased(
         self,
@@ -63,9 +62,11 @@ class Layers(Network):
             "Conv", [x, w, self.weight(wide)], (x.shape[0], wide, *sizes), group=groups, **window
         )
 
-    def activated(self, x: Value, wide: int, kernel: int, act: str = "Relu", **options: int) -> Value:
+    def activated(
+        self, x: Value, wide: int, kernel: int, act: str = "Relu", *, stride: int = 1, groups: int = 1
+    ) -> Value:
         """A convolution and its activation."""
-        y = self.biased(x, wide, (kernel, kernel), **options)
+        y = self.biased(x, wide, (kernel, kernel), stride=stride, groups=groups)
         if act != RELU6:
             return self.unary(act, y)
         bounds = [self.scalar(0.0), self.scalar(6.0)]
@@ -255,7 +256,8 @@ def ecapa_tdnn(batch: int, wide: int = 512) -> onnx.ModelProto:
     net = Layers("ecapa_tdnn")
     x = net.reshape(net.input(batch, 80, 200), batch, 80, 1, 200)
     x = _scaled(net, net.relu(net.biased(x, wide, (1, 5))))
-    blocks, total = [], x
+    blocks: list[Value] = []
+    total = x
     for dilation in (2, 3, 4):
         y = net.add(_res2_block(net, total if blocks else x, wide, dilation), total)
         blocks.append(y)
@@ -305,14 +307,14 @@ def _attentive_pool(net: Layers, x: Value) -> Value:
     return net.concat(mean, deviation)
 
 
-NETWORKS = {
+NETWORKS: Mapping[str, Callable[[int], onnx.ModelProto]] = {
     "ResNet50": resnet50,
     "ResNeXt101-32x8d": resnext101,
     "MobileNetV1": mobilenet_v1,
     "MobileNetV2": mobilenet_v2,
     "VGG16": vgg16,
     "C3D": c3d,
-    "Albert-base": partial(albert_base, length=128),
+    "Albert-base": albert_base,
     "ViT-B/16": vit_base,
     "ECAPA-TDNN": ecapa_tdnn,
 }

@@ -1,4 +1,4 @@
-"""The ranks that inputs must have where ONNX Runtime ends the process at others: Einsums and kernels of Convs.
+"""The ranks that inputs must have where ONNX Runtime ends the process at others: Einsums, kernels of Convs.
 
 Release 1.31 aborts where an operand has another rank than its subscripts, or where image and kernel of a Conv
 have less than two axes, if that was not known before.  Inputs of open rank are tried with several, so those
@@ -74,7 +74,7 @@ def _asked(graph: GraphProto, unranked: set[str]) -> Iterator[tuple[str, int]]:
 
 
 def _asked_for(graph: GraphProto, names: set[str], functions: set[str]) -> set[str]:
-    """Which of these inputs of a graph something goes from into such an operand, in a body or function too."""
+    """Which of these inputs of a graph something goes from into such an operand, in a body, too."""
     origins = {name: {name} for name in names}
     known = {tensor.name for tensor in graph.initializer}
     found: set[str] = set()

@@ -260,7 +260,7 @@ def _in_turns(
         # A class of the user's may have raised.
         if not type(request.model).__module__.startswith("egraph_opt."):
             raise error
-        mishaps.append(LATER.format(reason_of(error, saturated.loaded.source, strict=request.strict)))
+        mishaps.append(LATER.format(reason_of(error, saturated.loaded.source, strict=saturated.strict)))
 
     return in_turns(first, request.model, request.again, choose, request.deadline, mishap)
 

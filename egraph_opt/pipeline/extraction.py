@@ -262,7 +262,7 @@ def _in_turns(
             raise error
         mishaps.append(LATER.format(reason_of(error, saturated.loaded.source, strict=saturated.strict)))
 
-    return in_turns(first, request.model, request.again, choose, request.deadline, mishap)
+    return in_turns(first, request.model, request.again, choose, deadline=request.deadline, mishap=mishap)
 
 
 def _choose(saturated: Saturated, region: Region, request: Request, clock: Clock) -> Chosen:

@@ -70,6 +70,7 @@ def in_turns(
     model: CostModel,
     again: Again,
     choose: Callable[[ir.Model, Region], AnyTurn],
+    *,
     deadline: float,
     mishap: Callable[[Exception], None],
 ) -> list[AnyTurn]:

@@ -45,7 +45,7 @@ def _choosy(node: NodeProto) -> Sequence[str]:
     """The operands at whose ranks the process may end; a Conv that has a kernel of known rank is safe."""
     if node.domain not in ("", "ai.onnx"):
         return ()
-    return {"Einsum": node.input, "Conv": node.input[1:2]}.get(node.op_type, ())
+    return tuple({"Einsum": node.input, "Conv": node.input[1:2]}.get(node.op_type, ()))
 
 
 def _inside(node: NodeProto) -> list[NodeProto]:

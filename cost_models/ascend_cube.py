@@ -94,9 +94,8 @@ def conversions(device: Device, node: NodeView, stages: Iterable[Fact | None] = 
     )
     if y is not None and not whole:
         converted.append(y)
-    return device.soc.view_us + math.fsum(
-        device.to_format(needed_format(device, node), fact) for fact in converted
-    )
+    time = math.fsum(device.to_format(needed_format(device, node), fact) for fact in converted)
+    return time + device.soc.view_us if time else 0.0  # of equal choices, the one that names its conversions
 
 
 def _pack_groups(device: Device, group: int, c_in: int, c_out: int, width: float) -> tuple[int, int, int]:

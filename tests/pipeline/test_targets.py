@@ -66,7 +66,7 @@ def test_an_e_graph_of_another_target_is_refused_and_not_silently_worse(
 ) -> None:
     with pytest.raises(TargetMismatchError) as caught:
         choices(without_target, "ascend")[number]()
-    assert "without the rulesets ascend.fusion, ascend.vector and" in str(caught.value)
+    assert "without the rulesets ascend.fusion, ascend.layout, ascend.vector and" in str(caught.value)
     assert "conv_dilation = none (now 255)" in str(caught.value)
     assert "saturate it again with this cost model as `target`" in str(caught.value)
 
@@ -95,7 +95,11 @@ def test_other_prices_of_the_same_target_price_its_e_graph(for_ascend: Saturated
     ("cost", "told"),
     [
         (cost_model("ascend", {"pool_window": 100}), "under the limit pool_window = 255 (now 100)"),
-        ("ascend:910b4", "under the limits fused_stages = 4 (now 2), resident_pixels = 32768 (now 16384)"),
+        (
+            "ascend:910b4",
+            "under the limits fused_stages = 4 (now 2), plain_products = 1 (now 2), "
+            "resident_pixels = 32768 (now 16384)",
+        ),
         (Plain({"pool_window": 7}), "under the limit pool_window = 255 (now 7)"),
         (Plain({"new_limit": 7}), "under the limit new_limit = none (now 7)"),
         (Plain(rulesets=("onnxruntime.layout",)), "without the ruleset onnxruntime.layout"),

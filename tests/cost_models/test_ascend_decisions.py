@@ -230,6 +230,35 @@ def test_a_resize_stays_unless_other_values_are_asked_for(
     assert [node.op_type for node in result.model.graph.node] == ["Conv", "Relu", "Resize", "Sigmoid"]
 
 
+# --- 10: the order of a Concat
+
+
+@pytest.mark.parametrize("between", [(), ("Relu",)], ids=["", "Relu"])
+@pytest.mark.parametrize(
+    ("first", "float_bytes", "turned"), [(24, 2, True), (32, 2, False), (24, 4, False), (20, 4, True)]
+)
+def test_images_are_joined_with_the_one_that_ends_within_a_block_last(
+    first: int, float_bytes: int, turned: bool, between: tuple[str, ...]
+) -> None:
+    """In blocks of 16 channels, or of 8 where they have 4 bytes each; what is joined stays in blocks."""
+    g = Graph(x=image(28, 64))
+    window = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    parts = [
+        g.add(pool, convolved(g, "x", 64, channels), **window)
+        for pool, channels in (("MaxPool", first), ("AveragePool", 48))
+    ]
+    y = g.add("Concat", *parts, axis=1)
+    for op in between:
+        y = g.add(op, y)
+    model = g.model(convolved(g, y, first + 48, 32))
+    found = outcome(model, Ascend(float_bytes=float_bytes))
+    pools = {node.output[0]: node.op_type for node in found.model.graph.node}
+    joined = next(node for node in found.model.graph.node if node.op_type == "Concat")
+    names = ["MaxPool", "AveragePool"]
+    assert [pools[name] for name in joined.input] == (names[::-1] if turned else names)
+    assert kernels(found)["TransData"] == 2
+
+
 # --- 11: fused pairs
 
 

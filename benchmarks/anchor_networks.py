@@ -6,6 +6,7 @@ exporter writes them for inference: batch normalisations behind a convolution ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -98,7 +99,7 @@ class Layers(Network):
 
     def gelu(self, x: Value) -> Value:
         """As it is written before opset 20."""
-        inner = self.unary("Erf", self.mul(x, self.scalar(0.7071)))
+        inner = self.unary("Erf", self.mul(x, self.scalar(math.sqrt(0.5))))
         return self.mul(self.mul(x, self.add(inner, self.scalar(1.0))), self.scalar(0.5))
 
     def scalar(self, value: float) -> Value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 from zlib import crc32
 
 import numpy as np
@@ -26,6 +26,14 @@ class Value:
 
     name: str
     shape: tuple[int, ...]
+
+
+class Sliding(TypedDict, total=False):
+    """How a kernel slides; by default `same` keeps the size, but for the stride."""
+
+    stride: int
+    groups: int
+    same: bool
 
 
 class Network:
@@ -100,33 +108,22 @@ class Network:
         wide: int,
         kernel: int | tuple[int, int] = 1,
         *,
-        stride: int = 1,
-        groups: int = 1,
-        same: bool = True,
         gain: float = 1.0,
+        **how: Unpack[Sliding],
     ) -> Value:
-        """A convolution without bias; `same` keeps the size, but for the stride.
-
-        `gain` is the variance of what comes out over that of what goes in.
-        """
+        """A convolution without bias; `gain` is the variance of what comes out over that of what goes in."""
         kernels = (kernel, kernel) if isinstance(kernel, int) else kernel
+        groups = how.get("groups", 1)
         narrow = x.shape[1] // groups
         w = self.weight(wide, narrow, *kernels, variance=gain / (narrow * math.prod(kernels)))
-        settings = _window(kernels, stride, same)
+        settings = _window(kernels, how.get("stride", 1), how.get("same", True))
         return self.node("Conv", [x, w], _after(x.shape, wide, settings), group=groups, **settings)
 
     def conv_relu(
-        self,
-        x: Value,
-        wide: int,
-        kernel: int | tuple[int, int] = 1,
-        *,
-        stride: int = 1,
-        groups: int = 1,
-        same: bool = True,
+        self, x: Value, wide: int, kernel: int | tuple[int, int] = 1, **how: Unpack[Sliding]
     ) -> Value:
         """TASO's convolution with an activation, which is a second node in ONNX and halves the variance."""
-        return self.relu(self.conv(x, wide, kernel, stride=stride, groups=groups, same=same, gain=2.0))
+        return self.relu(self.conv(x, wide, kernel, gain=2.0, **how))
 
     def pool(self, kind: str, x: Value, kernel: int, *, stride: int = 1, same: bool = True) -> Value:
         """MaxPool, or AveragePool, which does not count what is padded."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from egraph_opt.errors import ProfileError, nearest
+from egraph_opt.model.files import content_of
 
 NAMES = {
     "name": ("Op Name", "Name"),
@@ -113,12 +114,7 @@ def read_table(path: Path) -> Table:
 
 
 def _text(path: Path) -> str:
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise ProfileError(f"{path}: there is no such file") from None
-    except OSError as error:
-        raise ProfileError(f"{path}: cannot be read: {error.strerror or error}") from None
+    data = content_of(path, ProfileError)
     encoding = next((name for mark, name in MARKS if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding)

@@ -36,7 +36,8 @@ def constant_nodes(
     """Per class of constant value an e-node to compute it by, from leaves in the fewest steps; else -1.
 
     An e-node whose result is more than `fold_bytes` bigger than its operands is not computed, unless it has
-    one value in every element: that is written in a few bytes.  Nor is one that takes too much; `tell` is
+    one value in every element: that is written in a few bytes.  Quantised weights are not made wider, unless
+    `lowered` says so.  Nor is an e-node computed that takes too much; `tell` is
     told of those of the original.
     """
     computed = np.full(snapshot.n_classes, -1, dtype=np.int32)
@@ -63,7 +64,7 @@ def constant_nodes(
         if below and fact.splat is None:
             size = sizes[int(snapshot.node_class[k])]
             most = fold_bytes
-            if name == "cast":
+            if name == "cast" and not lowered.fold_quantized:
                 most = most_growth("Cast", snapshot.facts[snapshot.children(k)[0]].dtype, fold_bytes)
             if size is None or size - sum(sizes[c] or 0 for c in below) > most:
                 continue

@@ -49,6 +49,7 @@ class Lowered:
         term_of: the term of every value that was lowered.
         constants: the data of the constants.
         own_types: constants that laws write are computed as onnxruntime would: node by node in their types.
+        fold_quantized: quantised constants that laws make wider are computed as others are.
     """
 
     graph: ir.Graph
@@ -64,6 +65,7 @@ class Lowered:
     term_of: dict[ir.Value, int] = field(default_factory=dict)
     constants: Constants = field(default_factory=Constants)
     own_types: bool = False
+    fold_quantized: bool = False
 
 
 class _Lowering:

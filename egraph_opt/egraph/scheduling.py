@@ -16,6 +16,10 @@ SECONDS_PER_READ_NODE = 5e-5
 """What reading the e-graph out takes after the last step."""
 
 
+FEW = 500
+"""So many e-nodes take a step no longer than one: what it took is the time to begin, which does not grow."""
+
+
 class BackOff:
     """Rules that rest.
 
@@ -74,7 +78,7 @@ class Pace:
         the terms of three classes grows by the third power.
         """
         seconds, then = self._last.get(step, (0.0, nodes))
-        growth = max(1.0, nodes / max(then, 1))
+        growth = max(1.0, nodes / max(then, FEW))
         return seconds * growth * max(1.0, growth / 2) ** 2
 
     def is_over(self) -> bool:

@@ -26,24 +26,31 @@ _KINDS = {name: kind for kind, names in _OPERATORS.items() for name in names}
 
 
 def dominator_cost(lowered: Lowered, snapshot: Snapshot, ready: Compiled, cost: Floats) -> float:
-    """The cost of the original graph where each convolution or product takes in what TVM's groups give it.
+    """The cost of the original graph with the kernels that TVM's groups are.
 
-    Of a group, a kernel has as many stages as the target's laws offer; the others run by themselves.
+    Of a group, a kernel has as many stages as the target's laws offer; what is left makes kernels of its own,
+    or runs by itself.
     """
     assert ready.original is not None
     chosen = ready.original[ready.original >= 0].tolist()
     of_class = {int(snapshot.node_class[node]): node for node in chosen}
     graph = _graph(snapshot, of_class, snapshot.term_classes[lowered.outputs])
     group = fusion_groups(graph)
-    best: dict[int, tuple[int, float]] = {}  # by cube operator: how many nodes, and what they save
+    found: list[tuple[int, float, list[int]]] = []  # how many nodes, what they save, and which they are
     for node in np.flatnonzero(ready.view.made & np.isfinite(cost)).tolist():
         if operator_named(snapshot.operator[node]).expand is None:
             continue
         parts = _parts(snapshot, node, of_class, graph)
         if parts and _is_closed(parts, graph, group):
             saved = float(cost[parts].sum() - cost[node])
-            best[parts[0]] = max(best.get(parts[0], (0, 0.0)), (len(parts), saved))
-    return float(cost[chosen].sum()) - sum(saved for _, saved in best.values())
+            found.append((len(parts), saved, parts))
+    taken: set[int] = set()
+    total = float(cost[chosen].sum())
+    for _, saved, parts in sorted(found, reverse=True):
+        if taken.isdisjoint(parts):
+            taken.update(parts)
+            total -= saved
+    return total
 
 
 def _parts(snapshot: Snapshot, node: int, of_class: Mapping[int, int], graph: FusionGraph) -> list[int]:

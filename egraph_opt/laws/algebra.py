@@ -65,10 +65,24 @@ def is_constant(x: Fact) -> bool:
     return x.const
 
 
+def is_uniform(x: Fact) -> bool:
+    """All elements of x are one known number, or it has none.
+
+    Whatever laws move or combine of such values is the same value again, without an end.
+    """
+    return x.splat is not None or 0 in (x.shape or ())
+
+
+@hosted()
+def differs(x: Fact) -> bool:
+    """x may have several elements that differ."""
+    return not is_uniform(x)
+
+
 @hosted()
 def varies(x: Fact) -> bool:
-    """x does not depend on constants only."""
-    return not x.const
+    """x does not depend on constants only, and is not one number throughout."""
+    return not (x.const or is_uniform(x))
 
 
 @hosted()

@@ -13,7 +13,7 @@ from typing import BinaryIO
 from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
-from egraph_opt.errors import InvalidModelError, ModelReadError, OutputError
+from egraph_opt.errors import EgraphOptError, InvalidModelError, ModelReadError, OutputError
 from egraph_opt.model.locks import free_name, left_over, new_locked_file
 from egraph_opt.model.termination import ending_cleanly
 
@@ -27,15 +27,20 @@ def read_bytes(path: Path) -> bytes:
     """The bytes of a model's file; raises ModelReadError where there is no such thing."""
     if path.is_dir():
         raise ModelReadError(f"{path}: is a directory; give the .onnx file in it")
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise ModelReadError(f"{path}: there is no such file") from None
-    except OSError as error:
-        raise ModelReadError(f"{path}: cannot be read: {error.strerror or error}") from None
+    data = content_of(path, ModelReadError)
     if not data:
         raise ModelReadError(f"{path}: the file is empty")
     return data
+
+
+def content_of(path: Path, failure: type[EgraphOptError]) -> bytes:
+    """The bytes of any file; raises an error of the kind given where they cannot be read."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise failure(f"{path}: there is no such file") from None
+    except OSError as error:
+        raise failure(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 def parse_model(data: bytes, source: str) -> ModelProto:

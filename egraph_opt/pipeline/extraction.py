@@ -25,6 +25,7 @@ from egraph_opt.pipeline.extraction_by_objective import extract_by
 from egraph_opt.pipeline.fastest import candidates, fastest
 from egraph_opt.pipeline.limits import NO_TIME, Limits
 from egraph_opt.pipeline.memory_report import arranged, over_limit
+from egraph_opt.pipeline.mishaps import reason_of
 from egraph_opt.pipeline.needs import needs_of
 from egraph_opt.pipeline.optimization_report import Account, handed_back, report_of, report_unchanged
 from egraph_opt.pipeline.region import Region
@@ -134,7 +135,8 @@ def good_graphs(
 
 def extract_cheapest(saturated: Saturated, region: Region, request: Request, clock: Clock) -> Result:
     """Choose the cheapest graph, rebuild it, order it for memory, verify it, and give an account."""
-    turns = _in_turns(saturated, region, request, clock)
+    mishaps: list[str] = []
+    turns = _in_turns(saturated, region, request, clock, mishaps)
     chosen = turns[-1]
     memory = arranged(
         chosen.model,
@@ -164,6 +166,7 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
         {**saturated.seconds, **clock.seconds},
         [
             *saturated.warnings,
+            *mishaps,
             *granted(matched),
             *_not_computed(saturated, region, request),
             *warnings_of(verification, changing),
@@ -234,8 +237,16 @@ A_TURN = 0.1
 """The share of the time that a choice of a later turn takes: one more turn is worth more than a proof."""
 
 
-def _in_turns(saturated: Saturated, region: Region, request: Request, clock: Clock) -> list[Chosen]:
-    """The graph that is chosen, and what saturating it again makes of it, each time cheaper than before."""
+LATER = "the graph is not saturated again: {}"
+
+
+def _in_turns(
+    saturated: Saturated, region: Region, request: Request, clock: Clock, mishaps: list[str]
+) -> list[Chosen]:
+    """The graph that is chosen, and what saturating it again makes of it, each time cheaper than before.
+
+    What goes wrong while it is saturated again is told in `mishaps`: what was chosen before is handed on.
+    """
     first = _choose(saturated, region, request, clock)
     if request.again is None or request.objective.searches or first.interrupted or first.late:
         return [first]
@@ -245,7 +256,13 @@ def _in_turns(saturated: Saturated, region: Region, request: Request, clock: Clo
         end = min(request.deadline, time.monotonic() + A_TURN * saturated.limits.seconds)
         return _choose(named, following, replace(request, warm=None, deadline=end), clock)
 
-    return in_turns(first, request.model, request.again, choose, request.deadline)
+    def mishap(error: Exception) -> None:
+        # A class of the user's may have raised.
+        if not type(request.model).__module__.startswith("egraph_opt."):
+            raise error
+        mishaps.append(LATER.format(reason_of(error, saturated.loaded.source, strict=saturated.strict)))
+
+    return in_turns(first, request.model, request.again, choose, deadline=request.deadline, mishap=mishap)
 
 
 def _choose(saturated: Saturated, region: Region, request: Request, clock: Clock) -> Chosen:

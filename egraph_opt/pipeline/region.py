@@ -148,6 +148,7 @@ def saturate_region(
     known = {**outer_facts, **facts}
     lowered = lower(graph, setting.opsets.get("", 1), known, folded, contradicting)
     lowered.own_types = setting.exactness != REAL
+    lowered.fold_quantized = setting.limits.fold_quantized
     setting.clock("saturate")
     snapshot, report = setting.saturate(lowered)
     for dropped in report.dropped:

@@ -54,6 +54,7 @@ class Saturated:
         assume: least and largest value by name of input or symbolic dim: the e-graph is right within them.
         legalize: results are to be made what the target's compiler takes, outside the standard.
         again: saturates a graph that was chosen, as `optimize` does.
+        strict: what goes wrong while that is done is raised.
     """
 
     loaded: LoadedModel
@@ -68,6 +69,7 @@ class Saturated:
     assume: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     legalize: bool = False
     again: Again | None = field(default=None, repr=False, compare=False)
+    strict: bool = field(default=False, repr=False, compare=False)
 
     def mismatch(self, cost: str | CostModel) -> str:
         """Which rulesets and limits of a cost model took no part in saturation; "" where all did.

@@ -113,6 +113,7 @@ def saturate(
         assume=ranges,
         legalize=rules.legalize,
         again=again,
+        strict=strict,
     )
 
 

@@ -70,13 +70,16 @@ def in_turns(
     model: CostModel,
     again: Again,
     choose: Callable[[ir.Model, Region], AnyTurn],
+    *,
     deadline: float,
+    mishap: Callable[[Exception], None],
 ) -> list[AnyTurn]:
-    """All turns that made the graph cheaper, the first one included.
+    """All turns that made the graph cheaper, the first one included; what goes wrong in one ends them.
 
     Args:
         choose: of a model that was saturated; names of values are new beside those of the model.
         deadline: when the graph has to be chosen, as `time.monotonic` has it.
+        mishap: is told what went wrong in a turn, and may raise it.
     """
     turns = [first]
     started = time.monotonic()
@@ -84,15 +87,26 @@ def in_turns(
         took = (time.monotonic() - started) / len(turns)
         if time.monotonic() + 2 * took > deadline:
             break
-        region = again(turns[-1].model)
-        if region is None:
+        try:
+            found = _turn(turns[-1], again, choose)
+        except Exception as error:  # of any kind: what was found before is good
+            mishap(error)
             break
-        found = choose(turns[-1].model, region)
-        if not found.extracted.solution.cost < turns[-1].extracted.solution.cost * (1 - WORTH):
+        if found is None:
             break
         saving = first.extracted.fusion_saving
         turns.append(replace(found, extracted=replace(found.extracted, fusion_saving=saving)))
     return turns
+
+
+def _turn(last: AnyTurn, again: Again, choose: Callable[[ir.Model, Region], AnyTurn]) -> AnyTurn | None:
+    """One more turn; None where it makes nothing cheaper."""
+    region = again(last.model)
+    if region is None:
+        return None
+    found = choose(last.model, region)
+    cheaper = found.extracted.solution.cost < last.extracted.solution.cost * (1 - WORTH)
+    return found if cheaper else None
 
 
 def uses_in(turns: Sequence[Turn]) -> tuple[RewriteReport, ...]:

@@ -76,7 +76,7 @@ def associate(
     """(x op y) op z = x op (y op z), where y op z is written as well, in any order of x, y and z"""
     chain = beside(op, beside(inner, x, y, i), z, k)
     for a, b in ((y, z), (z, y)):
-        written = (eq(other, binary(near, a, b)), commute_alike(op, near), all_vary(x, y, z))
+        written = (eq(other, binary(near, a, b)), commute_alike(op, near), all_vary(x, y, z, chain))
         right = binary(op, x, binary(op, a, b))
         yield rewrite(chain, right, commute_alike(op, inner), guard(*written), inverse="associate")
 

@@ -24,7 +24,7 @@ from egraph_opt.rewrites.arithmetic.associativity import commutes
 from egraph_opt.rewrites.conditions.chains import affine, chosen
 from egraph_opt.rewrites.conditions.channels import LARGEST, SMALLEST, known_elements
 from egraph_opt.rewrites.conditions.combining import NEUTRAL, may_combine
-from egraph_opt.rewrites.conditions.values import broadcasts_into, is_float
+from egraph_opt.rewrites.conditions.values import all_vary, broadcasts_into, is_float
 
 # --- to the right ---------------------------------------------------------------------------------------
 
@@ -142,7 +142,7 @@ def _chain_examples(rng: np.random.Generator) -> Iterator[Example]:
 def chains_combine(op: String, x: Tensor, a: Tensor, b: Tensor):
     """(x op a) op b = x op (a op b) for Add and Mul, and x where a and b cancel each other"""
     chain, combined = binary(op, binary(op, x, a), b), binary(op, x, binary(op, a, b))
-    moves = guard(varies(x), ne(x, binary(op, x, a)))  # x = x + (-0.0) would be a chain of any length
+    moves = guard(all_vary(x, chain), ne(x, binary(op, x, a)))  # x = x + (-0.0) would be any chain
     moves = (*moves, *chosen(op, x, a), *chosen(op, binary(op, x, a), b))
     yield rewrite(chain, combined, may_combine(op, a, b), moves, because="two constants are worse than one")
     yield rewrite(chain, x, cancel(op, a, b, x), because="x is no chain")

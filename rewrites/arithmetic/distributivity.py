@@ -62,17 +62,7 @@ def _written(one: Any, first: Any, other: Any, second: Any, *conditions: Any) ->
 @hosted()
 def are_alike(x: Fact, y: Fact, z: Fact) -> bool:
     """y and z vary both, or neither does and x varies; x * c + x * y is an affine function of x as it is."""
-    return y.const == z.const and not (x.const and y.const) and not any(map(is_empty, (x, y, z)))
-
-
-def is_empty(x: Fact) -> bool:
-    """It has no elements: all such tensors of a shape are one, the factor, the product and the sum alike."""
-    return 0 in (x.shape or ())
-
-
-@hosted()
-def has_elements(x: Fact) -> bool:
-    return not is_empty(x)
+    return y.const == z.const and not (x.const and y.const)
 
 
 @law(serves="arithmetic", source="TASO, distributivity of Mul", uses=(either_side,))
@@ -81,13 +71,12 @@ def factor_out(op: String, x: Tensor, y: Tensor, z: Tensor, i: Int, k: Int):
     first, second = beside("Mul", x, y, i), beside("Mul", x, z, k)
     total, whole = binary(op, first, second), x * binary(op, y, z)
     # What 0 is multiplied by would become a sum of itself without end: 0 * y + 0 * y is 0 * y.
-    demand = guard(
-        are_alike(x, y, z), ne(y, z), ne(y, first), ne(z, second), ne(total, first), ne(total, second)
-    )
+    grows = (ne(y, z), ne(y, first), ne(z, second), ne(total, first), ne(total, second))
+    demand = guard(are_alike(x, y, z), *grows, all_vary(first, second, total))
     yield rewrite(total, whole, is_sum(op), demand, inverse="multiply_out")
     # c * (x + x) would have x in its own expansion where c is 0.5; x * (c + c) has not.
     total, twice = binary(op, first, first), x * binary(op, y, y)
-    once = guard(varies(x), has_elements(x), has_elements(y), ne(y, first), ne(total, first))
+    once = guard(varies(x), ne(y, first), ne(total, first), varies(first))
     yield rewrite(total, twice, is_sum(op), once, inverse="multiply_out")
 
 

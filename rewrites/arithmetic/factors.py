@@ -7,13 +7,13 @@ Conv((x * c) * y, W) -> Conv((x * y) * c, W)      likewise ((x * c) * y) @ W
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import eq, guard, hosted, law, ne, rewrite
-from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Int, Tensor
 from egraph_opt.operators import ConvWindow, conv
 from egraph_opt.rewrites.arithmetic.distribution import FEWER
 from egraph_opt.rewrites.conditions.channels import is_float_constant, is_scale
 from egraph_opt.rewrites.conditions.combining import may_combine
 from egraph_opt.rewrites.conditions.operands import beside, either_side
+from egraph_opt.rewrites.conditions.values import all_vary
 
 RING = ConvWindow((1, 1), (1, 1, 1, 1), (1, 1))
 
@@ -21,16 +21,18 @@ RING = ConvWindow((1, 1), (1, 1, 1, 1), (1, 1))
 @law("constants", numerics="reassociates", kind="merge", uses=(either_side,))
 def scale_of_factor(x: Tensor, y: Tensor, a: Tensor, c: Tensor, i: Int):
     """((x * c1) * y) * c2 = (x * (c1 * c2)) * y; `shift_of_summand` says it of sums"""
-    demand = guard(varies(x), varies(y), ne(x * a, x))
     product = beside("Mul", x * a, y, i)
+    # 0 is the product of anything that came to be 0, and scaled it is 0 again.
+    demand = guard(all_vary(x, y, product * c), ne(x * a, x))
     yield rewrite(product * c, (x * (a * c)) * y, may_combine("Mul", a, c), demand, because=FEWER)
 
 
 @law("constants", numerics="reassociates", kind="merge")
 def scales_meet(x: Tensor, y: Tensor, a: Tensor, b: Tensor):
     """(x * c1) * (y * c2) = (x * y) * (c1 * c2); `shifts_meet` says it of sums"""
-    demand = guard(varies(x), varies(y), ne(x * a, x), ne(y * b, y))
-    yield rewrite((x * a) * (y * b), (x * y) * (a * b), may_combine("Mul", a, b), demand, because=FEWER)
+    both = (x * a) * (y * b)
+    demand = guard(all_vary(x, y, both), ne(x * a, x), ne(y * b, y))
+    yield rewrite(both, (x * y) * (a * b), may_combine("Mul", a, b), demand, because=FEWER)
 
 
 @hosted()

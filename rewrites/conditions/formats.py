@@ -4,6 +4,8 @@ Which of them an operator takes is asked by laws, and by the cost model of a chi
 hicann/ops-nn, where another is not named.  No laws here.
 """
 
+import math
+
 from egraph_opt.facts.fact import Fact, Shape
 
 IMAGES = "NC1HWC0"
@@ -48,6 +50,17 @@ def is_vector(shape: Shape) -> bool:
     return len(shape) < 2 or 1 in shape[-2:]
 
 
+def folded(a: Shape, b: Shape) -> Shape:
+    """The left operand as products take it: batches are further rows where the right one is a matrix.
+
+    PyTorch's matmul does so before it calls aclnnMatmul; of offline models it is inferred.
+    """
+    rows = a[:-1]
+    if len(b) != 2 or len(a) < 3 or not all(isinstance(d, int) for d in rows):
+        return a
+    return (math.prod(rows), a[-1])  # type: ignore[arg-type]
+
+
 def takes_plain(a: Fact, b: Fact, rule: int, side: int) -> bool:
     """Whether a product runs on operands in ND; no where a dim that matters is not known.
 
@@ -58,7 +71,7 @@ def takes_plain(a: Fact, b: Fact, rule: int, side: int) -> bool:
     """
     if a.shape is None or b.shape is None:
         return False
-    matrices = [shape[-2:] for shape in (a.shape, b.shape) if not is_vector(shape)]
+    matrices = [shape[-2:] for shape in (folded(a.shape, b.shape), b.shape) if not is_vector(shape)]
     if not all(isinstance(d, int) for matrix in matrices for d in matrix):
         return False
     if rule == RULES["aligned"]:

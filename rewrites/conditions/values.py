@@ -4,14 +4,20 @@ No laws here.
 """
 
 from egraph_opt.facts import symbolic
-from egraph_opt.facts.dtypes import FLOATS, KERNEL_FLOATS
+from egraph_opt.facts.dtypes import FLOATS, INTEGERS, KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.laws import hosted
+from egraph_opt.laws.algebra import is_uniform
 
 
 @hosted()
 def is_float(x: Fact) -> bool:
     return x.dtype in FLOATS
+
+
+@hosted()
+def is_integer(x: Fact) -> bool:
+    return x.dtype in INTEGERS
 
 
 @hosted()
@@ -38,8 +44,8 @@ def is_false(c: Fact) -> bool:
 
 @hosted()
 def all_vary(*operands: Fact) -> bool:
-    """None is constant: constants have laws of their own."""
-    return not any(x.const for x in operands)
+    """None is constant, or one number throughout: these have laws of their own."""
+    return not any(x.const or is_uniform(x) for x in operands)
 
 
 def broadcasts_into(shape: Shape | None, target: Shape | None) -> bool:

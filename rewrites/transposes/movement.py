@@ -84,7 +84,8 @@ def through_binary_with_constant(op: String, x: Tensor, c: Tensor, p: Permutatio
     """f(Transpose_p(x), c) = Transpose_p(f(x, Transpose_p'(c))) for a constant c, given the axes it lacks"""
     full, whole = reshape(c, padded_dims(c, p)), "through_binary_with_constant"
     before, behind = transpose(full, invert(p)), transpose(full, p)
-    yield rewrite(beside(op, transpose(x, p), c, i), transpose(beside(op, x, before, i), p), inverse=whole)
+    moved = transpose(beside(op, x, before, i), p)
+    yield rewrite(beside(op, transpose(x, p), c, i), moved, guard(varies(x)), inverse=whole)
     # Constants that were moved are not moved again, or the two ways never end.
     fits = (is_moved_by(x, p), *guard(eq(c, node(k))))
     apart = beside(op, transpose(x, p), behind, i)

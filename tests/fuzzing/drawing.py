@@ -269,7 +269,7 @@ class Drawing:
 
 
 def _check_safe(made: onnx.NodeProto, used: Sequence[Value]) -> None:
-    """Refuse what ends the process: nothing to some kernels, and integers divided by 0.
+    """Refuse what ends the process: nothing to some kernels, ranks, and integers divided by 0.
 
     Raises:
         Refused: it might.
@@ -278,6 +278,8 @@ def _check_safe(made: onnx.NodeProto, used: Sequence[Value]) -> None:
         raise Refused("onnxruntime crashes on nothing")
     if made.op_type == "Einsum" and not _fits_subscripts(made, used):
         raise Refused("onnxruntime crashes on other ranks than an Einsum says")
+    if made.op_type == "Conv" and min(v.arrays[0].ndim for v in used) < 2:
+        raise Refused("onnxruntime crashes on images and kernels without channels")
     divisors = [v for v in used[-1:] if made.op_type in ("Div", "Mod") and not v.is_float]
     if not all(v.constant and all(np.all(a != 0) for a in v.arrays) for v in divisors):
         raise Refused("a division by what may be 0")

@@ -28,7 +28,7 @@ SELECTIONS: tuple[tuple[str, ...] | None, ...] = (
     ("default", "assume"),
     ("default", "legalize"),
     ("default", "onnxruntime.layout", "onnxruntime.operators", "onnxruntime.spelling"),
-    ("default", "ascend.fusion", "composites.primitives"),
+    ("default", "ascend.fusion", "ascend.vector", "composites.primitives"),
     ("-elementwise", "-constants"),
     ("slice", "concat", "split", "gather", "transpose", "reshape", "expand"),
     ("convolution", "batchnorm", "padding", "pooling", "elementwise"),

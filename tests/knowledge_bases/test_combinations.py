@@ -135,7 +135,8 @@ def test_a_fused_attention_is_three_products_or_one_and_a_split_as_the_target_li
     assert not any(three.counts[name] for name in ("Div", "Mul", "Shape", "Concat"))
     assert three.counts["MatMul"] in (4, 6)
     one = outcome(model, "ascend")
-    assert not any(one.counts[name] for name in ("Gather", "Slice", "Div", "Mul", "Shape"))
+    assert not any(one.counts[name] for name in ("Gather", "Slice", "Shape"))
+    assert one.counts["Div"] + one.counts["Mul"] <= 1  # the kernel of attention scales for nothing
     assert (one.counts["MatMul"], one.counts["Split"]) == (4, 1)
     few = outcome(model, "nodes")
     assert few.counts["MatMul"] == 4

@@ -104,7 +104,8 @@ def test_where_arithmetic_is_counted_the_scale_is_in_a_weight(case: Attention) -
 def test_where_products_cost_a_start_one_product_and_a_split(case: Attention) -> None:
     counts = counted(case, "ascend")
     assert (counts["MatMul"], counts["Add"], counts["Split"]) == (3, 1, 1)
-    assert not any(counts[name] for name in ("Gather", "Slice", "Mul"))
+    assert not any(counts[name] for name in ("Gather", "Slice"))
+    assert counts["Mul"] <= 1  # the kernel of attention scales for nothing
 
 
 @pytest.mark.parametrize("opset", OPSETS)

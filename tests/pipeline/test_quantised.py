@@ -20,7 +20,8 @@ from onnxruntime.quantization import (
 )
 from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
-from egraph_opt import Limits, optimize
+from egraph_opt import Limits, optimize, saturate
+from egraph_opt.cost.constant_nodes import constant_nodes
 from egraph_opt.errors import LimitsError
 from egraph_opt.graph.runtime import plain_session
 
@@ -158,6 +159,19 @@ def test_who_asks_for_it_gets_quantised_weights_folded() -> None:
     assert "DequantizeLinear" not in {node.op_type for node in found.graph.node}
     with pytest.raises(LimitsError, match="fold_quantized='yes'"):
         Limits(fold_quantized="yes")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_who_asks_for_it_gets_casts_that_laws_wrote_folded(asked: bool) -> None:
+    region = saturate(widening(TensorProto.INT8, "Cast")).region
+    assert region is not None
+    region.lowered.fold_quantized = asked
+    computed = constant_nodes(region.lowered, region.snapshot, 2**20)
+    casts = [k for k, name in enumerate(region.snapshot.operator) if name == "cast"]
+    assert casts and all((computed[region.snapshot.node_class[k]] == k) == asked for k in casts)
+    limits = Limits(fold_quantized=asked)
+    asking = saturate(widening(TensorProto.INT8, "DequantizeLinear"), limits=limits).region
+    assert asking is not None and asking.lowered.fold_quantized == asked
 
 
 def test_a_dequantised_constant_that_is_smaller_is_folded() -> None:

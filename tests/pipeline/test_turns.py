@@ -10,6 +10,7 @@ import pytest
 from onnx import numpy_helper, parser
 
 from egraph_opt import optimize, saturate
+from egraph_opt.errors import EngineError
 from egraph_opt.laws.law import registered
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.pipeline import stages
@@ -93,6 +94,38 @@ def test_no_turn_follows_a_limit() -> None:
     report = optimize(several_products(), "nodes", limits=Limits(rounds=1)).report
     assert report.saturation.stop == "rounds"
     assert report.verification.status == "passed"
+
+
+def _failing_later(monkeypatch: pytest.MonkeyPatch, fails: int) -> None:
+    """The graph is saturated wrongly for the time given by a number, which is not the first."""
+    calls = []
+
+    def failing(*given: Any, **named: Any) -> Region:
+        calls.append(given)
+        if len(calls) == fails:
+            raise EngineError("made for this test")
+        return region_of(*given, **named)
+
+    monkeypatch.setattr(stages, "region_of", failing)
+
+
+@pytest.mark.parametrize("turn", [2, 3])
+def test_what_goes_wrong_in_a_later_turn_leaves_what_was_found_before(
+    turn: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once = saturate(several_products(), target="nodes").extract("nodes").report
+    _failing_later(monkeypatch, turn)
+    report = optimize(several_products(), "nodes").report
+    assert report.status == "optimized"
+    assert report.cost.after <= once.cost.after < report.cost.before
+    assert report.verification.status == "passed"
+    assert any("saturated again: made for this test" in warning for warning in report.warnings)
+
+
+def test_what_goes_wrong_in_a_later_turn_is_raised_if_strict(monkeypatch: pytest.MonkeyPatch) -> None:
+    _failing_later(monkeypatch, 2)
+    with pytest.raises(EngineError, match="made for this test"):
+        optimize(several_products(), "nodes", strict=True)
 
 
 def test_laws_that_resume_are_declared() -> None:

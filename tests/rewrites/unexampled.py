@@ -41,6 +41,7 @@ UNPINNED: dict[str, int] = {
     "attention.masks_meet": 1,
     "batchnorm.contract_affine": 2,
     "batchnorm.expand_batchnorm": 6,
+    "block_order.blocks_first": 4,
     "bounds.constant_bound": 2,
     "bounds.hard_sigmoid_of_clip": 3,
     "bounds.softplus": 1,

@@ -44,6 +44,7 @@ from egraph_opt.cost_models import (
     counting,
 )
 from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device, KernelDevice
+from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 from egraph_opt.rewrites.conditions.formats import RULES
 
@@ -139,7 +140,8 @@ class Ascend(CostModel):
         if ascend_layout.is_laid(node):
             inside = ascend_layout.inner(node)
             return math.inf if inside is None else self.in_format(node.text("layout"))._on_device(inside)
-        cube, others = node, ()
+        cube = node
+        others: tuple[Fact | None, ...] = ()
         if node.domain == PSEUDO_DOMAIN and node.op_type == ascend_fusion.FORM:
             cube = ascend_fusion.cube_of(node)
             others = tuple(stage.other for stage in ascend_fusion.stages_of(node))

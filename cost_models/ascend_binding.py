@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 from egraph_opt.cost_models.ascend_soc import Soc
 
@@ -20,7 +21,7 @@ _LAUNCHES = (
     "fixed_vector_us", "fixed_cube_us", "fixed_transpose_us", "fixed_control_us", "view_us",
 )  # fmt: skip
 
-RESOURCES: Mapping[str, Mapping[str, float]] = MappingProxyType(
+RESOURCES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "launch": dict.fromkeys(_LAUNCHES, 0.0),
         "cube": {"cube_efficiency": _FREE},

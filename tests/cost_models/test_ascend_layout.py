@@ -15,7 +15,7 @@ from egraph_opt.cost_models.ascend_device import Device
 from egraph_opt.facts.fact import Fact
 from egraph_opt.pipeline.stages import saturate
 from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, RULES, fits, takes_plain
-from egraph_opt.rewrites.targets.ascend_layout_chains import laid_concat
+from egraph_opt.rewrites.targets.ascend_layout_channels import laid_concat
 
 ASCEND = Ascend()
 DEVICE = Device(ASCEND.soc)

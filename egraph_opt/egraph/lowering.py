@@ -158,16 +158,36 @@ class _Lowering:
         """Whether the analysis of the e-graph, which sees the term alone, would find a contradiction."""
         if spec.operator == "identity":
             return False
-        positions = [p for item in spec.operands for p in (item if isinstance(item, tuple) else (item,))]
-        values = [None if p is None else node.inputs[p] for p in positions]
-        operands = tuple(ABSENT if v is None else self.facts.get(v, UNKNOWN) for v in values)
-        found = infer_operator(spec.operator, self.result.opset, spec.attributes, operands)
+        found = self._inferred(node, spec)
         known = tuple(self.facts.get(v, UNKNOWN) for v in node.outputs)
         pairs = zip(found if isinstance(found, tuple) else (found,), known, strict=False)
         return any(meet(fact, fact_known).dtype == CLASH.dtype for fact, fact_known in pairs)
 
+    def _inferred(self, node: ir.Node, spec: TermSpec) -> Fact | tuple[Fact, ...]:
+        """What the analysis of the e-graph finds of a term."""
+
+        def fact_at(position: int | TermSpec | None) -> Fact:
+            if isinstance(position, TermSpec):
+                fact = self._inferred(node, position)
+                assert isinstance(fact, Fact)
+                return fact
+            value = None if position is None else node.inputs[position]
+            return ABSENT if value is None else self.facts.get(value, UNKNOWN)
+
+        positions = [p for item in spec.operands for p in (item if isinstance(item, tuple) else (item,))]
+        operands = tuple(map(fact_at, positions))
+        found: Fact | tuple[Fact, ...] = infer_operator(
+            spec.operator, self.result.opset, spec.attributes, operands
+        )
+        return found
+
     def _place(self, node: ir.Node, spec: TermSpec) -> None:
-        def input_at(position: int | None) -> int:
+        def input_at(position: int | TermSpec | None) -> int:
+            if isinstance(position, TermSpec):
+                fact = self._inferred(node, position)
+                assert isinstance(fact, Fact)
+                inner = tuple(map(input_at, position.operands))
+                return self.add(Term(position.operator, position.attributes, inner), fact)
             return self.operand(None if position is None else node.inputs[position])
 
         if spec.operator == "identity":

@@ -256,7 +256,8 @@ class TermSpec:
     Attributes:
         operator: its name.
         attributes: values for its attribute parameters, in order.
-        operands: inputs of the node by position; a tuple of positions for a list; None for an absent one.
+        operands: inputs of the node by position; a tuple of positions for a list; None for an absent one;
+            or the term of a value between.
         read: inputs whose constant value went into the attributes.
     """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from egraph_opt.facts import symbolic
-from egraph_opt.facts.fact import CLASH, Fact, Shape
+from egraph_opt.facts.fact import CLASH, Dim, Fact, Shape
 from egraph_opt.inference.ranges import narrowed, range_of
 from egraph_opt.operators.declaration import OnnxForm, TermSpec, ints, lowers, operator
 from egraph_opt.operators.expressions import Tensor
@@ -48,20 +48,40 @@ def inserted_axes(short: Shape, long: Shape) -> tuple[int, ...] | None:
 
 
 def reshape_target(source: Shape, dims: Shape) -> tuple[int, ...] | None:
-    """The operand of Reshape, with 0 (copy) and -1 (infer), that makes `source` `dims`; None if none does."""
-    if 0 in dims:
-        return None
+    """The operand of Reshape, with 0 (copy) and -1 (infer), that makes `source` `dims`; None if none does.
+
+    A dim of 0 is the copy of one, or the only one that is inferred: nothing is inferred beside a 0.
+    """
     target: list[int] = []
     inferred = 0
     for axis, dim in enumerate(dims):
-        if isinstance(dim, int):
+        if isinstance(dim, int) and dim != 0:
             target.append(dim)
         elif axis < len(source) and symbolic.known_equal(source[axis], dim):
             target.append(0)
         else:
             target.append(-1)
             inferred += 1
-    return tuple(target) if inferred <= 1 else None
+    if inferred == 0:
+        return tuple(target)
+    beside = [dim for dim, written in zip(dims, target, strict=True) if written != -1]
+    alone = 0 not in beside and (0 not in dims or all(isinstance(dim, int) for dim in beside))
+    return tuple(target) if inferred == 1 and alone else None
+
+
+def in_place(source: Shape, dims: Shape, inferred: int | None) -> Shape | None:
+    """`dims` with axes of 1 so that all that are copied, but for an inferred one, stand where x has them."""
+    placed: list[Dim] = []
+    for k, dim in enumerate(dims):
+        if (not isinstance(dim, int) or dim == 0) and k != inferred:
+            at = next(
+                (a for a in range(len(placed), len(source)) if symbolic.known_equal(source[a], dim)), None
+            )
+            if at is None:
+                return None
+            placed.extend([1] * (at - len(placed)))
+        placed.append(dim)
+    return tuple(placed)
 
 
 def _axes_form(op_type: str, axes: tuple[int, ...], opset: int) -> OnnxForm:
@@ -80,7 +100,7 @@ def _reshape_form(opset: int, attributes: tuple[Shape], facts: tuple[Fact, ...])
         return _axes_form("Squeeze", axes, opset)
     target = reshape_target(source, dims)
     if target is None:
-        if 0 in dims and opset >= 14 and all(isinstance(d, int) for d in dims):
+        if opset >= 14 and all(isinstance(d, int) for d in dims):
             return OnnxForm("Reshape", (0, ints(dims)), (("allowzero", 1),))  # type: ignore[arg-type]
         return None
     return OnnxForm("Reshape", (0, ints(target)))
@@ -113,12 +133,36 @@ def reshape_to(x: Tensor, target: Tensor, allowzero: Flag) -> Tensor:
     """Reshape with a target that is computed at run time."""
 
 
+def _without_elements(node: NodeReader) -> TermSpec | None:
+    """A result that has dims of 0, as one or two Reshapes to known dims, however they are computed.
+
+    Where all computed dims but one are numbers in the end, onnxruntime infers that one, which fails beside 0.
+    """
+    source, dims = node.fact(0).shape, node.out(0).shape
+    if source is None or dims is None or 0 not in dims:
+        return None
+    if _is_one_node(node.opset, source, dims):
+        return TermSpec("reshape", (dims,), (0,), (1,))
+    between = in_place(source, dims, None)
+    if between is None or not _is_one_node(node.opset, source, between):
+        return None
+    if not _is_one_node(node.opset, between, dims):
+        return None
+    return TermSpec("reshape", (dims,), (TermSpec("reshape", (between,), (0,)),), (1,))
+
+
+def _is_one_node(opset: int, source: Shape, dims: Shape) -> bool:
+    return _reshape_form(opset, (dims,), (Fact(shape=source),)) is not None
+
+
 @lowers("Reshape", "Squeeze", "Unsqueeze", "Flatten")
 def _lower_reshape(node: NodeReader) -> TermSpec | None:
     read = (1,) if node.count > 1 else ()
     known = node.fact(0).is_symbolic and node.out(0).is_symbolic
     if known and not (read and node.ints(1) is None):
         return TermSpec("reshape", (node.out(0).shape,), (0,), read)
+    if known and (spec := _without_elements(node)) is not None:
+        return spec
     if node.op_type == "Reshape":
         return TermSpec("reshape_to", (node.attribute("allowzero") or 0,), (0, 1))
     return None

@@ -14,8 +14,9 @@ from egraph_opt.graph.node_counts import NodeCount, nodes_of, operators_between
 from egraph_opt.graph.walks import same_graph
 from egraph_opt.laws.exactness import CLASSES, REAL, Exactness
 from egraph_opt.pipeline.operator_costs import costs_by_operator
+from egraph_opt.pipeline.original import original_cost
 from egraph_opt.pipeline.region import Region
-from egraph_opt.pipeline.region_extraction import Extracted, original_cost
+from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.report.composites import find_composites
 from egraph_opt.report.report import (
     CostReport,

@@ -18,7 +18,7 @@ from egraph_opt.cost.repricing import Compiled, CompiledCache, Key
 from egraph_opt.egraph.lowering import Lowered, lower
 from egraph_opt.egraph.saturation import SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
-from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact
+from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact, Shape
 from egraph_opt.graph.constants import Constants, constants_of, fold_constants
 from egraph_opt.graph.inlining import Inliner
 from egraph_opt.graph.walks import bodies
@@ -31,6 +31,7 @@ from egraph_opt.memory import trace
 from egraph_opt.memory.trace import Trace
 from egraph_opt.model.reading import LoadedModel
 from egraph_opt.pipeline.limits import Limits
+from egraph_opt.pipeline.original import OriginalNode, with_shapes
 
 
 @dataclass(frozen=True)
@@ -68,19 +69,11 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class OriginalNode:
-    """A node of the input, for its price; `bodies` are the nodes of its bodies."""
-
-    view: NodeView
-    bodies: Sequence[Sequence[OriginalNode]]
-
-
-@dataclass(frozen=True)
 class Region:
     """A saturated graph.
 
     Attributes:
-        original: of the main graph, its nodes as they came.
+        original: of the main graph, its nodes as they came, with the shapes known in the end.
         memory: of the main graph, what it asks of memory as it came.
         inputs: the facts of the graph's inputs.
         bodies: by kept node its bodies.
@@ -161,7 +154,10 @@ def saturate_region(
         if graphs:
             inner[key] = [saturate_region(body, setting, known, folded, is_body=True) for body in graphs]
     inputs = tuple(facts[v] for v in graph.inputs)
-    return Region(lowered, snapshot, report, original, memory, inputs, inner)
+    region = Region(lowered, snapshot, report, original, memory, inputs, inner)
+    if is_body:
+        return region
+    return replace(region, original=with_shapes(original, learned_shapes(region.walk())))
 
 
 def _infer(
@@ -221,8 +217,20 @@ def original_nodes(
             tuple(results),
             opset=setting.opsets.get("", 1),
         )
-        described.append(OriginalNode(view, inner))
+        described.append(OriginalNode(view, node.inputs, node.outputs, inner))
     return tuple(described)
+
+
+def learned_shapes(regions: Sequence[Region]) -> dict[ir.Value, Shape]:
+    """The shapes of the original's values as the saturated graphs have them: laws may have found more."""
+    shapes: dict[ir.Value, Shape] = {}
+    for region in regions:
+        classes, facts = region.snapshot.term_classes, region.snapshot.facts
+        for value, term in region.lowered.term_of.items():
+            shape = facts[classes[term]].shape
+            if shape is not None:
+                shapes[value] = shape
+    return shapes
 
 
 def _ignore(message: str) -> None:

@@ -1,4 +1,4 @@
-"""What is chosen for a saturated graph and its bodies, and what the original costs."""
+"""What is chosen for a saturated graph and its bodies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from egraph_opt.cost.model import CostModel, bind
+from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.pricing import with_given
 from egraph_opt.cost.repricing import SearchLimits, key_of
 from egraph_opt.cost.views import Prices
@@ -15,7 +15,7 @@ from egraph_opt.extraction.solution import Solution
 from egraph_opt.extraction.structure import Ints
 from egraph_opt.memory.objective import COST, MemoryPoint, Objective
 from egraph_opt.pipeline.near_optimal_graph import near_optimal
-from egraph_opt.pipeline.region import OriginalNode, Region
+from egraph_opt.pipeline.region import Region
 from egraph_opt.rebuild.choice import Choice
 
 
@@ -146,20 +146,3 @@ def _loosened(solution: Solution, slack: float) -> Solution:
         return solution
     lower = max(0.0, solution.lower_bound - slack)
     return replace(solution, lower_bound=lower, proved=False)
-
-
-def original_cost(nodes: Sequence[OriginalNode], model: CostModel, points: Mapping[str, int]) -> float:
-    """What nodes of the input cost, their bodies included."""
-    total = 0.0
-    for node in nodes:
-        view = node.view
-        bound = replace(
-            view,
-            inputs=tuple(None if fact is None else bind(fact, points) for fact in view.inputs),
-            outputs=tuple(bind(fact, points) for fact in view.outputs),
-        )
-        if node.bodies:
-            costs = [original_cost(body, model, points) for body in node.bodies]
-            bound = replace(bound, body_cost=model.of_bodies(bound, costs))
-        total += model.cost(bound)
-    return total

@@ -138,7 +138,7 @@ def _resize_examples(rng):
         ("nearest_mode", "floor"),
     )
     doubled = g.constant(np.array([1, 1, 2, 2], np.float32))
-    yield g.fires(resize(example_image(g), none(), doubled, none(), tuple(named.items())), **LIMITS)
+    yield g.fires(resize(example_image(g), none(), doubled, none(), settings), **LIMITS)
 
 
 @law(examples=_resize_examples, required=REQUIRED)

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from egraph_opt.facts import symbolic
-from egraph_opt.facts.fact import Dim, Fact, Shape
+from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.laws import Example, Operands, hosted, law, rewrite
 from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import binary, concat, reshape, reshape_to, shape_of, unary
 from egraph_opt.operators.terms import listed
-from egraph_opt.operators.views import inserted_axes, reshape_target
+from egraph_opt.operators.views import in_place, inserted_axes, reshape_target
 
 
 def in_one(source: Shape, dims: Shape) -> bool:
@@ -26,21 +26,6 @@ def in_one(source: Shape, dims: Shape) -> bool:
 
 def without_ones(dims: Shape) -> Shape:
     return tuple(dim for dim in dims if dim != 1)
-
-
-def in_place(source: Shape, dims: Shape, inferred: int) -> Shape | None:
-    """`dims` with axes of 1 so that all symbolic dims, but for the inferred one, stand where x has them."""
-    placed: list[Dim] = []
-    for k, dim in enumerate(dims):
-        if not isinstance(dim, int) and k != inferred:
-            at = next(
-                (a for a in range(len(placed), len(source)) if symbolic.known_equal(source[a], dim)), None
-            )
-            if at is None:
-                return None
-            placed.extend([1] * (at - len(placed)))
-        placed.append(dim)
-    return tuple(placed)
 
 
 @hosted()

@@ -99,12 +99,16 @@ def test_what_an_opset_cannot_say_has_no_form_there() -> None:
     )
 
 
-def test_a_view_without_elements_is_written_from_opset_14_on() -> None:
-    assert form_of("reshape", 13, ((0, 5),), (3, 0)) is None
-    found = form_of("reshape", 14, ((0, 5),), (3, 0))
+def test_a_view_without_elements_is_written_by_copies_or_from_opset_14_on() -> None:
+    assert form_of("reshape", 13, ((0, 0),), (3, 0)) is None
+    found = form_of("reshape", 14, ((0, 0),), (3, 0))
     assert found is not None
     assert found.attributes == (("allowzero", 1),)
-    assert form_of("reshape", 14, (("N", 0),), ("N", 0, 5)) is None
+    assert form_of("reshape", 14, (("N", 0),), (5, 0, "N")) is None
+    for source, dims in (((3, 0), (0, 5)), (("N", 0, 5), ("N", 0))):
+        copied = form_of("reshape", 13, (dims,), source)
+        assert copied is not None
+        assert copied.attributes == ()
 
 
 def test_a_split_that_does_not_sum_up_is_no_type() -> None:

@@ -1,0 +1,62 @@
+"""The nodes of the input as cost models see them, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import onnx_ir as ir
+
+from egraph_opt.cost.model import CostModel, NodeView, bind
+from egraph_opt.facts.fact import Fact, Shape
+
+
+@dataclass(frozen=True)
+class OriginalNode:
+    """A node of the input, for its price.
+
+    Attributes:
+        inputs, outputs: the values whose facts the view has.
+        bodies: the nodes of its bodies.
+    """
+
+    view: NodeView
+    inputs: Sequence[ir.Value | None]
+    outputs: Sequence[ir.Value]
+    bodies: Sequence[Sequence[OriginalNode]]
+
+
+def with_shapes(nodes: Sequence[OriginalNode], shapes: Mapping[ir.Value, Shape]) -> tuple[OriginalNode, ...]:
+    """The original with the shapes that what is chosen is priced with, so that the two costs compare."""
+
+    def known(value: ir.Value | None, fact: Fact | None) -> Fact | None:
+        shape = None if value is None else shapes.get(value)
+        return fact if fact is None or shape is None else replace(fact, shape=shape)
+
+    informed = []
+    for node in nodes:
+        inputs = tuple(map(known, node.inputs, node.view.inputs))
+        outputs = tuple(
+            known(v, fact) or fact for v, fact in zip(node.outputs, node.view.outputs, strict=True)
+        )
+        view = replace(node.view, inputs=inputs, outputs=outputs)
+        bodies = tuple(with_shapes(body, shapes) for body in node.bodies)
+        informed.append(replace(node, view=view, bodies=bodies))
+    return tuple(informed)
+
+
+def original_cost(nodes: Sequence[OriginalNode], model: CostModel, points: Mapping[str, int]) -> float:
+    """What nodes of the input cost, their bodies included."""
+    total = 0.0
+    for node in nodes:
+        view = node.view
+        bound = replace(
+            view,
+            inputs=tuple(None if fact is None else bind(fact, points) for fact in view.inputs),
+            outputs=tuple(bind(fact, points) for fact in view.outputs),
+        )
+        if node.bodies:
+            costs = [original_cost(body, model, points) for body in node.bodies]
+            bound = replace(bound, body_cost=model.of_bodies(bound, costs))
+        total += model.cost(bound)
+    return total

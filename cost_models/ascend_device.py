@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_soc import Soc
 from egraph_opt.facts.fact import Fact
+from egraph_opt.rewrites.conditions import formats
 from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, is_vector
 
-CHIP_FLOATS = frozenset({0, 1, 10, 16})
-"""Types that are computed in the chip's float type: unknown, float32, float16, bfloat16."""
+CHIP_FLOATS = formats.CHIP_FLOATS | {0}
+"""Types that are computed in the chip's float type, and those that are not known."""
 
 
 @dataclass(frozen=True)

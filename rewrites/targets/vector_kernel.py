@@ -109,8 +109,8 @@ def square_stage(op: str, x: Fact) -> Stages | None:
 
 @hosted()
 def cast_stage(to: int, x: Fact) -> Stages | None:
-    """A Cast to floats or from floats."""
-    known = {x.dtype, to} <= _CASTS and not _FLOATS.isdisjoint((x.dtype, to))
+    """A Cast to floats or from floats, and to another type."""
+    known = {x.dtype, to} <= _CASTS and x.dtype != to and not _FLOATS.isdisjoint((x.dtype, to))
     return (("Cast", (to,), "", 0),) if known and not x.const else None
 
 
@@ -232,7 +232,7 @@ def chain(d: Stages, e: Stages, x: Tensor, y: Tensor, ys: Tensors):
     for chosen in (spelled, cheapest):
         first, before = begun(e, x, ys), vector_kernel(e, x, ys)
         for inner, known in (
-            (first, guard(eq(e, chosen(first, x)))),
+            (first, guard(ne(first, x), eq(e, chosen(first, x)))),
             (before, guard(eq(e, reaching(before, x, count_of(e))))),
         ):
             for others, everything in ((nil(), ys), (listed(y), cons(y, ys))):

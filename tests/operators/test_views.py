@@ -15,7 +15,8 @@ from egraph_opt.facts.fact import Shape
 from egraph_opt.operators.views import reshape_target
 from egraph_opt.pipeline import optimize
 
-SHAPES = [shape for rank in (1, 2, 3) for shape in itertools.product((0, 2, 3, "N"), repeat=rank)]
+DIMS: Shape = (0, 2, 3, "N")
+SHAPES: list[Shape] = [shape for rank in (1, 2, 3) for shape in itertools.product(DIMS, repeat=rank)]
 
 
 def numbers(shape: Shape) -> tuple[int, ...]:
@@ -44,7 +45,7 @@ def test_the_operand_of_a_reshape_says_its_dims() -> None:
     assert written > 100
 
 
-COMPUTED = {("N", 0): "n, half", ("N", 0, 2, 4): "n, half, two, four"}
+COMPUTED: dict[Shape, str] = {("N", 0): "n, half", ("N", 0, 2, 4): "n, half, two, four"}
 """How (N, 0, 4) comes to have these dims."""
 
 

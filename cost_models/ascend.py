@@ -44,6 +44,7 @@ from egraph_opt.cost_models import (
     counting,
 )
 from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device, KernelDevice
+from egraph_opt.cost_models.layouts import is_conversion, is_laid
 from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 from egraph_opt.rewrites.conditions.formats import RULES
@@ -135,9 +136,9 @@ class Ascend(CostModel):
 
     def device_time(self, node: NodeView) -> float:
         """Without bodies: on values in ND a kernel, with the conversions around it."""
-        if ascend_layout.is_conversion(node):
+        if is_conversion(node):
             return ascend_layout.conversion(self._device, node)
-        if ascend_layout.is_laid(node):
+        if is_laid(node):
             inside = ascend_layout.inner(node)
             return math.inf if inside is None else self.in_format(node.text("layout")).device_time(inside)
         cube = node
@@ -148,7 +149,9 @@ class Ascend(CostModel):
         layout = self._needed_format(cube)
         if not layout:
             return self._own(node)
-        return self.in_format(layout).device_time(node) + ascend_cube.conversions(self._device, cube, others)
+        return self.in_format(layout).device_time(node) + ascend_cube.conversions(
+            self._device, cube, layout, others
+        )
 
     def _needed_format(self, node: NodeView) -> str:
         """The format that an operator on values in ND runs in; "" where that is ND."""
@@ -175,9 +178,9 @@ class Ascend(CostModel):
 
     def kernel_name(self, node: NodeView) -> str:
         """The ONNX operator that a kernel begins with; TransData is a conversion between formats."""
-        if ascend_layout.is_conversion(node):
+        if is_conversion(node):
             return "TransData"
-        inside = ascend_layout.inner(node) if ascend_layout.is_laid(node) else node
+        inside = ascend_layout.inner(node) if is_laid(node) else node
         if inside is None or inside.domain != PSEUDO_DOMAIN:
             return node.op_type if inside is None else inside.op_type
         if inside.op_type == ascend_fusion.FORM:

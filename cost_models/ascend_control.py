@@ -2,7 +2,7 @@
 
 How often that is a node says itself where its trip count is a number, or the scanned dim is.  Where it does
 not, `loop_iterations` is assumed, and the report says so.  Of two branches one runs: the more expensive one
-is paid (``branch_price = "dearer"``), or both by their probability (``"expected"``).
+is paid (``branch_price = "maximum"``), or both by their probability (``"expected"``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def of_bodies(soc: Soc, node: NodeView, costs: Sequence[float]) -> float:
     if node.op_type != "If":
         count = iterations(node)
         return math.fsum(costs) * (soc.loop_iterations if count is None else count)
-    if soc.branch_price == "dearer" or len(costs) != 2:
+    if soc.branch_price == "maximum" or len(costs) != 2:
         return max(costs, default=0.0)
     otherwise, then = costs
     return soc.then_probability * then + (1 - soc.then_probability) * otherwise

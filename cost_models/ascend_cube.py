@@ -76,12 +76,13 @@ def needed_format(device: Device, node: NodeView) -> str:
     return IMAGES if len(x.shape) > 2 else ""
 
 
-def conversions(device: Device, node: NodeView, stages: Iterable[Fact | None] = ()) -> float:
-    """The format conversions around a node that needs one, on values in ND.
+def conversions(device: Device, node: NodeView, layout: str, stages: Iterable[Fact | None]) -> float:
+    """The conversions around a node that needs a format, on values in ND.
 
     Constants are converted offline, and a product writes whole tiles in ND.
 
     Args:
+        layout: the format.
         stages: operands of what is computed with it in one kernel.
     """
     operands = [node.input(i) for i in PRODUCTS.get(node.op_type, (0,))]
@@ -94,7 +95,7 @@ def conversions(device: Device, node: NodeView, stages: Iterable[Fact | None] = 
     )
     if y is not None and not whole:
         converted.append(y)
-    time = math.fsum(device.to_format(needed_format(device, node), fact) for fact in converted)
+    time = math.fsum(device.to_format(layout, fact) for fact in converted)
     return time + device.soc.view_us if time else 0.0  # of equal choices, the one that names its conversions
 
 

@@ -14,14 +14,12 @@ from types import MappingProxyType
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models.ascend_device import Device
 from egraph_opt.facts.fact import ABSENT, Fact
-from egraph_opt.operators.declaration import PSEUDO_DOMAIN, operator_named
+from egraph_opt.operators.declaration import operator_named
 from egraph_opt.operators.typing import form_facts
 from egraph_opt.rewrites.conditions.formats import IMAGES
 
 OPERATORS = frozenset(("from_layout", "laid", "to_layout", "unlaid"))
 """The pseudo-operators that are priced here."""
-
-CONVERSIONS = ("FromLayout", "ToLayout")
 
 
 @dataclass(frozen=True)
@@ -55,16 +53,8 @@ def inner(node: NodeView) -> NodeView | None:
     written = None if form is None else form(node.opset, attributes, operands)
     if written is None:
         return None
-    inputs = tuple(None if fact == ABSENT else fact for fact in form_facts(written, operands))
+    inputs = form_facts(written, operands)
     described = MappingProxyType(dict(written.attributes))
     return NodeView(
         written.op_type, written.domain, described, inputs, node.outputs, opset=node.opset, parts=node.parts
     )
-
-
-def is_conversion(node: NodeView) -> bool:
-    return node.domain == PSEUDO_DOMAIN and node.op_type in CONVERSIONS
-
-
-def is_laid(node: NodeView) -> bool:
-    return node.domain == PSEUDO_DOMAIN and node.op_type in ("Laid", "Unlaid")

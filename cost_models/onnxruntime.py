@@ -17,13 +17,8 @@ from onnx import TensorProto
 
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost_models import counting
-from egraph_opt.cost_models.onnxruntime_layout import (
-    BLOCK,
-    is_conversion,
-    is_laid,
-    measured_as,
-    without_profiler,
-)
+from egraph_opt.cost_models.layouts import is_conversion, is_laid
+from egraph_opt.cost_models.onnxruntime_layout import BLOCK, measured_as, without_profiler
 from egraph_opt.cost_models.onnxruntime_layout import price as layout_price
 from egraph_opt.errors import LimitsError
 from egraph_opt.graph.runtime import RuntimeSetting

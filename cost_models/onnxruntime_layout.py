@@ -12,8 +12,8 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from egraph_opt.cost.model import NodeView
+from egraph_opt.cost_models.layouts import is_conversion, is_laid
 from egraph_opt.measurement.batch import Measurement
-from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 
 BLOCK = 16
 """Channels of a block on processors with AVX-512 or NEON; those of AVX2 have 8, which divides it."""
@@ -24,19 +24,10 @@ DISPATCH = -0.8
 LEAST = 0.4
 """Microseconds of any kernel."""
 
-_CONVERSIONS = ("ToLayout", "FromLayout")
 _CONVERTING = ("conv", "fused_cube", "pool", "global_pool")
 """Operators for which the runtime converts; the others take what is in the layout already."""
 
 Lookup = Callable[[NodeView], Measurement | None]
-
-
-def is_conversion(view: NodeView) -> bool:
-    return view.domain == PSEUDO_DOMAIN and view.op_type in _CONVERSIONS
-
-
-def is_laid(view: NodeView) -> bool:
-    return view.domain == PSEUDO_DOMAIN and view.op_type == "Laid"
 
 
 def measured_as(view: NodeView) -> NodeView:

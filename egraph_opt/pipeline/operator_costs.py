@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from egraph_opt.cost.expansion import is_pseudo
@@ -32,14 +33,19 @@ def costs_by_operator(model: CostModel, extracted: Extracted) -> tuple[OperatorC
     choice = extracted.choice
     snapshot, names = choice.snapshot, _names(choice)
     found: defaultdict[str, _Sum] = defaultdict(_Sum)
+    described: dict[int, tuple[str, Mapping[str, float]]] = {}  # by view: many nodes share one
     for node in choice.node[choice.node >= 0].tolist():
         if view.view[node] < 0 or view.once[node]:
             continue
-        seen = view.views[int(view.view[node])]
-        entry = found[model.kernel_name(seen)]
+        number = int(view.view[node])
+        if number not in described:
+            seen = view.views[number]
+            described[number] = model.kernel_name(seen), model.breakdown(seen)
+        name, resources = described[number]
+        entry = found[name]
         entry.nodes += 1
         entry.cost += float(extracted.prices.cost[node])
-        for resource, share in model.breakdown(seen).items():
+        for resource, share in resources.items():
             entry.resources[resource] += share
         if _converts(extracted, node):
             entry.tensors.append(names.get(snapshot.plain[int(snapshot.node_class[node])], ""))

@@ -32,14 +32,19 @@ def is_chip_float(x: Fact) -> bool:
     return x.dtype in CHIP_FLOATS
 
 
+def runs(x: Fact) -> bool:
+    """What the chip computes as float16 when the model runs."""
+    return is_chip_float(x) and not x.const
+
+
 def is_image(x: Fact) -> bool:
     """Floats with channels and two or three spatial axes, computed when the model runs."""
-    return x.dtype in CHIP_FLOATS and x.rank in (4, 5) and not x.const
+    return runs(x) and x.rank in (4, 5)
 
 
 def is_matrix(x: Fact) -> bool:
     """Floats of two axes or more, computed when the model runs."""
-    return x.dtype in CHIP_FLOATS and x.rank is not None and x.rank >= 2 and not x.const
+    return runs(x) and x.rank is not None and x.rank >= 2
 
 
 def is_vector(shape: Shape) -> bool:

@@ -28,13 +28,13 @@ from egraph_opt.rewrites.targets.fused_cube import (
 from egraph_opt.rewrites.targets.layouts import (
     PSEUDO,
     Kernel,
+    demanded,
     entered,
     entering,
     from_layout,
     laid,
     to_layout,
     unlaid,
-    wanted,
 )
 from egraph_opt.rewrites.targets.stages import Stages
 
@@ -149,7 +149,7 @@ def laid_convolution(
     for found in (eq(xs, weights(y, x, k)), (eq(y, cube_operator(k, xs)), some_computed(xs))):
         yield rule(operands, found, demand, then=union(y, alone), because=PSEUDO)
     staged, kernel = eq(y, fused_cube(k, e, xs, ys)), image_stages(k, e, x, y, ys)
-    yield rule(operands, staged, kernel, demand, then=wanted(IMAGES, ys), because=PSEUDO)
+    yield rule(operands, staged, kernel, demand, then=demanded(IMAGES, ys), because=PSEUDO)
     moved = from_layout(IMAGES, laid(IMAGES, kernel, append(inside, zs)))
     entry = eq(zs, entered(IMAGES, ys))
     yield rule(operands, staged, entry, demand, then=union(y, moved), because=PSEUDO)
@@ -177,14 +177,14 @@ def laid_product(
     form, side = limit("plain_products"), limit("tile_side")
     kernel, inside = matrix_kernel(k, xs, form, side), eq(vs, entered(MATRICES, xs))
     for found in (eq(xs, weights(y, x, k)), (eq(y, cube_operator(k, xs)), some_computed(xs))):
-        yield rule(found, kernel, guard(form), then=wanted(MATRICES, xs), because=PSEUDO)
+        yield rule(found, kernel, guard(form), then=demanded(MATRICES, xs), because=PSEUDO)
         moved = from_layout(MATRICES, laid(MATRICES, kernel, vs))
         yield rule(found, inside, guard(form), then=union(y, moved), because=PSEUDO)
         plain = unlaid(MATRICES, kernel, vs)
         yield rule(found, inside, writes_plain(y, side), guard(form), then=union(y, plain), because=PSEUDO)
     staged = eq(y, fused_cube(k, e, xs, ys))
     kernel = matrix_stages(k, e, xs, ys, among_limits(y, form, side))
-    both = (wanted(MATRICES, xs), wanted(MATRICES, ys))
+    both = (demanded(MATRICES, xs), demanded(MATRICES, ys))
     yield rule(staged, kernel, guard(form), then=both, because=PSEUDO)
     entries = (inside, eq(zs, entered(MATRICES, ys)))
     moved = from_layout(MATRICES, laid(MATRICES, kernel, append(vs, zs)))

@@ -44,13 +44,12 @@ from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.targets.layouts import (
     PSEUDO,
     Kernel,
-    entered,
     entering,
     from_layout,
     is_known,
     laid,
+    laid_behind,
     to_layout,
-    wanted,
 )
 from egraph_opt.rewrites.targets.stages import Stages
 from egraph_opt.rewrites.targets.vector_kernel import vector_kernel
@@ -208,9 +207,7 @@ def laid_kernels(z: Tensor, y: Tensor, xs: Tensors, zs: Tensors, e: Stages, layo
     """Kernel[..](From(z), xs) = From(Kernel'[..](z, To(xs))), of the vector units"""
     staged = eq(y, vector_kernel(e, from_layout(layout, z), xs))
     kernel = laid_stages(layout, e, z, xs)
-    yield rule(staged, kernel, then=wanted(layout, xs), because=PSEUDO)
-    moved = from_layout(layout, laid(layout, kernel, cons(z, zs)))
-    yield rule(staged, eq(zs, entered(layout, xs)), then=union(y, moved), because=PSEUDO)
+    yield from laid_behind((staged,), kernel, cons(z, zs), y=y, layout=layout, entry=(xs, zs))
 
 
 def _laid_variadics_examples(rng):
@@ -226,6 +223,4 @@ def laid_variadics(y: Tensor, xs: Tensors, zs: Tensors, op: String, layout: Stri
     """Max(From(z), x) = From(Max'(z, To(x))); Min, Sum and Mean likewise"""
     found = (eq(y, variadic(op, xs)), touched(layout, xs))
     kernel = laid_variadic(layout, op, xs, y)
-    yield rule(*found, kernel, then=wanted(layout, xs), because=PSEUDO)
-    moved = from_layout(layout, laid(layout, kernel, zs))
-    yield rule(*found, eq(zs, entered(layout, xs)), then=union(y, moved), because=PSEUDO)
+    yield from laid_behind(found, kernel, zs, y=y, layout=layout, entry=(xs, zs))

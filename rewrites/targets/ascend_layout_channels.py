@@ -21,7 +21,7 @@ from egraph_opt.rewrites.targets.ascend_layout_chains import (
     touched,
     touching,
 )
-from egraph_opt.rewrites.targets.layouts import PSEUDO, Kernel, entered, entering, from_layout, laid, wanted
+from egraph_opt.rewrites.targets.layouts import PSEUDO, Kernel, entering, from_layout, laid, laid_behind
 
 law = laws_of(
     "ascend.layout",
@@ -83,9 +83,7 @@ def laid_concatenation(y: Tensor, xs: Tensors, zs: Tensors, axis: Axis, layout: 
     """Concat(From(z), y) = From(Concat'(z, To(y)))"""
     found = (eq(y, concat(xs, axis)), touched(layout, xs))
     kernel = laid_concat(xs, axis, layout, sizes(limit("channel_block"), limit("tile_side")))
-    yield rule(*found, kernel, then=wanted(layout, xs), because=PSEUDO)
-    moved = from_layout(layout, laid(layout, kernel, zs))
-    yield rule(*found, eq(zs, entered(layout, xs)), then=union(y, moved), because=PSEUDO)
+    yield from laid_behind(found, kernel, zs, y=y, layout=layout, entry=(xs, zs))
 
 
 def _reduction_examples(rng):

@@ -42,12 +42,12 @@ from egraph_opt.operators import (
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Earlier, OnnxForm, Step, operator, operator_named
 from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.operators.terms import cons, limit, listed, nil
+from egraph_opt.rewrites.conditions.formats import runs
 from egraph_opt.rewrites.targets.stages import PSEUDO, Stages, steps_of
 
 Cube = Annotated[tuple[str, tuple[Any, ...]], attribute_sort("Cube")]
 """An operator of the cube unit: name and attributes."""
 
-_FLOATS = frozenset((1, 10, 16))
 _OPERANDS = {"conv": 3, "conv_transpose": 3, "gemm": 3, "matmul": 2}
 
 
@@ -91,22 +91,17 @@ def fused_cube(cube: Cube, stages: Stages, operands: Tensors, others: Tensors) -
 @hosted()
 def image_cube(name: str, window: ConvWindow, x: Fact) -> Cube | None:
     """A convolution in two or three dimensions; in one there is a squeeze before what follows."""
-    return (name, (window,)) if _runs(x) and x.rank is not None and x.rank >= 4 else None
+    return (name, (window,)) if runs(x) and x.rank is not None and x.rank >= 4 else None
 
 
 @hosted()
 def product_cube(x: Fact, y: Fact) -> Cube | None:
-    return ("matmul", ()) if _runs(x) or _runs(y) else None
+    return ("matmul", ()) if runs(x) or runs(y) else None
 
 
 @hosted()
 def gemm_cube(settings: GemmSettings, x: Fact, y: Fact) -> Cube | None:
-    return ("gemm", (settings,)) if _runs(x) or _runs(y) else None
-
-
-def _runs(x: Fact) -> bool:
-    """A float value that is computed when the model runs."""
-    return x.dtype in _FLOATS and not x.const
+    return ("gemm", (settings,)) if runs(x) or runs(y) else None
 
 
 def all_constant(w: Fact, b: Fact) -> bool:

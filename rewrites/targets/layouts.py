@@ -9,11 +9,11 @@ another one.  The conversions are pseudo-operators that cost models price and re
 that works in a layout is `laid`.  Extraction decides where a chain begins and ends.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 from egraph_opt.facts.fact import ABSENT, Fact
-from egraph_opt.laws import absent, assign, auxiliary, eq, hosted, rule, table
+from egraph_opt.laws import absent, assign, auxiliary, eq, hosted, rule, table, union
 from egraph_opt.laws.sorts import String, Tensor, Tensors, Unit
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, OnnxForm, Step, operator
 from egraph_opt.operators.expressions import attribute_sort
@@ -89,13 +89,13 @@ def laid_lists(layout: String, z: Tensor, rest: Tensors, zs: Tensors, xs: Tensor
 
 
 @table()
-def wanted(layout: String, xs: Tensors) -> Unit:
+def demanded(layout: String, xs: Tensors) -> Unit:
     """Tensors that are asked for in a layout."""
 
 
 @table()
 def entered(layout: String, xs: Tensors) -> Tensors:
-    """Tensors that are wanted in a layout, each converted; constants are beforehand."""
+    """Tensors that are demanded in a layout, each converted; constants are beforehand."""
 
 
 @hosted()
@@ -106,10 +106,26 @@ def is_known(x: Fact) -> bool:
 
 @auxiliary()
 def entering(layout: String, x: Tensor, rest: Tensors, zs: Tensors, xs: Tensors):
-    """Fills `entered`, and says of whose rest tensors are wanted."""
-    yield rule(wanted(layout, nil()), then=assign(entered(layout, nil()), nil()))
-    yield rule(eq(xs, cons(x, rest)), wanted(layout, xs), then=wanted(layout, rest))
-    found = (eq(xs, cons(x, rest)), wanted(layout, xs), eq(zs, entered(layout, rest)))
+    """Fills `entered`, and says of whose rest tensors are demanded."""
+    yield rule(demanded(layout, nil()), then=assign(entered(layout, nil()), nil()))
+    yield rule(eq(xs, cons(x, rest)), demanded(layout, xs), then=demanded(layout, rest))
+    found = (eq(xs, cons(x, rest)), demanded(layout, xs), eq(zs, entered(layout, rest)))
     yield rule(*found, is_known(x), then=assign(entered(layout, xs), cons(x, zs)))
     inside = cons(to_layout(layout, x), zs)
     yield rule(*found, absent(is_known(x)), then=assign(entered(layout, xs), inside))
+
+
+def laid_behind(
+    found: tuple[Any, ...], kernel: Any, operands: Any, *, y: Any, layout: Any, entry: Any
+) -> Iterator[Any]:
+    """The rules of a kernel that works in a layout: its tensors are demanded there, then it is laid.
+
+    Args:
+        found: what holds of y, which the kernel makes.
+        operands: those of the laid kernel.
+        entry: which tensors enter the layout, and what they are there, as `operands` have it.
+    """
+    xs, zs = entry
+    yield rule(*found, kernel, then=demanded(layout, xs), because=PSEUDO)
+    moved = from_layout(layout, laid(layout, kernel, operands))
+    yield rule(*found, eq(zs, entered(layout, xs)), then=union(y, moved), because=PSEUDO)

@@ -39,6 +39,7 @@ from egraph_opt.operators import binary, cast, reduce, unary
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, OnnxForm, Step, operator
 from egraph_opt.operators.terms import cons, limit, listed, nil
 from egraph_opt.rewrites.conditions.chains import standing, stands
+from egraph_opt.rewrites.conditions.formats import CHIP_FLOATS, runs
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.targets.stages import (
     BINARY,
@@ -57,8 +58,7 @@ law = laws_of("ascend.vector", numerics="bitwise", kind="fuse", serves="target")
 FUNCTIONS = UNARY | {"Cos", "Erf", "Floor", "Mish", "Reciprocal", "Round", "Sign", "Sin", "Swish"}
 """Behind a cube operator fewer are documented."""
 
-_FLOATS = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16))
-_CASTS = _FLOATS | {TensorProto.BOOL, TensorProto.INT32, TensorProto.INT64}
+_CASTS = CHIP_FLOATS | {TensorProto.BOOL, TensorProto.INT32, TensorProto.INT64}
 
 
 def _expand(attributes: tuple[Stages]) -> tuple[Step, ...]:
@@ -92,30 +92,26 @@ def begun(stage: Stages, x: Tensor, others: Tensors) -> Tensor:
 
 @hosted()
 def function_stage(op: str, settings: Settings, x: Fact) -> Stages | None:
-    return ((op, settings, "", 0),) if op in FUNCTIONS and _runs(x) else None
+    return ((op, settings, "", 0),) if op in FUNCTIONS and runs(x) else None
 
 
 @hosted()
 def binary_stage(op: str, side: int, x: Fact, other: Fact) -> Stages | None:
     """A binary operator whose other operand may be smaller than x."""
-    return then_binary((), op, side, other, 1) if _runs(x) and keeps_result(other, x) else None
+    return then_binary((), op, side, other, 1) if runs(x) and keeps_result(other, x) else None
 
 
 @hosted()
 def square_stage(op: str, x: Fact) -> Stages | None:
     """A binary operator of which x is both operands."""
-    return ((op, (), "result", 1),) if op in BINARY and _runs(x) else None
+    return ((op, (), "result", 1),) if op in BINARY and runs(x) else None
 
 
 @hosted()
 def cast_stage(to: int, x: Fact) -> Stages | None:
     """A Cast to floats or from floats, and to another type."""
-    known = {x.dtype, to} <= _CASTS and x.dtype != to and not _FLOATS.isdisjoint((x.dtype, to))
+    known = {x.dtype, to} <= _CASTS and x.dtype != to and not CHIP_FLOATS.isdisjoint((x.dtype, to))
     return (("Cast", (to,), "", 0),) if known and not x.const else None
-
-
-def _runs(x: Fact) -> bool:
-    return x.dtype in _FLOATS and not x.const
 
 
 @hosted()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 from egraph_opt import optimize
 from egraph_opt.cost_models.ascend import Ascend
@@ -17,29 +15,17 @@ from egraph_opt.pipeline.stages import saturate
 from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, RULES, fits, takes_plain
 from egraph_opt.rewrites.targets.ascend_layout_channels import laid_concat
 
+from ..knowledge_bases.graphs import Graph
+
 ASCEND = Ascend()
 DEVICE = Device(ASCEND.soc)
 
 
-class Graph:
-    """A model in the making."""
+class Network(Graph):
+    """A model in the making, on one input x."""
 
     def __init__(self, *shape: int) -> None:
-        self.rng = np.random.default_rng(0)
-        self.shape = shape
-        self.nodes: list[onnx.NodeProto] = []
-        self.weights: list[onnx.TensorProto] = []
-
-    def add(self, op: str, *inputs: str, **attributes: Any) -> str:
-        self.nodes.append(helper.make_node(op, inputs, [f"v{len(self.nodes)}"], **attributes))
-        return self.nodes[-1].output[0]
-
-    def weight(self, *shape: int) -> str:
-        return self.constant((self.rng.standard_normal(shape) * 0.1).astype(np.float32))
-
-    def constant(self, array: Any) -> str:
-        self.weights.append(numpy_helper.from_array(np.asarray(array), f"c{len(self.weights)}"))
-        return self.weights[-1].name
+        super().__init__(x=shape)
 
     def reshape(self, x: str, *dims: int) -> str:
         return self.add("Reshape", x, self.constant(dims))
@@ -47,12 +33,6 @@ class Graph:
     def conv(self, x: str, channels: int = 64, inputs: int = 64, side: int = 3) -> str:
         w = self.weight(channels, inputs, side, side)
         return self.add("Conv", x, w, pads=[side // 2] * 4)
-
-    def model(self, *outputs: str) -> onnx.ModelProto:
-        inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)]
-        made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
-        graph = helper.make_graph(self.nodes, "g", inputs, made, self.weights)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
 class Chosen(NamedTuple):
@@ -83,7 +63,7 @@ def blocks(*shape: int) -> float:
 
 
 def test_a_chain_of_images_converts_at_its_ends() -> None:
-    g = Graph(1, 64, 28, 28)
+    g = Network(1, 64, 28, 28)
     y = g.add("Relu", g.conv(g.add("Sin", g.conv("x"))))
     z = g.add("MaxPool", g.add("Add", y, g.add("Sin", y)), kernel_shape=[2, 2], strides=[2, 2])
     found = chosen(g.model(z))
@@ -92,16 +72,16 @@ def test_a_chain_of_images_converts_at_its_ends() -> None:
 
 def test_a_reshape_between_convolutions_breaks_the_format() -> None:
     """Conv, Reshape, Softmax, Reshape, Conv: the conversions of a backend, priced by their bytes."""
-    g = Graph(1, 64, 28, 28)
+    g = Network(1, 64, 28, 28)
     rows = g.add("Softmax", g.reshape(g.conv("x"), 1, 64, 784), axis=-1)
     with_softmax = chosen(g.model(g.conv(g.reshape(rows, 1, 64, 28, 28))))
     ways = ["from_layout", "from_layout", "to_layout", "to_layout"]
     assert [way for way, _ in with_softmax.conversions] == ways
 
-    without = Graph(1, 64, 28, 28)
+    without = Network(1, 64, 28, 28)
     direct = chosen(without.model(without.conv(without.conv("x"))))
     assert [way for way, _ in direct.conversions] == ways[1:3]
-    softmax = Graph(1, 64, 784)
+    softmax = Network(1, 64, 784)
     alone = optimize(
         softmax.model(softmax.add("Softmax", "x", axis=-1)), cost=ASCEND, verify=False
     ).report.cost.after
@@ -111,7 +91,7 @@ def test_a_reshape_between_convolutions_breaks_the_format() -> None:
 
 def test_two_reshapes_of_an_image_of_one_row_are_dearer_than_one() -> None:
     def tail(*between: tuple[int, ...]) -> float:
-        g = Graph(1, 64, 1, 128)
+        g = Network(1, 64, 1, 128)
         y = g.conv("x", side=1)
         for dims in between:
             y = g.reshape(y, *dims)
@@ -124,7 +104,7 @@ def test_two_reshapes_of_an_image_of_one_row_are_dearer_than_one() -> None:
 
 def test_a_flattened_image_is_converted_before_its_product() -> None:
     """Conv, Flatten, Gemm: one conversion in front, one behind; the product takes rows of ND."""
-    g = Graph(16, 64, 8, 8)
+    g = Network(16, 64, 8, 8)
     flat = g.add("Flatten", g.add("Relu", g.conv("x")))
     found = chosen(g.model(g.add("Gemm", flat, g.weight(4096, 32))))
     assert found.conversions == [("from_layout", (16, 64, 8, 8)), ("to_layout", (16, 64, 8, 8))]
@@ -133,14 +113,14 @@ def test_a_flattened_image_is_converted_before_its_product() -> None:
 def test_an_operator_without_a_kernel_in_the_format_costs_two_conversions() -> None:
     costs = []
     for op in ("Relu", "Softmax"):
-        g = Graph(1, 64, 28, 28)
+        g = Network(1, 64, 28, 28)
         costs.append(chosen(g.model(g.conv(g.add(op, g.conv("x"))))))
     assert [len(found.conversions) for found in costs] == [2, 4]
 
 
 def test_channels_are_scaled_within_the_format() -> None:
     """A block with squeeze and excitation: its mean, its gate and the product stay in the format."""
-    g = Graph(1, 64, 28, 28)
+    g = Network(1, 64, 28, 28)
     y = g.conv("x")
     gate = g.add("Sigmoid", g.conv(g.add("GlobalAveragePool", y), side=1))
     found = chosen(g.model(g.conv(g.add("Mul", y, gate))))
@@ -149,7 +129,7 @@ def test_channels_are_scaled_within_the_format() -> None:
 
 def test_a_chain_of_conv1d_is_lifted_and_a_single_one_is_not() -> None:
     def layers(count: int) -> tuple[list[str], Chosen]:
-        g = Graph(1, 64, 512)
+        g = Network(1, 64, 512)
         y = "x"
         for _ in range(count):
             y = g.add("Conv", g.add("Sin", y), g.weight(64, 64, 3), pads=[1, 1])
@@ -170,7 +150,7 @@ def test_a_chain_of_conv1d_is_lifted_and_a_single_one_is_not() -> None:
 
 def test_a_chain_of_unaligned_products_converts_at_its_ends() -> None:
     """[100, 768]: rows that fill no whole tiles; the result, of whole tiles, is written in ND."""
-    g = Graph(100, 768)
+    g = Network(100, 768)
     y = "x"
     for _ in range(3):
         y = g.add("Sigmoid", g.add("MatMul", y, g.weight(768, 768)))
@@ -180,20 +160,20 @@ def test_a_chain_of_unaligned_products_converts_at_its_ends() -> None:
 
 def test_products_of_one_unaligned_operand_share_its_conversion() -> None:
     """Q, K and V of one x, kept apart by what follows each."""
-    g = Graph(100, 768)
+    g = Network(100, 768)
     parts = [g.add("Softmax", g.add("MatMul", "x", g.weight(768, n)), axis=-1) for n in (768, 256, 512)]
     found = chosen(g.model(*parts))
     assert found.conversions == [("to_layout", (100, 768))]
 
 
 def test_aligned_products_are_not_converted() -> None:
-    g = Graph(128, 768)
+    g = Network(128, 768)
     found = chosen(g.model(g.add("MatMul", "x", g.weight(768, 768))))
     assert found.conversions == []
 
 
 def test_a_chip_that_takes_other_rows_in_nd_converts_fewer_products() -> None:
-    g = Graph(100, 768)
+    g = Network(100, 768)
     model = g.model(g.add("MatMul", "x", g.weight(768, 768)))
     assert chosen(model).conversions
     assert chosen(model, Ascend("910b1")).conversions == []

@@ -40,7 +40,7 @@ def model(tmp_path: Path) -> Path:
         ("loop_iterations=-1", "loop_iterations = -1: must be 0 to 1e+06"),
         ("then_probability=1.5", "then_probability = 1.5: must be 0 to 1"),
         ("then_probability=inf", "then_probability = inf: must be finite"),
-        ("branch_price=cheaper", "is not one of dearer, expected: did you mean 'dearer'?"),
+        ("branch_price=maximal", "is not one of maximum, expected: did you mean 'maximum'?"),
         ("kernel_types=['bloat16']", "'bloat16': is not one of ONNX data types: did you mean 'bfloat16'?"),
         ("l1_bytes=0", "l1_bytes = 0: must be 1 to"),
         ("loop_iteration=3", "unknown parameter 'loop_iteration' of ascend: did you mean 'loop_iterations'?"),

@@ -3,59 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 from egraph_opt import optimize, saturate
 from egraph_opt.cost_models.ascend import Ascend
 
+from ..knowledge_bases.graphs import Graph
 
-class Graph:
-    """Layers one behind the other on an image [1, 16, 8, 8]."""
+
+class Network(Graph):
+    """Layers one behind the other on an image."""
 
     def __init__(self) -> None:
-        self.rng = np.random.default_rng(0)
-        self.nodes: list[onnx.NodeProto] = []
-        self.weights: list[onnx.TensorProto] = []
-
-    def add(self, op: str, *inputs: str, **attributes: Any) -> str:
-        self.nodes.append(helper.make_node(op, inputs, [f"v{len(self.nodes)}"], **attributes))
-        return self.nodes[-1].output[0]
-
-    def constant(self, *shape: int, value: float | None = None) -> str:
-        array = np.full(shape, value) if value is not None else self.rng.standard_normal(shape) * 0.1
-        self.weights.append(numpy_helper.from_array(array.astype(np.float32), f"c{len(self.weights)}"))
-        return self.weights[-1].name
+        super().__init__(x=[1, 16, 8, 8])
 
     def conv(self, x: str) -> str:
-        return self.add("Conv", x, self.constant(16, 16, 3, 3), self.constant(16), pads=[1, 1, 1, 1])
-
-    def model(self, *outputs: str) -> onnx.ModelProto:
-        shape = [1, 16, 8, 8]
-        made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("x", *outputs)]
-        graph = helper.make_graph(self.nodes, "g", made[:1], made[1:], self.weights)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        return self.add("Conv", x, self.weight(16, 16, 3, 3), self.weight(16), pads=[1, 1, 1, 1])
 
 
 def residual() -> onnx.ModelProto:
-    g = Graph()
+    g = Network()
     return g.model(g.add("Relu", g.add("Add", g.conv(g.add("Relu", g.conv("x"))), "x")))
 
 
 def hard_swish() -> onnx.ModelProto:
-    g = Graph()
+    g = Network()
     y = g.conv("x")
-    bounds = g.constant(value=0.0), g.constant(value=6.0)
-    gate = g.add("Clip", g.add("Add", y, g.constant(value=3.0)), *bounds)
+    bounds = g.constant(0.0), g.constant(6.0)
+    gate = g.add("Clip", g.add("Add", y, g.constant(3.0)), *bounds)
     return g.model(g.add("Div", g.add("Mul", y, gate), bounds[1]))
 
 
 def silu() -> onnx.ModelProto:
-    g = Graph()
+    g = Network()
     y = g.conv("x")
     return g.model(g.add("Mul", y, g.add("Sigmoid", y)))
 
@@ -78,22 +60,23 @@ def test_a_model_that_the_compiler_fuses_is_left_as_it_is(build: Callable[[], on
 
 
 def test_activations_that_are_spelled_out_cost_one_kernel() -> None:
-    g = Graph()
-    alone = kernels(g.model(g.conv("x")))[0]
+    g = Network()
+    model = g.model(g.conv("x"))
+    alone = kernels(model)[0]
     assert kernels(hard_swish())[0] < alone + 1
     assert kernels(silu())[0] < alone + 1
-    assert kernels(silu(), "910b4")[0] > kernels(g.model(g.nodes[-1].output[0]), "910b4")[0] + 1
+    assert kernels(silu(), "910b4")[0] > kernels(model, "910b4")[0] + 1
 
 
 def test_a_block_with_a_residual_costs_two_kernels() -> None:
-    g = Graph()
+    g = Network()
     assert kernels(residual())[0] < 2 * kernels(g.model(g.conv("x")))[0] + 1
 
 
 def test_a_value_that_two_need_is_not_fused() -> None:
-    g = Graph()
+    g = Network()
     inner = g.conv("x")
-    fused = Graph()
+    fused = Network()
     after = fused.add("Relu", fused.conv("x"))
     extra = kernels(g.model(inner, g.add("Relu", inner)))[0] - kernels(fused.model(after))[0]
     assert extra >= 0.5 * Ascend().soc.fixed_vector_us
@@ -101,7 +84,7 @@ def test_a_value_that_two_need_is_not_fused() -> None:
 
 def test_the_e_graph_grows_with_the_number_of_layers_and_not_faster() -> None:
     def size(blocks: int) -> int:
-        g = Graph()
+        g = Network()
         x = "x"
         for _ in range(blocks):
             x = g.add("Relu", g.add("Add", g.conv(g.add("Relu", g.conv(x))), x))

@@ -5,53 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 from egraph_opt import Limits, cost_model, optimize, saturate
 from egraph_opt.cost_models.ascend import Ascend
 
+from ..knowledge_bases.graphs import Graph
+
 SHAPE = [2, 128, 64]
 
 
-class Graph:
-    """Layers one behind the other on x [2, 128, 64], in the operators of an opset."""
+class Network(Graph):
+    """Layers one behind the other on x, in the operators of an opset."""
 
     def __init__(self, opset: int = 17) -> None:
-        self.opset, self.rng = opset, np.random.default_rng(0)
-        self.nodes: list[onnx.NodeProto] = []
-        self.weights: list[onnx.TensorProto] = []
-
-    def add(self, op: str, *inputs: str, **attributes: Any) -> str:
-        self.nodes.append(helper.make_node(op, inputs, [f"v{len(self.nodes)}"], **attributes))
-        return self.nodes[-1].output[0]
-
-    def constant(self, *shape: int, value: float | None = None) -> str:
-        array = np.full(shape, value) if value is not None else self.rng.standard_normal(shape) * 0.1
-        self.weights.append(numpy_helper.from_array(array.astype(np.float32), f"c{len(self.weights)}"))
-        return self.weights[-1].name
+        super().__init__(x=SHAPE)
+        self.opset = opset
 
     def product(self, x: str) -> str:
-        return self.add("MatMul", x, self.constant(64, 64))
+        return self.add("MatMul", x, self.weight(64, 64))
 
     def layer_norm(self, x: str) -> str:
-        scale, bias = self.constant(64), self.constant(64)
+        scale, bias = self.weight(64), self.weight(64)
         if self.opset >= 17:
             return self.add("LayerNormalization", x, scale, bias, axis=-1, epsilon=1e-5)
         away = self.add("Sub", x, self.add("ReduceMean", x, axes=[-1], keepdims=1))
-        square = self.add("Pow", away, self.constant(value=2.0))
+        square = self.add("Pow", away, self.constant(2.0))
         variance = self.add("ReduceMean", square, axes=[-1], keepdims=1)
-        root = self.add("Sqrt", self.add("Add", variance, self.constant(value=1e-5)))
+        root = self.add("Sqrt", self.add("Add", variance, self.constant(1e-5)))
         return self.add("Add", self.add("Mul", self.add("Div", away, root), scale), bias)
 
     def gelu(self, x: str) -> str:
         if self.opset >= 20:
             return self.add("Gelu", x)
-        inner = self.add("Erf", self.add("Div", x, self.constant(value=2**0.5)))
-        gate = self.add("Add", inner, self.constant(value=1.0))
-        return self.add("Mul", self.add("Mul", x, gate), self.constant(value=0.5))
+        inner = self.add("Erf", self.add("Div", x, self.constant(2**0.5)))
+        gate = self.add("Add", inner, self.constant(1.0))
+        return self.add("Mul", self.add("Mul", x, gate), self.constant(0.5))
 
     def softmax(self, x: str) -> str:
         return self.add("Softmax", x, axis=2)
@@ -63,20 +53,14 @@ class Graph:
         return self.add("Elu", x)
 
     def scale(self, x: str) -> str:
-        return self.add("Mul", x, self.constant(64))
-
-    def model(self, *outputs: str) -> onnx.ModelProto:
-        made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, SHAPE) for name in ("x", *outputs)]
-        graph = helper.make_graph(self.nodes, "g", made[:1], made[1:], self.weights)
-        opsets = [helper.make_opsetid("", self.opset)]
-        return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+        return self.add("Mul", x, self.weight(64))
 
 
 def layers(opset: int, names: tuple[str, ...]) -> onnx.ModelProto:
-    g, x = Graph(opset), "x"
+    g, x = Network(opset), "x"
     for name in names:
         x = getattr(g, name)(x)
-    return g.model(x)
+    return g.model(x, opset=g.opset)
 
 
 NETWORKS = (
@@ -99,22 +83,14 @@ def test_equal_work_costs_the_same_in_every_opset(names: tuple[str, ...]) -> Non
 
 def attention(opset: int, masked: bool) -> onnx.ModelProto:
     """Attention of four heads: one operator, or as exporters write it."""
-    inputs = ("q", "k", "v", "m") if masked else ("q", "k", "v")
-    g = Graph(opset)
+    shapes = dict.fromkeys(("q", "k", "v"), (1, 4, 128, 64)) | ({"m": (1, 1, 128, 128)} if masked else {})
+    g = Graph(**shapes)
     if opset >= 23:
-        y = g.add("Attention", *inputs, scale=0.125)
-    else:
-        turned = g.add("Transpose", "k", perm=[0, 1, 3, 2])
-        logits = g.add("Mul", g.add("MatMul", "q", turned), g.constant(value=0.125))
-        weights = g.add("Softmax", g.add("Add", logits, "m") if masked else logits, axis=3)
-        y = g.add("MatMul", weights, "v")
-    shapes = {"m": [1, 1, 128, 128]}
-    made = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, shapes.get(name, [1, 4, 128, 64]))
-        for name in (*inputs, y)
-    ]
-    graph = helper.make_graph(g.nodes, "g", made[:-1], made[-1:], g.weights)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+        return g.model(g.add("Attention", *shapes, scale=0.125), opset=opset)
+    turned = g.add("Transpose", "k", perm=[0, 1, 3, 2])
+    logits = g.add("Mul", g.add("MatMul", "q", turned), g.constant(0.125))
+    weights = g.add("Softmax", g.add("Add", logits, "m") if masked else logits, axis=3)
+    return g.model(g.add("MatMul", weights, "v"), opset=opset)
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -149,18 +125,18 @@ def test_a_chain_is_one_kernel_up_to_the_limit() -> None:
 
 
 def test_an_inner_value_that_another_node_needs_is_paid_for_again() -> None:
-    g = Graph()
+    g = Network()
     inner = g.add("Exp", "x")
     outer = g.add("Sin", inner)
     one, both = cost(g.model(outer)), cost(g.model(inner, outer))
-    alone = Graph()
+    alone = Network()
     single = cost(alone.model(alone.add("Exp", "x")))
     assert both > one + 0.9 * single
 
 
 def test_a_kernel_takes_one_more_computed_operand() -> None:
     def sums(count: int) -> float:
-        g = Graph()
+        g = Network()
         branches = [g.product("x") for _ in range(count + 1)]
         ends = [g.softmax(branch) for branch in branches]  # no stage of a product
         x = ends[0]
@@ -185,7 +161,7 @@ def chain(count: int) -> onnx.ModelProto:
 
 def cells(count: int) -> onnx.ModelProto:
     """Gates as a recurrent cell has them: every value is used by several of the next."""
-    g = Graph()
+    g = Network()
     first, second = "x", g.product("x")
     for _ in range(count):
         gate = g.add("Sigmoid", first)

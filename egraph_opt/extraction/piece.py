@@ -73,14 +73,25 @@ class Piece:
 
         The unit is a power of ten, in which costs with few decimal places are whole: equal sums stay equal.
         """
+        times, over = self._scale
+        return [round(cost * times / over) for cost in self.cost]
+
+    @cached_property
+    def unit(self) -> float:
+        """The cost that one of `price` stands for."""
+        times, over = self._scale
+        return over / times
+
+    @cached_property
+    def _scale(self) -> tuple[float, float]:
+        """What `price` is multiplied with, and divided by."""
         largest = max(self.cost, default=0.0)
         if not largest > 0:
-            return [0] * len(self.cost)
+            return 1.0, 1.0
         digits = 12 - math.floor(math.log10(largest))
         if digits > 300:  # near the smallest numbers there are
-            return [round(cost / largest * 1e12) for cost in self.cost]
-        scale = 10.0 ** abs(digits)
-        return [round(cost * scale if digits >= 0 else cost / scale) for cost in self.cost]
+            return 1e12, largest
+        return (10.0**digits, 1.0) if digits >= 0 else (1.0, 10.0**-digits)
 
     @cached_property
     def owners(self) -> Ints:

@@ -15,6 +15,7 @@ from egraph_opt.extraction.presolve.landmarks import landmarks, members, needs_o
 from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.programs.cutting_planes import prove
 from egraph_opt.extraction.programs.highs import Effort
+from egraph_opt.extraction.programs.landmark_cuts import landmark_cuts
 from egraph_opt.extraction.strategies.decomposition import solve_decomposed
 
 from .egraphs import all_solutions, leafy_problem, problem_of, random_problem, residual
@@ -44,6 +45,21 @@ def test_the_optimum_stays(cyclic: bool, ties: bool) -> None:
         assert piece.value(choice) == pytest.approx(piece.value(best_of(piece)))
         shrunk += sum(len(part.nodes) for part in contracted.pieces) < len(piece.nodes)
     assert shrunk > 50
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_the_optimum_stays_among_the_nodes_that_a_better_solution_may_have(late: bool) -> None:
+    left_out = 0
+    for piece in pieces(150, cyclic=True):
+        start = piece.used(greedy(piece))
+        usable = landmark_cuts(piece).usable(piece.value(start)[0])
+        contracted = contract(piece, start, lambda: late, usable)
+        choice = contracted.postsolve([best_of(part) for part in contracted.pieces])
+        assert piece.order(choice) is not None
+        assert piece.value(choice) == pytest.approx(piece.value(best_of(piece)))
+        assert all(usable[node] for node in choice if node >= 0)
+        left_out += int((~usable).sum())
+    assert left_out > 50
 
 
 def test_the_start_stays_a_solution_that_costs_no_more() -> None:

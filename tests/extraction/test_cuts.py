@@ -17,6 +17,7 @@ from egraph_opt.extraction.programs.cutting_planes import mutual_pairs, prove
 from egraph_opt.extraction.programs.highs import Effort
 from egraph_opt.extraction.programs.precedence import precedence
 from egraph_opt.extraction.programs.program import solve
+from egraph_opt.extraction.programs.relaxation import Relaxation
 from egraph_opt.extraction.programs.rows import CycleCut, Rows, cycle_cut_rows, cycle_cuts, structural_rows
 from egraph_opt.extraction.structure import Floats
 
@@ -55,15 +56,20 @@ def test_every_cycle_cut_holds_for_every_solution() -> None:
 def test_separation_bounds_from_below_and_finds_rows_that_help() -> None:
     raised = 0
     for piece in cyclic_pieces(100):
-        structure = structural_rows(piece, np.ones(len(piece.nodes), np.bool_))
+        usable = np.ones(len(piece.nodes), np.bool_)
+        structure = structural_rows(piece, usable)
         known: dict[CycleCut, None] = {}
-        before = separate_cuts(piece, structure, known, Effort(), rounds=1).bound
-        after = separate_cuts(piece, structure, known, Effort(), rounds=50).bound
+        before = separate_cuts(piece, structure, usable, known, Effort(), rounds=1).bound
+        after = separate_cuts(piece, structure, usable, known, Effort(), rounds=50)
+        rows = [structure, cycle_cut_rows(piece, after.binding)]
+        needed = Relaxation(piece, rows, usable, Effort()).solve()
+        assert needed is not None
+        assert needed.cost == pytest.approx(after.bound)
         best = optimum(piece.problem)
         assert best is not None
-        assert before <= after + 1e-9
-        assert after <= best[0] + 1e-6
-        raised += after > before + 1e-6
+        assert before <= after.bound + 1e-9
+        assert after.bound <= best[0] + 1e-6
+        raised += after.bound > before + 1e-6
     assert raised > 5
 
 

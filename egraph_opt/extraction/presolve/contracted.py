@@ -13,7 +13,7 @@ from egraph_opt.extraction.presolve.contraction import Contraction
 from egraph_opt.extraction.presolve.presolve import Presolved, presolve
 from egraph_opt.extraction.presolve.working_piece import Parts
 from egraph_opt.extraction.problem import ExtractionProblem
-from egraph_opt.extraction.structure import first_built
+from egraph_opt.extraction.structure import Mask, first_built
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +52,28 @@ class Contracted:
         return piece.used(first_built(sorted(given), piece.children, piece.owner, piece.users))
 
 
-def contract(piece: Piece, start: Choice, late: Callable[[], bool] = lambda: False) -> Contracted:
+def _buildable(piece: Piece, usable: Mask) -> Mask:
+    """The usable nodes whose children can be built of such."""
+    built = first_built(np.flatnonzero(usable).tolist(), piece.children, piece.owner, piece.users)
+    missing = np.array([node < 0 for node in built], np.bool_)
+    node, child = piece.pairs
+    found = usable.copy()
+    found[node[missing[child]]] = False
+    return found
+
+
+def contract(
+    piece: Piece, start: Choice, late: Callable[[], bool] = lambda: False, usable: Mask | None = None
+) -> Contracted:
     """Contract a piece and cut what is left.
 
     Args:
         start: a solution of the piece, which stays one (or becomes a better one).
         late: asked now and then whether to stop with what there is.
+        usable: the nodes to choose from, those of ``start`` among them; None for all.
     """
-    work = Contraction(piece, start)
+    everything = np.ones(len(piece.nodes), np.bool_)
+    work = Contraction(piece, start, everything if usable is None else _buildable(piece, usable))
     work.run(late)
     nodes = [node for options in work.options for node in options]
     number = {node: at for at, node in enumerate(nodes)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import islice
 
 from egraph_opt.extraction.presolve.landmarks import Sets, bits_of, members, needs_of
 from egraph_opt.extraction.presolve.working_piece import WorkingPiece
@@ -15,7 +16,7 @@ from egraph_opt.extraction.presolve.working_piece import WorkingPiece
 ADDED = 3
 """How many classes a node may need provided to take another's place."""
 
-COMPARED = 64
+COMPARED = 16
 """How many nodes of a class the others are compared with."""
 
 
@@ -86,6 +87,13 @@ def _provider(work: WorkingPiece, needs: Needs | None, here: int, weak: int, nee
     return best
 
 
+def _shared(work: WorkingPiece, needs: Needs | None, strong: int) -> set[int]:
+    """What a node must use as well for ``strong`` to dominate it: without landmarks all but leaves."""
+    if needs is not None:
+        return set()
+    return {child for child in work.children[strong] if not work.is_leaf(child)}
+
+
 def drop_dominated(work: WorkingPiece, here: int, needs: Needs | None = None) -> None:
     """Drop the nodes of a class that are no cheaper than another with what that needs beyond them."""
     options = work.options[here]
@@ -94,13 +102,14 @@ def drop_dominated(work: WorkingPiece, here: int, needs: Needs | None = None) ->
     ranked = sorted(
         options, key=lambda k: (work.cost[k], len(work.children[k]), work.tie[k], k not in work.chosen, k)
     )
-    left: list[int] = []
+    left: list[tuple[int, set[int]]] = []
     for node in ranked:
         below = work.children[node]
         needed = 0 if needs is None else needs_of(needs.sets, below)
-        by = next((other for other in left[:COMPARED] if _dominates(work, needs, other, node, needed)), -1)
+        compared = (other for other, shared in islice(left, COMPARED) if shared <= below)
+        by = next((other for other in compared if _dominates(work, needs, other, node, needed)), -1)
         if by < 0:
-            left.append(node)
+            left.append((node, _shared(work, needs, node)))
             continue
         if node in work.chosen:
             work.chosen.add(by)

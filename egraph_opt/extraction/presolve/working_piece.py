@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from egraph_opt.extraction.piece import Choice, Piece
-from egraph_opt.extraction.structure import Ints, components_of, first_built
+from egraph_opt.extraction.structure import Ints, Mask, components_of, first_built
 
 Parts = tuple[int, ...]
 """Nodes of the piece that are chosen together."""
@@ -22,13 +22,13 @@ class WorkingPiece:
         pending: the classes to look at again.
     """
 
-    def __init__(self, piece: Piece, start: Choice) -> None:
-        self.options: list[list[int]] = [list(nodes) for nodes in piece.options]
+    def __init__(self, piece: Piece, start: Choice, usable: Mask) -> None:
+        self.options: list[list[int]] = [[k for k in nodes if usable[k]] for nodes in piece.options]
         self.children: list[set[int]] = [set(below) for below in piece.children]
         self.cost, self.tie = list(piece.cost), list(piece.tie)
         self.owner: list[int] = list(piece.owner)
         self.parts: list[Parts] = [(node,) for node in range(len(piece.nodes))]
-        self.users: list[set[int]] = [set(nodes) for nodes in piece.users]
+        self.users: list[set[int]] = [{k for k in nodes if usable[k]} for nodes in piece.users]
         self.roots = set(piece.roots)
         self.chosen = {node for node in start if node >= 0}
         self.default: set[int] = set()

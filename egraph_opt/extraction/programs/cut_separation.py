@@ -13,16 +13,18 @@ A cut forbids no acyclic solution (see `rows`), so the relaxation with them is a
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
 
 from egraph_opt.extraction.piece import Piece
+from egraph_opt.extraction.programs.entrance_cuts import entrances
 from egraph_opt.extraction.programs.highs import Effort
 from egraph_opt.extraction.programs.relaxation import Relaxation
 from egraph_opt.extraction.programs.rows import Cycle, CycleCut, Rows, cycle_cut_rows, external_nodes
-from egraph_opt.extraction.structure import Floats, components_of, first_built
+from egraph_opt.extraction.structure import Floats, Mask, components_of, first_built
 
 LEAST = 1e-3
 """How much a cut must be violated by to be added."""
@@ -32,15 +34,17 @@ THRESHOLDS = (1e-6, 0.05, 0.2, 0.34, 0.5)
 
 
 class Separation(NamedTuple):
-    """The lower bound that the relaxation comes to, and the work: simplex iterations."""
+    """What the relaxation came to: a lower bound, the work in simplex iterations, and the cuts it needs."""
 
     bound: float
     work: int
+    binding: list[CycleCut]
 
 
 def separate_cuts(
     piece: Piece,
     structure: Rows,
+    usable: Mask,
     known: dict[CycleCut, None],
     effort: Effort,
     *,
@@ -48,20 +52,29 @@ def separate_cuts(
     limit: float = math.inf,
 ) -> Separation:
     """Add to the ``known`` cuts those that relaxed solutions violate; no more once the work is at a limit."""
-    bound, work = 0.0, 0
-    relaxation = Relaxation(piece, [structure, cycle_cut_rows(piece, known)], effort)
+    bound, work, values = 0.0, 0, None
+    relaxation = Relaxation(piece, [structure, cycle_cut_rows(piece, known)], usable, effort)
     for _ in range(rounds):
         relaxed = relaxation.solve()
         if relaxed is None:
             break
+        values = relaxed.values
         bound, work = max(bound, relaxed.cost * (1 - 1e-7)), work + relaxed.work  # the solver's tolerance
-        node_value, class_value = np.split(relaxed.values, [len(piece.nodes)])
-        new = [row for row in violated_cuts(piece, node_value, class_value) if row not in known]
+        node_value, class_value = np.split(values, [len(piece.nodes)])
+        violated = violated_cuts(piece, node_value, class_value) + entrances(piece, node_value, class_value)
+        new = list(dict.fromkeys(row for row in violated if row not in known))
         if not new or work >= limit:
             break
         relaxation.add(cycle_cut_rows(piece, new))
         known.update(dict.fromkeys(new))
-    return Separation(bound, work)
+    return Separation(bound, work, list(known) if values is None else binding(piece, known, values))
+
+
+def binding(piece: Piece, cuts: Collection[CycleCut], values: Floats) -> list[CycleCut]:
+    """The cuts that hold the values back, or would."""
+    rows = cycle_cut_rows(piece, cuts)
+    sums = np.bincount(rows.row, rows.value * values[rows.column], minlength=len(cuts))
+    return [cut for cut, total in zip(cuts, sums.tolist(), strict=True) if total > -LEAST]
 
 
 def violated_cuts(piece: Piece, node_value: Floats, class_value: Floats) -> list[CycleCut]:

@@ -17,6 +17,7 @@ from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.piece import Choice, Found, Piece
 from egraph_opt.extraction.programs.cut_separation import separate_cuts
 from egraph_opt.extraction.programs.highs import Effort
+from egraph_opt.extraction.programs.landmark_cuts import landmark_cuts
 from egraph_opt.extraction.programs.precedence import Precedence, precedence
 from egraph_opt.extraction.programs.program import solve_with_ties
 from egraph_opt.extraction.programs.rows import Cycle, CycleCut, cycle_cut_rows, cycle_cuts, structural_rows
@@ -90,21 +91,28 @@ def prove(
     effort: Callable[[], Effort | None],
     seed: int,
     work: float = math.inf,
+    largest: float = math.inf,
 ) -> Found:
     """Raise the lower bound, and take what the rounds find; ``start`` is the solution so far.
 
     Args:
         rounds: the most programs that are solved.
+        largest: how many nodes that may be in a better solution they may have.
         work: no further one is begun once they took so much (see `Answer.work`).
     """
-    best, value, bound = start, piece.value(start), 0.0
-    usable = np.ones(len(piece.nodes), np.bool_)
+    best, value = start, piece.value(start)
+    landmarks = landmark_cuts(piece, lambda: effort() is None)
+    bound, usable = min(landmarks.bound, value[0]), landmarks.usable(value[0])
+    if bound >= value[0] * (1 - 1e-9) or np.count_nonzero(usable) > largest:
+        return Found(best, bound)
     structure = structural_rows(piece, usable)
-    known: dict[CycleCut, None] = dict.fromkeys(cycle_cuts(mutual_pairs(piece)))
+    mutual = cycle_cuts(mutual_pairs(piece))
+    known: dict[CycleCut, None] = dict.fromkeys([*mutual, *landmarks.cuts])
     spend = effort()
-    if spend is not None and len(piece.cyclic_pairs[0]):
-        separated = separate_cuts(piece, structure, known, spend, rounds=SEPARATIONS, limit=work / 2)
-        bound, work = min(separated.bound, value[0]), work - separated.work
+    if spend is not None:
+        separated = separate_cuts(piece, structure, usable, known, spend, rounds=SEPARATIONS, limit=work / 2)
+        bound, work = max(bound, min(separated.bound, value[0])), work - separated.work
+        known = dict.fromkeys([*mutual, *separated.binding])
     orders: Precedence | None = None
     for number in range(rounds):
         spend = effort()

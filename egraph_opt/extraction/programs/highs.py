@@ -50,6 +50,7 @@ def solver_of(effort: Effort, seed: int) -> highspy.Highs:
         "mip_abs_gap": 1e-9,
         "mip_heuristic_effort": effort.heuristics,
         "mip_max_nodes": effort.mip_nodes,
+        "mip_allow_restart": False,  # which begins again with cuts that it had
         "simplex_iteration_limit": effort.simplex_iterations,
     }
     if effort.seconds is not None:

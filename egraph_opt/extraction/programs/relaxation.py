@@ -12,7 +12,7 @@ import numpy as np
 from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.programs.highs import Effort, cost_scale, model_of, solver_of
 from egraph_opt.extraction.programs.rows import Rows
-from egraph_opt.extraction.structure import Floats
+from egraph_opt.extraction.structure import Floats, Mask
 
 
 class Relaxed(NamedTuple):
@@ -26,12 +26,11 @@ class Relaxed(NamedTuple):
 class Relaxation:
     """A linear program that keeps its basis, so that a few more rows take a few more steps."""
 
-    def __init__(self, piece: Piece, rows: Sequence[Rows], effort: Effort) -> None:
+    def __init__(self, piece: Piece, rows: Sequence[Rows], usable: Mask, effort: Effort) -> None:
         cost = np.array(piece.cost)
         self._scale = cost_scale(cost)
         self._solver = solver_of(effort, 0)
-        everything = np.ones(len(cost), np.bool_)
-        self._solver.passModel(model_of(piece, rows, everything, cost / self._scale, relaxed=True))
+        self._solver.passModel(model_of(piece, rows, usable, cost / self._scale, relaxed=True))
         self._deadline = None if effort.seconds is None else time.monotonic() + effort.seconds
 
     def add(self, rows: Rows) -> None:

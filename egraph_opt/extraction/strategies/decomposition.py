@@ -10,6 +10,7 @@ import numpy as np
 from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.piece import Choice, Found, Piece
 from egraph_opt.extraction.presolve.contracted import contract
+from egraph_opt.extraction.programs.landmark_cuts import landmark_cuts
 from egraph_opt.extraction.strategies.incumbent import trivial_bound
 from egraph_opt.extraction.strategies.isomorphism import IsomorphicPieces
 
@@ -27,14 +28,16 @@ def solve_decomposed(
     """Solve what contraction leaves of a piece; never worse than ``start``.
 
     ``solve`` is told which share of the time that is left a part may take, and what part of the piece's nodes
-    the parts have together, of isomorphic ones one.  Without ties far more can be contracted, so the cost
+    the parts have together, of isomorphic ones one.  What no better solution has by its landmarks is left out
+    beforehand.  Without ties far more can be contracted, so the cost
     comes first; then, where there are ties, ``refine`` looks for smaller ones.  When it is ``late``,
     contraction is left out.
     """
     if late():
         return Found(start, trivial_bound(piece))
+    landmarks = landmark_cuts(piece, late)
     costs_only = replace(piece, tie=[0.0] * len(piece.nodes))
-    contracted = contract(costs_only, start, late)
+    contracted = contract(costs_only, start, late, landmarks.usable(piece.value(start)[0]))
     parts = contracted.pieces
     isomorphic = IsomorphicPieces(parts)
     shares = time_shares(parts, isomorphic.distinct)
@@ -42,9 +45,9 @@ def solve_decomposed(
     found = isomorphic.solve(lambda number: solve(parts[number], shares[number], left))
     best = _better_of(piece, start, contracted.postsolve([part.choice for part in found]))
     # The cost of a contracted node is the sum of several, rounded once more than that of the piece.
-    bound = contracted.left.bound(part.bound for part in found) * (1 - 1e-12)
+    bound = max(landmarks.bound, contracted.left.bound(part.bound for part in found) * (1 - 1e-12))
     if any(piece.tie) and not late():
-        contracted = contract(piece, best, late)
+        contracted = contract(piece, best, late, landmarks.usable(piece.value(best)[0]))
         smaller = contracted.pieces
         refined = IsomorphicPieces(smaller).solve(lambda number: Found(refine(smaller[number]), 0.0))
         best = _better_of(piece, best, contracted.postsolve([part.choice for part in refined]))

@@ -22,7 +22,7 @@ AUTO_WORK = 6_000
 AUTO_CHECKS = 20
 """Checks of each program of `auto`, which keeps its cutting rounds at the root short."""
 
-LONG_CHECKS = 120
+LONG_CHECKS = 400
 """Those of a long program: the last resort, or the only one of its piece, at its root."""
 
 TIE_PROGRAMS = 4
@@ -42,7 +42,7 @@ SEARCHED = 0.6
 """The share of the time for acyclic orders where there is a budget of seconds; the rest goes to the proof."""
 
 PROVABLE = 20_000
-"""Nodes of a piece up to which `auto` looks for a lower bound."""
+"""Nodes of a piece, without those that no better solution has, up to which `auto` solves programs."""
 
 
 def default_piece(piece: Piece, budget: Budget) -> Found:
@@ -108,8 +108,6 @@ def _is_optimal(piece: Piece, found: Found) -> bool:
 
 def _proved(piece: Piece, budget: Budget, found: Found, at_root: int) -> Found:
     """After rounds of cycle cuts, each of a program that is checked so often before it branches."""
-    if len(piece.nodes) > PROVABLE:
-        return found
     checks = at_root if len(piece.cyclic_pairs[0]) else SMALL_CHECKS
     effort = Effort(mip_nodes=checks, checks=checks, root_checks=at_root)
     proved = prove(
@@ -119,6 +117,7 @@ def _proved(piece: Piece, budget: Budget, found: Found, at_root: int) -> Found:
         effort=lambda: budget.effort(effort),
         seed=budget.seed,
         work=_share(PROOF_WORK, piece, budget),
+        largest=PROVABLE,
     )
     return Found(proved.choice, max(found.bound, proved.bound))
 

@@ -91,7 +91,8 @@ def fits(layout: str, other: Fact, result: Fact) -> bool:
     """Whether an element-wise kernel in a format takes an operand as well whose result has that shape.
 
     In blocks of channels either all spatial dims are broadcast or none is, and never the channels: there is
-    one padding for both.  Constants are brought into the format beforehand.
+    one padding for both.  Symbols that differ are taken for equal dims, as only prices depend on it.
+    Constants are brought into the format beforehand.
     """
     if other.const:
         return True
@@ -99,7 +100,13 @@ def fits(layout: str, other: Fact, result: Fact) -> bool:
         return False
     own, whole = other.shape, result.shape
     if layout == IMAGES:
-        spatial = own[2:] == whole[2:] or all(d == 1 for d in own[2:])
-        return own[1] == whole[1] and own[0] in (1, whole[0]) and spatial
+        spatial = all(d == 1 for d in own[2:]) or _agree(own[2:], whole[2:])
+        return spatial and _agree(own[1:2], whole[1:2]) and (own[0] == 1 or _agree(own[:1], whole[:1]))
     leading = zip(own[:-2], whole[:-2], strict=True)
-    return own[-2:] == whole[-2:] and all(d in (1, e) for d, e in leading)
+    return _agree(own[-2:], whole[-2:]) and all(d == 1 or _agree((d,), (e,)) for d, e in leading)
+
+
+def _agree(shape: Shape, other: Shape) -> bool:
+    """Whether no dims are known to differ."""
+    numbers = (pair for pair in zip(shape, other, strict=True) if all(isinstance(d, int) for d in pair))
+    return all(d == e for d, e in numbers)

@@ -200,6 +200,7 @@ def test_operands_are_broadcast_as_a_format_allows(
 ) -> None:
     result = Fact(1, (2, 64, 8, 8))
     assert fits(layout, Fact(1, shape), result) == expected
+    assert fits(layout, Fact(1, (2, 64, "(h+15)//16", "w")), Fact(1, ("n", 64, "h", "w")))
     assert fits(layout, Fact(1, shape, const=True), result)
 
 

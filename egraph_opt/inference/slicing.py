@@ -107,9 +107,12 @@ def _part(
             return None
         if step < 0 and end >= FAR:
             return None
-        # Python counts an end of -1 from the back, where a step down to before the first element is meant.
-        last = None if step < 0 and end < -items.shape[axis] else end
-        items = items[(slice(None),) * axis + (slice(start, last, step),)]
+        first, last = start, None if step < 0 and end < -items.shape[axis] else end
+        # Python counts an end of -1 from the back, where a step down to before the first element is meant,
+        # and begins before the first element, where ONNX does so at it.
+        if step < 0:
+            first = max(start, -items.shape[axis])
+        items = items[(slice(None),) * axis + (slice(first, last, step),)]
     return items
 
 

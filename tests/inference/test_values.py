@@ -1,8 +1,12 @@
 """Elements and splats that are carried through nodes, and where they have to be given up."""
 
+import itertools
 import math
 
+import numpy as np
+import onnxruntime
 import pytest
+from onnx import parser
 
 from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact
 from egraph_opt.inference import infer_node
@@ -34,6 +38,22 @@ def test_shape_arithmetic_of_a_dynamic_model_gives_the_target_of_a_reshape():
     target = one("Concat", one("Slice", shape, vector(0), vector(1)), seq, vector(4, -1), axis=0)
     assert target.value == ("batch", "seq", 4, -1)
     assert one("Reshape", x, target).shape == ("batch", "seq", 4, 64)
+
+
+def test_a_slice_with_known_bounds_has_the_elements_that_onnxruntime_gives():
+    model = parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (int64[3] x, int64[1] s, int64[1] e, int64[1] a, int64[1] d) => (int64[n] y) {
+            y = Slice(x, s, e, a, d)
+        }
+    """)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    items = (5, 7, 9)
+    for start, end, step in itertools.product(range(-8, 9), range(-8, 9), (-4, -2, -1, 1, 2, 4)):
+        values = {"x": items, "s": (start,), "e": (end,), "a": (0,), "d": (step,)}
+        expected = session.run(None, {name: np.array(value) for name, value in values.items()})[0]
+        found = one("Slice", *(vector(*value) for value in values.values()))
+        assert (found.shape, found.value) == (expected.shape, tuple(expected.tolist())), (start, end, step)
 
 
 def test_a_minus_one_is_found_from_symbolic_volumes():

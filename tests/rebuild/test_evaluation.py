@@ -49,3 +49,13 @@ def test_integers_are_left_to_the_reference() -> None:
     operands = [np.array([7, -7]), np.array([2, 2])]
     found = evaluation.evaluate_form(OnnxForm("Div", (0, 1)), operands, [INT64, INT64], INT64, 17)
     assert found.tolist() == by_reference("Div", operands, 17).tolist() == [3, -3]
+
+
+@pytest.mark.parametrize("shapes", [*SHAPES, ((), (0,)), ((1,), (3, 1), (2,))])
+def test_means_take_operands_of_any_shapes_in_any_order(shapes: tuple[tuple[int, ...], ...]) -> None:
+    operands = [np.full(shape, 1.0 + k) for k, shape in enumerate(shapes)]
+    expected = np.full(np.broadcast_shapes(*shapes), np.mean([1.0 + k for k in range(len(shapes))]))
+    for order in (operands, operands[::-1]):
+        form = OnnxForm("Mean", tuple(range(len(order))))
+        found = evaluation.evaluate_form(form, order, [DOUBLE] * len(order), DOUBLE, 17)
+        np.testing.assert_array_equal(found, expected)

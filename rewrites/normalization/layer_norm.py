@@ -9,6 +9,8 @@ Layer_a(x) -> T(Layer(T'(x)))                   where ONNX has it for the last a
 How their parts are spelled is the matter of `moments`.
 """
 
+from onnx import TensorProto
+
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import equal, guard, hosted, laws_of, rewrite
@@ -44,9 +46,9 @@ def epsilon_of(e: Fact) -> Float | None:
 
 @hosted()
 def unit_scale(x: Fact, axes: Axes) -> Literal | None:
-    """A scale of ones."""
+    """A scale of ones; none in double, where onnxruntime's own fusion takes another epsilon than it is told."""
     dims = scale_dims(x, axes)
-    if dims is None or x.const or x.dtype not in KERNEL_FLOATS:
+    if dims is None or x.const or x.dtype not in KERNEL_FLOATS - {TensorProto.DOUBLE}:
         return None
     if not all(isinstance(d, int) and d > 0 for d in dims):
         return None  # onnxruntime normalises one element or more

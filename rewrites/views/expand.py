@@ -67,7 +67,12 @@ def drop_own_dims(x: Tensor, t: Tensor, dims: Dims):
 
 @hosted()
 def numbers(t: Fact, x: Fact) -> Dims | None:
-    """The elements of a target as numbers: 1 stands for a dim that x has there itself."""
+    """The elements of a target as numbers: 1 stands for a dim that x has there itself.
+
+    None of a target of nothing: onnxruntime takes an Expand to a constant 0 for one that changes nothing.
+    """
+    if t.value is not None and 0 in t.value:
+        return None
     if t.value is None or x.shape is None:
         return t.ints
     missing = len(t.value) - len(x.shape)

@@ -127,7 +127,9 @@ def single_stages(op: String, s: Settings, x: Tensor, y: Tensor, to: DataType):
     for stands_for in (staged, begun):
         yield rewrite(unary(op, s, x), stands_for(function_stage(op, s, x), x, nil()), demand)
         yield rewrite(cast(x, to), stands_for(cast_stage(to, x), x, nil()), demand)
-        yield rewrite(binary(op, x, x), stands_for(square_stage(op, x), x, nil()), demand)
+        # Without the table in front egglog 14 may call the host for matches whose fact it has not looked up.
+        square = stands_for(square_stage(op, x), x, nil())
+        yield rewrite(binary(op, x, x), square, demand, guard(stands(op, x, x)))
         for side, both in enumerate((binary(op, y, x), binary(op, x, y))):
             first = (begins(side, x, y),) if stands_for is begun else ()
             other = stands_for(binary_stage(op, side, x, y), x, listed(y))

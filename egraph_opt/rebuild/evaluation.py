@@ -110,7 +110,7 @@ def _evaluate(form: OnnxForm, arrays: list[np.ndarray[Any, Any] | None], opset: 
         if len(floats) == len(arrays) == function.nin:
             return function(*floats)
     if form.op_type == "Mean" and not form.domain:  # the reference adds in place, to the first operand
-        arrays = list(np.broadcast_arrays(*arrays))
+        arrays = list(np.broadcast_arrays(*(a for a in arrays if a is not None)))
     given = tuple(None if a is None else ir.DataType.from_numpy(a.dtype) for a in arrays)
     evaluator = _evaluator(form.op_type, form.domain, form.attributes, given, opset)
     (answer,) = evaluator.run(None, {f"x{k}": a for k, a in enumerate(arrays) if a is not None})

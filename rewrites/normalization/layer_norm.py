@@ -46,7 +46,7 @@ def epsilon_of(e: Fact) -> Float | None:
 
 @hosted()
 def unit_scale(x: Fact, axes: Axes) -> Literal | None:
-    """A scale of ones; none in double, where onnxruntime's own fusion takes another epsilon than it is told."""
+    """A scale of ones; none in double, where the fusion of onnxruntime has an epsilon of its own."""
     dims = scale_dims(x, axes)
     if dims is None or x.const or x.dtype not in KERNEL_FLOATS - {TensorProto.DOUBLE}:
         return None

@@ -15,7 +15,7 @@ from egraph_opt.operators.host import HostFunction
 BEFORE = counts.baseline()
 
 MOST_E_NODES = 6_000
-"""Under ascend: what is larger takes up to half a minute, and `python benchmarks/counts.py` alone looks at it."""
+"""Under ascend: what is larger takes long, and `python benchmarks/counts.py` alone looks at it."""
 
 QUICK = sorted(name for name, counted in BEFORE.items() if counted["ascend"]["e_nodes"] <= MOST_E_NODES)
 

@@ -109,12 +109,23 @@ def _evaluate(form: OnnxForm, arrays: list[np.ndarray[Any, Any] | None], opset: 
         function = _ARITHMETIC[form.op_type]
         if len(floats) == len(arrays) == function.nin:
             return function(*floats)
+    if form.op_type == "Pow" and not form.domain:
+        base, exponent = (a for a in arrays if a is not None)
+        if base.dtype.kind in "iu":
+            return _integer_power(base, exponent)
     if form.op_type == "Mean" and not form.domain:  # the reference adds in place, to the first operand
         arrays = list(np.broadcast_arrays(*(a for a in arrays if a is not None)))
     given = tuple(None if a is None else ir.DataType.from_numpy(a.dtype) for a in arrays)
     evaluator = _evaluator(form.op_type, form.domain, form.attributes, given, opset)
     (answer,) = evaluator.run(None, {f"x{k}": a for k, a in enumerate(arrays) if a is not None})
     return answer
+
+
+def _integer_power(base: np.ndarray[Any, Any], exponent: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """In the base's type, through float64 where NumPy has no integer answer, as onnxruntime computes it."""
+    if exponent.dtype.kind in "iu" and not (exponent < 0).any():
+        return np.asarray(np.power(base, exponent), dtype=base.dtype)
+    return np.power(base.astype(np.float64), exponent.astype(np.float64)).astype(base.dtype)
 
 
 @lru_cache(maxsize=1024)

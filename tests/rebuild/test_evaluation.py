@@ -51,6 +51,16 @@ def test_integers_are_left_to_the_reference() -> None:
     assert found.tolist() == by_reference("Div", operands, 17).tolist() == [3, -3]
 
 
+@pytest.mark.parametrize("exponent", [np.array([-1, 2, 0]), np.array([-1.0, 0.5, 2.0])])
+def test_powers_of_integers_keep_their_type(exponent: np.ndarray) -> None:
+    base = np.array([1, 7, -2])
+    power = OnnxForm("Pow", (0, 1))
+    exponents = DOUBLE if exponent.dtype == np.float64 else INT64
+    found = evaluation.evaluate_form(power, [base, exponent], [INT64, exponents], INT64, 17)
+    assert found.dtype == np.int64
+    assert found.tolist() == ([1, 49, 1] if exponents == INT64 else [1, 2, 4])
+
+
 @pytest.mark.parametrize("shapes", [*SHAPES, ((), (0,)), ((1,), (3, 1), (2,))])
 def test_means_take_operands_of_any_shapes_in_any_order(shapes: tuple[tuple[int, ...], ...]) -> None:
     operands = [np.full(shape, 1.0 + k) for k, shape in enumerate(shapes)]

@@ -1,4 +1,4 @@
-"""ONNX Runtime as it is used here: logs silent; its optimisations off to verify, and on to measure."""
+"""ONNX Runtime as it is used here: logs silent; its optimisations off or on."""
 
 from __future__ import annotations
 
@@ -25,6 +25,13 @@ def plain_options(threads: int = 0) -> onnxruntime.SessionOptions:
     options.intra_op_num_threads = threads
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = SILENT
+    return options
+
+
+def deployed_options() -> onnxruntime.SessionOptions:
+    """Options as users have them: with all of ONNX Runtime's own optimisations."""
+    options = plain_options()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     return options
 
 

@@ -112,7 +112,7 @@ def warnings_of(verification: Verification, changing: Iterable[str]) -> list[str
     if verification.status == "not_comparable":
         return [f"not compared with the original: {verification.detail}"]
     if verification.status == "failed":
-        return [f"the optimized model was wrong and is not used: {verification.detail}"]
+        return [f"the optimized model failed verification and is not used: {verification.detail}"]
     if verification.status == "approximate":
         return [f"values differ from the original's, as {', '.join(changing)} may do: {verification.detail}"]
     return []

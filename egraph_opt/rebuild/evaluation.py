@@ -125,7 +125,8 @@ def _integer_power(base: np.ndarray[Any, Any], exponent: np.ndarray[Any, Any]) -
     """In the base's type, through float64 where NumPy has no integer answer, as onnxruntime computes it."""
     if exponent.dtype.kind in "iu" and not (exponent < 0).any():
         return np.asarray(np.power(base, exponent), dtype=base.dtype)
-    return np.power(base.astype(np.float64), exponent.astype(np.float64)).astype(base.dtype)
+    power = np.power(base.astype(np.float64), exponent.astype(np.float64))
+    return np.asarray(power.astype(base.dtype))
 
 
 @lru_cache(maxsize=1024)

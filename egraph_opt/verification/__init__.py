@@ -5,8 +5,9 @@
 - `interface`: names and types of inputs and outputs.
 - `checking`: ONNX's checker.
 - `sizes`, `inputs`, `planning`, `branches`, `overriding`: what to run a model on.
-- `execution`: ONNX Runtime with its graph optimisations off.
+- `execution`: ONNX Runtime, models as they are written or with its own optimisations.
 - `runs`, `comparison`: both models on the same inputs; tolerances.
+- `deployed`: the same with what ONNX Runtime makes of them.
 - `stability`, `determinism`: where the original itself does not settle what the outputs are.
 - `verifier`: all of it in order.
 """

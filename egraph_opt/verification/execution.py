@@ -1,4 +1,4 @@
-"""Models in ONNX Runtime, with its graph optimisations off."""
+"""Models in ONNX Runtime, as they are written or with its own optimisations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from google.protobuf.message import DecodeError, EncodeError
 from onnxruntime.capi import onnxruntime_pybind11_state as _state
 
 from egraph_opt.errors import ModelReadError
-from egraph_opt.graph.runtime import DATA_FOLDER, SILENT, plain_options, plain_session
+from egraph_opt.graph.runtime import DATA_FOLDER, SILENT, deployed_options, plain_options, plain_session
 from egraph_opt.model import external_data
 from egraph_opt.model.reading import model_folders
 from egraph_opt.verification.budget import watched
@@ -167,15 +167,18 @@ def _with_shared_folder(model: onnx.ModelProto) -> RunnableModel:
 
 
 class Session:
-    """One model in ONNX Runtime on the CPU: graph optimisations off, logs silent.
+    """One model in ONNX Runtime on the CPU: logs silent.
+
+    Args:
+        as_written: with ONNX Runtime's graph optimisations off.
 
     Raises:
         ExecutionError: ONNX Runtime cannot load the model (unknown domain, missing kernel, invalid graph).
         BudgetError: memory ran out.
     """
 
-    def __init__(self, model: RunnableModel) -> None:
-        options = plain_options()
+    def __init__(self, model: RunnableModel, *, as_written: bool = True) -> None:
+        options = plain_options() if as_written else deployed_options()
         options.use_deterministic_compute = True
         options.add_session_config_entry("session.use_env_allocators", "1")
         if external_data.external_tensors(model.proto):

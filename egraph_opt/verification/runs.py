@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from egraph_opt.verification.budget import RunBudget
 from egraph_opt.verification.comparison import TOLERANCES, compare, leaves, widened
+from egraph_opt.verification.deployed import NotDeployableError, differences_as_deployed
 from egraph_opt.verification.determinism import random_operators
 from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, RunnableModel, Session, Value
 from egraph_opt.verification.interface import Interface, ValueSpec, interface
@@ -104,6 +106,7 @@ class Runs:
             raise MismatchError(
                 f"ONNX Runtime loads the original, but not the optimized model: {error}"
             ) from error
+        self._as_deployed = partial(differences_as_deployed, self.before, self.after)
         # The sessions have what they need; the serialized models would only take memory.
         self.before, self.after = (replace(model, content=b"") for model in (self.before, self.after))
         self.random = random_operators(self.before.proto)
@@ -155,7 +158,29 @@ class Runs:
             elif found and not self._excused(found, feeds, expected, where, must_reproduce):
                 return False
         self.compared += 1
+        if self.compared == 1:
+            self._compare_deployed(feeds, sizes, expected, where)
         return True
+
+    def _compare_deployed(
+        self, feeds: Mapping[str, Value], sizes: Sizes, expected: Sequence[Value], where: str
+    ) -> None:
+        """Compare once as users run models: the first inputs show what a fusion gets wrong."""
+        run = partial(self._run, feeds=feeds, sizes=sizes)
+        values = not (self.random or self.approximate)
+        where += ", with the optimisations of ONNX Runtime"
+        try:
+            found = self._as_deployed(expected, run, values=values)
+        except NotDeployableError as error:
+            raise MismatchError(
+                f"ONNX Runtime's own optimisations take the original, but not the optimized model: {error}"
+            ) from error
+        del self._as_deployed
+        if found and values:
+            self._excused(found, feeds, expected, where, must_reproduce=False)
+        elif found:
+            path, a, b = found[0]
+            raise MismatchError(f"output {path!r} ({where}): {compare(a, b).message}")
 
     def run_original(self, feeds: Mapping[str, Value], sizes: Sizes) -> list[Value]:
         """The outputs of the original.

@@ -49,7 +49,8 @@ def verify(
     """Compares an optimized model with the original.
 
     Interface first, then ONNX's checker (as far as the original passes it), then the outputs in ONNX Runtime
-    with its graph optimisations off, on random inputs of several seeds and two sizes for every symbolic dim.
+    with its graph optimisations off, on random inputs of several seeds and two sizes for every symbolic dim;
+    on the first of them with these optimisations, too, as users run models.
 
     Args:
         original: a ModelProto, a serialized model, or a path (needed above 2 GB).

@@ -6,6 +6,7 @@ Rules go in as text (see `egraph.program`), graphs command by command, which is 
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -339,6 +340,13 @@ class Engine:
         (answer,) = self._do(bindings.PrintSize(_SPAN, None))
         assert isinstance(answer, bindings.PrintAllFunctionsSize)
         return sum(size for name, size in answer.sizes if name in declared_operators)
+
+    def crowd(self) -> int:
+        """The most e-nodes of one operator, whatever its attributes, in one class."""
+        functions = self._asked("freeze").functions
+        tables = (functions[name].rows for name in declared_operators if name in functions)
+        counts = (Counter(row.output for row in rows).values() for rows in tables)
+        return max((max(count, default=0) for count in counts), default=0)
 
     @property
     def most(self) -> int:

@@ -19,6 +19,12 @@ SECONDS_PER_READ_NODE = 5e-5
 FEW = 500
 """So many e-nodes take a step no longer than one: what it took is the time to begin, which does not grow."""
 
+JOINED_PER_SECOND = 1e7
+"""Combinations of terms that egglog looks at."""
+
+MULTIPLIED = 2
+"""By how much an e-graph has to grow in a round for its classes to be looked at."""
+
 
 class BackOff:
     """Rules that rest.
@@ -80,6 +86,14 @@ class Pace:
         seconds, then = self._last.get(step, (0.0, nodes))
         growth = max(1.0, nodes / max(then, FEW))
         return seconds * growth * max(1.0, growth / 2) ** 2
+
+    def is_crowded(self, most: int) -> bool:
+        """Whether rules that join terms of three classes may end after the deadline.
+
+        Args:
+            most: e-nodes of one operator in one class, where each may be an operand of each.
+        """
+        return time.monotonic() + most**3 / JOINED_PER_SECOND > self.deadline
 
     def is_over(self) -> bool:
         return time.monotonic() > self.deadline

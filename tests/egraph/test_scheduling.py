@@ -101,3 +101,29 @@ def test_what_a_step_takes_to_begin_is_not_extrapolated() -> None:
     pace.record("analysis", 0.001, 600)
     assert pace.has_time("laws", "analysis", 602)
     assert pace.forecast("laws", 602) < 0.1
+
+
+def test_a_crowded_class_is_as_slow_as_three_of_its_terms_joined() -> None:
+    pace = Pace(time.monotonic() + 60)
+    assert not pace.is_crowded(600)
+    assert pace.is_crowded(1200)
+
+
+@pytest.mark.parametrize("crowded", [False, True])
+def test_classes_are_looked_at_where_the_graph_has_multiplied(
+    crowded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+
+    def is_crowded(_: Pace, most: int) -> bool:
+        seen.append(most)
+        return crowded
+
+    monkeypatch.setattr(saturation, "FEW", 1)
+    monkeypatch.setattr(saturation, "MULTIPLIED", 1.2)
+    monkeypatch.setattr(Pace, "is_crowded", is_crowded)
+    report = optimize(parser.parse_model(MODEL), "nodes").report
+    assert report.saturation is not None
+    assert report.saturation.stop == ("seconds" if crowded else "saturated")
+    assert all(1 <= most < report.saturation.nodes for most in seen)
+    assert len(seen) == 1 if crowded else seen

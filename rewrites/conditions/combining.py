@@ -15,6 +15,9 @@ from egraph_opt.rewrites.conditions.channels import LARGEST, SMALLEST, known_ele
 NEUTRAL = {"Mul": 1, "Add": 0}
 """The operand that changes nothing."""
 
+LEFT_ALONE = {"Mul": (1, 0), "Add": (0,)}
+"""Neutral and absorbing operands."""
+
 
 def overflows_nowhere(op: str, a: Fact, b: Fact) -> bool:
     """a op b overflows nothing and vanishes nowhere, as far as the elements are known."""
@@ -42,13 +45,14 @@ def fits(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
 
 @hosted()
 def may_combine(op: str, a: Fact, b: Fact) -> bool:
-    """a and b are constants of floats, not neutral, of which a op b is one that is no bigger.
+    """a and b are constants of floats, not left alone, of which a op b is one that is no bigger.
 
-    A neutral constant is left to the laws of identities: x = x * 1 would be a chain of any length.
+    Those are for the laws of identities: x = x * 1 would be a chain of any length, and so would 0 = x * 0,
+    with a -0.0 among its constants that nobody sees to be neutral in a sum.
     """
     first, second = static_shape(a), static_shape(b)
     if op not in NEUTRAL or first is None or second is None or a.dtype not in FLOATS:
         return False
-    if not (a.const and b.const) or NEUTRAL[op] in (a.splat, b.splat):
+    if not (a.const and b.const) or not {a.splat, b.splat}.isdisjoint(LEFT_ALONE[op]):
         return False
     return fits(first, second) and overflows_nowhere(op, a, b)

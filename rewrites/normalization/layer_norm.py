@@ -13,8 +13,8 @@ from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import equal, guard, hosted, laws_of, rewrite
-from egraph_opt.laws.algebra import is_constant, sqrt
+from egraph_opt.laws import guard, hosted, laws_of, rewrite
+from egraph_opt.laws.algebra import is_constant, sqrt, varies
 from egraph_opt.laws.sorts import Axes, Dims, Float, Int, Permutation, Tensor
 from egraph_opt.operators import Literal, literal, reduce, reshape, transpose
 from egraph_opt.operators.composites import layer_norm, rms_norm, scale_dims, shifted_layer_norm
@@ -89,8 +89,9 @@ def scale(x: Tensor, s: Tensor, g: Tensor, a: Axes, e: Float, i: Int):
     """RMS(x; s) * g = RMS(x; s * g), likewise LayerNormalization without bias"""
     for function in (rms_norm, layer_norm):
         norm, both = function(x, s, a, e), function(x, s * reshape(g, fitting(x, a, g)), a, e)
-        yield rewrite(beside("Mul", norm, g, i), both, inverse="scale")
-        yield rewrite(both, norm * g, is_scale_of(s, x, a), inverse="scale")
+        scaled = beside("Mul", norm, g, i)
+        yield rewrite(scaled, both, guard(varies(scaled)), inverse="scale")
+        yield rewrite(both, norm * g, is_scale_of(s, x, a), guard(varies(both)), inverse="scale")
 
 
 @hosted()
@@ -104,11 +105,14 @@ def whole_fitting(x: Fact, axes: Axes, b: Fact) -> Dims | None:
 def shift(x: Tensor, s: Tensor, b: Tensor, c: Tensor, a: Axes, e: Float, i: Int):
     """Layer(x; s) + b = Layer(x; s, b), Layer(x; s, b) + c = Layer(x; s, b + c)"""
     norm, whole = layer_norm(x, s, a, e), shifted_layer_norm(x, s, reshape(b, whole_fitting(x, a, b)), a, e)
-    yield rewrite(beside("Add", norm, b, i), whole, inverse="shift")
-    yield rewrite(whole, norm + b, inverse="shift")
+    added = beside("Add", norm, b, i)
+    yield rewrite(added, whole, guard(varies(added)), inverse="shift")
+    yield rewrite(whole, norm + b, guard(varies(whole)), inverse="shift")
     more = b + reshape(c, fitting(x, a, c))
     shifted = shifted_layer_norm(x, s, b, a, e)
-    yield equal(shifted + c, shifted_layer_norm(x, s, more, a, e), is_scale_of(b, x, a))
+    twice, summed, sound = shifted + c, shifted_layer_norm(x, s, more, a, e), is_scale_of(b, x, a)
+    yield rewrite(twice, summed, sound, guard(varies(twice)), inverse="shift")
+    yield rewrite(summed, twice, sound, guard(varies(summed)), inverse="shift")
 
 
 @law(kind="composite", source="ONNX, LayerNormalization")

@@ -15,7 +15,7 @@ import numpy as np
 
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, guard, hosted, law, ne, rewrite
 from egraph_opt.laws.algebra import reciprocal, sqrt, varies
 from egraph_opt.laws.sorts import Axes, Flag, Float, Int, Settings, String, Tensor
 from egraph_opt.operators import reduce, unary
@@ -155,5 +155,6 @@ def centred_before_scaling(x: Tensor, i: Tensor, b: Tensor, a: Axes, k: Flag, j:
     m = mean(x, a, k)
     centred = (x - m) * i + b
     apart, floats, back = (x * i, b - m * i), is_kernel_float(x), "centred_before_scaling"
-    yield rewrite(beside("Add", *apart, j), centred, floats, inverse=back)
-    yield rewrite(centred, apart[0] + apart[1], floats, inverse=back)
+    several = guard(ne(m, x))  # of one element everything is the mean
+    yield rewrite(beside("Add", *apart, j), centred, floats, several, inverse=back)
+    yield rewrite(centred, apart[0] + apart[1], floats, several, inverse=back)

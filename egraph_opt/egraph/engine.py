@@ -341,12 +341,10 @@ class Engine:
         assert isinstance(answer, bindings.PrintAllFunctionsSize)
         return sum(size for name, size in answer.sizes if name in declared_operators)
 
-    def crowd(self) -> int:
+    def crowd(self, operator: str) -> int:
         """The most e-nodes of one operator, whatever its attributes, in one class."""
-        functions = self._asked("freeze").functions
-        tables = (functions[name].rows for name in declared_operators if name in functions)
-        counts = (Counter(row.output for row in rows).values() for rows in tables)
-        return max((max(count, default=0) for count in counts), default=0)
+        table = self._asked("freeze").functions.get(operator)
+        return 0 if table is None else max(Counter(row.output for row in table.rows).values(), default=0)
 
     @property
     def most(self) -> int:

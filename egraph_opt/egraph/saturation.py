@@ -12,7 +12,7 @@ from egraph_opt.egraph.engines import engine_for
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.readout import take_snapshot
 from egraph_opt.egraph.relevance import heads_of_graph
-from egraph_opt.egraph.scheduling import FEW, MULTIPLIED, BackOff, Pace
+from egraph_opt.egraph.scheduling import CHAINED, FEW, MULTIPLIED, BackOff, Pace
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import UnsoundLawError
@@ -194,7 +194,7 @@ class _Run:
     def round(self) -> tuple[bool, str]:
         """Every ruleset once, then the analysis: (something changed, the limit that was reached or "")."""
         changed, stopped, size = False, "", self._engine.size()
-        if FEW < MULTIPLIED * self._size < size and self.pace.is_crowded(self._engine.crowd()):
+        if FEW < MULTIPLIED * self._size < size and self.pace.is_crowded(self._engine.crowd(CHAINED)):
             return False, "seconds"
         self._size = size
         for ruleset in self._engine.rulesets:

@@ -19,6 +19,9 @@ SECONDS_PER_READ_NODE = 5e-5
 FEW = 500
 """So many e-nodes take a step no longer than one: what it took is the time to begin, which does not grow."""
 
+CHAINED = "binary"
+"""The operator of which laws join the most: three in a row, of one class where each is an operand of each."""
+
 JOINED_PER_SECOND = 1e7
 """Combinations of terms that egglog looks at."""
 
@@ -88,11 +91,7 @@ class Pace:
         return seconds * growth * max(1.0, growth / 2) ** 2
 
     def is_crowded(self, most: int) -> bool:
-        """Whether rules that join terms of three classes may end after the deadline.
-
-        Args:
-            most: e-nodes of one operator in one class, where each may be an operand of each.
-        """
+        """Whether rules that join three terms, of which one class has so many, may end after the deadline."""
         return time.monotonic() + most**3 / JOINED_PER_SECOND > self.deadline
 
     def is_over(self) -> bool:

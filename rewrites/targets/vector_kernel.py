@@ -37,6 +37,7 @@ from egraph_opt.laws.algebra import relu, sigmoid, tanh
 from egraph_opt.laws.sorts import Axes, DataType, Flag, Int, Number, Settings, String, Tensor, Tensors
 from egraph_opt.operators import binary, cast, reduce, unary
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, OnnxForm, Step, operator
+from egraph_opt.operators.reductions import REDUCTIONS
 from egraph_opt.operators.terms import cons, limit, listed, nil
 from egraph_opt.rewrites.conditions.chains import standing, stands
 from egraph_opt.rewrites.conditions.formats import CHIP_FLOATS, runs
@@ -192,7 +193,8 @@ def joined(stages: Stages, more: Stages, most: int) -> Stages | None:
 @hosted()
 def then_reduction(stages: Stages, kind: str, axes: Axes, keepdims: Flag, most: int) -> Stages | None:
     """The stages with a reduction behind them, after which there is no further one."""
-    return (*stages, (kind, (axes, keepdims), "", 0)) if len(stages) < most else None
+    ended = stages[-1][0] in REDUCTIONS
+    return None if ended or len(stages) >= most else (*stages, (kind, (axes, keepdims), "", 0))
 
 
 _MOST = {"vector_stages": 3}
@@ -281,12 +283,13 @@ def _prologue_examples(rng):
 
 @law(
     source="Ascend/mstt op_fusion_pass.yaml (Eltwise + Reduce)",
-    uses=(single_stages,),
+    uses=(choosing,),
     examples=_prologue_examples,
     required=_REQUIRED,
 )
 def prologue(kind: String, a: Axes, k: Flag, e: Stages, x: Tensor, ys: Tensors):
     """ReduceSum(Kernel[..](x)) = Kernel[.., ReduceSum](x), other reductions likewise"""
-    for inner in (begun(e, x, ys), vector_kernel(e, x, ys)):
-        wider = then_reduction(e, kind, a, k, limit("vector_stages"))
-        yield rewrite(reduce(kind, inner, a, k), vector_kernel(wider, x, ys), because=PSEUDO)
+    first, before = begun(e, x, ys), vector_kernel(e, x, ys)
+    for inner, known in ((first, ()), (before, guard(eq(e, reaching(before, x, count_of(e)))))):
+        reduced, wider = reduce(kind, inner, a, k), then_reduction(e, kind, a, k, limit("vector_stages"))
+        yield rewrite(reduced, vector_kernel(wider, x, ys), *known, guard(ne(reduced, inner)), because=PSEUDO)

@@ -7,6 +7,7 @@ import io
 import json
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import onnx
 import pytest
@@ -38,22 +39,47 @@ COSTS = ["nodes", "bytes"]
 
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
-    path = tmp_path / "rows.onnx"
-    onnx.save(parser.parse_model(TEXT), path)
+    return written(tmp_path)
+
+
+def written(folder: Path) -> Path:
+    onnx.save(parser.parse_model(TEXT), path := folder / "rows.onnx")
     return path
 
 
-def test_every_result_is_priced_under_every_cost_model(rows: Path) -> None:
-    found = {row.tool: row for row in compare(rows, tools_named(["saturation", "ort-basic"]), COSTS)}
+class Compared(NamedTuple):
+    """What the command printed, the folder of its files, and the rows of its JSON by tool."""
+
+    output: str
+    folder: Path
+    rows: dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
+    """The command, run once: every step of it takes a process of its own."""
+    path = written(tmp_path_factory.mktemp("compared"))
+    folder = path.parent / "out"
+    arguments = ["compare", str(path), "--cost", ",".join(COSTS), "--tools", "saturation,ort-basic"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("egraph_opt.cli.compare.TIMED", 0.1)
+        result = CliRunner().invoke(app, [*arguments, "--measure", "-o", str(folder)])
+    assert result.exit_code == 0, result.output
+    found = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))["rows"]
+    return Compared(result.output, folder, {row["tool"]: row for row in found})
+
+
+def test_every_result_is_priced_under_every_cost_model(compared: Compared) -> None:
+    found = compared.rows
     assert list(found) == [ORIGINAL, "saturation (nodes)", "saturation (bytes)", "ort-basic"]
-    assert {row.correct for row in found.values()} == {"passed"}
-    assert not any(row.problem for row in found.values())
-    assert all(set(row.prices) == set(COSTS) for row in found.values())
-    assert (found[ORIGINAL].nodes, found["saturation (nodes)"].nodes) == (5, 2)
+    assert {row["correct"] for row in found.values()} == {"passed"}
+    assert not any(row["problem"] for row in found.values())
+    assert all(set(row["prices"]) == set(COSTS) for row in found.values())
+    assert (found[ORIGINAL]["nodes"], found["saturation (nodes)"]["nodes"]) == (5, 2)
     for cost in COSTS:
-        best = found[f"saturation ({cost})"].prices[cost]
+        best = found[f"saturation ({cost})"]["prices"][cost]
         assert best is not None
-        assert all(best <= (row.prices[cost] or 0) for row in found.values())
+        assert all(best <= (row["prices"][cost] or 0) for row in found.values())
 
 
 def test_the_best_order_is_a_contender(rows: Path) -> None:
@@ -79,13 +105,14 @@ def test_orders_are_tried_where_they_are_asked_for(
     assert len(set(named)) == len(named)
 
 
-def test_results_are_timed_beside_the_original(rows: Path) -> None:
-    original, ours = compare(rows, tools_named(["saturation"]), ["nodes"], measure=0.1)
-    assert original.speedup == 1.0
-    assert ours.low is not None
-    assert ours.speedup is not None
-    assert ours.high is not None
-    assert ours.low <= ours.speedup <= ours.high
+def test_results_are_timed_beside_the_original(compared: Compared) -> None:
+    original, *others = compared.rows.values()
+    assert original["speedup"] == 1.0
+    for row in others:
+        assert row["low"] is not None
+        assert row["speedup"] is not None
+        assert row["high"] is not None
+        assert row["low"] <= row["speedup"] <= row["high"]
 
 
 def test_a_tool_that_is_not_installed_has_a_row_that_says_so(rows: Path) -> None:
@@ -172,23 +199,10 @@ def test_unknown_tools_are_refused() -> None:
     assert all(name == tool.name for name, tool in TOOLS.items())
 
 
-def test_the_command_writes_all_files(rows: Path) -> None:
-    folder = rows.parent / "out"
-    arguments = [
-        "compare",
-        str(rows),
-        "--cost",
-        "nodes,bytes",
-        "--tools",
-        "saturation,ort-basic",
-        "-o",
-        str(folder),
-    ]
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, result.output
-    assert "saturation (bytes)" in result.output
-    assert max(map(len, result.output.splitlines())) <= 80
-    assert sorted(path.name for path in folder.iterdir()) == [
+def test_the_command_writes_all_files(compared: Compared) -> None:
+    assert "saturation (bytes)" in compared.output
+    assert max(map(len, compared.output.splitlines())) <= 80
+    assert sorted(path.name for path in compared.folder.iterdir()) == [
         f"comparison.{s}" for s in ("csv", "html", "json")
     ]
 

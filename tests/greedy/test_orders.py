@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,9 @@ AUTO_OPTIMIZER = ORDERS["auto-optimizer"]
 PAGES = Path(__file__).parents[2] / "docs" / "pages"
 
 
+@cache
 def model_of(name: str) -> GreedyModel:
+    """It remembers what passes make of its graphs, whichever test asks."""
     situation = SITUATIONS[name]
     return GreedyModel(situation.model(), situation.cost, passes=AUTO_OPTIMIZER)
 

@@ -48,14 +48,14 @@ def residual(blocks: int, channels: int = 2) -> ModelProto:
     return model_of(nodes, ["N", channels, 4, 4], "y", weights)
 
 
-def test_a_chain_of_20000_nodes_goes_through() -> None:
-    result = optimize(chain(20_000), "nodes", verify=False)
-    assert (result.report.nodes.runtime_before, result.report.nodes.runtime_after) == (20_000, 20_000)
+def test_a_chain_of_10000_nodes_goes_through() -> None:
+    result = optimize(chain(10_000), "nodes", verify=False)
+    assert (result.report.nodes.runtime_before, result.report.nodes.runtime_after) == (10_000, 10_000)
     assert result.report.saturation.stop == "saturated"
 
 
-def test_a_residual_network_of_3003_nodes_loses_its_normalizations() -> None:
-    blocks = 429
+def test_a_residual_network_of_1505_nodes_loses_its_normalizations() -> None:
+    blocks = 215
     result = optimize(residual(blocks), "nodes", verify=False)
     assert result.report.nodes.runtime_before == 7 * blocks
     assert result.report.nodes.runtime_after <= 5 * blocks

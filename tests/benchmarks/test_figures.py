@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
+import counts
 import figures
 import onnx
 import pytest
+from built_graphs import built_models
 from model_files import trained_models
+from models import COUNTED, results_of
 from models import figures as figures_of
-from models import results_of
 
+from egraph_opt import Result
 from egraph_opt.verification import verify
 
 TRAINED = figures.results("trained")["models"]
 
 MOST_E_NODES = 12_000
-"""Under ascend: what is larger takes half a minute, and `make bench` alone looks at it."""
+"""Under ascend: what is larger takes half a minute, and `make bench` and `counts.py` alone look at it."""
 
 QUICK = sorted(name for name, recorded in TRAINED.items() if recorded["ascend"]["e_nodes"] <= MOST_E_NODES)
 
@@ -42,10 +46,39 @@ def test_the_recorded_models_are_those_of_the_wheels() -> None:
     assert sorted(TRAINED) == sorted(trained_models())
 
 
-@pytest.mark.parametrize("name", QUICK)
-def test_a_trained_model_comes_back_as_the_results_say_and_answers_as_before(name: str) -> None:
-    path, recorded = trained_models()[name], TRAINED[name]
-    results = results_of(path, verify=False)
+class Optimized(NamedTuple):
+    """A trained model under every cost model, and what was counted."""
+
+    name: str
+    path: Path
+    results: dict[str, Result]
+    counted: dict[str, counts.Counts]
+
+
+def results_and_counts(path: Path) -> tuple[dict[str, Result], dict[str, counts.Counts]]:
+    """What `results_of` gives, counted on the way."""
+    saturated, result, counted = counts.counted_optimization(path, "nodes")
+    results = {"nodes": result}
+    results |= {cost: saturated.extract(cost, verify=False, turns=True) for cost in COUNTED}
+    _, results["ascend"], under_ascend = counts.counted_optimization(path, "ascend")
+    return results, {"nodes": counted, "ascend": under_ascend}
+
+
+@pytest.fixture(scope="module", params=QUICK)
+def optimized(request: pytest.FixtureRequest) -> Optimized:
+    path = trained_models()[request.param]
+    return Optimized(request.param, path, *results_and_counts(path))
+
+
+def test_what_is_counted_is_what_the_results_are_made_of(tmp_path: Path) -> None:
+    path = built_models(tmp_path)["built/attention"]
+    results, counted = results_and_counts(path)
+    assert figures_of(results) == figures_of(results_of(path, verify=False))
+    assert counted == counts.counts_of(path)
+
+
+def test_a_trained_model_comes_back_as_the_results_say_and_answers_as_before(optimized: Optimized) -> None:
+    path, recorded, results = optimized.path, TRAINED[optimized.name], optimized.results
     found = figures_of(results)
     assert found["graph"] == recorded["graph"]
     assert (found["nodes"]["runtime"], found["nodes"]["file"]) == (
@@ -63,3 +96,8 @@ def test_a_trained_model_comes_back_as_the_results_say_and_answers_as_before(nam
         if cost in figures.SATURATED:  # `make bench` verifies the others
             checked = verify(path, result.model, seeds=1)
             assert checked.status == "passed", (cost, checked.detail)
+
+
+def test_no_count_of_a_trained_model_rises_by_more_than_a_tenth(optimized: Optimized) -> None:
+    lines = counts.risen(optimized.counted, counts.baseline()[optimized.name])
+    assert not lines, f"{optimized.name}: {'; '.join(lines)}; {counts.RENEW}"

@@ -37,16 +37,23 @@ operators of its own, which the reference does not know."""
 EXTRA = ("a dim is 0", FOREIGN)
 EVALUATORS = ("onnxruntime, normal", "reference")
 
-LAWS = [entry for entry in all_laws() if not entry.ruleset.startswith("tests.")]
-"""All but those that tests of other things declare."""
+LAWS = sorted(
+    (entry for entry in all_laws() if not entry.ruleset.startswith("tests.")),
+    key=lambda entry: entry.examples is None,
+)
+"""All but those that tests of other things declare, first those with examples written by hand."""
 
 WRITTEN = [entry for entry in LAWS if entry.examples is not None]
-"""Laws with examples written by hand; of others they are drawn."""
+"""Of other laws examples are drawn only."""
+
+of_laws = pytest.mark.parametrize("entry", LAWS, ids=lambda entry: entry.key, scope="module")
+of_written_laws = pytest.mark.parametrize("entry", WRITTEN, ids=lambda entry: entry.key, scope="module")
+"""The tests of a law run one after the other, for which its engine is made once."""
 
 Record = Callable[[str, object], None]
 
 
-@pytest.mark.parametrize("entry", WRITTEN, ids=lambda entry: entry.key)
+@of_written_laws
 def test_a_law_holds_on_its_examples(entry: Law, record_property: Record) -> None:
     tally = Tally()
     for example, seeds in written_examples(entry, SEEDS):
@@ -63,7 +70,7 @@ def _assert_bounds(entry: Law, tally: Tally) -> None:
     assert left_out <= LEFT_OUT * tally.made.total(), f"{entry.key}: {tally.left_out}"
 
 
-@pytest.mark.parametrize("entry", WRITTEN, ids=lambda entry: entry.key)
+@of_written_laws
 def test_a_law_holds_in_other_types_sizes_and_ranks(entry: Law, record_property: Record) -> None:
     assert entry.examples is not None
     tally, rng = Tally(), np.random.default_rng(0)
@@ -76,7 +83,7 @@ def test_a_law_holds_in_other_types_sizes_and_ranks(entry: Law, record_property:
     record_property("checks", {"made": dict(tally.made), "left out of variants": dict(tally.left_out)})
 
 
-@pytest.mark.parametrize("entry", LAWS, ids=lambda entry: entry.key)
+@of_laws
 def test_a_law_holds_on_examples_drawn_from_its_statements(entry: Law, record_property: Record) -> None:
     """Those on which one condition fails alone are no matches; what has no example of any kind is counted."""
     written = list(entry.examples(np.random.default_rng(0))) if entry.examples else []
@@ -91,7 +98,7 @@ def test_a_law_holds_on_examples_drawn_from_its_statements(entry: Law, record_pr
         assert len(found) <= most.get(entry.key, 0), f"{entry.key}, {what}: {found}"
 
 
-@pytest.mark.parametrize("entry", LAWS, ids=lambda entry: entry.key)
+@of_laws
 def test_a_law_holds_of_several_operators_that_it_is_about(entry: Law, record_property: Record) -> None:
     """Some of those that two random examples do not show; `check_law` asks for all."""
     tally = Tally()

@@ -80,7 +80,8 @@ def _serve(address: str) -> None:
                     told += client.recv(LARGEST)
                 child = os.fork()
                 if child == 0:
-                    return _become(*json.loads(told), list(files))
+                    arguments, folder, environment = json.loads(told)
+                    return _become(arguments, folder, environment, list(files))
                 for file in files:
                     os.close(file)
                 code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -108,4 +109,4 @@ if __name__ == "__main__":
     _serve(socket_path)
     from egraph_opt.cli import main
 
-    sys.exit(main())
+    main()

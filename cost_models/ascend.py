@@ -325,9 +325,10 @@ class Ascend(CostModel):
             width = self._device.width(x)
             cycles = self._device.cycles("Add") / soc.pool_efficiency
             computing = self._device.vector(counting.elements(y) * counting.product(kernel), cycles, width)
-            images = (self._device.blocked(counting.dims(fact), width) for fact in (x, y))
+            images = sum(self._device.blocked(counting.dims(fact), width) for fact in (x, y))
+            moving = self._device.stream(images, self._device.parts((x, y)))
             row = min(max(1.0, (shape[-1] if shape else 1) / soc.row_width), soc.wide_row_cap)
-            time = soc.fixed_vector_us + max(computing, self._device.stream(sum(images))) * row
+            time = soc.fixed_vector_us + max(computing, moving) * row
         return time
 
 

@@ -48,7 +48,8 @@ def convolution(device: Device, node: NodeView) -> float | None:
     computing = device.cube(pixels, columns, depth, packed, width)
     weights = packed * depth * columns * width
     images = device.blocked(x_shape, width) + device.blocked(y_shape, width)
-    moving = device.stream(weights, resident=not w.const) + device.stream(images)
+    moving = device.stream(weights, parts=0 if w.const else 1)
+    moving += device.stream(images, device.parts((x, y)))
 
     geometry = _Geometry(node, x_shape, y_shape, w_shape)
     slow = geometry.row_factor(device, transposed)

@@ -45,15 +45,23 @@ class Device:
             return False
         return x.dtype == y.dtype or {x.dtype, y.dtype} <= CHIP_FLOATS - {0}
 
-    def stream(self, bytes_: float, resident: bool = True) -> float:
+    def stream(self, bytes_: float, parts: int = 1) -> float:
         """Reading or writing at stream bandwidth.
 
-        What fits in a share of L2 goes at the speed of L2, the rest at that of memory; weights
-        (``resident=False``) always come from memory.  `bytes_` is a total over the operands.
+        What fits in a share of L2 goes at the speed of L2, the rest at that of memory.
+
+        Args:
+            bytes_: a total over the operands.
+            parts: so many are computed one after the other, each of which may stay in L2; 0: none stays, as
+                of weights.
         """
         speed = self.soc.memory_gbs * self.soc.memory_efficiency * 1e3
-        near = min(bytes_, self.soc.l2_bytes * self.soc.l2_share) if resident else 0.0
+        near = min(bytes_, parts * self.soc.l2_bytes * self.soc.l2_share)
         return (bytes_ - near + near / self.soc.l2_speedup) / speed
+
+    def parts(self, facts: Iterable[Fact | None]) -> int:
+        """How many parts of a batch the activations of a kernel are computed in, one after the other."""
+        return 1
 
     def operands(self, facts: Iterable[Fact | None]) -> float:
         """Streaming the operands of a node: constants from memory, the rest maybe from L2.
@@ -62,6 +70,7 @@ class Device:
         atlasag_25_0078).
         """
         weights = activations = 0.0
+        facts = tuple(facts)
         for fact in facts:
             if fact is not None and fact.const and fact.value is not None:
                 continue
@@ -69,7 +78,7 @@ class Device:
                 weights += self.bytes_of(fact)
             else:
                 activations += self.bytes_of(fact)
-        return self.stream(weights, resident=False) + self.stream(activations)
+        return self.stream(weights, parts=0) + self.stream(activations, self.parts(facts))
 
     def rearrange(self, bytes_: float, efficiency: float) -> float:
         """Moving bytes in an awkward order, which reaches only a part of the bandwidth of L2."""

@@ -7,11 +7,12 @@ several nodes share: a conversion is a TransData kernel, and what is `laid` move
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from egraph_opt.cost.model import NodeView
+from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_device import Device
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.operators.declaration import operator_named
@@ -36,6 +37,13 @@ class LaidDevice(Device):
     def bytes_of(self, fact: Fact | None) -> float:
         padded = self.padded(self.layout, fact)
         return super().bytes_of(fact) if padded is None else padded
+
+    def parts(self, facts: Iterable[Fact | None]) -> int:
+        """The images of a batch, where the compiler takes them through its kernels one by one."""
+        if self.layout != IMAGES or self.soc.buffer_optimize != "l2_optimize":
+            return 1
+        shapes = (counting.dims(fact) for fact in facts if fact is not None and not fact.const)
+        return max((shape[0] for shape in shapes if len(shape) > 3), default=1)
 
 
 def conversion(device: Device, node: NodeView) -> float:

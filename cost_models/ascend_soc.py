@@ -57,6 +57,7 @@ class Soc:
     memory_efficiency: float
     l2_speedup: float
     l2_share: float
+    buffer_optimize: str
     transdata_efficiency: float
     transpose_efficiency: float
     block_move_efficiency: float

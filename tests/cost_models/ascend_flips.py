@@ -35,10 +35,10 @@ class Case(NamedTuple):
     assume: Mapping[str, Any] | None = None
 
 
-def block(side: int, channels: int) -> onnx.ModelProto:
+def block(side: int, channels: int, images: tuple[int, int] = (1, 16)) -> onnx.ModelProto:
     """A residual block whose activations come first; its BatchNormalization may be folded."""
-    g = Graph(x=[1, 16, side, side])
-    y = g.add("Conv", "x", g.weight(channels, 16, 3, 3), pads=[1, 1, 1, 1])
+    g = Graph(x=[*images, side, side])
+    y = g.add("Conv", "x", g.weight(channels, images[1], 3, 3), pads=[1, 1, 1, 1])
     parameters = [g.weight(channels) for _ in range(3)]
     z = g.add("BatchNormalization", y, *parameters, g.weight(channels, positive=True))
     z = g.add("Conv", g.add("Relu", z), g.weight(channels, channels, 1, 1))
@@ -164,6 +164,11 @@ CASES = (
         lambda: block(56, 256),
         (Flip("vector_stages", 2, _FOLDED), Flip("vector_cores", 4, _FOLDED)),
         "910b1",
+    ),
+    Case(
+        "the same to 128 channels, of 16 images with 32",
+        lambda: block(56, 128, (16, 32)),
+        (Flip("buffer_optimize", "off_optimize", _FOLDED),),
     ),
     Case(
         "two functions of products of one operand",

@@ -28,6 +28,9 @@ TRIES = 200
 MISS_TRIES = 60
 """Draws of a near-miss."""
 
+SHOWN_TRIES = 50
+"""Draws of an example of a statement that matches one written by hand."""
+
 FEW = 20
 """Draws of a near-miss of a statement of which no example was drawn."""
 
@@ -90,25 +93,25 @@ def _rng(entry: Law, side: Side, number: int) -> np.random.Generator:
     return np.random.default_rng([zlib.crc32(entry.key.encode()), zlib.crc32(side.rule.encode()), number])
 
 
-def check_positives(entry: Law, side: Side) -> Positives:
+def check_positives(entry: Law, side: Side, tries: int = TRIES) -> Positives:
     """Draw examples of a statement and check each, some of them with the guards if there are any.
 
     Raises:
         AssertionError: the statement did not fire on one, or its sides differ.
     """
     tally = Tally()
-    demanded = _check_drawn(entry, side.guarded(), tally, guards=True) if side.is_guarded else 0
-    count = demanded if demanded == POSITIVES else _check_drawn(entry, side, tally, guards=False)
+    demanded = _check_drawn(entry, side.guarded(), tally, tries, guards=True) if side.is_guarded else 0
+    count = demanded if demanded == POSITIVES else _check_drawn(entry, side, tally, tries, guards=False)
     return Positives(count, demanded, tally)
 
 
-def _check_drawn(entry: Law, side: Side, tally: Tally, *, guards: bool) -> int:
+def _check_drawn(entry: Law, side: Side, tally: Tally, tries: int, *, guards: bool) -> int:
     """How many examples there are.
 
     Of those that run all have to match; where a table is asked, one of them; with guards none.
     """
     count, strict, missed = 0, not (guards or side.asks_tables), list[Example]()
-    for example in drawn(side, _rng(entry, side, 0), TRIES):
+    for example in drawn(side, _rng(entry, side, 0), tries):
         checked = check_drawn(entry, side.rule, example, guards=guards, strict=strict)
         if checked is not None and side.rule not in checked.rules:
             missed.append(example)
@@ -143,16 +146,21 @@ def _matches(entry: Law, alike: Sequence[Side], example: Example) -> bool:
     return any(meets(side, scope) for side in alike for scope in matches(side, found))
 
 
-def check_near_misses(entry: Law, side: Side, tries: int = MISS_TRIES) -> set[int]:
+def check_near_misses(entry: Law, side: Side, tries: int, pinned: set[int]) -> set[int]:
     """Draw a near-miss of each condition of a statement: the numbers of those for which one was found.
+
+    Args:
+        pinned: by a near-miss that was written by hand; none is drawn.
 
     Raises:
         AssertionError: the statement matches one all the same.
     """
-    found = set()
+    found = set(pinned)
     alike = [other for other in sides_of(entry) if other.rule == side.rule]
     asks_tables = any(other.asks_tables for other in alike)
     for number, condition in enumerate(side.conditions):
+        if number in pinned:
+            continue
         example = near_miss(entry, alike, side, number, tries)
         if example is not None:
             # Of a statement that asks tables the engine has been asked already.
@@ -212,14 +220,13 @@ def check_statements(entry: Law, written: Sequence[Example]) -> Shown:
         AssertionError: a statement does not fire on an example or fires on a near-miss, or its sides differ.
     """
     made, misses = Drawn(), [example for example in written if not example.fires]
+    shown = fired_on(entry, (e for e in written if e.fires))
     for side in sides_of(entry):
-        found = check_positives(entry, side)
-        pinned = check_near_misses(entry, side, MISS_TRIES if found.count else FEW)
-        if len(pinned) < len(side.conditions):
-            pinned |= pinned_by(side, misses)
+        found = check_positives(entry, side, SHOWN_TRIES if side.rule in shown else TRIES)
+        tries = MISS_TRIES if found.count else FEW
+        pinned = check_near_misses(entry, side, tries, pinned_by(side, misses))
         made.add(side, found, pinned)
     undrawn, undemanded = made.undrawn(), made.undemanded()
-    shown = fired_on(entry, (e for e in written if e.fires)) if undrawn | undemanded else set()
     count = made.found.total()
     return Shown(
         made.tally, count, frozenset(undrawn - shown), frozenset(undemanded - shown), made.unpinned()

@@ -22,7 +22,7 @@ UNDEMANDED: dict[str, int] = {
 UNPINNED: dict[str, int] = {
     "activations.gelu": 1,
     "activations.hard_swish": 2,
-    "activations.mish": 1,
+    "activations.mish": 2,
     "activations.swish": 2,
     "ascend.fusion.binary_stage": 4,
     "ascend.fusion.cube_kernel": 2,
@@ -134,7 +134,7 @@ UNPINNED: dict[str, int] = {
     "reshape.past_where": 1,
     "selection.before_view": 1,
     "selection.of_product": 5,
-    "selection.scale_of_part": 22,
+    "selection.scale_of_part": 27,
     "selection.through_binary": 1,
     "shapes.dims_of_input": 22,
     "shapes.known_numbers": 1,

@@ -2,7 +2,7 @@
 
 x - 0 -> x      x * 1 -> x      x / 1 -> x      x ^ 1 -> x      x + 0 -> x   -0.0 + 0.0 is 0.0
 x and true -> x      x or false -> x
-f(f(x)) -> f(x)      Neg(Neg(x)) -> x      Not(Not(x)) -> x
+f(f(x)) -> f(x)      Neg(Neg(x)) -> x      Not(Not(x)) -> x      Abs(Neg(x)) -> Abs(x)
 Clip_cd(Clip_ab(x)) -> Clip(x)      Clip_ab(Relu(x)) -> Clip(x)
 Where(true, x, y) -> x      Where(c, x, x) -> x
 Sum(x) -> x      Sum(x, y) -> x + y
@@ -135,6 +135,12 @@ def idempotent(op: String, x: Tensor):
     """f(f(x)) = f(x) for Relu, Abs, Ceil, Floor, Round and Sign"""
     once = unary(op, (), x)
     yield rewrite(unary(op, (), once), once, is_idempotent(op), because="f(x) would be an operand of itself")
+
+
+@law("elementwise", numerics="bitwise", kind="eliminate", serves="arithmetic", source="IEEE 754")
+def size_of_negation(x: Tensor):
+    """Abs(-x) = Abs(x)"""
+    yield rewrite(unary("Abs", (), -x), unary("Abs", (), x), because="every operand of Abs would be negated")
 
 
 @hosted()

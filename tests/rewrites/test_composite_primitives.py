@@ -103,3 +103,13 @@ def test_writing_back_ends() -> None:
 
     two, four = size(2), size(4)
     assert (four - two) / 6 < 40
+
+
+@pytest.mark.parametrize("op", [*sorted(ACTIVATIONS), "Softmax", "LogSoftmax"])
+def test_a_function_in_primitives_is_not_found_in_itself_for_ever(op: str) -> None:
+    """Softplus(x) has Softplus(-|x|) in it, and this Softplus(-|-|x||)."""
+    g = Graph(x=["N", WIDTH])
+    region = saturate(g.model(g.add(op, "x"), opset=max(ACTIVATIONS.values())), target=Lacking()).region
+    assert region is not None
+    assert region.saturation.stop == "saturated"
+    assert region.snapshot.n_nodes < 40

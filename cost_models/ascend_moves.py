@@ -55,7 +55,7 @@ def _kept_row(node: NodeView) -> int:
     row = 1
     for place, axis in zip(sorted(moving, reverse=True), reversed(moving), strict=True):
         if place != axis:
-            return row
+            break
         row *= shape[axis]
     return max(row, 1)
 

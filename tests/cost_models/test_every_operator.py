@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import onnx.defs
@@ -98,3 +99,12 @@ def test_no_facts_and_no_attributes_break_a_model(
     node = NodeView(schema.name, schema.domain, attributes, tuple(inputs), tuple(outputs))
     for model in MODELS:
         assert_priced(model, node)
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_transpose_of_nothing_has_a_finite_price(place: int) -> None:
+    shape = tuple(0 if axis == place else 4 for axis in range(3))
+    for perm in itertools.permutations(range(3)):
+        moved = Fact(1, tuple(shape[axis] for axis in perm))
+        for model in MODELS:
+            assert_priced(model, NodeView("Transpose", "", {"perm": perm}, (Fact(1, shape),), (moved,)))

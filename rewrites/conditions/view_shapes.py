@@ -138,9 +138,14 @@ def kept_dims(x: Fact, dims: Dims, y: Fact) -> Dims | None:
 
 @hosted()
 def moved_dims(x: Fact, dims: Dims, y: Fact) -> Dims | None:
-    """The dims of a constant operand in front of the view of x, where they are others than behind it."""
+    """The dims of a constant operand in front of the view of x, where they are others than behind it.
+
+    They are no more than those of x: axes that y has more would be added once more in front of each view.
+    """
     choice = _only_choice(x, dims, y) if y.const else None
-    return choice if choice is not None and not same_dims(choice, y.shape) else None
+    if choice is None or x.shape is None or len(choice) > len(x.shape) or same_dims(choice, y.shape):
+        return None
+    return choice
 
 
 @hosted()

@@ -30,6 +30,9 @@ _SINGLE = frozenset((TensorProto.FLOAT, TensorProto.FLOAT16))
 
 _CLIPPED = _SINGLE | {TensorProto.DOUBLE}
 
+DOUBLE_CLIPS = 12
+"""The opset from which onnxruntime has a kernel of Clip in double."""
+
 PRIMITIVES = "composites.primitives.activations"
 """The law that writes activations out again."""
 
@@ -51,10 +54,11 @@ def has_single_kernel(x: Fact) -> bool:
 
 
 @hosted()
-def bounds_of(op: str, x: Fact, c: Fact) -> Settings | None:
+def bounds_of(op: str, x: Fact, c: Fact, number: int) -> Settings | None:
     """The bounds of Clip that are Max or Min with a constant."""
     bound = number_beside(x, c)
-    if op not in ("Max", "Min") or bound is None or x.dtype not in _CLIPPED:
+    types = _CLIPPED if number >= DOUBLE_CLIPS else _SINGLE
+    if op not in ("Max", "Min") or bound is None or x.dtype not in types:
         return None
     return (("max", bound if op == "Min" else None), ("min", bound if op == "Max" else None))
 
@@ -112,7 +116,7 @@ def constant_bound(op: String, x: Tensor, c: Tensor, s: Settings):
     """
     for xs in (cons(x, cons(c, nil())), cons(c, cons(x, nil()))):
         bounded = variadic(op, xs)
-        yield rewrite(bounded, unary("Clip", bounds_of(op, x, c), x), inverse="constant_bound")
+        yield rewrite(bounded, unary("Clip", bounds_of(op, x, c, opset()), x), inverse="constant_bound")
         yield rewrite(bounded, x, is_no_bound(op, c), fits(c, x), because="forgets op")
     bound = number_like(x, only_bound(s, x, opset()))
     yield rewrite(unary("Clip", s, x), variadic(bounding(s), listed(x, bound)), inverse="constant_bound")

@@ -27,6 +27,7 @@ from egraph_opt.rewrites.conditions.channels import (
     is_shift,
     static_shape,
 )
+from egraph_opt.rewrites.conditions.combining import LEFT_ALONE
 from egraph_opt.rewrites.conditions.operands import factor, factors
 
 FOLDED = "the product of constants is folded"
@@ -134,10 +135,14 @@ def constant_products(x: Tensor, y: Tensor, a: Tensor, b: Tensor, i: Int):
 
 @hosted()
 def is_number(c: Fact, x: Fact, y: Fact) -> bool:
-    """c is one element, with no more axes than either factor."""
+    """c is one element, with no more axes than either factor.
+
+    0 and 1 are left alone: they combine with none, and products of them had any number.
+    """
     shape = static_shape(c)
     least = min(x.rank or 0, y.rank or 0)
-    return shape is not None and math.prod(shape) == 1 and least >= max(2, len(shape))
+    single = shape is not None and math.prod(shape) == 1 and c.splat not in LEFT_ALONE["Mul"]
+    return single and least >= max(2, len(shape or ()))
 
 
 @hosted()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import onnx_ir as ir
@@ -75,9 +76,11 @@ class _Lowering:
         opset: int,
         facts: Mapping[ir.Value, Fact],
         constants: Constants,
+        *,
         contradicting: Collection[ir.Node],
+        functions: Mapping[ir.OperatorIdentifier, ir.Function],
     ) -> None:
-        self.facts, self.contradicting = facts, contradicting
+        self.facts, self.contradicting, self.functions = facts, contradicting, functions
         self.result = Lowered(graph, opset, constants=constants)
         self.index: dict[Any, int] = {}
         self.of_value = self.result.term_of
@@ -236,7 +239,7 @@ class _Lowering:
 
     def _key(self, node: ir.Node, captures: Sequence[ir.Value]) -> Any:
         """Equal for nodes that compute equal outputs from equal operands; unique where that is not known."""
-        if not is_deterministic(node):
+        if not is_deterministic(node, self.functions):
             return id(node)
         attributes = plain_attributes(node)
         if attributes is None:
@@ -265,13 +268,16 @@ def lower(
     opset: int,
     facts: Mapping[ir.Value, Fact],
     constants: Constants,
+    *,
     contradicting: Collection[ir.Node] = (),
+    functions: Mapping[ir.OperatorIdentifier, ir.Function] = MappingProxyType({}),
 ) -> Lowered:
     """Lower one graph (not its bodies); `facts` are those of its values, `constants` knows their data.
 
     Nodes that inference finds wrong are `contradicting`: they are kept, whatever onnxruntime makes of them.
+    Calls of the model's `functions` that draw nothing are one where their operands are equal.
     """
-    lowering = _Lowering(graph, opset, facts, constants, contradicting)
+    lowering = _Lowering(graph, opset, facts, constants, contradicting=contradicting, functions=functions)
     for value in _entrances(graph):
         lowering.leaf(value)
     for node in graph:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
+from types import MappingProxyType
 
 import onnx
 
@@ -80,9 +81,25 @@ def _draws(node: ir.Node) -> bool:
     return node.op_type in RANDOM
 
 
-def is_deterministic(node: ir.Node) -> bool:
-    """Whether equal operands give equal outputs: no random operator or unknown domain in it or its bodies."""
-    return not _draws(node) and not any(_draws(inner) for inner in nodes_within(node))
+def is_deterministic(
+    node: ir.Node, functions: Mapping[ir.OperatorIdentifier, ir.Function] = MappingProxyType({})
+) -> bool:
+    """Whether equal operands give equal outputs: no random operator or unknown domain in it or its bodies.
+
+    Nor in the functions of the model that it calls.
+    """
+    pending, called = [node], set[ir.OperatorIdentifier]()
+    while pending:
+        outer = pending.pop()
+        for inner in (outer, *nodes_within(outer)):
+            identifier = inner.op_identifier()
+            if identifier not in functions:
+                if _draws(inner):
+                    return False
+            elif identifier not in called:
+                called.add(identifier)
+                pending.extend(functions[identifier])
+    return True
 
 
 def same_graph(a: ir.Graph, b: ir.Graph) -> bool:

@@ -139,7 +139,14 @@ def saturate_region(
         constants = constants_of(graph, setting.ir_version, outer_constants)
         facts = inferred(constants)
     known = {**outer_facts, **facts}
-    lowered = lower(graph, setting.opsets.get("", 1), known, folded, contradicting)
+    lowered = lower(
+        graph,
+        setting.opsets.get("", 1),
+        known,
+        folded,
+        contradicting=contradicting,
+        functions=setting.functions,
+    )
     lowered.own_types = setting.exactness != REAL
     lowered.fold_quantized = setting.limits.fold_quantized
     setting.clock("saturate")

@@ -66,6 +66,18 @@ def test_functions_survive(rewrites: list[str] | None) -> None:
             u = local.twice<k = 2.0>(v) w = Neg(u) }""")
     result = survives(model, rewrites)
     assert [f.name for f in result.model.functions] == ["twice", "other"]
+    assert [node.op_type for node in result.model.graph.node] == ["twice", "Add", "other"]
+
+
+@BOTH
+def test_calls_of_functions_that_draw_are_not_shared(rewrites: list[str] | None) -> None:
+    model = _with_functions("""g (float[2] x) => (float[2] y, float[2] z) {
+            y = local.outer(x) z = local.outer(x) }
+        <opset_import: ["": 17], domain: "local"> drawing (v) => (w) {
+            r = RandomUniformLike(v) w = Add(v, r) }
+        <opset_import: ["": 17, "local": 1], domain: "local"> outer (v) => (w) { w = local.drawing(v) }""")
+    result = optimize(model, "nodes", rewrites=rewrites)
+    assert [node.op_type for node in result.model.graph.node] == ["outer", "outer"]
 
 
 @BOTH

@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: demo test fuzz coverage lint types fuzz-files bench exports tables figures docs clean
+.PHONY: demo test fuzz coverage lint types site types-of-site fuzz-files bench exports tables figures docs clean
 
 demo: $(VENV)/.models
 	$(BIN)/python benchmarks/demo.py
@@ -29,11 +29,15 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 
 # Types are checked on an installed wheel: type checkers do not follow the mapping of rewrites/ and cost_models/.
-types: $(VENV)/.dev
+types: site types-of-site
+
+site: $(VENV)/.dev
 	rm -rf build
 	$(BIN)/python -m pip wheel -q --no-deps -w build/wheel .
 	$(BIN)/python -m pip install -q --no-deps --target build/site build/wheel/*.whl
 	ln -sfn ../../tests build/site/tests
+
+types-of-site:
 	cd build && MYPYPATH=site:../benchmarks ../$(BIN)/python -m mypy --config-file ../pyproject.toml -p egraph_opt -p tests
 	cd build && MYPYPATH=site:../benchmarks ../$(BIN)/python -m mypy --config-file ../pyproject.toml ../benchmarks ../docs
 

@@ -21,17 +21,19 @@ def plain_options(threads: int = 0) -> onnxruntime.SessionOptions:
     Args:
         threads: within an operator; 0 leaves them to the runtime.
     """
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = SILENT
-    return options
+    return _options("disable", threads)
 
 
 def deployed_options() -> onnxruntime.SessionOptions:
     """Options as users have them: with all of ONNX Runtime's own optimisations."""
-    options = plain_options()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    return _options("all")
+
+
+def _options(level: str, threads: int = 0) -> onnxruntime.SessionOptions:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, LEVELS[level])
+    options.log_severity_level = SILENT
     return options
 
 
@@ -84,11 +86,8 @@ class RuntimeSetting:
             raise UnknownSettingError(self.provider, available)
 
     def options(self) -> onnxruntime.SessionOptions:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self.threads
+        options = _options(self.level, self.threads)
         options.inter_op_num_threads = 1
-        options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, LEVELS[self.level])
-        options.log_severity_level = SILENT
         return options
 
     def session(

@@ -8,7 +8,7 @@ Everything that is not a float has to be equal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,6 +91,16 @@ def leaves(name: str, value: Value) -> dict[str, Array | str | None]:
         else:
             found[path] = np.asarray(item)
     return found
+
+
+def paired_leaves(
+    names: Sequence[str], before: Sequence[Value], after: Sequence[Value]
+) -> Iterator[tuple[str, Array | str | None, Array | str | None]]:
+    """Every path of the outputs with what it was and what it is; None where there is none."""
+    for name, one, other in zip(names, before, after, strict=True):
+        a, b = leaves(name, one), leaves(name, other)
+        for path in [*a, *(path for path in b if path not in a)]:
+            yield path, a.get(path), b.get(path)
 
 
 def compare(a: Array | str | None, b: Array | str | None) -> Difference:

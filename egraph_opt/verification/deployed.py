@@ -14,7 +14,7 @@ import onnx
 
 from egraph_opt.model.encoding import graphs_of
 from egraph_opt.verification.budget import BudgetError
-from egraph_opt.verification.comparison import compare, leaves
+from egraph_opt.verification.comparison import compare, paired_leaves
 from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, RunnableModel, Session, Value
 
 MOST_BYTES = 2**28
@@ -54,13 +54,14 @@ def differences_as_deployed(
             raise NotDeployableError(str(error)) from error
         return []
     values = values and not _is_quantised(after.proto)
-    if not _differing(names, expected, found, values):
+    differing = _differing(names, expected, found, values)
+    if not differing:
         return []
     try:
         names, meant = _answers(before, run)
     except (ExecutionError, BudgetError):
         return []
-    return [] if _differing(names, expected, meant, values) else _differing(names, expected, found, values)
+    return [] if _differing(names, expected, meant, values) else differing
 
 
 def _answers(model: RunnableModel, run: Run) -> tuple[Sequence[str], list[Value]]:
@@ -80,12 +81,10 @@ def _differing(
     names: Sequence[str], expected: Sequence[Value], found: Sequence[Value], values: bool
 ) -> list[Difference]:
     differing = []
-    for name, one, other in zip(names, expected, found, strict=True):
-        a, b = leaves(name, one), leaves(name, other)
-        for path in [*a, *(path for path in b if path not in a)]:
-            difference = compare(a.get(path), b.get(path))
-            if not difference.agrees and (values or difference.bad is None):
-                differing.append((path, a.get(path), b.get(path)))
+    for path, a, b in paired_leaves(names, expected, found):
+        difference = compare(a, b)
+        if not difference.agrees and (values or difference.bad is None):
+            differing.append((path, a, b))
     return differing
 
 

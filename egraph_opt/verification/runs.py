@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.verification.budget import RunBudget
-from egraph_opt.verification.comparison import TOLERANCES, compare, leaves, widened
+from egraph_opt.verification.comparison import TOLERANCES, compare, leaves, paired_leaves, widened
 from egraph_opt.verification.deployed import NotDeployableError, differences_as_deployed
 from egraph_opt.verification.determinism import random_operators
 from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, RunnableModel, Session, Value
@@ -106,6 +106,7 @@ class Runs:
             raise MismatchError(
                 f"ONNX Runtime loads the original, but not the optimized model: {error}"
             ) from error
+        # Once it is called, the serialized models go.
         self._as_deployed = partial(differences_as_deployed, self.before, self.after)
         # The sessions have what they need; the serialized models would only take memory.
         self.before, self.after = (replace(model, content=b"") for model in (self.before, self.after))
@@ -221,17 +222,15 @@ class Runs:
         self, names: Sequence[str], expected: Sequence[Value], results: Sequence[Value]
     ) -> list[tuple[str, Any, Any]]:
         found: list[tuple[str, Any, Any]] = []
-        for name, before, after in zip(names, expected, results, strict=True):
-            a, b = leaves(name, before), leaves(name, after)
-            for path in [*a, *(path for path in b if path not in a)]:
-                difference = compare(a.get(path), b.get(path))
-                seen = self._seen.setdefault(path, _Seen())
-                seen.elements += difference.elements
-                seen.look(a.get(path))
-                self.absolute = max(self.absolute, difference.absolute)
-                self.relative = max(self.relative, difference.relative)
-                if not difference.agrees:
-                    found.append((path, a.get(path), b.get(path)))
+        for path, a, b in paired_leaves(names, expected, results):
+            difference = compare(a, b)
+            seen = self._seen.setdefault(path, _Seen())
+            seen.elements += difference.elements
+            seen.look(a)
+            self.absolute = max(self.absolute, difference.absolute)
+            self.relative = max(self.relative, difference.relative)
+            if not difference.agrees:
+                found.append((path, a, b))
         return found
 
     def _tolerate(self, found: Sequence[tuple[str, Any, Any]], where: str) -> None:

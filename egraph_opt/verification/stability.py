@@ -26,14 +26,13 @@ from onnx import numpy_helper
 from egraph_opt.verification.comparison import (
     TOLERANCES,
     Array,
-    Difference,
     Mask,
     Value,
     allowed_error,
     compare,
     compare_floats,
     describe,
-    leaves,
+    paired_leaves,
     widened,
 )
 from egraph_opt.verification.execution import ExecutionError, RunnableModel, Session, load
@@ -183,12 +182,10 @@ def _equal(a: Array | str | None, b: Array | str | None) -> bool:
 
 def reproduces(first: Sequence[Value], second: Sequence[Value], names: Sequence[str]) -> str:
     """Why two runs of one model on equal inputs are not the same run; empty if they are."""
-    for name, a, b in zip(names, first, second, strict=True):
-        one, other = leaves(name, a), leaves(name, b)
-        for path in one.keys() | other.keys():
-            difference: Difference = compare(one.get(path), other.get(path))
-            if not difference.agrees:
-                return f"{path}: {difference.message}"
+    for path, a, b in paired_leaves(names, first, second):
+        difference = compare(a, b)
+        if not difference.agrees:
+            return f"{path}: {difference.message}"
     return ""
 
 

@@ -140,9 +140,9 @@ def is_number(c: Fact, x: Fact, y: Fact) -> bool:
     0 and 1 are left alone: they combine with none, and products of them had any number.
     """
     shape = static_shape(c)
-    least = min(x.rank or 0, y.rank or 0)
-    single = shape is not None and math.prod(shape) == 1 and c.splat not in LEFT_ALONE["Mul"]
-    return single and least >= max(2, len(shape or ()))
+    if shape is None or math.prod(shape) != 1 or c.splat in LEFT_ALONE["Mul"]:
+        return False
+    return min(x.rank or 0, y.rank or 0) >= max(2, len(shape))
 
 
 @hosted()

@@ -10,7 +10,7 @@ from stress import COSTS, GRAPHS, e_nodes, runtime_nodes
 from egraph_opt import Saturated, saturate
 
 SHALLOW = {"ascend": 3, "shared_scales": 4}
-"""Blocks; kernels of up to six operators reach beyond fewer.  Else 2."""
+"""Blocks, by cost model or graph; kernels of up to six operators reach beyond fewer.  Else 2."""
 
 WIDTH = {"linear_residuals": 2}
 """Of what the products of a block are: each further one triples the e-nodes of that graph.  Else 3."""

@@ -92,7 +92,7 @@ def test_models_are_cut_where_the_optimized_one_has_what_crosses() -> None:
 
 
 def test_saturation_ends_where_memory_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever this process has freed before, more is in use each time that somebody asks."""
+    """Whatever this process has freed before, each measurement finds more in use."""
     used = itertools.count()
     monkeypatch.setattr(process_memory, "anonymous_bytes", lambda: next(used))
     result = optimize(layers(2, turned=True), "nodes", limits=Limits(memory_bytes=1), verify=False)

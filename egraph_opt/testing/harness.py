@@ -54,25 +54,11 @@ def _matches_of(entry: Law, report: SaturationReport) -> dict[str, int]:
     }
 
 
-def fired_on(entry: Law, examples: Iterable[Example]) -> set[str]:
-    """The rules of a law, as `Checked.rules` calls them, that match on some of the examples."""
-    found: set[str] = set()
-    for example in examples:
-        found.update(_matches_of(entry, _saturated(entry, example, lower_example(example))[1]))
-    return found
-
-
-def check_example(
-    entry: Law, example: Example, opset: int = 17, *, seeds: tuple[int, ...] = (0,), kinds: bool = True
-) -> Checked:
+def check_example(entry: Law, example: Example, opset: int = 17) -> Checked:
     """Assert what an example says of a law: that it fires or not, and that all it writes answers alike.
 
     What is compared is the example as it was written, rebuilt before any law has fired, with each of the
     alternatives, at the root and at every value below it.
-
-    Args:
-        seeds: of the elements of inputs; of odd ones the first only.
-        kinds: inputs that laws may go wrong on as well as normally distributed ones; see `testing.feeds`.
 
     Raises:
         AssertionError: the law did not fire, or fired on a near-miss, or a side computes something else.
@@ -85,7 +71,7 @@ def check_example(
         assert not matches, f"{entry.key} fired where it must not ({example.why}): {example.term}"
         return Checked(Tally(), matches)
     assert matches, f"{entry.key} did not fire: {example.term}"
-    original = _original(entry, lowered, opset, seeds=seeds, kinds=kinds, reference=True)
+    original = _original(entry, lowered, opset, reference=True)
     tally, alternatives = _check_alternatives(entry, lowered, snapshot, original, opset)
     assert alternatives, (
         f"{entry.key} fired and added nothing that can be written to a class of {example.term}"
@@ -93,9 +79,7 @@ def check_example(
     return Checked(tally, matches, alternatives)
 
 
-def check_variant(
-    entry: Law, example: Example, opset: int = 17, *, seeds: tuple[int, ...] = (0,)
-) -> Checked | None:
+def check_variant(entry: Law, example: Example, opset: int = 17) -> Checked | None:
     """Like `check_example` for one of the `variants` of an example: None where it is ill-typed.
 
     Raises:
@@ -103,7 +87,7 @@ def check_variant(
     """
     try:
         lowered = lower_example(example, opset)
-        original = _original(entry, lowered, opset, seeds=seeds, reference=False)
+        original = _original(entry, lowered, opset, reference=False)
     except Exception:  # operands that do not suit an operator make inference fail in many ways
         return None
     if not original.trials:
@@ -133,7 +117,7 @@ def check_drawn(
     opset = 17
     lowered = lower_example(example, opset)
     try:
-        original = _original(entry, lowered, opset, seeds=(0,), reference=True)
+        original = _original(entry, lowered, opset, reference=True)
     except AssertionError:  # it cannot be written, such as a Reshape to (N, 0, 3)
         return None
     if not any(trial.usual for trial in original.trials) or not _is_as_inferred(lowered, original):
@@ -164,17 +148,11 @@ def _saturated(entry: Law, example: Example, lowered: Lowered) -> tuple[Snapshot
     return saturate_terms(lowered, laws, dict(example.limits), nodes=5000, rounds=6, seconds=60, strict=True)
 
 
-def _original(
-    entry: Law, lowered: Lowered, opset: int, *, seeds: tuple[int, ...], kinds: bool = True, reference: bool
-) -> Original:
+def _original(entry: Law, lowered: Lowered, opset: int, *, reference: bool) -> Original:
     """The example as it was written, with every inner value as an output."""
     show_all(lowered)
-    return Original(
-        rebuilt_original(lowered, opset),
-        _kinds(entry) if kinds else ("normal",),
-        seeds,
-        reference=reference and entry.exact,
-    )
+    model = rebuilt_original(lowered, opset)
+    return Original(model, _kinds(entry), reference=reference and entry.exact)
 
 
 def _kinds(entry: Law) -> tuple[Kind, ...]:

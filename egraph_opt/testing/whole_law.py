@@ -68,11 +68,13 @@ def check_law(entry: Law) -> LawReport:
     """
     check(entry)
     written = list(entry.examples(np.random.default_rng(0))) if entry.examples else []
-    tally = Tally()
+    tally, rules = Tally(), set[str]()
     for example in written:
-        tally.add(check_example(entry, example).tally)
+        checked = check_example(entry, example)
+        tally.add(checked.tally)
+        rules |= checked.rules.keys()
     with host_tally() as hosts:
-        shown = check_statements(entry, written)
+        shown = check_statements(entry, written, rules)
         tables = tables_of(entry, written)
     tally.add(shown.tally)
     for table in tables:

@@ -6,23 +6,20 @@ What could not be checked is counted; the end of the run shows the counts, and `
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
 
-from egraph_opt.laws.law import Law
+from egraph_opt.laws.law import Example, Law
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.testing.comparison import FOREIGN, Tally
 from egraph_opt.testing.drawn_checks import check_statements
 from egraph_opt.testing.entries import tables_of
 from egraph_opt.testing.harness import check_example, check_variant
 from egraph_opt.testing.variants import variants
-from egraph_opt.testing.written import written_examples
 
 from .unexampled import UNDEMANDED, UNEXAMPLED, UNPINNED
-
-SEEDS = (0,)
-"""Of the examples, which draw their constants, and of the elements of inputs."""
 
 VARIANTS = 1
 """Variants that are drawn of the examples of a law."""
@@ -53,11 +50,24 @@ of_written_laws = pytest.mark.parametrize("entry", WRITTEN, ids=lambda entry: en
 Record = Callable[[str, object], None]
 
 
+def _written(entry: Law) -> list[Example]:
+    return list(entry.examples(np.random.default_rng(0))) if entry.examples else []
+
+
+@cache
+def _checked(entry: Law) -> tuple[Tally, frozenset[str]]:
+    """What was checked of a law's written examples, and which of its rules match on them."""
+    tally, rules = Tally(), set[str]()
+    for example in _written(entry):
+        checked = check_example(entry, example)
+        tally.add(checked.tally)
+        rules |= checked.rules.keys()
+    return tally, frozenset(rules)
+
+
 @of_written_laws
 def test_a_law_holds_on_its_examples(entry: Law, record_property: Record) -> None:
-    tally = Tally()
-    for example, seeds in written_examples(entry, SEEDS):
-        tally.add(check_example(entry, example, seeds=seeds).tally)
+    tally, _ = _checked(entry)
     record_property("checks", {"made": dict(tally.made), "left out": dict(tally.left_out)})
     if tally.made:
         _assert_bounds(entry, tally)
@@ -72,9 +82,8 @@ def _assert_bounds(entry: Law, tally: Tally) -> None:
 
 @of_written_laws
 def test_a_law_holds_in_other_types_sizes_and_ranks(entry: Law, record_property: Record) -> None:
-    assert entry.examples is not None
     tally, rng = Tally(), np.random.default_rng(0)
-    examples = [e for e in entry.examples(np.random.default_rng(0)) if e.fires]
+    examples = [e for e in _written(entry) if e.fires]
     every = [variant for example in examples for _, variant in variants(example)]
     for k in sorted(rng.permutation(len(every))[:VARIANTS].tolist()):
         checked = check_variant(entry, every[k])
@@ -86,8 +95,7 @@ def test_a_law_holds_in_other_types_sizes_and_ranks(entry: Law, record_property:
 @of_laws
 def test_a_law_holds_on_examples_drawn_from_its_statements(entry: Law, record_property: Record) -> None:
     """Those on which one condition fails alone are no matches; what has no example of any kind is counted."""
-    written = list(entry.examples(np.random.default_rng(0))) if entry.examples else []
-    shown = check_statements(entry, written)
+    shown = check_statements(entry, _written(entry), _checked(entry)[1])
     tally = shown.tally
     record_property("checks", {"made on drawn": dict(tally.made), "left out of drawn": dict(tally.left_out)})
     for found, most, what in (

@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
+# Tests and commands start many processes, each of which would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test fuzz coverage lint types site types-of-site fuzz-files bench exports tables figures docs clean
 
 demo: $(VENV)/.models

@@ -74,7 +74,7 @@ def test_known_orders_have_no_laws_that_saturation_lacks() -> None:
     assert {law.key for entry in every_pass() for law in select(entry.laws)} == default
 
 
-@pytest.mark.parametrize("name", ["normalized parts", "joined 1-D convolutions"])
+@pytest.mark.parametrize("name", ["normalized parts", "pooled between"])
 def test_blind_passes_compute_the_same_and_end(name: str) -> None:
     model = model_of(name)
     for manager in (GeneralPassManager, FixedPointPassManager):
@@ -106,7 +106,7 @@ def test_orders_are_the_same_for_the_same_seed() -> None:
 
 
 def test_a_search_ends_no_worse_than_it_began() -> None:
-    model = model_of("joined 1-D convolutions")
+    model = model_of("sigmoids between")
     start = FixedPointPassManager(model.passes).run(model)
     order, found = local_search(model, model.passes, 12)
     assert found.cost <= start.cost

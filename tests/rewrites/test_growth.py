@@ -116,7 +116,7 @@ def _check(model: onnx.ModelProto, what: str, *, run: bool) -> None:
 
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 def test_an_identity_of_scales_saturates(scale: object) -> None:
-    for k, other in enumerate((scale, *SCALES[:2], SCALES[5])):
+    for k, other in enumerate((scale, SCALES[1])):
         for name, model in _written(scale, other):
             _check(model, f"{name}, {scale}, {other}", run=k == 1)
 

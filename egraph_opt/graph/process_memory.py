@@ -14,9 +14,13 @@ SHARE = 0.75
 
 
 def anonymous_bytes() -> int:
-    """The memory that this process has and that no file stands behind; 0 where the system does not say."""
+    """The memory that this process has and that no file stands behind; 0 where the system does not say.
+
+    A few microseconds: it is looked at after every ruleset.
+    """
     try:
-        fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
+        with open("/proc/self/statm", "rb", buffering=0) as file:
+            fields = file.read().split()
     except OSError:
         return 0
     return (int(fields[1]) - int(fields[2])) * os.sysconf("SC_PAGE_SIZE")

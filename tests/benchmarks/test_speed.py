@@ -64,7 +64,6 @@ def test_models_are_those_that_are_named(names: list[str], count: int, tmp_path:
 
 def test_command_lines_run_on_a_model_and_on_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speed, "LISTINGS", speed.LISTINGS[:1])
-    monkeypatch.setattr(speed, "COMMANDS", {"OnnxSlim": speed.COMMANDS["OnnxSlim"]})
     found = speed.cold({"views": built_models(tmp_path)["built/views"]}, ["nodes"], 1)
     assert set(found[""]) == set(speed.LISTINGS)
-    assert set(found["views"]) == {"OnnxSlim", "nodes", speed.VERIFIED}
+    assert {"nodes", speed.VERIFIED} <= set(found["views"])

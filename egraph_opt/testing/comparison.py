@@ -66,14 +66,21 @@ def _run_session(session: Any, feeds: Feeds) -> Outputs:
     return [np.asarray(output) for output in session.run(None, feeds)]
 
 
-def _run_reference(model: onnx.ModelProto, feeds: Feeds) -> Outputs:
-    with np.errstate(all="ignore"):
-        outputs: Any = ReferenceEvaluator(_in_float64(model)).run(None, feeds)
-    return [np.asarray(output) for output in outputs]
+class _Reference:
+    """A model in ONNX's reference evaluator, with float64 in the place of float32; errors come from `run`."""
 
+    def __init__(self, model: onnx.ModelProto) -> None:
+        self.model = model
 
-def _widened(feeds: Feeds) -> Feeds:
-    return {k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in feeds.items()}
+    @cached_property
+    def _evaluator(self) -> ReferenceEvaluator:
+        return ReferenceEvaluator(_in_float64(self.model))
+
+    def run(self, feeds: Feeds) -> Outputs:
+        wide = {k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in feeds.items()}
+        with np.errstate(all="ignore"):
+            outputs: Any = self._evaluator.run(None, wide)
+        return [np.asarray(output) for output in outputs]
 
 
 def _in_float64(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -138,7 +145,8 @@ class Original:
     def __init__(
         self, model: onnx.ModelProto, kinds: tuple[Kind, ...] = ("normal",), *, reference: bool = True
     ) -> None:
-        self.model, self.kinds, self.reference = model, kinds, reference
+        self.model, self.kinds = model, kinds
+        self._asks_reference, self._reference = reference, _Reference(model)
         self.tally = Tally()
 
     @cached_property
@@ -177,10 +185,10 @@ class Original:
         except Exception:  # onnxruntime's errors share no base class
             self.tally.left_out[f"onnxruntime does not run the example{size} on {kind} inputs"] += 1
             return None
-        if not self.reference or kind != "normal":
+        if not self._asks_reference or kind != "normal":
             return Trial(kind, sizes, feeds, expected, usual=must)
         try:
-            answers = _run_reference(self.model, _widened(feeds))
+            answers = self._reference.run(feeds)
         except Exception:  # the reference has faults of its own, of any kind
             self.tally.left_out[f"the reference does not run the example{size}"] += 1
             return Trial(kind, sizes, feeds, expected, usual=must)
@@ -209,22 +217,23 @@ class Original:
             return tally
         if numerics == "bitwise" and _rounds_by_place(self.model, rewritten):
             numerics = "in place"
+        reference = _Reference(rewritten)
         for whole in self.trials:
             trial = whole if only is None else whole.of(only)
             if _may_crash(rewritten, trial.feeds):
                 tally.left_out["onnxruntime crashes on what was rewritten where a dim is 0"] += 1
                 continue
             if trial.is_empty:
-                self._compare_empty(trial, session, rewritten, numerics, tally, only)
+                self._compare_empty(trial, session, reference, numerics, tally, only)
             else:
                 _assert_answers(trial, _run_session(session, trial.feeds), numerics)
                 tally.made["onnxruntime, " + trial.kind] += 1
             if numerics != "approximate":
-                self._compare_reference(trial, rewritten, tally)
+                self._compare_reference(trial, reference, tally)
         return tally
 
     def _compare_empty(
-        self, trial: Trial, session: Any, rewritten: onnx.ModelProto, numerics: str, *rest: Any
+        self, trial: Trial, session: Any, reference: _Reference, numerics: str, *rest: Any
     ) -> None:
         """Compare where an input has no elements: onnxruntime may not run, or answer what was in memory.
 
@@ -239,8 +248,7 @@ class Original:
         except Exception as error:  # onnxruntime's errors share no base class
             failure = error
         try:
-            meant = _run_reference(self.model, _widened(trial.feeds))
-            found = _run_reference(rewritten, _widened(trial.feeds))
+            meant, found = self._reference.run(trial.feeds), reference.run(trial.feeds)
         except Exception:  # the reference has faults of its own, of any kind
             if isinstance(failure, AssertionError):
                 raise failure from None
@@ -252,14 +260,14 @@ class Original:
         _assert_answers(replace(trial, expected=expected), found, numerics)
         tally.left_out["onnxruntime is wrong where a dim is 0, says the reference"] += 1
 
-    def _compare_reference(self, trial: Trial, rewritten: onnx.ModelProto, tally: Tally) -> None:
+    def _compare_reference(self, trial: Trial, reference: _Reference, tally: Tally) -> None:
         if trial.reference is None:
             return
-        if any(node.domain for node in rewritten.graph.node):
+        if any(node.domain for node in reference.model.graph.node):
             tally.left_out[FOREIGN] += 1
             return
         try:
-            found = _run_reference(rewritten, _widened(trial.feeds))
+            found = reference.run(trial.feeds)
         except Exception:  # the reference has faults of its own, of any kind
             tally.left_out["the reference does not run what was rewritten"] += 1
             return

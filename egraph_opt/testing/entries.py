@@ -80,8 +80,12 @@ def told_entry(entry: Entry) -> str:
     return ", ".join(f"{name!r} = {value!r}" for name, value in entry.items())
 
 
-def check_entries(law: Law, side: Side, most: int = MOST_ENTRIES) -> Entries | None:
+def check_entries(law: Law, side: Side, most: int = MOST_ENTRIES, tries: int = ENTRY_TRIES) -> Entries | None:
     """Draw and check an example for every entry; None where a statement has no variable of a few values.
+
+    Args:
+        most: entries that are checked.
+        tries: draws of an example.
 
     Raises:
         AssertionError: the statement did not fire on one, or its sides differ.
@@ -93,20 +97,23 @@ def check_entries(law: Law, side: Side, most: int = MOST_ENTRIES) -> Entries | N
     chosen = [found[k] for k in sorted(rng.permutation(len(found))[:most].tolist())]
     tally, checked, missed = Tally(), list[Entry](), list[Entry]()
     for entry in chosen:
-        made = _check(law, with_values(side, entry), rng)
+        made = _check(law, with_values(side, entry), rng, tries)
         (missed if made is None else checked).append(entry)
         tally.add(made or Tally())
     return Entries(side.rule, tuple(checked), tuple(missed), len(found) - len(chosen), tally)
 
 
-def tables_of(law: Law, written: Iterable[Example], most: int = MOST_ENTRIES) -> tuple[Entries, ...]:
+def tables_of(
+    law: Law, written: Iterable[Example], most: int = MOST_ENTRIES, tries: int = ENTRY_TRIES
+) -> tuple[Entries, ...]:
     """What was checked of every statement of a law that has variables of a few values.
 
     Args:
         written: examples of the law's author, which are examples of entries as well.
+        most, tries: see `check_entries`.
     """
     fires = [example for example in written if example.fires]
-    found = ((side, check_entries(law, side, most)) for side in sides_of(law))
+    found = ((side, check_entries(law, side, most, tries)) for side in sides_of(law))
     return tuple(_credited(entries, side, fires) for side, entries in found if entries is not None)
 
 
@@ -116,8 +123,8 @@ def _credited(entries: Entries, side: Side, examples: list[Example]) -> Entries:
     return replace(entries, checked=(*entries.checked, *shown), missed=missed)
 
 
-def _check(law: Law, side: Side, rng: np.random.Generator) -> Tally | None:
-    for example in drawn(side, rng, ENTRY_TRIES):
+def _check(law: Law, side: Side, rng: np.random.Generator, tries: int) -> Tally | None:
+    for example in drawn(side, rng, tries):
         checked = check_drawn(law, side.rule, example, strict=not side.asks_tables)
         if checked is not None and side.rule in checked.rules:
             return checked.tally

@@ -27,6 +27,9 @@ VARIANTS = 1
 ENTRIES = 1
 """Operators, modes or types of a statement about several on which it is checked, besides those drawn."""
 
+ENTRY_TRIES = 40
+"""Draws of an example of each; `check_law` tries longer."""
+
 LEFT_OUT = 0.25
 """The most of a law's checks that may be left out; empty tensors, which onnxruntime refuses, are extra, and
 operators of its own, which the reference does not know."""
@@ -110,6 +113,6 @@ def test_a_law_holds_on_examples_drawn_from_its_statements(entry: Law, record_pr
 def test_a_law_holds_of_several_operators_that_it_is_about(entry: Law, record_property: Record) -> None:
     """Some of those that two random examples do not show; `check_law` asks for all."""
     tally = Tally()
-    for entries in tables_of(entry, (), ENTRIES):
+    for entries in tables_of(entry, (), ENTRIES, ENTRY_TRIES):
         tally.add(entries.tally)
     record_property("checks", {"made of tables": dict(tally.made)})

@@ -9,8 +9,9 @@ equal_graphs(a, b)              two models are the same but for names
 """
 
 from egraph_opt.testing.finding import finds
-from egraph_opt.testing.harness import check_example, prove, proves
+from egraph_opt.testing.harness import check_example
 from egraph_opt.testing.models import assert_sound, equal_graphs
+from egraph_opt.testing.proving import prove, proves
 from egraph_opt.testing.whole_law import LawReport, check_law
 
 __all__ = [

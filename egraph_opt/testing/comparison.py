@@ -9,17 +9,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnx
 from onnx import TensorProto
-from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
 
 from egraph_opt.graph.runtime import plain_options, plain_session
 from egraph_opt.testing.agreement import assert_equal, assert_finite_stays, scale_of
 from egraph_opt.testing.feeds import Feeds, Kind, feeds_of, sizes_of, symbols
-
-Outputs = list[npt.NDArray[Any]]
+from egraph_opt.testing.reference import Outputs, Reference
 
 CRASHES_ON_NOTHING = frozenset({"Einsum", "InstanceNormalization"})
 """Operators with which onnxruntime ends the process where an operand has no elements (seen in 1.2x)."""
@@ -66,44 +63,6 @@ def _run_session(session: Any, feeds: Feeds) -> Outputs:
     return [np.asarray(output) for output in session.run(None, feeds)]
 
 
-class _Reference:
-    """A model in ONNX's reference evaluator, with float64 in the place of float32; errors come from `run`."""
-
-    def __init__(self, model: onnx.ModelProto) -> None:
-        self.model = model
-
-    @cached_property
-    def _evaluator(self) -> ReferenceEvaluator:
-        return ReferenceEvaluator(_in_float64(self.model))
-
-    def run(self, feeds: Feeds) -> Outputs:
-        wide = {k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in feeds.items()}
-        with np.errstate(all="ignore"):
-            outputs: Any = self._evaluator.run(None, wide)
-        return [np.asarray(output) for output in outputs]
-
-
-def _in_float64(model: onnx.ModelProto) -> onnx.ModelProto:
-    """A model with float64 in the place of float32."""
-    wide = onnx.ModelProto()
-    wide.CopyFrom(model)
-    for value in (*wide.graph.input, *wide.graph.output, *wide.graph.value_info):
-        if value.type.tensor_type.elem_type == TensorProto.FLOAT:
-            value.type.tensor_type.elem_type = TensorProto.DOUBLE
-    tensors = list(wide.graph.initializer)
-    for node in wide.graph.node:
-        for attribute in node.attribute:
-            if attribute.name == "to" and attribute.i == TensorProto.FLOAT:
-                attribute.i = TensorProto.DOUBLE
-            if attribute.HasField("t"):
-                tensors.append(attribute.t)
-    for tensor in tensors:
-        if tensor.data_type == TensorProto.FLOAT:
-            array = onnx.numpy_helper.to_array(tensor).astype(np.float64)
-            tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
-    return wide
-
-
 def _may_crash(model: onnx.ModelProto, feeds: Feeds) -> bool:
     empty = any(array.size == 0 for array in feeds.values())
     return empty and any(node.op_type in CRASHES_ON_NOTHING for node in model.graph.node)
@@ -146,7 +105,7 @@ class Original:
         self, model: onnx.ModelProto, kinds: tuple[Kind, ...] = ("normal",), *, reference: bool = True
     ) -> None:
         self.model, self.kinds = model, kinds
-        self._asks_reference, self._reference = reference, _Reference(model)
+        self._asks_reference, self._reference = reference, Reference(model)
         self.tally = Tally()
 
     @cached_property
@@ -217,7 +176,7 @@ class Original:
             return tally
         if numerics == "bitwise" and _rounds_by_place(self.model, rewritten):
             numerics = "in place"
-        reference = _Reference(rewritten)
+        reference = Reference(rewritten)
         for whole in self.trials:
             trial = whole if only is None else whole.of(only)
             if _may_crash(rewritten, trial.feeds):
@@ -233,7 +192,7 @@ class Original:
         return tally
 
     def _compare_empty(
-        self, trial: Trial, session: Any, reference: _Reference, numerics: str, *rest: Any
+        self, trial: Trial, session: Any, reference: Reference, numerics: str, *rest: Any
     ) -> None:
         """Compare where an input has no elements: onnxruntime may not run, or answer what was in memory.
 
@@ -260,7 +219,7 @@ class Original:
         _assert_answers(replace(trial, expected=expected), found, numerics)
         tally.left_out["onnxruntime is wrong where a dim is 0, says the reference"] += 1
 
-    def _compare_reference(self, trial: Trial, reference: _Reference, tally: Tally) -> None:
+    def _compare_reference(self, trial: Trial, reference: Reference, tally: Tally) -> None:
         if trial.reference is None:
             return
         if any(node.domain for node in reference.model.graph.node):

@@ -13,7 +13,7 @@ import numpy as np
 from egraph_opt.egraph.engines import engine_for
 from egraph_opt.laws.law import Example, Law
 from egraph_opt.testing.comparison import Tally
-from egraph_opt.testing.drawing import drawn
+from egraph_opt.testing.drawn_examples import drawn
 from egraph_opt.testing.harness import check_drawn
 from egraph_opt.testing.matching import matches, meets, scope_of
 from egraph_opt.testing.sides import Side, sides_of

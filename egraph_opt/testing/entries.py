@@ -20,7 +20,7 @@ from egraph_opt.operators.declaration import operator_named, operators
 from egraph_opt.operators.expressions import Expression, Function, Variable, constant
 from egraph_opt.operators.host import HostFunction
 from egraph_opt.testing.comparison import Tally
-from egraph_opt.testing.drawing import drawn
+from egraph_opt.testing.drawn_examples import drawn
 from egraph_opt.testing.harness import check_drawn
 from egraph_opt.testing.matching import matches, meets, scope_of
 from egraph_opt.testing.scope import Rejected, Scope, parts, sides

@@ -12,7 +12,7 @@ from egraph_opt.egraph.saturation import saturate_terms
 from egraph_opt.errors import LawError
 from egraph_opt.laws.law import Example, Law, where
 from egraph_opt.laws.selection import all_laws
-from egraph_opt.testing.drawing import drawn
+from egraph_opt.testing.drawn_examples import drawn
 from egraph_opt.testing.scope import host_tally
 from egraph_opt.testing.sides import sides_of
 from egraph_opt.testing.terms import lower_example

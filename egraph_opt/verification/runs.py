@@ -14,8 +14,8 @@ from egraph_opt.verification.comparison import TOLERANCES, compare, leaves, pair
 from egraph_opt.verification.deployed import NotDeployableError, differences_as_deployed
 from egraph_opt.verification.determinism import random_operators
 from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, RunnableModel, Session, Value
-from egraph_opt.verification.interface import Interface, ValueSpec, interface
-from egraph_opt.verification.sizes import Sizes, dim_name
+from egraph_opt.verification.interface import Interface, interface
+from egraph_opt.verification.sizes import Sizes, fits, sizes_text
 from egraph_opt.verification.stability import UNSTABLE, Perturbed, judge, reproduces
 
 TELLING = 100.0
@@ -286,16 +286,11 @@ class Runs:
         for old, new, value in zip(before.outputs, after.outputs, results, strict=True):
             if old.shape == new.shape or new.shape is None or not isinstance(value, np.ndarray):
                 continue
-            if not _fits(new, value.shape, sizes):
+            if not fits(new, value.shape, sizes):
                 raise MismatchError(
                     f"output {new.name!r} ({where}) is declared {list(new.shape)}, "
                     f"but has shape {list(value.shape)}"
                 )
-
-
-def sizes_text(sizes: Sizes) -> str:
-    """An assignment of symbolic dims for people."""
-    return ", ".join(f"{name}={size}" for name, size in sizes.items())
 
 
 def _by_path(names: Sequence[str], outputs: Sequence[Value]) -> dict[str, Any]:
@@ -318,14 +313,3 @@ def _type(value: Value) -> str:
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{list(value.shape)}"
     return type(value).__name__
-
-
-def _fits(spec: ValueSpec, shape: tuple[int, ...], sizes: Sizes) -> bool:
-    if spec.shape is None or len(spec.shape) != len(shape):
-        return spec.shape is None
-    for axis, (declared, real) in enumerate(zip(spec.shape, shape, strict=True)):
-        name = dim_name(spec, axis)
-        known = declared if name is None else sizes.get(name, real)
-        if known != real:
-            return False
-    return True

@@ -249,3 +249,20 @@ def _evaluate(text: str, sizes: Mapping[str, int]) -> int | None:
         else:
             return None
     return stack[0] if named else None
+
+
+def sizes_text(sizes: Sizes) -> str:
+    """An assignment of symbolic dims for people."""
+    return ", ".join(f"{name}={size}" for name, size in sizes.items())
+
+
+def fits(spec: ValueSpec, shape: tuple[int, ...], sizes: Sizes) -> bool:
+    """Whether a value of this shape is as declared, under an assignment of symbolic dims."""
+    if spec.shape is None or len(spec.shape) != len(shape):
+        return spec.shape is None
+    for axis, (declared, real) in enumerate(zip(spec.shape, shape, strict=True)):
+        name = dim_name(spec, axis)
+        known = declared if name is None else sizes.get(name, real)
+        if known != real:
+            return False
+    return True

@@ -28,8 +28,8 @@ from egraph_opt.verification.pieces import Pieces
 from egraph_opt.verification.planning import Plan, PlanSearch
 from egraph_opt.verification.ranks import with_ranks
 from egraph_opt.verification.result import Status, Verification
-from egraph_opt.verification.runs import MismatchError, NoMemoryError, NotComparableError, Runs, sizes_text
-from egraph_opt.verification.sizes import Ranges, Sizes, enlarged
+from egraph_opt.verification.runs import MismatchError, NoMemoryError, NotComparableError, Runs
+from egraph_opt.verification.sizes import Ranges, Sizes, enlarged, sizes_text
 
 
 def verify(

@@ -11,7 +11,7 @@ import onnx
 from egraph_opt.laws.law import Example, Law
 from egraph_opt.laws.selection import LEGALIZE, all_laws
 from egraph_opt.testing.alternatives import rebuilt_original
-from egraph_opt.testing.drawing import drawn
+from egraph_opt.testing.drawn_examples import drawn
 from egraph_opt.testing.sides import sides_of
 from egraph_opt.testing.terms import lower_example
 

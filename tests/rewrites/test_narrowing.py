@@ -19,7 +19,7 @@ from egraph_opt.operators import (
     where,
 )
 from egraph_opt.operators.terms import listed
-from egraph_opt.testing.harness import proves
+from egraph_opt.testing.proving import proves
 
 INT8, INT32, INT64, FLOAT = TensorProto.INT8, TensorProto.INT32, TensorProto.INT64, TensorProto.FLOAT
 

@@ -29,7 +29,7 @@ from egraph_opt.operators import (
 from egraph_opt.operators import output as output_of
 from egraph_opt.operators.elementwise import relu
 from egraph_opt.operators.terms import listed
-from egraph_opt.testing.harness import proves
+from egraph_opt.testing.proving import proves
 
 WINDOW = ConvWindow((1, 1), (0, 0, 0, 0), (1, 1))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
 
@@ -18,11 +19,20 @@ DEEPEST = 100
 """Calls within each other; ONNX's own inference follows no more."""
 
 
-def check_functions(model: ModelProto, source: str) -> str | None:
-    """Check the functions of a model.
+class Calls(NamedTuple):
+    """What the calls of functions in a model come to.
 
-    Returns:
-        Why nothing can be done with the model but hand it on, or None.
+    Attributes:
+        nodes: of the functions, once per call.
+        problem: why nothing can be done with the model but hand it on, or None.
+    """
+
+    nodes: int
+    problem: str | None = None
+
+
+def check_functions(model: ModelProto, source: str) -> Calls:
+    """Check the functions of a model.
 
     Raises:
         InvalidModelError: two functions of a name, or one that calls itself, be it through others.
@@ -39,14 +49,14 @@ def check_functions(model: ModelProto, source: str) -> str | None:
     for name in _callees_first(calls, source):
         sizes[name] = len(functions[name].node) + sum(sizes[called] for called in calls[name])
         depths[name] = 1 + max((depths[called] for called in calls[name]), default=0)
-    if max(depths.values(), default=0) > DEEPEST:
-        return f"its functions call each other {max(depths.values())} deep, and not {DEEPEST} at most"
     size = sum(sizes[name] for graph in graphs_of(model.graph) for name in _named(graph.node, functions))
+    deepest = max(depths.values(), default=0)
+    if deepest > DEEPEST:
+        return Calls(size, f"its functions call each other {deepest} deep, and not {DEEPEST} at most")
     if size > MOST_NODES:
-        return (
-            f"its functions are {size:.3g} nodes when every call is written out, and not {MOST_NODES} at most"
-        )
-    return None
+        told = f"its functions are {size:.3g} nodes when every call is written out"
+        return Calls(size, f"{told}, and not {MOST_NODES} at most")
+    return Calls(size)
 
 
 def _written(name: Name) -> str:

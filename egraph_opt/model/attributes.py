@@ -14,7 +14,7 @@ from onnx.defs import OpSchema
 
 from egraph_opt.errors import InvalidModelError
 from egraph_opt.model.encoding import bodies_of, graphs_of, is_text
-from egraph_opt.model.structure import describe
+from egraph_opt.model.structure import describe, opsets_of
 
 _FIELDS = {
     AttributeProto.FLOAT: "f",
@@ -74,20 +74,16 @@ def _owners(
     model: ModelProto,
 ) -> Iterator[tuple[GraphProto | FunctionProto, Mapping[str, int], list[NodeProto]]]:
     """Graphs, functions and the bodies in them, the latter by the function that they are of."""
-    versions = _versions(model)
+    versions = opsets_of(model)
     for graph in graphs_of(model.graph):
         yield graph, versions, list(graph.node)
     for function in model.functions:
-        versions = _versions(function)
+        versions = opsets_of(function)
         yield function, versions, list(function.node)
         for node in function.node:
             for body in bodies_of(node):
                 for graph in graphs_of(body):
                     yield function, versions, list(graph.node)
-
-
-def _versions(owner: ModelProto | FunctionProto) -> dict[str, int]:
-    return {"" if e.domain == "ai.onnx" else e.domain: e.version for e in owner.opset_import}
 
 
 def _problems(node: NodeProto, schema: OpSchema | None, in_function: bool) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
@@ -39,11 +39,11 @@ def check_functions(model: ModelProto, source: str) -> Calls:
     """
     functions: dict[Name, FunctionProto] = {}
     for function in model.functions:
-        name = (function.domain, function.name, function.overload)
+        name = name_of(function)
         if name in functions:
             raise InvalidModelError(f"{source}: there are two functions {_written(name)}")
         functions[name] = function
-    calls = {name: _called(function.node, functions) for name, function in functions.items()}
+    calls = {name: called(function.node, functions) for name, function in functions.items()}
     sizes: dict[Name, int] = {}
     depths: dict[Name, int] = {}
     for name in _callees_first(calls, source):
@@ -59,11 +59,16 @@ def check_functions(model: ModelProto, source: str) -> Calls:
     return Calls(size)
 
 
+def name_of(of: FunctionProto | NodeProto) -> Name:
+    """What a function is called by: domain, name and overload."""
+    return of.domain, of.op_type if isinstance(of, NodeProto) else of.name, of.overload
+
+
 def _written(name: Name) -> str:
     return repr(":".join(part for part in name if part))
 
 
-def _called(nodes: list[NodeProto], functions: Mapping[Name, FunctionProto]) -> list[Name]:
+def called(nodes: Iterable[NodeProto], functions: Mapping[Name, FunctionProto]) -> list[Name]:
     """The functions that nodes and the bodies in them call, once per call."""
     found = list(_named(nodes, functions))
     for node in nodes:
@@ -73,9 +78,9 @@ def _called(nodes: list[NodeProto], functions: Mapping[Name, FunctionProto]) -> 
     return found
 
 
-def _named(nodes: list[NodeProto], functions: Mapping[Name, FunctionProto]) -> Iterator[Name]:
+def _named(nodes: Iterable[NodeProto], functions: Mapping[Name, FunctionProto]) -> Iterator[Name]:
     for node in nodes:
-        name = (node.domain, node.op_type, node.overload)
+        name = name_of(node)
         if name in functions:
             yield name
 

@@ -20,10 +20,10 @@ from egraph_opt.model.element_types import check_types
 from egraph_opt.model.encoding import ENCODED_DOMAIN, carry, graphs_of
 from egraph_opt.model.extent import too_much
 from egraph_opt.model.files import parse_model, read_bytes
-from egraph_opt.model.function_inlining import INLINING_ERRORS, MOST_NODES, inline_functions
+from egraph_opt.model.function_inlining import inlined
 from egraph_opt.model.functions import check_functions
 from egraph_opt.model.metadata import mark_of, metadata_of
-from egraph_opt.model.structure import OLDEST_OPSET, Structure, check_structure, default_opset
+from egraph_opt.model.structure import OLDEST_OPSET, check_structure, default_opset
 from egraph_opt.model.tensors import check_tensors
 
 ModelSource = str | os.PathLike[str] | ModelProto | ir.Model
@@ -138,31 +138,10 @@ def _read(
     unsupported = calls.problem or _unsupported(proto)
     if unsupported is None:
         warnings += check_types(proto, source)
+        proto, structure = inlined(proto, structure, calls.nodes, source)
     metadata = metadata_of(proto)
     carry(proto)
     _keep_last_initializers(proto)
-    model = _deserialized(proto, source, structure)
-    if unsupported is None and 0 < calls.nodes <= MOST_NODES:
-        try:
-            inline_functions(model)
-        except INLINING_ERRORS:
-            model = _deserialized(proto, source, structure)  # calls stay calls
-    imports = {domain: version for domain, version in model.opset_imports.items() if domain != ENCODED_DOMAIN}
-    return LoadedModel(
-        model=model,
-        source=source,
-        path=path,
-        original=original,
-        ir_version=proto.ir_version,
-        opset_imports=imports,
-        data_files=files,
-        unsupported=unsupported,
-        warnings=tuple(warnings),
-        metadata=metadata,
-    )
-
-
-def _deserialized(proto: ModelProto, source: str, structure: Structure) -> ir.Model:
     try:
         model = ir.from_proto(proto)
     except (ir.serde.SerdeError, NotImplementedError, ValueError, TypeError) as error:
@@ -176,7 +155,19 @@ def _deserialized(proto: ModelProto, source: str, structure: Structure) -> ir.Mo
     if "ai.onnx" in model.opset_imports:
         version = model.opset_imports.pop("ai.onnx")
         model.opset_imports.setdefault("", version)
-    return model
+    imports = {domain: version for domain, version in model.opset_imports.items() if domain != ENCODED_DOMAIN}
+    return LoadedModel(
+        model=model,
+        source=source,
+        path=path,
+        original=original,
+        ir_version=proto.ir_version,
+        opset_imports=imports,
+        data_files=files,
+        unsupported=unsupported,
+        warnings=tuple(warnings),
+        metadata=metadata,
+    )
 
 
 def _unsupported(proto: ModelProto) -> str | None:

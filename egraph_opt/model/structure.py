@@ -50,6 +50,11 @@ def default_opset(model: ModelProto) -> int | None:
     return None
 
 
+def opsets_of(owner: ModelProto | FunctionProto) -> dict[str, int]:
+    """The versions that a model or function imports, by domain; ONNX's own is ""."""
+    return {"" if e.domain == "ai.onnx" else e.domain: e.version for e in owner.opset_import}
+
+
 def check_structure(model: ModelProto, source: str) -> Structure:
     """Check a whole model.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import onnx
-import onnx_ir as ir
 import pytest
 from onnx import ModelProto, helper, parser
 
 from egraph_opt import Result, optimize
-from egraph_opt.model import reading
+from egraph_opt.model import function_inlining
 from egraph_opt.model.reading import read_model
 
 LOCAL = '<ir_version: 8, opset_import: ["": 17, "local": 1]>'
@@ -95,20 +96,44 @@ def test_calls_that_come_to_too_much_stay(monkeypatch: pytest.MonkeyPatch) -> No
     text = (
         "g (float[2] x) => (float[2] y) { a = local.twice<k = 3.0>(x) y = local.twice<k = 2.0>(a) }" + TWICE
     )
-    monkeypatch.setattr(reading, "MOST_NODES", 3)
+    monkeypatch.setattr(function_inlining, "MOST_NODES", 3)
     assert operators(optimized(parsed(text)).model) == ["twice", "twice"]
-    monkeypatch.setattr(reading, "MOST_NODES", 4)
+    monkeypatch.setattr(function_inlining, "MOST_NODES", 4)
     assert operators(optimized(parsed(text)).model) == ["Mul"]
 
 
 def test_what_the_inliner_refuses_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuses(model: ir.Model) -> None:
-        model.graph.remove(list(model.graph), safe=False)
-        raise ValueError("half way")
+    def refuses(model: ModelProto) -> ModelProto:
+        raise RuntimeError("as C++ does")
 
-    monkeypatch.setattr(reading, "inline_functions", refuses)
+    monkeypatch.setattr(function_inlining, "inline_local_functions", refuses)
     text = "g (float[2] x) => (float[2] y) { y = local.twice<k = 3.0>(x) }" + TWICE
     assert operators(optimized(parsed(text)).model) == ["twice"]
+
+
+def test_functions_that_hand_on_an_operand_stay_with_what_they_call() -> None:
+    model = parsed(
+        """g (float[2] x) => (float[2] y, float[2] z) { a, y = local.hands_on(x) z = local.twice<k = 3.0>(x) }
+        <opset_import: ["": 17, "local": 1], domain: "local"> hands_on (v) => (v, w) {
+            w = local.twice<k = 2.0>(v) }"""
+        + TWICE
+    )
+    loaded = read_model(model).model
+    assert [node.op_type for node in loaded.graph] == ["hands_on", "Constant", "Mul"]
+    assert [name for _, name, _ in loaded.functions] == ["hands_on", "twice"]
+
+
+def test_many_calls_are_written_out() -> None:
+    count = 5_000
+    calls = [helper.make_node("twice", [f"x{k}"], [f"x{k + 1}"], domain="local", k=2.0) for k in range(count)]
+    model = parsed("g (float[2] x0) => (float[2] y) { y = local.twice<k = 3.0>(x0) }" + TWICE)
+    del model.graph.node[:]
+    model.graph.node.extend(calls)
+    model.graph.output[0].name = f"x{count}"
+    assert Counter(node.op_type for node in read_model(model).model.graph) == {
+        "Constant": count,
+        "Mul": count,
+    }
 
 
 def test_functions_that_draw_draw_for_every_call() -> None:

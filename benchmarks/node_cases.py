@@ -64,6 +64,7 @@ class Outcome:
         reason: why, for all but "same".
         random: the original itself gives other values each time.
         optimized: of the report: "optimized", "unchanged" or "fallback".
+        matched: the rulesets of which a law matched.
         model: the optimised model, where there is one.
     """
 
@@ -73,6 +74,7 @@ class Outcome:
     reason: str = ""
     random: bool = False
     optimized: str = ""
+    matched: frozenset[str] = frozenset()
     model: onnx.ModelProto | None = field(default=None, repr=False)
 
     @property
@@ -244,15 +246,35 @@ def run_case(
     for a, b in zip(before, after, strict=True):
         for reason in _differences(names, a, b, types_only=random, bitwise=bitwise):
             return Outcome(case.name, cost, "differs", reason, random, status)
-    return Outcome(case.name, cost, "same", "", random, status, result.model)
+    matched = frozenset(entry.ruleset for entry in result.report.rulesets if entry.matches)
+    return Outcome(case.name, cost, "same", "", random, status, matched, result.model)
 
 
-def _selections(text: str | None) -> list[list[str] | None]:
-    """The rulesets of each run; None for those that are on by default."""
+@dataclass(frozen=True)
+class Selection:
+    """The rulesets of a run.
+
+    Attributes:
+        rewrites: their names; None for those that are on by default.
+        alone: only cases take part in which it matches beside all others; for the rest it is `none`.
+    """
+
+    rewrites: tuple[str, ...] | None
+    alone: bool = False
+
+    def __str__(self) -> str:
+        return "" if self.rewrites is None else ", " + "+".join(self.rewrites)
+
+
+def _selections(text: str | None) -> list[Selection]:
     if text == "each":
-        exact = {entry.ruleset for entry in all_laws() if entry.exact and entry.ruleset != ASSUME}
-        return [[name] for name in sorted(exact)]
-    return [None if text is None else [name for name in text.split(",") if name != "none"]]
+        exact = sorted({entry.ruleset for entry in all_laws() if entry.exact and entry.ruleset != ASSUME})
+        return [Selection(tuple(exact)), *(Selection((name,), alone=True) for name in exact)]
+    return [Selection(None if text is None else tuple(n for n in text.split(",") if n != "none"))]
+
+
+def _takes_part(selection: Selection, matched: frozenset[str] | None) -> bool:
+    return not selection.alone or bool(matched and matched.intersection(selection.rewrites or ()))
 
 
 def main() -> None:
@@ -260,7 +282,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cost", default="nodes,ascend", help="names of cost models, separated by commas")
     parser.add_argument(
-        "--rewrites", help="names of rulesets, separated by commas, none, or each: every exact one"
+        "--rewrites",
+        help="rulesets, separated by commas, none, or each: all exact ones, then each alone where it matches",
     )
     parser.add_argument("--exactness", default=REAL, help="of the results, separated by commas")
     parser.add_argument("--opsets", default="", help="separated by commas; by default each case in its own")
@@ -274,15 +297,18 @@ def main() -> None:
     opsets = [int(opset) for opset in given.opsets.split(",") if opset] or [0]
     outcomes: list[Outcome] = []
     costs, names = given.cost.split(","), given.exactness.split(",")
-    for opset, cost, name, rewrites in itertools.product(opsets, costs, names, selections):
+    matched: dict[tuple[int, str, str, str], frozenset[str]] = {}
+    for opset, cost, name, selection in itertools.product(opsets, costs, names, selections):
         started = time.perf_counter()
         mine, exactness = [], exactness_named(name)
         where = f"{cost}, {exactness}" + (f", opset {opset}" if opset else "")
-        where += f", {'+'.join(rewrites)}" if rewrites else ""
+        where += str(selection)
         found = every if not opset else [at_opset(case, opset) for case in every]
-        cases = [case for case in found if case is not None]
-        for case in cases:
-            outcome = run_case(case, cost, rewrites, exactness)
+        for case in found:
+            if case is None or not _takes_part(selection, matched.get((opset, cost, name, case.name))):
+                continue
+            outcome = run_case(case, cost, selection.rewrites, exactness)
+            matched.setdefault((opset, cost, name, case.name), outcome.matched)
             mine.append(outcome)
             if outcome.failed:
                 what = f"{case.name} ({', '.join(case.operators)})"
@@ -298,7 +324,10 @@ def main() -> None:
         outcomes += mine
     if given.json:
         with open(given.json, "w", encoding="utf-8") as file:
-            rows = [{k: v for k, v in vars(outcome).items() if k != "model"} for outcome in outcomes]
+            rows = [
+                {k: v for k, v in vars(outcome).items() if k not in ("matched", "model")}
+                for outcome in outcomes
+            ]
             json.dump(rows, file, indent=1)
     sys.exit(any(outcome.failed for outcome in outcomes))
 

@@ -263,7 +263,7 @@ class Selection:
     alone: bool = False
 
     def __str__(self) -> str:
-        return "" if self.rewrites is None else ", " + "+".join(self.rewrites)
+        return "" if self.rewrites is None else ", " + ("+".join(self.rewrites) or "none")
 
 
 def _selections(text: str | None) -> list[Selection]:

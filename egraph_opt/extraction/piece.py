@@ -93,6 +93,29 @@ class Piece:
             return 1e12, largest
         return (10.0**digits, 1.0) if digits >= 0 else (1.0, 10.0**-digits)
 
+    def lower(self, bound: int) -> float:
+        """What every solution costs, at least, whose nodes have that `price` together, at least."""
+        return max(0.0, (bound - self._rounded) * self.unit)
+
+    def price_of(self, choice: Sequence[int]) -> int:
+        """The `price` of a choice."""
+        return sum(self.price[node] for node in choice if node >= 0)
+
+    def enough(self, choice: Sequence[int]) -> int:
+        """The bound that proves a choice optimal, up to a relative 1e-9, if any bound can."""
+        proof = math.ceil(self.value(choice)[0] * (1 - 5e-10) / self.unit + self._rounded)
+        return min(proof, self.price_of(choice))
+
+    @cached_property
+    def _rounded(self) -> float:
+        """How much more than its cost the price of a solution can be, with one node for each class."""
+        times, over = self._scale
+        costs = np.array(self.cost) * times / over
+        added = np.abs(np.array(self.price, np.float64) - costs) + costs * 2.0**-51
+        most = np.zeros(len(self.classes))
+        np.maximum.at(most, self.owners, added)
+        return math.fsum(most.tolist())
+
     @cached_property
     def owners(self) -> Ints:
         """`owner` as an array."""

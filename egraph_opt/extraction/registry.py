@@ -16,6 +16,7 @@ from egraph_opt.extraction.heuristics.tree import tree
 from egraph_opt.extraction.piece import Found, Piece
 from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.problem import ExtractionProblem, least_costs
+from egraph_opt.extraction.programs.trust import Trust
 from egraph_opt.extraction.solution import PieceReport, Solution
 from egraph_opt.extraction.strategies.budget import Budget
 from egraph_opt.extraction.strategies.decomposition import time_shares
@@ -65,25 +66,33 @@ def _by_pieces(solve_piece: Callable[[Piece, Budget], Found]) -> Run:
         shares = time_shares(pieces, isomorphic.distinct)
         budget = budget.for_size(sum(len(pieces[number].nodes) for number in shares))
 
+        trust: dict[int, Trust] = {}
+
         def solve(number: int) -> Found:
             stopped = budget.stop is not None and budget.stop()
             how = greedy_piece if stopped else solve_piece
-            return how(pieces[number], budget.slice(shares[number]))
+            limits = budget.slice(shares[number]).for_piece()
+            trust[number] = limits.trust
+            return how(pieces[number], limits)
 
         found = isomorphic.solve(solve)
         choice = presolved.postsolve(piece.choice for piece in found)
         bound = presolved.bound(piece.bound for piece in found)
-        reports = tuple(_report(piece, part) for piece, part in zip(pieces, found, strict=True))
+        reports = tuple(
+            _report(piece, part, trust.get(number, Trust()))
+            for number, (piece, part) in enumerate(zip(pieces, found, strict=True))
+        )
         return choice, max(bound, presolved.floor), reports
 
     return run
 
 
-def _report(piece: Piece, found: Found) -> PieceReport:
+def _report(piece: Piece, found: Found, trust: Trust) -> PieceReport:
     cost = piece.value(found.choice)[0]
     proved = found.bound >= cost * (1 - 1e-9)
     roots = tuple(piece.classes[here] for here in piece.roots)
-    return PieceReport(len(piece.nodes), cost, cost if proved else found.bound, proved, roots)
+    bound = cost if proved else found.bound
+    return PieceReport(len(piece.nodes), cost, bound, proved, roots, trust.checked, dict(trust.refused))
 
 
 def _tree(problem: ExtractionProblem, incumbent: Ints | None, budget: Budget) -> Outcome:

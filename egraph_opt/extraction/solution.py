@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -19,6 +21,8 @@ class PieceReport:
         lower_bound: no solution of the piece costs less.
         proved: the cost is optimal, up to a relative 1e-9.
         roots: the classes that it provides to the others.
+        checked: how many statements of the solver were checked for it.
+        refused: how many of them were wrong, by what was wrong; they were not used.
     """
 
     nodes: int
@@ -26,6 +30,8 @@ class PieceReport:
     lower_bound: float
     proved: bool
     roots: tuple[int, ...]
+    checked: int = 0
+    refused: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +60,14 @@ class Solution:
     def gap(self) -> float:
         """(cost - lower_bound) / cost; 0 where the cost is 0."""
         return (self.cost - self.lower_bound) / self.cost if self.cost > 0 else 0.0
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """How many statements of the solver were wrong, by what was wrong; none of them was used."""
+        total: Counter[str] = Counter()
+        for piece in self.pieces:
+            total.update(piece.refused)
+        return dict(total)
 
     @property
     def nodes(self) -> Ints:

@@ -92,6 +92,9 @@ def _figures(report: Report) -> Table:
     table.add_row("lower bound", "", _number(cost.lower_bound), "", gap)
     if cost.open:
         table.add_row("open pieces", "", str(len(cost.open)), "", _where(cost.open[0], cost.pieces))
+    if cost.refused:
+        reasons = "; ".join(f"{reason} ({count})" for reason, count in cost.refused.items())
+        table.add_row("solver refused", "", str(sum(cost.refused.values())), "", Text(reasons))
     if cost.points:
         table.add_row(
             "priced at", "", "", "", ", ".join(f"{name} = {size}" for name, size in cost.points.items())

@@ -59,6 +59,19 @@ def leafy_problem(seed: int, cyclic: bool, classes: int = 12) -> ExtractionProbl
     return problem_of(nodes, sorted(rng.sample(range(classes), rng.randint(1, 3))))
 
 
+def tangled_problem(seed: int, classes: int = 6) -> ExtractionProblem:
+    """A random e-graph where every class can use any other, so that nearly all of it is on cycles."""
+    rng = random.Random(seed)
+    nodes: list[Node] = []
+    for here in range(classes):
+        others = [other for other in range(classes) if other != here]
+        nodes.append((here, (), float(rng.randint(6, 12)), 0.0))
+        for _ in range(3):
+            children = tuple(rng.sample(others, rng.randint(1, 3)))
+            nodes.append((here, children, rng.randint(0, 8) / 2, 0.0))
+    return problem_of(nodes, sorted(rng.sample(range(classes), 3)))
+
+
 def all_solutions(problem: ExtractionProblem) -> list[Ints]:
     """Every solution of a small problem, by trying all choices."""
     options = [

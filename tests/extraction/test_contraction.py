@@ -14,8 +14,8 @@ from egraph_opt.extraction.presolve.contracted import contract
 from egraph_opt.extraction.presolve.landmarks import landmarks, members, needs_of
 from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.programs.cutting_planes import prove
-from egraph_opt.extraction.programs.highs import Effort
 from egraph_opt.extraction.programs.landmark_cuts import landmark_cuts
+from egraph_opt.extraction.programs.solver import Effort
 from egraph_opt.extraction.strategies.decomposition import solve_decomposed
 
 from .egraphs import all_solutions, leafy_problem, problem_of, random_problem, residual
@@ -78,7 +78,7 @@ def test_parts_add_up_to_a_bound_and_a_solution() -> None:
     def solve(part: Piece, share: float, left: float) -> Found:
         assert 0 < share <= 1
         assert left >= 0
-        return prove(part, part.used(greedy(part)), rounds=50, effort=Effort, seed=0)
+        return prove(part, part.used(greedy(part)), parts=1000, effort=Effort, seed=0)
 
     for piece in pieces(60, cyclic=True):
         found = solve_decomposed(piece, piece.used(greedy(piece)), solve, best_of, lambda: False)

@@ -1,4 +1,4 @@
-"""Cycle cuts and precedence: they cut cycles off and nothing else."""
+"""Cycle cuts, relaxations and branches: they cut cycles off and nothing else, and bound from below."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.programs import cutting_planes
 from egraph_opt.extraction.programs.cut_separation import separate_cuts
 from egraph_opt.extraction.programs.cutting_planes import mutual_pairs, prove
-from egraph_opt.extraction.programs.highs import Effort
-from egraph_opt.extraction.programs.precedence import precedence
-from egraph_opt.extraction.programs.program import solve
+from egraph_opt.extraction.programs.landmark_cuts import landmark_cuts
 from egraph_opt.extraction.programs.relaxation import Relaxation
 from egraph_opt.extraction.programs.rows import CycleCut, Rows, cycle_cut_rows, cycle_cuts, structural_rows
+from egraph_opt.extraction.programs.solver import Effort
 from egraph_opt.extraction.structure import Floats
 
-from .egraphs import Node, all_solutions, leafy_problem, optimum, problem_of
+from .egraphs import all_solutions, optimum, tangled_problem
 from .test_contraction import pieces
 
 
@@ -53,69 +52,84 @@ def test_every_cycle_cut_holds_for_every_solution() -> None:
     assert rows > 100
 
 
+def relaxation_of(piece: Piece) -> Relaxation:
+    usable = np.ones(len(piece.nodes), np.bool_)
+    return Relaxation(piece, [structural_rows(piece, usable)], usable, Effort())
+
+
 def test_separation_bounds_from_below_and_finds_rows_that_help() -> None:
     raised = 0
     for piece in cyclic_pieces(100):
-        usable = np.ones(len(piece.nodes), np.bool_)
-        structure = structural_rows(piece, usable)
         known: dict[CycleCut, None] = {}
-        before = separate_cuts(piece, structure, usable, known, Effort(), rounds=1).bound
-        after = separate_cuts(piece, structure, usable, known, Effort(), rounds=50)
-        rows = [structure, cycle_cut_rows(piece, after.binding)]
-        needed = Relaxation(piece, rows, usable, Effort()).solve()
-        assert needed is not None
-        assert needed.cost == pytest.approx(after.bound)
+        before = separate_cuts(piece, relaxation_of(piece), {}, rounds=1).bound
+        after = separate_cuts(piece, relaxation_of(piece), known, rounds=50)
+        assert after.done
         best = optimum(piece.problem)
         assert best is not None
-        assert before <= after.bound + 1e-9
-        assert after.bound <= best[0] + 1e-6
-        raised += after.bound > before + 1e-6
+        assert before <= after.bound
+        assert piece.lower(after.bound) <= best[0]
+        raised += after.bound > before
     assert raised > 5
 
 
-def test_programs_with_precedence_give_acyclic_optima() -> None:
-    compared = 0
-    for piece in cyclic_pieces(100):
-        orders = precedence(piece, 10_000)
-        assert orders is not None
-        usable = np.ones(len(piece.nodes), np.bool_)
-        rows = [structural_rows(piece, usable), orders.rows]
-        answer = solve(piece, rows, usable, Effort(), columns=orders.columns)
-        assert answer.choice is not None
-        assert piece.order(answer.choice) is not None
+def test_what_multipliers_prove_is_never_above_the_optimum_whatever_they_are() -> None:
+    random, proved = np.random.default_rng(0), 0
+    for piece in cyclic_pieces(60):
         best = optimum(piece.problem)
         assert best is not None
-        assert piece.value(answer.choice)[0] == pytest.approx(best[0])
-        assert answer.bound == pytest.approx(best[0])
-        compared += 1
-    assert compared > 50
+        relaxation = relaxation_of(piece)
+        relaxed = relaxation.solve()
+        assert relaxed is not None
+        assert piece.lower(relaxed.bound) <= best[0]
+        count = relaxation.program.n_rows
+        for size in (0.0, 1.0, 1e3, 1e9, 1e30):
+            bound, left = relaxation.program.dual_bound(random.normal(size=count) * size)
+            assert bound <= piece.price_of(piece.used(greedy(piece)))
+            assert piece.lower(bound) <= best[0]
+            for choice in all_solutions(piece.problem):
+                price = piece.price_of(choice.tolist())
+                assert all(bound + left[node] <= price for node in choice if node >= 0)
+        proved += piece.lower(relaxed.bound) == pytest.approx(best[0])
+    assert proved > 5
 
 
-def test_a_ring_needs_precedence_only_of_neighbours() -> None:
-    count = 60
-    nodes: list[Node] = [(here, ((here + 1) % count,), 1.0, 0.0) for here in range(count)]
-    nodes += [(here, (), 100.0, 0.0) for here in range(count)]
-    (piece,) = presolve(problem_of(nodes, [0, 7]), None, at_any_cost=True).pieces
-    orders = precedence(piece, 10_000)
-    assert orders is not None
-    assert len(orders.rows.lower) < 4 * count
-    assert precedence(piece, count) is None
-
-
-def test_proofs_go_on_with_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cutting_planes, "CYCLE_CUTS_FIRST", 0)
+def test_branching_proves_what_dynamic_programming_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        cutting_planes, "landmark_cuts", lambda piece, late: landmark_cuts(piece, late, steps=0)
+    )
+    monkeypatch.setattr(cutting_planes, "SEPARATIONS", 1)
+    branched = 0
     for seed in range(60):
-        problem = leafy_problem(seed, cyclic=True, classes=8)
-        for piece in presolve(problem, None).pieces:
-            found = prove(piece, piece.used(greedy(piece)), rounds=5, effort=Effort, seed=0)
-            assert piece.value(found.choice)[0] == pytest.approx(found.bound)
-            solved = dynamic_program(piece, 100_000)
+        for piece in presolve(tangled_problem(seed, classes=9), None).pieces:
+            start = piece.used(greedy(piece))
+            root = prove(piece, start, parts=0, effort=Effort, seed=0)
+            found = prove(piece, start, parts=1000, effort=Effort, seed=0)
+            solved = dynamic_program(piece, 1_000_000)
             assert solved is not None
-            assert found.bound == pytest.approx(piece.value(solved)[0])
+            best = piece.value(solved)[0]
+            assert root.bound <= found.bound <= best * (1 + 1e-12)
+            assert found.bound == pytest.approx(best, rel=1e-9)
+            assert piece.value(found.choice)[0] == pytest.approx(best, rel=1e-9)
+            branched += root.bound < best * (1 - 1e-6)
+    assert branched > 30
+
+
+def test_bounds_of_a_proof_that_is_cut_short_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    open_still = 0
+    for seed in range(40):
+        for piece in presolve(tangled_problem(seed, classes=9), None).pieces:
+            solved = dynamic_program(piece, 1_000_000)
+            assert solved is not None
+            best = piece.value(solved)[0]
+            for parts in range(4):
+                found = prove(piece, piece.used(greedy(piece)), parts=parts, effort=Effort, seed=0)
+                assert found.bound <= best * (1 + 1e-12)
+                open_still += found.bound < best * (1 - 1e-9)
+    assert open_still > 10
 
 
 def test_no_program_is_begun_once_the_work_is_done() -> None:
     (piece, *_) = cyclic_pieces(50)
     start = piece.used(greedy(piece))
-    assert prove(piece, start, rounds=5, effort=Effort, seed=0, work=0).choice == start
+    assert prove(piece, start, parts=1000, effort=Effort, seed=0, work=0).choice == start
     assert mutual_pairs(piece) == sorted(mutual_pairs(piece))

@@ -11,7 +11,6 @@ from egraph_opt.extraction import ExtractionProblem, check, extract
 from egraph_opt.extraction.dynamic_programming.frontier import dynamic_program
 from egraph_opt.extraction.piece import Choice, Found, Piece
 from egraph_opt.extraction.presolve.presolve import presolve
-from egraph_opt.extraction.programs.highs import Effort
 from egraph_opt.extraction.strategies import default
 from egraph_opt.extraction.strategies.incumbent import starting_point
 from egraph_opt.extraction.strategies.isomorphism import IsomorphicPieces, SolvedForms
@@ -33,11 +32,11 @@ def woven(classes: int, ways: int = 4, seed: int = 1) -> ExtractionProblem:
 
 
 def attempts_on(monkeypatch: pytest.MonkeyPatch, problem: ExtractionProblem) -> list[int | str]:
-    """The checks at the root of each program, and where dynamic programming came; none proves."""
+    """The parts of each proof, and where dynamic programming came; none proves."""
     tried: list[int | str] = []
 
-    def prove(piece: Piece, start: Choice, *, effort: Callable[[], Effort], **_: object) -> Found:
-        tried.append(effort().root_checks or 0)
+    def prove(piece: Piece, start: Choice, *, parts: int, **_: object) -> Found:
+        tried.append(parts)
         return Found(start, 0.0)
 
     def solve_wide(piece: Piece, late: Callable[[], bool]) -> None:
@@ -49,16 +48,16 @@ def attempts_on(monkeypatch: pytest.MonkeyPatch, problem: ExtractionProblem) -> 
     return tried
 
 
-def test_short_programs_come_before_dynamic_programming_and_long_ones_after(
+def test_short_proofs_come_before_dynamic_programming_and_long_ones_after(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     small, large = attempts_on(monkeypatch, knotted(100)), attempts_on(monkeypatch, knotted(200))
-    assert small == [default.AUTO_CHECKS, "dynamic program", default.SMALL_CHECKS]
-    assert large == [default.AUTO_CHECKS, "dynamic program", default.LONG_CHECKS]
+    assert small == [default.FEW_PARTS, "dynamic program", default.MOST_PARTS]
+    assert large == [default.FEW_PARTS, "dynamic program", default.MORE_PARTS]
 
 
-def test_without_cycles_the_only_program_is_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert attempts_on(monkeypatch, woven(200)) == [default.LONG_CHECKS, "dynamic program"]
+def test_without_cycles_the_only_proof_is_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert attempts_on(monkeypatch, woven(200)) == [default.MORE_PARTS, "dynamic program"]
 
 
 def test_a_part_that_several_pieces_leave_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +87,7 @@ def test_a_part_that_several_pieces_leave_is_searched_once(monkeypatch: pytest.M
     check(both, solution)
     assert len(solution.pieces) == 2
     assert len({report.nodes for report in solution.pieces}) == 2
-    assert searched == [searched[0]] * 2  # short programs and long ones
+    assert searched == [searched[0]] * 2  # short proofs and long ones
 
 
 def test_copies_of_a_piece_are_counted_and_solved_once() -> None:

@@ -13,10 +13,10 @@ from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.programs.cutting_planes import prove
 from egraph_opt.extraction.programs.entrance_cuts import entrances
-from egraph_opt.extraction.programs.highs import Effort
 from egraph_opt.extraction.programs.landmark_cuts import landmark_cuts
 from egraph_opt.extraction.programs.relaxation import Relaxation
 from egraph_opt.extraction.programs.rows import cycle_cut_rows, structural_rows
+from egraph_opt.extraction.programs.solver import Effort
 
 from .egraphs import Node, all_solutions, optimum, problem_of
 from .test_contraction import pieces
@@ -115,7 +115,7 @@ def ladder(steps: int) -> Piece:
 
 def test_a_ladder_of_formats_is_proved_by_its_landmarks_alone() -> None:
     piece = ladder(40)
-    found = prove(piece, piece.used(greedy(piece)), rounds=0, effort=Effort, seed=0)
-    best = prove(piece, found.choice, rounds=20, effort=Effort, seed=0)
+    found = prove(piece, piece.used(greedy(piece)), parts=0, effort=Effort, seed=0)
+    best = prove(piece, found.choice, parts=1000, effort=Effort, seed=0)
     assert piece.value(best.choice)[0] == pytest.approx(best.bound)
     assert found.bound == pytest.approx(best.bound, rel=0.02)

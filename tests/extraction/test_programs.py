@@ -13,7 +13,7 @@ from egraph_opt.extraction.heuristics.greedy import greedy
 from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.programs.cutting_planes import cycles_in, mutual_pairs, prove
-from egraph_opt.extraction.programs.highs import Effort
+from egraph_opt.extraction.programs.solver import Effort
 
 from .egraphs import Node, optimum, problem_of, random_problem, residual
 
@@ -31,7 +31,7 @@ def test_cycle_cuts_prove_what_dynamic_programming_finds() -> None:
     for piece in pieces(300):
         best = dynamic_program(piece, 100_000)
         assert best is not None
-        found = prove(piece, piece.used(greedy(piece)), rounds=100, effort=Effort, seed=0)
+        found = prove(piece, piece.used(greedy(piece)), parts=1000, effort=Effort, seed=0)
         assert piece.value(found.choice)[0] == pytest.approx(piece.value(best)[0])
         assert found.bound == pytest.approx(piece.value(best)[0])
         assert piece.order(found.choice) is not None
@@ -46,7 +46,7 @@ def test_ties_are_broken_by_a_second_program() -> None:
     (piece,) = presolve(problem_of(nodes, [0]), None).pieces
     expensive = [piece.nodes.index(node) if node >= 0 else -1 for node in (0, 3, 4, -1)]
     choice = [expensive[here] for here in piece.classes]
-    found = prove(piece, choice, rounds=5, effort=Effort, seed=0)
+    found = prove(piece, choice, parts=1000, effort=Effort, seed=0)
     assert piece.value(found.choice) == (5.0, 4.0)
     assert piece.value(dynamic_program(piece, 1000) or []) == (5.0, 4.0)
 
@@ -121,7 +121,7 @@ def test_frontiers_that_a_conversion_makes_equal_are_merged() -> None:
     small = three_layouts(6)
     best = dynamic_program(small, 30_000)
     assert best is not None
-    found = prove(small, small.used(greedy(small)), rounds=50, effort=Effort, seed=0)
+    found = prove(small, small.used(greedy(small)), parts=1000, effort=Effort, seed=0)
     assert found.bound == pytest.approx(small.value(best)[0])
     large = three_layouts(300)
     assert dynamic_program(large, 40_000) is not None

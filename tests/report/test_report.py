@@ -65,6 +65,7 @@ def test_the_dictionary_has_what_is_promised() -> None:
         "pieces",
         "open",
         "by_operator",
+        "refused",
     }
     assert set(plain["cost"]) == figures
     assert set(plain["nodes"]) == {"before", "after", "runtime_before", "runtime_after"}
@@ -98,6 +99,7 @@ def test_numpy_and_numbers_that_json_lacks_become_plain() -> None:
         "pieces": 0,
         "open": [],
         "by_operator": [],
+        "refused": {},
     }
     assert type(plain["nodes"]["before"]) is int
     assert plain["verification"]["max_abs_error"] is None
@@ -115,6 +117,15 @@ def test_any_figures_can_be_printed_and_stored(
     )
     json.dumps(report.to_dict(), allow_nan=False)
     assert "run-time nodes" in str(report)
+
+
+def test_answers_of_the_solver_that_were_refused_are_said() -> None:
+    cost = CostReport("c", "u", 2.0, 1.0, refused={"a solution that violates a row": 3})
+    report = example(cost=cost)
+    assert report.to_dict()["cost"]["refused"] == {"a solution that violates a row": 3}
+    line = next(line for line in str(report).splitlines() if line.startswith("solver refused"))
+    assert "3" in line and "a solution that violates a row (3)" in line
+    assert "solver refused" not in str(example())
 
 
 def test_the_table_shows_figures_operators_and_what_was_applied() -> None:

@@ -18,13 +18,16 @@ from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.dynamic_programming.frontier import dynamic_program
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.presolve.presolve import presolve
-from egraph_opt.extraction.programs.highs import Effort
 from egraph_opt.extraction.programs.program import solve_with_ties
 from egraph_opt.extraction.programs.rows import structural_rows
+from egraph_opt.extraction.programs.solver import Effort
 from egraph_opt.extraction.structure import Floats, Mask
 
 LARGEST, SMALLEST, FIRST = 2500, 200, 800
 """Nodes of the region that a round frees in a piece that is larger; it grows while programs are easy."""
+
+ALONE_STEPS = 1000
+"""Steps of dynamic programming for each node of a part where there is no solver to ask."""
 
 OVERHEAD = 1 / 25
 """Work of a round per node of the piece, before anything is solved."""
@@ -138,13 +141,13 @@ def resolve(piece: Piece, usable: Mask, best: Choice, effort: Effort, seed: int)
     work = 0
     choices = []
     for part in presolved.pieces:
-        found = dynamic_program(part, 20 * len(part.nodes))
-        if found is None:
+        alone = effort.trust.withdrawn
+        start = part.incumbent or []  # there is one in every part, as `best` is usable
+        found = dynamic_program(part, (ALONE_STEPS if alone else 20) * len(part.nodes))
+        if found is None and not alone:
             everything = np.ones(len(part.nodes), np.bool_)
             rows = [structural_rows(part, everything)]
-            answer = solve_with_ties(part, rows, everything, effort, start=part.incumbent, seed=seed)
+            answer = solve_with_ties(part, rows, everything, effort, start=start, seed=seed)
             found, work = answer.choice, work + answer.work
-        if found is None:
-            return best, work
-        choices.append(found)
+        choices.append(start if found is None else found)
     return presolved.postsolve(choices).tolist(), work

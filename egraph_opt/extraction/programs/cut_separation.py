@@ -21,10 +21,10 @@ import numpy as np
 
 from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.programs.entrance_cuts import entrances
-from egraph_opt.extraction.programs.highs import Effort
+from egraph_opt.extraction.programs.linear import Prices
 from egraph_opt.extraction.programs.relaxation import Relaxation
-from egraph_opt.extraction.programs.rows import Cycle, CycleCut, Rows, cycle_cut_rows, external_nodes
-from egraph_opt.extraction.structure import Floats, Mask, components_of, first_built
+from egraph_opt.extraction.programs.rows import Cycle, CycleCut, cycle_cut_rows, external_nodes
+from egraph_opt.extraction.structure import Floats, components_of, first_built
 
 LEAST = 1e-3
 """How much a cut must be violated by to be added."""
@@ -34,40 +34,59 @@ THRESHOLDS = (1e-6, 0.05, 0.2, 0.34, 0.5)
 
 
 class Separation(NamedTuple):
-    """What the relaxation came to: a lower bound, the work in simplex iterations, and the cuts it needs."""
+    """What the relaxation came to.
 
-    bound: float
+    Attributes:
+        bound: a lower bound, in `Piece.price`.
+        left: of each column, what a solution with it costs beyond that, at least.
+        work: simplex iterations.
+        values: of the last relaxed solution; None where there is none.
+        done: no more cuts are violated.
+    """
+
+    bound: int
+    left: Prices | None
     work: int
-    binding: list[CycleCut]
+    values: Floats | None
+    done: bool
 
 
 def separate_cuts(
     piece: Piece,
-    structure: Rows,
-    usable: Mask,
+    relaxation: Relaxation,
     known: dict[CycleCut, None],
-    effort: Effort,
     *,
     rounds: int,
     limit: float = math.inf,
+    cost: float = math.inf,
+    goal: float = math.inf,
 ) -> Separation:
-    """Add to the ``known`` cuts those that relaxed solutions violate; no more once the work is at a limit."""
-    bound, work, values = 0.0, 0, None
-    relaxation = Relaxation(piece, [structure, cycle_cut_rows(piece, known)], usable, effort)
+    """Add to the ``known`` cuts those that relaxed solutions violate.
+
+    Args:
+        limit: of the work.
+        cost: of a solution of the relaxation that is known.
+        goal: the bound at which no more are needed.
+    """
+    found = Separation(0, None, 0, None, False)
     for _ in range(rounds):
-        relaxed = relaxation.solve()
+        relaxed = relaxation.solve(cost)
         if relaxed is None:
             break
-        values = relaxed.values
-        bound, work = max(bound, relaxed.cost * (1 - 1e-7)), work + relaxed.work  # the solver's tolerance
-        node_value, class_value = np.split(values, [len(piece.nodes)])
+        bound, left = max((found.bound, found.left), (relaxed.bound, relaxed.left), key=lambda pair: pair[0])
+        found = Separation(bound, left, found.work + relaxed.work, relaxed.values, False)
+        if bound >= goal:
+            break
+        node_value, class_value = np.split(relaxed.values, [len(piece.nodes)])
         violated = violated_cuts(piece, node_value, class_value) + entrances(piece, node_value, class_value)
         new = list(dict.fromkeys(row for row in violated if row not in known))
-        if not new or work >= limit:
+        if not new:
+            return found._replace(done=True)
+        if found.work >= limit:
             break
         relaxation.add(cycle_cut_rows(piece, new))
         known.update(dict.fromkeys(new))
-    return Separation(bound, work, list(known) if values is None else binding(piece, known, values))
+    return found
 
 
 def binding(piece: Piece, cuts: Collection[CycleCut], values: Floats) -> list[CycleCut]:

@@ -1,36 +1,40 @@
 """Proved optima by cutting planes: the program without acyclicity, and cuts for the cycles of its solutions.
 
 Every pair of classes that use each other (a transpose there and back) gets its cycle cuts beforehand; longer
-cycles get theirs when a solution runs through them.  Each round's bound is a lower bound of the problem, and
-a round whose optimum is acyclic ends the search.
+cycles get theirs when a solution runs through them.  Bounds are proved by our own arithmetic, from the
+landmarks, the relaxation and its branches in turn.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.piece import Choice, Found, Piece
+from egraph_opt.extraction.programs.branching import Branching
 from egraph_opt.extraction.programs.cut_separation import separate_cuts
-from egraph_opt.extraction.programs.highs import Effort
 from egraph_opt.extraction.programs.landmark_cuts import landmark_cuts
-from egraph_opt.extraction.programs.precedence import Precedence, precedence
-from egraph_opt.extraction.programs.program import solve_with_ties
-from egraph_opt.extraction.programs.rows import Cycle, CycleCut, cycle_cut_rows, cycle_cuts, structural_rows
-from egraph_opt.extraction.structure import components_of
+from egraph_opt.extraction.programs.program import smaller_tie
+from egraph_opt.extraction.programs.relaxation import Relaxation
+from egraph_opt.extraction.programs.rows import (
+    Cycle,
+    CycleCut,
+    Rows,
+    cycle_cut_rows,
+    cycle_cuts,
+    structural_rows,
+)
+from egraph_opt.extraction.programs.solver import Effort
+from egraph_opt.extraction.structure import Mask, components_of
 
 SEPARATIONS = 60
 """The most relaxations that are solved to separate cuts."""
 
-CYCLE_CUTS_FIRST = 4
-"""Programs with cycle cuts alone before those of precedence are added."""
-
-TRIPLES = 20
-"""Rows of precedence for each node, at most."""
+TIE_ROUNDS = 4
+"""Programs for a smaller tie, each with the cycles cut off that the last one ran into."""
 
 
 def mutual_pairs(piece: Piece) -> list[Cycle]:
@@ -87,55 +91,60 @@ def prove(
     piece: Piece,
     start: Choice,
     *,
-    rounds: int,
+    parts: int,
     effort: Callable[[], Effort | None],
     seed: int,
     work: float = math.inf,
     largest: float = math.inf,
 ) -> Found:
-    """Raise the lower bound, and take what the rounds find; ``start`` is the solution so far.
+    """Raise the lower bound, and take what is found on the way; ``start`` is the solution so far.
 
     Args:
-        rounds: the most programs that are solved.
-        largest: how many nodes that may be in a better solution they may have.
-        work: no further one is begun once they took so much (see `Answer.work`).
+        parts: the most that branching looks at.
+        effort: what the next program may spend, or None to stop.
+        largest: how many nodes that may be in a better solution there may be.
+        work: simplex iterations, at most.
     """
-    best, value = start, piece.value(start)
     landmarks = landmark_cuts(piece, lambda: effort() is None)
-    bound, usable = min(landmarks.bound, value[0]), landmarks.usable(value[0])
-    if bound >= value[0] * (1 - 1e-9) or np.count_nonzero(usable) > largest:
-        return Found(best, bound)
+    cost, usable = piece.value(start)[0], landmarks.usable(piece.value(start)[0])
+    spend = effort()
+    if landmarks.price >= piece.enough(start) and not any(piece.tie):
+        return Found(start, piece.lower(landmarks.price))
+    if np.count_nonzero(usable) > largest or spend is None:
+        return Found(start, piece.lower(landmarks.price))
     structure = structural_rows(piece, usable)
     mutual = cycle_cuts(mutual_pairs(piece))
     known: dict[CycleCut, None] = dict.fromkeys([*mutual, *landmarks.cuts])
-    spend = effort()
-    if spend is not None:
-        separated = separate_cuts(piece, structure, usable, known, spend, rounds=SEPARATIONS, limit=work / 2)
-        bound, work = max(bound, min(separated.bound, value[0])), work - separated.work
-        known = dict.fromkeys([*mutual, *separated.binding])
-    orders: Precedence | None = None
-    for number in range(rounds):
+    relaxation = Relaxation(piece, [structure, cycle_cut_rows(piece, known)], usable, spend)
+    root = separate_cuts(
+        piece, relaxation, known, rounds=SEPARATIONS, limit=work / 2, cost=cost, goal=piece.enough(start)
+    )
+    branching = Branching(piece, relaxation, known, start, max(landmarks.price, root.bound))
+    branching.run(parts, work - root.work, lambda: effort() is None)
+    best = branching.best
+    if any(piece.tie) and branching.bound >= piece.enough(best):
+        best = _least_tie(piece, structure, known, usable, best, effort, seed)
+    return Found(best, piece.lower(branching.bound))
+
+
+def _least_tie(
+    piece: Piece,
+    structure: Rows,
+    known: dict[CycleCut, None],
+    usable: Mask,
+    best: Choice,
+    effort: Callable[[], Effort | None],
+    seed: int,
+) -> Choice:
+    """The solution with the smallest tie, of those that cost no more, as far as a few programs find it."""
+    for _ in range(TIE_ROUNDS):
         spend = effort()
-        if spend is None or work <= 0 or bound >= value[0] * (1 - 1e-9):
+        if spend is None:
             break
-        if number == CYCLE_CUTS_FIRST:
-            orders = precedence(piece, TRIPLES * len(piece.nodes))
         rows = [structure, cycle_cut_rows(piece, known)]
-        if orders is not None:
-            rows.append(orders.rows)
-            spend = replace(spend, heuristics=0.0)
-        columns = 0 if orders is None else orders.columns
-        answer = solve_with_ties(piece, rows, usable, spend, start=best, seed=seed, columns=columns)
-        work -= answer.work
-        bound = max(bound, min(answer.bound, value[0]))
-        shown = [] if answer.choice is None else cycle_cuts(cycles_in(piece, answer.choice))
-        new = [row for row in shown if row not in known]
-        if answer.choice is not None and piece.order(answer.choice) is not None:
-            if better(piece.value(answer.choice), value):
-                best, value = answer.choice, piece.value(answer.choice)
-            if answer.optimal:
-                bound = value[0]
-        if not new:
-            break
-        known.update(dict.fromkeys(new))
-    return Found(best, bound)
+        found = smaller_tie(piece, rows, usable, spend, start=best, seed=seed).choice
+        cycles = [] if found is None else cycles_in(piece, found)
+        if found is None or not cycles:
+            return found if found is not None and better(piece.value(found), piece.value(best)) else best
+        known.update(dict.fromkeys(cycle_cuts(cycles)))
+    return best

@@ -33,11 +33,13 @@ class LandmarkCuts:
 
     Attributes:
         bound: a lower bound of the cost.
+        price: the same in `Piece.price`.
         cuts: a root and a set of classes each.
         left: of each node's cost what no cut accounts for.
     """
 
     bound: float
+    price: int
     cuts: list[CycleCut]
     left: Floats
 
@@ -62,10 +64,7 @@ def landmark_cuts(
         bound += least
         cuts.append((root, zone))
         needs.lower(entering, least)
-    unit = piece.unit
-    # Rounding of prices may have added half a unit for each node of a solution.
-    lowest = max(0.0, (bound - len(piece.classes) / 2) * unit)
-    return LandmarkCuts(lowest, cuts, np.array(needs.left) * unit)
+    return LandmarkCuts(piece.lower(bound), bound, cuts, np.array(needs.left) * piece.unit)
 
 
 class _Needs:

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from egraph_opt.extraction.programs.highs import Effort
+from egraph_opt.extraction.programs.solver import Effort
+from egraph_opt.extraction.programs.trust import Trust
 from egraph_opt.extraction.strategies.isomorphism import SolvedForms
 
 
@@ -22,6 +23,7 @@ class Budget:
         persistent: whether to go on until the deadline or the proof.
         stop: called before and within each program to learn whether the best so far will do; None for never.
         searched: the parts that took a search; other pieces may leave the same parts.
+        trust: what became of the solver's statements about the piece.
     """
 
     iterations: int
@@ -31,6 +33,11 @@ class Budget:
     persistent: bool = False
     stop: Callable[[], bool] | None = None
     searched: SolvedForms = field(default_factory=SolvedForms)
+    trust: Trust = field(default_factory=Trust)
+
+    def for_piece(self) -> Budget:
+        """The same limits for another piece, with new trust in the solver."""
+        return replace(self, trust=Trust())
 
     def for_size(self, size: int) -> Budget:
         """The same limits for a problem of so many undecided nodes."""
@@ -50,6 +57,7 @@ class Budget:
 
     def effort(self, effort: Effort) -> Effort | None:
         """``effort`` with the seconds that are left, None if there are none."""
+        effort = replace(effort, trust=self.trust)
         if self.stop is not None:
             if self.stop():
                 return None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from egraph_opt.extraction.heuristics.acyclic_order import improve
 from egraph_opt.extraction.piece import Choice, Found, Piece
 from egraph_opt.extraction.programs.cutting_planes import prove
-from egraph_opt.extraction.programs.highs import Effort
+from egraph_opt.extraction.programs.solver import Effort
 from egraph_opt.extraction.strategies.budget import Budget
 from egraph_opt.extraction.strategies.decomposition import solve_decomposed
 from egraph_opt.extraction.strategies.incumbent import starting_choice, starting_point
@@ -22,21 +22,17 @@ AUTO_WORK = 6_000
 AUTO_CHECKS = 20
 """Checks of each program of `auto`, which keeps its cutting rounds at the root short."""
 
-LONG_CHECKS = 400
-"""Those of a long program: the last resort, or the only one of its piece, at its root."""
+FEW_PARTS, MORE_PARTS = 20, 400
+"""Parts that a proof looks at before dynamic programming is tried, and after that has failed."""
 
 TIE_PROGRAMS = 4
 """Programs for the ties of one part."""
 
-AUTO_ROUNDS = 16
-"""Rounds of cycle cuts in `auto` for a small piece."""
-
 PROOF_WORK = 20_000
 """Work of `auto` to prove an optimum, some seconds; shared out as `AUTO_WORK` is."""
 
-SMALL, SMALL_CHECKS = 500, 2_000
-"""Nodes of a piece whose last programs `auto` gives so many checks, some seconds; without cycles all have so
-many when they branch."""
+SMALL, MOST_PARTS = 500, 2_000
+"""Nodes of a piece whose last proof `auto` gives so many parts, some seconds."""
 
 SEARCHED = 0.6
 """The share of the time for acyclic orders where there is a budget of seconds; the rest goes to the proof."""
@@ -84,12 +80,12 @@ def _part(piece: Piece, budget: Budget) -> Found:
 
 
 def _searched(piece: Piece, budget: Budget) -> Found:
-    """Short programs, dynamic programming, long programs, until one proves the optimum; else search."""
+    """A short proof, dynamic programming, a long proof, until one succeeds; else search."""
     size, found = len(piece.nodes), starting_point(piece)
     if budget.persistent and size <= SMALL:
         return _persist(piece, budget, found)
-    many = SMALL_CHECKS if size <= SMALL else LONG_CHECKS
-    few = AUTO_CHECKS if len(piece.cyclic_pairs[0]) else LONG_CHECKS  # without cycles there is one program
+    many = MOST_PARTS if size <= SMALL else MORE_PARTS
+    few = FEW_PARTS if len(piece.cyclic_pairs[0]) else many  # without cycles relaxations are nearly integral
     found = _proved(piece, budget, found, few)
     if _is_optimal(piece, found):
         return found
@@ -106,15 +102,15 @@ def _is_optimal(piece: Piece, found: Found) -> bool:
     return piece.value(found.choice)[0] <= found.bound * (1 + 1e-9)
 
 
-def _proved(piece: Piece, budget: Budget, found: Found, at_root: int) -> Found:
-    """After rounds of cycle cuts, each of a program that is checked so often before it branches."""
-    checks = at_root if len(piece.cyclic_pairs[0]) else SMALL_CHECKS
-    effort = Effort(mip_nodes=checks, checks=checks, root_checks=at_root)
+def _proved(piece: Piece, budget: Budget, found: Found, parts: int) -> Found:
+    """After a proof that looks at so many parts."""
+    if not budget.iterations:
+        return found
     proved = prove(
         piece,
         found.choice,
-        rounds=min(AUTO_ROUNDS, budget.iterations),
-        effort=lambda: budget.effort(effort),
+        parts=parts,
+        effort=lambda: budget.effort(Effort()),
         seed=budget.seed,
         work=_share(PROOF_WORK, piece, budget),
         largest=PROVABLE,
@@ -138,13 +134,13 @@ def _improved(piece: Piece, budget: Budget, found: Found, work: int = AUTO_WORK)
 
 def _persist(piece: Piece, budget: Budget, found: Found) -> Found:
     """Search and then prove until the time is up; a small piece is proved at once."""
-    best, programs, proofs = found.choice, Effort(mip_nodes=50, checks=100), Effort(mip_nodes=200_000)
+    best, programs = found.choice, Effort(mip_nodes=50, checks=100)
     if len(piece.nodes) > SMALL:
         trial = budget.slice(SEARCHED)
         best = improve(
             piece, best, iterations=1_000_000, effort=lambda: trial.effort(programs), seed=budget.seed
         )
-    proved = prove(piece, best, rounds=1_000, effort=lambda: budget.effort(proofs), seed=budget.seed)
+    proved = prove(piece, best, parts=1_000_000, effort=lambda: budget.effort(Effort()), seed=budget.seed)
     found = Found(proved.choice, max(found.bound, proved.bound))
     late = budget.late() or _is_optimal(piece, found)
     solved = None if late else solve_wide(piece, budget.late)

@@ -7,16 +7,19 @@ import numpy as np
 from egraph_opt.extraction.heuristics.acyclic_order import improve
 from egraph_opt.extraction.piece import Found, Piece
 from egraph_opt.extraction.programs.cutting_planes import prove
-from egraph_opt.extraction.programs.highs import Effort
+from egraph_opt.extraction.programs.solver import Effort
 from egraph_opt.extraction.strategies.budget import Budget
 from egraph_opt.extraction.strategies.decomposition import solve_decomposed
 from egraph_opt.extraction.strategies.default import refine
 from egraph_opt.extraction.strategies.incumbent import starting_choice
 from egraph_opt.extraction.strategies.narrow import solve_wide
 
+BOUNDING, PROVING = 100, 1_000_000
+"""Parts that branching looks at in `ilp`, and in `exact`."""
+
 
 def ilp_piece(piece: Piece, budget: Budget) -> Found:
-    """Acyclic-order search, and a lower bound from one program with cycle cuts."""
+    """Acyclic-order search, and a lower bound from the relaxation with cycle cuts and a few branches."""
     effort = Effort(mip_nodes=50, checks=100)
 
     def solve(part: Piece, share: float, left: float) -> Found:
@@ -27,7 +30,7 @@ def ilp_piece(piece: Piece, budget: Budget) -> Found:
             effort=lambda: budget.effort(effort),
             seed=budget.seed,
         )
-        return prove(part, best, rounds=3, effort=lambda: budget.effort(effort), seed=budget.seed)
+        return prove(part, best, parts=BOUNDING, effort=lambda: budget.effort(effort), seed=budget.seed)
 
     return solve_decomposed(
         piece, starting_choice(piece), solve, lambda part: refine(part, budget), budget.late
@@ -35,11 +38,10 @@ def ilp_piece(piece: Piece, budget: Budget) -> Found:
 
 
 def exact_piece(piece: Piece, budget: Budget) -> Found:
-    """Dynamic programming where it fits, else rounds of cycle cuts until the optimum is proved."""
+    """Dynamic programming where it fits, else branch and cut until the optimum is proved."""
     solved = solve_wide(piece, budget.late)
     if solved is not None:
         return solved
-    effort = Effort(mip_nodes=200_000)
 
     def solve(part: Piece, share: float, left: float) -> Found:
         solved = solve_wide(part, budget.late)
@@ -52,9 +54,8 @@ def exact_piece(piece: Piece, budget: Budget) -> Found:
             effort=lambda: budget.effort(Effort(mip_nodes=50, checks=100)),
             seed=budget.seed,
         )
-        return prove(
-            part, best, rounds=budget.iterations, effort=lambda: budget.effort(effort), seed=budget.seed
-        )
+        parts = PROVING if budget.iterations else 0
+        return prove(part, best, parts=parts, effort=lambda: budget.effort(Effort()), seed=budget.seed)
 
     return solve_decomposed(
         piece, starting_choice(piece), solve, lambda part: refine(part, budget), budget.late

@@ -56,8 +56,8 @@ class CostReport:
     `gap` is `(after - lower_bound) / after`, between 0 (proved to be the cheapest) and 1.  `points` are the
     sizes at which symbolic dims of the inputs were priced.  Independent `pieces` of the graphs were solved
     apart; `open` are those that are not proved optimal, the largest gap first.  `by_operator` is what `after`
-    consists of, the most expensive operator first.  `refused` counts, by what was wrong with them, the answers
-    of the solver of integer programs that contradict what we compute ourselves; none of them was used.
+    consists of, the most expensive operator first.  `refused` counts the answers of
+    the solver of integer programs that contradict what we compute, by what was wrong; none of them was used.
     """
 
     model: str

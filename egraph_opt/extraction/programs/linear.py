@@ -46,22 +46,15 @@ class LinearProgram:
     """
 
     def __init__(
-        self, piece: Piece, rows: Sequence[Rows], usable: Mask, *, objective: Floats | None = None
+        self, cost: Floats, lower: Floats, upper: Floats, rows: Sequence[Rows], price: Prices, unit: float
     ) -> None:
-        """The program of the usable nodes; ``objective`` takes the place of the costs of nodes."""
-        n, m = len(piece.nodes), len(piece.classes)
-        cost = np.array(piece.cost) if objective is None else objective
-        self.cost = np.concatenate([np.where(usable, cost, 0.0), np.zeros(m)])
-        self.scale = float(self.cost.max(initial=0.0)) / 1000.0 or 1.0
-        self.lower, self.upper = np.zeros(n + m), np.ones(n + m)
-        self.lower[[n + root for root in piece.roots]] = 1.0
-        self.upper[:n] = usable
-        self.unit = piece.unit / self.scale
-        self._price = np.concatenate([np.array(piece.price, np.int64), np.zeros(m, np.int64)])
-        self._blocks: list[Rows] = []
-        self.n_rows = 0
-        for block in rows:
-            self.add(block)
+        """Take the costs of columns, and the same in whole numbers, one of which stands for a ``unit``."""
+        self.cost, self.lower, self.upper = cost, lower, upper
+        self.scale = float(cost.max(initial=0.0)) / 1000.0 or 1.0
+        self.unit = unit / self.scale
+        self._price = price
+        self._blocks = list(rows)
+        self.n_rows = sum(len(block.lower) for block in rows)
 
     def add(self, rows: Rows) -> None:
         """Add rows."""
@@ -131,6 +124,25 @@ class LinearProgram:
         left -= np.bincount(rows.column, low, minlength=len(left)).astype(np.int64)
         least = np.where(self.lower > 0, left, np.where(self.upper > 0, np.minimum(left, 0), 0))
         return sum(least[least != 0].tolist()), left
+
+
+def program_of(
+    piece: Piece, rows: Sequence[Rows], usable: Mask, *, objective: Floats | None = None
+) -> LinearProgram:
+    """The program of the usable nodes of a piece; ``objective`` takes the place of the costs of nodes."""
+    n, m = len(piece.nodes), len(piece.classes)
+    cost = np.array(piece.cost) if objective is None else objective
+    lower, upper = np.zeros(n + m), np.ones(n + m)
+    lower[[n + root for root in piece.roots]] = 1.0
+    upper[:n] = usable
+    return LinearProgram(
+        np.concatenate([np.where(usable, cost, 0.0), np.zeros(m)]),
+        lower,
+        upper,
+        rows,
+        np.concatenate([np.array(piece.price, np.int64), np.zeros(m, np.int64)]),
+        piece.unit,
+    )
 
 
 def common_divisor(prices: Sequence[int]) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.piece import Choice, Piece
-from egraph_opt.extraction.programs.linear import LinearProgram
+from egraph_opt.extraction.programs.linear import program_of
 from egraph_opt.extraction.programs.rows import Rows
 from egraph_opt.extraction.programs.solver import Effort, Session
 from egraph_opt.extraction.structure import Floats, Mask
@@ -39,7 +39,7 @@ def solve(
     seed: int = 0,
 ) -> Answer:
     """Minimise the cost (or another ``objective`` over nodes) under the rows, from a solution."""
-    program = LinearProgram(piece, rows, usable, objective=objective)
+    program = program_of(piece, rows, usable, objective=objective)
     session = Session(program, effort, seed=seed, integers=len(piece.nodes))
     values = _columns(piece, start)
     session.start(values)

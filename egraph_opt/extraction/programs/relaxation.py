@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from egraph_opt.extraction.piece import Piece
-from egraph_opt.extraction.programs.linear import LinearProgram
+from egraph_opt.extraction.programs.linear import program_of
 from egraph_opt.extraction.programs.rows import Rows
 from egraph_opt.extraction.programs.solver import Effort, Session
 from egraph_opt.extraction.programs.trust import RelaxedSolution
@@ -22,7 +22,7 @@ class Relaxation:
     """
 
     def __init__(self, piece: Piece, rows: Sequence[Rows], usable: Mask, effort: Effort) -> None:
-        self.program = LinearProgram(piece, rows, usable)
+        self.program = program_of(piece, rows, usable)
         self._session = Session(self.program, effort)
         self._trust = effort.trust
 

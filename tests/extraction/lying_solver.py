@@ -9,7 +9,7 @@ import pytest
 
 from egraph_opt.extraction.programs import solver
 from egraph_opt.extraction.programs.linear import LinearProgram
-from egraph_opt.extraction.programs.solver import Effort, Session
+from egraph_opt.extraction.programs.solver import Effort, ProgramSolver
 from egraph_opt.extraction.programs.trust import Statement
 from egraph_opt.extraction.structure import Floats
 
@@ -17,7 +17,7 @@ from egraph_opt.extraction.structure import Floats
 class Asked:
     """A session as it is when it is asked: what a lie can be made of."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ProgramSolver) -> None:
         self.session = session
         self.program: LinearProgram = session.program
         self.first: Floats = session.first if session.first is not None else np.zeros(len(self.program.cost))
@@ -31,7 +31,7 @@ class Asked:
         program = self.program
         honest, program.cost = program.cost, np.ones(len(program.cost)) - program.cost / program.scale
         try:
-            other = Session(program, Effort(), integers=self.session.integers)
+            other = ProgramSolver(program, Effort(), integers=self.session.integers)
             found = TRUTH(other).values
         finally:
             program.cost = honest
@@ -40,7 +40,7 @@ class Asked:
 
 Lie = Callable[[Asked, Statement], Statement]
 
-TRUTH = Session.run
+TRUTH = ProgramSolver.run
 
 
 def _solution(asked: Asked, said: Statement, values: Floats) -> Statement:
@@ -94,4 +94,4 @@ LIES: dict[str, Lie] = {
 
 def lie(patch: pytest.MonkeyPatch, name: str) -> None:
     """From now on all sessions say that."""
-    patch.setattr(solver.Session, "run", lambda session: LIES[name](Asked(session), TRUTH(session)))
+    patch.setattr(solver.ProgramSolver, "run", lambda session: LIES[name](Asked(session), TRUTH(session)))

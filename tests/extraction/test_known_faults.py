@@ -8,7 +8,7 @@ import pytest
 
 from egraph_opt.extraction.programs.linear import LinearProgram
 from egraph_opt.extraction.programs.rows import Rows
-from egraph_opt.extraction.programs.solver import Effort, Session
+from egraph_opt.extraction.programs.solver import Effort, ProgramSolver
 from egraph_opt.extraction.programs.trust import Trust
 
 COSTS = (2, 4, 0, 10, 0, 1, 0, 10, 1, 0, 0, 0, 0, 0, 0, 0)
@@ -48,10 +48,10 @@ def program() -> LinearProgram:
     least = np.zeros(len(COSTS))
     least[list(FORCED)] = 1.0
     block = Rows(row.astype(np.int64), column.astype(np.int64), value, lower, upper)
-    return LinearProgram(cost, least, np.ones(len(COSTS)), [block], cost.astype(np.int64), 1.0)
+    return LinearProgram(cost, (least, np.ones(len(COSTS))), [block], cost.astype(np.int64), 1.0)
 
 
-class FromAPart(Session):
+class FromAPart(ProgramSolver):
     """Starts from a value for one column, which leaves the others out."""
 
     def first_of(self, column: int, value: float) -> None:
@@ -74,12 +74,12 @@ def test_a_start_that_comes_back_as_the_optimum_is_noticed() -> None:
 
 
 def test_the_same_from_a_whole_start_is_right() -> None:
-    session = Session(program(), Effort(), integers=BINARY)
+    session = ProgramSolver(program(), Effort(), integers=BINARY)
     trust = Trust()
     first = trust.whole(session, session.program, BINARY, np.inf, 0.0).values
     assert first is not None
     assert float(session.program.cost @ first) == pytest.approx(LEAST)
-    again = Session(program(), Effort(), integers=BINARY)
+    again = ProgramSolver(program(), Effort(), integers=BINARY)
     again.start(first)
     assert trust.whole(again, again.program, BINARY, LEAST, 0.0).values is not None
     assert not trust.refused

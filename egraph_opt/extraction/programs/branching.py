@@ -29,7 +29,7 @@ WHOLE = 1e-5
 """How far from a whole number a value may be that counts as one."""
 
 
-class _Part(NamedTuple):
+class _Region(NamedTuple):
     """Some of the solutions: those within bounds of the columns."""
 
     lower: Floats
@@ -52,10 +52,10 @@ class Branching:
         self.best, self.work = best, 0
         usable = np.flatnonzero(relaxation.program.upper[: len(piece.nodes)])
         self._step = common_divisor([piece.price[node] for node in usable.tolist()])
-        self._open: list[tuple[int, int, _Part]] = []
+        self._open: list[tuple[int, int, _Region]] = []
         self._closed = piece.price_of(best)
         self._number = 0
-        self._push(bound, _Part(relaxation.program.lower, relaxation.program.upper))
+        self._push(bound, _Region(relaxation.program.lower, relaxation.program.upper))
 
     @property
     def bound(self) -> int:
@@ -76,7 +76,7 @@ class Branching:
             bound, _, part = heappop(self._open)
             self._look_at(bound, part, work)
 
-    def _look_at(self, bound: int, part: _Part, limit: float) -> None:
+    def _look_at(self, bound: int, part: _Region, limit: float) -> None:
         if not self._can_be_built(part):
             return
         self._relaxation.bound(part.lower, part.upper)
@@ -90,7 +90,7 @@ class Branching:
         )
         self.work += found.work
         bound = max(bound, -(-found.bound // self._step) * self._step)
-        halves: list[_Part] = []
+        halves: list[_Region] = []
         if found.values is not None:
             self._round(found.values)
             if bound < self.goal:
@@ -100,11 +100,11 @@ class Branching:
         for half in halves:
             self._push(bound, half)
 
-    def _push(self, bound: int, part: _Part) -> None:
+    def _push(self, bound: int, part: _Region) -> None:
         self._number -= 1  # of equal ones the last, which has most in common with what was solved before
         heappush(self._open, (bound, self._number, part))
 
-    def _can_be_built(self, part: _Part) -> bool:
+    def _can_be_built(self, part: _Region) -> bool:
         """Whether the part has a solution: what is asked for can be built from what may be used."""
         piece = self._piece
         node_upper, class_lower = part.upper[: len(piece.nodes)], part.lower[len(piece.nodes) :]
@@ -134,7 +134,7 @@ class Branching:
             self.best = choice
             self._closed = min(self._closed, piece.price_of(choice))
 
-    def _halves(self, values: Floats, part: _Part) -> list[_Part]:
+    def _halves(self, values: Floats, part: _Region) -> list[_Region]:
         """With and without the class that is most in doubt, or a node of one; none where all are whole."""
         nodes = len(self._piece.nodes)
         doubt = np.minimum(values, 1.0 - values)
@@ -145,16 +145,16 @@ class Branching:
             return []
         return [self._without(here, part), self._with(here, part)]
 
-    def _without(self, column: int, part: _Part) -> _Part:
+    def _without(self, column: int, part: _Region) -> _Region:
         upper = part.upper.copy()
         upper[column] = 0.0
         if column >= len(self._piece.nodes):
             here = column - len(self._piece.nodes)
             upper[self._piece.options[here]] = 0.0
             upper[self._piece.users[here]] = 0.0
-        return _Part(part.lower, upper)
+        return _Region(part.lower, upper)
 
-    def _with(self, column: int, part: _Part) -> _Part:
+    def _with(self, column: int, part: _Region) -> _Region:
         lower, upper = part.lower.copy(), part.upper
         nodes = len(self._piece.nodes)
         here = column - nodes if column >= nodes else self._piece.owner[column]
@@ -162,4 +162,4 @@ class Branching:
         if column < nodes:
             upper = upper.copy()
             upper[[node for node in self._piece.options[here] if node != column]] = 0.0
-        return _Part(lower, upper)
+        return _Region(lower, upper)

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from typing import NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,8 @@ THRESHOLDS = (1e-6, 0.05, 0.2, 0.34, 0.5)
 """The values up to which nodes are left out, in turn."""
 
 
-class Separation(NamedTuple):
+@dataclass(frozen=True)
+class Separation:
     """What the relaxation came to.
 
     Attributes:
@@ -81,7 +82,7 @@ def separate_cuts(
         violated = violated_cuts(piece, node_value, class_value) + entrances(piece, node_value, class_value)
         new = list(dict.fromkeys(row for row in violated if row not in known))
         if not new:
-            return found._replace(done=True)
+            return replace(found, done=True)
         if found.work >= limit:
             break
         relaxation.add(cycle_cut_rows(piece, new))

@@ -123,7 +123,7 @@ def prove(
     branching.run(parts, work - root.work, lambda: effort() is None)
     best = branching.best
     if any(piece.tie) and branching.bound >= piece.enough(best):
-        best = _least_tie(piece, structure, known, usable, best, effort, seed)
+        best = _least_tie(piece, structure, known, usable, best, effort=effort, seed=seed)
     return Found(best, piece.lower(branching.bound))
 
 
@@ -133,6 +133,7 @@ def _least_tie(
     known: dict[CycleCut, None],
     usable: Mask,
     best: Choice,
+    *,
     effort: Callable[[], Effort | None],
     seed: int,
 ) -> Choice:

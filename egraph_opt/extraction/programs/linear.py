@@ -46,10 +46,11 @@ class LinearProgram:
     """
 
     def __init__(
-        self, cost: Floats, lower: Floats, upper: Floats, rows: Sequence[Rows], price: Prices, unit: float
+        self, cost: Floats, bounds: tuple[Floats, Floats], rows: Sequence[Rows], price: Prices, unit: float
     ) -> None:
-        """Take the costs of columns, and the same in whole numbers, one of which stands for a ``unit``."""
-        self.cost, self.lower, self.upper = cost, lower, upper
+        """Take costs and bounds of columns, and whole-number costs, one of which stands for a ``unit``."""
+        self.cost = cost
+        self.lower, self.upper = bounds
         self.scale = float(cost.max(initial=0.0)) / 1000.0 or 1.0
         self.unit = unit / self.scale
         self._price = price
@@ -137,8 +138,7 @@ def program_of(
     upper[:n] = usable
     return LinearProgram(
         np.concatenate([np.where(usable, cost, 0.0), np.zeros(m)]),
-        lower,
-        upper,
+        (lower, upper),
         rows,
         np.concatenate([np.array(piece.price, np.int64), np.zeros(m, np.int64)]),
         piece.unit,

@@ -11,7 +11,7 @@ from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.programs.linear import program_of
 from egraph_opt.extraction.programs.rows import Rows
-from egraph_opt.extraction.programs.solver import Effort, Session
+from egraph_opt.extraction.programs.solver import Effort, ProgramSolver
 from egraph_opt.extraction.structure import Floats, Mask
 
 TIE_NODES = 2_000
@@ -40,7 +40,7 @@ def solve(
 ) -> Answer:
     """Minimise the cost (or another ``objective`` over nodes) under the rows, from a solution."""
     program = program_of(piece, rows, usable, objective=objective)
-    session = Session(program, effort, seed=seed, integers=len(piece.nodes))
+    session = ProgramSolver(program, effort, seed=seed, integers=len(piece.nodes))
     values = _columns(piece, start)
     session.start(values)
     answer = effort.trust.whole(session, program, len(piece.nodes), float(program.cost @ values), effort.gap)

@@ -9,7 +9,7 @@ import numpy as np
 from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.programs.linear import program_of
 from egraph_opt.extraction.programs.rows import Rows
-from egraph_opt.extraction.programs.solver import Effort, Session
+from egraph_opt.extraction.programs.solver import Effort, ProgramSolver
 from egraph_opt.extraction.programs.trust import RelaxedSolution
 from egraph_opt.extraction.structure import Floats, Mask
 
@@ -23,7 +23,7 @@ class Relaxation:
 
     def __init__(self, piece: Piece, rows: Sequence[Rows], usable: Mask, effort: Effort) -> None:
         self.program = program_of(piece, rows, usable)
-        self._session = Session(self.program, effort)
+        self._session = ProgramSolver(self.program, effort)
         self._trust = effort.trust
 
     def add(self, rows: Rows) -> None:

@@ -34,7 +34,7 @@ class Effort:
     trust: Trust = field(default_factory=Trust)
 
 
-class Session:
+class ProgramSolver:
     """One program in the solver, on one thread: the same answer every time unless the seconds run out.
 
     Attributes:

@@ -88,16 +88,39 @@ NEWEST_IR = 13
 
 def node_cases() -> list[NodeCase]:
     """All node tests of the installed onnx, in its order."""
+    return [NodeCase(*case[:2], tuple(tuple(inputs) for inputs, _ in case[2])) for case in loaded_cases()]
+
+
+def loaded_cases() -> Iterator[tuple[str, onnx.ModelProto, list[tuple[Sequence[Any], Sequence[Any]]]]]:
+    """Name, model, and sets of inputs and outputs of every node test of the installed onnx."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         found = load_model_tests(kind="node")
-    cases = []
     for case in found:
-        assert case.model is not None
-        assert case.data_sets is not None
-        case.model.ir_version = min(case.model.ir_version, NEWEST_IR)
-        cases.append(NodeCase(case.name, case.model, tuple(tuple(inputs) for inputs, _ in case.data_sets)))
-    return cases
+        model, data = case.model, case.data_sets
+        if model is None or data is None:  # before 1.23 they are files
+            folder = Path(str(case.model_dir))
+            model = onnx.load(folder / "model.onnx")
+            data = [
+                tuple(_tensors(model, one, of) for of in ("input", "output"))
+                for one in sorted(folder.glob("test_data_set_*"))
+            ]
+        model.ir_version = min(model.ir_version, NEWEST_IR)
+        yield case.name, model, data
+
+
+def _tensors(model: onnx.ModelProto, folder: Path, of: str) -> list[Any]:
+    """The inputs or outputs of a set, as messages of the types that the model declares."""
+    found = []
+    for number, value in enumerate(getattr(model.graph, of)):
+        message: Any = {"sequence_type": onnx.SequenceProto, "optional_type": onnx.OptionalProto}.get(
+            value.type.WhichOneof("value") or "", onnx.TensorProto
+        )()
+        file = folder / f"{of}_{number}.pb"
+        if file.exists():
+            message.ParseFromString(file.read_bytes())
+            found.append(message)
+    return found
 
 
 def at_opset(case: NodeCase, opset: int) -> NodeCase | None:

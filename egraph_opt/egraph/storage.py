@@ -135,7 +135,7 @@ def write_saturated(target: str | os.PathLike[str], stored: Stored) -> Path:
     path = Path(target)
     with replacing(path) as file:
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, allow_pickle=False, **arrays)
+        np.savez_compressed(buffer, **arrays)
         file.write(buffer.getvalue())
     return path
 

@@ -181,7 +181,7 @@ def rewritten(source: Path, target: Path, **members: Any) -> Path:
     """A copy of a file with some of its arrays replaced, or left out."""
     with np.load(source) as arrays:
         changed = {name: array for name, array in {**arrays, **members}.items() if array is not None}
-    np.savez_compressed(target, allow_pickle=True, **changed)
+    np.savez_compressed(target, **changed)
     return target
 
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import onnx
+import onnxruntime
 import pytest
 
 from egraph_opt.cost.registry import cost_model
@@ -78,6 +79,10 @@ def test_strides_shorter_than_the_kernel_split_where_they_share_a_factor() -> No
     assert _whole(windows) == (32, 16)
 
 
+@pytest.mark.skipif(
+    tuple(map(int, onnxruntime.__version__.split(".")[:2])) < (1, 32),
+    reason="onnxruntime's own optimisations put the pads back into a pool that refuses them before 1.32",
+)
 def test_pads_that_count_come_apart_first() -> None:
     model = _pool([1, 3, 120, 250], [32, 256], pads=[4, 3, 4, 3], count_include_pad=1)
     assert _whole(_check_cascade(model)) == (32, 256)

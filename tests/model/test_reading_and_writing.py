@@ -71,7 +71,9 @@ def round_trip(model: ModelProto) -> ModelProto:
 def test_every_node_test_of_onnx_survives_unchanged() -> None:
     cases = list(loaded_cases())
     assert len(cases) > 1500
-    assert [name for name, model, _ in cases if normal(round_trip(model)) != normal(model)] == []
+    content = onnx.ModelProto.SerializeToString  # NaN is not equal to itself
+    changed = [n for n, model, _ in cases if content(normal(round_trip(model))) != content(normal(model))]
+    assert changed == []
 
 
 @pytest.mark.parametrize("path", LIGHT + trained_models(), ids=lambda path: path.stem)

@@ -91,7 +91,7 @@ def node_cases() -> list[NodeCase]:
     return [NodeCase(*case[:2], tuple(tuple(inputs) for inputs, _ in case[2])) for case in loaded_cases()]
 
 
-def loaded_cases() -> Iterator[tuple[str, onnx.ModelProto, list[tuple[Sequence[Any], Sequence[Any]]]]]:
+def loaded_cases() -> Iterator[tuple[str, onnx.ModelProto, Sequence[tuple[Sequence[Any], Sequence[Any]]]]]:
     """Name, model, and sets of inputs and outputs of every node test of the installed onnx."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -102,7 +102,7 @@ def loaded_cases() -> Iterator[tuple[str, onnx.ModelProto, list[tuple[Sequence[A
             folder = Path(str(case.model_dir))
             model = onnx.load(folder / "model.onnx")
             data = [
-                tuple(_tensors(model, one, of) for of in ("input", "output"))
+                (_tensors(model, one, "input"), _tensors(model, one, "output"))
                 for one in sorted(folder.glob("test_data_set_*"))
             ]
         model.ir_version = min(model.ir_version, NEWEST_IR)

@@ -115,7 +115,7 @@ def write_saturated(target: str | os.PathLike[str], stored: Stored) -> Path:
     Raises:
         OSError: it cannot be written.
     """
-    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    arrays: dict[str, Any] = {}
     described = []
     for k, region in enumerate(stored.regions):
         snapshot = region.snapshot

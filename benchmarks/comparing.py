@@ -17,8 +17,8 @@ from typing import Any
 
 from models import chosen, versions
 
-from egraph_opt.comparison.running import Bounds, Contender, compare
-from egraph_opt.comparison.tools import TOOLS
+from egraph_opt.lab.comparison.running import Bounds, Contender, compare
+from egraph_opt.lab.comparison.tools import TOOLS
 
 COSTS = ("nodes", "ascend")
 SECONDS = 1500.0

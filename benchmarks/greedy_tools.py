@@ -1,4 +1,4 @@
-"""The greedy optimizers that figures are set beside: those of `egraph_opt.comparison`, which names them all.
+"""The greedy optimizers that figures are set beside, of those that `egraph_opt.lab.comparison` names.
 
 Each runs in a process of its own.  One that is not installed, fails or hangs has a result that says so;
 `make bench` installs them (the extra `compare`).
@@ -12,10 +12,10 @@ from pathlib import Path
 
 import onnx
 
-from egraph_opt.comparison.running import Contender, run
-from egraph_opt.comparison.tools import TOOLS as KNOWN
-from egraph_opt.comparison.tools import Tool
 from egraph_opt.graph.node_counts import nodes_of
+from egraph_opt.lab.comparison.running import Contender, run
+from egraph_opt.lab.comparison.tools import TOOLS as KNOWN
+from egraph_opt.lab.comparison.tools import Tool
 from egraph_opt.verification.execution import Session, load
 
 TOOLS: dict[str, Tool] = {

@@ -18,11 +18,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from egraph_opt.sweep.planning import plan
-from egraph_opt.sweep.running import run_plan
-from egraph_opt.sweep.spec import read_spec
-from egraph_opt.sweep.tables import Cells
-from egraph_opt.sweep.workers import Processes, jobs_here
+from egraph_opt.lab.sweep.planning import plan
+from egraph_opt.lab.sweep.running import Cells, run_plan
+from egraph_opt.lab.sweep.spec import read_spec
+from egraph_opt.lab.sweep.work import Processes, jobs_here
 
 DRAWN = """
 [[cost]]

@@ -38,13 +38,8 @@ ORDER = (
     "measurement",
     "report",
     "pipeline",
-    "greedy",
-    "calibration",
-    "sweep",
-    "tuning",
-    "comparison",
-    "studies",
     "testing",
+    "lab",
     "cli",
 )
 """A room imports itself and what stands before it."""

@@ -26,7 +26,7 @@ from egraph_opt.cli.application import (
 )
 
 if TYPE_CHECKING:
-    from egraph_opt.calibration.calibrating import Calibration, Learned, OperatorError
+    from egraph_opt.lab.calibration.calibrating import Calibration, Learned, OperatorError
 
 
 @app.command(no_args_is_help=True)
@@ -65,8 +65,8 @@ def calibrate(
     held, sizes = overrides_of(set_), dict(map(_dim, dims or ()))
     only = tuple(names_of(parameters) or ())
     with errors_as_lines(), progress_on(Console(stderr=True)) as progress:
-        from egraph_opt.calibration.calibrating import CalibrationRequest, calibrate
-        from egraph_opt.calibration.writing import base_of, write_calibration
+        from egraph_opt.lab.calibration.calibrating import CalibrationRequest, calibrate
+        from egraph_opt.lab.calibration.writing import base_of, write_calibration
 
         if output is not None:
             base_of(cost, output)  # said before the work
@@ -88,7 +88,7 @@ def _dim(text: str) -> tuple[str, int]:
 
 def _lines(found: Calibration) -> Iterator[str]:
     """What was used, the errors by operator, the parameters that changed, and those that did not."""
-    from egraph_opt.calibration.writing import by_reason
+    from egraph_opt.lab.calibration.writing import by_reason
 
     seen = found.observations
     yield f"{seen.label}: {len(seen.used):,} kernels in {seen.rows:,} rows, {found.cost}"

@@ -13,8 +13,8 @@ from rich.text import Text
 from egraph_opt.cli.application import app, errors_as_lines, print_table, progress_on
 
 if TYPE_CHECKING:
-    from egraph_opt.comparison.running import Contender
-    from egraph_opt.comparison.tools import Tool
+    from egraph_opt.lab.comparison.running import Contender
+    from egraph_opt.lab.comparison.tools import Tool
 
 TIMED = 1.0
 """Seconds of timing for each result."""
@@ -49,12 +49,11 @@ def compare(
     """
     from rich.console import Console
 
-    from egraph_opt.comparison.page import as_html
-    from egraph_opt.comparison.report import as_csv, as_json
-    from egraph_opt.comparison.running import Bounds
-    from egraph_opt.comparison.running import compare as run
-    from egraph_opt.comparison.tools import TOOLS, tools_named
     from egraph_opt.cost.registry import cost_model
+    from egraph_opt.lab.comparison.report import as_csv, as_html, as_json
+    from egraph_opt.lab.comparison.running import Bounds
+    from egraph_opt.lab.comparison.running import compare as run
+    from egraph_opt.lab.comparison.tools import TOOLS, tools_named
     from egraph_opt.model.files import write_whole
     from egraph_opt.model.reading import read_model
 

@@ -66,11 +66,14 @@ def export(
     ],
 ) -> None:
     """Write all measurements as comma-separated values."""
-    from egraph_opt.measurement.store import write_csv
+    from egraph_opt.lab.tables import csv_text
+    from egraph_opt.measurement.store import COLUMNS
+    from egraph_opt.model.files import write_whole
 
     with _opened() as store:
-        count = write_csv(store.rows(), target)
-    typer.echo(f"{count} measurements written to {target}")
+        rows = list(store.rows())
+        write_whole(target, csv_text(COLUMNS, rows).encode())
+    typer.echo(f"{len(rows)} measurements written to {target}")
 
 
 @measurements.command()

@@ -23,8 +23,7 @@ from egraph_opt.cli.study import study
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from egraph_opt.studies.ablation import AblationRow
-    from egraph_opt.studies.growth import GrowthRow
+    from egraph_opt.lab.studies import AblationRow, GrowthRow
 
 ModelsArgument = Annotated[list[Path], typer.Argument(metavar="MODEL...", help="ONNX models.")]
 OutputOption = Annotated[
@@ -49,10 +48,10 @@ def ablate(
     from rich.console import Console
 
     from egraph_opt.cost.registry import cost_model
+    from egraph_opt.lab.studies import AblationRow
+    from egraph_opt.lab.studies import ablate as run
+    from egraph_opt.lab.tables import records_as_csv
     from egraph_opt.model.files import write_whole
-    from egraph_opt.studies.ablation import AblationRow
-    from egraph_opt.studies.ablation import ablate as run
-    from egraph_opt.studies.tables import as_csv
 
     if plot is not None:
         installed("matplotlib", "plots")
@@ -70,9 +69,9 @@ def ablate(
                 progress=lambda share, path=path: report(path.stem, share),  # type: ignore[misc]
             )
         if output is not None:
-            write_whole(output, as_csv(found, AblationRow).encode())
+            write_whole(output, records_as_csv(found, AblationRow).encode())
         if plot is not None:
-            from egraph_opt.studies.plots import plot_ablation
+            from egraph_opt.lab.plots import plot_ablation
 
             plot_ablation(found, plot)
     _tell_ablation(found, target.unit)
@@ -105,9 +104,9 @@ def growth(
     from rich.console import Console
 
     from egraph_opt.cost.registry import cost_model
+    from egraph_opt.lab.studies import GrowthRow, grow
+    from egraph_opt.lab.tables import records_as_csv
     from egraph_opt.model.files import write_whole
-    from egraph_opt.studies.growth import GrowthRow, grow
-    from egraph_opt.studies.tables import as_csv
 
     if plot is not None:
         installed("matplotlib", "plots")
@@ -118,9 +117,9 @@ def growth(
             report("saturate", done / len(models))
             found.append(grow(path.stem, path, target))
         if output is not None:
-            write_whole(output, as_csv(found, GrowthRow).encode())
+            write_whole(output, records_as_csv(found, GrowthRow).encode())
         if plot is not None:
-            from egraph_opt.studies.plots import plot_growth
+            from egraph_opt.lab.plots import plot_growth
 
             plot_growth(found, plot)
     table = Table(box=None, pad_edge=False)

@@ -27,7 +27,7 @@ from egraph_opt.cli.application import (
 )
 
 if TYPE_CHECKING:
-    from egraph_opt.sweep.sensitivity import Change, Sensitivity, SensitivityReport
+    from egraph_opt.lab.sweep.sensitivity import Change, Sensitivity, SensitivityReport
 
 
 @app.command(no_args_is_help=True)
@@ -53,8 +53,8 @@ def sensitivity(
     overrides = overrides_of(set_)
     with errors_as_lines(), progress_on(Console(stderr=True)) as bar:
         from egraph_opt.extraction.registry import extractor_named
+        from egraph_opt.lab.sweep.sensitivity import Examination
         from egraph_opt.pipeline.stages import saturate
-        from egraph_opt.sweep.sensitivity import Examination
 
         load_files(load)
         extractor_named(extractor)
@@ -97,7 +97,7 @@ def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _lines(report: SensitivityReport, name: str) -> Iterator[str]:
     """A table of what changes the graph, and below it the others, by reason."""
-    from egraph_opt.sweep.sensitivity import REASONS
+    from egraph_opt.lab.sweep.sensitivity import REASONS
 
     chosen = report.chosen
     yield f"{name}, {report.cost}: {chosen.price:,.4g} {report.unit}, {chosen.graph.nodes} nodes"

@@ -21,8 +21,8 @@ from egraph_opt.cli.application import (
 )
 
 if TYPE_CHECKING:
-    from egraph_opt.greedy.passes import Pass
-    from egraph_opt.greedy.study import OrderRun, OrderStudy
+    from egraph_opt.lab.greedy.passes import Pass
+    from egraph_opt.lab.greedy.study import OrderRun, OrderStudy
 
 study = typer.Typer(help="Experiments: what orders of passes reach beside saturation.", no_args_is_help=True)
 app.add_typer(study, name="study")
@@ -55,8 +55,8 @@ def orders(
     from rich.console import Console
 
     from egraph_opt.cost.registry import cost_model
-    from egraph_opt.greedy.model import GreedyModel
-    from egraph_opt.greedy.study import as_csv, study_orders
+    from egraph_opt.lab.greedy.model import GreedyModel
+    from egraph_opt.lab.greedy.study import orders_as_csv, study_orders
     from egraph_opt.model.files import write_whole
 
     found: list[OrderStudy] = []
@@ -77,7 +77,7 @@ def orders(
                 )
                 found.append(done)
         if output is not None:
-            write_whole(output, as_csv(found).encode())
+            write_whole(output, orders_as_csv(found).encode())
     for outcome in found:
         _tell(outcome)
     if len(found) > 1:
@@ -85,8 +85,7 @@ def orders(
 
 
 def _passes(name: str, rewrites: list[str] | None) -> tuple[Pass, ...]:
-    from egraph_opt.greedy.known_orders import order_named
-    from egraph_opt.greedy.passes import Pass
+    from egraph_opt.lab.greedy.passes import Pass, order_named
 
     if name != RULESETS:
         return order_named(name, RULESETS)

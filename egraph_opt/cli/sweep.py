@@ -18,10 +18,9 @@ from rich.text import Text
 from egraph_opt.cli.application import app, errors_as_lines, installed, print_table, progress_on, say
 
 if TYPE_CHECKING:
-    from egraph_opt.sweep.running import Told
-    from egraph_opt.sweep.spec import Spec
-    from egraph_opt.sweep.tables import SweepTable
-    from egraph_opt.sweep.workers import Workers
+    from egraph_opt.lab.sweep.running import SweepTable, Told
+    from egraph_opt.lab.sweep.spec import Spec
+    from egraph_opt.lab.sweep.work import Workers
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
@@ -71,7 +70,7 @@ def sweep(
     A sweep that was ended goes on where it was: give the same command again.
     """
     with errors_as_lines():
-        from egraph_opt.sweep.spec import read_spec
+        from egraph_opt.lab.sweep.spec import read_spec
 
         needed(backend, scheduler, plots)
         wanted = read_spec(spec)
@@ -113,23 +112,23 @@ def check_count(spec: Spec, path: Path, most: int, yes: bool) -> None:
 
 def starter(backend: BackendName, scheduler: str, jobs: int | None) -> Callable[[Path], Workers]:
     """How workers are started that share a folder."""
-    from egraph_opt.sweep.workers import InThisProcess, Processes, jobs_here
+    from egraph_opt.lab.sweep.work import InThisProcess, Processes, jobs_here
 
     count = jobs or jobs_here()
     if backend is BackendName.dask:
-        from egraph_opt.sweep.dask_workers import DaskWorkers
+        from egraph_opt.lab.sweep.clusters import DaskWorkers
 
         return lambda folder: DaskWorkers(scheduler, count, folder)
     if backend is BackendName.ray:
-        from egraph_opt.sweep.ray_workers import RayWorkers
+        from egraph_opt.lab.sweep.clusters import RayWorkers
 
         return lambda folder: RayWorkers(scheduler, count, folder)
     return InThisProcess if count == 1 else lambda folder: Processes(count, folder)
 
 
 def _run(spec: Spec, target: Path, start: Callable[[Path], Workers]) -> SweepTable:
-    from egraph_opt.sweep.planning import plan
-    from egraph_opt.sweep.running import beside, run_plan
+    from egraph_opt.lab.sweep.planning import plan
+    from egraph_opt.lab.sweep.running import beside, run_plan
 
     try:
         with _progress() as told:
@@ -173,14 +172,13 @@ def _duration(seconds: float) -> str:
 def _more(table: SweepTable, target: Path, plots: Path | None) -> Iterator[Path]:
     """What is written besides the CSV file."""
     if find_spec("pyarrow") is not None:
-        from egraph_opt.sweep.running import parquet_beside
-        from egraph_opt.sweep.tables import write_parquet
+        from egraph_opt.lab.sweep.running import parquet_beside, write_parquet
 
         path = parquet_beside(target)
         write_parquet(table, path)
         yield path
     if plots is not None:
-        from egraph_opt.sweep.plots import write_plots
+        from egraph_opt.lab.plots import write_plots
 
         write_plots(table, plots)
         yield plots

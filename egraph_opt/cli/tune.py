@@ -28,7 +28,7 @@ from egraph_opt.cli.application import (
 )
 
 if TYPE_CHECKING:
-    from egraph_opt.tuning.search import Tuning
+    from egraph_opt.lab.tuning import Tuning
 
 
 @app.command(no_args_is_help=True)
@@ -61,10 +61,9 @@ def tune(
         raise typer.BadParameter("must be above 0", param_hint="--seconds")
     held, only = overrides_of(set_), tuple(names_of(parameters) or ())
     with errors_as_lines(), progress_on(Console(stderr=True)) as progress:
-        from egraph_opt.calibration.writing import base_of
         from egraph_opt.cost.registry import cost_model
-        from egraph_opt.tuning.search import TuneRequest, tune
-        from egraph_opt.tuning.writing import write_tuning
+        from egraph_opt.lab.calibration.writing import base_of
+        from egraph_opt.lab.tuning import TuneRequest, tune, write_tuning
 
         load_files(load)
         if output is not None:
@@ -85,7 +84,7 @@ def tune(
 
 def _lines(found: Tuning) -> Iterator[str]:
     """How much faster each model is, what changed, and what did not."""
-    from egraph_opt.calibration.writing import by_reason
+    from egraph_opt.lab.calibration.writing import by_reason
 
     yield f"{found.request.cost}: {found.trials} trials{' until it was stopped' if found.stopped else ''}"
     yield f"{'model':<24}{'graphs':>8}{'times as fast as before':>25}{'at least':>10}{'as original':>13}"

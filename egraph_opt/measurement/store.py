@@ -6,7 +6,6 @@ no error: one line says so, and the measurements of this process stay in memory.
 
 from __future__ import annotations
 
-import csv
 import logging
 import os
 import platform
@@ -35,7 +34,9 @@ _WAIT = 2.0
 _AT_ONCE = 500
 """Keys in one query; SQLite takes 999 arguments, or more."""
 
-_COLUMNS = "machine, runtime, setting, key, micros, entering, leaving, kernels, spread, runs, refusal"
+COLUMNS = tuple("machine runtime setting key micros entering leaving kernels spread runs refusal".split())
+
+_COLUMNS = ", ".join(COLUMNS)
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS measurements (
@@ -129,7 +130,7 @@ class Store:
         self._prepare()
         with closing(self._open()) as connection, connection:
             before = connection.total_changes
-            marks = ", ".join("?" * len(_COLUMNS.split(",")))
+            marks = ", ".join("?" * len(COLUMNS))
             connection.executemany(f"INSERT OR IGNORE INTO measurements VALUES ({marks})", rows)
             return connection.total_changes - before
 
@@ -228,13 +229,3 @@ def _read(row: tuple[object, ...]) -> tuple[str, Measurement | Refusal | None]:
     if not all(isinstance(n, (int, float)) and 0 <= n < 1e12 for n in numbers):
         return key, None
     return key, Measurement(*numbers)  # type: ignore[arg-type]
-
-
-def write_csv(rows: Iterable[tuple[object, ...]], path: Path) -> int:
-    """Rows of a store as comma-separated values with a header: how many there are."""
-    written = list(rows)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(name.strip() for name in _COLUMNS.split(","))
-        writer.writerows(written)
-    return len(written)

@@ -16,8 +16,8 @@ import tensat
 import tensat_figures
 from networks import NETWORKS, write
 
-from egraph_opt.comparison.tools import Tool
 from egraph_opt.cost.registry import cost_model
+from egraph_opt.lab.comparison.tools import Tool
 
 ROOT = Path(tensat.__file__).resolve().parent
 COMPARED = (tensat_figures.tensat_speed, tensat_figures.tensat_search, tensat_figures.tensat_extraction)

@@ -11,7 +11,7 @@ import pytest
 from egraph_opt import saturate
 from egraph_opt.cost_models.ascend import Ascend
 from egraph_opt.errors import TargetMismatchError
-from egraph_opt.sweep.repricer import Repricer
+from egraph_opt.lab.sweep.repricer import Repricer
 
 from .ascend_flips import CASES, DECIDED, UNABLE, Case
 

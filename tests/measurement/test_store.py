@@ -12,8 +12,9 @@ import pytest
 
 from egraph_opt.cache import FOLDER_VARIABLE, cache_folder
 from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.lab.tables import csv_text
 from egraph_opt.measurement.batch import Measurement, Refusal
-from egraph_opt.measurement.store import Place, Store, write_csv
+from egraph_opt.measurement.store import COLUMNS, Place, Store
 
 HERE = Place.here(RuntimeSetting())
 TIME = Measurement(12.5, 1.0, 0.5, 2, 0.03, 8)
@@ -150,8 +151,8 @@ def test_clearing_forgets_everything(tmp_path: Path) -> None:
 
 
 def test_rows_are_written_as_csv(tmp_path: Path) -> None:
-    assert write_csv(filled(tmp_path / "m.sqlite").rows(), tmp_path / "m.csv") == 2
-    header, first, second = (tmp_path / "m.csv").read_text(encoding="utf-8").splitlines()
+    rows = csv_text(COLUMNS, filled(tmp_path / "m.sqlite").rows())
+    header, first, second = rows.splitlines()
     assert header.startswith("machine,runtime,setting,key,micros")
     assert first.endswith("12.5,1.0,0.5,2,0.03,8,")
     assert second.endswith("no kernel")

@@ -1,0 +1,1 @@
+"""Experiments: other searches, other optimisers and other prices, beside what `optimize` does."""

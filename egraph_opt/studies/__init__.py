@@ -1,1 +1,0 @@
-"""Experiments with saturation: what each law is worth on a model, and how e-graphs grow."""

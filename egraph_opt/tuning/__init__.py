@@ -1,1 +1,0 @@
-"""Parameters of cost models searched by what whole models take in ONNX Runtime."""

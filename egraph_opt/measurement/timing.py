@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import pickle
 import subprocess
-import sys
+import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
 
 from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.measurement.batch import Answer, Measurement, Refusal, Specimen
+from egraph_opt.measurement.batch import Answer, Measurement, Refusal, Specimen, time_batch
+from egraph_opt.measurement.worker import COMMAND, Say
 
 BATCH = 48
 """Specimens that are timed in turns: what disturbs the machine for a while disturbs all of them."""
@@ -53,6 +55,12 @@ def measured(
             progress(min(1.0, done / len(specimens)))
             if not waiting and not again:
                 waiting, again, shaky = shaky, True, []
+
+
+def serve(batch: Sequence[Specimen], setting: RuntimeSetting, seconds: float, say: Say) -> None:
+    """In the other process: ("trying", key) before a specimen runs first, then ("done", answers)."""
+    with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
+        say(("done", time_batch(batch, setting, seconds, Path(folder), lambda key: say(("trying", key)))))
 
 
 def _batch(waiting: Sequence[Specimen]) -> list[Specimen]:
@@ -99,7 +107,7 @@ class _Workers:
         assert process.stdout is not None
         last = ""
         try:
-            pickle.dump((list(batch), self.setting, seconds), process.stdin)
+            pickle.dump((serve, (list(batch), self.setting, seconds)), process.stdin)
             process.stdin.flush()
             while True:
                 kind, content = pickle.load(process.stdout)
@@ -111,9 +119,8 @@ class _Workers:
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self.process is None:
-            command = [sys.executable, "-m", "egraph_opt.measurement.worker"]
             self.process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
         return self.process
 

@@ -1,7 +1,7 @@
-"""A process that times batches for another one: a kernel that crashes ends this one and not the user's.
+"""A process that works for another one: a kernel or a tool that crashes ends this one and not the user's.
 
-Batches come as pickles on standard input, (specimens, setting, seconds); out go ("trying", key) before a
-specimen runs first, and ("done", answers) after a batch.
+What to do comes as pickles on standard input, (function, arguments).  The function is handed `say` after its
+arguments; what it says goes out as pickles, too.
 """
 
 from __future__ import annotations
@@ -10,30 +10,30 @@ import os
 import pickle
 import signal
 import sys
-import tempfile
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
-from egraph_opt.measurement.batch import time_batch
+Say = Callable[[Any], None]
+
+COMMAND = (sys.executable, "-m", "egraph_opt.measurement.worker")
 
 
 def main() -> None:
     """Serve until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process decides when to end
     with os.fdopen(os.dup(1), "wb") as answers:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what libraries print is no answer
+        os.dup2(2, 1)  # what libraries print is no answer
 
-        def say(*message: object) -> None:
+        def say(message: Any) -> None:
             pickle.dump(message, answers)
             answers.flush()
 
         while True:
             try:
-                batch, setting, seconds = pickle.load(sys.stdin.buffer)
+                function, arguments = pickle.load(sys.stdin.buffer)
             except EOFError:
                 return
-            with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
-                done = time_batch(batch, setting, seconds, Path(folder), lambda key: say("trying", key))
-            say("done", done)
+            function(*arguments, say)
 
 
 if __name__ == "__main__":

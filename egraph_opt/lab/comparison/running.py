@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import pickle
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from egraph_opt.lab.comparison.steps import Answer, assess, measure, respond, run_tool
 from egraph_opt.lab.comparison.tools import Tool
+from egraph_opt.measurement.worker import COMMAND
 
 ORIGINAL = "original"
 
@@ -118,14 +119,14 @@ def run(
         return replace(row, problem=tool.missing)
     source, target = map(str, paths)
     arguments = {"tool": tool.name, "cost": cost, "orders": orders, "source": source, "target": target}
-    answer = _ask("run", arguments, bounds)
+    answer = _ask(run_tool, arguments, bounds)
     if "error" not in answer and not paths[1].exists():
         answer = {"error": "it wrote no model"}
     return replace(row, problem=answer.get("error", ""), seconds=answer.get("seconds"), mib=answer.get("mib"))
 
 
 def _assessed(row: Contender, original: Path, path: Path, costs: Sequence[str], bounds: Bounds) -> Contender:
-    answer = _ask("assess", {"original": str(original), "path": str(path), "costs": list(costs)}, bounds)
+    answer = _ask(assess, {"original": str(original), "path": str(path), "costs": list(costs)}, bounds)
     if "error" in answer:
         return replace(row, problem=f"its result is no model: {answer['error']}", correct="failed")
     return replace(row, **answer)
@@ -138,24 +139,23 @@ def _measured(
     timed = [row for row in rows if not row.problem and row.correct in ("passed", "not_comparable")]
     arguments = {"paths": [str(made[row.tool]) for row in timed], "seconds": seconds * len(timed)}
     longer = replace(bounds, seconds=bounds.seconds + 3 * seconds * len(timed))
-    answer = _ask("measure", arguments, longer) if len(timed) > 1 else {"latencies": [{}] * len(timed)}
+    answer = _ask(measure, arguments, longer) if len(timed) > 1 else {"latencies": [{}] * len(timed)}
     times = dict(zip((row.tool for row in timed), answer.get("latencies", ()), strict=False))
     return [replace(row, **times.get(row.tool, {})) for row in rows]
 
 
-def _ask(step: str, arguments: Mapping[str, Any], bounds: Bounds) -> dict[str, Any]:
+def _ask(step: Callable[..., Answer], arguments: Mapping[str, Any], bounds: Bounds) -> Answer:
     """What a process of its own answers, or the error that it ended with."""
-    request = json.dumps({"step": step, "arguments": arguments, "mib": bounds.mib})
-    command = [sys.executable, "-m", "egraph_opt.lab.comparison.worker"]
+    request = pickle.dumps((respond, (step, arguments, bounds.mib)))
     try:
         done = subprocess.run(
-            command, input=request, capture_output=True, text=True, timeout=bounds.seconds, check=False
+            COMMAND, input=request, capture_output=True, timeout=bounds.seconds, check=False
         )
     except subprocess.TimeoutExpired:
         return {"error": f"took longer than {bounds.seconds:g} s"}
     try:
-        answer: dict[str, Any] = json.loads(done.stdout)
-    except ValueError:
-        last = done.stderr.strip().splitlines()[-1:] or ["without a word"]
+        found: Answer = pickle.loads(done.stdout)
+    except (EOFError, pickle.UnpicklingError):
+        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["without a word"]
         return {"error": f"ended with code {done.returncode}: {last[0]}"[:300]}
-    return answer
+    return found

@@ -1,6 +1,6 @@
 """The optimisers that are compared: each takes a model's path and writes what it made of it.
 
-Run in a process of its own (see `worker`), where it may crash, hang or take all memory.
+Run in a process of its own (see `steps`), where it may crash, hang or take all memory.
 """
 
 from __future__ import annotations

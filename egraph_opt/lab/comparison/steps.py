@@ -1,21 +1,18 @@
-"""One step of a comparison in a process of its own: a tool run, its result assessed, or several timed.
-
-The request is a JSON object on standard input, the answer one on standard output.
-"""
+"""One step of a comparison: a tool run, its result assessed, or several timed."""
 
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from egraph_opt.lab.comparison.tools import TOOLS
+from egraph_opt.measurement.worker import Say
 
 Answer = dict[str, Any]
 
@@ -90,26 +87,18 @@ def _peak_mib() -> float:
     return float(used) / (KIBI * KIBI if sys.platform == "darwin" else KIBI)
 
 
-STEPS: dict[str, Callable[..., Answer]] = {"run": run_tool, "assess": assess, "measure": measure}
+def respond(step: Callable[..., Answer], arguments: Mapping[str, Any], mib: int, say: Say) -> None:
+    """In a process of its own: say what a step answers, or the error that it ended with.
 
-
-def main() -> None:
-    """Take the request, answer it."""
-    request = json.load(sys.stdin)
-    with os.fdopen(os.dup(1), "w") as answers:
-        os.dup2(2, 1)  # what libraries print is no answer
-        if request["mib"]:
-            limit = int(request["mib"]) * KIBI * KIBI
-            resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-        try:
-            answer = STEPS[request["step"]](**request["arguments"])
-        except MemoryError:
-            answer = {"error": f"more than {request['mib']} MiB of memory"}
-        except Exception as error:  # tools raise what they like
-            lines = str(error).strip().splitlines() or [""]
-            answer = {"error": f"{type(error).__name__}: {lines[0]}"[:300]}
-        json.dump(answer, answers)
-
-
-if __name__ == "__main__":
-    main()
+    Args:
+        mib: of memory; 0 for any.
+    """
+    if mib:
+        resource.setrlimit(resource.RLIMIT_DATA, (mib * KIBI * KIBI,) * 2)
+    try:
+        say(step(**arguments))
+    except MemoryError:
+        say({"error": f"more than {mib} MiB of memory"})
+    except Exception as error:  # tools raise what they like
+        lines = str(error).strip().splitlines() or [""]
+        say({"error": f"{type(error).__name__}: {lines[0]}"[:300]})

@@ -22,11 +22,10 @@ from egraph_opt.cost.views import UNWRITABLE, Prices, PricingView, Target, prici
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import ExtractionError
-from egraph_opt.extraction.checking import measure, used_part
-from egraph_opt.extraction.presolve.any_cost import Reduced, presolve_at_any_cost
+from egraph_opt.extraction.presolve.presolve import Reduced, presolve_at_any_cost
 from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.extraction.registry import extract
-from egraph_opt.extraction.solution import Solution
+from egraph_opt.extraction.solution import Solution, measure, used_part
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]

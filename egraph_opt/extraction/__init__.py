@@ -10,13 +10,11 @@
 """
 
 from egraph_opt.extraction.alternatives import Alternative, alternatives
-from egraph_opt.extraction.checking import check
-from egraph_opt.extraction.gym import load_json
-from egraph_opt.extraction.problem import ExtractionProblem
+from egraph_opt.extraction.problem import ExtractionProblem, load_json
 from egraph_opt.extraction.ranking import k_best
 from egraph_opt.extraction.registry import EXTRACTORS, Extractor, extract
-from egraph_opt.extraction.selection import selection
-from egraph_opt.extraction.solution import PieceReport, Solution
+from egraph_opt.extraction.solution import PieceReport, Solution, check
+from egraph_opt.extraction.strategies.steps import selection
 
 __all__ = [
     "EXTRACTORS",

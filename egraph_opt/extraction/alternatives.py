@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from egraph_opt.errors import ExtractionError
-from egraph_opt.extraction.checking import check, measure, used_part
 from egraph_opt.extraction.problem import ExtractionProblem, choosable, has_solution
 from egraph_opt.extraction.registry import Solve, extract, extractor_named, solution_of
-from egraph_opt.extraction.solution import Solution
+from egraph_opt.extraction.solution import Solution, check, measure, used_part
 from egraph_opt.extraction.structure import Ints, invert
 
 PATIENCE = 100

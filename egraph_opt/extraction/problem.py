@@ -2,11 +2,16 @@
 
 A solution chooses one node for every class that it uses: the roots, and the children of what is chosen.
 It must be acyclic.  Its cost is the sum over the chosen nodes, each counted once however often it is used.
+
+Reading e-graphs in the JSON form of extraction-gym (github.com/egraphs-good/extraction-gym).
 """
 
 from __future__ import annotations
 
+import gzip
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -188,4 +193,36 @@ def explain_unbuildable(problem: ExtractionProblem, can: Mask) -> str | None:
     return (
         f"root class {root} has no acyclic solution of finite cost: "
         f"class {' needs class '.join(map(str, cycle))} and no other choice is left"
+    )
+
+
+def load_json(path: str | Path) -> ExtractionProblem:
+    """Read ``{"nodes": {id: {"op", "children": [node ids], "eclass", "cost"}}, "root_eclasses": [...]}``.
+
+    Plain or gzipped (``.gz``).  Classes and nodes are numbered in the order of the file.
+
+    Raises:
+        ExtractionError: the file is not of that form.
+    """
+    source = Path(path)
+    raw = gzip.decompress(source.read_bytes()) if source.suffix == ".gz" else source.read_bytes()
+    try:
+        graph = json.loads(raw)
+        nodes = graph["nodes"]
+        number: dict[str, int] = {}
+        for node in nodes.values():
+            number.setdefault(node["eclass"], len(number))
+        owner = [number[node["eclass"]] for node in nodes.values()]
+        children = [[number[nodes[child]["eclass"]] for child in node["children"]] for node in nodes.values()]
+        cost = [float(node["cost"]) for node in nodes.values()]
+        roots = [number[root] for root in graph["root_eclasses"]]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{source.name} is not an e-graph in extraction-gym's JSON form: {error!r}"
+        raise ExtractionError(reason) from error
+    return ExtractionProblem(
+        node_class=np.array(owner, np.int32),
+        child_ptr=np.cumsum([0, *map(len, children)], dtype=np.int32),
+        child=np.array([child for below in children for child in below], np.int32),
+        cost=np.array(cost),
+        roots=np.array(roots, np.int32),
     )

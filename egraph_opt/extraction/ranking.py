@@ -18,11 +18,10 @@ from heapq import heappop, heappush
 import numpy as np
 
 from egraph_opt.errors import ExtractionError
-from egraph_opt.extraction.checking import check, chosen_children, measure
 from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.problem import ExtractionProblem, has_solution
 from egraph_opt.extraction.registry import Solve, extract, extractor_named, solution_of
-from egraph_opt.extraction.solution import Solution
+from egraph_opt.extraction.solution import Solution, check, chosen_children, measure
 from egraph_opt.extraction.structure import Ints, Mask, topological
 
 CostAndTie = tuple[float, float]

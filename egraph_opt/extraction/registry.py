@@ -11,19 +11,16 @@ from typing import Literal
 import numpy as np
 
 from egraph_opt.errors import ExtractionError, UnknownExtractorError
-from egraph_opt.extraction.checking import better, check, measure, used_part
-from egraph_opt.extraction.heuristics.tree import tree
+from egraph_opt.extraction.heuristics.greedy import tree
 from egraph_opt.extraction.piece import Found, Piece
 from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.problem import ExtractionProblem, least_costs
 from egraph_opt.extraction.programs.trust import Trust
-from egraph_opt.extraction.solution import PieceReport, Solution
+from egraph_opt.extraction.solution import PieceReport, Solution, better, check, measure, used_part
 from egraph_opt.extraction.strategies.budget import Budget
-from egraph_opt.extraction.strategies.decomposition import time_shares
-from egraph_opt.extraction.strategies.default import default_piece, draft_piece
-from egraph_opt.extraction.strategies.incumbent import greedy_piece
-from egraph_opt.extraction.strategies.integer_programs import exact_piece, ilp_piece
 from egraph_opt.extraction.strategies.isomorphism import IsomorphicPieces
+from egraph_opt.extraction.strategies.steps import greedy_piece, time_shares
+from egraph_opt.extraction.strategies.treatments import default_piece, draft_piece, exact_piece, ilp_piece
 from egraph_opt.extraction.structure import Ints
 
 ITERATIONS = 200
@@ -151,8 +148,8 @@ def extract(
             emergency stop.  With 0 there is no search: the result is the incumbent as it is, or, where there
             is none of finite cost, the greedy choice.
         seed: of the random orders.
-        stop: called again and again; once it says yes, the result is the best found so far.  (See
-            `egraph_opt.extraction.interrupts` for Ctrl-C.)  What it raises ends the search and is passed on.
+        stop: called again and again; once it says yes, the result is the best found so far (for Ctrl-C see
+            `strategies.budget`).  What it raises ends the search and is passed on.
 
     Raises:
         ExtractionError: no solution of finite cost, a malformed incumbent, seconds that are negative or no

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from egraph_opt.extraction.checking import measure
 from egraph_opt.extraction.problem import ExtractionProblem
-from egraph_opt.extraction.solution import Solution
+from egraph_opt.extraction.solution import Solution, measure
 from egraph_opt.extraction.structure import Floats, Ints
 
 LADDER = (0.01, 0.1, 1.0, 10.0)

@@ -14,7 +14,7 @@ import onnx_ir as ir
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost.repricing import SearchLimits, key_of
 from egraph_opt.errors import VerificationError
-from egraph_opt.extraction.interrupts import OnInterrupt, interruptible
+from egraph_opt.extraction.strategies.budget import OnInterrupt, interruptible
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.memory.objective import Objective

@@ -10,9 +10,8 @@ import onnx_ir as ir
 
 from egraph_opt.cost.model import bind
 from egraph_opt.egraph.snapshot import Snapshot
-from egraph_opt.extraction.checking import measure
 from egraph_opt.extraction.problem import ExtractionProblem
-from egraph_opt.extraction.solution import Solution
+from egraph_opt.extraction.solution import Solution, measure
 from egraph_opt.extraction.structure import Floats, Ints
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import byte_size

@@ -19,7 +19,7 @@ from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.egraph.storage import Stored, StoredRegion, fingerprint, read_saturated, write_saturated
 from egraph_opt.egraph.validation import check_terms
 from egraph_opt.errors import EgraphOptError, ExtractionError, ModelReadError, TargetMismatchError
-from egraph_opt.extraction.interrupts import OnInterrupt, interruptible
+from egraph_opt.extraction.strategies.budget import OnInterrupt, interruptible
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.node_counts import NodeCount, nodes_of
 from egraph_opt.laws.exactness import REAL, exactness_named

@@ -15,8 +15,8 @@ from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import VerificationError
-from egraph_opt.extraction.interrupts import OnInterrupt
 from egraph_opt.extraction.registry import extractor_named
+from egraph_opt.extraction.strategies.budget import OnInterrupt
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.node_counts import nodes_of
 from egraph_opt.laws.exactness import REAL, Exactness, exactness_named

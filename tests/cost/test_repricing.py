@@ -18,7 +18,7 @@ from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost.repricing import KEPT, key_of
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import check, extract
-from egraph_opt.extraction.checking import used_part
+from egraph_opt.extraction.solution import used_part
 
 from ..pipeline.test_large_graphs import residual
 

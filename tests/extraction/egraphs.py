@@ -10,7 +10,7 @@ import numpy as np
 
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import ExtractionProblem, check
-from egraph_opt.extraction.checking import measure, used_part
+from egraph_opt.extraction.solution import measure, used_part
 from egraph_opt.extraction.structure import Ints
 
 Node = tuple[int, tuple[int, ...], float, float]

@@ -10,13 +10,13 @@ import pytest
 from egraph_opt.extraction.dynamic_programming.frontier import dynamic_program
 from egraph_opt.extraction.heuristics.greedy import greedy
 from egraph_opt.extraction.piece import Choice, Found, Piece
-from egraph_opt.extraction.presolve.contracted import contract
-from egraph_opt.extraction.presolve.landmarks import landmarks, members, needs_of
+from egraph_opt.extraction.presolve.contraction import contract
+from egraph_opt.extraction.presolve.dominance import landmarks, members, needs_of
 from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.programs.cutting_planes import prove
 from egraph_opt.extraction.programs.landmark_cuts import landmark_cuts
 from egraph_opt.extraction.programs.solver import Effort
-from egraph_opt.extraction.strategies.decomposition import solve_decomposed
+from egraph_opt.extraction.strategies.steps import solve_decomposed
 
 from .egraphs import all_solutions, leafy_problem, problem_of, random_problem, residual
 

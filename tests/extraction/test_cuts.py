@@ -15,8 +15,8 @@ from egraph_opt.extraction.programs import cutting_planes
 from egraph_opt.extraction.programs.cut_separation import separate_cuts
 from egraph_opt.extraction.programs.cutting_planes import mutual_pairs, prove
 from egraph_opt.extraction.programs.landmark_cuts import landmark_cuts
-from egraph_opt.extraction.programs.relaxation import Relaxation
-from egraph_opt.extraction.programs.rows import CycleCut, Rows, cycle_cut_rows, cycle_cuts, structural_rows
+from egraph_opt.extraction.programs.linear import CycleCut, Rows, cycle_cut_rows, cycle_cuts, structural_rows
+from egraph_opt.extraction.programs.program import Relaxation
 from egraph_opt.extraction.programs.solver import Effort
 from egraph_opt.extraction.structure import Floats
 

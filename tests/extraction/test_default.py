@@ -11,9 +11,9 @@ from egraph_opt.extraction import ExtractionProblem, check, extract
 from egraph_opt.extraction.dynamic_programming.frontier import dynamic_program
 from egraph_opt.extraction.piece import Choice, Found, Piece
 from egraph_opt.extraction.presolve.presolve import presolve
-from egraph_opt.extraction.strategies import default
-from egraph_opt.extraction.strategies.incumbent import starting_point
+from egraph_opt.extraction.strategies import treatments
 from egraph_opt.extraction.strategies.isomorphism import IsomorphicPieces, SolvedForms
+from egraph_opt.extraction.strategies.steps import starting_point
 
 from .egraphs import Node, problem_of
 from .test_contraction import pieces
@@ -42,8 +42,8 @@ def attempts_on(monkeypatch: pytest.MonkeyPatch, problem: ExtractionProblem) -> 
     def solve_wide(piece: Piece, late: Callable[[], bool]) -> None:
         tried.append("dynamic program")
 
-    monkeypatch.setattr(default, "prove", prove)
-    monkeypatch.setattr(default, "solve_wide", solve_wide)
+    monkeypatch.setattr(treatments, "prove", prove)
+    monkeypatch.setattr(treatments, "solve_wide", solve_wide)
     check(problem, extract(problem, iterations=1))
     return tried
 
@@ -52,12 +52,12 @@ def test_short_proofs_come_before_dynamic_programming_and_long_ones_after(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     small, large = attempts_on(monkeypatch, knotted(100)), attempts_on(monkeypatch, knotted(200))
-    assert small == [default.FEW_PARTS, "dynamic program", default.MOST_PARTS]
-    assert large == [default.FEW_PARTS, "dynamic program", default.MORE_PARTS]
+    assert small == [treatments.FEW_PARTS, "dynamic program", treatments.MOST_PARTS]
+    assert large == [treatments.FEW_PARTS, "dynamic program", treatments.MORE_PARTS]
 
 
 def test_without_cycles_the_only_proof_is_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert attempts_on(monkeypatch, woven(200)) == [default.MORE_PARTS, "dynamic program"]
+    assert attempts_on(monkeypatch, woven(200)) == [treatments.MORE_PARTS, "dynamic program"]
 
 
 def test_a_part_that_several_pieces_leave_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,8 +81,8 @@ def test_a_part_that_several_pieces_leave_is_searched_once(monkeypatch: pytest.M
         searched.append(len(piece.nodes))
         return Found(start, 0.0)
 
-    monkeypatch.setattr(default, "prove", prove)
-    monkeypatch.setattr(default, "solve_wide", lambda piece, late: None)
+    monkeypatch.setattr(treatments, "prove", prove)
+    monkeypatch.setattr(treatments, "solve_wide", lambda piece, late: None)
     solution = extract(both, iterations=1)
     check(both, solution)
     assert len(solution.pieces) == 2

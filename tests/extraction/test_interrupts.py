@@ -18,7 +18,7 @@ from onnx import parser
 from egraph_opt import optimize, saturate
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.extraction import ExtractionProblem, check, extract
-from egraph_opt.extraction.interrupts import interruptible
+from egraph_opt.extraction.strategies.budget import interruptible
 
 from .egraphs import problem_of
 
@@ -195,7 +195,7 @@ import os, signal, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from tests.extraction.test_interrupts import knotted
 from egraph_opt.extraction import check, extract
-from egraph_opt.extraction.interrupts import interruptible
+from egraph_opt.extraction.strategies.budget import interruptible
 
 problem = knotted(300)
 with interruptible() as stop:

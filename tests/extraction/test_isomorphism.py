@@ -11,8 +11,8 @@ from egraph_opt.extraction import ExtractionProblem, check, extract, registry
 from egraph_opt.extraction.piece import Found, Piece
 from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.strategies.budget import Budget
-from egraph_opt.extraction.strategies.default import default_piece
 from egraph_opt.extraction.strategies.isomorphism import canonical_piece
+from egraph_opt.extraction.strategies.treatments import default_piece
 
 from .egraphs import Node, leafy_problem, problem_of
 from .test_contraction import pieces

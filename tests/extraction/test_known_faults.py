@@ -6,8 +6,7 @@ import highspy
 import numpy as np
 import pytest
 
-from egraph_opt.extraction.programs.linear import LinearProgram
-from egraph_opt.extraction.programs.rows import Rows
+from egraph_opt.extraction.programs.linear import LinearProgram, Rows
 from egraph_opt.extraction.programs.solver import Effort, ProgramSolver
 from egraph_opt.extraction.programs.trust import Trust
 

@@ -11,11 +11,11 @@ import pytest
 from egraph_opt.extraction.heuristics.greedy import greedy
 from egraph_opt.extraction.piece import Piece
 from egraph_opt.extraction.presolve.presolve import presolve
+from egraph_opt.extraction.programs.cut_separation import entrances
 from egraph_opt.extraction.programs.cutting_planes import prove
-from egraph_opt.extraction.programs.entrance_cuts import entrances
 from egraph_opt.extraction.programs.landmark_cuts import landmark_cuts
-from egraph_opt.extraction.programs.relaxation import Relaxation
-from egraph_opt.extraction.programs.rows import cycle_cut_rows, structural_rows
+from egraph_opt.extraction.programs.linear import cycle_cut_rows, structural_rows
+from egraph_opt.extraction.programs.program import Relaxation
 from egraph_opt.extraction.programs.solver import Effort
 
 from .egraphs import Node, all_solutions, optimum, problem_of

@@ -10,7 +10,7 @@ from extraction_cases import brute_force
 from egraph_opt.extraction import ExtractionProblem, Solution, check, extract
 from egraph_opt.extraction.programs import cutting_planes
 from egraph_opt.extraction.programs.landmark_cuts import landmark_cuts
-from egraph_opt.extraction.strategies import decomposition, default, integer_programs
+from egraph_opt.extraction.strategies import steps, treatments
 
 from .egraphs import tangled_problem
 from .lying_solver import LIES, lie
@@ -27,14 +27,10 @@ def problems() -> list[tuple[ExtractionProblem, float]]:
 
 def without_other_proofs(patch: pytest.MonkeyPatch) -> None:
     """So that the solver is asked at all where problems are this small."""
-    for user in (cutting_planes, decomposition):
+    for user in (cutting_planes, steps):
         patch.setattr(user, "landmark_cuts", lambda piece, late: landmark_cuts(piece, late, steps=0))
-    for module, name in (
-        (default, "solve_narrow"),
-        (default, "solve_wide"),
-        (integer_programs, "solve_wide"),
-    ):
-        patch.setattr(module, name, lambda piece, late: None)
+    for name in ("solve_narrow", "solve_wide"):
+        patch.setattr(treatments, name, lambda piece, late: None)
 
 
 def right(problem: ExtractionProblem, found: Solution, best: float) -> bool:

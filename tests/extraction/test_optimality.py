@@ -7,8 +7,8 @@ import pytest
 
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import EXTRACTORS, check, extract
-from egraph_opt.extraction.checking import measure
-from egraph_opt.extraction.strategies import narrow
+from egraph_opt.extraction.solution import measure
+from egraph_opt.extraction.strategies import steps
 
 from .egraphs import leafy_problem, optimum, random_problem
 
@@ -76,7 +76,7 @@ def test_an_optimal_incumbent_is_returned_as_it_is() -> None:
 def test_programs_alone_prove_the_same_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
     problems = [leafy_problem(seed, cyclic=seed % 3 > 0, classes=6 + seed % 7) for seed in range(60)]
     best = [extract(problem, "exact").cost for problem in problems]
-    monkeypatch.setattr(narrow, "dynamic_program", lambda *arguments: None)
+    monkeypatch.setattr(steps, "dynamic_program", lambda *arguments: None)
     for problem, cost in zip(problems, best, strict=True):
         for name in ("auto", "exact", "ilp"):
             solution = extract(problem, name)

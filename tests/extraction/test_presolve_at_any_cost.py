@@ -9,7 +9,7 @@ import pytest
 
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import check, extract
-from egraph_opt.extraction.presolve.any_cost import presolve_at_any_cost
+from egraph_opt.extraction.presolve.presolve import presolve_at_any_cost
 
 from .egraphs import optimum, random_problem, residual
 

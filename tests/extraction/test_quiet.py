@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from egraph_opt.extraction.programs.quiet import quiet
+from egraph_opt.extraction.programs.solver import quiet
 
 
 def test_what_libraries_write_is_dropped_and_ours_is_kept(capfd: pytest.CaptureFixture[str]) -> None:
@@ -52,8 +52,8 @@ def test_what_is_raised_inside_ends_the_silence(capfd: pytest.CaptureFixture[str
 SOLVING = """
 from tests.extraction.egraphs import tangled_problem
 from egraph_opt.extraction import extract
-from egraph_opt.extraction.strategies import default
-default.solve_narrow = default.solve_wide = lambda piece, late: None
+from egraph_opt.extraction.strategies import treatments
+treatments.solve_narrow = treatments.solve_wide = lambda piece, late: None
 asked = sum(piece.checked for seed in range(5) for piece in extract(tangled_problem(seed, 9)).pieces)
 print("asked", asked > 0)
 """

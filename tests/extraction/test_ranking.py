@@ -9,7 +9,7 @@ import pytest
 
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import alternatives, check, extract, k_best
-from egraph_opt.extraction.checking import measure
+from egraph_opt.extraction.solution import measure
 
 from .egraphs import Node, all_solutions, problem_of, random_problem, residual
 

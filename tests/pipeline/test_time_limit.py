@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper, parser
 from egraph_opt import Limits, optimize
 from egraph_opt.cost.repricing import SearchLimits
 from egraph_opt.extraction import extract
-from egraph_opt.extraction.checking import measure
+from egraph_opt.extraction.solution import measure
 from egraph_opt.pipeline import limits
 from egraph_opt.pipeline.limits import CHOSEN, FINISHING, LEAST_CHOICE, LEAST_REST, SATURATED
 

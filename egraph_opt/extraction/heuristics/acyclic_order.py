@@ -14,13 +14,13 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.dynamic_programming.frontier import dynamic_program
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.presolve.presolve import presolve
+from egraph_opt.extraction.programs.linear import structural_rows
 from egraph_opt.extraction.programs.program import solve_with_ties
-from egraph_opt.extraction.programs.rows import structural_rows
 from egraph_opt.extraction.programs.solver import Effort
+from egraph_opt.extraction.solution import better
 from egraph_opt.extraction.structure import Floats, Mask
 
 LARGEST, SMALLEST, FIRST = 2500, 200, 800

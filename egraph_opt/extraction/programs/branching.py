@@ -14,12 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.piece import Choice, Piece
 from egraph_opt.extraction.programs.cut_separation import separate_cuts
-from egraph_opt.extraction.programs.linear import common_divisor
-from egraph_opt.extraction.programs.relaxation import Relaxation
-from egraph_opt.extraction.programs.rows import CycleCut
+from egraph_opt.extraction.programs.linear import CycleCut, common_divisor
+from egraph_opt.extraction.programs.program import Relaxation
+from egraph_opt.extraction.solution import better
 from egraph_opt.extraction.structure import Floats, first_built
 
 SEPARATIONS = 10

@@ -12,14 +12,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.piece import Choice, Found, Piece
 from egraph_opt.extraction.programs.branching import Branching
 from egraph_opt.extraction.programs.cut_separation import separate_cuts
 from egraph_opt.extraction.programs.landmark_cuts import landmark_cuts
-from egraph_opt.extraction.programs.program import smaller_tie
-from egraph_opt.extraction.programs.relaxation import Relaxation
-from egraph_opt.extraction.programs.rows import (
+from egraph_opt.extraction.programs.linear import (
     Cycle,
     CycleCut,
     Rows,
@@ -27,7 +24,9 @@ from egraph_opt.extraction.programs.rows import (
     cycle_cuts,
     structural_rows,
 )
+from egraph_opt.extraction.programs.program import Relaxation, smaller_tie
 from egraph_opt.extraction.programs.solver import Effort
+from egraph_opt.extraction.solution import better
 from egraph_opt.extraction.structure import Mask, components_of
 
 SEPARATIONS = 60

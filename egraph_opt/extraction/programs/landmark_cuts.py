@@ -4,7 +4,7 @@ This is LM-cut (Helmert and Domshlak, "Landmarks, critical paths and abstraction
 anyway?", ICAPS 2009), a heuristic of planning without deletes, of which extraction is an instance.  What a
 class needs at least is what one of its nodes costs with the most expensive child of that, the node's
 *supporter*.  The set S of classes from which only nodes without cost lead up to a root, by supporters, must
-be entered by a node that costs something: one of ext(S) is chosen (see `rows`).  The least cost of these is
+be entered by a node that costs something: one of ext(S) is chosen (see `linear`).  The least cost of these is
 added to the bound and taken off each of them, until a root needs nothing more.
 
 What is left of a node's cost is what a solution with that node costs beyond the bound, at least: a node with
@@ -20,7 +20,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from egraph_opt.extraction.piece import Piece
-from egraph_opt.extraction.programs.rows import CycleCut, external_nodes
+from egraph_opt.extraction.programs.linear import CycleCut, external_nodes
 from egraph_opt.extraction.structure import Floats, Mask
 
 MOST_STEPS = 5_000_000

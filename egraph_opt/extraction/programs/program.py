@@ -1,4 +1,7 @@
-"""The 0/1 program of a piece, solved."""
+"""The 0/1 program of a piece, solved.
+
+The program of a piece without integrality, solved again and again with more rows and other bounds.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egraph_opt.extraction.checking import better
 from egraph_opt.extraction.piece import Choice, Piece
-from egraph_opt.extraction.programs.linear import program_of
-from egraph_opt.extraction.programs.rows import Rows
+from egraph_opt.extraction.programs.linear import Rows, program_of
 from egraph_opt.extraction.programs.solver import Effort, ProgramSolver
+from egraph_opt.extraction.programs.trust import RelaxedSolution
+from egraph_opt.extraction.solution import better
 from egraph_opt.extraction.structure import Floats, Mask
 
 TIE_NODES = 2_000
@@ -107,3 +110,37 @@ def _choice(piece: Piece, values: Floats) -> Choice:
     for node in np.flatnonzero(values[: len(piece.nodes)]).tolist():
         picked[piece.owner[node]] = node
     return piece.used(picked)
+
+
+class Relaxation:
+    """A linear program that keeps its basis, so that a few changes take a few more steps.
+
+    Attributes:
+        program: as it is now.
+    """
+
+    def __init__(self, piece: Piece, rows: Sequence[Rows], usable: Mask, effort: Effort) -> None:
+        self.program = program_of(piece, rows, usable)
+        self._session = ProgramSolver(self.program, effort)
+        self._trust = effort.trust
+
+    def add(self, rows: Rows) -> None:
+        """Add rows."""
+        self.program.add(rows)
+        self._session.add(rows)
+
+    def bound(self, lower: Floats, upper: Floats) -> None:
+        """Give the columns other bounds."""
+        program = self.program
+        changed = np.flatnonzero((lower != program.lower) | (upper != program.upper)).astype(np.int32)
+        if len(changed):
+            program.lower, program.upper = lower, upper
+            self._session.bound(changed, lower[changed], upper[changed])
+
+    def solve(self, known: float = np.inf) -> RelaxedSolution | None:
+        """Solve it as it is now; None where it was not solved to the end.
+
+        Args:
+            known: the cost of a solution within the bounds.
+        """
+        return self._trust.relaxed(self._session, self.program, known)

@@ -25,7 +25,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import egraph_opt
 from egraph_opt.cache import cache_folder, replace_text
 from egraph_opt.egraph.relevance import Terms
 from egraph_opt.egraph.vocabulary import object_text, texts_of_objects
@@ -197,7 +196,7 @@ def installation() -> str:
     digest = hashlib.sha256()
     digest.update(repr((FORMAT, sys.version, version("egraph-opt"), version("egglog"))).encode())
     for package in SOURCES:
-        folder = Path(import_module(f"{egraph_opt.__name__}.{package}").__path__[0])
+        folder = Path(import_module(f"egraph_opt.{package}").__path__[0])
         for path in sorted(folder.rglob("*.py")):
             digest.update(path.relative_to(folder).as_posix().encode())
             digest.update(path.read_bytes())

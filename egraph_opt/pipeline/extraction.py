@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import onnx_ir as ir
 
@@ -19,17 +18,15 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.memory.objective import Objective
 from egraph_opt.model.external_data import external_tensors
-from egraph_opt.pipeline.clock import Clock
 from egraph_opt.pipeline.collection import collected_rarely
-from egraph_opt.pipeline.extraction_by_objective import extract_by
 from egraph_opt.pipeline.fastest import candidates, fastest
-from egraph_opt.pipeline.limits import NO_TIME, Limits
-from egraph_opt.pipeline.memory_report import arranged, over_limit
+from egraph_opt.pipeline.limits import NO_TIME, Clock, Limits
+from egraph_opt.pipeline.memory import arranged, needs_of, over_limit
 from egraph_opt.pipeline.mishaps import reason_of
-from egraph_opt.pipeline.needs import needs_of
 from egraph_opt.pipeline.optimization_report import Account, handed_back, report_of, report_unchanged
+from egraph_opt.pipeline.original import GivenModel
 from egraph_opt.pipeline.region import Region
-from egraph_opt.pipeline.region_extraction import Extracted, extract_region
+from egraph_opt.pipeline.region_extraction import Extracted, extract_by, extract_region
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.turns import Again, Turn, in_turns, uses_in
 from egraph_opt.pipeline.verified_graph import Checks, finish, granted, value_changing, warnings_of
@@ -37,9 +34,6 @@ from egraph_opt.rebuild.graph import rebuild_model
 from egraph_opt.rebuild.value_info import ValueInfo
 from egraph_opt.verification.budget import RunBudget
 from egraph_opt.verification.result import SKIPPED
-
-if TYPE_CHECKING:
-    from egraph_opt.pipeline.saturated import Saturated
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +84,7 @@ class Chosen(Turn):
 
 
 @collected_rarely()
-def extract(saturated: Saturated, region: Region, request: Request, clock: Clock) -> Result:
+def extract(original: GivenModel, region: Region, request: Request, clock: Clock) -> Result:
     """The cheapest graph; with `measure` the fastest of that, of other good ones, and of the original.
 
     Raises:
@@ -98,45 +92,45 @@ def extract(saturated: Saturated, region: Region, request: Request, clock: Clock
         VerificationError: with strict, where the outputs differ.
     """
     if not request.measure:
-        return extract_cheapest(saturated, region, request, clock)
-    found = good_graphs(saturated, region, request, clock)
+        return extract_cheapest(original, region, request, clock)
+    found = good_graphs(original, region, request, clock)
     result = found[request]
     if result.report.status != "optimized":
         return result
     clock("measure")
-    original = saturated.loaded.runnable()
-    timed = fastest(original, list(found.values()), request.model, seed=request.seed)
+    came = original.loaded.runnable()
+    timed = fastest(came, list(found.values()), request.model, seed=request.seed)
     clock("")
     if timed.fastest is None:
-        report = handed_back(result.report, saturated.counts, timed.report)
-        report = replace(report, seconds={**saturated.seconds, **clock.seconds})
-        return Result(report, saturated.loaded, None)
+        report = handed_back(result.report, original.counts, timed.report)
+        report = replace(report, seconds={**original.seconds, **clock.seconds})
+        return Result(report, original.loaded, None)
     if timed.fastest > 0:
         other = list(found)[timed.fastest]
         chosen = replace(other, verify=request.verify, strict=request.strict)
-        result = extract_cheapest(saturated, region, chosen, clock)
-    report = replace(result.report, latency=timed.report, seconds={**saturated.seconds, **clock.seconds})
+        result = extract_cheapest(original, region, chosen, clock)
+    report = replace(result.report, latency=timed.report, seconds={**original.seconds, **clock.seconds})
     return replace(result, report=report)
 
 
 def good_graphs(
-    saturated: Saturated, region: Region, request: Request, clock: Clock
+    original: GivenModel, region: Region, request: Request, clock: Clock
 ) -> dict[Request, Result]:
     """The cheapest graph, and others that more cautious or bolder prices choose, not verified; by request."""
-    found = {request: extract_cheapest(saturated, region, request, clock)}
+    found = {request: extract_cheapest(original, region, request, clock)}
     for model in islice(candidates(request.model, request.measure), 1, None):
         # A candidate need not be the best of its kind: the clock decides.
         draft = replace(request, model=model, extractor="draft", verify=False, strict=False, again=None)
-        other = extract_cheapest(saturated, region, draft, clock)
+        other = extract_cheapest(original, region, draft, clock)
         if other.report.status == "optimized" and all(other.model != known.model for known in found.values()):
             found[draft] = other
     return found
 
 
-def extract_cheapest(saturated: Saturated, region: Region, request: Request, clock: Clock) -> Result:
+def extract_cheapest(original: GivenModel, region: Region, request: Request, clock: Clock) -> Result:
     """Choose the cheapest graph, rebuild it, order it for memory, verify it, and give an account."""
     mishaps: list[str] = []
-    turns = _in_turns(saturated, region, request, clock, mishaps)
+    turns = _in_turns(original, region, request, clock, mishaps)
     chosen = turns[-1]
     memory = arranged(
         chosen.model,
@@ -150,52 +144,52 @@ def extract_cheapest(saturated: Saturated, region: Region, request: Request, clo
     matched = [f"{row.ruleset}.{row.name}" for row in uses if row.matches]
     changing = value_changing(matched)
     checks = Checks(
-        *(request.verify, request.ranges, request.seed, changing, saturated.legalize),
+        *(request.verify, request.ranges, request.seed, changing, original.legalize),
         end=request.end,
-        budget=RunBudget(partial(needs_of, region, request.points), saturated.limits.memory().left),
+        budget=RunBudget(partial(needs_of, region, request.points), original.limits.memory().left),
     )
-    finished = finish(chosen.model, saturated.loaded, checks, clock)
+    finished = finish(chosen.model, original.loaded, checks, clock)
     verification = finished.verification
     if verification.status == "failed" and request.strict:
-        raise VerificationError(f"{saturated.loaded.source}: {verification.detail}")
+        raise VerificationError(f"{original.loaded.source}: {verification.detail}")
     account = Account(
         request.model,
         request.points,
-        saturated.counts,
+        original.counts,
         verification,
-        {**saturated.seconds, **clock.seconds},
+        {**original.seconds, **clock.seconds},
         [
-            *saturated.warnings,
+            *original.warnings,
             *mishaps,
             *granted(matched),
-            *_not_computed(saturated, region, request),
+            *_not_computed(original, region, request),
             *warnings_of(verification, changing),
             *over_limit(memory),
-            *request.model.remarks(_views(saturated, region, request)),
+            *request.model.remarks(_views(original, region, request)),
             *(INTERRUPTED if chosen.interrupted else ()),
-            *out_of_time(saturated.limits, region, chosen),
+            *out_of_time(original.limits, region, chosen),
         ],
-        replace(memory, constants_before=saturated.constant_bytes),
-        saturated.saturated_for.exactness,
+        replace(memory, constants_before=original.constant_bytes),
+        original.exactness,
     )
     report = report_of(account, region, chosen.extracted, chosen.model, (*uses, *finished.rewrites))
     if report.status == "fallback":
-        return Result(report, saturated.loaded, None)
+        return Result(report, original.loaded, None)
     proto = None if external_tensors(finished.proto) else finished.proto
     return Result(report, finished.loaded, chosen.model, proto)
 
 
-def _views(saturated: Saturated, region: Region, request: Request) -> list[NodeView]:
+def _views(original: GivenModel, region: Region, request: Request) -> list[NodeView]:
     """All that was priced."""
-    key = key_of(request.model, request.points, saturated.limits.fold_bytes)
+    key = key_of(request.model, request.points, original.limits.fold_bytes)
     return [view for part in region.walk() for view in part.compiled(key).view.views]
 
 
-def _not_computed(saturated: Saturated, region: Region, request: Request) -> list[str]:
+def _not_computed(original: GivenModel, region: Region, request: Request) -> list[str]:
     """Constants that take too much to be computed, which were not told already."""
-    key = key_of(request.model, request.points, saturated.limits.fold_bytes)
+    key = key_of(request.model, request.points, original.limits.fold_bytes)
     told = [text for part in region.walk() for text in part.compiled(key).view.left_out]
-    return [text for text in dict.fromkeys(told) if text not in saturated.warnings]
+    return [text for text in dict.fromkeys(told) if text not in original.warnings]
 
 
 def out_of_time(limits: Limits, region: Region, chosen: Chosen) -> Iterator[str]:
@@ -212,14 +206,14 @@ INTERRUPTED = ("the search was interrupted: the result is the best that was foun
 """The warning after Ctrl-C."""
 
 
-def unchanged(saturated: Saturated, model: CostModel) -> Result:
+def unchanged(original: GivenModel, model: CostModel) -> Result:
     """The model as it came, where there is nothing to choose from."""
     account = Account(
-        *(model, {}, saturated.counts, SKIPPED, saturated.seconds, saturated.warnings),
-        exactness=saturated.saturated_for.exactness,
+        *(model, {}, original.counts, SKIPPED, original.seconds, original.warnings),
+        exactness=original.exactness,
     )
-    report = report_unchanged(account, saturated.reason or NO_TIME)
-    return Result(report, saturated.loaded, None)
+    report = report_unchanged(account, original.reason or NO_TIME)
+    return Result(report, original.loaded, None)
 
 
 def search_limits(
@@ -241,44 +235,44 @@ LATER = "the graph is not saturated again: {}"
 
 
 def _in_turns(
-    saturated: Saturated, region: Region, request: Request, clock: Clock, mishaps: list[str]
+    original: GivenModel, region: Region, request: Request, clock: Clock, mishaps: list[str]
 ) -> list[Chosen]:
     """The graph that is chosen, and what saturating it again makes of it, each time cheaper than before.
 
     What goes wrong while it is saturated again is told in `mishaps`: what was chosen before is handed on.
     """
-    first = _choose(saturated, region, request, clock)
+    first = _choose(original, region, request, clock)
     if request.again is None or request.objective.searches or first.interrupted or first.late:
         return [first]
 
     def choose(model: ir.Model, following: Region) -> Chosen:
-        named = replace(saturated, loaded=replace(saturated.loaded, model=model))
-        end = min(request.deadline, time.monotonic() + A_TURN * saturated.limits.seconds)
+        named = replace(original, loaded=replace(original.loaded, model=model))
+        end = min(request.deadline, time.monotonic() + A_TURN * original.limits.seconds)
         return _choose(named, following, replace(request, warm=None, deadline=end), clock)
 
     def mishap(error: Exception) -> None:
         # A class of the user's may have raised.
         if not type(request.model).__module__.startswith("egraph_opt."):
             raise error
-        mishaps.append(LATER.format(reason_of(error, saturated.loaded.source, strict=saturated.strict)))
+        mishaps.append(LATER.format(reason_of(error, original.loaded.source, strict=original.strict)))
 
     return in_turns(first, request.model, request.again, choose, deadline=request.deadline, mishap=mishap)
 
 
-def _choose(saturated: Saturated, region: Region, request: Request, clock: Clock) -> Chosen:
+def _choose(original: GivenModel, region: Region, request: Request, clock: Clock) -> Chosen:
     """Extract and rebuild; each constant may grow a little, but where that adds up to too much none may."""
-    most, now = saturated.limits.fold_bytes, time.monotonic()
+    most, now = original.limits.fold_bytes, time.monotonic()
     first = replace(request, deadline=now + FIRST_CHOICE * (request.deadline - now))
-    chosen = _choose_within(most, saturated, region, first, clock)
-    if constant_bytes(chosen.model.graph) - saturated.constant_bytes <= most:
+    chosen = _choose_within(most, original, region, first, clock)
+    if constant_bytes(chosen.model.graph) - original.constant_bytes <= most:
         return chosen
     again = replace(request, warm=chosen.extracted)
-    return _choose_within(0, saturated, region, again, clock, at_once=chosen.interrupted)
+    return _choose_within(0, original, region, again, clock, at_once=chosen.interrupted)
 
 
 def _choose_within(
     fold_bytes: int,
-    saturated: Saturated,
+    original: GivenModel,
     region: Region,
     request: Request,
     clock: Clock,
@@ -293,7 +287,7 @@ def _choose_within(
             region,
             request.model,
             request.points,
-            search=search_limits(saturated.limits, request.extractor, request.seed, stop, request.deadline),
+            search=search_limits(original.limits, request.extractor, request.seed, stop, request.deadline),
             fold_bytes=fold_bytes,
             clock=clock,
             share=clock.share,
@@ -302,7 +296,7 @@ def _choose_within(
         extracted = extract_by(request.objective, bool(region.bodies), run)
     clock("rebuild")
     info = ValueInfo()
-    model = rebuild_model(extracted.choice, saturated.loaded.model, info)
+    model = rebuild_model(extracted.choice, original.loaded.model, info)
     parts = extracted.walk()
     interrupted = at_once or any(part.solution.interrupted for part in parts)
     late = time.monotonic() >= request.deadline and not all(part.solution.proved for part in parts)

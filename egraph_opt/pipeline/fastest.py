@@ -18,7 +18,7 @@ from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.whole import Latency, latencies
 from egraph_opt.pipeline.result import Result
-from egraph_opt.report.report import LatencyReport
+from egraph_opt.report.figures import LatencyReport
 
 MARGINS = (0.1, 0.0, 0.3, 0.2, 1.0, 0.5, 0.05)
 """By what share nodes that the original lacks are priced higher, for one candidate after the other."""

@@ -1,4 +1,4 @@
-"""The nodes of the input as cost models see them, and what they cost."""
+"""The model as it came: what is known of it, its nodes as cost models see them, and what they cost."""
 
 from __future__ import annotations
 
@@ -9,6 +9,36 @@ import onnx_ir as ir
 
 from egraph_opt.cost.model import CostModel, NodeView, bind
 from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.graph.node_counts import NodeCount
+from egraph_opt.laws.exactness import Exactness
+from egraph_opt.model.reading import LoadedModel
+from egraph_opt.pipeline.limits import Limits
+
+
+@dataclass(frozen=True)
+class GivenModel:
+    """The model as it came, and what was found on the way to its e-graph.
+
+    Attributes:
+        counts: its nodes.
+        constant_bytes: of all its constants.
+        exactness: what a result keeps.
+        seconds: by stage.
+        reason: why nothing can be done; mostly "".
+        legalize: results are to be made what the target's compiler takes, outside the standard.
+        strict: what goes wrong while a chosen graph is saturated again is raised.
+    """
+
+    loaded: LoadedModel
+    counts: NodeCount
+    constant_bytes: int
+    limits: Limits
+    exactness: Exactness
+    seconds: Mapping[str, float]
+    warnings: tuple[str, ...]
+    reason: str
+    legalize: bool
+    strict: bool
 
 
 @dataclass(frozen=True)

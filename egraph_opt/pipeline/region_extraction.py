@@ -1,4 +1,4 @@
-"""What is chosen for a saturated graph and its bodies."""
+"""What is chosen for a saturated graph and its bodies; where memory matters, by cost and by memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from egraph_opt.cost.views import Prices
 from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.extraction.solution import Solution
 from egraph_opt.extraction.structure import Ints
+from egraph_opt.memory.candidates import as_solution
 from egraph_opt.memory.objective import COST, MemoryPoint, Objective
+from egraph_opt.memory.pareto import pareto_front, pick
 from egraph_opt.pipeline.near_optimal_graph import near_optimal
 from egraph_opt.pipeline.region import Region
 from egraph_opt.rebuild.choice import Choice
@@ -146,3 +148,34 @@ def _loosened(solution: Solution, slack: float) -> Solution:
         return solution
     lower = max(0.0, solution.lower_bound - slack)
     return replace(solution, lower_bound=lower, proved=False)
+
+
+def extract_by(objective: Objective, has_bodies: bool, run: Callable[..., Extracted]) -> Extracted:
+    """What the objective asks for.
+
+    A body in which memory is saved at a cost does not always save any in the whole, so there are two runs, of
+    which the first settles what is cheapest.
+
+    Args:
+        has_bodies: whether the graph has any.
+        run: `extract_region` of the graph, which is told the objectives.
+    """
+    first = run(objective=objective, inner=COST)
+    if not objective.searches or not has_bodies or _keeps(first, objective):
+        return first
+    cheapest = first.front[0].cost
+    second = run(objective=objective, inner=objective, cheapest=cheapest)
+    points = [_point(first), _point(second)]
+    best = first if pick(points, objective, cheapest) is points[0] else second
+    solution = as_solution(best.solution, first.solution)
+    return replace(best, solution=solution, front=tuple(pareto_front([*first.front, *second.front])))
+
+
+def _point(extracted: Extracted) -> MemoryPoint:
+    """The figures of what was chosen, which no other graph on the front has."""
+    return next(point for point in extracted.front if point.cost == extracted.solution.cost)
+
+
+def _keeps(extracted: Extracted, objective: Objective) -> bool:
+    """Whether the cheapest graph is what is wanted, so that there is nothing to look for."""
+    return objective.limit is not None and extracted.front[0].peak <= objective.limit

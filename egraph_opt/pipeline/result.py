@@ -12,7 +12,7 @@ import onnx_ir as ir
 
 from egraph_opt.model.reading import LoadedModel
 from egraph_opt.model.writing import to_original_proto, to_proto, write_model, write_original
-from egraph_opt.report.report import Report
+from egraph_opt.report.optimization import Report
 
 
 @dataclass(frozen=True)

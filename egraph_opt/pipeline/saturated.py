@@ -27,14 +27,13 @@ from egraph_opt.laws.selection import all_laws
 from egraph_opt.memory.objective import Objective, objective_of
 from egraph_opt.model.files import parse_model
 from egraph_opt.model.reading import LoadedModel, read_model
-from egraph_opt.pipeline.assumptions import ranges_of, sizes_of
-from egraph_opt.pipeline.clock import Clock, Progress, reading
 from egraph_opt.pipeline.extraction import Request, extract, good_graphs, search_limits, unchanged
-from egraph_opt.pipeline.limits import Limits
-from egraph_opt.pipeline.observed_sizes import sizes_that_run
+from egraph_opt.pipeline.limits import Clock, Limits, Progress, reading
+from egraph_opt.pipeline.original import GivenModel
 from egraph_opt.pipeline.region import Region, region_of
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
 from egraph_opt.pipeline.result import Result
+from egraph_opt.pipeline.sizes import ranges_of, sizes_of, sizes_that_run
 from egraph_opt.pipeline.target import SaturatedFor
 from egraph_opt.pipeline.tensor_alternatives import TensorAlternative, tensor_alternatives
 from egraph_opt.pipeline.turns import Again
@@ -71,6 +70,22 @@ class Saturated:
     again: Again | None = field(default=None, repr=False, compare=False)
     strict: bool = field(default=False, repr=False, compare=False)
 
+    @property
+    def original(self) -> GivenModel:
+        """The model as it came, and what was found on the way here."""
+        return GivenModel(
+            self.loaded,
+            self.counts,
+            self.constant_bytes,
+            self.limits,
+            self.saturated_for.exactness,
+            self.seconds,
+            self.warnings,
+            self.reason,
+            self.legalize,
+            self.strict,
+        )
+
     def mismatch(self, cost: str | CostModel) -> str:
         """Which rulesets and limits of a cost model took no part in saturation; "" where all did.
 
@@ -95,10 +110,10 @@ class Saturated:
         Raises:
             OSError: the file cannot be written.
         """
-        original = self.loaded.original
+        came = self.loaded.original
         inside = not self.loaded.external
-        model = original.read_bytes() if isinstance(original, Path) and inside else None
-        if model is None and not isinstance(original, Path):
+        model = came.read_bytes() if isinstance(came, Path) and inside else None
+        if model is None and not isinstance(came, Path):
             model = self.loaded.runnable().SerializeToString()  # type: ignore[union-attr]
         regions = [
             StoredRegion(region.snapshot, region.saturation, fingerprint(region.lowered))
@@ -116,7 +131,7 @@ class Saturated:
             "assume": {name: list(ends) for name, ends in self.assume.items()},
             "legalize": self.legalize,
         }
-        place = None if model is not None else os.path.abspath(str(original))
+        place = None if model is not None else os.path.abspath(str(came))
         return write_saturated(path, Stored(model, place, header, regions))
 
     @classmethod
@@ -219,7 +234,7 @@ class Saturated:
         model, wanted = self._model(cost), objective_of(objective)
         region, clock = self.region, Clock(progress)
         if region is None or self.limits.seconds == 0:
-            return unchanged(self, model)
+            return unchanged(self.original, model)
         points = self.points(model, assume)
         request = Request(
             model=model,
@@ -237,7 +252,7 @@ class Saturated:
             measure=model.confirm if measure is None else int(measure),
             again=self.again if turns else None,
         )
-        return extract(self, region, request, clock)
+        return extract(self.original, region, request, clock)
 
     def best(
         self, count: int, cost: str | CostModel = "ascend", *, assume: Mapping[str, Any] | None = None
@@ -252,7 +267,7 @@ class Saturated:
         """
         model = self._model(cost)
         if self.region is None or self.limits.seconds == 0:
-            return [unchanged(self, model)]
+            return [unchanged(self.original, model)]
         points = self.points(model, assume)
         request = Request(
             model=model,
@@ -263,7 +278,7 @@ class Saturated:
             end=self._end(),
             measure=count,
         )
-        return list(good_graphs(self, self.region, request, Clock(None)).values())
+        return list(good_graphs(self.original, self.region, request, Clock(None)).values())
 
     def solve(
         self,

@@ -24,16 +24,15 @@ from egraph_opt.laws.law import Law
 from egraph_opt.laws.selection import DEFAULT, LEGALIZE, select
 from egraph_opt.memory.objective import objective_of
 from egraph_opt.model.reading import ModelSource, read_model
-from egraph_opt.pipeline.assumptions import ranges_of
-from egraph_opt.pipeline.clock import Clock, Progress, reading
 from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.extraction import unchanged
-from egraph_opt.pipeline.limits import NO_TIME, SATURATED_MEMORY, TOO_SHORT, Limits
+from egraph_opt.pipeline.limits import NO_TIME, SATURATED_MEMORY, TOO_SHORT, Clock, Limits, Progress, reading
 from egraph_opt.pipeline.mishaps import reason_of
 from egraph_opt.pipeline.offending_law import without_offending_law
 from egraph_opt.pipeline.region import Region, region_of
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.saturated import ObjectiveLike, Saturated
+from egraph_opt.pipeline.sizes import ranges_of
 from egraph_opt.pipeline.target import SaturatedFor
 
 
@@ -265,7 +264,7 @@ def optimize(
             if not type(chosen).__module__.startswith("egraph_opt."):  # a class of the user's may have raised
                 raise
             reason = reason_of(error, saturated.loaded.source, strict=strict)
-            result = unchanged(replace(saturated, reason=reason), chosen)
+            result = unchanged(replace(saturated.original, reason=reason), chosen)
         return saturated, result
 
     saturated, result = run()

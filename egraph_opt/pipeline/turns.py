@@ -20,7 +20,7 @@ from egraph_opt.laws.law import registered
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.pipeline.uses_of_laws import uses_of_laws
-from egraph_opt.report.report import RewriteReport
+from egraph_opt.report.figures import RewriteReport
 
 MOST_TURNS = 8
 """Each makes the graph cheaper, so that there is an end; this is for prices that hardly differ."""

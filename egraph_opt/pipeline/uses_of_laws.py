@@ -12,7 +12,7 @@ from egraph_opt.laws.loading import is_loaded
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
-from egraph_opt.report.report import RewriteReport
+from egraph_opt.report.figures import RewriteReport
 
 
 def uses_of_laws(regions: Sequence[Region], parts: Sequence[Extracted]) -> tuple[RewriteReport, ...]:

@@ -14,7 +14,7 @@ from egraph_opt.model.metadata import marked
 from egraph_opt.model.reading import LoadedModel
 from egraph_opt.model.writing import to_proto
 from egraph_opt.rebuild.legalization import legalize
-from egraph_opt.report.report import RewriteReport
+from egraph_opt.report.figures import RewriteReport
 from egraph_opt.verification.budget import RunBudget
 from egraph_opt.verification.result import SKIPPED, Verification
 from egraph_opt.verification.verifier import verify as check_outputs

@@ -12,8 +12,8 @@ from onnx import TensorProto, helper, numpy_helper, parser
 
 from egraph_opt import optimize
 from egraph_opt.cost.model import CostModel
-from egraph_opt.pipeline.assumptions import ranges_of
-from egraph_opt.report.report import Report
+from egraph_opt.pipeline.sizes import ranges_of
+from egraph_opt.report.optimization import Report
 from egraph_opt.verification import verify
 
 OPSETS = (11, 26)

@@ -14,15 +14,8 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, parse
 
 from egraph_opt import optimize
 from egraph_opt.graph.node_counts import OperatorCount, nodes_of, operators_between
-from egraph_opt.report.report import (
-    STAGES,
-    CostReport,
-    GrowthReport,
-    NodesReport,
-    Report,
-    RewriteReport,
-    RulesetReport,
-)
+from egraph_opt.report.figures import CostReport, GrowthReport, NodesReport, RewriteReport, RulesetReport
+from egraph_opt.report.optimization import STAGES, Report
 from egraph_opt.verification import Verification
 
 FLOATS = st.floats(allow_nan=True, allow_infinity=True)

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from egraph_opt import optimize
-from egraph_opt.report.report import Report
+from egraph_opt.report.optimization import Report
 
 CHANNELS = 64
 LENGTH = 400

@@ -1,4 +1,4 @@
-"""What a run of the original takes, at any sizes of its symbolic dims: from what inference found."""
+"""What a run takes: the original at any sizes of its dims, and its memory before and after."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ import onnx_ir as ir
 
 from egraph_opt.cost.model import bind
 from egraph_opt.facts.fact import UNKNOWN, Fact
-from egraph_opt.graph.constants import byte_size
+from egraph_opt.graph.constants import byte_size, constant_bytes
 from egraph_opt.graph.walks import captured_values
 from egraph_opt.graph.work import operations
+from egraph_opt.memory.arena import arena
+from egraph_opt.memory.liveness import usage
+from egraph_opt.memory.objective import Objective, bytes_text
+from egraph_opt.memory.trace import arrange, liveness, places_in
 from egraph_opt.pipeline.region import Region
+from egraph_opt.pipeline.region_extraction import Extracted
+from egraph_opt.report.figures import MemoryReport
 from egraph_opt.verification.budget import RunNeeds
 
 PER_NODE = 1000.0
@@ -81,3 +87,46 @@ class _Estimate:
             count = self._fact(region, node.inputs[0]).splat
             return float(count) if count is not None and 0 <= count <= MOST_ROUNDS else ROUNDS
         return ROUNDS if node.op_type in ("Loop", "Scan") else 1.0
+
+
+def arranged(
+    written: ir.Model,
+    facts: Mapping[ir.Value, Fact],
+    region: Region,
+    extracted: Extracted,
+    *,
+    points: Mapping[str, int],
+    objective: Objective,
+) -> MemoryReport:
+    """Put the nodes of a rebuilt model into an order that needs less memory, if there is one.
+
+    Args:
+        written: the model, in which nodes may change places.
+        facts: of its values.
+        region: the original.
+
+    Returns:
+        What it needs, beside what the original needs; `constants_before` is left open.
+    """
+    after = arrange(written.graph, facts, points, places_in(region.lowered.graph))
+    before = None if region.memory is None else usage(liveness(region.memory, points))
+    return MemoryReport(
+        before=None if before is None else before.peak,
+        after=after.usage.peak,
+        arena_before=None if before is None else arena(before.blocks),
+        arena_after=arena(after.usage.blocks),
+        constants_after=constant_bytes(written.graph),
+        unknown=after.liveness.unknown,
+        limit=objective.limit,
+        front=extracted.front,
+    )
+
+
+def over_limit(memory: MemoryReport) -> list[str]:
+    """A warning where the result needs more than it was allowed."""
+    if memory.limit is None or memory.after is None or memory.after <= memory.limit:
+        return []
+    return [
+        f"no graph was found that needs at most {bytes_text(memory.limit)} at its peak;"
+        f" this one needs the least: {bytes_text(memory.after)}"
+    ]

@@ -1,23 +1,13 @@
-"""What an optimization did, in figures: for programs (`Report.to_dict`) and for people (`str(report)`)."""
+"""What an optimization did, in figures: the parts of a `Report`."""
 
 from __future__ import annotations
 
 import dataclasses
-import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from rich.console import Console, RenderableType
-
-from egraph_opt.graph.node_counts import OperatorCount
 from egraph_opt.memory.objective import MemoryPoint
-from egraph_opt.report.text import render
-from egraph_opt.verification.result import SKIPPED, Verification
-
-STAGES = ("load", "lower", "saturate", "price", "extract", "rebuild", "fold", "verify", "measure")
-"""The stages of an optimization in order; the keys of `Report.seconds`."""
 
 
 @dataclass(frozen=True)
@@ -194,70 +184,3 @@ class RulesetReport:
     nodes: int
     matches: int
     seconds: float
-
-
-@dataclass(frozen=True)
-class Report:
-    """What an optimization did.
-
-    Attributes:
-        status: `optimized`, `unchanged` (nothing better was found, or `reason`), or `fallback` (the result
-            was wrong, so it is the original).
-        reason: why, where the status is not `optimized`.
-        rulesets: what grew the e-graph, the one with the most e-nodes first.
-        operators: run-time nodes by operator.
-        seconds: by stage, see `STAGES`.
-        composites: functions such as Gelu, LayerNormalization and Attention that the model was found to
-            compute, spelled out or not: how many of each.
-        latency: where the result was timed.
-        exactness: what the result was to keep, and by laws of which classes it was found.
-    """
-
-    status: str
-    reason: str
-    cost: CostReport
-    nodes: NodesReport
-    memory: MemoryReport = MemoryReport()
-    saturation: GrowthReport = GrowthReport()
-    rewrites: tuple[RewriteReport, ...] = ()
-    rulesets: tuple[RulesetReport, ...] = ()
-    verification: Verification = SKIPPED
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    operators: Mapping[str, OperatorCount] = field(default_factory=dict)
-    composites: Mapping[str, int] = field(default_factory=dict)
-    latency: LatencyReport | None = None
-    exactness: ExactnessReport = ExactnessReport()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON has it: dicts, lists, strings and finite numbers; NaN and infinity are None."""
-        plain = {item.name: _plain(getattr(self, item.name)) for item in dataclasses.fields(self)}
-        plain["seconds"] = {stage: plain["seconds"].get(stage, 0.0) for stage in STAGES} | plain["seconds"]
-        return plain
-
-    def __str__(self) -> str:
-        text = io.StringIO()
-        Console(file=text, width=100, color_system=None, force_terminal=False).print(self)
-        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
-
-    def __rich__(self) -> RenderableType:
-        return render(self)
-
-
-def _plain(value: Any) -> Any:
-    """`value` without numpy, dataclasses, tuples and numbers that JSON lacks."""
-    if dataclasses.is_dataclass(value):
-        return {item.name: _plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, str) or value is None:
-        return value
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, bool | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Iterable):
-        return [_plain(item) for item in value]
-    return str(value)

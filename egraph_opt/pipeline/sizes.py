@@ -1,0 +1,181 @@
+"""Sizes of dims: those that are assumed, and those that nobody can derive, seen in a run of the original.
+
+Where prices are measured, what a node is timed on has to be as large as it will be.  Inference gives a dim
+that it cannot express a symbol of its own; a run with every such value as an output tells how long it is.
+Inner values of Ifs are seen with their branches in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import onnx
+from onnx import helper
+
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Dim, Shape
+from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.measurement.feeds import Feeds, feeds_for
+from egraph_opt.model.external_data import share_folder
+from egraph_opt.model.reading import LoadedModel
+from egraph_opt.model.writing import to_proto
+from egraph_opt.pipeline.region import Region
+
+
+def ranges_of(assume: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:
+    """Every assumption as least and largest value; a number is both."""
+    return {name: (v, v) if isinstance(v, (int, float)) else v for name, v in (assume or {}).items()}
+
+
+def sizes_of(ranges: Mapping[str, tuple[float, float]]) -> dict[str, int]:
+    """The assumptions that give a symbolic dim one size."""
+    return {name: int(low) for name, (low, high) in ranges.items() if low == high}
+
+
+DEEPEST = 16
+"""Ifs within each other that are looked into."""
+
+
+def with_branches(
+    proto: onnx.ModelProto, feeds: Mapping[str, Any], *, other: bool = False
+) -> onnx.ModelProto:
+    """A copy with every If of its graph replaced by what runs on these inputs, those within too.
+
+    An If stays whose branch has names that the graph has already.
+
+    Args:
+        other: of the outermost Ifs take the branch that does not run.
+    """
+    copied = onnx.ModelProto()
+    copied.CopyFrom(proto)
+    proto = copied
+    for depth in range(DEEPEST):
+        conditions = sorted({node.input[0] for node in proto.graph.node if node.op_type == "If"})
+        if not conditions:
+            break
+        arrays = values_of(proto, conditions, feeds)
+        turned = other and depth == 0
+        decided = {name: bool(array.item()) != turned for name, array in zip(conditions, arrays, strict=True)}
+        if not _replaced(proto.graph, decided):
+            break
+    return proto
+
+
+def values_of(proto: onnx.ModelProto, names: list[str], feeds: Mapping[str, Any]) -> list[Any]:
+    """Values of a model's graph in a run."""
+    shown = onnx.ModelProto()
+    shown.CopyFrom(proto)
+    del shown.graph.output[:]
+    shown.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    folder = share_folder(shown)
+    session = RuntimeSetting(level="disable").session(shown.SerializeToString(), folder=folder)
+    taken = {entry.name for entry in session.get_inputs()}
+    given = {name: array for name, array in feeds.items() if name in taken}
+    return list(session.run(names, given))
+
+
+def _replaced(graph: onnx.GraphProto, decided: Mapping[str, bool]) -> bool:
+    """Put branches in the place of Ifs; whether there was one."""
+    names = set(_names(graph))
+    nodes: list[onnx.NodeProto] = []
+    found = False
+    for node in graph.node:
+        branch = None
+        if node.op_type == "If":
+            wanted = "then_branch" if decided[node.input[0]] else "else_branch"
+            branch = next(attribute.g for attribute in node.attribute if attribute.name == wanted)
+        if branch is None or not names.isdisjoint(own := list(_names(branch))):
+            nodes.append(node)
+            continue
+        found = True
+        names.update(own)
+        graph.initializer.extend(branch.initializer)
+        nodes += branch.node
+        for inner, outer in zip(branch.output, node.output, strict=False):
+            if outer:
+                nodes.append(helper.make_node("Identity", [inner.name], [outer]))
+    kept = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+    del graph.node[:]
+    graph.node.extend(kept)
+    return found
+
+
+def _names(graph: onnx.GraphProto) -> Iterator[str]:
+    """What a graph defines."""
+    yield from (entry.name for entry in graph.initializer)
+    for node in graph.node:
+        yield from (name for name in node.output if name)
+
+
+MOST = 2000
+"""Values that are looked at."""
+
+
+def sizes_that_run(
+    loaded: LoadedModel, region: Region, points: Mapping[str, int], setting: RuntimeSetting
+) -> dict[str, int]:
+    """Numbers for symbolic dims at which a model runs: those given if it does, with those of inner values.
+
+    Those given where it cannot be run at all.
+    """
+    original = loaded.runnable()
+    try:
+        if isinstance(original, Path):
+            proto, session = onnx.load(original, load_external_data=False), setting.session(str(original))
+        else:
+            proto, session = original, setting.session(original.SerializeToString())
+        feeds, sizes = feeds_for(proto, session, points)
+        found = {name: sizes.get(name, number) for name, number in points.items()}
+        proto = to_proto(loaded.model, loaded, embed=False)
+    except Exception:  # the runtime raises what it likes
+        return dict(points)
+    for other in (False, True):
+        with suppress(Exception):  # the branch that does not run may not fit these inputs
+            found |= _seen(region, proto, feeds, found, other=other)
+    # What could not be run is taken to be small: of two branches the one that was seen decides.
+    unseen = [dim for part in region.walk() for dims in _unknown(part, found).values() for dim in dims]
+    return {name: 1 for dim in unseen if (name := _name(dim)) is not None} | found
+
+
+def _seen(
+    region: Region, proto: onnx.ModelProto, feeds: Feeds, known: Mapping[str, int], *, other: bool
+) -> dict[str, int]:
+    """Dims of inner values, also in branches (see `with_branches`)."""
+    unknown = {name: dims for part in region.walk() for name, dims in _unknown(part, known).items()}
+    if not unknown:
+        return {}
+    inner = with_branches(proto, feeds, other=other)
+    there = {name for node in inner.graph.node for name in node.output}
+    wanted = [name for name in unknown if name in there][:MOST]
+    found: dict[str, int] = {}
+    for name, array in zip(wanted, values_of(inner, wanted, feeds), strict=True):
+        for dim, length in zip(unknown[name], getattr(array, "shape", ()), strict=False):
+            symbol = _name(dim)
+            if symbol is not None:
+                found.setdefault(symbol, int(length))
+    return found
+
+
+def _unknown(region: Region, known: Mapping[str, int]) -> dict[str, Shape]:
+    """Dims of inner values that are a symbol of their own, by the value's name."""
+    facts, classes = region.snapshot.facts, region.snapshot.term_classes
+    wanted: dict[str, Shape] = {}
+    seen = set(known)
+    for value, term in region.lowered.term_of.items():
+        dims = facts[int(classes[term])].shape or ()
+        new = {name for dim in dims if (name := _name(dim)) is not None} - seen
+        if new and value.name and value.producer() is not None:
+            wanted[value.name] = dims
+            seen |= new
+    return wanted
+
+
+def _name(dim: Dim) -> str | None:
+    """The symbol that a dim is; None for a number or an expression."""
+    if not isinstance(dim, str):
+        return None
+    names = symbolic.symbols(dim)
+    return next((name for name in names if symbolic.symbol(name) == dim), None)

@@ -1,0 +1,185 @@
+"""What an optimization did: for programs (`Report.to_dict`) and for people (`str(report)`)."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from egraph_opt.graph.node_counts import OperatorCount
+from egraph_opt.laws.exactness import REAL
+from egraph_opt.memory.objective import bytes_text
+from egraph_opt.report.figures import (
+    CostReport,
+    ExactnessReport,
+    GrowthReport,
+    LatencyReport,
+    MemoryReport,
+    NodesReport,
+    RewriteReport,
+    RulesetReport,
+)
+from egraph_opt.report.text import (
+    change_text,
+    classes_used,
+    costs_table,
+    growth_table,
+    latency_row,
+    laws_table,
+    memory_note,
+    number_text,
+    operators_table,
+    where_open,
+)
+from egraph_opt.verification.result import SKIPPED, Verification
+
+STAGES = ("load", "lower", "saturate", "price", "extract", "rebuild", "fold", "verify", "measure")
+"""The stages of an optimization in order; the keys of `Report.seconds`."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an optimization did.
+
+    Attributes:
+        status: `optimized`, `unchanged` (nothing better was found, or `reason`), or `fallback` (the result
+            was wrong, so it is the original).
+        reason: why, where the status is not `optimized`.
+        rulesets: what grew the e-graph, the one with the most e-nodes first.
+        operators: run-time nodes by operator.
+        seconds: by stage, see `STAGES`.
+        composites: functions such as Gelu, LayerNormalization and Attention that the model was found to
+            compute, spelled out or not: how many of each.
+        latency: where the result was timed.
+        exactness: what the result was to keep, and by laws of which classes it was found.
+    """
+
+    status: str
+    reason: str
+    cost: CostReport
+    nodes: NodesReport
+    memory: MemoryReport = field(default_factory=MemoryReport)
+    saturation: GrowthReport = field(default_factory=GrowthReport)
+    rewrites: tuple[RewriteReport, ...] = ()
+    rulesets: tuple[RulesetReport, ...] = ()
+    verification: Verification = SKIPPED
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    operators: Mapping[str, OperatorCount] = field(default_factory=dict)
+    composites: Mapping[str, int] = field(default_factory=dict)
+    latency: LatencyReport | None = None
+    exactness: ExactnessReport = field(default_factory=ExactnessReport)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON has it: dicts, lists, strings and finite numbers; NaN and infinity are None."""
+        plain = {item.name: _plain(getattr(self, item.name)) for item in dataclasses.fields(self)}
+        plain["seconds"] = {stage: plain["seconds"].get(stage, 0.0) for stage in STAGES} | plain["seconds"]
+        return plain
+
+    def __str__(self) -> str:
+        text = io.StringIO()
+        Console(file=text, width=100, color_system=None, force_terminal=False).print(self)
+        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+    def __rich__(self) -> RenderableType:
+        return _render(self)
+
+
+def _plain(value: Any) -> Any:
+    """`value` without numpy, dataclasses, tuples and numbers that JSON lacks."""
+    if dataclasses.is_dataclass(value):
+        return {item.name: _plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, str) or value is None:
+        return value
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Iterable):
+        return [_plain(item) for item in value]
+    return str(value)
+
+
+def _render(report: Report) -> RenderableType:
+    """Headline, figures, and tables of operators, laws and growth."""
+    parts: list[RenderableType] = [_headline(report), _figures(report)]
+    if report.operators:
+        parts += [Text(), operators_table(report.operators)]
+    if report.cost.by_operator:
+        parts += [Text(), costs_table(report.cost)]
+    if used := [law for law in report.rewrites if law.used or law.saves or law.own]:
+        parts += [Text(), laws_table(used)]
+    if report.rulesets:
+        parts += [Text(), growth_table(report.rulesets)]
+    if report.warnings:
+        parts.append(Text())
+    parts += [Text(f"warning: {warning}", style="yellow") for warning in report.warnings]
+    return Group(*parts)
+
+
+def _headline(report: Report) -> Text:
+    style = {"optimized": "bold green", "fallback": "bold red"}.get(report.status, "bold")
+    text = Text(report.status, style=style)
+    if report.reason:
+        text.append(f": {report.reason}", style="")
+    return text
+
+
+def _figures(report: Report) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    for name in ("before", "after", "change"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    nodes, cost, saturation, check = report.nodes, report.cost, report.saturation, report.verification
+    for name, before, after, note in (
+        ("run-time nodes", nodes.runtime_before, nodes.runtime_after, ""),
+        ("nodes in the file", nodes.before, nodes.after, ""),
+        ("cost", cost.before, cost.after, f"{cost.model}, in {cost.unit}"),
+    ):
+        table.add_row(name, number_text(before), number_text(after), change_text(before, after), note)
+    if (memory := report.memory).before is not None and memory.after is not None:
+        row = (bytes_text(memory.before), bytes_text(memory.after), change_text(memory.before, memory.after))
+        table.add_row("peak memory", *row, Text(memory_note(memory)))
+    gap = "nothing in the e-graph is cheaper" if cost.gap == 0 else f"gap at most {cost.gap:.1%}"
+    table.add_row("lower bound", "", number_text(cost.lower_bound), "", gap)
+    if cost.open:
+        table.add_row("open pieces", "", str(len(cost.open)), "", where_open(cost.open[0], cost.pieces))
+    if cost.refused:
+        reasons = "; ".join(f"{reason} ({count})" for reason, count in cost.refused.items())
+        table.add_row("solver refused", "", str(sum(cost.refused.values())), "", Text(reasons))
+    if cost.points:
+        table.add_row(
+            "priced at", "", "", "", ", ".join(f"{name} = {size}" for name, size in cost.points.items())
+        )
+    grown = f"{saturation.classes:,} classes, {saturation.rounds} rounds, stop: {saturation.stop}"
+    table.add_row("e-nodes", "", number_text(saturation.nodes), "", grown)
+    if report.composites:
+        found = ", ".join(f"{name} {count}" for name, count in report.composites.items())
+        table.add_row("composites", "", number_text(sum(report.composites.values())), "", Text(found))
+    if report.exactness.asked != REAL or report.exactness.matched:
+        table.add_row("exactness", "", report.exactness.asked, "", classes_used(report.exactness))
+    error = (
+        f"largest error {check.max_abs_error:.3g}"
+        if check.status in ("passed", "approximate", "failed")
+        else ""
+    )
+    detail = "; ".join(part for part in (error, check.detail) if part)
+    table.add_row("verification", "", check.status, "", Text(detail))
+    if report.latency is not None:
+        table.add_row(*latency_row(report.latency))
+    slowest = sorted(report.seconds.items(), key=lambda item: (-item[1], item[0]))[:3]
+    stages = ", ".join(f"{name} {value:.2f}" for name, value in slowest)
+    table.add_row("seconds", "", f"{sum(report.seconds.values()):.2f}", "", stages)
+    return table

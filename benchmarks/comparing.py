@@ -3,8 +3,8 @@
 python benchmarks/comparing.py trained|light|FOLDER... [--orders N] [--only TEXT] [--json FILE]
 
 Several groups of models may be given.  Each tool runs in a process of its own, as in `egraph-opt compare`;
-`make bench` installs those that are compared with.  What is not installed has a row that says so.  The file
-is written after every model; models that it has and that are not asked for stay.
+`make bench` installs those that are compared with.  What is not installed, or wrong, is told, and has no
+price that counts.  The file is written after every model; models that it has and that are not asked for stay.
 """
 
 from __future__ import annotations
@@ -27,18 +27,16 @@ Row = dict[str, Any]
 
 def kept(row: Contender) -> Row:
     """What tables need of a contender."""
-    found: Row = {"nodes": row.nodes, "prices": dict(row.prices), "correct": row.correct}
-    if row.problem or row.correct != "passed":
-        found["why"] = (row.problem or row.detail)[:160]
-    if row.seconds is not None:
-        found["seconds"] = round(row.seconds, 2)
-    return found
+    return {"nodes": row.nodes, "prices": dict(row.prices), "correct": row.correct}
 
 
 def compared(path: Path, orders: int | None) -> dict[str, Row]:
     """By tool what it made of a model."""
     tools = [tool for tool in TOOLS.values() if orders is not None or not tool.orders]
     rows = compare(path, tools, COSTS, orders=orders or 0, bounds=Bounds(seconds=SECONDS))
+    for row in rows:
+        if row.problem or row.correct != "passed":
+            print(f"{row.model}, {row.tool}: {row.problem or row.detail}", file=sys.stderr)
     return {row.tool: kept(row) for row in rows}
 
 

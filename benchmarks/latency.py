@@ -64,7 +64,6 @@ def variants(path: Path, models: Mapping[str, CostModel], folder: Path) -> dict[
         result.save(target)
         made[name] = target
         made[f"{name} predicted"] = [result.report.cost.before, result.report.cost.after]
-        made[f"{name} seconds"] = dict(result.report.seconds)
         made["sizes"] = dict(result.report.cost.points)
     return made
 

@@ -188,7 +188,7 @@ def run_warm(models: Mapping[str, Path], given: argparse.Namespace, console: Con
     measured = {name: row for name, row in rows.items() if "seconds" in row}
     console.print(speeds_table({name: row["seconds"] for name, row in measured.items()}))
     console.print(stages_table(row["stages"] for row in measured.values()))
-    return {"warm": rows}
+    return {"warm": {name: {k: row[k] for k in row if k != "stages"} for name, row in rows.items()}}
 
 
 def run_cold(models: Mapping[str, Path], given: argparse.Namespace, console: Console) -> dict[str, Any]:

@@ -22,8 +22,7 @@ from onnx import ModelProto
 
 from egraph_opt.model.external_data import locations
 from egraph_opt.model.files import TOKEN, clear_leftovers, in_place_of
-from egraph_opt.model.locks import left_over, new_locked_file
-from egraph_opt.model.termination import ending_cleanly
+from egraph_opt.model.locks import ending_cleanly, left_over, new_locked_file
 
 _JOURNAL = ".journal"
 

@@ -14,8 +14,7 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
 from egraph_opt.errors import EgraphOptError, InvalidModelError, ModelReadError, OutputError
-from egraph_opt.model.locks import free_name, left_over, new_locked_file
-from egraph_opt.model.termination import ending_cleanly
+from egraph_opt.model.locks import ending_cleanly, free_name, left_over, new_locked_file
 
 TOKEN = "[a-z0-9_]{8}"
 """What tells the temporary files of one target apart; also those of earlier releases."""

@@ -1,13 +1,17 @@
 """Files that belong to a process while it lives, told from those that a killed one has left.
 
-The operating system releases a lock when its holder ends, however it ends.
+The operating system releases a lock when its holder ends, however it ends.  At SIGTERM what is unfinished is
+removed before the process ends.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -67,3 +71,35 @@ def _is_left(path: Path) -> bool:
     finally:
         os.close(handle)
     return True
+
+
+class _TerminatedError(BaseException):
+    """The process is asked to end."""
+
+
+@contextmanager
+def ending_cleanly(clean: Callable[[], None]) -> Iterator[None]:
+    """While it lasts, SIGTERM ends the block, then calls `clean`, and ends the process after it.
+
+    A program that handles the signal itself goes on doing so, and so does what runs in another thread.
+    """
+    default = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if not default or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one would interrupt the cleaning
+        raise _TerminatedError
+
+    terminated = False
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    except _TerminatedError:
+        terminated = True
+        clean()
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if terminated:
+        os.kill(os.getpid(), signal.SIGTERM)

@@ -17,7 +17,7 @@ from typing import Any
 
 from models import chosen, versions
 
-from egraph_opt.lab.comparison.running import Bounds, Contender, compare
+from egraph_opt.lab.comparison.running import Bounds, Contender, compare_tools
 from egraph_opt.lab.comparison.tools import TOOLS
 
 COSTS = ("nodes", "ascend")
@@ -33,7 +33,7 @@ def kept(row: Contender) -> Row:
 def compared(path: Path, orders: int | None) -> dict[str, Row]:
     """By tool what it made of a model."""
     tools = [tool for tool in TOOLS.values() if orders is not None or not tool.orders]
-    rows = compare(path, tools, COSTS, orders=orders or 0, bounds=Bounds(seconds=SECONDS))
+    rows = compare_tools(path, tools, COSTS, orders=orders or 0, bounds=Bounds(seconds=SECONDS))
     for row in rows:
         if row.problem or row.correct != "passed":
             print(f"{row.model}, {row.tool}: {row.problem or row.detail}", file=sys.stderr)

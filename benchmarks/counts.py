@@ -67,7 +67,7 @@ def counted_optimization(path: Path, cost: str) -> tuple[Saturated, Result, Coun
     """A model under a cost model as `optimize` has it, without a limit of time that could end it sooner."""
     with counted() as found:
         saturated = saturate(path, target=cost, limits=Limits(seconds=3600))
-        result = saturated.extract(cost, verify=False, turns=True)
+        result = saturated.extract(cost, verify=False, restarts=True)
     made = result.report.saturation
     found |= {
         "e_nodes": made.nodes,

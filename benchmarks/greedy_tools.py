@@ -13,7 +13,7 @@ from pathlib import Path
 import onnx
 
 from egraph_opt.graph.node_counts import nodes_of
-from egraph_opt.lab.comparison.running import Contender, run
+from egraph_opt.lab.comparison.running import Contender, contender_of
 from egraph_opt.lab.comparison.tools import TOOLS as KNOWN
 from egraph_opt.lab.comparison.tools import Tool
 from egraph_opt.verification.execution import Session, load
@@ -43,7 +43,7 @@ def run_tools(path: Path) -> list[GreedyResult]:
 
 
 def _result(title: str, path: Path, target: Path) -> GreedyResult:
-    row = run(Contender(path.stem, title), TOOLS[title], (path, target))
+    row = contender_of(Contender(path.stem, title), TOOLS[title], (path, target))
     if row.problem:
         return GreedyResult(title, None, None, row.problem)
     try:

@@ -58,7 +58,7 @@ def _weight(path: Path) -> float:
 def results_of(path: Path, verify: bool) -> dict[str, Result]:
     """One model under each cost model; what counts only prices the e-graph that `nodes` priced."""
     saturated = saturate(path)
-    results = {cost: saturated.extract(cost, verify=verify, turns=True) for cost in (COSTS[0], *COUNTED)}
+    results = {cost: saturated.extract(cost, verify=verify, restarts=True) for cost in (COSTS[0], *COUNTED)}
     return results | {cost: optimize(path, cost, verify=verify) for cost in COSTS[1:]}
 
 

@@ -104,7 +104,7 @@ class Ascend(CostModel):
     datasheet = frozenset({"clock_ghz", "memory_gbs"})
 
     def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:
-        self.soc = ascend_soc.load(soc, overrides)
+        self.soc = ascend_soc.load_soc(soc, overrides)
         self._device = Device(self.soc)
         self.limits: Mapping[str, int] = MappingProxyType(
             {
@@ -196,7 +196,10 @@ class Ascend(CostModel):
     @cached_property
     def _without(self) -> dict[str, Ascend]:
         """Per resource the chip where it costs nothing."""
-        return {name: _OnChip(ascend_binding.without(self.soc, name)) for name in ascend_binding.RESOURCES}
+        return {
+            name: _OnChip(ascend_binding.without_resource(self.soc, name))
+            for name in ascend_binding.RESOURCES
+        }
 
     def kernel_cost(self, node: NodeView, core: str = "") -> float:
         """A kernel that shares with no other, on the unit that ran it; TransData is one, too."""
@@ -233,13 +236,13 @@ class Ascend(CostModel):
             return ascend_moves.move(self._device, node)
         time = None
         if op in ascend_cube.CONVOLUTIONS:
-            time = ascend_cube.convolution(self._device, node)
+            time = ascend_cube.convolution_time(self._device, node)
         elif op in ascend_cube.PRODUCTS:
-            time = ascend_cube.product(self._device, node)
+            time = ascend_cube.product_time(self._device, node)
         elif op in ("LSTM", "GRU", "RNN"):
             time = ascend_cube.recurrent(self._device, node)
         elif op == "Attention":
-            time = ascend_attention.attention(self._device, node)
+            time = ascend_attention.attention_time(self._device, node)
         elif op == "DeformConv":
             time = self._other_product(node)
         elif op == "Einsum":
@@ -249,9 +252,9 @@ class Ascend(CostModel):
     def _pseudo(self, node: NodeView) -> float:
         """Kernels, and operators that the opset does not have: they cost what they do where it has them."""
         if node.op_type == ascend_fusion.FORM:
-            return ascend_fusion.kernel(self._device, node, self._own, self._computing)
+            return ascend_fusion.cube_kernel_time(self._device, node, self._own, self._computing)
         if node.op_type == ascend_vector.FORM:
-            return ascend_vector.kernel(self._device, node, self._own, self._on_vector)
+            return ascend_vector.vector_kernel_time(self._device, node, self._own, self._on_vector)
         known = node.op_type in self.soc.composite_operators
         return self._own(replace(node, domain="")) if known else math.inf
 

@@ -23,7 +23,7 @@ class Extents(NamedTuple):
     value_size: int
 
 
-def attention(device: Device, node: NodeView) -> float | None:
+def attention_time(device: Device, node: NodeView) -> float | None:
     """The time of an Attention; None where its shapes are not known well enough."""
     extents = _extents(node)
     if extents is None:

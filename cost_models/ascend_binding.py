@@ -35,6 +35,6 @@ RESOURCES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 """Per resource the parameters of a chip on which it costs nothing."""
 
 
-def without(soc: Soc, resource: str) -> Soc:
+def without_resource(soc: Soc, resource: str) -> Soc:
     """The chip where a resource costs nothing."""
     return replace(soc, **RESOURCES[resource])

@@ -29,7 +29,7 @@ PRODUCTS = {"MatMul": (0, 1), "Gemm": (0, 1), "MatMulInteger": (0, 1), "QLinearM
 """Which operands are multiplied."""
 
 
-def convolution(device: Device, node: NodeView) -> float | None:
+def convolution_time(device: Device, node: NodeView) -> float | None:
     """The time of a convolution; None where its shapes are not known well enough."""
     x, y, w = node.input(0), node.output(), node.input(_WEIGHTS[node.op_type])
     x_shape, y_shape, w_shape = counting.dims(x), counting.dims(y), counting.dims(w)
@@ -154,7 +154,7 @@ def _fitting(values: tuple[int, ...] | None, default: tuple[int, ...]) -> tuple[
     return values if values is not None and len(values) == len(default) else default
 
 
-def product(device: Device, node: NodeView) -> float | None:
+def product_time(device: Device, node: NodeView) -> float | None:
     """The time of a matrix product; None where its shapes are not known well enough."""
     a, b = (node.input(i) for i in PRODUCTS[node.op_type])
     y = node.output()

@@ -49,7 +49,7 @@ def stages_of(node: NodeView) -> Iterator[Stage]:
         yield Stage(NodeView(op, "", dict(settings), operands, node.outputs), other)
 
 
-def kernel(
+def cube_kernel_time(
     device: Device, node: NodeView, price: Callable[[NodeView], float], computing: Callable[[NodeView], float]
 ) -> float:
     """The time of a kernel, without conversions of formats.

@@ -110,7 +110,7 @@ def shared() -> Mapping[str, Parameter]:
     return read_declarations(_file(_PREFIX), _names())
 
 
-def load(name: str, overrides: Mapping[str, object] = MappingProxyType({})) -> Soc:
+def load_soc(name: str, overrides: Mapping[str, object] = MappingProxyType({})) -> Soc:
     """A chip, with other values of some parameters.
 
     Raises:

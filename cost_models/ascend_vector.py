@@ -53,7 +53,7 @@ def _attributes(op: str, settings: tuple[Any, ...]) -> dict[str, Any]:
     return dict(zip(("axes", "keepdims"), settings, strict=True) if op in counting.REDUCTIONS else settings)
 
 
-def kernel(
+def vector_kernel_time(
     device: Device,
     node: NodeView,
     price: Callable[[NodeView], float],

@@ -24,7 +24,7 @@ from egraph_opt.errors import LimitsError
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.batch import Measurement, Refusal, Specimen
 from egraph_opt.measurement.estimates import LEAST, Estimator, Size
-from egraph_opt.measurement.specimen import UnmeasurableError, key_of, specimen_of
+from egraph_opt.measurement.specimen import UnmeasurableError, specimen_key, specimen_of
 from egraph_opt.measurement.store import Place, Store, default_path
 from egraph_opt.measurement.timing import measured
 
@@ -125,7 +125,7 @@ class OnnxRuntime(CostModel):
     def prepare(self, views: Sequence[NodeView], progress: Callable[[float], None]) -> None:
         merged = [found for view in views if (found := _behind_sum(view)) is not None]
         wanted = (measured_as(view) for view in (*views, *merged) if not counting.is_view(view))
-        keys = {key_of(view): view for view in wanted}
+        keys = {specimen_key(view): view for view in wanted}
         self.store.refresh(self.place, keys)
         known = self.store.known(self.place)
         waiting: list[Specimen] = []
@@ -151,7 +151,7 @@ class OnnxRuntime(CostModel):
         return without_profiler(answer.micros + answer.entering + answer.leaving, answer.kernels + ends)
 
     def _known(self, view: NodeView) -> Measurement | None:
-        answer = self.store.known(self.place).get(key_of(view))
+        answer = self.store.known(self.place).get(specimen_key(view))
         return answer if isinstance(answer, Measurement) else None
 
     def _at_risk(self, node: NodeView, own: float) -> float:
@@ -169,7 +169,7 @@ class OnnxRuntime(CostModel):
     def remarks(self, views: Sequence[NodeView]) -> Sequence[str]:
         """How many prices are estimates, and of which operators."""
         priced = [v for v in views if v.op_type not in counting.LEAVES and not counting.is_view(v)]
-        keys = {key_of(view): view for view in map(measured_as, priced)}
+        keys = {specimen_key(view): view for view in map(measured_as, priced)}
         missing = [view for view in keys.values() if self._known(view) is None]
         if not missing:
             return ()

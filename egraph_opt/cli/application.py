@@ -159,7 +159,7 @@ def names_of(rewrites: str | None) -> list[str] | None:
     return None if rewrites is None else [name.strip() for name in rewrites.split(",") if name.strip()]
 
 
-def overrides_of(texts: list[str] | None) -> tuple[Override, ...]:
+def parsed_overrides(texts: list[str] | None) -> tuple[Override, ...]:
     """The values of `--set`, as TOML has them; what is none is a name, which needs no quotes."""
     import tomllib
 
@@ -182,7 +182,7 @@ def cost_of(name: str, texts: list[str] | None) -> str | CostModel:
     """The cost model of `--cost` and `--set`; its name alone where nothing is set."""
     from egraph_opt.cost.registry import cost_model
 
-    overrides = overrides_of(texts)
+    overrides = parsed_overrides(texts)
     return cost_model(name, overrides) if overrides else name
 
 

@@ -20,7 +20,7 @@ from egraph_opt.cli.application import (
     installed,
     kept_lines,
     names_of,
-    overrides_of,
+    parsed_overrides,
     progress_on,
     wrapped,
 )
@@ -62,7 +62,7 @@ def calibrate(
     installed("scipy", "calibrate")
     if dims and model is None:
         raise typer.BadParameter("is a dim of a model: give the model, too", param_hint="--dim")
-    held, sizes = overrides_of(set_), dict(map(_dim, dims or ()))
+    held, sizes = parsed_overrides(set_), dict(map(_dim, dims or ()))
     only = tuple(names_of(parameters) or ())
     with errors_as_lines(), progress_on(Console(stderr=True)) as progress:
         from egraph_opt.lab.calibration.calibrating import CalibrationRequest, calibrate

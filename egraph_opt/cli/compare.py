@@ -21,7 +21,7 @@ TIMED = 1.0
 
 
 @app.command()
-def compare(
+def compare_tools(
     models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="ONNX models.")],
     cost: Annotated[
         str, typer.Option(metavar="A,B", help="Cost models: each result is priced under all of them.")
@@ -52,7 +52,7 @@ def compare(
     from egraph_opt.cost.registry import cost_model
     from egraph_opt.lab.comparison.report import as_csv, as_html, as_json
     from egraph_opt.lab.comparison.running import Bounds
-    from egraph_opt.lab.comparison.running import compare as run
+    from egraph_opt.lab.comparison.running import compare_tools as run
     from egraph_opt.lab.comparison.tools import TOOLS, tools_named
     from egraph_opt.model.files import write_whole
     from egraph_opt.model.reading import read_model

@@ -17,7 +17,7 @@ from egraph_opt.cli.application import (
     SetOption,
     app,
     errors_as_lines,
-    overrides_of,
+    parsed_overrides,
     print_table,
     wrapped,
 )
@@ -43,7 +43,7 @@ def costs(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the cost models: name, unit, what it prices; or the parameters of one."""
-    overrides = overrides_of(set_)
+    overrides = parsed_overrides(set_)
     if name is None and (parameters or overrides):
         raise typer.BadParameter("name a cost model: egraph-opt costs ascend --parameters")
     with errors_as_lines():
@@ -66,7 +66,7 @@ def costs(
 
 
 def _rows(name: str | None) -> list[dict[str, Any]]:
-    """What is told of each cost model, or of one."""
+    """What is listed of each cost model, or of one."""
     from egraph_opt.cost.registry import cost_models, named
 
     return [_row(each, named(each).factory) for each in ([name] if name else cost_models())]

@@ -132,7 +132,7 @@ def optimize(
 
         all_imported()
         load_files(load)
-        from egraph_opt.memory.objective import bytes_of
+        from egraph_opt.memory.objective import parse_bytes
 
         limits = Limits(fold_quantized=fold_quantized)
         if limit_nodes is not None:
@@ -140,7 +140,7 @@ def optimize(
         if limit_seconds is not None:
             limits = replace(limits, seconds=limit_seconds)
         if limit_memory is not None:
-            limits = replace(limits, memory_bytes=bytes_of(limit_memory))
+            limits = replace(limits, memory_bytes=parse_bytes(limit_memory))
         with progress_on(Console(stderr=True)) as progress:
             result = run(
                 source,
@@ -167,13 +167,13 @@ def optimize(
 
 def _objective(name: str, limit: str | None) -> str | tuple[str, float]:
     """The objective of two options, of which only one may be given."""
-    from egraph_opt.memory.objective import bytes_of
+    from egraph_opt.memory.objective import parse_bytes
 
     if limit is None:
         return name
     if name != "cost":
         raise errors.ObjectiveError(f"--memory-limit is for --objective cost, not for {name!r}")
-    return "cost", bytes_of(limit)
+    return "cost", parse_bytes(limit)
 
 
 def _check_files(source: Path, target: Path, report: Path | None, in_place: bool) -> None:

@@ -21,7 +21,7 @@ from egraph_opt.cli.application import (
     errors_as_lines,
     load_files,
     names_of,
-    overrides_of,
+    parsed_overrides,
     progress_on,
     wrapped,
 )
@@ -50,7 +50,7 @@ def sensitivity(
     """Tell the interval of each parameter in which the chosen graph stays, and what changes at its ends."""
     if within is not None and not within > 1:
         raise typer.BadParameter("must be above 1", param_hint="--within")
-    overrides = overrides_of(set_)
+    overrides = parsed_overrides(set_)
     with errors_as_lines(), progress_on(Console(stderr=True)) as bar:
         from egraph_opt.extraction.registry import extractor_named
         from egraph_opt.lab.sweep.sensitivity import Examination

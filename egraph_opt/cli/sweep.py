@@ -18,7 +18,7 @@ from rich.text import Text
 from egraph_opt.cli.application import app, errors_as_lines, installed, print_table, progress_on, say
 
 if TYPE_CHECKING:
-    from egraph_opt.lab.sweep.running import SweepTable, Told
+    from egraph_opt.lab.sweep.running import RunsDone, SweepTable
     from egraph_opt.lab.sweep.spec import Spec
     from egraph_opt.lab.sweep.work import Workers
 
@@ -128,19 +128,19 @@ def starter(backend: BackendName, scheduler: str, jobs: int | None) -> Callable[
 
 def _run(spec: Spec, target: Path, start: Callable[[Path], Workers]) -> SweepTable:
     from egraph_opt.lab.sweep.planning import plan
-    from egraph_opt.lab.sweep.running import beside, run_plan
+    from egraph_opt.lab.sweep.running import companion, run_plan
 
     try:
         with _progress() as told:
             return run_plan(plan(spec), target, start, told)
     except KeyboardInterrupt:
-        journal = beside(target, ".journal")
+        journal = companion(target, ".journal")
         say("stopped", f"the runs until here are kept in {journal}: the same command goes on")
         raise typer.Exit(INTERRUPTED) from None
 
 
 @contextmanager
-def _progress() -> Iterator[Told]:
+def _progress() -> Iterator[RunsDone]:
     """A bar with the time that is left on a terminal; elsewhere a line now and then."""
     console = Console(stderr=True)
     with progress_on(console) as bar:

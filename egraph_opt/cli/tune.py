@@ -22,7 +22,7 @@ from egraph_opt.cli.application import (
     kept_lines,
     load_files,
     names_of,
-    overrides_of,
+    parsed_overrides,
     progress_on,
     say,
 )
@@ -59,7 +59,7 @@ def tune(
         raise typer.BadParameter("must be above 1", param_hint="--within")
     if not 0 < seconds < float("inf"):
         raise typer.BadParameter("must be above 0", param_hint="--seconds")
-    held, only = overrides_of(set_), tuple(names_of(parameters) or ())
+    held, only = parsed_overrides(set_), tuple(names_of(parameters) or ())
     with errors_as_lines(), progress_on(Console(stderr=True)) as progress:
         from egraph_opt.cost.registry import cost_model
         from egraph_opt.lab.calibration.writing import base_of

@@ -25,7 +25,7 @@ def _called(node: ir.Node) -> str:
     return f"node {node.name!r} ({node.op_type})"
 
 
-def original_nodes(lowered: Lowered, snapshot: Snapshot) -> dict[int, tuple[ir.Node, bool]]:
+def nodes_by_e_node(lowered: Lowered, snapshot: Snapshot) -> dict[int, tuple[ir.Node, bool]]:
     """The ONNX node that an e-node of the original was, and whether it can be written back as it was."""
     return {int(snapshot.term_node[term]): source for term, source in reversed(lowered.nodes.items())}
 
@@ -73,7 +73,7 @@ def constant_nodes(
             users[c].append(k)
         if not below:
             ready.append(k)
-    position, budget, original = 0, FoldingBudget(), original_nodes(lowered, snapshot)
+    position, budget, original = 0, FoldingBudget(), nodes_by_e_node(lowered, snapshot)
     while position < len(ready):
         node = ready[position]
         position += 1

@@ -19,7 +19,7 @@ Path = tuple[str | int, ...]
 """Where in a value something stands: names of entries, indices of lists."""
 
 MOST_NAMES = 12
-"""Longer lists of names are not told."""
+"""Longer lists of names are not printed."""
 
 
 class RefusedError(Exception):
@@ -208,7 +208,7 @@ class RecordsOf(Domain):
 
 
 def _part(key: str | int, take: Any, *value: object, **options: object) -> Any:
-    """A part of a value, as `take` has it; what it refuses is told with the path to the part."""
+    """A part of a value, as `take` has it; what it refuses is reported with the path to the part."""
     try:
         return take(*value, **options)
     except RefusedError as error:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from egraph_opt.graph.runtime import RuntimeSetting
 
 DEFAULT_LEADING = 1
-"""What a symbol stands for that is the leading dim of a graph input (a batch), unless told otherwise."""
+"""What a symbol stands for that is the leading dim of a graph input (a batch), unless another is given."""
 
 DEFAULT_LENGTH = 128
-"""What any other symbol stands for, unless told otherwise."""
+"""What any other symbol stands for, unless another is given."""
 
 KERNEL_DOMAIN = "cann"
 """The domain of kernels of a profile that no ONNX operator stands for, such as Ascend's TransData."""
@@ -117,7 +117,7 @@ class CostModel(ABC):
         confirm: how many of its best graphs are timed whole beside the original, the fastest of all being the
             result; 0 for none unless `measure` demands it.
         setting: how the runtime is set for that.
-        elsewhere: it prices another machine, so that what is timed here is told and decides nothing.
+        elsewhere: it prices another machine, so that what is timed here is reported and decides nothing.
         datasheet: parameters that a calibration leaves alone unless told otherwise: they say what the device
             is, and what it reaches of that is said by others.
         margin: by what share a node that does not occur in the original graph is priced higher, where prices

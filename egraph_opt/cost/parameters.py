@@ -29,7 +29,7 @@ CONFIDENCES = {
 """How far a value can be trusted."""
 
 MOST_ENTRIES = 4
-"""Of more entries of a table than these only the number is told."""
+"""Of more entries of a table than these only the number is listed."""
 
 
 LONGEST = 80
@@ -119,7 +119,7 @@ class Origin(Protocol):
         """The place of a part of it, for an error; "" where there is nothing to say."""
 
     def __str__(self) -> str:
-        """What is told as the source of the value."""
+        """What is listed as the source of the value."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx_ir as ir
 
-from egraph_opt.cost.constant_nodes import FREE, constant_nodes, original_nodes
+from egraph_opt.cost.constant_nodes import FREE, constant_nodes, nodes_by_e_node
 from egraph_opt.cost.expansion import expand_pseudo, stages_of_pseudo
 from egraph_opt.cost.model import CostModel, NodeView, Parts, bind
 from egraph_opt.egraph.lowering import Lowered
@@ -105,7 +105,7 @@ class PricingView:
 
         Args:
             bodies: per kept node the costs of its bodies.
-            progress: told what share of a model's own preparations is done.
+            progress: called with the share of a model's own preparations that is done.
 
         Raises:
             ExtractionError: a price that is negative or no number.
@@ -148,7 +148,7 @@ class _Compiler:
         self.numbers: dict[Any, int] = {}
         self.views: list[NodeView] = []
         self.bodies: dict[int, int] = {}
-        self.original = original_nodes(lowered, snapshot)
+        self.original = nodes_by_e_node(lowered, snapshot)
         self.own = {*self.original, *self._applied(dict(target.applied))}  # grows with what stands for these
         self.outputs: dict[int, dict[int, Fact]] = {}
         for k, name in enumerate(snapshot.operator):

@@ -49,7 +49,7 @@ class Solution:
         proved: the cost is optimal, up to a relative 1e-9.
         extractor: the name of the extractor.
         pieces: the parts that were solved apart; what had to be chosen anyway is in none of them.
-        interrupted: the search was told to stop, and this is the best it had.
+        interrupted: the search was stopped, and this is the best it had.
     """
 
     choice: Ints

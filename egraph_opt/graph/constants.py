@@ -157,7 +157,7 @@ def _foldable_nodes(
 ) -> list[ir.Node]:
     """Deterministic nodes on constants whose results do not make the file grow by more than `fold_bytes`.
 
-    Those that take too long, or too much memory, are left out, and told to `warn`.
+    Those that take too long, or too much memory, are left out, and reported by `warn`.
     """
     known = set(constants.tensors)
     chosen = []

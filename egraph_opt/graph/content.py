@@ -26,11 +26,11 @@ def tensor_key(tensor: ir.TensorProtocol) -> tuple[int, tuple[int, ...], bytes]:
     if tensor.dtype == ir.DataType.STRING:
         digest = hashlib.sha256(repr(tensor.numpy().tolist()).encode())
     else:
-        digest = hashlib.sha256(content_of(tensor))
+        digest = hashlib.sha256(tensor_bytes(tensor))
     return int(tensor.dtype), tuple(tensor.shape.numpy()), digest.digest()
 
 
-def content_of(tensor: ir.TensorProtocol) -> memoryview:
+def tensor_bytes(tensor: ir.TensorProtocol) -> memoryview:
     """The bytes of a tensor, not copied where it is in a file."""
     return tensor.content() if isinstance(tensor, MappedTensor) else memoryview(tensor.tobytes())
 
@@ -55,10 +55,10 @@ class Contents:
         return self._by_place[place, kind][1]
 
     def _compared(self, tensor: ir.TensorProtocol, kind: Hashable) -> Hashable:
-        content = content_of(tensor)
+        content = tensor_bytes(tensor)
         sampled = kind, b"".join(_samples(content))
         alike = self._alike.setdefault(sampled, [])
-        number = next((k for k, other in enumerate(alike) if same_bytes(content, content_of(other))), None)
+        number = next((k for k, other in enumerate(alike) if same_bytes(content, tensor_bytes(other))), None)
         if number is None:
             number = len(alike)
             alike.append(tensor)

@@ -48,7 +48,7 @@ _CONTAINERS = (
         "total_rss ",
     ),
 )
-"""Of both versions of control groups: the limit, and where the anonymous memory is told, under which name."""
+"""Of both versions of control groups: the limit, and the file and the name of anonymous memory."""
 
 
 def _left_in_container() -> float:

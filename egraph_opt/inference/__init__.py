@@ -10,15 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .constants import constants_of, tensor_fact
+    from .constants import constant_lookup, tensor_fact
     from .core import infer_node
     from .graph import attributes_of, infer_graph
 
-__all__ = ["attributes_of", "constants_of", "infer_graph", "infer_node", "tensor_fact"]
+__all__ = ["attributes_of", "constant_lookup", "infer_graph", "infer_node", "tensor_fact"]
 
 _MODULES = {
     "attributes_of": "graph",
-    "constants_of": "constants",
+    "constant_lookup": "constants",
     "infer_graph": "graph",
     "infer_node": "core",
     "tensor_fact": "constants",

@@ -55,7 +55,7 @@ def _is_uniform(flat: Array) -> bool:
     return all(bool((bits[k : k + _CHUNK] == bits[0]).all()) for k in range(0, bits.size, _CHUNK))
 
 
-def constants_of(ir_version: int, assume_defaults: bool = False) -> Callable[[ir.Value], Fact | None]:
+def constant_lookup(ir_version: int, assume_defaults: bool = False) -> Callable[[ir.Value], Fact | None]:
     """The default answer to "what constant is this value", for ``infer_graph``.
 
     From IR version 4 on an initializer that is also a graph input is a default that a caller may override, so

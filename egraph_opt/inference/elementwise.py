@@ -18,7 +18,7 @@ from egraph_opt.facts.dtypes import BOOL, FLOATS
 from egraph_opt.facts.fact import SMALL, UNKNOWN, Dim, Element, Fact, Shape
 
 from .call import Call, ContradictionError, formula
-from .numbers import Array, array, cast, compare, divide, modulo, numpy_type, with_data
+from .numbers import Array, array, cast, comparison_of, divide, modulo, numpy_type, with_data
 
 Scalar = Element | float
 Operation = Callable[..., Scalar]
@@ -196,7 +196,7 @@ def _comparison(call: Call) -> list[Fact]:
 
     def operation(dtype: int, a: Scalar, b: Scalar) -> Scalar:
         if isinstance(a, str) or isinstance(b, str):
-            return compare(a, b, holds)  # type: ignore[arg-type]
+            return comparison_of(a, b, holds)  # type: ignore[arg-type]
         return int(holds(a, b))
 
     return elementwise(call, operation, BOOL) if call.opset >= 7 else []

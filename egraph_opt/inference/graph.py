@@ -39,7 +39,7 @@ def infer_graph(
     Args:
         opset: version by domain.
         outer: facts of values that a body captures; a fact given for an input of ``graph`` is taken for it.
-        constants: the fact of a value that is a constant, None for any other; see ``constants_of``.  Asked
+        constants: the fact of a value that is a constant, None for any other; see ``constant_lookup``.  Asked
             of inputs, initializers, outputs of Constant nodes, and of nodes that depend on constants alone.
         warn: told of declared types that contradict inference, and of nodes that inference finds wrong.
         functions: the functions of the model.

@@ -167,7 +167,7 @@ def modulo(a: Element, b: Element, c_like: bool) -> Element:
     return None
 
 
-def compare(a: Element, b: Element, holds: Callable[[int, int], bool]) -> Element:
+def comparison_of(a: Element, b: Element, holds: Callable[[int, int], bool]) -> Element:
     """1 or 0 as the sign of ``a - b`` satisfies the comparison with 0, where all signs it may have agree."""
     difference = symbolic.sub(a, b)
     low, high = symbolic.lower_bound(difference), symbolic.upper_bound(difference)

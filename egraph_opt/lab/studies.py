@@ -64,7 +64,7 @@ def ablate(
         name: of the model, for reports.
         by: "ruleset" or "law".
         only: leave out these only.
-        progress: told what share is done.
+        progress: called with the share that is done.
 
     Raises:
         ExtractionError: there is nothing to choose from.

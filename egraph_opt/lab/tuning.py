@@ -19,7 +19,7 @@ from egraph_opt.cost.parameters import Override
 from egraph_opt.errors import CalibrationError
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.lab.calibration.coordinates import Coordinate, Floats, Space, space_of
-from egraph_opt.lab.calibration.writing import ParameterFile, base_of, table_of
+from egraph_opt.lab.calibration.writing import ParameterFile, base_of, parameter_of
 from egraph_opt.lab.tuning_subject import Speed, Subject
 from egraph_opt.pipeline.stages import saturate
 
@@ -278,7 +278,7 @@ def write_tuning(found: Tuning, output: Path) -> None:
     }
     sources: dict[str, str] = {}
     for name, text in told.items():
-        known = sources.get(table_of(name), f"graphs {found.gain:.3g} times as fast on {names}")
-        sources[table_of(name)] = f"{known}; {text}"
+        known = sources.get(parameter_of(name), f"graphs {found.gain:.3g} times as fast on {names}")
+        sources[parameter_of(name)] = f"{known}; {text}"
     base = base_of(found.request.cost, output)
     ParameterFile(heading, base, found.request.held, found.values, "I", sources, found.kept).write(output)

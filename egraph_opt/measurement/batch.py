@@ -105,7 +105,7 @@ def time_batch(
     Args:
         seconds: after these a turn that is not needed is left out.
         folder: for the profiler's files.
-        trying: told the key of each specimen before it runs first: a kernel may end the process.
+        trying: called with the key of each specimen before it runs first: a kernel may end the process.
     """
     deadline = time.monotonic() + seconds
     answers: dict[str, Answer] = {}

@@ -41,7 +41,7 @@ class UnmeasurableError(Exception):
     """A node that cannot be timed alone; the message says why."""
 
 
-def key_of(view: NodeView) -> str:
+def specimen_key(view: NodeView) -> str:
     """What a node's time depends on, as a text: the same for equal nodes, in every process."""
     if _KEY not in view.memo:
         view.memo[_KEY] = _written(view)
@@ -194,7 +194,7 @@ class _Builder:
         opsets += [helper.make_opsetid(domain, 1) for domain in sorted(domains)]
         model = helper.make_model(graph, opset_imports=opsets)
         model.ir_version = min(max(helper.find_min_ir_version_for(opsets[:1]), 4), onnx.IR_VERSION)
-        return Specimen(key_of(self.view), model.SerializeToString(), self.feeds, self.size)
+        return Specimen(specimen_key(self.view), model.SerializeToString(), self.feeds, self.size)
 
 
 def _pieces(view: NodeView) -> int:

@@ -56,7 +56,7 @@ def default_path() -> Path | None:
 
 
 def machine_name() -> str:
-    """The processor: its model, where the system tells."""
+    """The processor: its model, where the system says."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

@@ -12,7 +12,7 @@
 
 from egraph_opt.memory.arena import arena
 from egraph_opt.memory.liveness import Block, Liveness, RunStep, Usage, usage
-from egraph_opt.memory.objective import COST, Objective, bytes_of, bytes_text, objective_of
+from egraph_opt.memory.objective import COST, Objective, bytes_text, objective_of, parse_bytes
 from egraph_opt.memory.schedule import best_usage
 from egraph_opt.memory.trace import Arranged, Trace, arrange, liveness, places_in, trace
 
@@ -28,10 +28,10 @@ __all__ = [
     "arena",
     "arrange",
     "best_usage",
-    "bytes_of",
     "bytes_text",
     "liveness",
     "objective_of",
+    "parse_bytes",
     "places_in",
     "trace",
     "usage",

@@ -81,7 +81,7 @@ _UNITS = {"": 1, "b": 1} | {
 }
 
 
-def bytes_of(text: str) -> int:
+def parse_bytes(text: str) -> int:
     """A number of bytes as people write it: `512MiB`, `1.5 GB`, `64k`; units of 1024 but for kB, MB, GB, TB.
 
     Raises:

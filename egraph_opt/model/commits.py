@@ -50,8 +50,8 @@ def replacing_model(path: Path, *, with_data: bool, keep: frozenset[Path]) -> It
         with_data: the new model has weights in a file of their own.
         keep: files that are not removed, though the model at `path` has its weights there: the input's.
     """
-    with ending_cleanly(partial(settle, path)):
-        settle(path)
+    with ending_cleanly(partial(finish_killed_runs, path)):
+        finish_killed_runs(path)
         old = [file.name for file in _used_data(path) or () if not any(_same(file, other) for other in keep)]
         data = None
         try:
@@ -68,7 +68,7 @@ def replacing_model(path: Path, *, with_data: bool, keep: frozenset[Path]) -> It
         finally:
             if data is not None:
                 data.close()
-            settle(path)
+            finish_killed_runs(path)
 
 
 def _same(a: Path, b: Path) -> bool:
@@ -145,7 +145,7 @@ def _read_journal(journal: Path) -> tuple[str, list[str]]:
         return "", []
 
 
-def settle(path: Path) -> None:
+def finish_killed_runs(path: Path) -> None:
     """Finish what killed runs have begun with the model at `path` and its weights."""
     clear_leftovers(path)
     pattern = re.compile(rf"\.{re.escape(path.name)}\.{TOKEN}{re.escape(_JOURNAL)}")

@@ -19,16 +19,16 @@ from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.memory.objective import Objective
 from egraph_opt.model.external_data import external_tensors
 from egraph_opt.pipeline.collection import collected_rarely
-from egraph_opt.pipeline.fastest import candidates, fastest
+from egraph_opt.pipeline.fastest import fastest, model_variants
 from egraph_opt.pipeline.limits import NO_TIME, Clock, Limits
-from egraph_opt.pipeline.memory import arranged, needs_of, over_limit
+from egraph_opt.pipeline.memory import arranged, over_limit, run_needs
 from egraph_opt.pipeline.mishaps import reason_of
 from egraph_opt.pipeline.optimization_report import Account, handed_back, report_of, report_unchanged
 from egraph_opt.pipeline.original import GivenModel
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_by, extract_region
+from egraph_opt.pipeline.restarts import Again, Iteration, restarted, uses_in
 from egraph_opt.pipeline.result import Result
-from egraph_opt.pipeline.turns import Again, Turn, in_turns, uses_in
 from egraph_opt.pipeline.verified_graph import Checks, finish, granted, value_changing, warnings_of
 from egraph_opt.rebuild.graph import rebuild_model
 from egraph_opt.rebuild.value_info import ValueInfo
@@ -69,7 +69,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Chosen(Turn):
+class Chosen(Iteration):
     """The chosen graph, rebuilt.
 
     Attributes:
@@ -84,7 +84,7 @@ class Chosen(Turn):
 
 
 @collected_rarely()
-def extract(original: GivenModel, region: Region, request: Request, clock: Clock) -> Result:
+def extract_and_verify(original: GivenModel, region: Region, request: Request, clock: Clock) -> Result:
     """The cheapest graph; with `measure` the fastest of that, of other good ones, and of the original.
 
     Raises:
@@ -118,7 +118,7 @@ def good_graphs(
 ) -> dict[Request, Result]:
     """The cheapest graph, and others that more cautious or bolder prices choose, not verified; by request."""
     found = {request: extract_cheapest(original, region, request, clock)}
-    for model in islice(candidates(request.model, request.measure), 1, None):
+    for model in islice(model_variants(request.model, request.measure), 1, None):
         # A candidate need not be the best of its kind: the clock decides.
         draft = replace(request, model=model, extractor="draft", verify=False, strict=False, again=None)
         other = extract_cheapest(original, region, draft, clock)
@@ -130,8 +130,8 @@ def good_graphs(
 def extract_cheapest(original: GivenModel, region: Region, request: Request, clock: Clock) -> Result:
     """Choose the cheapest graph, rebuild it, order it for memory, verify it, and give an account."""
     mishaps: list[str] = []
-    turns = _in_turns(original, region, request, clock, mishaps)
-    chosen = turns[-1]
+    iterations = _iterations(original, region, request, clock, mishaps)
+    chosen = iterations[-1]
     memory = arranged(
         chosen.model,
         chosen.facts,
@@ -140,13 +140,13 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
         points=request.points,
         objective=request.objective,
     )
-    uses = uses_in(turns)
+    uses = uses_in(iterations)
     matched = [f"{row.ruleset}.{row.name}" for row in uses if row.matches]
     changing = value_changing(matched)
     checks = Checks(
         *(request.verify, request.ranges, request.seed, changing, original.legalize),
         end=request.end,
-        budget=RunBudget(partial(needs_of, region, request.points), original.limits.memory().left),
+        budget=RunBudget(partial(run_needs, region, request.points), original.limits.memory().left),
     )
     finished = finish(chosen.model, original.loaded, checks, clock)
     verification = finished.verification
@@ -186,7 +186,7 @@ def _views(original: GivenModel, region: Region, request: Request) -> list[NodeV
 
 
 def _not_computed(original: GivenModel, region: Region, request: Request) -> list[str]:
-    """Constants that take too much to be computed, which were not told already."""
+    """Constants that take too much to be computed, which were not reported already."""
     key = key_of(request.model, request.points, original.limits.fold_bytes)
     told = [text for part in region.walk() for text in part.compiled(key).view.left_out]
     return [text for text in dict.fromkeys(told) if text not in original.warnings]
@@ -227,19 +227,19 @@ FIRST_CHOICE = 0.75
 """The share of the time that a choice takes which may have to be made again."""
 
 
-A_TURN = 0.1
-"""The share of the time that a choice of a later turn takes: one more turn is worth more than a proof."""
+AN_ITERATION = 0.1
+"""The share of the time that a later choice takes: one more iteration is worth more than a proof."""
 
 
 LATER = "the graph is not saturated again: {}"
 
 
-def _in_turns(
+def _iterations(
     original: GivenModel, region: Region, request: Request, clock: Clock, mishaps: list[str]
 ) -> list[Chosen]:
     """The graph that is chosen, and what saturating it again makes of it, each time cheaper than before.
 
-    What goes wrong while it is saturated again is told in `mishaps`: what was chosen before is handed on.
+    What goes wrong while it is saturated again is reported in `mishaps`: what was chosen before is handed on.
     """
     first = _choose(original, region, request, clock)
     if request.again is None or request.objective.searches or first.interrupted or first.late:
@@ -247,7 +247,7 @@ def _in_turns(
 
     def choose(model: ir.Model, following: Region) -> Chosen:
         named = replace(original, loaded=replace(original.loaded, model=model))
-        end = min(request.deadline, time.monotonic() + A_TURN * original.limits.seconds)
+        end = min(request.deadline, time.monotonic() + AN_ITERATION * original.limits.seconds)
         return _choose(named, following, replace(request, warm=None, deadline=end), clock)
 
     def mishap(error: Exception) -> None:
@@ -256,7 +256,7 @@ def _in_turns(
             raise error
         mishaps.append(LATER.format(reason_of(error, original.loaded.source, strict=original.strict)))
 
-    return in_turns(first, request.model, request.again, choose, deadline=request.deadline, mishap=mishap)
+    return restarted(first, request.model, request.again, choose, deadline=request.deadline, mishap=mishap)
 
 
 def _choose(original: GivenModel, region: Region, request: Request, clock: Clock) -> Chosen:

@@ -56,7 +56,7 @@ class WithMargin(CostModel):
         return self.model.cost(node)
 
 
-def candidates(model: CostModel, count: int) -> Iterator[CostModel]:
+def model_variants(model: CostModel, count: int) -> Iterator[CostModel]:
     """A cost model and variants of it, each of which may choose another graph."""
     yield model
     for margin in [m for m in MARGINS if m != model.margin][: count - 1]:

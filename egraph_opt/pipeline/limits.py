@@ -103,7 +103,7 @@ class Limits:
 
 
 Progress = Callable[[str, float | None], None]
-"""Told a stage's name and how much of it is done."""
+"""Called with a stage's name and how much of it is done."""
 
 
 READING = ("load", "lower", "fold")

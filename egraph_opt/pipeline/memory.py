@@ -28,7 +28,7 @@ MOST_ROUNDS, ROUNDS = 10_000.0, 100.0
 """Rounds of a loop that are believed, and how many there are where more are written: a condition ends it."""
 
 
-def needs_of(region: Region, points: Mapping[str, int], sizes: Mapping[str, int]) -> RunNeeds:
+def run_needs(region: Region, points: Mapping[str, int], sizes: Mapping[str, int]) -> RunNeeds:
     """What a run takes; sizes that are not known count as nothing.
 
     Args:

@@ -45,8 +45,8 @@ class Setting:
         exactness: what the result keeps.
         inliner: of branches that are decided.
         saturate: from terms to a snapshot: by the laws, or read from a file.
-        warn: told of oddities.
-        clock: told which stage begins.
+        warn: called with each oddity.
+        clock: called with each stage that begins.
     """
 
     opsets: Mapping[str, int]

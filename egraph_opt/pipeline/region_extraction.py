@@ -67,7 +67,7 @@ def extract_region(
 
     Args:
         warm: what was chosen before, under other costs maybe, as a further start of the search.
-        share: told how much of a stage is done.
+        share: called with how much of a stage is done.
         objective: of this graph.
         inner: of each of its bodies by itself.
         cheapest: what an objective's tolerance counts from; if left out, the cheapest graph found.
@@ -158,7 +158,7 @@ def extract_by(objective: Objective, has_bodies: bool, run: Callable[..., Extrac
 
     Args:
         has_bodies: whether the graph has any.
-        run: `extract_region` of the graph, which is told the objectives.
+        run: `extract_region` of the graph, which is given the objectives.
     """
     first = run(objective=objective, inner=COST)
     if not objective.searches or not has_bodies or _keeps(first, objective):

@@ -27,16 +27,16 @@ from egraph_opt.laws.selection import all_laws
 from egraph_opt.memory.objective import Objective, objective_of
 from egraph_opt.model.files import parse_model
 from egraph_opt.model.reading import LoadedModel, read_model
-from egraph_opt.pipeline.extraction import Request, extract, good_graphs, search_limits, unchanged
+from egraph_opt.pipeline.extraction import Request, extract_and_verify, good_graphs, search_limits, unchanged
 from egraph_opt.pipeline.limits import Clock, Limits, Progress, reading
 from egraph_opt.pipeline.original import GivenModel
 from egraph_opt.pipeline.region import Region, region_of
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
+from egraph_opt.pipeline.restarts import Again
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.sizes import ranges_of, sizes_of, sizes_that_run
 from egraph_opt.pipeline.target import SaturatedFor
 from egraph_opt.pipeline.tensor_alternatives import TensorAlternative, tensor_alternatives
-from egraph_opt.pipeline.turns import Again
 
 ObjectiveLike = str | tuple[str, float] | Objective
 
@@ -214,14 +214,14 @@ class Saturated:
         warm: Extracted | None = None,
         on_interrupt: OnInterrupt = "best",
         measure: bool | int | None = None,
-        turns: bool = False,
+        restarts: bool = False,
     ) -> Result:
         """Choose the cheapest graph under a cost model, rebuild and verify it.
 
-        What `assume` says comes on top of what `saturate` was told, within which it has to stay.  `objective`
+        What `assume` says comes on top of what `saturate` was given, and has to stay within it.  `objective`
         is that of `optimize`, and so is `measure`.  `warm` is what `solve` chose, to start from.  Ctrl-C
         during the choice ends it with the best found so far, which a warning says, or with
-        `on_interrupt="raise"` raises KeyboardInterrupt.  With `turns` the graph that is chosen is saturated
+        `on_interrupt="raise"` raises KeyboardInterrupt.  With `restarts` the chosen graph is saturated
         again, as `optimize` does, as long as it gets cheaper by that.
 
         Raises:
@@ -250,9 +250,9 @@ class Saturated:
             verify=verify,
             strict=strict,
             measure=model.confirm if measure is None else int(measure),
-            again=self.again if turns else None,
+            again=self.again if restarts else None,
         )
-        return extract(self.original, region, request, clock)
+        return extract_and_verify(self.original, region, request, clock)
 
     def best(
         self, count: int, cost: str | CostModel = "ascend", *, assume: Mapping[str, Any] | None = None

@@ -1,7 +1,7 @@
 """Sizes of dims: those that are assumed, and those that nobody can derive, seen in a run of the original.
 
 Where prices are measured, what a node is timed on has to be as large as it will be.  Inference gives a dim
-that it cannot express a symbol of its own; a run with every such value as an output tells how long it is.
+that it cannot express a symbol of its own; a run with every such value as an output shows how long it is.
 Inner values of Ifs are seen with their branches in their place.
 """
 

@@ -178,7 +178,7 @@ class _Saturation:
         return snapshot, replace(report, stop="seconds") if late else report
 
 
-def without(rewrites: Iterable[str] | None, left_out: Iterable[str]) -> list[str]:
+def without_laws(rewrites: Iterable[str] | None, left_out: Iterable[str]) -> list[str]:
     """The names of rulesets, and after them those of laws that are left out."""
     return [*((DEFAULT,) if rewrites is None else rewrites), *(f"-{key}" for key in sorted(left_out))]
 
@@ -240,7 +240,7 @@ def optimize(
     def run(left_out: frozenset[str] = frozenset()) -> tuple[Saturated, Result]:
         saturated = saturate(
             model,
-            rewrites=without(rewrites, left_out),
+            rewrites=without_laws(rewrites, left_out),
             exactness=exactness,
             limits=limits,
             target=chosen,
@@ -258,7 +258,7 @@ def optimize(
                 progress=progress,
                 on_interrupt=on_interrupt,
                 measure=measure,
-                turns=True,
+                restarts=True,
             )
         except Exception as error:
             if not type(chosen).__module__.startswith("egraph_opt."):  # a class of the user's may have raised

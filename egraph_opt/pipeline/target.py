@@ -14,7 +14,7 @@ from egraph_opt.laws.exactness import REAL, Exactness
 from egraph_opt.laws.selection import select
 
 MOST_TOLD = 3
-"""Of more limits that differ only the first are told."""
+"""Of more limits that differ only the first are listed."""
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,7 @@ def rebuild_graph(
 
     Args:
         outer: for a body, the new values of the original ones that it captures.
-        info: is told of the values.
+        info: is filled with the values.
     """
     return _Rebuilder(choice, ir_version, namer, outer or {}, info or ValueInfo()).run()
 
@@ -146,7 +146,7 @@ def rebuild_model(choice: Choice, model: ir.Model, info: ValueInfo | None = None
     """A new model with the chosen graph; everything around the graph is the original's.
 
     Args:
-        info: is told of the values.
+        info: is filled with the values.
     """
     graph = rebuild_graph(choice, model.ir_version, Namer(model.graph), info=info)
     return ir.Model(

@@ -8,7 +8,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from egraph_opt.cost.constant_nodes import original_nodes
+from egraph_opt.cost.constant_nodes import nodes_by_e_node
 from egraph_opt.cost.expansion import Expanded, expand_pseudo, is_pseudo
 from egraph_opt.facts.fact import ABSENT, CLASH, UNKNOWN, Fact, meet
 from egraph_opt.graph.names import Namer, rename_all
@@ -52,7 +52,7 @@ class NodeWriter:
         self.bundles: dict[int, ir.Node] = {}
         self.written: set[int] = set()
         self.expanded: dict[int, Fact] = {}
-        self.original = original_nodes(self.lowered, self.snapshot)
+        self.original = nodes_by_e_node(self.lowered, self.snapshot)
         self.names = choice.original_names()
 
     # --- values -----------------------------------------------------------------------------------------

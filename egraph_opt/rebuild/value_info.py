@@ -1,4 +1,4 @@
-"""What a rebuilt graph tells of its values."""
+"""What is known of the values of a rebuilt graph."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from egraph_opt.laws.sorts import Int, Tensor
 from egraph_opt.operators import ConvWindow, conv
 from egraph_opt.rewrites.conditions.chains import affine, moves
 from egraph_opt.rewrites.conditions.channels import static_shape
-from egraph_opt.rewrites.conditions.combining import fits, may_combine, overflows_nowhere
+from egraph_opt.rewrites.conditions.combining import may_combine, no_larger, overflows_nowhere
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 
 FEWER = "what is constant is folded, and fewer constants are better"
@@ -28,7 +28,7 @@ def shifts_meet(x: Tensor, y: Tensor, a: Tensor, b: Tensor):
 
 
 @hosted()
-def is_shift(c: Fact) -> bool:
+def is_nonzero(c: Fact) -> bool:
     """A constant that is not 0."""
     return c.const and c.splat != 0
 
@@ -39,7 +39,7 @@ def shift_of_summand(x: Tensor, y: Tensor, w: Tensor, b: Tensor, t: ConvWindow, 
     apart = beside("Add", x + a, y, i)
     once = guard(varies(x), varies(y)), moves("Add", x, a), moves("Add", apart, c)
     yield rewrite(apart + c, (x + (a + c)) + y, may_combine("Add", a, c), once, because=FEWER)
-    product, demand = conv(x, w, b, t), guard(is_constant(w), is_shift(c), varies(y))
+    product, demand = conv(x, w, b, t), guard(is_constant(w), is_nonzero(c), varies(y))
     apart, why = beside("Add", product, y, i), "a Conv takes in the shift"
     yield rewrite(apart + c, (product + c) + y, demand, because=why)
 
@@ -50,7 +50,7 @@ def may_distribute(c: Fact, s: Fact) -> bool:
     first, second = static_shape(c), static_shape(s)
     if first is None or second is None or s.dtype not in FLOATS or not (c.const and s.const):
         return False
-    return s.splat != 1 and c.splat != 0 and fits(first, second) and overflows_nowhere("Mul", c, s)
+    return s.splat != 1 and c.splat != 0 and no_larger(first, second) and overflows_nowhere("Mul", c, s)
 
 
 @law("constants", numerics="reassociates", kind="move", uses=(affine,))

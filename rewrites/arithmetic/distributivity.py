@@ -137,7 +137,7 @@ def joinable(x: Fact, y: Fact, v: Fact, w: Fact) -> tuple[int, int] | None:
 
 
 @hosted()
-def meet(x: Fact, v: Fact) -> bool:
+def columns_meet(x: Fact, v: Fact) -> bool:
     """x @ v sums over as many columns as rows; for vectors this is not asked."""
     return bool(x.shape and v.shape and len(v.shape) > 1 and symbolic.known_equal(x.shape[-1], v.shape[-2]))
 
@@ -191,4 +191,4 @@ def inner_concat(x: Tensor, y: Tensor, v: Tensor, w: Tensor, one: Tensor, other:
     then = union(one, together), assign(joint(both), 1)
     yield rule(eq(one, first + second), worth, then=then, inverse="inner_concat")
     demand = _written(one, first, other, second)
-    yield rewrite(together, first + second, meet(x, v), demand, inverse="inner_concat")
+    yield rewrite(together, first + second, columns_meet(x, v), demand, inverse="inner_concat")

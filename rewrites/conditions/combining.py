@@ -34,7 +34,7 @@ def overflows_nowhere(op: str, a: Fact, b: Fact) -> bool:
     return True
 
 
-def fits(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+def no_larger(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     """The broadcast of two shapes has no more elements than one of them."""
     try:
         both = np.broadcast_shapes(a, b)
@@ -55,4 +55,4 @@ def may_combine(op: str, a: Fact, b: Fact) -> bool:
         return False
     if not (a.const and b.const) or not {a.splat, b.splat}.isdisjoint(LEFT_ALONE[op]):
         return False
-    return fits(first, second) and overflows_nowhere(op, a, b)
+    return no_larger(first, second) and overflows_nowhere(op, a, b)

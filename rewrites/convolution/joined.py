@@ -37,7 +37,7 @@ from egraph_opt.rewrites.conditions.channels import absent_bias, is_present
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.sums import RING
 from egraph_opt.rewrites.linear.joined_products import differ_along
-from egraph_opt.rewrites.slicing.concat import listed, listing
+from egraph_opt.rewrites.slicing.concat import listing, operands_of
 from egraph_opt.rewrites.slicing.joined_pairs import joined, pairs
 
 law = laws_of("joining", numerics="reassociates", kind="merge", source="TASO")
@@ -55,7 +55,7 @@ def images(xs: Tensors, w: Tensor, b: Tensor, window: ConvWindow) -> Tensors:
 @auxiliary(listing)
 def image_lists(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, xs: Tensors, ys: Tensors, rest: Tensors):
     """Fills `images`."""
-    first = (listed(xs, 0), eq(xs, cons(conv(x, w, b, u), rest)))
+    first = (operands_of(xs, 0), eq(xs, cons(conv(x, w, b, u), rest)))
     yield rule(first, eq(rest, nil()), then=assign(images(xs, w, b, u), cons(x, nil())))
     yield rule(first, eq(ys, images(rest, w, b, u)), then=assign(images(xs, w, b, u), cons(x, ys)))
 
@@ -107,13 +107,13 @@ def kernel_lists(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, xs: Tensors, ws
     """Fills `kernels` and `biases`."""
     bare, zeros = conv(x, w, none(), u), literal(absent_bias(w, u, 0))
     for y, bias, known in ((conv(x, w, b, u), b, is_present(b)), (bare, zeros, ())):
-        first = (listed(xs, 1), known, eq(xs, cons(y, rest)))
+        first = (operands_of(xs, 1), known, eq(xs, cons(y, rest)))
         one = (assign(kernels(xs, x, u, 1), cons(w, nil())), assign(biases(xs, x, u), cons(bias, nil())))
         yield rule(first, eq(rest, nil()), then=one)
         others = (eq(ws, kernels(rest, x, u, 1)), eq(bs, biases(rest, x, u)))
         more = (assign(kernels(xs, x, u, 1), cons(w, ws)), assign(biases(xs, x, u), cons(bias, bs)))
         yield rule(first, others, then=more)
-    found = (listed(xs, 1), eq(xs, cons(bare, rest)))
+    found = (operands_of(xs, 1), eq(xs, cons(bare, rest)))
     yield rule(found, eq(rest, nil()), then=assign(kernels(xs, x, u, 0), cons(w, nil())))
     yield rule(found, eq(ws, kernels(rest, x, u, 0)), then=assign(kernels(xs, x, u, 0), cons(w, ws)))
 

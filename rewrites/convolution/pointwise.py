@@ -78,7 +78,7 @@ def flat(w: Fact) -> Dims | None:
 
 
 @hosted()
-def joined(w1: Fact, w2: Fact) -> Dims | None:
+def joined_kernels(w1: Fact, w2: Fact) -> Dims | None:
     """[M2, C1, *kernel of both]."""
     first, second = static_shape(w1), static_shape(w2)
     if first is None or second is None:
@@ -146,7 +146,7 @@ def pointwise_after_conv(
     x: Tensor, w1: Tensor, b1: Tensor, u1: ConvWindow, w2: Tensor, b2: Tensor, u2: ConvWindow
 ):
     """Conv(Conv(x, W1, b1), W2, b2) = Conv(x, W2 W1, W2 b1 + b2) where W2 has a kernel of 1"""
-    weight = reshape(reshape(w2, matrix(w2)) @ reshape(w1, matrix(w1)), joined(w1, w2))
+    weight = reshape(reshape(w2, matrix(w2)) @ reshape(w1, matrix(w1)), joined_kernels(w1, w2))
     known = (is_pointwise(w2, u2), is_ungrouped(u1), guard(is_smaller(w1, w2)))
     for first, second, bias, present in _biases(w1, w2, b1, b2):
         two = conv(conv(x, w1, first, u1), w2, second, u2)
@@ -162,7 +162,7 @@ def conv_after_pointwise(
     Nothing is padded, or there is no b1: it is not in the padding.
     """
     by_tap = transpose(reshape(w2, flat(w2)), (0, 2, 1)) @ reshape(w1, matrix(w1))
-    weight = reshape(transpose(by_tap, (0, 2, 1)), joined(w1, w2))
+    weight = reshape(transpose(by_tap, (0, 2, 1)), joined_kernels(w1, w2))
     other = guard(is_smaller(w1, w2), absent(is_pointwise(w2, u2)))
     for first, second, bias, present in _biases(w1, w2, b1, b2):
         two = conv(conv(x, w1, first, u1), w2, second, u2)

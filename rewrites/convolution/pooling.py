@@ -34,7 +34,7 @@ def is_plain(window: PoolWindow) -> bool:
     return not any(window.pads) and not window.ceil_mode and all(d == 1 for d in window.dilations)
 
 
-def fits(kernel: tuple[int, ...], strides: tuple[int, ...], side: int, area: int, stride: int) -> bool:
+def window_fits(kernel: tuple[int, ...], strides: tuple[int, ...], side: int, area: int, stride: int) -> bool:
     return max(kernel) <= side and math.prod(kernel) <= area and max(strides) <= stride
 
 
@@ -62,16 +62,16 @@ def cascade(
     Per axis the inner kernel and stride are k1, where k1 divides the kernel, and the stride where it matters.
     Best are pairs in which both steps fit, then those with balanced areas.
     """
-    if not is_plain(window) or fits(window.kernel, window.strides, side, area, stride):
+    if not is_plain(window) or window_fits(window.kernel, window.strides, side, area, stride):
         return None
     pairs, whole = [], _whole_axes(window, x)
     axes = zip(window.kernel, window.strides, whole, strict=True)
     for inner in itertools.product(*(_divisors(k if one else math.gcd(k, s)) for k, s, one in axes)):
         outer = tuple(k // d for k, d in zip(window.kernel, inner, strict=True))
         steps = _steps((s // d for s, d in zip(window.strides, inner, strict=True)), whole)
-        if max(inner) == 1 or not fits(inner, inner, side, area, stride):
+        if max(inner) == 1 or not window_fits(inner, inner, side, area, stride):
             continue
-        rest_fits = fits(outer, steps, side, area, stride)
+        rest_fits = window_fits(outer, steps, side, area, stride)
         balance = abs(math.log(math.prod(inner) / math.prod(outer)))
         pairs.append((not rest_fits, balance, inner, outer, steps))
     if rank >= min(len(pairs), CANDIDATES):

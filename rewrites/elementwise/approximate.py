@@ -28,7 +28,7 @@ _INTERPOLATING = ("antialias", "cubic_coeff_a", "exclude_outside", "extrapolatio
 
 
 @hosted()
-def nearest(settings: Settings) -> Settings | None:
+def to_nearest(settings: Settings) -> Settings | None:
     """The attributes with mode nearest; None where that is the mode, or where regions are cropped."""
     given = dict(settings)
     if given.get("mode") not in ("linear", "cubic"):
@@ -72,7 +72,7 @@ def _resize_examples(rng: np.random.Generator) -> Iterator[Example]:
 def resize_to_nearest(x: Tensor, r: Tensor, s: Tensor, z: Tensor, p: Settings):
     """Resize_linear(x) = Resize_nearest(x), likewise cubic"""
     yield rewrite(
-        resize(x, r, s, z, p), resize(x, r, s, z, nearest(p)), because="forgets how it interpolated"
+        resize(x, r, s, z, p), resize(x, r, s, z, to_nearest(p)), because="forgets how it interpolated"
     )
 
 

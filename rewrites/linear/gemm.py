@@ -30,7 +30,7 @@ def are_matrices(a: Fact, b: Fact) -> bool:
 
 
 @hosted()
-def fits(c: Fact, a: Fact, b: Fact) -> bool:
+def is_gemm_bias(c: Fact, a: Fact, b: Fact) -> bool:
     """c is there, and no bigger than the product of two matrices."""
     return bool(a.shape and b.shape) and broadcasts_into(c.shape, (a.shape[0], b.shape[-1]))  # type: ignore[index]
 
@@ -44,7 +44,7 @@ def fits(c: Fact, a: Fact, b: Fact) -> bool:
 )
 def product_and_sum(a: Tensor, b: Tensor, c: Tensor, i: Int):
     """A @ B + C = Gemm(A, B, C)"""
-    whole, sound = gemm(a, b, c, PLAIN), (are_matrices(a, b), fits(c, a, b))
+    whole, sound = gemm(a, b, c, PLAIN), (are_matrices(a, b), is_gemm_bias(c, a, b))
     once = guard(weighs(a, b), stands("Add", a @ b, c))  # n weights and m shifts would be n * m Gemms
     yield rewrite(beside("Add", a @ b, c, i), whole, *sound, once, inverse="product_and_sum")
     yield rewrite(whole, a @ b + c, *sound, inverse="product_and_sum")

@@ -31,7 +31,7 @@ from egraph_opt.laws.sorts import Axis, Slices, Tensor, Tensors
 from egraph_opt.operators import concat, slice_
 from egraph_opt.operators.terms import cons, nil
 from egraph_opt.operators.terms import listed as terms
-from egraph_opt.rewrites.slicing.concat import listed, listing
+from egraph_opt.rewrites.slicing.concat import listing, operands_of
 from egraph_opt.rewrites.slicing.movement import asked, asking_rules
 
 law = laws_of("joining", numerics="reassociates", kind="merge", source="TASO")
@@ -65,9 +65,9 @@ def lefts(xs: Tensors, axis: Axis, right: Tensor) -> Tensors:
 def left_operands(x: Tensor, w: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: Axis):
     """Fills `lefts`."""
     entry = lefts(xs, a, w)
-    yield rule(listed(xs, a), eq(xs, cons(x @ w, nil())), then=assign(entry, cons(x, nil())))
+    yield rule(operands_of(xs, a), eq(xs, cons(x @ w, nil())), then=assign(entry, cons(x, nil())))
     longer = (eq(xs, cons(x @ w, rest)), eq(ys, lefts(rest, a, w)))
-    yield rule(listed(xs, a), *longer, then=assign(entry, cons(x, ys)))
+    yield rule(operands_of(xs, a), *longer, then=assign(entry, cons(x, ys)))
 
 
 @hosted()
@@ -121,9 +121,9 @@ def rights(xs: Tensors, axis: Axis, left: Tensor) -> Tensors:
 def right_operands(x: Tensor, w: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: Axis):
     """Fills `rights`."""
     entry = rights(xs, a, x)
-    yield rule(listed(xs, a), eq(xs, cons(x @ w, nil())), then=assign(entry, cons(w, nil())))
+    yield rule(operands_of(xs, a), eq(xs, cons(x @ w, nil())), then=assign(entry, cons(w, nil())))
     longer = (eq(xs, cons(x @ w, rest)), eq(ys, rights(rest, a, x)))
-    yield rule(listed(xs, a), *longer, then=assign(entry, cons(w, ys)))
+    yield rule(operands_of(xs, a), *longer, then=assign(entry, cons(w, ys)))
 
 
 @hosted()

@@ -134,7 +134,7 @@ def constant_products(x: Tensor, y: Tensor, a: Tensor, b: Tensor, i: Int):
 
 
 @hosted()
-def is_number(c: Fact, x: Fact, y: Fact) -> bool:
+def is_scalar(c: Fact, x: Fact, y: Fact) -> bool:
     """c is one element, with no more axes than either factor.
 
     0 and 1 are left alone: they combine with none, and products of them had any number.
@@ -153,7 +153,7 @@ def are_activations(x: Fact, y: Fact) -> bool:
 @law(kind="move", uses=(affine, factors))
 def scalars_reach_factors(x: Tensor, y: Tensor, c: Tensor, i: Int):
     """(x @ y) * s = (x * s) @ y = x @ (y * s) for one number s"""
-    sound, product = (is_scale(c), is_number(c, x, y), are_activations(x, y)), factor(x, y, i)
+    sound, product = (is_scale(c), is_scalar(c, x, y), are_activations(x, y)), factor(x, y, i)
     scaled, back = factor(x * c, y, i), "scalars_reach_factors"
     yield rewrite(product * c, scaled, sound, moves("Mul", product, c), inverse=back)
     yield rewrite(scaled, product * c, sound, moves("Mul", x, c), inverse=back)
@@ -162,5 +162,5 @@ def scalars_reach_factors(x: Tensor, y: Tensor, c: Tensor, i: Int):
 @law(kind="merge")
 def scalars_meet(x: Tensor, y: Tensor, s: Tensor, t: Tensor):
     """(x * s) @ (y * t) = (x * (s * t)) @ y for numbers s and t"""
-    sound = (is_scale(s), is_scale(t), is_number(s, x, y), is_number(t, x, y), are_activations(x, y))
+    sound = (is_scale(s), is_scale(t), is_scalar(s, x, y), is_scalar(t, x, y), are_activations(x, y))
     yield rewrite((x * s) @ (y * t), (x * (s * t)) @ y, sound, because="one scale is never worse than two")

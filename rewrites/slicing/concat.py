@@ -5,8 +5,8 @@ Concat(x) -> x
 Concat(.., empty, ..) -> Concat(.., ..)
 
 Each law rewrites a list as far as it goes at once, so that m places give one new list and not 2^m.
-`listed` marks the lists of concatenations and their tails; tables from lists to lists are then filled from
-the end of each, and keep the newest answer where more became known.
+`operands_of` marks the lists of concatenations and their tails; tables from lists to lists are then filled
+from the end of each, and keep the newest answer where more became known.
 """
 
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ LONGEST = 512
 
 
 @table()
-def listed(xs: Tensors, axis: Axis) -> Unit:
+def operands_of(xs: Tensors, axis: Axis) -> Unit:
     """A concatenation of values that are not all constant has this list, or its tail is this one."""
 
 
@@ -51,9 +51,9 @@ def worth_a_walk(xs: tuple[Fact, ...]) -> bool:
 
 @auxiliary()
 def listing(xs: Tensors, x: Tensor, rest: Tensors, a: Axis):
-    """Fills `listed`."""
-    yield rule(concat(xs, a), worth_a_walk(xs), then=listed(xs, a))
-    yield rule(listed(xs, a), eq(xs, cons(x, rest)), then=listed(rest, a))
+    """Fills `operands_of`."""
+    yield rule(concat(xs, a), worth_a_walk(xs), then=operands_of(xs, a))
+    yield rule(operands_of(xs, a), eq(xs, cons(x, rest)), then=operands_of(rest, a))
 
 
 # --- nested ---------------------------------------------------------------------------------------------
@@ -101,9 +101,9 @@ def flattening(x: Tensor, xs: Tensors, ys: Tensors, zs: Tensors, rest: Tensors, 
     count = count_of(ys)
     found = (assign(parts(x, a, count), ys), assign(most_parts(x, a), count), assign(nests(x, a), 1))
     yield rule(eq(x, concat(ys, a)), worth_a_walk(ys), none_is_empty(ys, a), then=found)
-    first = (listed(xs, a), eq(xs, cons(x, rest)))
+    first = (operands_of(xs, a), eq(xs, cons(x, rest)))
     yield rule(*first, then=assign(nests(x, a), 0))
-    yield rule(listed(nil(), a), then=assign(flat(nil(), a), nil()))
+    yield rule(operands_of(nil(), a), then=assign(flat(nil(), a), nil()))
     after = (*first, eq(zs, flat(rest, a)))
     yield rule(*after, eq(nests(x, a), 0), then=assign(flat(xs, a), cons(x, zs)))
     inner = (eq(n, most_parts(x, a)), eq(ys, parts(x, a, n)))
@@ -170,8 +170,8 @@ def some_empty(xs: tuple[Fact, ...], axis: Axis) -> bool:
 @auxiliary(listing)
 def filling(x: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: Axis):
     """Fills `filled`."""
-    yield rule(listed(nil(), a), then=assign(filled(nil(), a), nil()))
-    after = (listed(xs, a), eq(xs, cons(x, rest)), eq(ys, filled(rest, a)))
+    yield rule(operands_of(nil(), a), then=assign(filled(nil(), a), nil()))
+    after = (operands_of(xs, a), eq(xs, cons(x, rest)), eq(ys, filled(rest, a)))
     yield rule(*after, is_empty(x, a), then=assign(filled(xs, a), ys))
     yield rule(*after, may_have_elements(x, a), then=assign(filled(xs, a), cons(x, ys)))
 

@@ -19,7 +19,7 @@ from egraph_opt.operators import cast, concat, slice_, unary
 from egraph_opt.operators.terms import cons, nil
 from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.conditions.operands import function_of, functions
-from egraph_opt.rewrites.slicing.concat import listed, listing, worth_a_walk
+from egraph_opt.rewrites.slicing.concat import listing, operands_of, worth_a_walk
 from egraph_opt.rewrites.slicing.slice import dim_at
 
 # --- adjacent slices ------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def cuts_upwards(s: Slices, axis: Axis, x: Fact) -> bool:
 
 
 @hosted()
-def joined(s: Slices, t: Slices, axis: Axis) -> Slices | None:
+def joined_slices(s: Slices, t: Slices, axis: Axis) -> Slices | None:
     """The slice that takes along an axis what s takes, then what t takes; both cut it with step 1."""
     one, other = ({entry[0]: entry for entry in spec} for spec in (s, t))
     first, second = one.pop(axis, None), other.pop(axis, None)
@@ -66,13 +66,13 @@ def joined(s: Slices, t: Slices, axis: Axis) -> Slices | None:
 @auxiliary(listing)
 def runs(x: Tensor, y: Tensor, xs: Tensors, zs: Tensors, rest: Tensors, a: Axis, s: Slices, t: Slices):
     """Fills `run`, `after_run` and `linked`, from the end of a list to its front."""
-    first = (listed(xs, a), eq(xs, cons(y, rest)))
+    first = (operands_of(xs, a), eq(xs, cons(y, rest)))
     sliced = (*first, eq(y, slice_(x, s)), cuts_upwards(s, a, x))
     yield rule(*sliced, then=(assign(run(xs, a, x), s), assign(after_run(xs, a, x, s), rest)))
-    yield rule(listed(nil(), a), then=assign(linked(nil(), a), 0))
+    yield rule(operands_of(nil(), a), then=assign(linked(nil(), a), 0))
     yield rule(*first, linked(rest, a), then=assign(linked(xs, a), 0))
     more = (*sliced, linked(rest, a), eq(t, run(rest, a, x)), eq(zs, after_run(rest, a, x, t)))
-    both = joined(s, t, a)
+    both = joined_slices(s, t, a)
     longer_run = (assign(run(xs, a, x), both), assign(after_run(xs, a, x, both), zs))
     yield rule(*more, then=(assign(linked(xs, a), 1), *longer_run))
 
@@ -158,9 +158,9 @@ def dtype_of(x: Fact) -> DataType | None:
 def mapping(x: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: Axis, op: String, s: Settings):
     """Fills `mapped`."""
     d, first = dtype_of(x), function_of(op, s, x)
-    last = (listed(xs, a), eq(xs, cons(first, nil())))
+    last = (operands_of(xs, a), eq(xs, cons(first, nil())))
     yield rule(*last, then=assign(mapped(xs, a, op, s, d), cons(x, nil())))
-    more = (listed(xs, a), eq(xs, cons(first, rest)), eq(ys, mapped(rest, a, op, s, d)))
+    more = (operands_of(xs, a), eq(xs, cons(first, rest)), eq(ys, mapped(rest, a, op, s, d)))
     yield rule(*more, then=assign(mapped(xs, a, op, s, d), cons(x, ys)))
 
 

@@ -12,7 +12,7 @@ from egraph_opt.laws.sorts import Axis, Number, Tensor, Tensors, Unit
 from egraph_opt.operators import concat
 from egraph_opt.operators.terms import cons
 from egraph_opt.operators.terms import listed as terms
-from egraph_opt.rewrites.slicing.concat import flattening, listed, listing, most_parts, parts
+from egraph_opt.rewrites.slicing.concat import flattening, listing, most_parts, operands_of, parts
 from egraph_opt.rewrites.slicing.joined_pairs import join, joined, pairs
 
 
@@ -24,7 +24,9 @@ def grouped(xs: Tensors, axis: Axis, ys: Tensors) -> Unit:
 @auxiliary(listing, flattening, pairs)
 def grouping(x: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: Axis):
     """Fills `grouped`, from the place of the two to the front of a list."""
-    yield rule(listed(xs, a), eq(xs, cons(x, rest)), grouped(rest, a, ys), then=grouped(xs, a, cons(x, ys)))
+    yield rule(
+        operands_of(xs, a), eq(xs, cons(x, rest)), grouped(rest, a, ys), then=grouped(xs, a, cons(x, ys))
+    )
 
 
 def _groups(rng: np.random.Generator) -> Iterator[Example]:
@@ -46,7 +48,7 @@ def _groups(rng: np.random.Generator) -> Iterator[Example]:
 @law("concat", numerics="bitwise", kind="split", serves="traffic", uses=(grouping,), examples=_groups)
 def group(x: Tensor, y: Tensor, z: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: Axis, n: Number):
     """Concat(.., x, y, ..) = Concat(.., Concat(x, y), ..), where Concat(x, y) is written as well"""
-    found, demand, one = listed(xs, a), guard(joined(x, y, a)), join(x, y, a)
+    found, demand, one = operands_of(xs, a), guard(joined(x, y, a)), join(x, y, a)
     before = (found, eq(xs, cons(x, cons(y, cons(z, rest)))), *demand)
     yield rule(*before, then=grouped(xs, a, cons(one, cons(z, rest))), inverse="flatten")
     last = (found, eq(xs, terms(z, x, y)), *demand)

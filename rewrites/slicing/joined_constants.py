@@ -21,7 +21,7 @@ from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import broadcasts_into
 from egraph_opt.rewrites.linear.joined_products import differ_along
-from egraph_opt.rewrites.slicing.concat import listed, listing, worth_a_walk
+from egraph_opt.rewrites.slicing.concat import listing, operands_of, worth_a_walk
 
 
 @table()
@@ -39,13 +39,13 @@ def constants_beside(x: Tensor, c: Tensor, xs: Tensors, ys: Tensors, cs: Tensors
                      op: String, s: Int):  # fmt: skip
     """Fills `varying`, and `constant` for these: what stands beside an operand is asked of that operand."""
     known = (is_constant(c), varies(x))
-    last = (listed(xs, a), eq(xs, cons(beside(op, x, c, s), nil())), known)
+    last = (operands_of(xs, a), eq(xs, cons(beside(op, x, c, s), nil())), known)
     one = (
         assign(varying(xs, a, op, s), cons(x, nil())),
         assign(constant(xs, a, op, s, cons(x, nil())), cons(c, nil())),
     )
     yield rule(*last, then=one)
-    found = (listed(xs, a), eq(xs, cons(beside(op, x, c, s), rest)), known)
+    found = (operands_of(xs, a), eq(xs, cons(beside(op, x, c, s), rest)), known)
     tail = (eq(ys, varying(rest, a, op, s)), eq(cs, constant(rest, a, op, s, ys)))
     more = (
         assign(varying(xs, a, op, s), cons(x, ys)),

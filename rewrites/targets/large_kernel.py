@@ -129,7 +129,7 @@ def adjoining(x: Fact, w: Fact, v: Fact, head: Slices, tail: Slices, window: Con
 
 
 @hosted()
-def fits(w: Fact, v: Fact, axis: Axis, most: int) -> bool:
+def within_limit(w: Fact, v: Fact, axis: Axis, most: int) -> bool:
     """A kernel joined of two is within the limit."""
     sizes: Any = (w.shape or ())[axis], (v.shape or ())[axis]
     return bool(sum(sizes) <= most)
@@ -181,7 +181,7 @@ def split_kernel(x: Tensor, w: Tensor, v: Tensor, b: Tensor, u: ConvWindow, head
     yield rewrite(
         conv(slice_(x, head), w, b, u) + conv(slice_(x, tail), v, none(), u),
         conv(x, concat(listed(w, v), axis), b, u),
-        guard(fits(w, v, axis, limit("conv_kernel"))),
+        guard(within_limit(w, v, axis, limit("conv_kernel"))),
         inverse="split_kernel",
     )
 

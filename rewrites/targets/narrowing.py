@@ -87,7 +87,7 @@ def _cumsum_fits(by_proof: bool, axis: Fact, x: Fact, z: Fact) -> bool:
 
 
 @hosted()
-def fits(by_proof: bool, kind: str, how: Attributes, c: Fact, xs: Facts, z: Fact) -> bool:
+def int32_has(by_proof: bool, kind: str, how: Attributes, c: Fact, xs: Facts, z: Fact) -> bool:
     """Whether int32 has what an operator (see `applied`) takes and makes."""
     if kind == "cumsum":
         return _cumsum_fits(by_proof, c, xs[0], z)
@@ -180,10 +180,10 @@ def narrowing(by_proof: bool) -> Callable[..., Iterator[Any]]:
         op: String, kind: String, how: Settings, x: Tensor, y: Tensor, c: Tensor, xs: Tensors
     ) -> Iterator[Any]:
         demand, z = guard(limit("narrow_int64")), applied(kind, how, c, xs)
-        narrow, proved = applied(kind, how, c, all_cast(xs, INT32)), fits(by_proof, kind, how, c, xs, z)
+        narrow, proved = applied(kind, how, c, all_cast(xs, INT32)), int32_has(by_proof, kind, how, c, xs, z)
         yield rewrite(z, cast(narrow, INT64), demand, proved, inverse=name)
         known = widened(xs)
-        proved = fits(by_proof, kind, how, c, known, result(opset(), kind, how, c, known))
+        proved = int32_has(by_proof, kind, how, c, known, result(opset(), kind, how, c, known))
         wide = applied(kind, how, c, all_cast(xs, INT64))
         yield rewrite(cast(z, INT64), wide, demand, proved, inverse=name)
         less = binary(op, cast(x, INT32), cast(y, INT32))

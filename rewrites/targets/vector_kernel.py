@@ -184,7 +184,7 @@ def choosing(e: Stages, x: Tensor, y: Tensor, ys: Tensors):
 
 
 @hosted()
-def joined(stages: Stages, more: Stages, most: int) -> Stages | None:
+def joined_stages(stages: Stages, more: Stages, most: int) -> Stages | None:
     """Stages behind others; of other tensors that are computed a kernel takes one."""
     both = (*stages, *more)
     return both if len(both) <= most and not (takes_value(stages) and takes_value(more)) else None
@@ -228,7 +228,7 @@ _ELEMENTWISE = "Ascend/mstt op_fusion_pass.yaml; MindSpore, buffer_fusion/eltwis
 @law(source=_ELEMENTWISE, uses=(choosing,), examples=_chain_examples)
 def chain(d: Stages, e: Stages, x: Tensor, y: Tensor, ys: Tensors):
     """g(Kernel[.., f](x)) = Kernel[.., f, g](x), where f alone is a kernel, too"""
-    longer = joined(e, d, limit("vector_stages"))
+    longer = joined_stages(e, d, limit("vector_stages"))
     for chosen in (spelled, cheapest):
         first, before = begun(e, x, ys), vector_kernel(e, x, ys)
         for inner, known in (

@@ -59,7 +59,7 @@ def results_and_counts(path: Path) -> tuple[dict[str, Result], dict[str, counts.
     """What `results_of` gives, counted on the way."""
     saturated, result, counted = counts.counted_optimization(path, "nodes")
     results = {"nodes": result}
-    results |= {cost: saturated.extract(cost, verify=False, turns=True) for cost in COUNTED}
+    results |= {cost: saturated.extract(cost, verify=False, restarts=True) for cost in COUNTED}
     _, results["ascend"], under_ascend = counts.counted_optimization(path, "ascend")
     return results, {"nodes": counted, "ascend": under_ascend}
 

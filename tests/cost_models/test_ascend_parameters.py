@@ -74,7 +74,7 @@ def test_steps_are_of_onnx_operators_and_take_instructions_of_known_cost() -> No
 
 @pytest.mark.parametrize("name", ascend_soc.socs())
 def test_a_chip_has_every_parameter_with_the_type_it_is_declared_with(name: str) -> None:
-    soc = ascend_soc.load(name)
+    soc = ascend_soc.load_soc(name)
     numeric: dict[str, Any] = {"int": int, "float": (int, float), "str": str}
     for field in fields(soc):
         value = getattr(soc, field.name)
@@ -93,13 +93,13 @@ def test_what_is_declared_and_what_the_model_reads_is_the_same() -> None:
     ("name", "tflops"), [("310p3", 70), ("910b2", 353.9), ("910b4", 245.8), ("910a", 256)]
 )
 def test_cores_and_clock_give_the_published_peak(name: str, tflops: float) -> None:
-    soc = ascend_soc.load(name)
+    soc = ascend_soc.load_soc(name)
     peak = soc.cores * soc.clock_ghz * 2 * soc.cube_side**3 / 1e3
     assert peak == pytest.approx(tflops, rel=0.03)
 
 
 def test_the_default_is_310p3_and_names_may_be_written_as_the_toolchain_does() -> None:
-    assert Ascend().soc == Ascend(soc="Ascend310P3").soc == ascend_soc.load("310p3")
+    assert Ascend().soc == Ascend(soc="Ascend310P3").soc == ascend_soc.load_soc("310p3")
 
 
 def test_an_unknown_chip_is_answered_with_the_nearest() -> None:

@@ -16,7 +16,7 @@ from egraph_opt.cost_models.onnxruntime import OnnxRuntime
 from egraph_opt.errors import LimitsError, UnknownSettingError
 from egraph_opt.facts.fact import Fact
 from egraph_opt.measurement.batch import Measurement
-from egraph_opt.measurement.specimen import key_of
+from egraph_opt.measurement.specimen import specimen_key
 from egraph_opt.measurement.store import Store
 
 X = Fact(TensorProto.FLOAT, (1, 64, 56, 56))
@@ -118,7 +118,7 @@ def test_what_a_fusion_would_make_slower_is_priced_above_views_that_prevent_it(
     prices = model(seconds=0.0)
     (norm, fused), (apart, _) = norms(3), norms(4)
     times = ((norm, 10.0), (fused, micros), (apart, 10.0))
-    prices.store.add(prices.place, {key_of(v): Measurement(t, 0.0, 0.0, 1, 0.0, 8) for v, t in times})
+    prices.store.add(prices.place, {specimen_key(v): Measurement(t, 0.0, 0.0, 1, 0.0, 8) for v, t in times})
     view = NodeView("Unsqueeze", "", {}, norm.outputs, apart.outputs, opset=17)
     spelled_apart = prices.cost(apart) * (1 + prices.margin) + 2 * prices.cost(view)
     assert (spelled_apart < prices.cost(norm)) == slower

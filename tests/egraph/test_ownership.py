@@ -132,7 +132,7 @@ def test_what_was_saturated_in_one_thread_is_extracted_in_others() -> None:
     theirs, mine = in_a_thread(lambda: saturate(model)), saturate(model)
 
     def extracted(saturated: Any) -> bytes:
-        found: bytes = saturated.extract("nodes", verify=False, turns=True).model.SerializeToString()
+        found: bytes = saturated.extract("nodes", verify=False, restarts=True).model.SerializeToString()
         return found
 
     assert extracted(theirs) == expected

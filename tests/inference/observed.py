@@ -10,7 +10,7 @@ from onnx import helper
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.inference import constants_of, infer_graph
+from egraph_opt.inference import constant_lookup, infer_graph
 from egraph_opt.inference.ranges import range_of
 
 PACKED = frozenset({"INT4", "UINT4", "INT2", "UINT2", "FLOAT4E2M1"})
@@ -22,7 +22,7 @@ def facts_by_name(model: onnx.ModelProto, warnings: list[str] | None = None) -> 
         parsed.graph,
         parsed.graph.opset_imports,
         {},
-        constants_of(model.ir_version),
+        constant_lookup(model.ir_version),
         (warnings if warnings is not None else []).append,
         functions=parsed.functions,
     )

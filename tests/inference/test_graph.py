@@ -7,7 +7,7 @@ import pytest
 from onnx import parser
 
 from egraph_opt.facts import symbolic
-from egraph_opt.inference import constants_of, infer_graph, tensor_fact
+from egraph_opt.inference import constant_lookup, infer_graph, tensor_fact
 
 from .observed import facts_by_name
 
@@ -90,7 +90,7 @@ def test_an_initializer_that_is_an_input_is_constant_below_ir_version_4_only():
     assert facts_by_name(model)["w"].splat == 1.0
     model.ir_version = 8
     graph = ir.from_proto(model).graph
-    facts = infer_graph(graph, {"": 17}, {}, constants_of(8, assume_defaults=True), print)
+    facts = infer_graph(graph, {"": 17}, {}, constant_lookup(8, assume_defaults=True), print)
     assert {value.name: fact.const for value, fact in facts.items()}["w"]
 
 
@@ -126,7 +126,7 @@ def test_the_shape_of_a_carried_value_is_not_trusted_inside_its_body():
         '<ir_version: 8, opset_import: ["" : 17]> g (float[N] a) => (float[N] d) { d = Relu(a) }'
     )
     graph = ir.from_proto(model).graph
-    facts = infer_graph(graph, {"": 17}, {}, constants_of(8), print, is_body=True)
+    facts = infer_graph(graph, {"": 17}, {}, constant_lookup(8), print, is_body=True)
     assert {value.name: (fact.dtype, fact.shape) for value, fact in facts.items()}["d"] == (1, None)
 
 
@@ -163,7 +163,7 @@ def test_what_the_caller_has_folded_is_taken_for_what_it_is():
         g (float[N] x) => (float[N] y) <float w = {0}> { s = Exp(w)  y = Mul(x, s) }"""
     )
     graph = ir.from_proto(model).graph
-    known = constants_of(8)
+    known = constant_lookup(8)
 
     def constants(value):
         return tensor_fact(ir.tensor(np.float32(1))) if value.name == "s" else known(value)

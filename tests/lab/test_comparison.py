@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 from egraph_opt.cli import app
 from egraph_opt.cli.compare import _named
 from egraph_opt.errors import UnknownToolError
-from egraph_opt.lab.comparison.report import as_csv, as_html, as_json, columns
-from egraph_opt.lab.comparison.running import ORIGINAL, Bounds, Contender, _assessed, compare
+from egraph_opt.lab.comparison.report import as_csv, as_html, as_json, column_names
+from egraph_opt.lab.comparison.running import ORIGINAL, Bounds, Contender, _assessed, compare_tools
 from egraph_opt.lab.comparison.tools import TOOLS, Tool, tools_named
 
 TEXT = """
@@ -82,7 +82,7 @@ def test_every_result_is_priced_under_every_cost_model(compared: Compared) -> No
 
 
 def test_the_best_order_is_a_contender(rows: Path) -> None:
-    original, best = compare(rows, tools_named(["best-order"]), ["nodes"], orders=1)
+    original, best = compare_tools(rows, tools_named(["best-order"]), ["nodes"], orders=1)
     assert (original.nodes, best.nodes, best.correct) == (5, 2, "passed")
 
 
@@ -116,18 +116,20 @@ def test_results_are_timed_beside_the_original(compared: Compared) -> None:
 
 def test_a_tool_that_is_not_installed_has_a_row_that_says_so(rows: Path) -> None:
     absent = Tool("absent", "no-such-optimizer", print)
-    (_, row) = compare(rows, [absent], ["nodes"])
+    (_, row) = compare_tools(rows, [absent], ["nodes"])
     assert row.problem == "not installed: pip install no-such-optimizer"
     assert row.nodes is None
 
 
 def test_a_tool_that_takes_too_long_ends_only_its_own_row(rows: Path) -> None:
-    found = compare(rows, tools_named(["saturation", "ort-basic"]), ["nodes"], bounds=Bounds(seconds=0.01))
+    found = compare_tools(
+        rows, tools_named(["saturation", "ort-basic"]), ["nodes"], bounds=Bounds(seconds=0.01)
+    )
     assert [row.problem.rpartition(": ")[2] for row in found] == ["took longer than 0.01 s"] * 3
 
 
 def test_a_tool_that_takes_too_much_memory_ends_only_its_own_row(rows: Path) -> None:
-    found = compare(rows, tools_named(["saturation"]), ["nodes"], bounds=Bounds(mib=64))
+    found = compare_tools(rows, tools_named(["saturation"]), ["nodes"], bounds=Bounds(mib=64))
     assert all(row.problem for row in found)
 
 
@@ -140,7 +142,7 @@ def test_a_process_that_crashes_is_told(tmp_path: Path) -> None:
     )
     model.graph.node[0].output[1] = ""
     onnx.save(model, path := tmp_path / "deadly.onnx")
-    (row,) = compare(path, [], ["nodes"])
+    (row,) = compare_tools(path, [], ["nodes"])
     assert "ended with code -" in row.problem
 
 
@@ -176,7 +178,7 @@ CONTENDERS = [
 
 def test_rows_are_written_whole() -> None:
     table = list(csv.reader(io.StringIO(as_csv(CONTENDERS, ["nodes"]))))
-    assert table[0] == columns(["nodes"])
+    assert table[0] == column_names(["nodes"])
     assert [row[table[0].index("price nodes")] for row in table[1:]] == ["5.0", "3.0", ""]
     assert [row["tool"] for row in json.loads(as_json(CONTENDERS, ["nodes"]))["rows"]] == [
         ORIGINAL,

@@ -14,7 +14,7 @@ from egraph_opt.cost.model import NodeView, Parts
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.batch import Specimen
-from egraph_opt.measurement.specimen import UnmeasurableError, key_of, specimen_of
+from egraph_opt.measurement.specimen import UnmeasurableError, specimen_key, specimen_of
 
 X = Fact(TensorProto.FLOAT, (1, 4, 8))
 
@@ -38,23 +38,23 @@ def test_known_integers_are_operands_as_they_are() -> None:
     view = NodeView("Reshape", "", {}, (X, shape), (Fact(TensorProto.FLOAT, (8, 4)),), opset=17)
     assert outputs_of(specimen_of(view))[0].shape == (8, 4)
     other = replace(shape, value=(4, 8), data=(4, 8))
-    assert key_of(view) != key_of(replace(view, inputs=(X, other)))
+    assert specimen_key(view) != specimen_key(replace(view, inputs=(X, other)))
 
 
 def test_the_key_leaves_out_what_a_time_does_not_depend_on() -> None:
     weight = Fact(TensorProto.FLOAT, (8,), const=True, splat=2.0)
     view = NodeView("Mul", "", {}, (X, weight), (X,), opset=17)
-    assert key_of(view) == key_of(replace(view, inputs=(X, replace(weight, splat=3.0))))
-    assert key_of(view) == key_of(replace(view, opset=14)), "the operator is that of opset 14"
-    assert key_of(view) != key_of(replace(view, opset=13 - 1))
-    assert key_of(view) != key_of(replace(view, inputs=(X, replace(weight, const=False))))
-    assert json.loads(key_of(view))[1] == "Mul"
+    assert specimen_key(view) == specimen_key(replace(view, inputs=(X, replace(weight, splat=3.0))))
+    assert specimen_key(view) == specimen_key(replace(view, opset=14)), "the operator is that of opset 14"
+    assert specimen_key(view) != specimen_key(replace(view, opset=13 - 1))
+    assert specimen_key(view) != specimen_key(replace(view, inputs=(X, replace(weight, const=False))))
+    assert json.loads(specimen_key(view))[1] == "Mul"
 
 
 def test_an_exponent_is_part_of_the_key() -> None:
     two = Fact(TensorProto.FLOAT, (), const=True, splat=2.0)
     view = NodeView("Pow", "", {}, (X, two), (X,), opset=17)
-    assert key_of(view) != key_of(replace(view, inputs=(X, replace(two, splat=0.3))))
+    assert specimen_key(view) != specimen_key(replace(view, inputs=(X, replace(two, splat=0.3))))
 
 
 def test_floats_have_both_signs() -> None:
@@ -75,7 +75,7 @@ def test_a_pseudo_operator_is_the_nodes_that_it_stands_for() -> None:
     assert [node.op_type for node in onnx.load_from_string(specimen.model).graph.node] == ["Add", "Relu"]
     assert (outputs_of(specimen)[0] >= 0).all()
     crossed = replace(parts, sources=((2, 0), (3,)))
-    assert key_of(view) != key_of(replace(view, parts=crossed))
+    assert specimen_key(view) != specimen_key(replace(view, parts=crossed))
 
 
 def test_all_pieces_of_a_split_are_written() -> None:

@@ -12,7 +12,7 @@ from egraph_opt.errors import ObjectiveError
 from egraph_opt.extraction import ExtractionProblem, check, extract
 from egraph_opt.memory import Objective, objective_of
 from egraph_opt.memory.candidates import Candidate, Need, as_solution, candidates
-from egraph_opt.memory.objective import bytes_of, bytes_text
+from egraph_opt.memory.objective import bytes_text, parse_bytes
 from egraph_opt.memory.pareto import pareto_front, pick
 
 from .models import model
@@ -156,13 +156,13 @@ def test_objectives_are_read() -> None:
     ],
 )
 def test_sizes_are_read_as_people_write_them(text: str, count: int) -> None:
-    assert bytes_of(text) == count
+    assert parse_bytes(text) == count
 
 
 @pytest.mark.parametrize("text", ["", "MiB", "12 apples", "-5", "0", "nan", "inf", "1.2.3k"])
 def test_sizes_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(ObjectiveError, match="number of bytes"):
-        bytes_of(text)
+        parse_bytes(text)
 
 
 def test_sizes_are_written_for_people() -> None:

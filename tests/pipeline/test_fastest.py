@@ -9,7 +9,7 @@ from onnx import parser
 
 from egraph_opt import optimize
 from egraph_opt.cost.model import CostModel, NodeView
-from egraph_opt.pipeline.fastest import WithMargin, candidates
+from egraph_opt.pipeline.fastest import WithMargin, model_variants
 from egraph_opt.pipeline.stages import saturate
 
 SOFTMAX = """
@@ -99,7 +99,7 @@ def test_the_best_graphs_differ_and_the_cheapest_comes_first() -> None:
 
 def test_candidates_are_the_model_and_more_and_less_cautious_ones() -> None:
     model = Spelled()
-    found = list(candidates(model, 4))
+    found = list(model_variants(model, 4))
     assert found[0] is model
     assert len({each.margin for each in found}) == 4
     assert all(isinstance(each, WithMargin) and each.name == "spelled" for each in found[1:])

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from egraph_opt.extraction.piece import Choice, Piece
-from egraph_opt.extraction.presolve.dominance import Needs, drop_dominated, landmarks, members, needs_of
+from egraph_opt.extraction.presolve.dominance import Needs, drop_needless, landmarks, members, needs_of
 from egraph_opt.extraction.presolve.presolve import Presolved, presolve
 from egraph_opt.extraction.presolve.working_piece import Parts, WorkingPiece
 from egraph_opt.extraction.problem import ExtractionProblem
@@ -71,7 +71,7 @@ class Contraction(WorkingPiece):
                 self._join_leaves()
 
     def _treat(self, here: int) -> None:
-        drop_dominated(self, here)
+        drop_needless(self, here)
         if not self.users[here] and here not in self.roots:
             self.remove_class(here)
         elif len(self.options[here]) == 1:
@@ -131,7 +131,7 @@ class Contraction(WorkingPiece):
                         self.users[child].discard(node)
                         self.again(child)
                         self.again(here)
-            drop_dominated(self, here, needs)
+            drop_needless(self, here, needs)
 
     def _pass_over(self, here: int) -> None:
         (node,) = self.options[here]

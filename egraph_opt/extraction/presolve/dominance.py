@@ -105,7 +105,7 @@ def _shared(work: WorkingPiece, needs: Needs | None, strong: int) -> set[int]:
     return {child for child in work.children[strong] if not work.is_leaf(child)}
 
 
-def drop_dominated(work: WorkingPiece, here: int, needs: Needs | None = None) -> None:
+def drop_needless(work: WorkingPiece, here: int, needs: Needs | None = None) -> None:
     """Drop the nodes of a class that are no cheaper than another with what that needs beyond them."""
     options = work.options[here]
     if len(options) < 2:

@@ -212,7 +212,7 @@ class LinearProgram:
         return sum(least[least != 0].tolist()), left
 
 
-def program_of(
+def integer_program(
     piece: Piece, rows: Sequence[Rows], usable: Mask, *, objective: Floats | None = None
 ) -> LinearProgram:
     """The program of the usable nodes of a piece; ``objective`` takes the place of the costs of nodes."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egraph_opt.extraction.piece import Choice, Piece
-from egraph_opt.extraction.programs.linear import Rows, program_of
+from egraph_opt.extraction.programs.linear import Rows, integer_program
 from egraph_opt.extraction.programs.solver import Effort, ProgramSolver
 from egraph_opt.extraction.programs.trust import RelaxedSolution
 from egraph_opt.extraction.solution import better
@@ -42,7 +42,7 @@ def solve(
     seed: int = 0,
 ) -> Answer:
     """Minimise the cost (or another ``objective`` over nodes) under the rows, from a solution."""
-    program = program_of(piece, rows, usable, objective=objective)
+    program = integer_program(piece, rows, usable, objective=objective)
     session = ProgramSolver(program, effort, seed=seed, integers=len(piece.nodes))
     values = _columns(piece, start)
     session.start(values)
@@ -120,7 +120,7 @@ class Relaxation:
     """
 
     def __init__(self, piece: Piece, rows: Sequence[Rows], usable: Mask, effort: Effort) -> None:
-        self.program = program_of(piece, rows, usable)
+        self.program = integer_program(piece, rows, usable)
         self._session = ProgramSolver(self.program, effort)
         self._trust = effort.trust
 

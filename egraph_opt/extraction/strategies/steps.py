@@ -119,8 +119,8 @@ def solve_decomposed(
 ) -> Found:
     """Solve what contraction leaves of a piece; never worse than ``start``.
 
-    ``solve`` is told which share of the time that is left a part may take, and what part of the piece's nodes
-    the parts have together, of isomorphic ones one.  What no better solution has by its landmarks is left out
+    ``solve`` is given the share of the time that is left for a part, and what part of the piece's nodes the
+    parts have together, of isomorphic ones one.  What no better solution has by its landmarks is left out
     beforehand.  Without ties far more can be contracted, so the cost
     comes first; then, where there are ties, ``refine`` looks for smaller ones.  When it is ``late``,
     contraction is left out.

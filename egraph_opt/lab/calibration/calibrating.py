@@ -11,9 +11,9 @@ import numpy as np
 from egraph_opt.cost.parameters import Override
 from egraph_opt.errors import CalibrationError, ProfileError
 from egraph_opt.lab.calibration.coordinates import Coordinate, Space, space_of
-from egraph_opt.lab.calibration.fitting import Fit, factor, fit
+from egraph_opt.lab.calibration.fitting import Fit, fit, median_factor
 from egraph_opt.lab.calibration.model_nodes import read_nodes
-from egraph_opt.lab.calibration.observations import LEAST, Observation, Observations, observe, operators
+from egraph_opt.lab.calibration.observations import LEAST, Observation, Observations, by_operator, observe
 from egraph_opt.lab.calibration.profiles import read_profile
 
 AT_BOUND = 1e-3
@@ -158,10 +158,15 @@ def _calibration(cost: str, space: Space, found: Fit, seen: Observations) -> Cal
         for k in found.determination.numbers
     )
     errors = tuple(
-        OperatorError(name, len(own), factor(found.before[np.array(own)]), factor(found.after[np.array(own)]))
-        for name, own in operators(seen.used).items()
+        OperatorError(
+            name,
+            len(own),
+            median_factor(found.before[np.array(own)]),
+            median_factor(found.after[np.array(own)]),
+        )
+        for name, own in by_operator(seen.used).items()
     )
-    total = OperatorError("all", len(seen.used), factor(found.before), factor(found.after))
+    total = OperatorError("all", len(seen.used), median_factor(found.before), median_factor(found.after))
     kept = {**space.kept, **found.determination.reasons}
     return Calibration(cost, space, learned, kept, errors, total, seen)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from egraph_opt.lab.calibration.coordinates import Floats, Space
 from egraph_opt.lab.calibration.determination import MOST_ERROR, WIDE, Determination, judge, kinks
-from egraph_opt.lab.calibration.observations import Observation, Predictions, operators
+from egraph_opt.lab.calibration.observations import Observation, Predictions, by_operator
 
 STARTS = 3
 """The defaults, and points around them."""
@@ -111,7 +111,7 @@ class _Minimizer:
         self.space = space
         self.predictions = Predictions(space, observations)
         self.measured = np.log([observation.micros for observation in observations])
-        self.groups = operators(observations)
+        self.groups = by_operator(observations)
         self.weights = np.ones(len(observations))
         self.scale = 0.3
 
@@ -209,6 +209,6 @@ def scatter(residuals: Floats) -> float:
     return max(NORMAL * float(np.median(abs(residuals))), LEAST_SCATTER)
 
 
-def factor(residuals: Floats) -> float:
+def median_factor(residuals: Floats) -> float:
     """The median factor by which something is wrong, up or down; 1 is right."""
     return float(np.exp(np.median(abs(residuals))))

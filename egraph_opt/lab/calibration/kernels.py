@@ -18,7 +18,7 @@ from itertools import permutations
 from egraph_opt.cost.model import KERNEL_DOMAIN, NodeView
 from egraph_opt.facts.fact import Fact
 from egraph_opt.lab.calibration.profiles import ProfileRow
-from egraph_opt.lab.calibration.tensors import WEIGHTS, Dims, KernelTensor, elements
+from egraph_opt.lab.calibration.tensors import WEIGHTS, Dims, KernelTensor, element_count
 
 
 class UnusableError(Exception):
@@ -106,7 +106,7 @@ TILE = 16
 Tensors = tuple[KernelTensor, ...]
 
 
-def product(op: str, kind: str, inputs: Tensors, outputs: Tensors) -> NodeView:
+def product_node(op: str, kind: str, inputs: Tensors, outputs: Tensors) -> NodeView:
     """A MatMul of [..., m, k] and [..., k, n], however its operands are stored."""
     if len(inputs) < 2 or any(len(t.dims) < 2 for t in (*inputs[:2], outputs[0])):
         raise UnusableError("a product without two matrices")
@@ -135,7 +135,7 @@ def _tiles(extent: int) -> int:
     return math.ceil(extent / TILE)
 
 
-def convolution(op: str, kind: str, inputs: Tensors, outputs: Tensors) -> NodeView:
+def convolution_node(op: str, kind: str, inputs: Tensors, outputs: Tensors) -> NodeView:
     """Its strides follow from the images, its window and its groups from the weights."""
     if inputs and len(inputs[0].dims) == 1:
         inputs = inputs[1:]  # the sizes of the result, which a transposed one may take
@@ -257,7 +257,7 @@ def _conversion(op: str, kind: str, inputs: Tensors, outputs: Tensors) -> NodeVi
     """Between formats: of the two ways to store it the smaller one is the plain one."""
     if not inputs:
         raise UnusableError("no operand")
-    plain, padded = sorted((inputs[0], outputs[0]), key=lambda tensor: elements(tensor.stored))
+    plain, padded = sorted((inputs[0], outputs[0]), key=lambda tensor: element_count(tensor.stored))
     return NodeView(op, KERNEL_DOMAIN, {}, (plain.raw,), (padded.raw,))
 
 
@@ -271,8 +271,8 @@ _READERS: Mapping[str, Callable[[str, str, Tensors, Tensors], NodeView]] = {
     "normalization": _normalization,
     "reduction": _plain,
     "move": _move,
-    "product": product,
-    "convolution": convolution,
+    "product": product_node,
+    "convolution": convolution_node,
     "pool": _pool,
     "transpose": _transpose,
     "conversion": _conversion,

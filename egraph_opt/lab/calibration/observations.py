@@ -124,7 +124,7 @@ def _fact(entry: Any) -> Fact | None:
     return replace(found, value=tuple(elements), data=tuple(elements))
 
 
-def operators(observations: Iterable[Observation]) -> dict[str, list[int]]:
+def by_operator(observations: Iterable[Observation]) -> dict[str, list[int]]:
     """The numbers of the observations of each operator, the most frequent first."""
     found: dict[str, list[int]] = {}
     for number, observation in enumerate(observations):

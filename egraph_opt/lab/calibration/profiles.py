@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from egraph_opt.errors import ProfileError, nearest
-from egraph_opt.lab.calibration.tensors import NOTHING, KernelTensor, tensors_of
+from egraph_opt.lab.calibration.tensors import NOTHING, KernelTensor, kernel_tensors
 from egraph_opt.model.files import content_of
 
 NAMES = {
@@ -271,7 +271,7 @@ def _kernels(table: Table) -> Profile:
             left_out[reason] += 1
             continue
         inputs, outputs = (
-            tensors_of(*(table.cell(cells, f"{side} {what}") for what in ("shapes", "types", "formats")))
+            kernel_tensors(*(table.cell(cells, f"{side} {what}") for what in ("shapes", "types", "formats")))
             if table.has(f"{side} shapes")
             else None
             for side in ("input", "output")

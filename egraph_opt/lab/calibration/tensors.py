@@ -67,7 +67,7 @@ class KernelTensor:
 
 
 @lru_cache(maxsize=4096)
-def tensors_of(shapes: str, types: str, formats: str) -> tuple[KernelTensor, ...] | None:
+def kernel_tensors(shapes: str, types: str, formats: str) -> tuple[KernelTensor, ...] | None:
     """The operands of three cells; None where their shapes are not known."""
     shapes = shapes.strip(" \t\"'")
     if shapes.upper() in NOTHING:
@@ -115,6 +115,6 @@ def _logical(dims: Dims, layout: str) -> Dims:
     return dims
 
 
-def elements(dims: Dims) -> int:
+def element_count(dims: Dims) -> int:
     """How many elements a value has."""
     return math.prod(dims)

@@ -55,14 +55,14 @@ class ParameterFile:
         if self.base:
             yield f"{EXTENDS} = {_text(self.base)}"
         held = {override.name: override.value for override in self.held}
-        for table in dict.fromkeys(map(table_of, (*held, *self.values))):
+        for table in dict.fromkeys(map(parameter_of, (*held, *self.values))):
             yield from ("", f"[{_key(table)}]", *self._parameter(table, held))
         yield from _comments(self.kept)
 
     def _parameter(self, table: str, held: Mapping[str, object]) -> Iterator[str]:
         """A value, or entries of a table, with their confidence and source."""
-        stays = {name: value for name, value in held.items() if table_of(name) == table}
-        values = {**stays, **{name: v for name, v in self.values.items() if table_of(name) == table}}
+        stays = {name: value for name, value in held.items() if parameter_of(name) == table}
+        values = {**stays, **{name: v for name, v in self.values.items() if parameter_of(name) == table}}
         if table in values:
             yield f"value = {_toml(values[table])}"
         else:
@@ -74,7 +74,7 @@ class ParameterFile:
         yield f"source = {_text('; '.join(told))}"
 
 
-def table_of(name: str) -> str:
+def parameter_of(name: str) -> str:
     """The parameter that an entry belongs to, which is itself where it is no entry."""
     return name.partition(".")[0]
 
@@ -114,7 +114,7 @@ def write_calibration(found: Calibration, output: Path) -> None:
     )
     tables: dict[str, list[Learned]] = {}
     for entry in found.learned:
-        tables.setdefault(table_of(entry.name), []).append(entry)
+        tables.setdefault(parameter_of(entry.name), []).append(entry)
     kernels = f"{name}, fit of {total.kernels} kernels"
     sources = {table: f"{kernels}: {', '.join(map(_told, entries))}" for table, entries in tables.items()}
     values = {entry.name: entry.value for entry in found.learned}

@@ -15,7 +15,7 @@ from egraph_opt.lab.tables import csv_text
 FORMAT = 1
 
 
-def columns(costs: Sequence[str]) -> list[str]:
+def column_names(costs: Sequence[str]) -> list[str]:
     """The names of a row's cells: a price for each cost model."""
     names = [field.name for field in fields(Contender)]
     place = names.index("prices")
@@ -23,15 +23,15 @@ def columns(costs: Sequence[str]) -> list[str]:
 
 
 def cells(row: Contender, costs: Sequence[str]) -> list[Any]:
-    """A row's cells, in the order of `columns`; "" where nothing is known."""
+    """A row's cells, in the order of `column_names`; "" where nothing is known."""
     known = asdict(row)
     prices = {f"price {cost}": row.prices.get(cost) for cost in costs}
-    found = (({**known, **prices})[name] for name in columns(costs))
+    found = (({**known, **prices})[name] for name in column_names(costs))
     return ["" if cell is None else cell for cell in found]
 
 
 def as_csv(rows: Sequence[Contender], costs: Sequence[str]) -> str:
-    return csv_text(columns(costs), (cells(row, costs) for row in rows))
+    return csv_text(column_names(costs), (cells(row, costs) for row in rows))
 
 
 def as_json(rows: Sequence[Contender], costs: Sequence[str]) -> str:
@@ -76,7 +76,7 @@ def as_html(rows: Sequence[Contender], costs: Sequence[str]) -> str:
 
 
 def _table(rows: Sequence[Contender], costs: Sequence[str]) -> Iterator[str]:
-    yield "<table><thead><tr>" + "".join(f"<th>{escape(name)}</th>" for name in columns(costs))
+    yield "<table><thead><tr>" + "".join(f"<th>{escape(name)}</th>" for name in column_names(costs))
     yield "</tr></thead><tbody>\n"
     for row in rows:
         wrong = row.problem or row.correct == "failed"

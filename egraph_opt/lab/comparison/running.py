@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from egraph_opt.lab.comparison.steps import Answer, assess, measure, respond, run_tool
+from egraph_opt.lab.comparison.steps import Answer, assess, respond, run_tool, time_models
 from egraph_opt.lab.comparison.tools import Tool
 from egraph_opt.measurement.worker import COMMAND
 
@@ -57,7 +57,7 @@ class Bounds:
     mib: int = 8192
 
 
-def compare(
+def compare_tools(
     path: Path,
     tools: Sequence[Tool],
     costs: Sequence[str],
@@ -73,7 +73,7 @@ def compare(
         costs: names of cost models: every result is priced under each.
         orders: how many random ones `best-order` tries beside those of known optimizers.
         measure: seconds of timing for each result that is correct; 0 for none.
-        progress: told which tool runs, and what share is done.
+        progress: called with the tool that runs, and the share that is done.
     """
     with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
         found = [_assessed(Contender(path.stem, ORIGINAL), path, path, costs, bounds)]
@@ -83,7 +83,7 @@ def compare(
             progress(name, number / len(runs))
             made[name] = Path(folder) / f"{number}.onnx"
             paths = path, made[name]
-            row = run(
+            row = contender_of(
                 Contender(path.stem, name, _version(tool)), tool, paths, bounds, cost=cost, orders=orders
             )
             found.append(row if row.problem else _assessed(row, path, made[name], costs, bounds))
@@ -105,7 +105,7 @@ def _version(tool: Tool) -> str:
         return ""
 
 
-def run(
+def contender_of(
     row: Contender,
     tool: Tool,
     paths: tuple[Path, Path],
@@ -139,7 +139,7 @@ def _measured(
     timed = [row for row in rows if not row.problem and row.correct in ("passed", "not_comparable")]
     arguments = {"paths": [str(made[row.tool]) for row in timed], "seconds": seconds * len(timed)}
     longer = replace(bounds, seconds=bounds.seconds + 3 * seconds * len(timed))
-    answer = _ask(measure, arguments, longer) if len(timed) > 1 else {"latencies": [{}] * len(timed)}
+    answer = _ask(time_models, arguments, longer) if len(timed) > 1 else {"latencies": [{}] * len(timed)}
     times = dict(zip((row.tool for row in timed), answer.get("latencies", ()), strict=False))
     return [replace(row, **times.get(row.tool, {})) for row in rows]
 

@@ -65,7 +65,7 @@ def assess(original: str, path: str, costs: list[str]) -> Answer:
     }
 
 
-def measure(paths: list[str], seconds: float) -> Answer:
+def time_models(paths: list[str], seconds: float) -> Answer:
     """Microseconds of models in onnxruntime, in turns, and how many times as fast as the first each is."""
     import onnx
 

@@ -55,7 +55,7 @@ class PassManager(ABC):
     acceptance: Acceptance = "gated"
 
     def run(self, model: GreedyModel) -> GreedyResult:
-        """What the passes make of a model, which has to have been told of them."""
+        """What the passes make of a model, which has to have been made with them."""
         turns = list(self._turns(model))
         steps = [step for turn in turns for step in turn]
         state = steps[-1].state if steps else model.original
@@ -149,7 +149,7 @@ def strongest(model: GreedyModel, count: int, seed: int = 0) -> tuple[str, Greed
     through to their fixed point, gated, and once, blind.  Random ones have all passes.
 
     Args:
-        model: told of `every_pass`.
+        model: made with `every_pass`.
         count: how many random orders.
     """
     known = {"rulesets": Pass.of_rulesets(None), **ORDERS, "every pass": every_pass()}

@@ -18,7 +18,7 @@ from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.lab.greedy.dominators import dominator_cost
 from egraph_opt.lab.greedy.passes import Acceptance, Pass
-from egraph_opt.lab.greedy.terms import TermKey, fingerprint, terms_of
+from egraph_opt.lab.greedy.terms import TermKey, graph_fingerprint, terms_of
 from egraph_opt.laws.law import Law
 from egraph_opt.pipeline.limits import Limits
 from egraph_opt.rebuild.choice import Choice
@@ -81,7 +81,7 @@ class GreedyRegion:
     made: dict[tuple[int, BodyCosts, str, Acceptance], Graph] = field(default_factory=dict)
 
     def graph(self, lowered: Lowered) -> Graph:
-        number = self.numbers.setdefault(fingerprint(lowered), len(self.numbers))
+        number = self.numbers.setdefault(graph_fingerprint(lowered), len(self.numbers))
         return self.graphs.setdefault(number, Graph(lowered, number))
 
     def cost(self, graph: Graph, bodies: BodyCosts) -> float:

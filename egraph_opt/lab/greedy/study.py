@@ -101,7 +101,7 @@ def study_orders(
         steps: of a local search that moves one pass at a time, from the best order so far.
         pairs: find the pairs of passes that spoil each other.
         verify: run what each order made beside the original.
-        progress: told what share is done.
+        progress: called with the share that is done.
     """
     runs: list[OrderRun] = []
 

@@ -27,7 +27,7 @@ def terms_of(choice: Choice) -> Lowered:
     return _Chosen(choice).run()
 
 
-def fingerprint(graph: Lowered) -> tuple[TermKey, ...]:
+def graph_fingerprint(graph: Lowered) -> tuple[TermKey, ...]:
     """Equal for graphs that compute their outputs alike."""
     needed = _needed(graph)
     number = {term: k for k, term in enumerate(needed)}

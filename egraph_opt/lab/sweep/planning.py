@@ -139,7 +139,7 @@ def _release() -> str:
 
 
 def _content(model: Path) -> str:
-    """A hash of a model, and of what a look at the files of its weights tells."""
+    """A hash of a model, and of the sizes and times of the files of its weights."""
     found = model.read_bytes()
     try:
         names = locations(onnx.load_from_string(found))

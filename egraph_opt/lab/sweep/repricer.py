@@ -1,4 +1,4 @@
-"""What is told of a chosen graph, and an e-graph that answers the same prices only once."""
+"""What is reported of a chosen graph, and an e-graph that answers the same prices only once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.repricing import Key, key_of
 from egraph_opt.errors import ExtractionError
 from egraph_opt.graph.node_counts import nodes_of
-from egraph_opt.lab.greedy.terms import fingerprint, terms_of
+from egraph_opt.lab.greedy.terms import graph_fingerprint, terms_of
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.pipeline.saturated import Saturated
@@ -64,7 +64,7 @@ class Cheapest:
 
 def graph_key(extracted: Extracted) -> str:
     """A hash of the chosen graph and its bodies."""
-    content = repr([fingerprint(terms_of(part.choice)) for part in extracted.walk()])
+    content = repr([graph_fingerprint(terms_of(part.choice)) for part in extracted.walk()])
     return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()[:HASH_LENGTH]
 
 
@@ -139,7 +139,7 @@ class Repricer:
         return _price(self.region, extracted, model, key)
 
     def _described(self, extracted: Extracted) -> ChosenGraph:
-        """What is told of a graph, which is rebuilt the first time that it is seen."""
+        """What is reported of a graph, which is rebuilt the first time that it is seen."""
         key = graph_key(extracted)
         if key not in self._graphs:
             counts = nodes_of(rebuild_model(extracted.choice, self.saturated.loaded.model))

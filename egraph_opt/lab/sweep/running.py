@@ -111,7 +111,7 @@ def _text(value: Any) -> Any:
     return value if isinstance(value, (int, float, str)) else json.dumps(value)
 
 
-Told = Callable[[int, int], None]
+RunsDone = Callable[[int, int], None]
 """Called with how many runs are done since the sweep was begun or gone on with, and how many are to do."""
 
 
@@ -119,7 +119,7 @@ def run_plan(
     plan: SweepPlan,
     output: Path,
     start_workers: Callable[[Path], Workers],
-    progress: Told = lambda done, runs: None,
+    progress: RunsDone = lambda done, runs: None,
 ) -> SweepTable:
     """Make the runs that are not there yet, and write the result.
 
@@ -132,7 +132,7 @@ def run_plan(
         OutputError: there is another file in the place of the result, or no folder for it.
         RunsError: the journal is of another sweep, or cannot be written; workers die again and again.
     """
-    journal_path, folder = beside(output, ".journal"), beside(output, ".egraphs")
+    journal_path, folder = companion(output, ".journal"), companion(output, ".egraphs")
     if not output.parent.is_dir():
         raise OutputError(f"{output}: there is no folder {output.parent}: make it first")
     if output == parquet_beside(output):
@@ -151,7 +151,7 @@ def run_plan(
     return table
 
 
-def beside(output: Path, suffix: str) -> Path:
+def companion(output: Path, suffix: str) -> Path:
     """A file that goes with a result."""
     return output.with_name(output.name + suffix)
 
@@ -161,7 +161,7 @@ def parquet_beside(output: Path) -> Path:
     return output.with_suffix(".parquet")
 
 
-def answer(missing: Sequence[Batch], journal: Journal, workers: Workers, progress: Told) -> None:
+def answer(missing: Sequence[Batch], journal: Journal, workers: Workers, progress: RunsDone) -> None:
     """Have batches answered and kept.
 
     The first batch of each e-graph goes ahead of the others: who answers it saturates the e-graph for all.

@@ -214,7 +214,7 @@ class Examination:
         self, name: str, same: float, other: float, answer: Cheapest, *, whole: bool
     ) -> tuple[float, Change]:
         while abs(other - same) > (1 if whole else TOLERANCE * max(abs(same), abs(other))):
-            middle = between(same, other)
+            middle = midpoint(same, other)
             if whole:
                 middle = round(middle)
                 middle += (middle == min(same, other)) - (middle == max(same, other))
@@ -286,6 +286,6 @@ def steps(value: float, end: float) -> Iterator[float]:
         yield step
 
 
-def between(one: float, other: float) -> float:
+def midpoint(one: float, other: float) -> float:
     """The geometric mean of numbers of one sign, which suits ranges over many magnitudes; else the middle."""
     return math.copysign(math.sqrt(one * other), one) if one * other > 0 else (one + other) / 2

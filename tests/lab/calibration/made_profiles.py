@@ -10,7 +10,7 @@ from pathlib import Path
 from egraph_opt.cost.model import CostModel
 from egraph_opt.lab.calibration.kernels import view_of
 from egraph_opt.lab.calibration.profiles import ProfileRow
-from egraph_opt.lab.calibration.tensors import KernelTensor, tensors_of
+from egraph_opt.lab.calibration.tensors import KernelTensor, kernel_tensors
 
 OLD = (
     "Model Name,Model ID,Task ID,Stream ID,Infer ID,Op Name,OP Type,Task Type,Task Start Time,"
@@ -44,7 +44,7 @@ class Kernel:
 
     def row(self) -> ProfileRow:
         sides = [
-            tensors_of(shapes, *(_repeated(text, shapes) for text in (dtype, layout)))
+            kernel_tensors(shapes, *(_repeated(text, shapes) for text in (dtype, layout)))
             for shapes, dtype, layout in zip(
                 (self.inputs, self.outputs), self.types, self.formats, strict=True
             )

@@ -14,7 +14,7 @@ from egraph_opt.cli import app
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost.registry import parameters_of
 from egraph_opt.facts.fact import Fact
-from egraph_opt.measurement.specimen import key_of
+from egraph_opt.measurement.specimen import specimen_key
 
 from .made_profiles import Kernel, write
 
@@ -135,7 +135,7 @@ def test_measurements_of_this_machine_fit_a_model_of_one_s_own(folder: Path) -> 
     for k in range(18):
         fact = Fact(1, (2**k, 3))
         view = NodeView("Relu", "", {}, (fact,), (fact,), opset=17)
-        rows.append(("cpu", "1.31", "one thread", key_of(view), truth.cost(view), ""))
+        rows.append(("cpu", "1.31", "one thread", specimen_key(view), truth.cost(view), ""))
     rows.append(("cpu", "1.31", "two threads", rows[0][3], 99.0, ""))
     rows.append(("cpu", "1.31", "one thread", "[[], []]", 5.0, ""))
     rows.append(("cpu", "1.31", "one thread", "[]", "", "it has a body"))

@@ -8,7 +8,7 @@ import pytest
 
 from egraph_opt.errors import ProfileError
 from egraph_opt.lab.calibration.profiles import ProfileRow, read_profile
-from egraph_opt.lab.calibration.tensors import KernelTensor, tensors_of
+from egraph_opt.lab.calibration.tensors import KernelTensor, kernel_tensors
 
 HEADER = "Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us),Input Shapes,Output Shapes"
 ROW = 'add,Add,AI_CORE,1.5\t,2.5,"""4,8;4,8""","""4,8"""'
@@ -100,18 +100,18 @@ def test_short_rows_and_rows_without_a_type_do_no_harm(tmp_path: Path) -> None:
     ],
 )
 def test_shapes_are_read_as_tools_write_them(cell: str, shapes: list[tuple[int, ...]]) -> None:
-    found = tensors_of(cell, "", "")
+    found = kernel_tensors(cell, "", "")
     assert found is not None
     assert [tensor.stored for tensor in found] == shapes
 
 
 @pytest.mark.parametrize("cell", ["N/A", "NULL", "4,?", "4,-1"])
 def test_shapes_that_are_not_known_are_none(cell: str) -> None:
-    assert tensors_of(cell, "FLOAT", "ND") is None
+    assert kernel_tensors(cell, "FLOAT", "ND") is None
 
 
 def test_types_and_formats_lose_their_prefixes() -> None:
-    found = tensors_of("4;4;4", "DT_BF16;FLOAT16;UNDEFINED", "FORMAT_ND;NCHW;NULL")
+    found = kernel_tensors("4;4;4", "DT_BF16;FLOAT16;UNDEFINED", "FORMAT_ND;NCHW;NULL")
     assert found == (KernelTensor((4,), 16, "ND"), KernelTensor((4,), 10, "NCHW"), KernelTensor((4,), 0, ""))
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from egraph_opt import cost_model, saturate
 from egraph_opt.cli import app
 from egraph_opt.errors import UnknownParameterError
-from egraph_opt.lab.sweep.sensitivity import NO_PRICE, SAME_GRAPH, Examination, between, steps
+from egraph_opt.lab.sweep.sensitivity import NO_PRICE, SAME_GRAPH, Examination, midpoint, steps
 
 from .small import write_example
 
@@ -120,7 +120,7 @@ def test_steps_are_in_order_and_never_beyond_the_end() -> None:
         found = list(steps(value, end))
         assert found == sorted(found, reverse=end < value)
         assert all(min(value, end) <= step <= max(value, end) for step in found)
-    assert (between(1.0, 9.0), between(-1.0, -9.0), between(0.0, 9.0)) == (3.0, -3.0, 4.5)
+    assert (midpoint(1.0, 9.0), midpoint(-1.0, -9.0), midpoint(0.0, 9.0)) == (3.0, -3.0, 4.5)
 
 
 @pytest.mark.parametrize(

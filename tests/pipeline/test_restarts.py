@@ -52,7 +52,7 @@ def test_nothing_is_left_for_another_run() -> None:
     assert again.cost.after == whole.report.cost.after
 
 
-def test_uses_of_all_turns_are_told() -> None:
+def test_uses_in_all_iterations_are_reported() -> None:
     model = several_products()
     once, whole = saturate(model, target="nodes").extract("nodes").report, optimize(model, "nodes").report
 
@@ -82,15 +82,15 @@ def test_without_laws_that_resume_a_graph_is_saturated_once(
     assert len(calls) > 1
 
 
-def test_names_of_one_turn_do_not_meet_those_of_the_next() -> None:
-    """Constants of every turn are named by a count; the result has to be a valid model."""
+def test_names_of_one_iteration_do_not_meet_those_of_the_next() -> None:
+    """Constants of every iteration are named by a count; the result has to be a valid model."""
     result = optimize(several_products(), "nodes")
     onnx.checker.check_model(result.model, full_check=True)
     names = [tensor.name for tensor in result.model.graph.initializer]
     assert len(set(names)) == len(names)
 
 
-def test_no_turn_follows_a_limit() -> None:
+def test_no_iteration_follows_a_limit() -> None:
     report = optimize(several_products(), "nodes", limits=Limits(rounds=1)).report
     assert report.saturation.stop == "rounds"
     assert report.verification.status == "passed"
@@ -109,12 +109,12 @@ def _failing_later(monkeypatch: pytest.MonkeyPatch, fails: int) -> None:
     monkeypatch.setattr(stages, "region_of", failing)
 
 
-@pytest.mark.parametrize("turn", [2, 3])
-def test_what_goes_wrong_in_a_later_turn_leaves_what_was_found_before(
-    turn: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("iteration", [2, 3])
+def test_what_goes_wrong_in_a_later_iteration_leaves_what_was_found_before(
+    iteration: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     once = saturate(several_products(), target="nodes").extract("nodes").report
-    _failing_later(monkeypatch, turn)
+    _failing_later(monkeypatch, iteration)
     report = optimize(several_products(), "nodes").report
     assert report.status == "optimized"
     assert report.cost.after <= once.cost.after < report.cost.before
@@ -122,7 +122,7 @@ def test_what_goes_wrong_in_a_later_turn_leaves_what_was_found_before(
     assert any("saturated again: made for this test" in warning for warning in report.warnings)
 
 
-def test_what_goes_wrong_in_a_later_turn_is_raised_if_strict(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_wrong_in_a_later_iteration_is_raised_if_strict(monkeypatch: pytest.MonkeyPatch) -> None:
     _failing_later(monkeypatch, 2)
     with pytest.raises(EngineError, match="made for this test"):
         optimize(several_products(), "nodes", strict=True)

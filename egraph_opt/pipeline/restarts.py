@@ -22,18 +22,18 @@ from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.pipeline.uses_of_laws import uses_of_laws
 from egraph_opt.report.figures import RewriteReport
 
-MOST_TURNS = 8
+MOST_ITERATIONS = 8
 """Each makes the graph cheaper, so that there is an end; this is for prices that hardly differ."""
 
 WORTH = 1e-6
-"""The share by which a turn has to make the graph cheaper."""
+"""The share by which an iteration has to make the graph cheaper."""
 
 Again = Callable[[ir.Model], Region | None]
 """Saturates a rebuilt model by the same laws, in the time that is left; None where there is too little."""
 
 
 @dataclass(frozen=True)
-class Turn:
+class Iteration:
     """A saturation and what was chosen of it, rebuilt."""
 
     region: Region
@@ -46,18 +46,18 @@ class Turn:
         return uses_of_laws(self.region.walk(), self.extracted.walk())
 
 
-AnyTurn = TypeVar("AnyTurn", bound=Turn)
+AnyIteration = TypeVar("AnyIteration", bound=Iteration)
 
 
-def may_go_on(turn: Turn, model: CostModel) -> bool:
-    """Whether another turn may find something: a law was used that is kept from what it made.
+def may_go_on(last: Iteration, model: CostModel) -> bool:
+    """Whether another iteration may find something: a law was used that is kept from what it made.
 
-    Where a cost model has a margin for nodes that the original does not have, costs of two turns cannot be
-    compared.
+    Where a cost model has a margin for nodes that the original does not have, costs of two iterations cannot
+    be compared.
     """
-    if model.margin or any(part.saturation.stop != "saturated" for part in turn.region.walk()):
+    if model.margin or any(part.saturation.stop != "saturated" for part in last.region.walk()):
         return False
-    return any(row.used and _resumes(row) for row in turn.uses)
+    return any(row.used and _resumes(row) for row in last.uses)
 
 
 def _resumes(row: RewriteReport) -> bool:
@@ -65,42 +65,45 @@ def _resumes(row: RewriteReport) -> bool:
     return law is not None and law.resumes
 
 
-def in_turns(
-    first: AnyTurn,
+def restarted(
+    first: AnyIteration,
     model: CostModel,
     again: Again,
-    choose: Callable[[ir.Model, Region], AnyTurn],
+    choose: Callable[[ir.Model, Region], AnyIteration],
     *,
     deadline: float,
     mishap: Callable[[Exception], None],
-) -> list[AnyTurn]:
-    """All turns that made the graph cheaper, the first one included; what goes wrong in one ends them.
+) -> list[AnyIteration]:
+    """All iterations that made the graph cheaper, the first one included; what goes wrong in one ends them.
 
     Args:
         choose: of a model that was saturated; names of values are new beside those of the model.
         deadline: when the graph has to be chosen, as `time.monotonic` has it.
-        mishap: is told what went wrong in a turn, and may raise it.
+        mishap: called with what went wrong in an iteration, and may raise it.
     """
-    turns = [first]
+    found = [first]
     started = time.monotonic()
-    while len(turns) < MOST_TURNS and may_go_on(turns[-1], model):
-        took = (time.monotonic() - started) / len(turns)
+    while len(found) < MOST_ITERATIONS and may_go_on(found[-1], model):
+        took = (time.monotonic() - started) / len(found)
         if time.monotonic() + 2 * took > deadline:
             break
         try:
-            found = _turn(turns[-1], again, choose)
+            following = _next(found[-1], again, choose)
         except Exception as error:  # of any kind: what was found before is good
             mishap(error)
             break
-        if found is None:
+        if following is None:
             break
         saving = first.extracted.fusion_saving
-        turns.append(replace(found, extracted=replace(found.extracted, fusion_saving=saving)))
-    return turns
+        extracted = replace(following.extracted, fusion_saving=saving)
+        found.append(replace(following, extracted=extracted))
+    return found
 
 
-def _turn(last: AnyTurn, again: Again, choose: Callable[[ir.Model, Region], AnyTurn]) -> AnyTurn | None:
-    """One more turn; None where it makes nothing cheaper."""
+def _next(
+    last: AnyIteration, again: Again, choose: Callable[[ir.Model, Region], AnyIteration]
+) -> AnyIteration | None:
+    """One more iteration; None where it makes nothing cheaper."""
     region = again(last.model)
     if region is None:
         return None
@@ -109,11 +112,11 @@ def _turn(last: AnyTurn, again: Again, choose: Callable[[ir.Model, Region], AnyT
     return found if cheaper else None
 
 
-def uses_in(turns: Sequence[Turn]) -> tuple[RewriteReport, ...]:
-    """What became of the matches of each law, in all turns."""
+def uses_in(iterations: Sequence[Iteration]) -> tuple[RewriteReport, ...]:
+    """What became of the matches of each law, in all iterations."""
     found: dict[tuple[str, str], RewriteReport] = {}
-    for turn in turns:
-        for row in turn.uses:
+    for iteration in iterations:
+        for row in iteration.uses:
             before = found.get((row.ruleset, row.name))
             if before is not None:
                 saves = row.saves or before.saves

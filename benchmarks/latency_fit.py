@@ -24,9 +24,8 @@ from egraph_opt.cost.repricing import SearchLimits, key_of
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.onnxruntime import VIEW, OnnxRuntime
 from egraph_opt.cost_models.onnxruntime_layout import DISPATCH
-from egraph_opt.measurement.feeds import feeds_for
 from egraph_opt.measurement.profile import kernel_times
-from egraph_opt.measurement.whole import latencies
+from egraph_opt.measurement.whole import feeds_for, latencies
 from egraph_opt.pipeline.stages import saturate
 
 RUNS = 30

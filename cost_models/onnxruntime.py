@@ -22,11 +22,10 @@ from egraph_opt.cost_models.onnxruntime_layout import BLOCK, measured_as, withou
 from egraph_opt.cost_models.onnxruntime_layout import price as layout_price
 from egraph_opt.errors import LimitsError
 from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.measurement.batch import Measurement, Refusal, Specimen
 from egraph_opt.measurement.estimates import LEAST, Estimator, Size
 from egraph_opt.measurement.specimen import UnmeasurableError, specimen_key, specimen_of
 from egraph_opt.measurement.store import Place, Store, default_path
-from egraph_opt.measurement.timing import measured
+from egraph_opt.measurement.timing import Measurement, Refusal, Specimen, measured
 
 VIEW = 0.4
 """Microseconds of a view, dispatch included: within a model it copies nothing, timed alone it does."""

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models.layouts import is_conversion, is_laid
-from egraph_opt.measurement.batch import Measurement
+from egraph_opt.measurement.timing import Measurement
 
 BLOCK = 16
 """Channels of a block on processors with AVX-512 or NEON; those of AVX2 have 8, which divides it."""

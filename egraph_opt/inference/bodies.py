@@ -1,4 +1,4 @@
-"""Nodes with bodies (If, Loop, Scan): the types of their outputs."""
+"""Nodes with bodies (If, Loop, Scan), and calls of model-local functions: the types of their outputs."""
 
 from __future__ import annotations
 
@@ -88,3 +88,36 @@ def _type_bytes(fact: Fact) -> bytes:
     if fact.shape is not None:
         shape = tuple(d if isinstance(d, int) else None for d in fact.shape)
     return bytes(onnx.helper.make_tensor_type_proto(fact.dtype, shape).SerializeToString())
+
+
+def infer_function(function: ir.Function, node: ir.Node, inputs: tuple[Fact | None, ...]) -> tuple[Fact, ...]:
+    """Facts of the outputs of a call, with the dims that are numbers or named dims of the operands.
+
+    Names of dims inside the body mean nothing outside, so operands go in with fresh ones.
+    """
+    unknown = (UNKNOWN,) * len(node.outputs)
+    if any(fact is None or not fact.dtype for fact in inputs) or len(inputs) != len(function.inputs):
+        return unknown
+    dims: dict[str, str] = {}
+    types = []
+    for fact in inputs:
+        assert fact is not None
+        shape = fact.shape
+        if shape is not None:
+            shape = tuple(dims.setdefault(d, f"!{len(dims)}") if isinstance(d, str) else d for d in shape)
+        types.append(onnx.helper.make_tensor_type_proto(fact.dtype, shape))
+    attributes = [ir.to_proto(a) for a in node.attributes.values()]
+    try:
+        protos = onnx.shape_inference.infer_function_output_types(ir.to_proto(function), types, attributes)
+    except (onnx.shape_inference.InferenceError, RuntimeError):
+        # Functions inside functions and unknown operators are more than ONNX follows here.
+        return unknown
+    back = {name: dim for dim, name in dims.items()}
+    facts = []
+    for proto in protos[: len(node.outputs)]:
+        fact = tensor_type_fact(proto, set(back))
+        shape = fact.shape
+        if shape is not None:
+            shape = tuple(back[d] if isinstance(d, str) else d for d in shape)
+        facts.append(Fact(fact.dtype, shape))
+    return (*facts, *unknown[len(facts) :])

@@ -11,10 +11,9 @@ import onnx_ir as ir
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import CLASH, UNKNOWN, Dim, Fact, is_impossible, meet
 
-from .bodies import infer_whole, infer_with_bodies
+from .bodies import infer_function, infer_whole, infer_with_bodies
 from .call import Attribute
 from .core import infer_node
-from .functions import infer_function
 from .ranges import Assumed, assumed_range, bounds_from, range_of
 
 Constants = Callable[[ir.Value], Fact | None]

@@ -21,7 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 from egraph_opt.cost.model import NodeView, Parts
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.inference.onnx_inference import schema
-from egraph_opt.measurement.batch import Specimen
+from egraph_opt.measurement.timing import Specimen
 
 Array = npt.NDArray[Any]
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from egraph_opt.cache import cache_folder
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.imports import onnxruntime
-from egraph_opt.measurement.batch import Measurement, Refusal
+from egraph_opt.measurement.timing import Measurement, Refusal
 
 _log = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 In each turn a model runs twice, and the second run counts: the caches hold what it has, as they do where it
 runs again and again, and not what the model before it had.  Ratios are taken turn by turn and their median is
 given with an interval, by resampling the turns.  A model of one thread runs in the calling one, whose
-processor time is taken: it does not count what other processes do.
+processor time is taken: it does not count what other processes do.  Inputs are those on which it runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,54 @@ import numpy.typing as npt
 import onnx
 
 from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.measurement.feeds import feeds_for
+from egraph_opt.verification.budget import BudgetError, RunBudget
+from egraph_opt.verification.execution import ExecutionError
+from egraph_opt.verification.inputs import random_inputs
+from egraph_opt.verification.interface import interface
+from egraph_opt.verification.planning import PlanSearch
+from egraph_opt.verification.sizes import candidates
+
+Feeds = Mapping[str, npt.NDArray[Any]]
+
+
+def feeds_for(
+    model: onnx.ModelProto, session: Any, sizes: Mapping[str, int], *, seed: int = 0
+) -> tuple[Feeds, Mapping[str, int]]:
+    """An array per input, and the sizes that symbolic dims have in them.
+
+    Args:
+        model: the model, of which the interface is read.
+        session: of ONNX Runtime, that runs it.
+        sizes: of symbolic dims; others are looked for where it does not run on these.
+
+    Raises:
+        ExecutionError: nothing that was tried runs.
+        UnsupportedInputError: an input of a type that has no random values.
+    """
+    specs = interface(model).required
+
+    def run(feeds: Mapping[str, Any], sizes: Mapping[str, int]) -> list[Any]:
+        try:
+            return list(session.run(None, dict(feeds)))
+        except Exception as error:  # the runtime raises what it likes
+            raise ExecutionError(str(error)) from error
+
+    beyond = RunBudget().beyond(specs, {**next(candidates(specs), {}), **sizes})
+    if beyond:
+        raise ExecutionError(beyond)
+    feeds = random_inputs(specs, seed=seed, sizes=sizes)
+    try:
+        run(feeds, sizes)
+        return feeds, sizes
+    except ExecutionError:
+        pass
+    try:
+        plan = PlanSearch(specs, run, seed).plan()
+    except BudgetError as error:
+        raise ExecutionError(str(error)) from error
+    feeds = random_inputs(specs, seed=seed, sizes=plan.sizes[0], integers=plan.integers, rank=plan.rank)
+    return feeds, plan.sizes[0]
+
 
 WARM = 3
 LEAST_TURNS, MOST_TURNS = 11, 400

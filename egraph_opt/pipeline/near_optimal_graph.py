@@ -17,8 +17,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import byte_size
 from egraph_opt.graph.names import Namer
 from egraph_opt.memory.candidates import Candidate, Need, as_solution, candidates
-from egraph_opt.memory.objective import MemoryPoint, Objective
-from egraph_opt.memory.pareto import pareto_front, pick
+from egraph_opt.memory.objective import MemoryPoint, Objective, pareto_front, pick
 from egraph_opt.memory.trace import arrange, places_in
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.graph import rebuild_graph

@@ -14,8 +14,7 @@ from egraph_opt.extraction.problem import ExtractionProblem
 from egraph_opt.extraction.solution import Solution
 from egraph_opt.extraction.structure import Ints
 from egraph_opt.memory.candidates import as_solution
-from egraph_opt.memory.objective import COST, MemoryPoint, Objective
-from egraph_opt.memory.pareto import pareto_front, pick
+from egraph_opt.memory.objective import COST, MemoryPoint, Objective, pareto_front, pick
 from egraph_opt.pipeline.near_optimal_graph import near_optimal
 from egraph_opt.pipeline.region import Region
 from egraph_opt.rebuild.choice import Choice

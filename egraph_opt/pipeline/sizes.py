@@ -18,7 +18,7 @@ from onnx import helper
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Shape
 from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.measurement.feeds import Feeds, feeds_for
+from egraph_opt.measurement.whole import Feeds, feeds_for
 from egraph_opt.model.external_data import share_folder
 from egraph_opt.model.reading import LoadedModel
 from egraph_opt.model.writing import to_proto

@@ -13,8 +13,13 @@ from egraph_opt.graph.names import Namer
 from egraph_opt.model.scratch import Scratch
 from egraph_opt.operators.declaration import Literal, operator_named
 from egraph_opt.rebuild.choice import Choice
-from egraph_opt.rebuild.evaluation import evaluate_form, is_float, literal_array, rounded
-from egraph_opt.rebuild.own_types import evaluate_in_own_types
+from egraph_opt.rebuild.evaluation import (
+    evaluate_form,
+    evaluate_in_own_types,
+    is_float,
+    literal_array,
+    rounded,
+)
 
 SPLAT_BYTES = 1024
 """Constants with one value in every element are written as ConstantOfShape above this size."""

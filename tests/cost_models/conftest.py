@@ -8,8 +8,7 @@ import pytest
 
 from egraph_opt.cost_models import onnxruntime
 from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.measurement.batch import Answer, Measurement, Specimen
-from egraph_opt.measurement.timing import measured
+from egraph_opt.measurement.timing import Answer, Measurement, Specimen, measured
 
 KERNEL = 10.0
 """Microseconds that each kernel takes, and each conversion to or from a layout."""

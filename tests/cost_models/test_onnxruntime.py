@@ -15,9 +15,9 @@ from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models.onnxruntime import OnnxRuntime
 from egraph_opt.errors import LimitsError, UnknownSettingError
 from egraph_opt.facts.fact import Fact
-from egraph_opt.measurement.batch import Measurement
 from egraph_opt.measurement.specimen import specimen_key
 from egraph_opt.measurement.store import Store
+from egraph_opt.measurement.timing import Measurement
 
 X = Fact(TensorProto.FLOAT, (1, 64, 56, 56))
 BIG = NodeView("Exp", "", {}, (X,), (X,), opset=17)

@@ -16,8 +16,8 @@ from egraph_opt.cost.model import NodeView, Parts
 from egraph_opt.cost_models.onnxruntime import OnnxRuntime
 from egraph_opt.cost_models.onnxruntime_layout import BLOCK, DISPATCH, LEAST, measured_as, price
 from egraph_opt.facts.fact import Fact
-from egraph_opt.measurement.batch import Measurement
 from egraph_opt.measurement.store import Store
+from egraph_opt.measurement.timing import Measurement
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 from egraph_opt.pipeline.stages import saturate
 

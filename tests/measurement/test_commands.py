@@ -11,8 +11,8 @@ from typer.testing import CliRunner, Result
 from egraph_opt.cache import FOLDER_VARIABLE
 from egraph_opt.cli import app
 from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.measurement.batch import Answer, Measurement, Refusal
 from egraph_opt.measurement.store import Place, Store, default_path
+from egraph_opt.measurement.timing import Answer, Measurement, Refusal
 
 
 def run(*arguments: object) -> Result:

@@ -13,8 +13,8 @@ from onnx import TensorProto
 from egraph_opt.cost.model import NodeView, Parts
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.measurement.batch import Specimen
 from egraph_opt.measurement.specimen import UnmeasurableError, specimen_key, specimen_of
+from egraph_opt.measurement.timing import Specimen
 
 X = Fact(TensorProto.FLOAT, (1, 4, 8))
 

@@ -13,8 +13,8 @@ import pytest
 from egraph_opt.cache import FOLDER_VARIABLE, cache_folder
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.lab.tables import csv_text
-from egraph_opt.measurement.batch import Measurement, Refusal
 from egraph_opt.measurement.store import COLUMNS, Place, Store
+from egraph_opt.measurement.timing import Measurement, Refusal
 
 HERE = Place.here(RuntimeSetting())
 TIME = Measurement(12.5, 1.0, 0.5, 2, 0.03, 8)

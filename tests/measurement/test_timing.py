@@ -13,10 +13,19 @@ from onnx import TensorProto
 from egraph_opt.cost.model import NodeView
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.measurement.batch import LEAST, Answer, Measurement, Refusal, Specimen, summary
 from egraph_opt.measurement.profile import ProfiledSession, Run, run_of
 from egraph_opt.measurement.specimen import specimen_of
-from egraph_opt.measurement.timing import BATCH, CRASHED, measured
+from egraph_opt.measurement.timing import (
+    BATCH,
+    CRASHED,
+    LEAST,
+    Answer,
+    Measurement,
+    Refusal,
+    Specimen,
+    measured,
+    summary,
+)
 
 
 def relu(length: int) -> Specimen:

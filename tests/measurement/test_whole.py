@@ -8,8 +8,7 @@ import pytest
 from onnx import parser
 
 from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.measurement.feeds import feeds_for
-from egraph_opt.measurement.whole import LEAST_TURNS, latencies
+from egraph_opt.measurement.whole import LEAST_TURNS, feeds_for, latencies
 from egraph_opt.verification.execution import ExecutionError
 
 

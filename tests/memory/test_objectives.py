@@ -12,8 +12,7 @@ from egraph_opt.errors import ObjectiveError
 from egraph_opt.extraction import ExtractionProblem, check, extract
 from egraph_opt.memory import Objective, objective_of
 from egraph_opt.memory.candidates import Candidate, Need, as_solution, candidates
-from egraph_opt.memory.objective import bytes_text, parse_bytes
-from egraph_opt.memory.pareto import pareto_front, pick
+from egraph_opt.memory.objective import bytes_text, pareto_front, parse_bytes, pick
 
 from .models import model
 

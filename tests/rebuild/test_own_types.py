@@ -10,8 +10,7 @@ from onnx import TensorProto, helper
 
 from egraph_opt.graph.runtime import plain_session
 from egraph_opt.operators.declaration import Literal, OnnxForm
-from egraph_opt.rebuild.evaluation import evaluate_form, rounded
-from egraph_opt.rebuild.own_types import evaluate_in_own_types
+from egraph_opt.rebuild.evaluation import evaluate_form, evaluate_in_own_types, rounded
 
 NUMBERS = np.random.default_rng(0).standard_normal(4096).astype(np.float32)
 

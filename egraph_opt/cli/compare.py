@@ -21,7 +21,7 @@ TIMED = 1.0
 
 
 @app.command()
-def compare_tools(
+def compare(
     models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="ONNX models.")],
     cost: Annotated[
         str, typer.Option(metavar="A,B", help="Cost models: each result is priced under all of them.")

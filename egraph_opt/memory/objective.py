@@ -91,7 +91,7 @@ def parse_bytes(text: str) -> int:
     Raises:
         ObjectiveError: it is no such number.
 
-    >>> bytes_of("1.5KiB"), bytes_of("2 MB")
+    >>> parse_bytes("1.5KiB"), parse_bytes("2 MB")
     (1536, 2000000)
     """
     digits = text.strip().rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")

@@ -87,7 +87,7 @@ def takes_plain(a: Fact, b: Fact, rule: int, side: int) -> bool:
     return all(m[0] * m[-1] <= _SMALL for m in matrices)  # type: ignore[operator]
 
 
-def accepts(layout: str, other: Fact, result: Fact) -> bool:
+def suits(layout: str, other: Fact, result: Fact) -> bool:
     """Whether an element-wise kernel in a format takes an operand as well whose result has that shape.
 
     In blocks of channels either all spatial dims are broadcast or none is, and never the channels: there is

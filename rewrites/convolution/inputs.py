@@ -66,7 +66,7 @@ def of_grouped_columns(x: Fact, w: Fact, c: Fact, window: ConvWindow) -> Dims | 
 
 
 @hosted()
-def grouped(w: Fact, window: ConvWindow) -> Dims | None:
+def inputs_apart(w: Fact, window: ConvWindow) -> Dims | None:
     """The weight [M, C/g, ...] with its groups apart: [g, M/g, C/g, ...]."""
     shape = static_shape(w)
     return None if shape is None else (window.group, shape[0] // window.group, *shape[1:])
@@ -75,7 +75,7 @@ def grouped(w: Fact, window: ConvWindow) -> Dims | None:
 def scaled_columns(x: Any, w: Any, c: Any, window: Any) -> Iterator[Any]:
     """The weight times c by channels that go in: as it is, or with its groups apart."""
     yield w * reshape(c, of_columns(x, w, c, window))
-    product = reshape(w, grouped(w, window)) * reshape(c, of_grouped_columns(x, w, c, window))
+    product = reshape(w, inputs_apart(w, window)) * reshape(c, of_grouped_columns(x, w, c, window))
     yield reshape(product, static_dims(w))
 
 

@@ -71,7 +71,7 @@ def matrix(w: Fact) -> Dims | None:
 
 
 @hosted()
-def flat(w: Fact) -> Dims | None:
+def flat_kernel(w: Fact) -> Dims | None:
     """[M, C, K]."""
     shape = static_shape(w)
     return None if shape is None else (*shape[:2], math.prod(shape[2:]))
@@ -89,7 +89,7 @@ def joined_kernels(w1: Fact, w2: Fact) -> Dims | None:
 
 def _biases(w1: Any, w2: Any, b1: Any, b2: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
     """The biases of two convolutions in a row, present or not, that of both as one, and what has to hold."""
-    moved = reduce("ReduceSum", reshape(w2, flat(w2)), (2,), 0) @ b1
+    moved = reduce("ReduceSum", reshape(w2, flat_kernel(w2)), (2,), 0) @ b1
     yield b1, b2, total(moved, b2), (is_constant_bias(b1, w1), is_no_computed_bias(b2, w2))
     yield none(), b2, b2, ()
 
@@ -161,7 +161,7 @@ def conv_after_pointwise(
 
     Nothing is padded, or there is no b1: it is not in the padding.
     """
-    by_tap = transpose(reshape(w2, flat(w2)), (0, 2, 1)) @ reshape(w1, matrix(w1))
+    by_tap = transpose(reshape(w2, flat_kernel(w2)), (0, 2, 1)) @ reshape(w1, matrix(w1))
     weight = reshape(transpose(by_tap, (0, 2, 1)), joined_kernels(w1, w2))
     other = guard(is_smaller(w1, w2), absent(is_pointwise(w2, u2)))
     for first, second, bias, present in _biases(w1, w2, b1, b2):

@@ -81,7 +81,7 @@ def cascade(
 
 
 @hosted()
-def in_one(inner: PoolWindow, outer: PoolWindow, x: Fact) -> PoolWindow | None:
+def joined_window(inner: PoolWindow, outer: PoolWindow, x: Fact) -> PoolWindow | None:
     """The window of two pools in a row of which the inner one's windows touch, but do not overlap."""
     if not (is_plain(inner) and is_plain(outer)) or inner.kernel != inner.strides:
         return None
@@ -124,7 +124,7 @@ def cascade_of_pools(kind: String, x: Tensor, w: PoolWindow, u: PoolWindow, k: I
     pair = cascade(w, x, k, *limits)
     two = pool(kind, pool(kind, x, pair[0]), pair[1])
     yield rewrite(pool(kind, x, w), two, is_covered(w, x), number(k), inverse="cascade_of_pools")
-    inner, one = pool(kind, x, w), in_one(w, u, x)
+    inner, one = pool(kind, x, w), joined_window(w, u, x)
     known = (is_covered(one, x), guard(eq(inner, node(k))))
     yield rewrite(pool(kind, inner, u), pool(kind, x, one), known, inverse="cascade_of_pools")
 

@@ -27,15 +27,15 @@ from egraph_opt.rewrites.convolution.outputs import constants_behind, scaled_bia
 
 
 @hosted()
-def grouped(w: Fact, window: ConvWindow) -> Dims | None:
+def groups_apart(w: Fact, window: ConvWindow) -> Dims | None:
     """The weight [C, M/g, ...] with its groups apart: [g, C/g, M/g, ...]."""
     shape = static_shape(w)
     return None if shape is None else (window.group, shape[0] // window.group, *shape[1:])
 
 
 @hosted()
-def scale_of_rows(w: Fact, c: Fact, window: ConvWindow) -> Dims | None:
-    """The dims in which c, of the channels that come out, scales what `grouped` gives."""
+def scale_of_groups(w: Fact, c: Fact, window: ConvWindow) -> Dims | None:
+    """The dims in which c, of the channels that come out, scales what `groups_apart` gives."""
     count, shape = count_out(w, c, window, 1), static_shape(w)
     if count is None or shape is None or not is_scale(c):
         return None
@@ -69,7 +69,7 @@ shifts = constants_behind(conv_transpose, _windows, "Add")
 @law(source="Ascend auto-optimizer, BNFolding", examples=scales)
 def scale_after_conv_transpose(x: Tensor, w: Tensor, b: Tensor, window: ConvWindow, c: Tensor):
     """s * ConvTranspose(x, W, b) = ConvTranspose(x, s * W, s * b)"""
-    rows = reshape(w, grouped(w, window)) * reshape(c, scale_of_rows(w, c, window))
+    rows = reshape(w, groups_apart(w, window)) * reshape(c, scale_of_groups(w, c, window))
     weight = reshape(rows, static_dims(w))
     for bias, scaled in scaled_biases(w, b, c, window, 1):
         yield equal(conv_transpose(x, w, bias, window) * c, conv_transpose(x, weight, scaled, window))

@@ -24,7 +24,7 @@ TURNED_A, TURNED_B = GemmSettings(trans_a=1), GemmSettings(trans_b=1)
 
 
 @hosted()
-def are_matrices(a: Fact, b: Fact) -> bool:
+def are_gemm_operands(a: Fact, b: Fact) -> bool:
     """Floats with two axes; the product of two constants is folded."""
     return a.rank == b.rank == 2 and a.dtype == b.dtype and a.dtype in FLOATS and not (a.const and b.const)
 
@@ -44,7 +44,7 @@ def is_gemm_bias(c: Fact, a: Fact, b: Fact) -> bool:
 )
 def product_and_sum(a: Tensor, b: Tensor, c: Tensor, i: Int):
     """A @ B + C = Gemm(A, B, C)"""
-    whole, sound = gemm(a, b, c, PLAIN), (are_matrices(a, b), is_gemm_bias(c, a, b))
+    whole, sound = gemm(a, b, c, PLAIN), (are_gemm_operands(a, b), is_gemm_bias(c, a, b))
     once = guard(weighs(a, b), stands("Add", a @ b, c))  # n weights and m shifts would be n * m Gemms
     yield rewrite(beside("Add", a @ b, c, i), whole, *sound, once, inverse="product_and_sum")
     yield rewrite(whole, a @ b + c, *sound, inverse="product_and_sum")
@@ -53,8 +53,8 @@ def product_and_sum(a: Tensor, b: Tensor, c: Tensor, i: Int):
 @law("gemm", numerics="reassociates", kind="fuse", source="onnxoptimizer fuse_transpose_into_gemm")
 def transposed_product(a: Tensor, b: Tensor):
     """T(A) @ B = Gemm(A, B) with transA, likewise A @ T(B) with transB"""
-    yield equal(transpose(a, (1, 0)) @ b, gemm(a, b, none(), TURNED_A), are_matrices(a, b))
-    yield equal(a @ transpose(b, (1, 0)), gemm(a, b, none(), TURNED_B), are_matrices(a, b))
+    yield equal(transpose(a, (1, 0)) @ b, gemm(a, b, none(), TURNED_A), are_gemm_operands(a, b))
+    yield equal(a @ transpose(b, (1, 0)), gemm(a, b, none(), TURNED_B), are_gemm_operands(a, b))
 
 
 @hosted()
@@ -104,7 +104,7 @@ def without(s: GemmSettings, name: str) -> GemmSettings:
 @law("gemm", numerics="reassociates", kind="split", serves="arithmetic", source="the definition of Gemm")
 def gemm_apart(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
     """Gemm(A, B, C) = Gemm(A, alpha * B, beta * C) with factors of 1, and Gemm(A, B) = A @ B"""
-    whole, sound = gemm(a, b, c, s), are_matrices(a, b)
+    whole, sound = gemm(a, b, c, s), are_gemm_operands(a, b)
     scaled_b = gemm(a, b * number_like(b, scaling(s, "alpha")), c, without(s, "alpha"))
     scaled_c = gemm(a, b, c * number_like(c, scaling(s, "beta")), without(s, "beta"))
     yield rewrite(whole, scaled_b, sound, guard(is_constant(b)), because="forgets alpha")

@@ -91,7 +91,7 @@ def pads_around(spec: Slices, y: Fact, dims: Dims) -> Pads | None:
 
 
 @hosted()
-def columns_of(y: Fact) -> Dims | None:
+def last_dim(y: Fact) -> Dims | None:
     """The last dim, as the dims of a vector."""
     return (y.shape[-1],) if y.shape else None
 
@@ -102,7 +102,7 @@ def dims_of(y: Fact) -> Dims | None:
 
 
 @hosted()
-def is_bias(b: Fact, y: Fact) -> bool:
+def is_scalable_bias(b: Fact, y: Fact) -> bool:
     """A constant that may be scaled along the columns of the sum y without making it bigger."""
     return is_float_constant(b) and y.rank is not None and (b.rank or 0) <= y.rank
 
@@ -168,11 +168,11 @@ def scale_of_part(
     )
     for view, spec, dims in views:
         part = literal(ones_of_part(spec, y, dims, c)) * c
-        scales = reshape(pad(part, "constant", pads_around(spec, y, dims), 1.0), columns_of(y))
+        scales = reshape(pad(part, "constant", pads_around(spec, y, dims), 1.0), last_dim(y))
         product = x @ (w * scales)
         for whole, made in (
             (product, (eq(y, x @ w),)),
-            (product + b * scales, (eq(y, x @ w + b), is_bias(b, y))),
+            (product + b * scales, (eq(y, x @ w + b), is_scalable_bias(b, y))),
         ):
             found = (eq(o, slice_(t, s) * c), eq(t, view(y)), *made, weight(w), guard(taken(t)))
             then = (union(o, slice_(view(whole), s)), scaled(t, view(whole), s))

@@ -59,7 +59,7 @@ def summed_last(x: Fact, w: Fact, y: Fact) -> Axis | None:
 
 
 @hosted()
-def is_matrix(w: Fact) -> bool:
+def is_constant_matrix(w: Fact) -> bool:
     """A constant matrix, or a batch of them."""
     return w.const and w.rank is not None and w.rank >= 2
 
@@ -67,13 +67,13 @@ def is_matrix(w: Fact) -> bool:
 @auxiliary()
 def absorbing(w: Tensor, x: Tensor, y: Tensor, p: Permutation, k: Int):
     """Fills `weight`, and `asked` for products with weights of the original."""
-    yield rule(eq(w, node(k)), is_matrix(w), then=weight(w))
+    yield rule(eq(w, node(k)), is_constant_matrix(w), then=weight(w))
     yield rule(weight(x), eq(w, transpose(x, p)), then=weight(w))
     yield rule(eq(y, x @ w), weight(w), then=asked(y, summed_last(x, w, y)))
 
 
 @hosted()
-def of_columns(spec: Slices, axis: Axis, w: Fact) -> Slices | None:
+def sliced_columns(spec: Slices, axis: Axis, w: Fact) -> Slices | None:
     """The slice of W that gives the slice of x @ W along its last axis."""
     if w.rank is None:
         return None
@@ -133,12 +133,12 @@ def _product_examples(rng: np.random.Generator) -> Iterator[Example]:
 @law(numerics="reassociates", examples=_product_examples, uses=(absorbing,))
 def of_product(x: Tensor, w: Tensor, i: Tensor, s: Slices):
     """Slice_last(x @ W) = x @ Slice_last(W), likewise Gather, for a constant W of the original"""
-    y, known = x @ w, (is_matrix(w), guard(weight(w)))
+    y, known = x @ w, (is_constant_matrix(w), guard(weight(w)))
     axis = summed_last(x, w, y)
-    part, rest = x @ slice_(w, of_columns(s, axis, w)), beside(s, axis)
+    part, rest = x @ slice_(w, sliced_columns(s, axis, w)), beside(s, axis)
     yield rewrite(slice_(y, s), part, known, is_nothing(rest), inverse="of_product")
     yield rewrite(
-        x @ slice_(w, s), slice_(y, of_result(s, x, w)), is_matrix(w), guard(y), inverse="of_product"
+        x @ slice_(w, s), slice_(y, of_result(s, x, w)), is_constant_matrix(w), guard(y), inverse="of_product"
     )
     yield rewrite(slice_(y, s), slice_(part, rest), known, is_something(rest), because=MORE)
     yield rewrite(gather(y, i, axis), x @ gather(w, i, last_axis(w)), known, is_list(i), because=MORE)

@@ -37,7 +37,7 @@ PARTS = "composites.primitives.normalisation_parts"
 
 
 @hosted()
-def epsilon_of(e: Fact) -> Float | None:
+def epsilon_of_square(e: Fact) -> Float | None:
     """A constant that is added to a mean of squares."""
     if not e.const or e.splat is None or e.splat < 0 or any(d != 1 for d in e.shape or ()):
         return None
@@ -58,7 +58,7 @@ def unit_scale(x: Fact, axes: Axes) -> Literal | None:
 @law(kind="composite", source="ONNX, RMSNormalization; Zhang and Sennrich 2019", uses=(either_side,))
 def root_mean_square(x: Tensor, c: Tensor, a: Axes, i: Int):
     """x / Sqrt(ReduceMean(x * x) + e) = RMSNormalization(x)"""
-    whole = rms_norm(x, literal(unit_scale(x, a)), a, epsilon_of(c))
+    whole = rms_norm(x, literal(unit_scale(x, a)), a, epsilon_of_square(c))
     for spelled in quotients(x, sqrt(reduce("ReduceMean", x * x, a, KEPT) + c), i):
         yield rewrite(spelled, whole, inverse=PARTS)
 

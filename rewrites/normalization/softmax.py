@@ -22,7 +22,7 @@ PARTS = "composites.primitives.softmax_parts"
 
 
 @hosted()
-def single(axes: Axes) -> Axis | None:
+def single_axis(axes: Axes) -> Axis | None:
     """The axis of a sum over one axis."""
     return axes[0] if len(axes) == 1 else None
 
@@ -42,7 +42,7 @@ def softmax_of_exponentials(x: Tensor, a: Axes, i: Int):
     """
     e = exp(x)
     for spelled in quotients(e, reduce("ReduceSum", e, a, KEPT), i):
-        whole = softmax("Softmax", x, single(a))
+        whole = softmax("Softmax", x, single_axis(a))
         yield rewrite(spelled, whole, is_kernel_float(x), guard(varies(x)), inverse=PARTS)
 
 
@@ -50,7 +50,7 @@ def softmax_of_exponentials(x: Tensor, a: Axes, i: Int):
 def logarithm_of_sum(x: Tensor, a: Axes):
     """x - Log(ReduceSum(Exp(x))) = LogSoftmax(x), x - ReduceLogSumExp(x) = LogSoftmax(x)"""
     for total in (log(reduce("ReduceSum", exp(x), a, KEPT)), reduce("ReduceLogSumExp", x, a, KEPT)):
-        whole = softmax("LogSoftmax", x, single(a))
+        whole = softmax("LogSoftmax", x, single_axis(a))
         yield rewrite(x - total, whole, is_kernel_float(x), guard(varies(x)), inverse=PARTS)
 
 

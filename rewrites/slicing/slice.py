@@ -81,7 +81,7 @@ def other_cuts(spec: Slices) -> Slices:
 
 
 @hosted()
-def composed(inner: Slices, outer: Slices, x: Fact) -> Slices | None:
+def slice_of_slice(inner: Slices, outer: Slices, x: Fact) -> Slices | None:
     """What a slice of a slice of x takes of x."""
     entries = {entry[0]: entry for entry in inner}
     for entry in outer:
@@ -129,7 +129,7 @@ def _compositions(rng: np.random.Generator) -> Iterator[Example]:
 )
 def compose(x: Tensor, s: Slices, t: Slices):
     """Slice_t(Slice_s(x)) = Slice_(t after s)(x); apart again where a part of the cuts is made as well"""
-    yield rewrite(slice_(slice_(x, s), t), slice_(x, composed(s, t, x)), inverse="compose")
+    yield rewrite(slice_(slice_(x, s), t), slice_(x, slice_of_slice(s, t, x)), inverse="compose")
     first = slice_(x, first_cut(s))
     yield rewrite(slice_(x, s), slice_(first, other_cuts(s)), guard(first), inverse="compose")
 

@@ -52,7 +52,7 @@ def cut_here(bounds: Bounds, axis: int, x: Fact) -> tuple[Part, Bounds] | None:
 
 
 @hosted()
-def touched(spec: Slices, axis: Axis, xs: tuple[Fact, ...]) -> tuple[Number, Parts] | None:
+def first_touched(spec: Slices, axis: Axis, xs: tuple[Fact, ...]) -> tuple[Number, Parts] | None:
     """The number of the first operand that a slice of a concatenation touches, and the parts from there."""
     bounds = bounds_along(spec, axis)
     parts: list[Part] = []
@@ -93,7 +93,7 @@ def next_count(count: Number) -> Number:
 
 
 @hosted()
-def behind(parts: Parts) -> Parts | None:
+def all_but_first(parts: Parts) -> Parts | None:
     """The parts of all elements but the first."""
     return parts[1:] if parts else None
 
@@ -119,15 +119,15 @@ def taking_apart(
     x: Tensor, xs: Tensors, ys: Tensors, zs: Tensors, rest: Tensors, a: Axis, s: Slices, k: Number, p: Parts
 ):
     """Fills `cut` for all slices of concatenations."""
-    whole = touched(s, a, zs)
+    whole = first_touched(s, a, zs)
     yield rule(slice_(concat(zs, a), s), then=(assign(first(zs, a, s), whole[0]), assign(tail(zs, 0), zs)))
     yield rule(eq(cons(x, rest), tail(zs, k)), then=assign(tail(zs, next_count(k)), rest))
     start = (slice_(concat(zs, a), s), eq(k, first(zs, a, s)), eq(xs, tail(zs, k)))
     yield rule(*start, then=demanded(xs, whole[1]))
     yield rule(demanded(xs, ()), then=assign(cut(xs, ()), nil()))
     here = (demanded(xs, p), eq(xs, cons(x, rest)))
-    yield rule(*here, then=demanded(rest, behind(p)))
-    after = (*here, eq(ys, cut(rest, behind(p))))
+    yield rule(*here, then=demanded(rest, all_but_first(p)))
+    after = (*here, eq(ys, cut(rest, all_but_first(p))))
     yield rule(*after, then=assign(cut(xs, p), cons(slice_(x, slice_here(p)), ys)))
     yield rule(*after, takes_all(p), then=assign(cut(xs, p), cons(x, ys)))
     yield rule(*after, takes_none(p), then=assign(cut(xs, p), ys))
@@ -166,7 +166,7 @@ def _concats(rng: np.random.Generator) -> Iterator[Example]:
 def of_concat(x: Tensor, xs: Tensors, ys: Tensors, zs: Tensors, rest: Tensors, a: Axis, s: Slices, k: Number):
     """Slice(Concat(xs)) = Concat(Slice(x) of the x that it touches)"""
     whole, others = slice_(concat(zs, a), s), beside(s, a)
-    found = (eq(k, first(zs, a, s)), eq(xs, tail(zs, k)), eq(ys, cut(xs, touched(s, a, zs)[1])))
+    found = (eq(k, first(zs, a, s)), eq(xs, tail(zs, k)), eq(ys, cut(xs, first_touched(s, a, zs)[1])))
     one, several = eq(ys, cons(x, nil())), (eq(ys, cons(x, rest)), ne(rest, nil()))
     for count, made in ((one, x), (several, concat(ys, a))):
         yield rewrite(whole, made, *found, count, is_same(others, ()), because="forgets the other parts")

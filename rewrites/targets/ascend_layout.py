@@ -14,7 +14,7 @@ from egraph_opt.laws import Operands, eq, guard, hosted, laws_of, rewrite, rule,
 from egraph_opt.laws.sorts import String, Tensor, Tensors
 from egraph_opt.operators import ConvWindow, PoolWindow, conv, matmul, none, pool, unary
 from egraph_opt.operators.terms import append, cons, limit, listed
-from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, accepts, is_image, is_matrix, takes_plain
+from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, is_image, is_matrix, suits, takes_plain
 from egraph_opt.rewrites.targets.fused_cube import (
     Cube,
     cube_operator,
@@ -64,7 +64,7 @@ def image_kernel(cube: Cube, x: Fact) -> Kernel | None:
 @hosted()
 def image_stages(cube: Cube, stages: Stages, x: Fact, y: Fact, others: tuple[Fact, ...]) -> Kernel | None:
     """The same with stages, whose operands are in the format too."""
-    enters = cube[0].startswith("conv") and is_image(x) and all(accepts(IMAGES, other, y) for other in others)
+    enters = cube[0].startswith("conv") and is_image(x) and all(suits(IMAGES, other, y) for other in others)
     return _kernel(cube, stages, others) if stages and enters else None
 
 
@@ -94,9 +94,7 @@ def matrix_stages(
 ) -> Kernel | None:
     """The same with stages; `at`: the result, and the two limits."""
     y, form, side = at
-    enters = _is_unaligned(cube, operands, form, side) and all(
-        accepts(MATRICES, other, y) for other in others
-    )
+    enters = _is_unaligned(cube, operands, form, side) and all(suits(MATRICES, other, y) for other in others)
     return _kernel(cube, stages, others) if stages and enters else None
 
 

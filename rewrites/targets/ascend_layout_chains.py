@@ -39,7 +39,7 @@ from egraph_opt.operators import (
 )
 from egraph_opt.operators.reductions import REDUCTIONS
 from egraph_opt.operators.terms import cons, listed
-from egraph_opt.rewrites.conditions.formats import CHIP_FLOATS, IMAGES, accepts, is_chip_float
+from egraph_opt.rewrites.conditions.formats import CHIP_FLOATS, IMAGES, is_chip_float, suits
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.targets.layouts import (
     PSEUDO,
@@ -90,13 +90,13 @@ def laid_cast(to: int, y: Fact) -> Kernel | None:
 def laid_binary(layout: str, op: str, x: Fact, y: Fact, result: Fact) -> Kernel | None:
     """An operator of two operands, neither of which is broadcast but as the format allows."""
     enters = is_chip_float(result) and is_chip_float(x) and is_chip_float(y)
-    enters = enters and accepts(layout, x, result) and accepts(layout, y, result)
+    enters = enters and suits(layout, x, result) and suits(layout, y, result)
     return ("binary", (op,), 2, True) if enters else None
 
 
 @hosted()
 def laid_variadic(layout: str, op: str, xs: tuple[Fact, ...], result: Fact) -> Kernel | None:
-    enters = is_chip_float(result) and all(accepts(layout, x, result) for x in xs)
+    enters = is_chip_float(result) and all(suits(layout, x, result) for x in xs)
     return ("variadic", (op,), len(xs), True) if enters else None
 
 
@@ -108,7 +108,7 @@ def laid_stages(layout: str, stages: Stages, x: Fact, others: tuple[Fact, ...]) 
         return None
     if op == "Cast" and settings[0] not in CHIP_FLOATS:
         return None
-    enters = is_chip_float(x) and all(accepts(layout, other, x) for other in others)
+    enters = is_chip_float(x) and all(suits(layout, other, x) for other in others)
     return ("vector_kernel", (stages,), 1 + len(others), True) if enters else None
 
 

@@ -109,7 +109,7 @@ def all_constant(w: Fact, b: Fact) -> bool:
 
 
 @hosted()
-def are_constant(operands: tuple[Fact, ...]) -> bool:
+def are_constant_weights(operands: tuple[Fact, ...]) -> bool:
     """The weight of a cube operator, and its bias if it has one."""
     return all_constant(operands[1], operands[-1])
 
@@ -155,7 +155,7 @@ def cubes(
         (x @ w, product_cube(x, w), listed(x, w)),
     ):
         yield rewrite(product, cube_operator(made, operands), demand)
-    found = (eq(y, cube_operator(cube, xs)), eq(xs, cons(x, rest)), are_constant(xs))
+    found = (eq(y, cube_operator(cube, xs)), eq(xs, cons(x, rest)), are_constant_weights(xs))
     yield rule(*found, then=assign(weights(y, x, cube), xs))
 
 

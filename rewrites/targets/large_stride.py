@@ -61,7 +61,7 @@ def folding(x: Fact, w: Fact, y: Fact, window: ConvWindow, most: int) -> tuple[F
 
 
 @hosted()
-def pads_of(x: Fact, fold: Fold) -> Pads:
+def missing_pads(x: Fact, fold: Fold) -> Pads:
     """The zeros that x lacks in front, and behind of what the windows cover."""
     shape: Any = x.shape
     pads, rank = [0] * (2 * len(shape)), len(shape)
@@ -100,10 +100,10 @@ def among_channels(x: Fact, fold: Fold) -> Dims:
 
 
 def padded(x: Tensor, fold: Any) -> Any:
-    return pad(x, "constant", pads_of(x, fold), 0.0)
+    return pad(x, "constant", missing_pads(x, fold), 0.0)
 
 
-def folded(x: Tensor, extended: Any, fold: Any) -> Any:
+def folded_image(x: Tensor, extended: Any, fold: Any) -> Any:
     """F(x), of x as it is extended to the length of the fold."""
     neighbours = transpose(reshape(extended, apart(x, fold)), behind_channels(x, fold))
     return reshape(neighbours, among_channels(x, fold))
@@ -146,7 +146,7 @@ def fold_neighbours(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     y = conv(x, w, b, u)
     folds = folding(x, w, y, u, limit("conv_stride"))
     covered = slice_(padded(x, folds[0]), covered_part(folds[0]))
-    image, weight = folded(x, covered, folds[0]), folded(w, padded(w, folds[1]), folds[1])
+    image, weight = folded_image(x, covered, folds[0]), folded_image(w, padded(w, folds[1]), folds[1])
     yield rewrite(
         y,
         conv(image, weight, b, shorter_steps(u, folds[0])),

@@ -119,7 +119,7 @@ def laid_concat(xs: tuple[Fact, ...], axis: int, block: int) -> Kernel | None:
 
 
 @hosted()
-def is_image(x: Fact) -> bool:
+def may_be_blocked(x: Fact) -> bool:
     """Whether x may be in the layout."""
     return _is_image(x)
 
@@ -158,7 +158,7 @@ def laid_convolution(x: Tensor, w: Tensor, b: Tensor, v: Tensor, u: ConvWindow, 
         (alone, (), laid_cube(k, e, x, w, 0), cube_of_few(k, e, x, w, 0, block)),
         (others, (to_layout(BLOCKED, v),), laid_cube(k, e, x, w, 1), cube_of_few(k, e, x, w, 1, block)),
     ):
-        fits = (is_image(v),) if moved else ()
+        fits = (may_be_blocked(v),) if moved else ()
         for operand, kernel in ((image, inside), (x, few)):
             result = from_layout(BLOCKED, laid(BLOCKED, kernel, listed(operand, w, b, *moved)))
             yield rewrite(given, result, guard(block), *fits, because=PSEUDO)

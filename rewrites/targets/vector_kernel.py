@@ -168,7 +168,7 @@ def reaching(y: Tensor, x: Tensor, count: Number) -> Stages:
 
 
 @hosted()
-def count_of(stages: Stages) -> Number:
+def stage_count(stages: Stages) -> Number:
     return len(stages)
 
 
@@ -177,7 +177,7 @@ def choosing(e: Stages, x: Tensor, y: Tensor, ys: Tensors):
     """Fills `spelled`, `cheapest` and `reaching`."""
     for found in (staged(e, x, ys), begun(e, x, ys)):
         yield rule(eq(y, found), then=(assign(spelled(y, x), e), assign(cheapest(y, x), e)))
-    yield rule(eq(y, vector_kernel(e, x, ys)), then=assign(reaching(y, x, count_of(e)), e))
+    yield rule(eq(y, vector_kernel(e, x, ys)), then=assign(reaching(y, x, stage_count(e)), e))
 
 
 # --- kernels ---------------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ def chain(d: Stages, e: Stages, x: Tensor, y: Tensor, ys: Tensors):
         first, before = begun(e, x, ys), vector_kernel(e, x, ys)
         for inner, known in (
             (first, guard(ne(first, x), eq(e, chosen(first, x)))),
-            (before, guard(eq(e, reaching(before, x, count_of(e))))),
+            (before, guard(eq(e, reaching(before, x, stage_count(e))))),
         ):
             for others, everything in ((nil(), ys), (listed(y), cons(y, ys))):
                 left = staged(d, inner, others)
@@ -290,6 +290,6 @@ def _prologue_examples(rng):
 def prologue(kind: String, a: Axes, k: Flag, e: Stages, x: Tensor, ys: Tensors):
     """ReduceSum(Kernel[..](x)) = Kernel[.., ReduceSum](x), other reductions likewise"""
     first, before = begun(e, x, ys), vector_kernel(e, x, ys)
-    for inner, known in ((first, ()), (before, guard(eq(e, reaching(before, x, count_of(e)))))):
+    for inner, known in ((first, ()), (before, guard(eq(e, reaching(before, x, stage_count(e)))))):
         reduced, wider = reduce(kind, inner, a, k), then_reduction(e, kind, a, k, limit("vector_stages"))
         yield rewrite(reduced, vector_kernel(wider, x, ys), *known, guard(ne(reduced, inner)), because=PSEUDO)

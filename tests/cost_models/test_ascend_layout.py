@@ -12,7 +12,7 @@ from egraph_opt.cost_models.ascend import Ascend
 from egraph_opt.cost_models.ascend_device import Device
 from egraph_opt.facts.fact import Fact
 from egraph_opt.pipeline.stages import saturate
-from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, RULES, accepts, takes_plain
+from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, RULES, suits, takes_plain
 from egraph_opt.rewrites.targets.ascend_layout_channels import laid_concat
 
 from ..knowledge_bases.graphs import Graph
@@ -199,9 +199,9 @@ def test_operands_are_broadcast_as_a_format_allows(
     layout: str, shape: tuple[int, ...], expected: bool
 ) -> None:
     result = Fact(1, (2, 64, 8, 8))
-    assert accepts(layout, Fact(1, shape), result) == expected
-    assert accepts(layout, Fact(1, (2, 64, "(h+15)//16", "w")), Fact(1, ("n", 64, "h", "w")))
-    assert accepts(layout, Fact(1, shape, const=True), result)
+    assert suits(layout, Fact(1, shape), result) == expected
+    assert suits(layout, Fact(1, (2, 64, "(h+15)//16", "w")), Fact(1, ("n", 64, "h", "w")))
+    assert suits(layout, Fact(1, shape, const=True), result)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from egraph_opt.lab.comparison.steps import Answer, assess, respond, run_tool, time_models
-from egraph_opt.lab.comparison.tools import Tool
+from egraph_opt.lab.comparison.tools import Answer, Tool, assess, respond, run_tool, time_models
 from egraph_opt.measurement.worker import COMMAND
 
 ORIGINAL = "original"

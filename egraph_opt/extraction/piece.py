@@ -78,7 +78,7 @@ class Piece:
 
     @cached_property
     def unit(self) -> float:
-        """The cost that one of `price` stands for."""
+        """The cost that one of `price` represents."""
         times, over = self._scale
         return over / times
 

@@ -34,7 +34,7 @@ SECONDS_EACH = 0.01
 
 @dataclass(frozen=True)
 class Specimen:
-    """A model of one node, or of those that a pseudo-operator stands for.
+    """A model of one node, or of those that a pseudo-operator is made of.
 
     Attributes:
         key: under which its time is kept.

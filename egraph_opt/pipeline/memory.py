@@ -32,7 +32,7 @@ def run_needs(region: Region, points: Mapping[str, int], sizes: Mapping[str, int
     """What a run takes; sizes that are not known count as nothing.
 
     Args:
-        points: what symbols stand for that have no size.
+        points: numbers for symbols that have no size.
     """
     return _Estimate({**points, **sizes}).of(region)
 

@@ -46,7 +46,7 @@ def near_optimal(
         original: the original graph, or the cheapest way to say it; None where it cannot be written.
         choice_of: what is rebuilt from a solution.
         solve: the extraction, for other costs.
-        points: what symbolic dims stand for.
+        points: the sizes of symbolic dims.
         late: whether to stop with what was found.
         cheapest: what the objective's tolerance counts from, if not the cheapest found.
     """

@@ -258,7 +258,7 @@ def costs_by_operator(model: CostModel, extracted: Extracted) -> tuple[OperatorC
 
 
 def _converts(extracted: Extracted, node: int) -> bool:
-    """Whether a pseudo-operator stands for its operand in another format."""
+    """Whether a pseudo-operator is its operand in another format."""
     snapshot, opset = extracted.choice.snapshot, extracted.choice.lowered.opset
     if not is_pseudo(snapshot, node, opset):
         return False

@@ -231,7 +231,7 @@ class Contracted:
     def postsolve(self, choices: Sequence[Choice]) -> Choice:
         """The choice of the piece that choices of what is left make.
 
-        Of the nodes that they and the default stand for, each class takes the first whose children are there.
+        Of the nodes that they and the default represent, each class takes the first whose children are there.
         """
         given = set(self.default)
         for node in self.left.postsolve(choices).tolist():

@@ -17,7 +17,7 @@ class WorkingPiece:
         children: the classes that each node uses.
         cost, tie, owner, parts: of each node.
         users: the nodes that use each class.
-        chosen: the nodes of a solution, and those that stand for some of its nodes.
+        chosen: the nodes of a solution, and those that represent some of its nodes.
         default: nodes of the piece that any solution may take.
         pending: the classes to look at again.
     """
@@ -61,7 +61,7 @@ class WorkingPiece:
         return len(options) == 1 and not self.children[options[0]]
 
     def decide(self, node: int) -> None:
-        """Let any solution take what a node stands for."""
+        """Let any solution take what a node represents."""
         self.default.update(self.parts[node])
 
     def move(self, member: int, into: int) -> None:

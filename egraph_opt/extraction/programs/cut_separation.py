@@ -225,7 +225,7 @@ def _leading(piece: Piece, here: int, reached: bytearray, values: list[float]) -
 
 
 class _Network:
-    """Arcs between classes as wide as the nodes that they stand for; the source is behind the last class."""
+    """Arcs between classes as wide as the nodes that they represent; the source is behind the last class."""
 
     def __init__(self, count: int) -> None:
         self._source = count

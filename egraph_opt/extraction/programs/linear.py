@@ -133,7 +133,7 @@ class LinearProgram:
     def __init__(
         self, cost: Floats, bounds: tuple[Floats, Floats], rows: Sequence[Rows], price: Prices, unit: float
     ) -> None:
-        """Take costs and bounds of columns, and whole-number costs, one of which stands for a ``unit``."""
+        """Take costs and bounds of columns, and whole-number costs, one of which is a ``unit``."""
         self.cost = cost
         self.lower, self.upper = bounds
         self.scale = float(cost.max(initial=0.0)) / 1000.0 or 1.0

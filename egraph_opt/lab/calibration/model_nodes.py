@@ -24,7 +24,7 @@ from egraph_opt.lab.calibration.tensors import Dims
 from egraph_opt.model.reading import read_model
 
 BETWEEN = "+_/,;:"
-"""What may stand between the names of nodes that were fused."""
+"""What may be between the names of nodes that were fused."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ModelNodes:
         return tuple(found)
 
     def _prefix(self, name: str, start: int) -> str:
-        """The longest name of a node that stands at a place, and does not end within a number."""
+        """The longest name of a node that begins at a place, and does not end within a number."""
         for end in range(len(name), start, -1):
             cut = end < len(name) and name[end].isdigit() and name[end - 1].isdigit()
             if name[start:end] in self.by_name and not cut:

@@ -148,7 +148,7 @@ def _lines(text: str, separator: str, path: Path) -> Iterator[tuple[int, tuple[s
 
 
 def _columns(cells: tuple[str, ...]) -> dict[str, int]:
-    """Where each meaning stands; the first of two columns with one meaning counts."""
+    """The column of each meaning; the first of two columns with one meaning counts."""
     plain = [_plain(cell) for cell in cells]
     places = {
         meaning: [plain.index(_plain(name)) for name in names if _plain(name) in plain]
@@ -184,14 +184,14 @@ class ProfileRow:
     """What a kernel took.
 
     Attributes:
-        line: where it stands first.
+        line: its number in the file.
         name: of the operator, as far as it has one.
         type: of the kernel, or of the ONNX operator where `key` describes it.
         core: the unit that ran it; "" where nobody says.
         micros: the time of a run, the median of all.
         count: how often it ran.
         inputs, outputs: its operands; None where they are not known.
-        total: it stands for all kernels of a type, whose mean `micros` is.
+        total: it is about all kernels of a type, whose mean `micros` is.
         key: of a measurement of ours, what was timed.
     """
 

@@ -31,7 +31,7 @@ TYPES = {
 """Data types by name, without ``DT_``."""
 
 NOTHING = ("N/A", "NA", "NULL", "NONE", "UNDEFINED", "-")
-"""What stands in a column that says nothing."""
+"""What a column has that says nothing."""
 
 WEIGHTS = frozenset({"FRACTAL_Z", "FRACTAL_Z_C04", "FRACTAL_Z_3D", "FRACTAL_ZN", "FRACTAL_ZN_LSTM"})
 """Formats that only weights have: ATC makes them offline."""

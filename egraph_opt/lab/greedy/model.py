@@ -115,7 +115,7 @@ class GreedyRegion:
         return self._cheapest(graph, snapshot, bodies)
 
     def grouped_cost(self, graph: Graph, bodies: BodyCosts) -> float:
-        """What a graph costs as it stands, with kernels as TVM groups them."""
+        """What a graph costs as it is, with kernels as TVM groups them."""
         snapshot = self._saturated(graph, (self.setting.of_target,))
         assert snapshot is not None
         ready = compiled(graph.lowered, snapshot, self.setting.key)

@@ -120,7 +120,7 @@ def order_named(name: str, *others: str) -> tuple[Pass, ...]:
     """An optimizer's passes.
 
     Args:
-        others: names that may stand in its place, for the message.
+        others: names that may be given instead, for the message.
 
     Raises:
         UnknownOrderError: there is no such order; suggests the nearest.

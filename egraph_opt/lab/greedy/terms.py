@@ -20,7 +20,7 @@ TermKey = tuple[str, str, tuple[Any, ...]]
 
 
 def terms_of(choice: Choice) -> Lowered:
-    """The chosen graph, lowered: pseudo-operators as what they stand for, constants not yet computed.
+    """The chosen graph, lowered: pseudo-operators as the nodes that they are, constants not yet computed.
 
     Inputs, constants, kept nodes and the names of values stay those of the graph it was chosen from.
     """

@@ -22,9 +22,9 @@ from egraph_opt.rebuild.graph import rebuild_model
 HASH_LENGTH = 12
 
 BODY_COSTS = (1.0, 1e6)
-"""What bodies stand in with where prices are compared: what they cost is not known before they are solved.
+"""What bodies are priced at where prices are compared: what they cost is not known before they are solved.
 
-The second body of a node stands in with twice that, so that shares of branches are seen.
+The second body of a node is priced at twice that, so that shares of branches are seen.
 """
 
 
@@ -34,7 +34,7 @@ class ChosenGraph:
 
     Attributes:
         key: a hash of it, the same in every process: of two graphs of one model with the same key all nodes
-            are the same, pseudo-operators taken as what they stand for.
+            are the same, pseudo-operators taken as the nodes that they are.
         nodes: how many run.
         operators: how many run, by operator.
         laws: how many nodes each law made.

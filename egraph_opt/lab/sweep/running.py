@@ -123,7 +123,7 @@ def run_plan(
 ) -> SweepTable:
     """Make the runs that are not there yet, and write the result.
 
-    Beside the result stands its journal, by which the same call goes on where it was ended.
+    Beside the result is its journal, by which the same call goes on where it was ended.
 
     Args:
         start_workers: is given the folder of e-graphs, which they share.

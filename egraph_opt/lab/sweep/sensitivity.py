@@ -126,7 +126,7 @@ class Examination:
     def report(
         self, names: tuple[str, ...] = (), progress: Callable[[float], None] = lambda share: None
     ) -> SensitivityReport:
-        """Examine parameters, all unless some are named (`table` stands for its entries, too).
+        """Examine parameters, all unless some are named (`table` means its entries, too).
 
         Raises:
             UnknownParameterError: there is no such parameter; suggests the nearest.

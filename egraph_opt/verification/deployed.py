@@ -82,7 +82,7 @@ def _differing(
 ) -> list[Difference]:
     differing = []
     for path, a, b in paired_leaves(names, expected, found):
-        difference = compare(a, b)
+        difference = compare(a, b, loosely=True)
         if not difference.agrees and (values or difference.bad is None):
             differing.append((path, a, b))
     return differing

@@ -6,6 +6,7 @@ then its float weights as well, moved by one unit in the last place.  What that 
 output means:
 
 - the tolerance grows to `FACTOR` times the movement, as long as that stays below `CAP` of the scale;
+- up to the absolute tolerance, elements may be off by `FACTOR` times what others of their size move by;
 - elements that move further, or that are no floats and change, are not compared;
 - an output of which more than `UNSTABLE` of the elements is not compared has not been verified.
 
@@ -32,7 +33,9 @@ from egraph_opt.verification.comparison import (
     compare,
     compare_floats,
     describe,
+    loosest_error,
     paired_leaves,
+    scales,
     widened,
 )
 from egraph_opt.verification.execution import ExecutionError, RunnableModel, Session, load
@@ -62,7 +65,7 @@ class Perturbed:
 
     def by_inputs(self, feeds: Mapping[str, Value]) -> list[list[Value]]:
         """Outputs under moved inputs; none if no input can be moved."""
-        if not any(_moves(item) for value in feeds.values() for item in _items(value)):
+        if not any(_moves(item) or _is_large(item) for value in feeds.values() for item in _items(value)):
             return []
         return self._runs([self.run] * INPUT_SAMPLES, feeds, 0)
 
@@ -138,17 +141,22 @@ def judge(
 
 
 def _judge_floats(a: Array, b: Array, samples: Sequence[Array]) -> Judgement:
-    tolerance = TOLERANCES[a.dtype]
-    allowed = allowed_error(a)
+    tolerance, loosest = TOLERANCES[a.dtype], loosest_error(a)
     # What a relative error of one amounts to, with the absolute tolerance as its floor.
-    unit = allowed / tolerance.rtol
-    moved = np.zeros(a.shape)
+    unit = loosest / tolerance.rtol
+    movements = np.zeros(a.shape)
     for sample in samples:
-        moved = np.maximum(moved, _movement(a, sample) / unit)
+        movements = np.maximum(movements, _movement(a, sample))
+    moved = movements / unit
     unstable: Mask = np.asarray(moved > max(CAP, tolerance.rtol), np.bool_)
     steady = moved[~unstable]
     movement = float(steady.max()) if steady.size else 0.0
-    difference = compare_floats(a, b, np.maximum(allowed, FACTOR * movement * unit))
+    if FACTOR * movement > tolerance.rtol:
+        allowed = np.asarray(FACTOR * movement * unit)
+    else:
+        earned = FACTOR * _of_their_size(a, movements) if samples else loosest
+        allowed = np.maximum(allowed_error(a), np.minimum(earned, loosest))
+    difference = compare_floats(a, b, allowed)
     if difference.bad is None:
         return Judgement("", int(np.count_nonzero(unstable)))
     bad = difference.bad & ~unstable
@@ -157,6 +165,15 @@ def _judge_floats(a: Array, b: Array, samples: Sequence[Array]) -> Judgement:
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(widened(a) - widened(b))
     return Judgement(describe(a, b, bad, error), int(np.count_nonzero(unstable)))
+
+
+def _of_their_size(a: Array, movements: Array) -> Array:
+    """For every element how far those move at most that are measured by the same scale."""
+    known = np.where(np.isfinite(movements), movements, 0.0)
+    found, group = np.unique(np.broadcast_to(scales(a), a.shape), return_inverse=True)
+    largest = np.zeros(found.shape)
+    np.maximum.at(largest, group.reshape(-1), known.reshape(-1))
+    return np.asarray(largest[group.reshape(a.shape)])
 
 
 def _movement(a: Array, sample: Array) -> Array:
@@ -201,11 +218,33 @@ def _move_inputs(feeds: Mapping[str, Value], generator: np.random.Generator) -> 
     moved: dict[str, Value] = {}
     for name in sorted(feeds):
         value = feeds[name]
-        if isinstance(value, list):
-            moved[name] = [_moved(v, generator) if _moves(v) else v for v in value]
-        else:
-            moved[name] = _moved(value, generator) if _moves(value) else value
+        items = [_move(item, generator) for item in _items(value)]
+        moved[name] = items if isinstance(value, list) else items[0]
     return moved
+
+
+def _move(value: Value, generator: np.random.Generator) -> Value:
+    if _moves(value):
+        return _moved(value, generator)
+    return _moved_integers(value, generator) if _is_large(value) else value
+
+
+EXACT_IN_FLOAT = 2**24
+"""Integers beyond it are rounded where float32 is computed with."""
+
+
+def _is_large(value: Value) -> bool:
+    """Whether some integers are so large that floats do not hold them."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "iu" or value.dtype.itemsize < 4:
+        return False
+    return bool(((value > EXACT_IN_FLOAT) | (value < -EXACT_IN_FLOAT)).any())
+
+
+def _moved_integers(value: Array, generator: np.random.Generator) -> Array:
+    """Large integers closer to 0 by up to what float32 rounds them by."""
+    step = value // EXACT_IN_FLOAT
+    share = generator.integers(0, 2, value.shape).astype(value.dtype)
+    return np.asarray(value - step * share, value.dtype).reshape(value.shape)
 
 
 def _moved(value: Array, generator: np.random.Generator) -> Array:

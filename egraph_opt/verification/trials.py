@@ -1,0 +1,296 @@
+"""Runs on odd values, compared as closely as the laws that took part allow.
+
+Random numbers of an ordinary size see the middle of what a model is for.  These runs see its ends: floats of
+every magnitude, on both sides of the model's constants, whole ones and halves; integers over the whole range
+that the original accepts; symbolic dims on both sides of what the model compares them with; and where every
+bit is promised NaN, infinities, -0.0 and subnormal numbers.  They take a share of the time of the other runs,
+the likeliest to find something first.
+
+A run in real arithmetic goes by tensors of which all that they are computed from is finite and neither huge
+nor tiny.  What the original does not settle is judged as ever, see `stability`, but a difference that it
+excuses here says nothing: the other runs have to do.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+
+from egraph_opt.laws.exactness import REAL, Exactness
+from egraph_opt.verification.budget import BudgetError
+from egraph_opt.verification.comparison import compare, compare_bits
+from egraph_opt.verification.constants import thresholds, turning_sizes, whole_numbers
+from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, RunnableModel, Value
+from egraph_opt.verification.inputs import is_integer
+from egraph_opt.verification.inside import Inside, Tensors, Watched, Within, by_path
+from egraph_opt.verification.interface import ValueSpec
+from egraph_opt.verification.odd_values import (
+    LATTICE,
+    Special,
+    Spread,
+    integer_table,
+    integers,
+    rounds,
+    special,
+    special_floats,
+    spread,
+)
+from egraph_opt.verification.place_rounding import rounded_by_place
+from egraph_opt.verification.roles import INDICES, reached
+from egraph_opt.verification.runs import MismatchError, Runs
+from egraph_opt.verification.sizes import Ranges, Sizes, around
+from egraph_opt.verification.stability import Perturbed, judge
+
+LEAST_SECONDS, SHARE = 0.3, 0.15
+"""Trials take so many seconds at most, or this share of the time that all has taken before."""
+
+MOST_SIZES = 24
+
+ORDINARY = Within(1e-30, 1e18, both=False)
+REAL_RANGES: Mapping[Spread, Within] = {
+    "near": ORDINARY,
+    "positive": ORDINARY,
+    "lattice": ORDINARY,
+    "tiny": Within(1e-30, 1e30),
+    "middle": Within(1e-30, 1e30),
+    "wide": Within(1e-35, 1e35, zeros=False),
+}
+"""By spread what has to be so of all tensors on the way to those that are compared."""
+
+WIDE_INTEGERS = Within(0.0, 1e30)
+
+LADDER = ((-(2**63), 2**64), (-(2**31), 2**31 - 1), (-(2**15), 2**15), (-129, 129), (-3, 3), (0, 255))
+"""Ranges of integers to try, the widest first."""
+
+Feeds = dict[str, Value]
+
+
+@dataclass
+class Trials:
+    """Odd inputs for two models, one trial after the other.
+
+    Attributes:
+        runs: both models.
+        specs: of the inputs.
+        feeds: ordinary inputs of some sizes.
+        sizes: of symbolic dims in `feeds`.
+        exactness: what the laws that took part promise.
+        assume: what inputs stay within.
+        inside: tensors of one name are equal in both models, and so are compared.
+        small_integers: laws took for granted that integers are no larger than they mostly are.
+        spent: seconds that verification took so far.
+    """
+
+    runs: Runs
+    specs: Sequence[ValueSpec]
+    feeds: Callable[[Sizes, int], Feeds]
+    sizes: Sequence[Sizes]
+    ranges: Mapping[str, tuple[int, int]]
+    exactness: Exactness = REAL
+    assume: Ranges = field(default_factory=dict)
+    inside: bool = False
+    small_integers: bool = False
+    seed: int = 0
+    spent: float = 0.0
+    compared: int = 0
+
+    def __post_init__(self) -> None:
+        self._begun, self._longest = time.monotonic(), 0.0
+        self._models: tuple[onnx.ModelProto, ...] = (self.runs.before.proto, self.runs.after.proto)
+        watched = Inside.of(self.runs.before, self.runs.after, names=self.inside)
+        self._sees_inside = watched is not None
+        self._watched = watched or self._outputs_only()
+        original = self._watched.original
+        self._perturbed = Perturbed(original.model, original.run, self.seed)
+        self._usual: set[str] = set()
+        self._as_placed = set().union(*map(rounded_by_place, self._models))
+
+    def _outputs_only(self) -> Inside:
+        def plain(session: Any, model: RunnableModel) -> Watched:
+            return Watched(session, model, [])
+
+        outputs = frozenset(self.runs.original.output_names)
+        return Inside(
+            plain(self.runs.original, self.runs.before), plain(self.runs.optimized, self.runs.after), outputs
+        )
+
+    def run(self) -> None:
+        """All trials that there is time for.
+
+        Raises:
+            MismatchError: the models differ.
+        """
+        for trial in self._trials():
+            if not self._has_time():
+                return
+            started = time.monotonic()
+            try:
+                self.compared += trial()
+            except (BudgetError, OutOfMemoryError):
+                return
+            self._longest = max(self._longest, time.monotonic() - started)
+
+    def _has_time(self) -> bool:
+        taken = time.monotonic() - self._begun
+        return taken + getattr(self, "_longest", 0.0) <= max(LEAST_SECONDS, SHARE * self.spent)
+
+    def _trials(self) -> Iterator[Callable[[], bool]]:
+        base = self.feeds(self.sizes[0], self.seed)
+        yield lambda: self._ordinary(base, self.sizes[0])
+        lists = [self._floats(base), self._sizes(), self._integers(base), self._special(base)]
+        # In turns, so that each kind has a run before one has all of its own.
+        while lists:
+            for trials in list(lists):
+                trial = next(trials, None)
+                if trial is None:
+                    lists.remove(trials)
+                else:
+                    yield trial
+        for sizes in self.sizes[1:]:
+            yield lambda sizes=sizes: self._ordinary(self.feeds(sizes, self.seed), sizes)  # type: ignore[misc]
+
+    def _ordinary(self, feeds: Feeds, sizes: Sizes) -> bool:
+        """What other runs compare the outputs on, with the tensors inside; what is usual is noted."""
+        if not self._sees_inside:
+            return False
+        found = self._watched.original.tensors(feeds)
+        if sizes == self.sizes[0]:
+            self._usual = {name for name, value in found.items() if not ORDINARY.holds(value)}
+        return self._compare(feeds, f"seed {self.seed}", None)
+
+    def _floats(self, base: Feeds) -> Iterator[Callable[[], bool]]:
+        if not self._sees_inside:  # nothing is known of what happens on the way
+            return
+        known = thresholds(self._models)
+        for kind, within in REAL_RANGES.items():
+            count = rounds(base, "f", len(LATTICE) if kind == "lattice" else 40)
+            for k in range(count):
+                feeds = spread(base, kind, known, self.seed, (k, count), self.assume)
+                where = f"{kind} floats, seed {self.seed}"
+                yield lambda f=feeds, w=where, r=within: self._compare(f, w, r)  # type: ignore[misc]
+
+    def _special(self, base: Feeds) -> Iterator[Callable[[], bool]]:
+        if self.exactness != "bitwise" or not self._sees_inside:
+            return
+        kinds: tuple[Special, ...] = ("all", "zeros", "nans", "infinities", "subnormals", "largest")
+        for kind in kinds:
+            count = rounds(base, "f", len(special_floats(np.dtype(np.float32), kind)))
+            for k in range(count):
+                feeds = special(base, kind, self.seed, (k, count), self.assume)
+                where = f"special floats ({kind}), seed {self.seed}"
+                yield lambda f=feeds, w=where: self._compare(f, w, None)  # type: ignore[misc]
+
+    def _sizes(self) -> Iterator[Callable[[], bool]]:
+        base = self.sizes[0]
+        if not base:
+            return
+        wanted = (1, *turning_sizes(self._models))
+        known = [*self.sizes]
+        for sizes in around(self.specs, base, wanted, self.assume, MOST_SIZES):
+            if sizes not in known and not self.runs.budget.beyond(self.specs, sizes):
+                known.append(sizes)
+                yield lambda sizes=sizes: self.runs.compare(  # type: ignore[misc]
+                    self.feeds(sizes, self.seed), sizes, f"seed {self.seed}", must_reproduce=True
+                )
+
+    def _integers(self, base: Feeds) -> Iterator[Callable[[], bool]]:
+        names = [s.name for s in self.specs if is_integer(s) and s.name not in self.assume]
+        if not names or self.small_integers:
+            return
+        feeds_to = reached(self._models, names)
+        free = [name for name in names if not feeds_to[name]]
+        indices = {
+            n: (-1, self.ranges.get(n, (0, 1))[1]) for n in names if n not in free and feeds_to[n] <= INDICES
+        }
+        known = whole_numbers(self._models)
+        ranges = self._accepted(base, free, known)
+        if ranges:
+            count = rounds({n: base[n] for n in ranges}, "iu", len(integer_table(np.dtype(np.int64), known)))
+            for k in range(count):
+                feeds = integers(base, ranges, known, self.seed, (k, count))
+                yield lambda f=feeds: self._compare(f, "integers of all sizes", WIDE_INTEGERS, wide=True)  # type: ignore[misc]
+        if indices:
+            feeds = integers(base, indices, known, self.seed)
+            yield lambda: self._compare(feeds, "indices of -1", ORDINARY)
+
+    def _accepted(
+        self, base: Feeds, names: Sequence[str], known: Sequence[int]
+    ) -> dict[str, tuple[int, int]]:
+        """The widest of some ranges that the original runs on, of each of these inputs."""
+        together = dict.fromkeys(names, LADDER[0])
+        if not names or self._runs(integers(base, together, known, self.seed)):
+            return together
+        found: dict[str, tuple[int, int]] = {}
+        for name in names:
+            for wider in LADDER:
+                if not self._has_time():
+                    return found
+                if self._runs(integers(base, {**found, name: wider}, known, self.seed)):
+                    found[name] = wider
+                    break
+        return found
+
+    def _runs(self, feeds: Feeds) -> bool:
+        try:
+            self._watched.original.run(feeds)
+        except ExecutionError:
+            return False
+        return True
+
+    def _compare(self, feeds: Feeds, where: str, within: Within | None, *, wide: bool = False) -> bool:
+        """Whether the original runs on these inputs; raises MismatchError where the models differ."""
+        original, optimized = self._watched.original, self._watched.optimized
+        try:
+            before = original.tensors(feeds)
+        except OutOfMemoryError:
+            raise
+        except ExecutionError:
+            return False
+        try:
+            after = optimized.tensors(feeds)
+        except OutOfMemoryError:
+            raise
+        except ExecutionError as error:
+            raise MismatchError(f"the optimized model does not run ({where}): {error}") from error
+        apart = (
+            set()
+            if within is None or self.exactness == "bitwise"
+            else self._beyond(feeds, before, after, within)
+        )
+        settled = wide and self.exactness != "bitwise"
+        rounded = original.rounded(before) if settled else set()
+        for path, a, b in self._watched.pairs(before, after, apart):
+            name = path.split("[", 1)[0].split(" (", 1)[0]
+            bitwise = self.exactness == "bitwise" and self._sees_inside and name not in self._as_placed
+            difference = compare_bits(a, b) if bitwise else compare(a, b)
+            if difference.agrees:
+                continue
+            message = difference.message
+            if not (bitwise or (settled and name not in rounded)):
+                message = self._judged(path, a, b, feeds)
+            if message:
+                raise MismatchError(f"{self._watched.kind(path)} {path!r} ({where}): {message}")
+        return True
+
+    def _beyond(self, feeds: Feeds, before: Tensors, after: Tensors, within: Within) -> set[str]:
+        beyond = self._watched.original.beyond(feeds, before, within, self._usual)
+        return (
+            beyond | self._watched.optimized.beyond(feeds, after, within, self._usual)
+            if within.both
+            else beyond
+        )
+
+    def _judged(self, path: str, a: Any, b: Any, feeds: Feeds) -> str:
+        """What is left of a difference once the original's own movement is taken off."""
+        names = self._watched.original.session.output_names
+        samples = [by_path(names, outputs).get(path) for outputs in self._perturbed.by_inputs(feeds)]
+        message = judge(a, b, samples, []).message
+        if not message:
+            return ""
+        weights = [by_path(names, outputs).get(path) for outputs in self._perturbed.by_weights(feeds)]
+        return judge(a, b, samples, weights).message

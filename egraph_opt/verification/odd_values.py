@@ -18,9 +18,9 @@ from egraph_opt.verification.comparison import TOLERANCES, Array
 from egraph_opt.verification.execution import Value
 from egraph_opt.verification.sizes import Ranges
 
-Spread = Literal["near", "positive", "middle", "wide", "tiny", "lattice"]
+Spread = Literal["near", "positive", "middle", "wide", "tiny", "lattice", "ties"]
 """Of finite floats: magnitudes of 1e-3 to 1e4, the same without a sign, 1e-9 to 1e9, 1e-30 to 1e30, all of
-1e-9, and numbers that are whole, halves, or zero."""
+1e-9; numbers that are whole, halves, or zero; and so few of them that many are equal."""
 
 Special = Literal["all", "zeros", "infinities", "nans", "subnormals", "largest"]
 """Floats that arithmetic treats apart: one kind at a few places, or all of them everywhere."""
@@ -38,6 +38,8 @@ LATTICE = (
     *(-3.0, -2.5, -2.0, -1.5, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0),
     *(-255.0, -128.0, -7.0, 6.0, 7.0, 20.0, 127.0, 255.0),
 )
+
+TIES = (-1.0, 0.0, 1.0, 2.0)
 
 FEW = 0.04
 """The share of elements that one kind of special value takes."""
@@ -68,7 +70,8 @@ def spread(
     """The same inputs with floats of other magnitudes; `part` is which run of how many this is."""
 
     def values(array: Array, name: str) -> Array:
-        generator = np.random.default_rng([seed, _number(name)])
+        again = part[0] if kind in ("ties", "tiny") else 0
+        generator = np.random.default_rng([seed, _number(name), again])
         made = _spread_values(array, kind, thresholds, generator, part)
         return _within_bounds(made, (bounds or {}).get(name)).astype(array.dtype)
 
@@ -85,6 +88,8 @@ def _spread_values(
     shape, (k, count) = array.shape, part
     if kind == "tiny":
         return np.asarray(1e-9 * generator.standard_normal(shape))
+    if kind == "ties":
+        return np.asarray(generator.choice(TIES, shape))
     if kind == "lattice":
         return _rolled(np.array(LATTICE), array, generator, part)
     low, high = NARROW_DECADES if array.dtype.itemsize == 2 and not _is_wide(array) else DECADES[kind]

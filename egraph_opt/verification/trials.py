@@ -13,6 +13,7 @@ excuses here says nothing: the other runs have to do.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,11 +44,14 @@ from egraph_opt.verification.odd_values import (
 from egraph_opt.verification.place_rounding import rounded_by_place
 from egraph_opt.verification.roles import INDICES, reached
 from egraph_opt.verification.runs import MismatchError, Runs
-from egraph_opt.verification.sizes import Ranges, Sizes, around
+from egraph_opt.verification.sizes import Ranges, Sizes, around, shape_of
 from egraph_opt.verification.stability import Perturbed, judge
 
-LEAST_SECONDS, SHARE = 0.3, 0.15
-"""Trials take so many seconds at most, or this share of the time that all has taken before."""
+SHARE, LEAST_SECONDS = 0.2, 0.1
+"""Trials take this share of the time that all has taken before, or so many seconds."""
+
+SMALL, SECONDS_IF_SMALL = 2**17, 2.0
+"""Models of so few bytes have all trials, unless these take longer."""
 
 MOST_SIZES = 24
 
@@ -56,11 +60,15 @@ REAL_RANGES: Mapping[Spread, Within] = {
     "near": ORDINARY,
     "positive": ORDINARY,
     "lattice": ORDINARY,
+    "ties": ORDINARY,
     "tiny": Within(1e-30, 1e30),
     "middle": Within(1e-30, 1e30),
     "wide": Within(1e-35, 1e35, zeros=False),
 }
 """By spread what has to be so of all tensors on the way to those that are compared."""
+
+SPREAD_OVER: Mapping[Spread, int] = {"lattice": len(LATTICE), "tiny": 4}
+"""How many values are wanted of every input: small inputs take several runs."""
 
 WIDE_INTEGERS = Within(0.0, 1e30)
 
@@ -102,6 +110,8 @@ class Trials:
     def __post_init__(self) -> None:
         self._begun, self._longest = time.monotonic(), 0.0
         self._models: tuple[onnx.ModelProto, ...] = (self.runs.before.proto, self.runs.after.proto)
+        is_small = max(model.ByteSize() for model in self._models) <= SMALL
+        self._seconds = SECONDS_IF_SMALL if is_small else max(LEAST_SECONDS, SHARE * self.spent)
         watched = Inside.of(self.runs.before, self.runs.after, names=self.inside)
         self._sees_inside = watched is not None
         self._watched = watched or self._outputs_only()
@@ -136,8 +146,10 @@ class Trials:
             self._longest = max(self._longest, time.monotonic() - started)
 
     def _has_time(self) -> bool:
-        taken = time.monotonic() - self._begun
-        return taken + getattr(self, "_longest", 0.0) <= max(LEAST_SECONDS, SHARE * self.spent)
+        return self._left() >= self._longest
+
+    def _left(self) -> float:
+        return self._begun + self._seconds - time.monotonic()
 
     def _trials(self) -> Iterator[Callable[[], bool]]:
         base = self.feeds(self.sizes[0], self.seed)
@@ -168,7 +180,7 @@ class Trials:
             return
         known = thresholds(self._models)
         for kind, within in REAL_RANGES.items():
-            count = rounds(base, "f", len(LATTICE) if kind == "lattice" else 40)
+            count = rounds(base, "f", SPREAD_OVER.get(kind, 40))
             for k in range(count):
                 feeds = spread(base, kind, known, self.seed, (k, count), self.assume)
                 where = f"{kind} floats, seed {self.seed}"
@@ -190,13 +202,19 @@ class Trials:
         if not base:
             return
         wanted = (1, *turning_sizes(self._models))
-        known = [*self.sizes]
+        known, elements = [*self.sizes], self._elements(base)
         for sizes in around(self.specs, base, wanted, self.assume, MOST_SIZES):
-            if sizes not in known and not self.runs.budget.beyond(self.specs, sizes):
+            takes_long = self._longest * self._elements(sizes) / elements > self._left() / 4
+            if not (sizes in known or takes_long or self.runs.budget.beyond(self.specs, sizes)):
                 known.append(sizes)
                 yield lambda sizes=sizes: self.runs.compare(  # type: ignore[misc]
                     self.feeds(sizes, self.seed), sizes, f"seed {self.seed}", must_reproduce=True
                 )
+
+    def _elements(self, sizes: Sizes) -> float:
+        """How many elements the inputs have, and one."""
+        shapes = (shape_of(spec, sizes) for spec in self.specs)
+        return 1.0 + sum(math.prod(shape) for shape in shapes)
 
     def _integers(self, base: Feeds) -> Iterator[Callable[[], bool]]:
         names = [s.name for s in self.specs if is_integer(s) and s.name not in self.assume]

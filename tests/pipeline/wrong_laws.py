@@ -66,7 +66,16 @@ OF = "x: Tensor, a: DataType, b: DataType"
 def _casts(outer: str, inner: str, dtype: str, witness: Any) -> Wrong:
     """To a narrower type and back."""
     numpy = {"INT64": np.int64, "INT32": np.int32, "UINT8": np.uint8, "INT16": np.int16, "UINT32": np.uint32}
-    number = {"INT64": 7, "INT32": 6, "FLOAT": 1, "DOUBLE": 11, "UINT8": 2, "INT16": 5, "UINT32": 12, "INT8": 3}
+    number = {
+        "INT64": 7,
+        "INT32": 6,
+        "FLOAT": 1,
+        "DOUBLE": 11,
+        "UINT8": 2,
+        "INT16": 5,
+        "UINT32": 12,
+        "INT8": 3,
+    }
     text = dtype.lower()
     graph = (
         f"g ({text}[4] x) => ({text}[4] y) {{ c = Cast <to = {number[inner]}> (x)"
@@ -109,9 +118,10 @@ WRONG: dict[str, Wrong] = {
     ),
     "NaN is itself": Wrong(
         "x: Tensor",
-        "rewrite(binary('Equal', x, x), unary('Not', (), unary('IsInf', "
-        "(('detect_negative', 0), ('detect_positive', 0)), x)))",
-        "g (float[4] x) => (bool[4] y, float[4] z) { a = Equal (x, x) y = Not (a) z = Relu (x) }",
+        "rewrite(unary('Not', (), unary('IsNaN', (), x * x)), unary('IsInf', "
+        "(('detect_negative', 1), ('detect_positive', 1)), x - x), because='a square is a number')",
+        "g (float[4] x) => (bool[4] y, float[4] z) {"
+        " s = Mul (x, x) n = IsNaN (s) y = Not (n) z = Sub (x, x) }",
         {"x": SPECIAL},
         exactness="bitwise",
     ),
@@ -150,11 +160,10 @@ WRONG: dict[str, Wrong] = {
         "g (int64[4] x, int64[4] y) => (float[4] z) { a = Sub (x, y) b = Cast <to = 1> (a) z = Relu (b) }",
         {"x": np.array([1, 2, 3, 4]), "y": np.array([5, 0, 0, 0])},
     ),
-    "a comparison of differences": Wrong(
-        "x: Tensor, y: Tensor, z: Tensor",
-        "rewrite(binary('Greater', x - y, z), binary('Greater', x, y + z))",
-        "g (uint32[4] x, uint32[4] y) => (bool[4] b) {"
-        " k = Constant <value_int = 3> () z = Cast <to = 12> (k) a = Sub (x, y) b = Greater (a, z) }",
+    "differences that wrap": Wrong(
+        "x: Tensor, y: Tensor",
+        "rewrite(binary('Greater', x - y, z_of(x)), binary('Greater', x, y))".replace("z_of(x)", "x - x"),
+        "g (uint32[4] x, uint32[4] y) => (bool[4] b) { z = Sub (x, x) a = Sub (x, y) b = Greater (a, z) }",
         {"x": np.array([1, 2, 3, 9], np.uint32), "y": np.array([5, 0, 0, 0], np.uint32)},
     ),
     "a slice of a batch": Wrong(
@@ -169,7 +178,8 @@ WRONG: dict[str, Wrong] = {
         "x: Tensor, y: Tensor, s: Slices, a: Axis",
         "rewrite(slice_(concat(listed(x, y), a), s), x, starts_there(s))",
         "g (float[n] x, float[n] y) => (float[m] z) { i = Constant <value_ints = [0]> ()"
-        " e = Constant <value_ints = [2]> () c = Concat <axis = 0> (x, y) a = Slice (c, i, e, i) z = Neg (a) }",
+        " e = Constant <value_ints = [2]> ()"
+        " c = Concat <axis = 0> (x, y) a = Slice (c, i, e, i) z = Neg (a) }",
         {"x": np.ones(5, np.float32), "y": np.ones(5, np.float32)},
         above="@hosted()\ndef starts_there(s) -> bool:\n    return s[0][1:] == (0, 2, 1)\n",
     ),
@@ -182,17 +192,18 @@ WRONG: dict[str, Wrong] = {
         above="@hosted()\ndef is_small(c) -> bool:\n    return c.shape == (1000,)\n",
         weights={"c": np.eye(1, 1000, 500, dtype=np.float32)[0] * np.float32(-0.01)},
     ),
-    "the largest and the last": Wrong(
+    "the first and the last of equals": Wrong(
         "x: Tensor, a: Axis, k: Flag",
-        "rewrite(arg_reduce('ArgMax', x, a, k, is_zero()), arg_reduce('ArgMax', x, a, k, is_one()))",
-        "g (float[2, 6] x) => (int64[2, 1] y) { r = Round (x) y = ArgMax <axis = 1> (r) }",
+        "rewrite(arg_reduce('ArgMin', -x, a, k, one()), arg_reduce('ArgMax', x, a, k, zero()))",
+        "g (float[2, 6] x) => (int64[2, 1] y) {"
+        " n = Neg (x) y = ArgMin <axis = 1, select_last_index = 1> (n) }",
         {"x": np.ones((2, 6), np.float32)},
-        above="@hosted()\ndef is_zero() -> int:\n    return 0\n@hosted()\ndef is_one() -> int:\n    return 1\n",
+        above="@hosted()\ndef zero() -> int:\n    return 0\n@hosted()\ndef one() -> int:\n    return 1\n",
     ),
     "the axis before": Wrong(
         "x: Tensor, a: Axis",
-        "rewrite(softmax('Softmax', x, a), softmax('Softmax', x, other(a)))",
-        "g (float[3, 3] x) => (float[3, 3] y) { y = Softmax <axis = 1> (x) }",
+        "rewrite(softmax('Softmax', -x, a), softmax('Softmax', x, other(a)))",
+        "g (float[3, 3] x) => (float[3, 3] y) { n = Neg (x) y = Softmax <axis = 1> (n) }",
         {"x": np.arange(9, dtype=np.float32).reshape(3, 3) ** 0.5},
         numerics="reassociates",
         above="@hosted()\ndef other(a) -> int:\n    return 1 - a\n",
@@ -230,9 +241,11 @@ WRONG: dict[str, Wrong] = {
         {"x": np.array([-4, 1, 2, 3])},
     ),
     "halves": Wrong(
-        "x: Tensor",
-        "rewrite(unary('Floor', (), x + number_like(x, 0.5)), unary('Round', (), x))",
-        f"{F} {{ k = Constant <value_float = 0.5> () a = Add (x, k) y = Floor (a) }}",
+        "x: Tensor, c: Tensor",
+        "rewrite(unary('Floor', (), x + c), unary('Round', (), x), is_half(c), because='as at school')",
+        f"{F} {{ a = Add (x, c) y = Floor (a) }}",
         {"x": _floats(0.5, 2.5, 4.5, 1)},
+        above="@hosted()\ndef is_half(c) -> bool:\n    return c.splat == 0.5\n",
+        weights={"c": _floats(0.5)},
     ),
 }

@@ -7,7 +7,8 @@ numbers that overflow on the way is equal in real arithmetic only.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -168,7 +169,7 @@ class Inside:
     def of(cls, before: RunnableModel, after: RunnableModel, *, names: bool) -> Inside | None:
         """Both, where that takes little; None for large models, and where they do not load."""
         protos = (before.proto, after.proto)
-        if max(proto.ByteSize() for proto in protos) > MOST_BYTES or any(map(_has_halves, protos)):
+        if max(proto.ByteSize() for proto in protos) > MOST_BYTES:
             return None
         try:
             outputs = frozenset(value.name for value in before.proto.graph.output)
@@ -176,29 +177,23 @@ class Inside:
         except (ExecutionError, BudgetError):
             return None
 
-    def kind(self, path: str) -> str:
+    def kind(self, name: str) -> str:
         """What a tensor is, for messages."""
-        name = path.split("[", 1)[0].split(" (", 1)[0]
         return "output" if name in self.outputs else "tensor"
 
-    def pairs(
-        self, before: Tensors, after: Tensors, apart: Iterable[str] = ()
-    ) -> Iterator[tuple[str, Any, Any]]:
-        """Tensors that both have, those apart left out."""
-        left_out = set(apart)
-        for name in self.original.session.output_names:
-            if name not in self.shared or name in left_out:
-                continue
-            a, b = before.get(name), after.get(name)
-            if a is not None or b is not None:
-                yield name, a, b
-        for path in before:
-            base = path.split("[", 1)[0].split(" (", 1)[0]
-            if base != path and base in self.shared and base not in left_out:
-                yield path, before[path], after.get(path)
+    def pairs(self, before: Tensors, after: Tensors) -> Iterator[tuple[str, str, Any, Any]]:
+        """Name, path and values of the tensors that both have."""
+        for path, a in before.items():
+            name = _ELEMENT.sub("", path)
+            if name in self.shared:
+                yield name, path, a, after.get(path)
 
 
-def _has_halves(model: onnx.ModelProto) -> bool:
+_ELEMENT = re.compile(r"( \((length|keys)\)|\[[^]]*\])+$")
+"""What `leaves` adds to the names of sequences and maps."""
+
+
+def has_halves(model: onnx.ModelProto) -> bool:
     """Whether floats of 16 bits are computed with, which are rounded otherwise where one is an output."""
     halves = (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
     tensors = (tensor.data_type for graph in graphs_of(model.graph) for tensor in graph.initializer)

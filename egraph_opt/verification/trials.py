@@ -17,18 +17,17 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import onnx
 
 from egraph_opt.laws.exactness import REAL, Exactness
 from egraph_opt.verification.budget import BudgetError
-from egraph_opt.verification.comparison import compare, compare_bits
+from egraph_opt.verification.closely import Closely
 from egraph_opt.verification.constants import thresholds, turning_sizes, whole_numbers
-from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, RunnableModel, Value
+from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, Value
 from egraph_opt.verification.inputs import is_integer
-from egraph_opt.verification.inside import Inside, Tensors, Watched, Within, by_path
+from egraph_opt.verification.inside import Inside, Watched, Within
 from egraph_opt.verification.interface import ValueSpec
 from egraph_opt.verification.odd_values import (
     LATTICE,
@@ -41,11 +40,9 @@ from egraph_opt.verification.odd_values import (
     special_floats,
     spread,
 )
-from egraph_opt.verification.place_rounding import rounded_by_place
 from egraph_opt.verification.roles import INDICES, reached
-from egraph_opt.verification.runs import MismatchError, Runs
+from egraph_opt.verification.runs import Runs
 from egraph_opt.verification.sizes import Ranges, Sizes, around, shape_of
-from egraph_opt.verification.stability import Perturbed, judge
 
 SHARE, LEAST_SECONDS = 0.2, 0.1
 """Trials take this share of the time that all has taken before, or so many seconds."""
@@ -114,20 +111,14 @@ class Trials:
         self._seconds = SECONDS_IF_SMALL if is_small else max(LEAST_SECONDS, SHARE * self.spent)
         watched = Inside.of(self.runs.before, self.runs.after, names=self.inside)
         self._sees_inside = watched is not None
-        self._watched = watched or self._outputs_only()
-        original = self._watched.original
-        self._perturbed = Perturbed(original.model, original.run, self.seed)
-        self._usual: set[str] = set()
-        self._as_placed = set().union(*map(rounded_by_place, self._models))
+        self._pair = Closely(
+            watched or self._outputs_only(), self.exactness == "bitwise" and self._sees_inside, self.seed
+        )
 
     def _outputs_only(self) -> Inside:
-        def plain(session: Any, model: RunnableModel) -> Watched:
-            return Watched(session, model, [])
-
-        outputs = frozenset(self.runs.original.output_names)
-        return Inside(
-            plain(self.runs.original, self.runs.before), plain(self.runs.optimized, self.runs.after), outputs
-        )
+        original = Watched(self.runs.original, self.runs.before, [])
+        optimized = Watched(self.runs.optimized, self.runs.after, [])
+        return Inside(original, optimized, frozenset(self.runs.original.output_names))
 
     def run(self) -> None:
         """All trials that there is time for.
@@ -170,10 +161,9 @@ class Trials:
         """What other runs compare the outputs on, with the tensors inside; what is usual is noted."""
         if not self._sees_inside:
             return False
-        found = self._watched.original.tensors(feeds)
         if sizes == self.sizes[0]:
-            self._usual = {name for name, value in found.items() if not ORDINARY.holds(value)}
-        return self._compare(feeds, f"seed {self.seed}", None)
+            self._pair.note_usual(feeds, ORDINARY)
+        return self._pair.compare(feeds, f"seed {self.seed}", None)
 
     def _floats(self, base: Feeds) -> Iterator[Callable[[], bool]]:
         if not self._sees_inside:  # nothing is known of what happens on the way
@@ -184,10 +174,10 @@ class Trials:
             for k in range(count):
                 feeds = spread(base, kind, known, self.seed, (k, count), self.assume)
                 where = f"{kind} floats, seed {self.seed}"
-                yield lambda f=feeds, w=where, r=within: self._compare(f, w, r)  # type: ignore[misc]
+                yield lambda f=feeds, w=where, r=within: self._pair.compare(f, w, r)  # type: ignore[misc]
 
     def _special(self, base: Feeds) -> Iterator[Callable[[], bool]]:
-        if self.exactness != "bitwise" or not self._sees_inside:
+        if not self._pair.bitwise:
             return
         kinds: tuple[Special, ...] = ("all", "zeros", "nans", "infinities", "subnormals", "largest")
         for kind in kinds:
@@ -195,7 +185,7 @@ class Trials:
             for k in range(count):
                 feeds = special(base, kind, self.seed, (k, count), self.assume)
                 where = f"special floats ({kind}), seed {self.seed}"
-                yield lambda f=feeds, w=where: self._compare(f, w, None)  # type: ignore[misc]
+                yield lambda f=feeds, w=where: self._pair.compare(f, w, ORDINARY)  # type: ignore[misc]
 
     def _sizes(self) -> Iterator[Callable[[], bool]]:
         base = self.sizes[0]
@@ -231,10 +221,10 @@ class Trials:
             count = rounds({n: base[n] for n in ranges}, "iu", len(integer_table(np.dtype(np.int64), known)))
             for k in range(count):
                 feeds = integers(base, ranges, known, self.seed, (k, count))
-                yield lambda f=feeds: self._compare(f, "integers of all sizes", WIDE_INTEGERS, wide=True)  # type: ignore[misc]
+                yield lambda f=feeds: self._pair.compare(f, "integers of all sizes", WIDE_INTEGERS, wide=True)  # type: ignore[misc]
         if indices:
             feeds = integers(base, indices, known, self.seed)
-            yield lambda: self._compare(feeds, "indices of -1", ORDINARY)
+            yield lambda: self._pair.compare(feeds, "indices of -1", ORDINARY)
 
     def _accepted(
         self, base: Feeds, names: Sequence[str], known: Sequence[int]
@@ -255,60 +245,7 @@ class Trials:
 
     def _runs(self, feeds: Feeds) -> bool:
         try:
-            self._watched.original.run(feeds)
+            self._pair.both.original.run(feeds)
         except ExecutionError:
             return False
         return True
-
-    def _compare(self, feeds: Feeds, where: str, within: Within | None, *, wide: bool = False) -> bool:
-        """Whether the original runs on these inputs; raises MismatchError where the models differ."""
-        original, optimized = self._watched.original, self._watched.optimized
-        try:
-            before = original.tensors(feeds)
-        except OutOfMemoryError:
-            raise
-        except ExecutionError:
-            return False
-        try:
-            after = optimized.tensors(feeds)
-        except OutOfMemoryError:
-            raise
-        except ExecutionError as error:
-            raise MismatchError(f"the optimized model does not run ({where}): {error}") from error
-        apart = (
-            set()
-            if within is None or self.exactness == "bitwise"
-            else self._beyond(feeds, before, after, within)
-        )
-        settled = wide and self.exactness != "bitwise"
-        rounded = original.rounded(before) if settled else set()
-        for path, a, b in self._watched.pairs(before, after, apart):
-            name = path.split("[", 1)[0].split(" (", 1)[0]
-            bitwise = self.exactness == "bitwise" and self._sees_inside and name not in self._as_placed
-            difference = compare_bits(a, b) if bitwise else compare(a, b)
-            if difference.agrees:
-                continue
-            message = difference.message
-            if not (bitwise or (settled and name not in rounded)):
-                message = self._judged(path, a, b, feeds)
-            if message:
-                raise MismatchError(f"{self._watched.kind(path)} {path!r} ({where}): {message}")
-        return True
-
-    def _beyond(self, feeds: Feeds, before: Tensors, after: Tensors, within: Within) -> set[str]:
-        beyond = self._watched.original.beyond(feeds, before, within, self._usual)
-        return (
-            beyond | self._watched.optimized.beyond(feeds, after, within, self._usual)
-            if within.both
-            else beyond
-        )
-
-    def _judged(self, path: str, a: Any, b: Any, feeds: Feeds) -> str:
-        """What is left of a difference once the original's own movement is taken off."""
-        names = self._watched.original.session.output_names
-        samples = [by_path(names, outputs).get(path) for outputs in self._perturbed.by_inputs(feeds)]
-        message = judge(a, b, samples, []).message
-        if not message:
-            return ""
-        weights = [by_path(names, outputs).get(path) for outputs in self._perturbed.by_weights(feeds)]
-        return judge(a, b, samples, weights).message

@@ -13,12 +13,14 @@ import pytest
 from egraph_opt import optimize
 from egraph_opt.laws.law import registered
 from egraph_opt.laws.loading import load_laws
+from egraph_opt.laws.selection import all_laws
 
 from .wrong_laws import WRONG, Wrong
 
 
 @pytest.fixture(autouse=True)
 def _laws_of_this_test() -> Iterator[None]:
+    all_laws()
     before = dict(registered)
     yield
     registered.clear()

@@ -156,7 +156,7 @@ def integer_table(dtype: np.dtype[Any], constants: Sequence[int]) -> list[int]:
     """Integers at the ends of types and of what floats hold, small ones, and those beside constants."""
     limits = np.iinfo(dtype)
     found = [0, 1, -1, 2, -2, 3, -3, 7, -7, int(limits.max), int(limits.min)]
-    for bits in (7, 8, 15, 16, 24, 31, 32, 53, 62):
+    for bits in (7, 8, 11, 15, 16, 24, 31, 32, 53, 62):
         found += [2**bits, 2**bits - 1, 2**bits + 1, -(2**bits), -(2**bits) - 1]
     found += [int(limits.max) - 1, int(limits.min) + 1]
     found += [c + d for c in constants for d in (0, -1, 1)] + [-c for c in constants]

@@ -45,12 +45,14 @@ from egraph_opt.verification.runs import Runs
 from egraph_opt.verification.sizes import Ranges, Sizes, around, shape_of
 
 SHARE, LEAST_SECONDS = 0.2, 0.1
-"""Trials take this share of the time that all has taken before, or so many seconds."""
+"""Trials take this share of the time that all has taken before, or so many seconds: of the processor, so that
+what else the machine does decides nothing."""
 
-SMALL, SECONDS_IF_SMALL = 2**17, 2.0
+SMALL, SECONDS_IF_SMALL = 2**17, 3.0
 """Models of so few bytes have all trials, unless these take longer."""
 
-MOST_SIZES = 24
+MOST_SIZES, FEW_ELEMENTS = 32, 2**14
+"""Assignments of sizes that are tried, and what inputs may hold without a thought for time."""
 
 ORDINARY = Within(1e-30, 1e18, both=False)
 REAL_RANGES: Mapping[Spread, Within] = {
@@ -72,6 +74,9 @@ WIDE_INTEGERS = Within(0.0, 1e30)
 LADDER = ((-(2**63), 2**64), (-(2**31), 2**31 - 1), (-(2**15), 2**15), (-129, 129), (-3, 3), (0, 255))
 """Ranges of integers to try, the widest first."""
 
+NARROW_LADDER = ((-4097, 4097), (-129, 129), (-3, 3), (0, 255))
+"""Ranges of integers of which float16 makes no infinity, and squares are no larger than int32."""
+
 Feeds = dict[str, Value]
 
 
@@ -88,7 +93,7 @@ class Trials:
         assume: what inputs stay within.
         inside: tensors of one name are equal in both models, and so are compared.
         small_integers: laws took for granted that integers are no larger than they mostly are.
-        spent: seconds that verification took so far.
+        spent: seconds of the processor that verification took so far.
     """
 
     runs: Runs
@@ -105,7 +110,7 @@ class Trials:
     compared: int = 0
 
     def __post_init__(self) -> None:
-        self._begun, self._longest = time.monotonic(), 0.0
+        self._begun, self._longest = time.process_time(), 0.0
         self._models: tuple[onnx.ModelProto, ...] = (self.runs.before.proto, self.runs.after.proto)
         is_small = max(model.ByteSize() for model in self._models) <= SMALL
         self._seconds = SECONDS_IF_SMALL if is_small else max(LEAST_SECONDS, SHARE * self.spent)
@@ -129,18 +134,18 @@ class Trials:
         for trial in self._trials():
             if not self._has_time():
                 return
-            started = time.monotonic()
+            started = time.process_time()
             try:
                 self.compared += trial()
             except (BudgetError, OutOfMemoryError):
                 return
-            self._longest = max(self._longest, time.monotonic() - started)
+            self._longest = max(self._longest, time.process_time() - started)
 
     def _has_time(self) -> bool:
         return self._left() >= self._longest
 
     def _left(self) -> float:
-        return self._begun + self._seconds - time.monotonic()
+        return self._begun + self._seconds - time.process_time()
 
     def _trials(self) -> Iterator[Callable[[], bool]]:
         base = self.feeds(self.sizes[0], self.seed)
@@ -194,7 +199,8 @@ class Trials:
         wanted = (1, *turning_sizes(self._models))
         known, elements = [*self.sizes], self._elements(base)
         for sizes in around(self.specs, base, wanted, self.assume, MOST_SIZES):
-            takes_long = self._longest * self._elements(sizes) / elements > self._left() / 4
+            larger = self._elements(sizes)
+            takes_long = larger > FEW_ELEMENTS and self._longest * larger / elements > self._left() / 4
             if not (sizes in known or takes_long or self.runs.budget.beyond(self.specs, sizes)):
                 known.append(sizes)
                 yield lambda sizes=sizes: self.runs.compare(  # type: ignore[misc]
@@ -216,26 +222,27 @@ class Trials:
             n: (-1, self.ranges.get(n, (0, 1))[1]) for n in names if n not in free and feeds_to[n] <= INDICES
         }
         known = whole_numbers(self._models)
-        ranges = self._accepted(base, free, known)
-        if ranges:
+        for ladder in (LADDER, NARROW_LADDER):
+            ranges = self._accepted(base, free, known, ladder)
             count = rounds({n: base[n] for n in ranges}, "iu", len(integer_table(np.dtype(np.int64), known)))
             for k in range(count):
                 feeds = integers(base, ranges, known, self.seed, (k, count))
-                yield lambda f=feeds: self._pair.compare(f, "integers of all sizes", WIDE_INTEGERS, wide=True)  # type: ignore[misc]
+                where = f"integers, seed {self.seed}"
+                yield lambda f=feeds, w=where: self._pair.compare(f, w, WIDE_INTEGERS, wide=True)  # type: ignore[misc]
         if indices:
             feeds = integers(base, indices, known, self.seed)
-            yield lambda: self._pair.compare(feeds, "indices of -1", ORDINARY)
+            yield lambda: self._pair.compare(feeds, f"indices from -1 on, seed {self.seed}", ORDINARY)
 
     def _accepted(
-        self, base: Feeds, names: Sequence[str], known: Sequence[int]
+        self, base: Feeds, names: Sequence[str], known: Sequence[int], ladder: Sequence[tuple[int, int]]
     ) -> dict[str, tuple[int, int]]:
         """The widest of some ranges that the original runs on, of each of these inputs."""
-        together = dict.fromkeys(names, LADDER[0])
+        together = dict.fromkeys(names, ladder[0])
         if not names or self._runs(integers(base, together, known, self.seed)):
             return together
         found: dict[str, tuple[int, int]] = {}
         for name in names:
-            for wider in LADDER:
+            for wider in ladder:
                 if not self._has_time():
                     return found
                 if self._runs(integers(base, {**found, name: wider}, known, self.seed)):

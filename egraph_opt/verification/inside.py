@@ -105,13 +105,13 @@ class Watched:
     reads: list[tuple[onnx.NodeProto, set[str]]]
 
     @classmethod
-    def of(cls, model: RunnableModel) -> Watched:
-        """Raises ExecutionError where ONNX Runtime does not take it."""
+    def of(cls, model: RunnableModel, only: Collection[str] | None = None) -> Watched:
+        """All tensors of a model or only some; raises ExecutionError where ONNX Runtime does not take it."""
         copy = onnx.ModelProto()
         copy.CopyFrom(model.proto)
         outputs = {value.name for value in copy.graph.output}
         for node in copy.graph.node:
-            names = [name for name in node.output if name and name not in outputs]
+            names = [n for n in node.output if n and n not in outputs and (only is None or n in only)]
             copy.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
             outputs.update(names)
         watched = load(copy, folder=model.folder)
@@ -166,14 +166,16 @@ class Inside:
         self.shared = frozenset(names[0] & names[1]) if self.names else self.outputs
 
     @classmethod
-    def of(cls, before: RunnableModel, after: RunnableModel, *, names: bool) -> Inside | None:
-        """Both, where that takes little; None for large models, and where they do not load."""
+    def of(
+        cls, before: RunnableModel, after: RunnableModel, *, names: bool, only: Collection[str] | None = None
+    ) -> Inside | None:
+        """Both, all tensors or only some; None for large models, and where they do not load."""
         protos = (before.proto, after.proto)
         if max(proto.ByteSize() for proto in protos) > MOST_BYTES:
             return None
         try:
             outputs = frozenset(value.name for value in before.proto.graph.output)
-            return cls(Watched.of(before), Watched.of(after), outputs, names)
+            return cls(Watched.of(before, only), Watched.of(after, only), outputs, names)
         except (ExecutionError, BudgetError):
             return None
 
@@ -191,6 +193,34 @@ class Inside:
 
 _ELEMENT = re.compile(r"( \((length|keys)\)|\[[^]]*\])+$")
 """What `leaves` adds to the names of sequences and maps."""
+
+
+DECIDING = frozenset(
+    {
+        *("ArgMax", "ArgMin", "Cast", "Ceil", "Compress", "Equal", "Floor", "Greater", "GreaterOrEqual"),
+        *("Hardmax", "Less", "LessOrEqual", "NonMaxSuppression", "NonZero", "QuantizeLinear", "Round"),
+        *("Sign", "TopK"),
+    }
+)
+"""Operators that most errors of what they are given do not get past."""
+
+
+def deciding(models: Sequence[onnx.ModelProto]) -> set[str]:
+    """The tensors of all models, of one name, that such an operator reads in one of them."""
+    made = [{name for node in model.graph.node for name in node.output} for model in models]
+    read = {
+        name
+        for model in models
+        for node in model.graph.node
+        if node.op_type in DECIDING and not (node.op_type == "Cast" and _is_to_float(node))
+        for name in node.input[: 1 if node.op_type == "TopK" else 2]
+    }
+    return read.intersection(*made)
+
+
+def _is_to_float(node: onnx.NodeProto) -> bool:
+    kinds = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
+    return any(attribute.name == "to" and attribute.i in kinds for attribute in node.attribute)
 
 
 def has_halves(model: onnx.ModelProto) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -55,6 +56,7 @@ class Runs:
     _seen: dict[str, Seen] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        started = time.process_time()
         try:
             self.original = Session(self.before)
         except OutOfMemoryError as error:
@@ -69,6 +71,7 @@ class Runs:
             raise MismatchError(
                 f"ONNX Runtime loads the original, but not the optimized model: {error}"
             ) from error
+        self.loading = time.process_time() - started
         # Once it is called, the serialized models go.
         self._as_deployed = partial(differences_as_deployed, self.before, self.after)
         # The sessions have what they need; the serialized models would only take memory.
@@ -106,7 +109,7 @@ class Runs:
             return False
         where += f", sizes {sizes_text(sizes)}" if sizes else ""
         try:
-            results = self._run(self.optimized, feeds, sizes)
+            results = self.run_optimized(feeds, sizes)
         except OutOfMemoryError as error:
             raise NoMemoryError(f"memory does not allow to run the optimized model: {error}") from error
         except ExecutionError as error:
@@ -154,6 +157,10 @@ class Runs:
             BudgetError: it takes too long, or too much memory.
         """
         return self._run(self.original, feeds, sizes)
+
+    def run_optimized(self, feeds: Mapping[str, Value], sizes: Sizes) -> list[Value]:
+        """The outputs of the optimized model; raises as `run_original` does."""
+        return self._run(self.optimized, feeds, sizes)
 
     def _run(self, session: Session, feeds: Mapping[str, Value], sizes: Sizes) -> list[Value]:
         return session.run(feeds, seconds=self.budget.seconds(sizes), bytes_=self.budget.most_bytes(sizes))

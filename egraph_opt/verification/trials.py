@@ -17,17 +17,18 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import onnx
 
 from egraph_opt.laws.exactness import REAL, Exactness
 from egraph_opt.verification.budget import BudgetError
-from egraph_opt.verification.closely import Closely
+from egraph_opt.verification.closely import Cheaply, Closely
 from egraph_opt.verification.constants import thresholds, turning_sizes, whole_numbers
 from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, Value
 from egraph_opt.verification.inputs import is_integer
-from egraph_opt.verification.inside import Inside, Watched, Within
+from egraph_opt.verification.inside import Inside, Within, deciding, has_halves
 from egraph_opt.verification.interface import ValueSpec
 from egraph_opt.verification.odd_values import (
     LATTICE,
@@ -48,7 +49,7 @@ SHARE, LEAST_SECONDS = 0.2, 0.1
 """Trials take this share of the time that all has taken before, or so many seconds: of the processor, so that
 what else the machine does decides nothing."""
 
-SMALL, SECONDS_IF_SMALL = 2**17, 3.0
+SMALL, SECONDS_IF_SMALL = 2**15, 3.0
 """Models of so few bytes have all trials, unless these take longer."""
 
 MOST_SIZES, FEW_ELEMENTS = 32, 2**14
@@ -94,6 +95,7 @@ class Trials:
         inside: tensors of one name are equal in both models, and so are compared.
         small_integers: laws took for granted that integers are no larger than they mostly are.
         spent: seconds of the processor that verification took so far.
+        run_seconds: those of a run of both models.
     """
 
     runs: Runs
@@ -107,23 +109,31 @@ class Trials:
     small_integers: bool = False
     seed: int = 0
     spent: float = 0.0
+    run_seconds: float = 0.0
     compared: int = 0
 
     def __post_init__(self) -> None:
         self._begun, self._longest = time.process_time(), 0.0
         self._models: tuple[onnx.ModelProto, ...] = (self.runs.before.proto, self.runs.after.proto)
-        is_small = max(model.ByteSize() for model in self._models) <= SMALL
-        self._seconds = SECONDS_IF_SMALL if is_small else max(LEAST_SECONDS, SHARE * self.spent)
-        watched = Inside.of(self.runs.before, self.runs.after, names=self.inside)
-        self._sees_inside = watched is not None
-        self._pair = Closely(
-            watched or self._outputs_only(), self.exactness == "bitwise" and self._sees_inside, self.seed
-        )
+        self._is_small = max(model.ByteSize() for model in self._models) <= SMALL
+        self._seconds = SECONDS_IF_SMALL if self._is_small else max(LEAST_SECONDS, SHARE * self.spent)
+        self._base = self.feeds(self.sizes[0], self.seed)
+        self._bitwise = self.exactness == "bitwise" and not any(map(has_halves, self._models))
+        cheaply = Cheaply(self.runs, self._bitwise, lambda: self._closely)
+        self._pair: Closely | Cheaply = (self._closely if self._is_small else None) or cheaply
 
-    def _outputs_only(self) -> Inside:
-        original = Watched(self.runs.original, self.runs.before, [])
-        optimized = Watched(self.runs.optimized, self.runs.after, [])
-        return Inside(original, optimized, frozenset(self.runs.original.output_names))
+    @cached_property
+    def _closely(self) -> Closely | None:
+        """Both models with all tensors; None where that cannot be had."""
+        watched = Inside.of(self.runs.before, self.runs.after, names=self.inside)
+        if watched is None:
+            return None
+        closely = Closely(watched, self._bitwise, self.seed)
+        try:
+            closely.note_usual(self._base, ORDINARY)
+        except (ExecutionError, BudgetError):
+            return None
+        return closely
 
     def run(self) -> None:
         """All trials that there is time for.
@@ -148,8 +158,9 @@ class Trials:
         return self._begun + self._seconds - time.process_time()
 
     def _trials(self) -> Iterator[Callable[[], bool]]:
-        base = self.feeds(self.sizes[0], self.seed)
-        yield lambda: self._ordinary(base, self.sizes[0])
+        base = self._base
+        if self.inside:
+            yield lambda: self._inside(base)
         lists = [self._floats(base), self._sizes(), self._integers(base), self._special(base)]
         # In turns, so that each kind has a run before one has all of its own.
         while lists:
@@ -159,20 +170,25 @@ class Trials:
                     lists.remove(trials)
                 else:
                     yield trial
-        for sizes in self.sizes[1:]:
-            yield lambda sizes=sizes: self._ordinary(self.feeds(sizes, self.seed), sizes)  # type: ignore[misc]
+        if self._is_small and self.inside:
+            for sizes in self.sizes[1:]:
+                yield lambda sizes=sizes: self._inside(self.feeds(sizes, self.seed))  # type: ignore[misc]
 
-    def _ordinary(self, feeds: Feeds, sizes: Sizes) -> bool:
-        """What other runs compare the outputs on, with the tensors inside; what is usual is noted."""
-        if not self._sees_inside:
-            return False
-        if sizes == self.sizes[0]:
-            self._pair.note_usual(feeds, ORDINARY)
-        return self._pair.compare(feeds, f"seed {self.seed}", None)
+    def _inside(self, feeds: Feeds) -> bool:
+        """Ordinary inputs, with the tensors inside: of large models those that outputs tell little of."""
+        pair = self._closely if self._is_small else self._decisions()
+        return pair is not None and pair.compare(feeds, f"seed {self.seed}", None)
+
+    def _decisions(self) -> Closely | None:
+        """Both models with the tensors that are rounded or compared; None where there are none."""
+        only = deciding(self._models)
+        takes = self.runs.loading + 2 * self.run_seconds
+        if not only or takes > self._left():
+            return None
+        watched = Inside.of(self.runs.before, self.runs.after, names=True, only=only)
+        return None if watched is None else Closely(watched, False, self.seed)
 
     def _floats(self, base: Feeds) -> Iterator[Callable[[], bool]]:
-        if not self._sees_inside:  # nothing is known of what happens on the way
-            return
         known = thresholds(self._models)
         for kind, within in REAL_RANGES.items():
             count = rounds(base, "f", SPREAD_OVER.get(kind, 40))
@@ -182,7 +198,7 @@ class Trials:
                 yield lambda f=feeds, w=where, r=within: self._pair.compare(f, w, r)  # type: ignore[misc]
 
     def _special(self, base: Feeds) -> Iterator[Callable[[], bool]]:
-        if not self._pair.bitwise:
+        if not self._bitwise:
             return
         kinds: tuple[Special, ...] = ("all", "zeros", "nans", "infinities", "subnormals", "largest")
         for kind in kinds:
@@ -252,7 +268,7 @@ class Trials:
 
     def _runs(self, feeds: Feeds) -> bool:
         try:
-            self._pair.both.original.run(feeds)
+            self.runs.run_original(feeds, {})
         except ExecutionError:
             return False
         return True

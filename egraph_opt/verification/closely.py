@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from egraph_opt.verification.comparison import compare, compare_bits, paired_leaves
+from egraph_opt.verification.comparison import compare, compare_bits, name_of, paired_leaves
 from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, Value
 from egraph_opt.verification.inside import Inside, Tensors, Within, by_path, has_halves
 from egraph_opt.verification.runs import MismatchError, Runs
 from egraph_opt.verification.stability import Perturbed, judge
-from egraph_opt.verification.unsettled import not_settled
+from egraph_opt.verification.unsettled import around_one, bits_open
 
 Feeds = Mapping[str, Value]
 
@@ -38,7 +38,8 @@ class Closely:
         self.bitwise = self.bitwise and not any(map(has_halves, models))
         self._perturbed = Perturbed(self.both.original.model, self.both.original.run, self.seed)
         self._usual: set[str] = set()
-        self._not_settled = set().union(*map(not_settled, models))
+        self._bits_open = set().union(*map(bits_open, models))
+        self._loose = set().union(*map(around_one, models))
 
     def note_usual(self, feeds: Feeds, within: Within) -> None:
         """Tensors that leave a range of numbers on ordinary inputs, too, tell of nothing odd.
@@ -76,14 +77,15 @@ class Closely:
         rounded = original.rounded(before) if wide else None
         moved = _Moved(self._perturbed, original.session.output_names, feeds)
         for name, path, a, b in self.both.pairs(before, after):
-            bitwise = self.bitwise and name not in self._not_settled
+            bitwise = self.bitwise and name not in self._bits_open
             if name in apart and not bitwise:
                 continue
-            difference = compare_bits(a, b) if bitwise else compare(a, b)
+            loosely = name in self._loose
+            difference = compare_bits(a, b) if bitwise else compare(a, b, loosely=loosely)
             if difference.agrees:
                 continue
             strict = bitwise or (rounded is not None and name not in rounded)
-            message = difference.message if strict else moved.judged(path, a, b)
+            message = difference.message if strict else moved.judged(path, a, b, loosely)
             if message:
                 raise MismatchError(f"{self.both.kind(name)} {path!r} ({where}): {message}")
         return True
@@ -121,9 +123,11 @@ class Cheaply:
             raise
         except ExecutionError as error:
             raise MismatchError(f"the optimized model does not run ({where}): {error}") from error
-        differs = compare_bits if self.bitwise else compare
-        pairs = paired_leaves(self.runs.original.output_names, before, after)
-        if all(differs(a, b).agrees for _, a, b in pairs):
+        for path, a, b in paired_leaves(self.runs.original.output_names, before, after):
+            loosely = name_of(path) in self.runs.loose
+            if not (compare_bits(a, b) if self.bitwise else compare(a, b, loosely=loosely)).agrees:
+                break
+        else:
             return True
         pair = self.closely()
         return pair is None or pair.compare(feeds, where, within, wide=wide)
@@ -145,9 +149,10 @@ class _Moved:
     def by_weights(self) -> list[Tensors]:
         return [by_path(self.names, outputs) for outputs in self.perturbed.by_weights(self.feeds)]
 
-    def judged(self, path: str, a: Any, b: Any) -> str:
+    def judged(self, path: str, a: Any, b: Any, loosely: bool) -> str:
         """What is left of a difference once the original's own movement is taken off."""
         samples = [tensors.get(path) for tensors in self.by_inputs]
-        if not judge(a, b, samples, []).message:
+        if not judge(a, b, samples, [], loosely=loosely).message:
             return ""
-        return judge(a, b, samples, [tensors.get(path) for tensors in self.by_weights]).message
+        weights = [tensors.get(path) for tensors in self.by_weights]
+        return judge(a, b, samples, weights, loosely=loosely).message

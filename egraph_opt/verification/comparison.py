@@ -3,12 +3,14 @@
 Floats a and b agree where ``|a - b| <= rtol * scale``, NaN agrees with NaN, and an infinity with itself.  The
 scale is at most ``max|a|``; it is smaller where a large part of the output is far smaller than its maximum,
 so that boxes in pixels do not hide wrong scores beside them, nor a mask of -1e9 anything else.  An absolute
-difference ``atol`` besides is allowed only where the original moves as far by itself, see `stability`: what
-is left of two large numbers that cancel.  Everything that is not a float has to be equal.
+difference ``atol`` besides is allowed behind functions with values around one, see `unsettled`, and elsewhere
+where the original moves as far by itself, see `stability`: what is left of two large numbers that cancel.
+Everything that is not a float has to be equal.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,6 +72,14 @@ class Difference:
     @property
     def agrees(self) -> bool:
         return not self.message
+
+
+_ELEMENT = re.compile(r"( \((length|keys)\)|\[[^]]*\])+$")
+
+
+def name_of(path: str) -> str:
+    """The name of the output, of a path in it; see `leaves`."""
+    return _ELEMENT.sub("", path)
 
 
 def leaves(name: str, value: Value) -> dict[str, Array | str | None]:

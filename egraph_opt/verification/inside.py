@@ -7,7 +7,6 @@ numbers that overflow on the way is equal in real arithmetic only.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +16,7 @@ import onnx
 
 from egraph_opt.model.encoding import bodies_of, graphs_of
 from egraph_opt.verification.budget import BudgetError
-from egraph_opt.verification.comparison import TOLERANCES, leaves, widened
+from egraph_opt.verification.comparison import TOLERANCES, leaves, name_of, widened
 from egraph_opt.verification.execution import ExecutionError, RunnableModel, Session, Value, load
 
 MOST_BYTES = 2**26
@@ -186,13 +185,9 @@ class Inside:
     def pairs(self, before: Tensors, after: Tensors) -> Iterator[tuple[str, str, Any, Any]]:
         """Name, path and values of the tensors that both have."""
         for path, a in before.items():
-            name = _ELEMENT.sub("", path)
+            name = name_of(path)
             if name in self.shared:
                 yield name, path, a, after.get(path)
-
-
-_ELEMENT = re.compile(r"( \((length|keys)\)|\[[^]]*\])+$")
-"""What `leaves` adds to the names of sequences and maps."""
 
 
 DECIDING = frozenset(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.verification.budget import RunBudget
-from egraph_opt.verification.comparison import compare, leaves, paired_leaves
+from egraph_opt.verification.comparison import compare, leaves, name_of, paired_leaves
 from egraph_opt.verification.deployed import NotDeployableError, differences_as_deployed
 from egraph_opt.verification.determinism import random_operators
 from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, RunnableModel, Session, Value
@@ -19,6 +19,7 @@ from egraph_opt.verification.interface import Interface, interface
 from egraph_opt.verification.seen import Seen
 from egraph_opt.verification.sizes import Sizes, fits, sizes_text
 from egraph_opt.verification.stability import UNSTABLE, Perturbed, judge, reproduces
+from egraph_opt.verification.unsettled import around_one
 
 
 class MismatchError(Exception):
@@ -77,6 +78,7 @@ class Runs:
         # The sessions have what they need; the serialized models would only take memory.
         self.before, self.after = (replace(model, content=b"") for model in (self.before, self.after))
         self.random = random_operators(self.before.proto)
+        self.loose = around_one(self.before.proto) | around_one(self.after.proto)
         self._perturbed = Perturbed(self.before, self.original.run, self.seed)
         self._declared: tuple[Interface, Interface] = (
             interface(self.before.proto),
@@ -193,7 +195,7 @@ class Runs:
     ) -> list[tuple[str, Any, Any]]:
         found: list[tuple[str, Any, Any]] = []
         for path, a, b in paired_leaves(names, expected, results):
-            difference = compare(a, b)
+            difference = compare(a, b, loosely=name_of(path) in self.loose)
             seen = self._seen.setdefault(path, Seen())
             seen.elements += difference.elements
             seen.look(a)
@@ -234,12 +236,14 @@ class Runs:
         by_weights: list[dict[str, Any]] | None = None
         for path, a, b in found:
             inputs = [sample.get(path) for sample in by_inputs]
-            judgement = judge(a, b, inputs, [])
+            loosely = name_of(path) in self.loose
+            judgement = judge(a, b, inputs, [], loosely=loosely)
             if judgement.message:
                 # Moving the weights needs sessions of their own: only where the inputs do not explain it.
                 if by_weights is None:
                     by_weights = [_by_path(names, outputs) for outputs in self._perturbed.by_weights(feeds)]
-                judgement = judge(a, b, inputs, [sample.get(path) for sample in by_weights])
+                weights = [sample.get(path) for sample in by_weights]
+                judgement = judge(a, b, inputs, weights, loosely=loosely)
             if judgement.message:
                 raise MismatchError(f"output {path!r} ({where}): {judgement.message}")
             self._seen[path].unstable += judgement.unstable

@@ -186,7 +186,6 @@ class Course:
             small_integers=self.promise.small_integers,
             seed=self.seed,
             spent=spent,
-            run_seconds=self.longest,
         ).run()
 
     def _runs(self, plan: Plan, integers: Mapping[str, Integers], distribution: Distribution) -> bool:

@@ -169,8 +169,7 @@ class Inside:
         cls, before: RunnableModel, after: RunnableModel, *, names: bool, only: Collection[str] | None = None
     ) -> Inside | None:
         """Both, all tensors or only some; None for large models, and where they do not load."""
-        protos = (before.proto, after.proto)
-        if max(proto.ByteSize() for proto in protos) > MOST_BYTES:
+        if max(before.bytes, after.bytes) > MOST_BYTES:
             return None
         try:
             outputs = frozenset(value.name for value in before.proto.graph.output)

@@ -56,6 +56,9 @@ def reached(models: Sequence[onnx.ModelProto], names: Sequence[str]) -> dict[str
 def _reached(graph: onnx.GraphProto, origins: dict[str, set[str]]) -> Iterator[tuple[str, tuple[str, int]]]:
     """Which inputs come to which operands; `origins` by tensor the inputs that it depends on."""
     for node in graph.node:
+        bodies = list(bodies_of(node)) if node.attribute else []
+        if not bodies and origins.keys().isdisjoint(node.input):
+            continue
         given = [origins.get(name, set()) for name in node.input]
         is_known = node.domain in STANDARD
         kept = NOT_ANY.get(node.op_type, ()) if is_known else (ALL,)
@@ -65,7 +68,7 @@ def _reached(graph: onnx.GraphProto, origins: dict[str, set[str]]) -> Iterator[t
             if k in kept or ALL in kept:
                 yield from ((name, (node.op_type, k)) for name in sorted(names))
         through = set().union(*given)
-        for body in bodies_of(node):
+        for body in bodies:
             yield from _reached(body, origins)
             through |= set().union(*(origins.get(output.name, set()) for output in body.output))
         if through and node.op_type not in ("Shape", "Size"):

@@ -73,6 +73,7 @@ class Runs:
                 f"ONNX Runtime loads the original, but not the optimized model: {error}"
             ) from error
         self.loading = time.process_time() - started
+        self.bytes = max(self.before.bytes, self.after.bytes)
         # Once it is called, the serialized models go.
         self._as_deployed = partial(differences_as_deployed, self.before, self.after)
         # The sessions have what they need; the serialized models would only take memory.

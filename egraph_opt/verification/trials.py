@@ -25,7 +25,7 @@ import onnx
 from egraph_opt.laws.exactness import REAL, Exactness
 from egraph_opt.verification.budget import BudgetError
 from egraph_opt.verification.closely import Cheaply, Closely
-from egraph_opt.verification.constants import thresholds, turning_sizes, whole_numbers
+from egraph_opt.verification.constants import constants_of
 from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, Value
 from egraph_opt.verification.inputs import is_integer
 from egraph_opt.verification.inside import Inside, Within, deciding, has_halves
@@ -45,12 +45,15 @@ from egraph_opt.verification.roles import INDICES, reached
 from egraph_opt.verification.runs import Runs
 from egraph_opt.verification.sizes import Ranges, Sizes, around, shape_of
 
-SHARE, LEAST_SECONDS = 0.2, 0.1
+SHARE, LEAST_SECONDS = 0.2, 0.05
 """Trials take this share of the time that all has taken before, or so many seconds: of the processor, so that
 what else the machine does decides nothing."""
 
 SMALL, SECONDS_IF_SMALL = 2**15, 3.0
 """Models of so few bytes have all trials, unless these take longer."""
+
+LOADING = 0.1
+"""Models are loaded once more where that takes so many seconds, or the share above."""
 
 MOST_SIZES, FEW_ELEMENTS = 32, 2**14
 """Assignments of sizes that are tried, and what inputs may hold without a thought for time."""
@@ -95,7 +98,6 @@ class Trials:
         inside: tensors of one name are equal in both models, and so are compared.
         small_integers: laws took for granted that integers are no larger than they mostly are.
         spent: seconds of the processor that verification took so far.
-        run_seconds: those of a run of both models.
     """
 
     runs: Runs
@@ -109,14 +111,14 @@ class Trials:
     small_integers: bool = False
     seed: int = 0
     spent: float = 0.0
-    run_seconds: float = 0.0
     compared: int = 0
 
     def __post_init__(self) -> None:
         self._begun, self._longest = time.process_time(), 0.0
         self._models: tuple[onnx.ModelProto, ...] = (self.runs.before.proto, self.runs.after.proto)
-        self._is_small = max(model.ByteSize() for model in self._models) <= SMALL
+        self._is_small = self.runs.bytes <= SMALL
         self._seconds = SECONDS_IF_SMALL if self._is_small else max(LEAST_SECONDS, SHARE * self.spent)
+        self._constants = constants_of(self._models)
         self._base = self.feeds(self.sizes[0], self.seed)
         self._bitwise = self.exactness == "bitwise" and not any(map(has_halves, self._models))
         cheaply = Cheaply(self.runs, self._bitwise, lambda: self._closely)
@@ -182,14 +184,13 @@ class Trials:
     def _decisions(self) -> Closely | None:
         """Both models with the tensors that are rounded or compared; None where there are none."""
         only = deciding(self._models)
-        takes = self.runs.loading + 2 * self.run_seconds
-        if not only or takes > self._left():
+        if not only or self.runs.loading > max(LOADING, SHARE * self.spent):
             return None
         watched = Inside.of(self.runs.before, self.runs.after, names=True, only=only)
         return None if watched is None else Closely(watched, False, self.seed)
 
     def _floats(self, base: Feeds) -> Iterator[Callable[[], bool]]:
-        known = thresholds(self._models)
+        known = self._constants.thresholds
         for kind, within in REAL_RANGES.items():
             count = rounds(base, "f", SPREAD_OVER.get(kind, 40))
             for k in range(count):
@@ -212,7 +213,7 @@ class Trials:
         base = self.sizes[0]
         if not base:
             return
-        wanted = (1, *turning_sizes(self._models))
+        wanted = (1, *self._constants.sizes)
         known, elements = [*self.sizes], self._elements(base)
         for sizes in around(self.specs, base, wanted, self.assume, MOST_SIZES):
             larger = self._elements(sizes)
@@ -237,7 +238,7 @@ class Trials:
         indices = {
             n: (-1, self.ranges.get(n, (0, 1))[1]) for n in names if n not in free and feeds_to[n] <= INDICES
         }
-        known = whole_numbers(self._models)
+        known = self._constants.integers
         for ladder in (LADDER, NARROW_LADDER):
             ranges = self._accepted(base, free, known, ladder)
             count = rounds({n: base[n] for n in ranges}, "iu", len(integer_table(np.dtype(np.int64), known)))

@@ -101,7 +101,7 @@ COPIES = 3
 
 def _check_room(before: RunnableModel, after: RunnableModel, memory_bytes: float) -> None:
     """Raises NoMemoryError where the weights alone, apart from those in files, take too much."""
-    needed = COPIES * (before.proto.ByteSize() + after.proto.ByteSize())
+    needed = COPIES * (before.bytes + after.bytes)
     if needed > memory_bytes:
         raise NoMemoryError(
             f"memory does not allow to load both models, which takes {needed:.2g} of {memory_bytes:.2g} bytes"

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from egraph_opt.verification.constants import thresholds, turning_sizes, whole_numbers
+from egraph_opt.verification.constants import constants_of
 from egraph_opt.verification.odd_values import (
     MOST_ROUNDS,
     integer_table,
@@ -110,8 +110,7 @@ def test_constants_of_models_are_found_in_nodes_attributes_and_bodies() -> None:
         }""",
         w=np.array([7.25], np.float32),
     )
-    assert {5.5, 7.25, 20.0} <= set(thresholds([made])) and any(
-        abs(v - 0.3) < 1e-6 for v in thresholds([made])
-    )
-    assert whole_numbers([made]) == (20, 0) or set(whole_numbers([made])) == {20, 0}
-    assert set(turning_sizes([made])) == {19, 20, 21, 41}
+    found = constants_of([made])
+    assert {5.5, 7.25, 20.0} <= set(found.thresholds) and any(abs(v - 0.3) < 1e-6 for v in found.thresholds)
+    assert set(found.integers) == {20, 0}
+    assert set(found.sizes) == {19, 20, 21, 41}

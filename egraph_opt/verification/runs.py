@@ -78,9 +78,11 @@ class Runs:
         self._as_deployed = partial(differences_as_deployed, self.before, self.after)
         # The sessions have what they need; the serialized models would only take memory.
         self.before, self.after = (replace(model, content=b"") for model in (self.before, self.after))
+        self.perturbed = Perturbed(self.before, self.original.run, self.seed)
         self.random = random_operators(self.before.proto)
         self.loose = around_one(self.before.proto) | around_one(self.after.proto)
-        self._perturbed = Perturbed(self.before, self.original.run, self.seed)
+        if not self.perturbed.moves_weights:  # how far the original moves is not known
+            self.loose.update(self.original.output_names)
         self._declared: tuple[Interface, Interface] = (
             interface(self.before.proto),
             interface(self.after.proto),
@@ -233,7 +235,7 @@ class Runs:
             return False
         if again:
             raise NotComparableError(f"the original gives other outputs each time: {again}")
-        by_inputs = [_by_path(names, outputs) for outputs in self._perturbed.by_inputs(feeds)]
+        by_inputs = [_by_path(names, outputs) for outputs in self.perturbed.by_inputs(feeds)]
         by_weights: list[dict[str, Any]] | None = None
         for path, a, b in found:
             inputs = [sample.get(path) for sample in by_inputs]
@@ -242,7 +244,7 @@ class Runs:
             if judgement.message:
                 # Moving the weights needs sessions of their own: only where the inputs do not explain it.
                 if by_weights is None:
-                    by_weights = [_by_path(names, outputs) for outputs in self._perturbed.by_weights(feeds)]
+                    by_weights = [_by_path(names, outputs) for outputs in self.perturbed.by_weights(feeds)]
                 weights = [sample.get(path) for sample in by_weights]
                 judgement = judge(a, b, inputs, weights, loosely=loosely)
             if judgement.message:

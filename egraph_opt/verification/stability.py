@@ -17,13 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-import ml_dtypes
 import numpy as np
-import onnx
-from onnx import numpy_helper
 
+from egraph_opt.model.external_data import external_tensors
 from egraph_opt.verification.comparison import (
     TOLERANCES,
     Array,
@@ -39,6 +36,7 @@ from egraph_opt.verification.comparison import (
     widened,
 )
 from egraph_opt.verification.execution import ExecutionError, RunnableModel, Session, load
+from egraph_opt.verification.moving import is_large, items, move_inputs, move_weights, moves
 
 FACTOR = 4.0
 """An optimized graph rounds at every operator, the perturbation at the inputs and weights only."""
@@ -63,9 +61,14 @@ class Perturbed:
     seed: int
     _sessions: list[Session] | None = field(default=None, repr=False)
 
+    @property
+    def moves_weights(self) -> bool:
+        """Whether weights can be moved: not in files, and not above `MAX_WEIGHT_BYTES`."""
+        return self.model.bytes <= MAX_WEIGHT_BYTES and not external_tensors(self.model.proto)
+
     def by_inputs(self, feeds: Mapping[str, Value]) -> list[list[Value]]:
         """Outputs under moved inputs; none if no input can be moved."""
-        if not any(_moves(item) or _is_large(item) for value in feeds.values() for item in _items(value)):
+        if not any(moves(item) or is_large(item) for value in feeds.values() for item in items(value)):
             return []
         return self._runs([self.run] * INPUT_SAMPLES, feeds, 0)
 
@@ -79,7 +82,7 @@ class Perturbed:
         found = []
         for k, run in enumerate(runs):
             try:
-                found.append(run(_move_inputs(feeds, np.random.default_rng([self.seed, first + k]))))
+                found.append(run(move_inputs(feeds, np.random.default_rng([self.seed, first + k]))))
             except ExecutionError:
                 # An input at the border of what the model accepts, or a weight that is a size: nothing is
                 # learned from this sample, and a difference is excused by the others or not at all.
@@ -87,10 +90,10 @@ class Perturbed:
         return found
 
     def _weight_sessions(self) -> Iterator[Session]:
-        size = self.model.proto.ByteSize()
+        size = self.model.bytes
         samples = WEIGHT_SAMPLES if size <= FEW_WEIGHT_BYTES else 1
         for k in range(samples if size <= MAX_WEIGHT_BYTES else 0):
-            moved = _move_weights(self.model.proto, np.random.default_rng([self.seed, 1000 + k]))
+            moved = move_weights(self.model.proto, np.random.default_rng([self.seed, 1000 + k]))
             try:
                 yield Session(load(moved, folder=self.model.folder))
             except ExecutionError:
@@ -211,92 +214,5 @@ def reproduces(first: Sequence[Value], second: Sequence[Value], names: Sequence[
             return f"{path}: {difference.message}"
     return ""
 
-
-def _items(value: Value) -> Sequence[Value]:
-    return value if isinstance(value, list) else [value]
-
-
-def _moves(value: Value) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype in TOLERANCES
-
-
-def _move_inputs(feeds: Mapping[str, Value], generator: np.random.Generator) -> dict[str, Value]:
-    moved: dict[str, Value] = {}
-    for name in sorted(feeds):
-        value = feeds[name]
-        items = [_move(item, generator) for item in _items(value)]
-        moved[name] = items if isinstance(value, list) else items[0]
-    return moved
-
-
-def _move(value: Value, generator: np.random.Generator) -> Value:
-    if _moves(value):
-        return _moved(value, generator)
-    return _moved_integers(value, generator) if _is_large(value) else value
-
-
-EXACT_IN_FLOAT = 2**24
-"""Integers beyond it are rounded where float32 is computed with."""
-
-
-def _is_large(value: Value) -> bool:
-    """Whether some integers are so large that floats do not hold them."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind not in "iu" or value.dtype.itemsize < 4:
-        return False
-    return bool(((value > EXACT_IN_FLOAT) | (value < -EXACT_IN_FLOAT)).any())
-
-
-def _moved_integers(value: Array, generator: np.random.Generator) -> Array:
-    """Large integers closer to 0 by up to what float32 rounds them by."""
-    step = value // EXACT_IN_FLOAT
-    share = generator.integers(0, 2, value.shape).astype(value.dtype)
-    return np.asarray(value - step * share, value.dtype).reshape(value.shape)
-
-
-def _moved(value: Array, generator: np.random.Generator) -> Array:
-    """Every element up or down by one unit in the last place; zeros stay (padding, masks, sparsity)."""
-    if value.dtype.kind == "c":
-        real, imaginary = _moved(value.real, generator), _moved(value.imag, generator)
-        return np.asarray(real + 1j * imaginary, value.dtype)
-    up = generator.integers(0, 2, value.shape).astype(np.bool_)
-    # The largest finite number, because some 8-bit floats have no infinity.
-    top = np.full(value.shape, _largest(value.dtype), value.dtype)
-    with np.errstate(over="ignore", invalid="ignore"):
-        step = np.where(up, np.nextafter(value, top), np.nextafter(value, -top))
-    keep = (widened(value) == 0) | ~np.isfinite(widened(value)) | ~np.isfinite(widened(step))
-    return np.asarray(np.where(keep, value, step), value.dtype).reshape(value.shape)
-
-
-def _largest(dtype: np.dtype[Any]) -> float:
-    return float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
-
-
-def _move_weights(model: onnx.ModelProto, generator: np.random.Generator) -> onnx.ModelProto:
-    """A copy of the model whose float initializers and constants are moved, whole numbers excepted.
-
-    Whole numbers are exponents, scales of a resize, bounds and masks, which mean exactly what they say.
-    """
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    tensors = list(copy.graph.initializer)
-    for node in copy.graph.node:
-        if node.op_type == "Constant":
-            tensors += [attribute.t for attribute in node.attribute if attribute.HasField("t")]
-    for tensor in tensors:
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            continue
-        if tensor.data_type not in _MOVABLE_WEIGHTS:
-            continue
-        array: Array = numpy_helper.to_array(tensor)
-        wide = widened(array)
-        moved = np.where(np.isfinite(wide) & (wide != np.round(wide)), _moved(array, generator), array)
-        name = tensor.name
-        tensor.CopyFrom(numpy_helper.from_array(np.asarray(moved, array.dtype).reshape(array.shape), name))
-    return copy
-
-
-_MOVABLE_WEIGHTS = frozenset(
-    {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE, onnx.TensorProto.BFLOAT16}
-)
 
 __all__ = ["Judgement", "Perturbed", "judge", "reproduces"]

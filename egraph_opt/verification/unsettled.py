@@ -28,7 +28,21 @@ BITS_OPEN = frozenset(
 
 AROUND_ONE = frozenset(
     {
-        *("Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Celu", "Cos", "Elu", "Erf", "Gelu", "Log"),
+        *(
+            "Acos",
+            "Acosh",
+            "Asin",
+            "Asinh",
+            "Atan",
+            "Atanh",
+            "Celu",
+            "Cos",
+            "Elu",
+            "Erf",
+            "Exp",
+            "Gelu",
+            "Log",
+        ),
         *("LogSoftmax", "LpNormalization", "Mish", "Selu", "Sigmoid", "Sin", "Sinh", "Softmax", "Softplus"),
         *("Swish", "Tan", "Tanh", "Attention", "LSTM", "GRU", "RNN", "ReduceLogSum", "ReduceLogSumExp"),
         *("LayerNormalization", "InstanceNormalization", "GroupNormalization", "DFT", "STFT"),

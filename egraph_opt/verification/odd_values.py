@@ -64,6 +64,7 @@ def spread(
     kind: Spread,
     thresholds: Sequence[float],
     seed: int,
+    *,
     part: tuple[int, int] = (0, 1),
     bounds: Ranges | None = None,
 ) -> dict[str, Value]:
@@ -111,6 +112,7 @@ def special(
     feeds: Mapping[str, Value],
     kind: Special,
     seed: int,
+    *,
     part: tuple[int, int] = (0, 1),
     bounds: Ranges | None = None,
 ) -> dict[str, Value]:
@@ -168,6 +170,7 @@ def integers(
     ranges: Mapping[str, tuple[int, int]],
     constants: Sequence[int],
     seed: int,
+    *,
     part: tuple[int, int] = (0, 1),
 ) -> dict[str, Value]:
     """The same inputs with the integers of the table, in these ranges, for the inputs named."""

@@ -25,7 +25,6 @@ import onnx
 from egraph_opt.laws.exactness import REAL, Exactness
 from egraph_opt.verification.budget import BudgetError
 from egraph_opt.verification.closely import Cheaply, Closely
-from egraph_opt.verification.constants import constants_of
 from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, Value
 from egraph_opt.verification.inputs import is_integer
 from egraph_opt.verification.inside import Inside, Within, deciding, has_halves
@@ -44,6 +43,7 @@ from egraph_opt.verification.odd_values import (
 from egraph_opt.verification.roles import INDICES, reached
 from egraph_opt.verification.runs import Runs
 from egraph_opt.verification.sizes import Ranges, Sizes, around, shape_of
+from egraph_opt.verification.turning_points import turning_points
 
 SHARE, LEAST_SECONDS = 0.2, 0.05
 """Trials take this share of the time that all has taken before, or so many seconds: of the processor, so that
@@ -52,7 +52,7 @@ what else the machine does decides nothing."""
 SMALL, SECONDS_IF_SMALL = 2**15, 3.0
 """Models of so few bytes have all trials, unless these take longer."""
 
-LOADING = 0.1
+LOADING = 0.05
 """Models are loaded once more where that takes so many seconds, or the share above."""
 
 MOST_SIZES, FEW_ELEMENTS = 32, 2**14
@@ -118,7 +118,7 @@ class Trials:
         self._models: tuple[onnx.ModelProto, ...] = (self.runs.before.proto, self.runs.after.proto)
         self._is_small = self.runs.bytes <= SMALL
         self._seconds = SECONDS_IF_SMALL if self._is_small else max(LEAST_SECONDS, SHARE * self.spent)
-        self._constants = constants_of(self._models)
+        self._constants = turning_points(self._models)
         self._base = self.feeds(self.sizes[0], self.seed)
         self._bitwise = self.exactness == "bitwise" and not any(map(has_halves, self._models))
         cheaply = Cheaply(self.runs, self._bitwise, lambda: self._closely)
@@ -194,7 +194,7 @@ class Trials:
         for kind, within in REAL_RANGES.items():
             count = rounds(base, "f", SPREAD_OVER.get(kind, 40))
             for k in range(count):
-                feeds = spread(base, kind, known, self.seed, (k, count), self.assume)
+                feeds = spread(base, kind, known, self.seed, part=(k, count), bounds=self.assume)
                 where = f"{kind} floats, seed {self.seed}"
                 yield lambda f=feeds, w=where, r=within: self._pair.compare(f, w, r)  # type: ignore[misc]
 
@@ -205,7 +205,7 @@ class Trials:
         for kind in kinds:
             count = rounds(base, "f", len(special_floats(np.dtype(np.float32), kind)))
             for k in range(count):
-                feeds = special(base, kind, self.seed, (k, count), self.assume)
+                feeds = special(base, kind, self.seed, part=(k, count), bounds=self.assume)
                 where = f"special floats ({kind}), seed {self.seed}"
                 yield lambda f=feeds, w=where: self._pair.compare(f, w, ORDINARY)  # type: ignore[misc]
 
@@ -243,7 +243,7 @@ class Trials:
             ranges = self._accepted(base, free, known, ladder)
             count = rounds({n: base[n] for n in ranges}, "iu", len(integer_table(np.dtype(np.int64), known)))
             for k in range(count):
-                feeds = integers(base, ranges, known, self.seed, (k, count))
+                feeds = integers(base, ranges, known, self.seed, part=(k, count))
                 where = f"integers, seed {self.seed}"
                 yield lambda f=feeds, w=where: self._pair.compare(f, w, WIDE_INTEGERS, wide=True)  # type: ignore[misc]
         if indices:

@@ -6,7 +6,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from egraph_opt.verification.constants import constants_of
 from egraph_opt.verification.odd_values import (
     MOST_ROUNDS,
     integer_table,
@@ -17,6 +16,7 @@ from egraph_opt.verification.odd_values import (
     spread,
 )
 from egraph_opt.verification.roles import reached
+from egraph_opt.verification.turning_points import turning_points
 
 from .models import model
 
@@ -38,7 +38,7 @@ def test_a_scalar_has_every_decade_in_several_runs() -> None:
     scalar = {"x": np.ones((), np.float32)}
     count = rounds(scalar, "f", 40)
     assert count == MOST_ROUNDS
-    made = [float(spread(scalar, "near", (), 0, (k, count))["x"]) for k in range(count)]
+    made = [float(spread(scalar, "near", (), 0, part=(k, count))["x"]) for k in range(count)]
     assert {int(np.floor(np.log10(abs(v)))) for v in made} == set(range(-3, 4))
 
 
@@ -110,7 +110,7 @@ def test_constants_of_models_are_found_in_nodes_attributes_and_bodies() -> None:
         }""",
         w=np.array([7.25], np.float32),
     )
-    found = constants_of([made])
+    found = turning_points([made])
     assert {5.5, 7.25, 20.0} <= set(found.thresholds) and any(abs(v - 0.3) < 1e-6 for v in found.thresholds)
     assert set(found.integers) == {20, 0}
     assert set(found.sizes) == {19, 20, 21, 41}

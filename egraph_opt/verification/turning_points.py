@@ -13,7 +13,7 @@ from egraph_opt.model.encoding import graphs_of
 from egraph_opt.verification.comparison import Array
 
 SMALL = 16
-"""Constants of more elements are weights."""
+"""TurningPoints of more elements are weights."""
 
 MOST = 24
 """Numbers of each sort that are kept, in the order in which the models have them."""
@@ -30,7 +30,7 @@ _ATTRIBUTES = frozenset({"kernel_shape", "starts", "ends", "split", "pads", "str
 
 
 @dataclass(frozen=True)
-class Constants:
+class TurningPoints:
     """What was found in some models.
 
     Attributes:
@@ -44,7 +44,7 @@ class Constants:
     sizes: tuple[int, ...]
 
 
-def constants_of(models: Sequence[onnx.ModelProto]) -> Constants:
+def turning_points(models: Sequence[onnx.ModelProto]) -> TurningPoints:
     """The constants of all models, each once."""
     floats: dict[float, None] = {}
     integers: dict[int, None] = {}
@@ -68,7 +68,7 @@ def constants_of(models: Sequence[onnx.ModelProto]) -> Constants:
     sizes: dict[int, None] = {}
     for c in sorted(v for v in ends if 2 <= v <= MOST_SIZE)[:MOST]:
         sizes.update(dict.fromkeys((c, c + 1, c - 1, 2 * c + 1)))
-    return Constants(
+    return TurningPoints(
         tuple(v for v in floats if 1e-6 <= v <= 1e6)[:MOST], tuple(integers)[:MOST], tuple(sizes)
     )
 

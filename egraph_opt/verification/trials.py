@@ -45,7 +45,7 @@ from egraph_opt.verification.runs import Runs
 from egraph_opt.verification.sizes import Ranges, Sizes, around, shape_of
 from egraph_opt.verification.turning_points import turning_points
 
-SHARE, LEAST_SECONDS = 0.2, 0.05
+SHARE, LEAST_SECONDS = 0.2, 0.1
 """Trials take this share of the time that all has taken before, or so many seconds: of the processor, so that
 what else the machine does decides nothing."""
 

@@ -51,7 +51,7 @@ def turning_points(models: Sequence[onnx.ModelProto]) -> TurningPoints:
     ends: set[int] = set()
     for model in models:
         whole = {}
-        for name, array in _small_constants(model):
+        for name, array in small_constants(model):
             if array.dtype.kind in "fiu":
                 floats.update(dict.fromkeys(abs(float(v)) for v in array.reshape(-1)[:4]))
             if array.dtype.kind in "iu":
@@ -80,7 +80,7 @@ def _nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
         yield from function.node
 
 
-def _small_constants(model: onnx.ModelProto) -> Iterator[tuple[str, Array]]:
+def small_constants(model: onnx.ModelProto) -> Iterator[tuple[str, Array]]:
     """Initializers and constants of a few elements, by the name of the value."""
     for graph in graphs_of(model.graph):
         for tensor in graph.initializer:

@@ -93,7 +93,13 @@ def test_what_an_input_feeds_is_found_through_arithmetic_casts_and_bodies() -> N
         z = Div (x, d)
     }""")
     found = reached([made], ["i", "d", "n", "x"])
-    assert found == {"i": {("Gather", 1)}, "d": {("Div", 1)}, "n": {("Expand", 1)}, "x": set()}
+    assert found == {"i": {("Gather", 1)}, "d": {("Div", 1)}, "n": {("Expand", 1)}, "x": {("Div", 0)}}
+
+
+def test_what_is_divided_takes_all_numbers_only_where_no_divisor_is_minus_one() -> None:
+    text = "g (int64[4] x) => (int64[4] z) {{ k = Constant <value_int = {}> () a = Neg (x) z = Div (a, k) }}"
+    assert reached([model(text.format(3))], ["x"]) == {"x": set()}
+    assert reached([model(text.format(-1))], ["x"]) == {"x": {("Div", 0)}}
 
 
 def test_constants_of_models_are_found_in_nodes_attributes_and_bodies() -> None:

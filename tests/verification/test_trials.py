@@ -75,10 +75,10 @@ def test_a_cast_to_a_type_that_holds_less_is_seen(kind: str) -> None:
 
 
 def test_integers_reach_the_ends_of_their_type_but_indices_and_divisors_do_not() -> None:
-    text = """g (int64[4] x, int64[3] i, int64[4] d) => (int64[3] y, int64[4] z) {{
+    text = """g (int64[4] x, int64[3] i, int64[4] d, int64[4] e) => (int64[3] y, int64[4] z) {{
         a = Abs (x)
         y = Gather ({}, i)
-        z = Div (x, d)
+        z = Div (e, d)
     }}"""
     right = of(text.format("a"))
     assert status(right, right) == "passed"

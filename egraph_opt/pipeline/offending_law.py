@@ -16,7 +16,8 @@ Run = Callable[[frozenset[str]], Result]
 def without_offending_law(wrong: Result, matched: Iterable[str], run: Run) -> tuple[Result, str]:
     """The result without the laws that make outputs wrong, and what names them; a warning does as well.
 
-    Laws that are not part of this package are suspected first.  Of the suspects as few are left out as do.
+    Laws that are not part of this package are suspected first, and as few of them are left out as do.  Of our
+    own one alone is suspected: where it takes several, numbers that leave their range are the likelier cause.
 
     Args:
         wrong: the result with all laws: the original, with the reason.
@@ -37,10 +38,11 @@ def without_offending_law(wrong: Result, matched: Iterable[str], run: Run) -> tu
     def is_right(keys: Iterable[str]) -> bool:
         return without(keys).report.verification.status != "failed"
 
-    suspects = next((group for group in _suspects(matched) if group and is_right(group)), [])
-    if not suspects:
+    foreign, every = _suspects(matched)
+    suspects = next((group for group in (foreign, every) if group and is_right(group)), [])
+    offending = _needed([], suspects, is_right) if suspects else []
+    if not offending or (len(offending) > 1 and not set(offending) <= set(foreign)):
         return wrong, ""
-    offending = _needed([], suspects, is_right)
     blame = _blame(offending)
     left_out = "was left out" if len(offending) == 1 else "were left out"
     warning = f"{blame} and {left_out}: {wrong.report.verification.detail}"

@@ -1,4 +1,7 @@
-"""What a law saves without writing anything: terms that equal a part of themselves, or one another."""
+"""What a law saves without writing anything: terms that equal a part of themselves, or one another.
+
+Or what it writes is there already, in another place of the model: then it only makes two values equal.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,23 @@ def saved_heads(entry: Law) -> frozenset[Head]:
     for statement in statements(entry):
         pairs = _of_equality(statement) if isinstance(statement, Equality) else _of_rule(statement)
         found |= {_head(term) for term in pairs if term.arguments}
+    return frozenset(found)
+
+
+@lru_cache(maxsize=1024)
+def merged_heads(entry: Law) -> frozenset[tuple[Head, Head | None]]:
+    """The operators on top of the terms that a law matches, each with that of what it writes, None if any."""
+    found: set[tuple[Head, Head | None]] = set()
+    for statement in statements(entry):
+        if isinstance(statement, Equality):
+            pairs = [(statement.left, statement.right)]
+            pairs += [(statement.right, statement.left)] if statement.both else []
+        else:
+            named = {c.left: c.right for c in statement.conditions if isinstance(c, Equals)}
+            unions = [action for action in statement.actions if isinstance(action, Union)]
+            sides = [(named.get(u.left, u.left), named.get(u.right, u.right)) for u in unions]
+            pairs = [*sides, *((b, a) for a, b in sides)]
+        found |= {(_head(a), _head(b) if b.arguments else None) for a, b in pairs if a.arguments}
     return frozenset(found)
 
 

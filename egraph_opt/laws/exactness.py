@@ -21,6 +21,9 @@ Numerics = Literal["bitwise", "finite", "reassociates", "approximate"]
 Exactness = Literal["bitwise", "finite", "real"]
 """What a result has to keep."""
 
+EXACTNESSES: tuple[Exactness, ...] = get_args(Exactness)
+"""The strictest first."""
+
 REAL: Exactness = "real"
 """The default: what is equal in real arithmetic, and what the user named besides."""
 

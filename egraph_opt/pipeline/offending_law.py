@@ -1,4 +1,4 @@
-"""A wrong result: the law that made it is found by leaving laws out, and left out."""
+"""A wrong result: the laws that made it are found by leaving laws out, and left out."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ Run = Callable[[frozenset[str]], Result]
 
 
 def without_offending_law(wrong: Result, matched: Iterable[str], run: Run) -> tuple[Result, str]:
-    """The result without the law that makes outputs wrong, and what names that law; a warning does as well.
+    """The result without the laws that make outputs wrong, and what names them; a warning does as well.
 
-    Laws that are not part of this package are suspected first; then halves of the suspects are left out.
+    Laws that are not part of this package are suspected first, and as few of them are left out as do.  Of our
+    own one alone is suspected: where it takes several, numbers that leave their range are the likelier cause.
 
     Args:
         wrong: the result with all laws: the original, with the reason.
@@ -24,33 +25,53 @@ def without_offending_law(wrong: Result, matched: Iterable[str], run: Run) -> tu
         run: optimises without the laws named.
 
     Returns:
-        `wrong` and "", if no single law is to blame.
+        `wrong` and "", if no laws are to blame.
     """
-    suspects = _suspects(matched, run)
-    while len(suspects) > 1:
-        half = suspects[: len(suspects) // 2]
-        suspects = suspects[len(half) :] if _is_wrong(run(frozenset(half))) else half
-    if not suspects:
+    known: dict[frozenset[str], Result] = {}
+
+    def without(keys: Iterable[str]) -> Result:
+        out = frozenset(keys)
+        if out not in known:
+            known[out] = run(out)
+        return known[out]
+
+    def is_right(keys: Iterable[str]) -> bool:
+        return without(keys).report.verification.status != "failed"
+
+    foreign, every = _suspects(matched)
+    suspects = next((group for group in (foreign, every) if group and is_right(group)), [])
+    offending = _needed([], suspects, is_right) if suspects else []
+    if not offending or (len(offending) > 1 and not set(offending) <= set(foreign)):
         return wrong, ""
-    result = run(frozenset(suspects))
-    if _is_wrong(result):
-        return wrong, ""
-    (offending,) = (law for law in all_laws() if law.key == suspects[0])
-    blame = f"{where(offending.function)}: law {offending.key} makes the outputs wrong"
-    warning = f"{blame} and was left out: {wrong.report.verification.detail}"
+    blame = _blame(offending)
+    left_out = "was left out" if len(offending) == 1 else "were left out"
+    warning = f"{blame} and {left_out}: {wrong.report.verification.detail}"
+    result = without(offending)
     report = replace(result.report, warnings=(*result.report.warnings, warning))
     return replace(result, report=report), blame
 
 
-def _suspects(matched: Iterable[str], run: Run) -> list[str]:
-    """The laws of others if the result is right without them, else all."""
+def _needed(out: list[str], suspects: list[str], is_right: Callable[[Iterable[str]], bool]) -> list[str]:
+    """A smallest part of the suspects that has to be left out besides others (Junker's QuickXplain, 2004)."""
+    if len(suspects) == 1:
+        return suspects
+    first, second = suspects[: len(suspects) // 2], suspects[len(suspects) // 2 :]
+    later = [] if is_right([*out, *first]) else _needed([*out, *first], second, is_right)
+    earlier = [] if later and is_right([*out, *later]) else _needed([*out, *later], first, is_right)
+    return [*earlier, *later]
+
+
+def _blame(keys: Iterable[str]) -> str:
+    laws = [law for law in all_laws() if law.key in set(keys)]
+    if len(laws) == 1:
+        return f"{where(laws[0].function)}: law {laws[0].key} makes the outputs wrong"
+    named = ", ".join(f"{law.key} ({where(law.function)})" for law in laws)
+    return f"the laws {named} make the outputs wrong"
+
+
+def _suspects(matched: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The laws of others, and all."""
     keys = set(matched)
     laws = [law for law in all_laws() if law.key in keys]
     foreign = [law.key for law in laws if not law.function.__module__.startswith("egraph_opt.rewrites.")]
-    if foreign and not _is_wrong(run(frozenset(foreign))):
-        return foreign
-    return [law.key for law in laws if law.key not in foreign]
-
-
-def _is_wrong(result: Result) -> bool:
-    return result.report.verification.status == "failed"
+    return foreign, [law.key for law in laws]

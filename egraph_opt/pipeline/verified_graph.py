@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import onnx
 import onnx_ir as ir
 
+from egraph_opt.laws.exactness import EXACTNESSES, REAL, Exactness, allows
 from egraph_opt.laws.selection import ASSUME, LEGALIZE, all_laws
 from egraph_opt.model.metadata import marked
 from egraph_opt.model.reading import LoadedModel
@@ -16,6 +17,7 @@ from egraph_opt.model.writing import to_proto
 from egraph_opt.rebuild.legalization import legalize
 from egraph_opt.report.figures import RewriteReport
 from egraph_opt.verification.budget import RunBudget
+from egraph_opt.verification.course import Promise
 from egraph_opt.verification.result import SKIPPED, Verification
 from egraph_opt.verification.verifier import verify as check_outputs
 
@@ -30,6 +32,8 @@ class Checks:
         seed: of the inputs.
         changing: laws that took part and change values; where there are any, values may differ.
         legalize: run the passes that leave the standard.
+        exactness: what the laws that took part keep.
+        granted: laws took for granted what nobody proved, such as that integers are small.
         end: when to be done, as `time.monotonic` has it.
         budget: of memory and time for runs.
     """
@@ -39,6 +43,8 @@ class Checks:
     seed: int
     changing: tuple[str, ...]
     legalize: bool
+    exactness: Exactness = REAL
+    granted: bool = False
     end: float = math.inf
     budget: RunBudget | None = None
 
@@ -78,6 +84,7 @@ def finish(rebuilt: ir.Model, loaded: LoadedModel, checks: Checks, clock: Callab
             seed=checks.seed,
             assume=checks.assume,
             approximate=bool(checks.changing),
+            promise=Promise(checks.exactness, names=True, small_integers=checks.granted),
             end=checks.end,
             budget=checks.budget,
         )
@@ -99,6 +106,13 @@ def value_changing(matched: Iterable[str]) -> tuple[str, ...]:
     """Of these laws (`ruleset.name`) those that change values, sorted."""
     inexact = {entry.key for entry in all_laws() if not entry.exact}
     return tuple(sorted(inexact.intersection(matched)))
+
+
+def promised(asked: Exactness, matched: Iterable[str]) -> Exactness:
+    """What a result keeps: what was asked for, or more where no law of a weaker class matched."""
+    classes = {entry.numerics for entry in all_laws() if entry.key in set(matched)}
+    kept = (exactness for exactness in EXACTNESSES if all(allows(exactness, found) for found in classes))
+    return min((asked, next(kept, REAL)), key=EXACTNESSES.index)
 
 
 def granted(matched: Iterable[str]) -> list[str]:

@@ -8,8 +8,10 @@
 - `execution`: ONNX Runtime, models as they are written or with its own optimisations.
 - `runs`, `comparison`: both models on the same inputs; tolerances.
 - `deployed`: the same with what ONNX Runtime makes of them.
-- `stability`, `determinism`: where the original itself does not settle what the outputs are.
-- `verifier`: all of it in order.
+- `trials`, with `odd_values`, `turning_points`, `roles`: odd inputs, which random ones do not hit.
+- `closely`, `inside`, `unsettled`: how closely they are compared, tensors inside included.
+- `stability`, `moving`, `determinism`: where the original itself does not settle what the outputs are.
+- `course`, `verifier`: all of it in order.
 """
 
 from egraph_opt.verification.execution import ExecutionError, Session, load

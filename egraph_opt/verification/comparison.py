@@ -1,13 +1,16 @@
 """When two outputs are the same: tolerances by dtype, measured against the size of what is around.
 
-Floats a and b agree where ``|a - b| <= rtol * scale + atol``, NaN agrees with NaN, and an infinity with
-itself.  The scale is at most ``max|a|``; it is smaller where a large part of the output is far smaller than
-its maximum, so that boxes in pixels do not hide wrong scores beside them, nor a mask of -1e9 anything else.
+Floats a and b agree where ``|a - b| <= rtol * scale``, NaN agrees with NaN, and an infinity with itself.  The
+scale is at most ``max|a|``; it is smaller where a large part of the output is far smaller than its maximum,
+so that boxes in pixels do not hide wrong scores beside them, nor a mask of -1e9 anything else.  An absolute
+difference ``atol`` besides is allowed behind functions with values around one, see `unsettled`, and elsewhere
+where the original moves as far by itself, see `stability`: what is left of two large numbers that cancel.
 Everything that is not a float has to be equal.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +25,7 @@ Value = Any
 
 @dataclass(frozen=True)
 class Tolerance:
-    """``rtol`` times the scale of the output, plus ``atol``."""
+    """``rtol`` times the scale of the output; ``atol`` besides, at most, where the original moves as far."""
 
     rtol: float
     atol: float
@@ -71,6 +74,14 @@ class Difference:
         return not self.message
 
 
+_ELEMENT = re.compile(r"( \((length|keys)\)|\[[^]]*\])+$")
+
+
+def name_of(path: str) -> str:
+    """The name of the output, of a path in it; see `leaves`."""
+    return _ELEMENT.sub("", path)
+
+
 def leaves(name: str, value: Value) -> dict[str, Array | str | None]:
     """An output as tensors by path: ``y``, ``y[0]`` of a sequence, ``y['key']`` of a map, None if absent.
 
@@ -103,8 +114,8 @@ def paired_leaves(
             yield path, a.get(path), b.get(path)
 
 
-def compare(a: Array | str | None, b: Array | str | None) -> Difference:
-    """How an optimized output `b` differs from the original `a`."""
+def compare(a: Array | str | None, b: Array | str | None, *, loosely: bool = False) -> Difference:
+    """How an optimized output `b` differs from the original `a`; loosely: with ``atol`` everywhere."""
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
         if (a is None and b is None) or (isinstance(a, str) and a == b):
             return Difference(elements=1)
@@ -115,7 +126,22 @@ def compare(a: Array | str | None, b: Array | str | None) -> Difference:
         return Difference(f"shape was {list(a.shape)} and is {list(b.shape)}", elements=a.size)
     if a.dtype not in TOLERANCES:
         return _difference(a, b, np.asarray(a != b, dtype=np.bool_))
-    return compare_floats(a, b, allowed_error(a))
+    if a.tobytes() == b.tobytes():
+        return Difference(elements=a.size)
+    return compare_floats(a, b, loosest_error(a) if loosely else allowed_error(a))
+
+
+def compare_bits(a: Array | str | None, b: Array | str | None) -> Difference:
+    """How an output differs in its bits, but for those of NaN."""
+    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype in TOLERANCES):
+        return compare(a, b)
+    if a.dtype != b.dtype or a.shape != b.shape or a.dtype.kind == "c":
+        return compare(a, b)
+    x, y = (np.ascontiguousarray(v).reshape(v.shape).view(f"u{v.dtype.itemsize}") for v in (a, b))
+    wide = [widened(v) for v in (a, b)]
+    bad = np.asarray((x != y) & ~(np.isnan(wide[0]) & np.isnan(wide[1])), np.bool_)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return _difference(a, b, bad, np.asarray(np.abs(wide[0] - wide[1])))
 
 
 def compare_floats(a: Array, b: Array, allowed: Array) -> Difference:
@@ -131,7 +157,17 @@ def compare_floats(a: Array, b: Array, allowed: Array) -> Difference:
 
 
 def allowed_error(a: Array) -> Array:
-    """The allowed error of every element of the original output: ``rtol * scale + atol`` (broadcasts)."""
+    """The allowed error of every element of the original output: ``rtol * scale`` (broadcasts).
+
+    Where products of single elements become subnormal, and lose their last places, it ends.
+    """
+    tolerance, info = TOLERANCES[a.dtype], ml_dtypes.finfo(a.dtype)  # type: ignore[no-untyped-call]
+    least = min(tolerance.atol, float(info.tiny) / float(info.eps))
+    return np.asarray(np.maximum(tolerance.rtol * scales(a), least))
+
+
+def loosest_error(a: Array) -> Array:
+    """The error that is allowed where the original determines no more: ``rtol * scale + atol``."""
     tolerance = TOLERANCES[a.dtype]
     return np.asarray(tolerance.rtol * scales(a) + tolerance.atol)
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,11 @@ class RunnableModel:
     proto: onnx.ModelProto
     content: str | bytes
     folder: str | None = None
+
+    @cached_property
+    def bytes(self) -> int:
+        """Of the protobuf; weights in files do not count."""
+        return int(self.proto.ByteSize())
 
 
 def load(model: ModelLike, *, folder: str | os.PathLike[str] | None = None) -> RunnableModel:

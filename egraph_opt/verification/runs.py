@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,16 +11,15 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.verification.budget import RunBudget
-from egraph_opt.verification.comparison import TOLERANCES, compare, leaves, paired_leaves, widened
+from egraph_opt.verification.comparison import compare, leaves, name_of, paired_leaves
 from egraph_opt.verification.deployed import NotDeployableError, differences_as_deployed
 from egraph_opt.verification.determinism import random_operators
 from egraph_opt.verification.execution import ExecutionError, OutOfMemoryError, RunnableModel, Session, Value
 from egraph_opt.verification.interface import Interface, interface
+from egraph_opt.verification.seen import Seen
 from egraph_opt.verification.sizes import Sizes, fits, sizes_text
 from egraph_opt.verification.stability import UNSTABLE, Perturbed, judge, reproduces
-
-TELLING = 100.0
-"""An output below so many times the absolute tolerance tells little about relative errors."""
+from egraph_opt.verification.unsettled import around_one
 
 
 class MismatchError(Exception):
@@ -32,41 +32,6 @@ class NotComparableError(Exception):
 
 class NoMemoryError(NotComparableError):
     """There is not enough memory to run the models whole."""
-
-
-@dataclass
-class _Seen:
-    """What has been seen of one output tensor of the original."""
-
-    elements: int = 0
-    unstable: int = 0
-    largest: float = 0.0
-    first: Any = None
-    varies: bool = False
-    floor: float = 0.0
-
-    def look(self, leaf: Any) -> None:
-        if not isinstance(leaf, np.ndarray) or leaf.size == 0:
-            return
-        flat = leaf.reshape(-1)
-        if self.first is None:
-            self.first = flat[0]
-        if not self.varies:
-            same = (flat == self.first) | ((flat != flat) & (self.first != self.first))
-            self.varies = not bool(np.all(same))
-        if leaf.dtype in TOLERANCES:
-            self.floor = TELLING * TOLERANCES[leaf.dtype].atol
-            magnitude = np.abs(widened(flat))
-            self.largest = max(
-                self.largest, float(np.max(magnitude, initial=0, where=np.isfinite(magnitude)))
-            )
-
-    @property
-    def says_little(self) -> str:
-        """Why a wrong model might give the same output; empty if there is no reason."""
-        if self.elements > 1 and not self.varies:
-            return "constant"
-        return "tiny" if self.largest < self.floor else ""
 
 
 @dataclass
@@ -89,9 +54,10 @@ class Runs:
     deviations: dict[str, str] = field(default_factory=dict)
     """By output what differs, the first time, where values may."""
     notes: list[str] = field(default_factory=list)
-    _seen: dict[str, _Seen] = field(default_factory=dict)
+    _seen: dict[str, Seen] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        started = time.process_time()
         try:
             self.original = Session(self.before)
         except OutOfMemoryError as error:
@@ -106,12 +72,17 @@ class Runs:
             raise MismatchError(
                 f"ONNX Runtime loads the original, but not the optimized model: {error}"
             ) from error
+        self.loading = time.process_time() - started
+        self.bytes = max(self.before.bytes, self.after.bytes)
         # Once it is called, the serialized models go.
         self._as_deployed = partial(differences_as_deployed, self.before, self.after)
         # The sessions have what they need; the serialized models would only take memory.
         self.before, self.after = (replace(model, content=b"") for model in (self.before, self.after))
+        self.perturbed = Perturbed(self.before, self.original.run, self.seed)
         self.random = random_operators(self.before.proto)
-        self._perturbed = Perturbed(self.before, self.original.run, self.seed)
+        self.loose = around_one(self.before.proto) | around_one(self.after.proto)
+        if not self.perturbed.moves_weights:  # how far the original moves is not known
+            self.loose.update(self.original.output_names)
         self._declared: tuple[Interface, Interface] = (
             interface(self.before.proto),
             interface(self.after.proto),
@@ -143,7 +114,7 @@ class Runs:
             return False
         where += f", sizes {sizes_text(sizes)}" if sizes else ""
         try:
-            results = self._run(self.optimized, feeds, sizes)
+            results = self.run_optimized(feeds, sizes)
         except OutOfMemoryError as error:
             raise NoMemoryError(f"memory does not allow to run the optimized model: {error}") from error
         except ExecutionError as error:
@@ -192,6 +163,10 @@ class Runs:
         """
         return self._run(self.original, feeds, sizes)
 
+    def run_optimized(self, feeds: Mapping[str, Value], sizes: Sizes) -> list[Value]:
+        """The outputs of the optimized model; raises as `run_original` does."""
+        return self._run(self.optimized, feeds, sizes)
+
     def _run(self, session: Session, feeds: Mapping[str, Value], sizes: Sizes) -> list[Value]:
         return session.run(feeds, seconds=self.budget.seconds(sizes), bytes_=self.budget.most_bytes(sizes))
 
@@ -223,8 +198,8 @@ class Runs:
     ) -> list[tuple[str, Any, Any]]:
         found: list[tuple[str, Any, Any]] = []
         for path, a, b in paired_leaves(names, expected, results):
-            difference = compare(a, b)
-            seen = self._seen.setdefault(path, _Seen())
+            difference = compare(a, b, loosely=name_of(path) in self.loose)
+            seen = self._seen.setdefault(path, Seen())
             seen.elements += difference.elements
             seen.look(a)
             self.absolute = max(self.absolute, difference.absolute)
@@ -260,20 +235,24 @@ class Runs:
             return False
         if again:
             raise NotComparableError(f"the original gives other outputs each time: {again}")
-        by_inputs = [_by_path(names, outputs) for outputs in self._perturbed.by_inputs(feeds)]
+        by_inputs = [_by_path(names, outputs) for outputs in self.perturbed.by_inputs(feeds)]
         by_weights: list[dict[str, Any]] | None = None
         for path, a, b in found:
             inputs = [sample.get(path) for sample in by_inputs]
-            judgement = judge(a, b, inputs, [])
+            loosely = name_of(path) in self.loose
+            judgement = judge(a, b, inputs, [], loosely=loosely)
             if judgement.message:
                 # Moving the weights needs sessions of their own: only where the inputs do not explain it.
                 if by_weights is None:
-                    by_weights = [_by_path(names, outputs) for outputs in self._perturbed.by_weights(feeds)]
-                judgement = judge(a, b, inputs, [sample.get(path) for sample in by_weights])
+                    by_weights = [_by_path(names, outputs) for outputs in self.perturbed.by_weights(feeds)]
+                weights = [sample.get(path) for sample in by_weights]
+                judgement = judge(a, b, inputs, weights, loosely=loosely)
             if judgement.message:
                 raise MismatchError(f"output {path!r} ({where}): {judgement.message}")
             self._seen[path].unstable += judgement.unstable
-        paths = ", ".join(repr(path) for path, *_ in found)
+        paths = ", ".join(repr(path) for path, a, b in found if not compare(a, b, loosely=True).agrees)
+        if not paths:  # what is left of numbers that cancel
+            return True
         self.notes.append(
             f"at {where}: {paths} differ, but no more than the original does under a perturbation of its "
             "inputs and weights by one unit in the last place"

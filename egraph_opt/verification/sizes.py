@@ -124,6 +124,26 @@ def variations(
     return _each(base, leads, attempt, base)
 
 
+def around(
+    specs: Sequence[ValueSpec], base: Sizes, wanted: Sequence[int], bounds: Ranges | None, most: int
+) -> list[Sizes]:
+    """Assignments that give one symbol after the other, or all but the leading ones, the sizes wanted."""
+    leads = symbols(specs)
+    groups = [[name] for name in leads]
+    inner = [name for name, leading in leads.items() if not leading]
+    if len(inner) > 1:
+        groups.insert(0, inner)
+    found: list[Sizes] = []
+    for size in wanted:
+        for group in groups:
+            chosen = _bounded(_derive({**base, **dict.fromkeys(group, size)}), bounds)
+            if chosen != base and chosen not in found and _affordable(specs, chosen):
+                found.append(chosen)
+                if len(found) >= most:
+                    return found
+    return found
+
+
 def _each(
     base: Sizes, leads: Mapping[str, bool], attempt: Callable[[Sizes], Sizes | None], first: Sizes
 ) -> Sizes | None:

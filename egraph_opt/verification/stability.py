@@ -6,6 +6,7 @@ then its float weights as well, moved by one unit in the last place.  What that 
 output means:
 
 - the tolerance grows to `FACTOR` times the movement, as long as that stays below `CAP` of the scale;
+- up to the absolute tolerance, elements may be off by `FACTOR` times what others of their size move by;
 - elements that move further, or that are no floats and change, are not compared;
 - an output of which more than `UNSTABLE` of the elements is not compared has not been verified.
 
@@ -16,13 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-import ml_dtypes
 import numpy as np
-import onnx
-from onnx import numpy_helper
 
+from egraph_opt.model.external_data import external_tensors
 from egraph_opt.verification.comparison import (
     TOLERANCES,
     Array,
@@ -32,10 +30,13 @@ from egraph_opt.verification.comparison import (
     compare,
     compare_floats,
     describe,
+    loosest_error,
     paired_leaves,
+    scales,
     widened,
 )
 from egraph_opt.verification.execution import ExecutionError, RunnableModel, Session, load
+from egraph_opt.verification.moving import is_large, items, move_inputs, move_weights, moves
 
 FACTOR = 4.0
 """An optimized graph rounds at every operator, the perturbation at the inputs and weights only."""
@@ -60,9 +61,14 @@ class Perturbed:
     seed: int
     _sessions: list[Session] | None = field(default=None, repr=False)
 
+    @property
+    def moves_weights(self) -> bool:
+        """Whether weights can be moved: not in files, and not above `MAX_WEIGHT_BYTES`."""
+        return self.model.bytes <= MAX_WEIGHT_BYTES and not external_tensors(self.model.proto)
+
     def by_inputs(self, feeds: Mapping[str, Value]) -> list[list[Value]]:
         """Outputs under moved inputs; none if no input can be moved."""
-        if not any(_moves(item) for value in feeds.values() for item in _items(value)):
+        if not any(moves(item) or is_large(item) for value in feeds.values() for item in items(value)):
             return []
         return self._runs([self.run] * INPUT_SAMPLES, feeds, 0)
 
@@ -76,7 +82,7 @@ class Perturbed:
         found = []
         for k, run in enumerate(runs):
             try:
-                found.append(run(_move_inputs(feeds, np.random.default_rng([self.seed, first + k]))))
+                found.append(run(move_inputs(feeds, np.random.default_rng([self.seed, first + k]))))
             except ExecutionError:
                 # An input at the border of what the model accepts, or a weight that is a size: nothing is
                 # learned from this sample, and a difference is excused by the others or not at all.
@@ -84,10 +90,10 @@ class Perturbed:
         return found
 
     def _weight_sessions(self) -> Iterator[Session]:
-        size = self.model.proto.ByteSize()
+        size = self.model.bytes
         samples = WEIGHT_SAMPLES if size <= FEW_WEIGHT_BYTES else 1
         for k in range(samples if size <= MAX_WEIGHT_BYTES else 0):
-            moved = _move_weights(self.model.proto, np.random.default_rng([self.seed, 1000 + k]))
+            moved = move_weights(self.model.proto, np.random.default_rng([self.seed, 1000 + k]))
             try:
                 yield Session(load(moved, folder=self.model.folder))
             except ExecutionError:
@@ -112,9 +118,15 @@ def judge(
     b: Array | str | None,
     by_inputs: Sequence[Array | str | None],
     by_weights: Sequence[Array | str | None],
+    *,
+    loosely: bool = False,
 ) -> Judgement:
-    """Judges a difference between `a` and `b` by the samples of the same output of the perturbed original."""
-    plain = compare(a, b)
+    """Judges a difference between `a` and `b` by the samples of the same output of the perturbed original.
+
+    Args:
+        loosely: an absolute error is allowed whatever the original does.
+    """
+    plain = compare(a, b, loosely=loosely)
     if plain.agrees:
         return Judgement("", 0)
     if not isinstance(a, np.ndarray) or any(_signature(s) != _signature(a) for s in by_inputs):
@@ -134,21 +146,26 @@ def judge(
         bad = np.asarray(a != b, np.bool_) & ~unstable
         message = describe(a, b, bad) if bad.any() else ""
         return Judgement(message, int(np.count_nonzero(unstable)))
-    return _judge_floats(a, b, arrays)
+    return _judge_floats(a, b, arrays, loosely)
 
 
-def _judge_floats(a: Array, b: Array, samples: Sequence[Array]) -> Judgement:
-    tolerance = TOLERANCES[a.dtype]
-    allowed = allowed_error(a)
+def _judge_floats(a: Array, b: Array, samples: Sequence[Array], loosely: bool) -> Judgement:
+    tolerance, loosest = TOLERANCES[a.dtype], loosest_error(a)
     # What a relative error of one amounts to, with the absolute tolerance as its floor.
-    unit = allowed / tolerance.rtol
-    moved = np.zeros(a.shape)
+    unit = loosest / tolerance.rtol
+    movements = np.zeros(a.shape)
     for sample in samples:
-        moved = np.maximum(moved, _movement(a, sample) / unit)
+        movements = np.maximum(movements, _movement(a, sample))
+    moved = movements / unit
     unstable: Mask = np.asarray(moved > max(CAP, tolerance.rtol), np.bool_)
     steady = moved[~unstable]
     movement = float(steady.max()) if steady.size else 0.0
-    difference = compare_floats(a, b, np.maximum(allowed, FACTOR * movement * unit))
+    if FACTOR * movement > tolerance.rtol:
+        allowed = np.asarray(FACTOR * movement * unit)
+    else:
+        earned = loosest if loosely or not samples else FACTOR * _of_their_size(a, movements)
+        allowed = np.maximum(allowed_error(a), np.minimum(earned, loosest))
+    difference = compare_floats(a, b, allowed)
     if difference.bad is None:
         return Judgement("", int(np.count_nonzero(unstable)))
     bad = difference.bad & ~unstable
@@ -157,6 +174,15 @@ def _judge_floats(a: Array, b: Array, samples: Sequence[Array]) -> Judgement:
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(widened(a) - widened(b))
     return Judgement(describe(a, b, bad, error), int(np.count_nonzero(unstable)))
+
+
+def _of_their_size(a: Array, movements: Array) -> Array:
+    """For every element how far those move at most that are measured by the same scale."""
+    known = np.where(np.isfinite(movements), movements, 0.0)
+    found, group = np.unique(np.broadcast_to(scales(a), a.shape), return_inverse=True)
+    largest = np.zeros(found.shape)
+    np.maximum.at(largest, group.reshape(-1), known.reshape(-1))
+    return np.asarray(largest[group.reshape(a.shape)])
 
 
 def _movement(a: Array, sample: Array) -> Array:
@@ -188,70 +214,5 @@ def reproduces(first: Sequence[Value], second: Sequence[Value], names: Sequence[
             return f"{path}: {difference.message}"
     return ""
 
-
-def _items(value: Value) -> Sequence[Value]:
-    return value if isinstance(value, list) else [value]
-
-
-def _moves(value: Value) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype in TOLERANCES
-
-
-def _move_inputs(feeds: Mapping[str, Value], generator: np.random.Generator) -> dict[str, Value]:
-    moved: dict[str, Value] = {}
-    for name in sorted(feeds):
-        value = feeds[name]
-        if isinstance(value, list):
-            moved[name] = [_moved(v, generator) if _moves(v) else v for v in value]
-        else:
-            moved[name] = _moved(value, generator) if _moves(value) else value
-    return moved
-
-
-def _moved(value: Array, generator: np.random.Generator) -> Array:
-    """Every element up or down by one unit in the last place; zeros stay (padding, masks, sparsity)."""
-    if value.dtype.kind == "c":
-        real, imaginary = _moved(value.real, generator), _moved(value.imag, generator)
-        return np.asarray(real + 1j * imaginary, value.dtype)
-    up = generator.integers(0, 2, value.shape).astype(np.bool_)
-    # The largest finite number, because some 8-bit floats have no infinity.
-    top = np.full(value.shape, _largest(value.dtype), value.dtype)
-    with np.errstate(over="ignore", invalid="ignore"):
-        step = np.where(up, np.nextafter(value, top), np.nextafter(value, -top))
-    keep = (widened(value) == 0) | ~np.isfinite(widened(value)) | ~np.isfinite(widened(step))
-    return np.asarray(np.where(keep, value, step), value.dtype).reshape(value.shape)
-
-
-def _largest(dtype: np.dtype[Any]) -> float:
-    return float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
-
-
-def _move_weights(model: onnx.ModelProto, generator: np.random.Generator) -> onnx.ModelProto:
-    """A copy of the model whose float initializers and constants are moved, whole numbers excepted.
-
-    Whole numbers are exponents, scales of a resize, bounds and masks, which mean exactly what they say.
-    """
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    tensors = list(copy.graph.initializer)
-    for node in copy.graph.node:
-        if node.op_type == "Constant":
-            tensors += [attribute.t for attribute in node.attribute if attribute.HasField("t")]
-    for tensor in tensors:
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            continue
-        if tensor.data_type not in _MOVABLE_WEIGHTS:
-            continue
-        array: Array = numpy_helper.to_array(tensor)
-        wide = widened(array)
-        moved = np.where(np.isfinite(wide) & (wide != np.round(wide)), _moved(array, generator), array)
-        name = tensor.name
-        tensor.CopyFrom(numpy_helper.from_array(np.asarray(moved, array.dtype).reshape(array.shape), name))
-    return copy
-
-
-_MOVABLE_WEIGHTS = frozenset(
-    {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE, onnx.TensorProto.BFLOAT16}
-)
 
 __all__ = ["Judgement", "Perturbed", "judge", "reproduces"]

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from egraph_opt.verification import Verification, verify
-from egraph_opt.verification.stability import _move_inputs, judge, reproduces
+from egraph_opt.verification.moving import move_inputs
+from egraph_opt.verification.stability import judge, reproduces
 
 from .models import model, weight
 
@@ -173,7 +174,7 @@ def test_complex_numbers_are_moved_in_both_parts() -> None:
     }"""
     assert verify(model(text), model(text)).status == "passed"
     value = np.array([1 + 2j, 0], np.complex64)
-    (moved,) = _move_inputs({"x": value}, np.random.default_rng(0)).values()
+    (moved,) = move_inputs({"x": value}, np.random.default_rng(0)).values()
     assert isinstance(moved, np.ndarray)
     assert moved[0].real != 1 and moved[0].imag != 2 and abs(moved[0] - value[0]) < 1e-6
     assert moved[1] == 0

@@ -1,0 +1,89 @@
+"""What integer inputs are for: found by what they feed, as no kernel survives every number.
+
+An input that ends up as an index, a count, a shape or the like stays as small as planned.  So does one that
+reaches a divisor, or is divided by what may be -1: ONNX Runtime ends the process at the least number over -1,
+some releases at 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import onnx
+
+from egraph_opt.model.encoding import bodies_of
+from egraph_opt.verification.turning_points import small_constants
+
+ALL = -1
+"""In the place of operands: every one."""
+
+NOT_ANY: Mapping[str, tuple[int, ...]] = {
+    **dict.fromkeys(("Reshape", "Expand", "Squeeze", "Unsqueeze", "Trilu", "CumSum", "Div", "Mod"), (1,)),
+    **dict.fromkeys(("Gather", "GatherElements", "GatherND", "TopK", "Split", "SplitToSequence"), (1,)),
+    **dict.fromkeys(("ScatterElements", "ScatterND", "Scatter", "ReverseSequence", "Upsample"), (1,)),
+    **dict.fromkeys(("SequenceAt", "SequenceErase", "CenterCropPad", "AffineGrid", "BitShift"), (1,)),
+    **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "Pow", "CumProd"), (1,)),
+    **dict.fromkeys(("Tile", "DFT", "Col2Im", "MaxUnpool"), (1, 2)),
+    **dict.fromkeys(("OneHot",), (0, 1)),
+    **dict.fromkeys(("Range", "ConstantOfShape", "Loop", "Scan", "MelWeightMatrix"), (ALL,)),
+    **dict.fromkeys(("BlackmanWindow", "HannWindow", "HammingWindow", "Multinomial"), (ALL,)),
+    **dict.fromkeys(("Attention", "RotaryEmbedding", "TensorScatter", "STFT", "SequenceMap"), (ALL,)),
+    "Pad": (1, 3),
+    "Slice": (1, 2, 3, 4),
+    "Resize": (1, 2, 3),
+    "NonMaxSuppression": (2, 3, 4),
+    "SequenceInsert": (2,),
+    **dict.fromkeys(("GRU", "LSTM", "RNN"), (4,)),
+}
+"""Operands that are indices, counts, shapes, axes or divisors, by operator."""
+
+INDICES = frozenset({("Gather", 1), ("GatherElements", 1), ("GatherND", 1), ("OneHot", 0)})
+"""Operands that take -1 for the last place, and say where they do not."""
+
+STANDARD = frozenset({"", "ai.onnx"})
+
+Reached = set[tuple[str, int]]
+
+
+def reached(models: Sequence[onnx.ModelProto], names: Sequence[str]) -> dict[str, Reached]:
+    """By input the operands in `NOT_ANY`, of any of the models, that its values may come to."""
+    found: dict[str, Reached] = {name: set() for name in names}
+    for model in models:
+        origins: dict[str, set[str]] = {name: {name} for name in names}
+        divisors = {
+            name for name, array in small_constants(model) if not ((array == -1) | (array == 0)).any()
+        }
+        for name, operand in _reached(model.graph, origins, divisors):
+            found[name].add(operand)
+    return found
+
+
+def _reached(
+    graph: onnx.GraphProto, origins: dict[str, set[str]], divisors: Collection[str]
+) -> Iterator[tuple[str, tuple[str, int]]]:
+    """Which inputs come to which operands.
+
+    Args:
+        origins: by tensor the inputs that it depends on.
+        divisors: constants that anything may be divided by.
+    """
+    for node in graph.node:
+        bodies = list(bodies_of(node)) if node.attribute else []
+        if not bodies and origins.keys().isdisjoint(node.input):
+            continue
+        given = [origins.get(name, set()) for name in node.input]
+        is_known = node.domain in STANDARD
+        kept = NOT_ANY.get(node.op_type, ()) if is_known else (ALL,)
+        if node.op_type.startswith("Reduce") and is_known:
+            kept = (1,)
+        if node.op_type in ("Div", "Mod") and not (len(node.input) == 2 and node.input[1] in divisors):
+            kept = (0, 1)
+        for k, names in enumerate(given):
+            if k in kept or ALL in kept:
+                yield from ((name, (node.op_type, k)) for name in sorted(names))
+        through = set().union(*given)
+        for body in bodies:
+            yield from _reached(body, origins, divisors)
+            through |= set().union(*(origins.get(output.name, set()) for output in body.output))
+        if through and node.op_type not in ("Shape", "Size"):
+            origins.update({name: origins.get(name, set()) | through for name in node.output if name})

@@ -1,0 +1,113 @@
+"""Numbers that models compare or combine with inputs: results may turn there, so runs lie on both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+from onnx import TensorProto, numpy_helper
+
+from egraph_opt.model.encoding import graphs_of
+from egraph_opt.verification.comparison import Array
+
+SMALL = 16
+"""TurningPoints of more elements are weights."""
+
+MOST = 24
+"""Numbers of each sort that are kept, in the order in which the models have them."""
+
+MOST_SIZE = 2048
+
+_SIZED = frozenset(
+    {
+        *("Slice", "Split", "Range", "Gather", "Pad", "Min", "Max", "Clip", "Where", "Resize", "Mod"),
+        *("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Sub", "Add"),
+    }
+)
+_ATTRIBUTES = frozenset({"kernel_shape", "starts", "ends", "split", "pads", "strides", "dilations"})
+
+
+@dataclass(frozen=True)
+class TurningPoints:
+    """What was found in some models.
+
+    Attributes:
+        thresholds: magnitudes of float constants, and of numbers among attributes.
+        integers: integer constants.
+        sizes: both sides of what a dim may be compared with: ends of slices, parts, windows and the like.
+    """
+
+    thresholds: tuple[float, ...]
+    integers: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+
+def turning_points(models: Sequence[onnx.ModelProto]) -> TurningPoints:
+    """The constants of all models, each once."""
+    floats: dict[float, None] = {}
+    integers: dict[int, None] = {}
+    ends: set[int] = set()
+    for model in models:
+        whole = {}
+        for name, array in small_constants(model):
+            if array.dtype.kind in "fiu":
+                floats.update(dict.fromkeys(abs(float(v)) for v in array.reshape(-1)[:4]))
+            if array.dtype.kind in "iu":
+                whole[name] = [int(v) for v in array.reshape(-1)]
+                integers.update(dict.fromkeys(whole[name][:8]))
+        for node in _nodes(model):
+            if node.op_type in _SIZED:
+                ends.update(abs(v) for name in node.input for v in whole.get(name, ()))
+            for attribute in node.attribute:
+                if attribute.type == attribute.FLOAT:
+                    floats[abs(attribute.f)] = None
+                elif attribute.name in _ATTRIBUTES:
+                    ends.update(abs(v) for v in attribute.ints)
+    sizes: dict[int, None] = {}
+    for c in sorted(v for v in ends if 2 <= v <= MOST_SIZE)[:MOST]:
+        sizes.update(dict.fromkeys((c, c + 1, c - 1, 2 * c + 1)))
+    return TurningPoints(
+        tuple(v for v in floats if 1e-6 <= v <= 1e6)[:MOST], tuple(integers)[:MOST], tuple(sizes)
+    )
+
+
+def _nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
+    for graph in graphs_of(model.graph):
+        yield from graph.node
+    for function in model.functions:
+        yield from function.node
+
+
+def small_constants(model: onnx.ModelProto) -> Iterator[tuple[str, Array]]:
+    """Initializers and constants of a few elements, by the name of the value."""
+    for graph in graphs_of(model.graph):
+        for tensor in graph.initializer:
+            if _is_small(tensor):
+                yield tensor.name, numpy_helper.to_array(tensor)
+    for node in _nodes(model):
+        if node.op_type != "Constant":
+            continue
+        for attribute in node.attribute:
+            match attribute.name:
+                case "value" if _is_small(attribute.t):
+                    yield node.output[0], numpy_helper.to_array(attribute.t)
+                case "value_int":
+                    yield node.output[0], np.asarray(attribute.i)
+                case "value_float":
+                    yield node.output[0], np.asarray(attribute.f)
+                case "value_ints":
+                    yield node.output[0], np.array(attribute.ints[:SMALL], np.int64)
+
+
+def _is_small(tensor: TensorProto) -> bool:
+    count = 1
+    for dim in tensor.dims:
+        count *= dim
+    external = tensor.data_location == TensorProto.EXTERNAL
+    return (
+        count <= SMALL
+        and not external
+        and tensor.data_type not in (TensorProto.STRING, TensorProto.UNDEFINED)
+    )

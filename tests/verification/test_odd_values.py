@@ -1,0 +1,122 @@
+"""The tables of odd values, and how they are laid out over inputs."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from egraph_opt.verification.odd_values import (
+    MOST_ROUNDS,
+    integer_table,
+    integers,
+    rounds,
+    special,
+    special_floats,
+    spread,
+)
+from egraph_opt.verification.roles import reached
+from egraph_opt.verification.turning_points import turning_points
+
+from .models import model
+
+FLOATS = {"x": np.ones((3, 200), np.float32), "z": np.ones((3, 200), np.float32), "i": np.ones(4, np.int64)}
+
+
+@pytest.mark.parametrize(("kind", "low", "high"), [("near", -3, 4), ("middle", -9, 9), ("wide", -30, 30)])
+def test_every_decade_is_there_in_both_signs(kind: str, low: int, high: int) -> None:
+    made = spread(FLOATS, kind, (), 0)  # type: ignore[arg-type]
+    assert made["i"] is FLOATS["i"]
+    for sign in (1, -1):
+        found = made["x"][np.sign(made["x"]) == sign]
+        decades = set(np.floor(np.log10(np.abs(found))).astype(int).tolist())
+        assert decades >= set(range(low, high))
+    assert not np.array_equal(made["x"], made["z"])
+
+
+def test_a_scalar_has_every_decade_in_several_runs() -> None:
+    scalar = {"x": np.ones((), np.float32)}
+    count = rounds(scalar, "f", 40)
+    assert count == MOST_ROUNDS
+    made = [float(spread(scalar, "near", (), 0, part=(k, count))["x"]) for k in range(count)]
+    assert {int(np.floor(np.log10(abs(v)))) for v in made} == set(range(-3, 4))
+
+
+def test_constants_are_met_and_passed() -> None:
+    made = spread(FLOATS, "near", (5.5,), 0)["x"]
+    assert (np.abs(made) == 5.5).any()
+    assert ((np.abs(made) > 5.4) & (np.abs(made) < 5.5)).any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
+def test_the_special_floats_of_a_type_are_all_there(dtype: type) -> None:
+    table = special_floats(np.dtype(dtype), "all")
+    assert table.dtype == dtype
+    wide = table.astype(np.float64)
+    assert np.isnan(wide).any() and (wide == np.inf).any() and (wide == -np.inf).any()
+    assert (np.signbit(wide) & (wide == 0)).any()
+    tiny = float(ml_dtypes.finfo(dtype).tiny)
+    assert ((np.abs(wide) < tiny) & (wide != 0)).any()
+    assert float(ml_dtypes.finfo(dtype).max) in wide
+
+
+def test_one_kind_of_special_value_is_at_a_few_places() -> None:
+    made = special(FLOATS, "nans", 0)["x"]
+    assert 0 < np.isnan(made).mean() < 0.1
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64])
+def test_integers_hold_the_ends_of_their_type(dtype: type) -> None:
+    info, table = np.iinfo(dtype), integer_table(np.dtype(dtype), (20,))
+    assert {int(info.min), int(info.max), 0, 1, 19, 20, 21} <= set(table)
+    assert not any(v < info.min or v > info.max for v in table)
+    if dtype == np.int64:
+        assert {2**31, 2**53 + 1, 2**24 + 1, -1} <= set(table)
+
+
+def test_integers_stay_within_a_range() -> None:
+    made = integers({"i": np.zeros(100, np.int64)}, {"i": (-1, 7)}, (), 0)["i"]
+    assert made.min() == -1 and made.max() == 7
+
+
+def test_what_an_input_feeds_is_found_through_arithmetic_casts_and_bodies() -> None:
+    made = model("""g (int64[4] i, int64[4] d, int64[4] n, int64[4] x, bool b) => (float[4] y, int64[4] z) {
+        one = Constant <value_int = 1> ()
+        j = Sub (i, one)
+        f = Cast <to = 1> (j)
+        k = Cast <to = 7> (f)
+        t = Cast <to = 1> (x)
+        y = If (b) <
+            then_branch = t1 () => (float[4] p) { p = Gather (t, k) },
+            else_branch = e1 () => (float[4] q) { q = Expand (t, n) }
+        >
+        z = Div (x, d)
+    }""")
+    found = reached([made], ["i", "d", "n", "x"])
+    assert found == {"i": {("Gather", 1)}, "d": {("Div", 1)}, "n": {("Expand", 1)}, "x": {("Div", 0)}}
+
+
+def test_what_is_divided_takes_all_numbers_only_where_no_divisor_is_minus_one() -> None:
+    text = "g (int64[4] x) => (int64[4] z) {{ k = Constant <value_int = {}> () a = Neg (x) z = Div (a, k) }}"
+    assert reached([model(text.format(3))], ["x"]) == {"x": set()}
+    assert reached([model(text.format(-1))], ["x"]) == {"x": {("Div", 0)}}
+
+
+def test_constants_of_models_are_found_in_nodes_attributes_and_bodies() -> None:
+    made = model(
+        """g (float[n] x, bool b) => (float[m] y) {
+            e = Constant <value_ints = [20]> ()
+            z = Constant <value_ints = [0]> ()
+            s = Slice (x, z, e, z)
+            l = LeakyRelu <alpha = 0.3> (s)
+            y = If (b) <
+                then_branch = t () => (float[p] p1) { k = Constant <value_float = 5.5> () p1 = Add (l, k) },
+                else_branch = f () => (float[p] q1) { q1 = Mul (l, w) }
+            >
+        }""",
+        w=np.array([7.25], np.float32),
+    )
+    found = turning_points([made])
+    assert {5.5, 7.25, 20.0} <= set(found.thresholds) and any(abs(v - 0.3) < 1e-6 for v in found.thresholds)
+    assert set(found.integers) == {20, 0}
+    assert set(found.sizes) == {19, 20, 21, 41}

@@ -11,7 +11,17 @@ from typing import Any
 from egraph_opt.errors import LawError
 from egraph_opt.laws.law import Auxiliary, Law, pattern_variables, statements, where
 from egraph_opt.laws.operator_names import check_names
-from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Rule, Union, unguarded
+from egraph_opt.laws.statements import (
+    Absent,
+    Assignment,
+    Differs,
+    Equality,
+    Equals,
+    Rule,
+    Union,
+    unguarded,
+    without_guards,
+)
 from egraph_opt.operators.expressions import Expression, Function, Variable
 from egraph_opt.operators.host import HostFunction
 
@@ -41,10 +51,15 @@ def unused(entry: Law | Auxiliary) -> list[str]:
 
 
 def _check(statement: Equality | Rule) -> set[Expression]:
-    """The variables of a statement, all of them bound."""
-    conditions = unguarded(statement.conditions)
+    """The variables of a statement, all of them bound, and without its guards those that it then uses."""
     for part in _terms(statement):
         check_names(part)
+    used = _variables(statement, unguarded(statement.conditions))
+    _variables(statement, without_guards(statement.conditions))
+    return used
+
+
+def _variables(statement: Equality | Rule, conditions: tuple[Any, ...]) -> set[Expression]:
     if isinstance(statement, Rule):
         return _bound_all(conditions, (), [part for a in statement.actions for part in _parts(a)])
     sides = [(statement.left, statement.right)]

@@ -5,14 +5,15 @@
     rule(*conditions, then=union(y, b))           more than one term has to be there
 
 A condition is what a host function answers (`True`, or anything but None), `eq(x, term)`, `ne(x, y)`, an
-entry of a relation, a `limit`, or `absent(answer)`.  `guard(..)` marks those that only bound growth.
+entry of a relation, a `limit`, or `absent(answer)`.  Without those in `guard(..)`, which bound growth, and
+`kernel(..)`, which are there because of what a target has kernels for, the law is as true.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from egraph_opt.errors import LawError
 from egraph_opt.operators.expressions import Expression, Function, coerced
@@ -43,9 +44,10 @@ class Absent:
 
 @dataclass(frozen=True)
 class Guard:
-    """A condition that is there to bound growth only; see `guard`."""
+    """A condition without which the law is as true; see `guard` and `kernel`."""
 
     condition: Any
+    purpose: Literal["growth", "kernel"] = "growth"
 
 
 @dataclass(frozen=True)
@@ -158,14 +160,28 @@ def guard(*conditions: Any) -> tuple[Guard, ...]:
 
     `testing.proves(.., guards=False)` leaves them out.  They may not bind variables that are used elsewhere.
     """
-    return tuple(c if isinstance(c, Guard) else Guard(c) for c in flattened(conditions))
+    return _marked(conditions, "growth")
+
+
+def kernel(*conditions: Any) -> tuple[Guard, ...]:
+    """Conditions without which the law still holds: a target has a kernel for the result only where they do.
+
+    Such are the types that a kernel of onnxruntime takes, and the sizes that a fused kernel of Ascend takes.
+    They are left out where `guard`s are, and may not bind variables that are used elsewhere.
+    """
+    return _marked(conditions, "kernel")
+
+
+def _marked(conditions: Iterable[Any], purpose: Literal["growth", "kernel"]) -> tuple[Guard, ...]:
+    """Conditions with what they are for, but for those that say so already."""
+    return tuple(c if isinstance(c, Guard) else Guard(c, purpose) for c in flattened(conditions))
 
 
 def without_guards(conditions: Iterable[Any]) -> tuple[Any, ...]:
-    """Only what soundness asks for."""
+    """Only what soundness asks for: none of `guard` and of `kernel`."""
     return tuple(c for c in conditions if not isinstance(c, Guard))
 
 
 def unguarded(conditions: Iterable[Any]) -> tuple[Any, ...]:
-    """All conditions, those of guards as well, in order."""
+    """All conditions, those of guards and kernels as well, in order."""
     return tuple(c.condition if isinstance(c, Guard) else c for c in conditions)

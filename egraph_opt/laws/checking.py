@@ -75,6 +75,15 @@ def _variables(statement: Equality | Rule, conditions: tuple[Any, ...]) -> set[E
     return used
 
 
+def binds_its_variables(statement: Equality | Rule) -> bool:
+    """Whether every variable that a statement uses is bound, as it is declared and without its guards."""
+    try:
+        _check(statement)
+    except LawError:
+        return False
+    return True
+
+
 def _terms(statement: Equality | Rule) -> Iterator[Expression]:
     """The terms that a statement says something of."""
     if isinstance(statement, Equality):

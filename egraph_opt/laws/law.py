@@ -85,6 +85,8 @@ class Law:
         uses: the auxiliaries whose tables it asks.
         resumes: its guards keep it from what it made itself: where it was used, saturation begins again from
             the graph that was chosen.
+        dropped: the statement and the condition of it that its function states and the law lacks, see
+            `dropping`.
     """
 
     ruleset: str
@@ -99,6 +101,7 @@ class Law:
     required: tuple[str, ...] = ()
     uses: tuple[Auxiliary, ...] = ()
     resumes: bool = False
+    dropped: tuple[int, int] | None = None
 
     @property
     def key(self) -> str:
@@ -257,6 +260,9 @@ def statements(entry: Law | Auxiliary) -> list[Equality | Rule]:
         lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
         place = f"{file}:{lines[-1]}" if lines else where(entry.function)
         raise LawError(f"{place}: {entry.name}: {told(error)}") from error
+    if isinstance(entry, Law) and entry.dropped is not None:
+        statement, condition = entry.dropped
+        found[statement] = found[statement].without(condition)
     return found
 
 

@@ -12,7 +12,7 @@ entry of a relation, a `limit`, or `absent(answer)`.  Without those in `guard(..
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from egraph_opt.errors import LawError
@@ -85,6 +85,11 @@ class Equality:
     inverse: str = ""
     line: int = field(default=0, compare=False)
 
+    def without(self, condition: int) -> Equality:
+        """The statement with one condition fewer."""
+        kept = (*self.conditions[:condition], *self.conditions[condition + 1 :])
+        return replace(self, conditions=kept)
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -95,6 +100,11 @@ class Rule:
     because: str = ""
     inverse: str = ""
     line: int = field(default=0, compare=False)
+
+    def without(self, condition: int) -> Rule:
+        """The statement with one condition fewer."""
+        kept = (*self.conditions[:condition], *self.conditions[condition + 1 :])
+        return replace(self, conditions=kept)
 
 
 def flattened(conditions: Iterable[Any]) -> tuple[Any, ...]:

@@ -1,6 +1,7 @@
 """What has to hold of a declaration, so that a mistake is told with its file and line and not by egglog.
 
-Every variable that is used is bound by a pattern, and every pattern is more than a variable.
+Every variable that is used is bound by a pattern, every pattern is more than a variable, and what is matched
+from one side only says why.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ def check(entry: Law | Auxiliary) -> list[Equality | Rule]:
     for statement in found:
         try:
             _check(statement)
+            if isinstance(entry, Law):
+                _check_direction(statement)
         except LawError as error:
             file = entry.function.__code__.co_filename
             raise LawError(f"{file}:{statement.line}: {entry.name}: {error}") from error
@@ -73,6 +76,14 @@ def _variables(statement: Equality | Rule, conditions: tuple[Any, ...]) -> set[E
             )
         used |= _bound_all(conditions, (matched,), (written,))
     return used
+
+
+def _check_direction(statement: Equality | Rule) -> None:
+    """A law that is matched from one side only says why."""
+    both = isinstance(statement, Equality) and statement.both
+    if not (both or statement.because or statement.inverse):
+        kind, hint = ("rule", "") if isinstance(statement, Rule) else ("rewrite", ", or use equal(..)")
+        raise LawError(f'this {kind} does not say why it is not matched from the right: because=".."{hint}')
 
 
 def binds_its_variables(statement: Equality | Rule) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from egraph_opt.errors import LawError
+from egraph_opt.errors import LawError, nearest
 from egraph_opt.laws.law import Law, statements
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.laws.statements import Equality, Rule
@@ -33,21 +33,21 @@ def direction_of(entry: Law) -> Direction:
     return Direction("=" if both else "->", "; ".join(told))
 
 
-def check_direction(entry: Law) -> None:
-    """See that every statement in one direction says why, or names a law that is there.
+def check_inverses(entry: Law) -> None:
+    """See that the laws that are named as finding the other direction are there.
 
     Raises:
-        LawError: one does not; the message names file and line.
+        LawError: one is not; the message names file and line.
     """
-    keys = {law.key for law in all_laws()} | {law.name for law in all_laws()}
+    names = {name for law in all_laws() for name in (law.key, law.name)}
     for statement in statements(entry):
-        place = f"{entry.function.__code__.co_filename}:{statement.line}: {entry.key}"
-        if not (_reversible(statement) or statement.because):
+        if statement.inverse and statement.inverse not in names:
+            near = nearest(statement.inverse, names)
+            hint = f"; did you mean {near!r}?" if near else ""
             raise LawError(
-                f"{place}: matched from one side only: say why with `because=`, or name the `inverse=`"
+                f"{entry.function.__code__.co_filename}:{statement.line}: {entry.name}: there is no law"
+                f" {statement.inverse}, which is named as its inverse{hint}"
             )
-        if statement.inverse and statement.inverse not in keys:
-            raise LawError(f"{place}: there is no law {statement.inverse}, which is named as its inverse")
 
 
 def _reversible(statement: Equality | Rule) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from egraph_opt.errors import LawError
 from egraph_opt.imports import LOADED, module_name, run_file
 from egraph_opt.laws.checking import check, unused
+from egraph_opt.laws.direction import check_inverses
 from egraph_opt.laws.law import Law, registered, told
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.operators import declaration, expressions
@@ -38,6 +39,7 @@ def load_laws(path: str | Path) -> tuple[Law, ...]:
             raise LawError(f"{file}:1: declares no law")
         for law in laws:
             check(law)
+            check_inverses(law)
             for parameter in unused(law):
                 line = law.function.__code__.co_firstlineno
                 raise LawError(f"{file}:{line}: {law.key}: `{parameter}` is used nowhere")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from egraph_opt.laws.checking import check
+from egraph_opt.laws.direction import check_inverses
 from egraph_opt.laws.law import Law, statements
 from egraph_opt.testing.comparison import Tally
 from egraph_opt.testing.drawn_checks import check_statements
@@ -67,6 +68,7 @@ def check_law(entry: Law) -> LawReport:
             nothing to check one of its statements on.
     """
     check(entry)
+    check_inverses(entry)
     written = list(entry.examples(np.random.default_rng(0))) if entry.examples else []
     tally, rules = Tally(), set[str]()
     for example in written:

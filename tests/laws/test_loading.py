@@ -74,7 +74,7 @@ SUBTRACTION = {
 }
 
 
-RELU = {"body": "rewrite(relu(relu(x)), relu(x))"}
+RELU = {"body": "rewrite(relu(relu(x)), relu(x), because='grows')"}
 
 
 def test_a_law_in_a_file_takes_part(tmp_path: Path) -> None:
@@ -138,8 +138,23 @@ def test_rulesets_and_laws_are_left_out_by_name(tmp_path: Path) -> None:
             8,
             "is a Slices, and not a Permutation",
         ),
+        (
+            {"body": "rewrite(relu(relu(x)), relu(x))"},
+            8,
+            r'mine: this rewrite does not say why it is not matched from the right: because=".*, or use eq',
+        ),
+        (
+            {"body": "rule(eq(y, relu(x)), then=union(y, x))", "parameters": "x: Tensor, y: Tensor"},
+            8,
+            r"mine: this rule does not say why",
+        ),
+        ({"body": "rewrite(relu(relu(x)), relu(x), inverse='mien')"}, 8, "no law mien.*did you mean 'mine'"),
         ({"body": "equal(relu(x), x)"}, 8, "matches everything"),
-        ({"body": "rewrite(relu(x), x)", "parameters": "x: Tensor, y: Tensor"}, 5, "`y` is used nowhere"),
+        (
+            {"body": "rewrite(relu(x), x, because='forgets x')", "parameters": "x: Tensor, y: Tensor"},
+            5,
+            "`y` is used nowhere",
+        ),
         ({"body": "rewrite(relu(x), x)", "parameters": "x"}, 5, "x has no sort"),
         ({"body": "x + 2"}, 8, "write a number as a tensor"),
         ({"body": "(1, 2)"}, 8, "is no statement"),
@@ -184,7 +199,7 @@ def test_a_mistake_is_told_with_file_and_line(
 
 
 def test_a_word_that_is_none_is_an_error_of_usage(tmp_path: Path) -> None:
-    laws = law_file(tmp_path, "rewrite(relu(relu(x)), relu(x))", numerics="exact")
+    laws = law_file(tmp_path, "rewrite(relu(relu(x)), relu(x), because='grows')", numerics="exact")
     run = CliRunner().invoke(app, ["rules", "--load", str(laws)])
     assert run.exit_code == 2
     assert "numerics is 'exact'" in run.stderr and "Traceback" not in run.output
@@ -231,7 +246,7 @@ def test_an_operator_of_ones_own_is_declared_in_the_file_and_gone_where_that_fai
 
 def test_a_law_that_no_term_fits_needs_an_example(tmp_path: Path) -> None:
     never = "@hosted()\ndef never(x: Fact) -> bool:\n    return False"
-    (found,) = load_laws(law_file(tmp_path, "rewrite(relu(x), x, never(x))", above=never))
+    (found,) = load_laws(law_file(tmp_path, "rewrite(relu(x), x, never(x), because='odd')", above=never))
     with pytest.raises(LawError, match=r"laws\.py:7: mine\.mine: none of .* write an example"):
         check_fires(found)
     run = CliRunner().invoke(

@@ -20,6 +20,7 @@ from egraph_opt.laws.algebra import (
     tanh,
     varies,
 )
+from egraph_opt.laws.exactness import approximate
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Auxiliary, Example, Law, auxiliary, law, laws_of
 from egraph_opt.laws.sorts import *  # noqa: F403
@@ -49,6 +50,7 @@ __all__ = [
     "Operands",
     "absent",
     "append",
+    "approximate",
     "assign",
     "auxiliary",
     "bundle_facts",

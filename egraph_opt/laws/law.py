@@ -25,7 +25,7 @@ from typing import Any, Literal, get_args, get_type_hints
 import numpy as np
 
 from egraph_opt.errors import LawError, nearest
-from egraph_opt.laws.exactness import Numerics
+from egraph_opt.laws.exactness import Approximate, Numerics, approximate
 from egraph_opt.laws.statements import Equality, Rule
 from egraph_opt.operators.declaration import operators
 from egraph_opt.operators.expressions import Expression, sort_of, variable
@@ -80,6 +80,7 @@ class Law:
     """A registered law; its rules are named `<ruleset>.<name>#<k>`.
 
     Attributes:
+        numerics: its class; of one that is approximate `within` has the bound.
         kind, serves: what it does, and what for.
         required: laws (`ruleset.name`) without which its examples do not show it.
         uses: the auxiliaries whose tables it asks.
@@ -102,6 +103,7 @@ class Law:
     uses: tuple[Auxiliary, ...] = ()
     resumes: bool = False
     dropped: tuple[int, int] | None = None
+    within: Approximate | None = None
 
     @property
     def key(self) -> str:
@@ -111,15 +113,31 @@ class Law:
     def exact(self) -> bool:
         return self.numerics != "approximate"
 
+    @property
+    def bound(self) -> float | None:
+        """By how much an approximate law changes values at most, see `exactness.approximate`."""
+        return None if self.within is None else self.within.bound
+
+    @property
+    def claim(self) -> Numerics | Approximate:
+        """What it promises of values: its class, or the bound of one that is approximate."""
+        return self.within or self.numerics
+
 
 registered: dict[str, Law] = {}
 """Every law by key; see `selection` for those that are installed."""
 
 
+UNBOUNDED = (
+    'numerics is "approximate", and does not say by how much: write numerics=approximate(1e-2), a bound'
+    " relative to the greatest magnitude of the original value"
+)
+
+
 def law(
     ruleset: str,
     *,
-    numerics: Numerics,
+    numerics: Numerics | Approximate,
     kind: Kind = "replace",
     serves: Purpose = "launches",
     source: str = "",
@@ -131,7 +149,7 @@ def law(
     """Register a law; see the module's text.
 
     Args:
-        numerics: how exact it is, see `laws.exactness`.
+        numerics: how exact it is, see `laws.exactness`; `approximate(1e-2)` where values change.
         examples: written by hand, where none can be drawn from the pattern, and near-misses.
         required: laws (`ruleset.name`) that its test needs as well.
         uses: auxiliaries whose tables it asks.
@@ -145,8 +163,12 @@ def law(
         lines = [line.strip() for line in (inspect.getdoc(function) or "").splitlines()]
         if not lines or not lines[0]:
             raise LawError(f"{where(function)}: law {function.__name__} does not say what it states")
+        within = numerics if isinstance(numerics, Approximate) else None
+        if numerics in ("approximate", approximate):
+            raise LawError(f"{where(function)}: {function.__name__}: {UNBOUNDED}")
+        word: Numerics = "approximate" if isinstance(numerics, Approximate) else numerics
         for name, given, words in (
-            ("numerics", numerics, Numerics),
+            ("numerics", word, Numerics),
             ("kind", kind, Kind),
             ("serves", serves, Purpose),
         ):
@@ -159,7 +181,7 @@ def law(
             name=function.__name__,
             formula=lines[0],
             source=source or (sources[0] if sources else "algebra"),
-            numerics=numerics,
+            numerics=word,
             function=function,
             examples=examples,
             kind=kind,
@@ -167,6 +189,7 @@ def law(
             required=required,
             uses=uses,
             resumes=resumes,
+            within=within,
         )
         if declared.key in registered:
             first = where(registered[declared.key].function)

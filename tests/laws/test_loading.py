@@ -42,8 +42,9 @@ def law_file(
     numerics: str = "bitwise",
 ) -> Path:
     path = tmp_path / "laws.py"
+    stated = numerics if "(" in numerics else repr(numerics)
     path.write_text(
-        f"{HEAD}{above}\n@law('mine', numerics='{numerics}'{options})\ndef mine({parameters}):\n"
+        f"{HEAD}{above}\n@law('mine', numerics={stated}{options})\ndef mine({parameters}):\n"
         f"    '''A law'''\n    yield {body}\n",
         encoding="utf-8",
     )
@@ -109,6 +110,21 @@ def test_the_report_tells_of_a_law_of_ones_own_that_never_matched(tmp_path: Path
     load_laws(law_file(tmp_path, "rewrite(unary('Abs', (), relu(x)), relu(x), because='grows')"))
     report = optimize(model(tmp_path), "nodes").report
     assert re.search(r"^mine +mine +0 +0$", str(report), re.MULTILINE), str(report)
+
+
+def test_a_law_that_changes_values_takes_part_where_it_is_named(tmp_path: Path) -> None:
+    body = "rewrite(unary('Ceil', (), relu(x)), relu(x), because='forgets it')"
+    (law,) = load_laws(law_file(tmp_path, body, numerics="approximate(1.0)"))
+    assert (law.numerics, law.bound, law.exact) == ("approximate", 1.0, False)
+    graph = "g (float[2] x) => (float[2] z) { a = Relu (x) b = Ceil (a) z = Neg (b) }"
+    source = parser.parse_model(HEADER + graph)
+    report = optimize(source, "nodes").report
+    assert report.nodes.runtime_after == 3
+    assert "mine.mine changes values, and takes part only where it is named" in report.warnings
+    for names in (["default", "mine"], ["default", "mine.mine"]):
+        report = optimize(source, "nodes", rewrites=names).report
+        assert report.nodes.runtime_after == 2 and report.verification.status == "approximate"
+    assert optimize(source, "nodes", rewrites=["-mine"]).report.warnings == ()
 
 
 def test_rulesets_and_laws_are_left_out_by_name(tmp_path: Path) -> None:
@@ -183,6 +199,10 @@ def test_rulesets_and_laws_are_left_out_by_name(tmp_path: Path) -> None:
         ({"body": "rewrite(relu(x), unary('Clip', (('min', 0),), x))"}, 8, r"Clip has .* \(max, min\)"),
         ({"body": "rewrite(unary('Elu', 1.0, x), x)"}, 8, "settings of Elu are pairs"),
         ({**RELU, "numerics": "exact"}, 5, "numerics is 'exact', and not one of bitwise, finite, reass"),
+        ({**RELU, "numerics": "approximate"}, 5, r"by how much: write numerics=approximate\(1e-2\)"),
+        ({**RELU, "numerics": "approximate(-1)"}, 5, "is a positive number, and not -1"),
+        ({**RELU, "numerics": "approximate('1%')"}, 5, "is a positive number, and not '1%'"),
+        ({**RELU, "numerics": "approximate(1e-2, of='result')"}, 5, "one of value, operands, and not"),
         ({**RELU, "options": ", kind='eliminates'"}, 5, "kind is 'eliminates'.* did you mean 'eliminate'"),
         ({**RELU, "options": ", serves='speed'"}, 5, "serves is 'speed', and not one of arithmetic"),
     ],

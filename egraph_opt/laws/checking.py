@@ -81,7 +81,10 @@ def _variables(statement: Equality | Rule, conditions: tuple[Any, ...]) -> set[E
 def _check_direction(statement: Equality | Rule) -> None:
     """A law that is matched from one side only says why."""
     both = isinstance(statement, Equality) and statement.both
-    if not (both or statement.because or statement.inverse):
+    for reason in (statement.because, statement.inverse):
+        if not isinstance(reason, str):
+            raise LawError(f"the reason is {reason!r}, and no text")
+    if not (both or statement.because.strip() or statement.inverse):
         kind, hint = ("rule", "") if isinstance(statement, Rule) else ("rewrite", ", or use equal(..)")
         raise LawError(f'this {kind} does not say why it is not matched from the right: because=".."{hint}')
 
@@ -121,6 +124,8 @@ def _expressions(condition: Any) -> tuple[Expression, ...]:
     if isinstance(condition, Absent):
         return (condition.answer,)
     if isinstance(condition, Expression):
+        if not isinstance(condition.head, (Function, HostFunction)):
+            raise LawError(f"`{condition!r}` alone is no condition: it holds always")
         return (condition,)
     why = ": a comparison in Python is made at once; write `eq`, or a function with @hosted()"
     raise LawError(f"{condition!r} is no condition" + (why if isinstance(condition, bool) else ""))

@@ -26,8 +26,8 @@ import numpy as np
 
 from egraph_opt.errors import LawError, nearest
 from egraph_opt.laws.exactness import Approximate, Numerics, approximate
+from egraph_opt.laws.messages import told
 from egraph_opt.laws.statements import Equality, Rule
-from egraph_opt.operators.declaration import operators
 from egraph_opt.operators.expressions import Expression, sort_of, variable
 
 Kind = Literal["eliminate", "merge", "fuse", "split", "move", "replace", "composite"]
@@ -160,6 +160,7 @@ def law(
     """
 
     def register(function: Callable[..., Any]) -> Law:
+        _check_settings(function, ruleset, examples, required, uses)
         lines = [line.strip() for line in (inspect.getdoc(function) or "").splitlines()]
         if not lines or not lines[0]:
             raise LawError(f"{where(function)}: law {function.__name__} does not say what it states")
@@ -198,6 +199,24 @@ def law(
         return declared
 
     return register
+
+
+def _check_settings(function: Any, ruleset: Any, examples: Any, required: Any, uses: Any) -> None:
+    """See that what a law is declared with is of the types that it is asked for."""
+    if not inspect.isfunction(function):
+        raise LawError(f"a law is a function, and not {function!r}")
+    for name, holds, form in (
+        ("ruleset", isinstance(ruleset, str) and ruleset, f"a name, and not {ruleset!r}"),
+        ("examples", examples is None or callable(examples), f"a function, and not {examples!r}"),
+        ("required", _is_tuple_of(str, required), f"a tuple of names, and not {required!r}"),
+        ("uses", _is_tuple_of(Auxiliary, uses), f"a tuple of what @auxiliary() declares, and not {uses!r}"),
+    ):
+        if not holds:
+            raise LawError(f"{where(function)}: {function.__name__}: {name} is {form}")
+
+
+def _is_tuple_of(kind: type, given: Any) -> bool:
+    return isinstance(given, tuple) and all(isinstance(item, kind) for item in given)
 
 
 def _check_word(place: str, given: str, words: tuple[str, ...]) -> None:
@@ -274,10 +293,13 @@ def statements(entry: Law | Auxiliary) -> list[Equality | Rule]:
         frame: Any = generator.gi_frame
         for statement in generator:
             if not isinstance(statement, (Equality, Rule)):
-                problem = f"yields {statement!r}, which is no statement"
-                raise LawError(f"{file}:{frame.f_lineno}: {entry.name}: {problem}")
+                raise LawError(f"{file}:{frame.f_lineno}: {entry.name}: {_no_statement(statement)}")
+            if len(found) == MOST_STATEMENTS:
+                raise LawError(
+                    f"{file}:{frame.f_lineno}: {entry.name}: yields more than {len(found)} statements"
+                )
             found.append(replace(statement, line=frame.f_lineno))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if str(error).startswith(f"{file}:"):
             raise
         lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
@@ -289,20 +311,31 @@ def statements(entry: Law | Auxiliary) -> list[Equality | Rule]:
     return found
 
 
-HOSTED = "what is known of a tensor is asked by a function with @hosted(), which takes its `Fact`"
+def written_examples(entry: Law, rng: np.random.Generator) -> list[Example]:
+    """The examples that the author of a law has written.
+
+    Raises:
+        LawError: they are none, or cannot be made; the message names file and line.
+    """
+    place = f"{where(entry.function)}: {entry.name}"
+    found: list[Example] = []
+    try:
+        found += entry.examples(rng) if entry.examples else ()
+    except Exception as error:
+        raise LawError(f"{place}: its examples raise {told(error)}") from error
+    wrong = [example for example in found if not isinstance(example, Example)]
+    if wrong:
+        raise LawError(
+            f"{place}: {wrong[0]!r} is no example: yield what g.fires(..) or g.near_miss(..) makes"
+        )
+    return found
 
 
-def told(error: BaseException) -> str:
-    """What an exception says, in a line, and for common mistakes what is meant."""
-    if isinstance(error, LawError):
-        return str(error)
-    if isinstance(error, NameError) and error.name:
-        words = (*operators(), *sys.modules["egraph_opt.laws"].__all__)
-        near = nearest(error.name, words, cutoff=0.75)
-        kind = "the operator " if near in operators() else ""
-        return str(error) + (f"; is {kind}{near!r} meant?" if near else "; see `egraph-opt operators`")
-    if isinstance(error, AttributeError) and isinstance(error.obj, Expression):
-        return f"{error}; {HOSTED}"
-    if isinstance(error, ImportError) and str(error.name).startswith("egraph_opt.operators"):
-        return f"{type(error).__name__}: {error.msg}; see `egraph-opt operators`"
-    return f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
+def _no_statement(found: Any) -> str:
+    if isinstance(found, (list, tuple)):
+        return f"yields a {type(found).__name__}; a law yields its statements one by one"
+    return f"yields {found!r}, which is no statement"
+
+
+MOST_STATEMENTS = 1000
+"""Of a law; one that yields more does not end."""

@@ -11,7 +11,8 @@ from egraph_opt.errors import LawError
 from egraph_opt.imports import LOADED, module_name, run_file
 from egraph_opt.laws.checking import check, unused
 from egraph_opt.laws.direction import check_inverses
-from egraph_opt.laws.law import Law, registered, told
+from egraph_opt.laws.law import Law, registered
+from egraph_opt.laws.messages import told
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.operators import declaration, expressions
 

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from egraph_opt.errors import LawError
 from egraph_opt.operators.expressions import Expression, Function, coerced
+from egraph_opt.operators.host import HostFunction
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def flattened(conditions: Iterable[Any]) -> tuple[Any, ...]:
 
 def equal(left: Any, right: Any, *conditions: Any) -> Equality:
     """left = right where the conditions hold, matched from either side."""
-    return Equality(left, right, flattened(conditions), both=True)
+    return Equality(*_sides(left, right, "equal"), flattened(conditions), both=True)
 
 
 def rewrite(left: Any, right: Any, *conditions: Any, because: str = "", inverse: str = "") -> Equality:
@@ -127,7 +128,20 @@ def rewrite(left: Any, right: Any, *conditions: Any, because: str = "", inverse:
         because: why not from the right as well: what that does not know, or why it would grow without end.
         inverse: in the place of a reason, the law (its name, or ruleset.name) that finds the left again.
     """
-    return Equality(left, right, flattened(conditions), because=because, inverse=inverse)
+    return Equality(*_sides(left, right, "rewrite"), flattened(conditions), because=because, inverse=inverse)
+
+
+def _sides(left: Any, right: Any, where: str) -> tuple[Expression, Expression]:
+    """Two expressions of one sort, of which one may be written as a value.
+
+    Raises:
+        LawError: they are of two sorts, or neither is an expression.
+    """
+    if not isinstance(left, Expression) and not isinstance(right, Expression):
+        raise LawError(f"{where}: neither {left!r} nor {right!r} is part of a pattern")
+    if not isinstance(left, Expression):
+        return coerced(left, right.sort, where), right
+    return left, coerced(right, left.sort, where)
 
 
 def rule(*conditions: Any, then: Any, because: str = "", inverse: str = "") -> Rule:
@@ -140,7 +154,7 @@ def rule(*conditions: Any, then: Any, because: str = "", inverse: str = "") -> R
 
 def union(left: Any, right: Any) -> Union:
     """Make two terms one class."""
-    return Union(left, coerced(right, left.sort, "union"))
+    return Union(*_sides(left, right, "union"))
 
 
 def assign(entry: Any, value: Any) -> Assignment:
@@ -152,16 +166,18 @@ def assign(entry: Any, value: Any) -> Assignment:
 
 def eq(left: Any, right: Any) -> Equals:
     """The condition that both are one; binds the variables of either side."""
-    return Equals(left, coerced(right, left.sort, "eq"))
+    return Equals(*_sides(left, right, "eq"))
 
 
 def ne(left: Any, right: Any) -> Differs:
     """The condition that the two are not known to be one."""
-    return Differs(left, coerced(right, left.sort, "ne"))
+    return Differs(*_sides(left, right, "ne"))
 
 
 def absent(answer: Any) -> Absent:
     """The condition that a host function answers False, or None."""
+    if not isinstance(answer, Expression) or not isinstance(answer.head, HostFunction):
+        raise LawError(f"absent takes what a host function answers, and not `{answer!r}`")
     return Absent(answer)
 
 

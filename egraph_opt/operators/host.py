@@ -164,6 +164,9 @@ def hosted(default: Any = None) -> Callable[[Callable[..., Any]], HostFunction]:
     A function that is annotated to return `bool` is a condition, which does not hold where it raises.
     """
 
+    if inspect.isfunction(default):
+        raise LawError("write `@hosted()`, with parentheses")
+
     def decorate(function: Callable[..., Any]) -> HostFunction:
         return HostFunction(function, default)
 

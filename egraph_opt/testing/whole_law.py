@@ -11,7 +11,7 @@ import numpy as np
 
 from egraph_opt.laws.checking import check
 from egraph_opt.laws.direction import check_inverses
-from egraph_opt.laws.law import Law, statements
+from egraph_opt.laws.law import Law, statements, written_examples
 from egraph_opt.testing.comparison import Tally
 from egraph_opt.testing.drawn_checks import check_statements
 from egraph_opt.testing.entries import Entries, tables_of, told_entry
@@ -69,7 +69,7 @@ def check_law(entry: Law) -> LawReport:
     """
     check(entry)
     check_inverses(entry)
-    written = list(entry.examples(np.random.default_rng(0))) if entry.examples else []
+    written = written_examples(entry, np.random.default_rng(0))
     tally, rules = Tally(), set[str]()
     for example in written:
         checked = check_example(entry, example)

@@ -197,7 +197,7 @@ def test_rulesets_and_laws_are_left_out_by_name(tmp_path: Path) -> None:
             r"Elu has the settings \(alpha\), and not \(\)",
         ),
         ({"body": "rewrite(relu(x), unary('Clip', (('min', 0),), x))"}, 8, r"Clip has .* \(max, min\)"),
-        ({"body": "rewrite(unary('Elu', 1.0, x), x)"}, 8, "settings of Elu are pairs"),
+        ({"body": "rewrite(unary('Elu', 1.0, x), x)"}, 8, "1.0 is no Settings: that is a tuple of pairs"),
         ({**RELU, "numerics": "exact"}, 5, "numerics is 'exact', and not one of bitwise, finite, reass"),
         ({**RELU, "numerics": "approximate"}, 5, r"by how much: write numerics=approximate\(1e-2\)"),
         ({**RELU, "numerics": "approximate(-1)"}, 5, "is a positive number, and not -1"),

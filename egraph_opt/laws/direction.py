@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from egraph_opt.errors import LawError, nearest
-from egraph_opt.laws.law import Law, statements
+from egraph_opt.laws.law import Law, statements, where
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.laws.statements import Equality, Rule
 
@@ -33,21 +33,29 @@ def direction_of(entry: Law) -> Direction:
     return Direction("=" if both else "->", "; ".join(told))
 
 
-def check_inverses(entry: Law) -> None:
-    """See that the laws that are named as finding the other direction are there.
+def check_named_laws(entry: Law) -> None:
+    """See that the laws are there that it requires, and that are named as finding the other direction.
 
     Raises:
         LawError: one is not; the message names file and line.
     """
-    names = {name for law in all_laws() for name in (law.key, law.name)}
+    keys = {law.key for law in all_laws()}
+    names = keys | {law.name for law in all_laws()}
+    for required in set(entry.required) - keys:
+        hint = _suggestion(required, keys)
+        raise LawError(f"{where(entry.function)}: {entry.name}: requires {required}, which is no law{hint}")
     for statement in statements(entry):
         if statement.inverse and statement.inverse not in names:
-            near = nearest(statement.inverse, names)
-            hint = f"; did you mean {near!r}?" if near else ""
+            hint = _suggestion(statement.inverse, names)
             raise LawError(
                 f"{entry.function.__code__.co_filename}:{statement.line}: {entry.name}: there is no law"
                 f" {statement.inverse}, which is named as its inverse{hint}"
             )
+
+
+def _suggestion(name: str, names: set[str]) -> str:
+    near = nearest(name, names)
+    return f"; did you mean {near!r}?" if near else ""
 
 
 def _reversible(statement: Equality | Rule) -> bool:

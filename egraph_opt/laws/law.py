@@ -25,8 +25,9 @@ from typing import Any, Literal, get_args, get_type_hints
 import numpy as np
 
 from egraph_opt.errors import LawError, nearest
+from egraph_opt.graph.watching import ended_after
 from egraph_opt.laws.exactness import Approximate, Numerics, approximate
-from egraph_opt.laws.messages import told
+from egraph_opt.laws.messages import LONGEST, Endless, told
 from egraph_opt.laws.statements import Equality, Rule
 from egraph_opt.operators.expressions import Expression, sort_of, variable
 
@@ -320,7 +321,8 @@ def written_examples(entry: Law, rng: np.random.Generator) -> list[Example]:
     place = f"{where(entry.function)}: {entry.name}"
     found: list[Example] = []
     try:
-        found += entry.examples(rng) if entry.examples else ()
+        with ended_after(LONGEST, Endless, "egraph-opt examples"):
+            found += entry.examples(rng) if entry.examples else ()
     except Exception as error:
         raise LawError(f"{place}: its examples raise {told(error)}") from error
     wrong = [example for example in found if not isinstance(example, Example)]

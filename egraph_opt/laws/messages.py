@@ -9,6 +9,17 @@ from egraph_opt.errors import LawError, nearest
 from egraph_opt.operators.declaration import operators
 from egraph_opt.operators.expressions import Expression
 
+LONGEST = 30.0
+"""Seconds in which a file of laws is run, and the examples of a law are made."""
+
+
+class Endless(Exception):
+    """What a user wrote does not come to an end."""
+
+    def __init__(self) -> None:
+        super().__init__(f"it is not done after {LONGEST:.0f} s")
+
+
 HOSTED = "what is known of a tensor is asked by a function with @hosted(), which takes its `Fact`"
 _OF_A_PATTERN = re.compile("'(Tensors?|Attribute|Bundle|String|Int)'")
 _NOT_THERE = re.compile(r"cannot import name '(\w+)' from '(egraph_opt[\w.]*)'")
@@ -21,7 +32,7 @@ def told(error: BaseException) -> str:
 
 
 def _told(error: BaseException) -> str:
-    if isinstance(error, LawError):
+    if isinstance(error, (LawError, Endless)):
         return str(error)
     if isinstance(error, NameError) and error.name:
         words = (*operators(), *sys.modules["egraph_opt.laws"].__all__)

@@ -235,7 +235,7 @@ def sort_of(annotation: Any) -> Sort:
     """The sort that an annotation of a parameter or result names; any other Python type is an attribute."""
     if annotation in _KINDS:
         return Sort(_KINDS[annotation])
-    for part in _alternatives(annotation):
+    for part in alternatives(annotation):
         if isinstance(part, type) and is_dataclass(part):
             return Sort("object", part.__name__)
         if get_origin(part) is Annotated:
@@ -247,7 +247,7 @@ def sort_of(annotation: Any) -> Sort:
     return Sort("object")
 
 
-def _alternatives(annotation: Any) -> tuple[Any, ...]:
+def alternatives(annotation: Any) -> tuple[Any, ...]:
     """The parts of `A | B`."""
     return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
 

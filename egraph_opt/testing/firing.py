@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 
 from egraph_opt.egraph.saturation import saturate_terms
+from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import LawError
 from egraph_opt.laws.law import Example, Law, where, written_examples
 from egraph_opt.laws.selection import all_laws
@@ -27,6 +28,11 @@ def check_fires(entry: Law) -> None:
     Raises:
         LawError: there is none, or it does not apply to one of them; the message names file and line.
     """
+    with watched():
+        _check(entry)
+
+
+def _check(entry: Law) -> None:
     written = [e for e in written_examples(entry, np.random.default_rng(0)) if e.fires]
     with host_tally() as tally:
         examples = written or list(first_drawn(entry))

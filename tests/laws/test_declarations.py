@@ -12,7 +12,7 @@ from statistics import median
 import pytest
 
 from egraph_opt.laws.checking import check, unused
-from egraph_opt.laws.direction import check_inverses
+from egraph_opt.laws.direction import check_named_laws
 from egraph_opt.laws.law import Law, auxiliaries
 from egraph_opt.laws.selection import all_laws
 
@@ -26,7 +26,7 @@ BUILT_IN = [law for law in all_laws() if law.function.__module__.startswith("egr
 @pytest.mark.parametrize("entry", BUILT_IN, ids=lambda entry: entry.key)
 def test_a_law_is_declared_well(entry: Law) -> None:
     check(entry)
-    check_inverses(entry)
+    check_named_laws(entry)
     assert not unused(entry)
 
 

@@ -173,7 +173,7 @@ def test_rulesets_and_laws_are_left_out_by_name(tmp_path: Path) -> None:
         ),
         ({"body": "rewrite(relu(x), x)", "parameters": "x"}, 5, "x has no sort"),
         ({"body": "x + 2"}, 8, "write a number as a tensor"),
-        ({"body": "(1, 2)"}, 8, "is no statement"),
+        ({"body": "(1, 2)"}, 8, "yields a tuple; a law yields its statements one by one"),
         ({"body": "rewrite(relu(x), x)", "above": "import missing_module"}, 4, "missing_module"),
         ({"body": "rewrite(relu(x), x)", "above": "1 / 0"}, 4, "ZeroDivisionError"),
         ({"body": "rewrite(relu(x), x"}, 8, "SyntaxError"),

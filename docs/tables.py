@@ -20,7 +20,7 @@ from egraph_opt.cost.registry import cost_model, cost_models
 from egraph_opt.cost_models import ascend_soc
 from egraph_opt.extraction.registry import EXTRACTORS
 from egraph_opt.laws.direction import direction_of
-from egraph_opt.laws.exactness import CLASSES, TOLD
+from egraph_opt.laws.exactness import CLASSES, told_class
 from egraph_opt.laws.law import Law
 from egraph_opt.laws.selection import all_laws, opt_in
 from egraph_opt.operators import operators
@@ -86,7 +86,8 @@ def laws() -> str:
 
 def _law_row(entry: Law) -> tuple[str, ...]:
     way = direction_of(entry)
-    told = (_code(way.sign), _plain(way.reason), entry.kind, entry.serves, TOLD[entry.numerics])
+    exact = told_class(entry.numerics, entry.within)
+    told = (_code(way.sign), _plain(way.reason), entry.kind, entry.serves, exact)
     return (_code(entry.name), _code(entry.formula), *told, _plain(entry.source))
 
 

@@ -69,6 +69,10 @@ class CostModelError(EgraphOptError):
     """A cost model cannot be made: its file cannot be read or run, or its class is none or fails."""
 
 
+class PriceError(CostModelError, ExtractionError):
+    """A cost model raises where it is asked for a price, or answers what is none."""
+
+
 class ParameterError(CostModelError, ValueError):
     """A parameter of a cost model was given a value that it cannot have."""
 

@@ -13,8 +13,8 @@ from egraph_opt.cli.application import LoadOption, app, errors_as_lines, load_fi
 def rules(load: LoadOption = None) -> None:
     """List every law: ruleset, name, formula, direction and why, kind, purpose, how exact it is."""
     from egraph_opt.laws.direction import direction_of
-    from egraph_opt.laws.exactness import TOLD
-    from egraph_opt.laws.selection import all_laws, opt_in
+    from egraph_opt.laws.exactness import told_class
+    from egraph_opt.laws.selection import all_laws, by_default
     from egraph_opt.rebuild.legalization import legalizations
 
     table = Table(box=None, pad_edge=False)
@@ -24,9 +24,10 @@ def rules(load: LoadOption = None) -> None:
         load_files(load)
         laws = all_laws()
         for law in laws:
-            on = "by name" if opt_in(law.ruleset) else "always"
+            on = "always" if by_default(law) else "by name"
             way = direction_of(law)
-            told = (law.formula, way.sign, way.reason, law.kind, law.serves, TOLD[law.numerics], on)
+            exact = told_class(law.numerics, law.within)
+            told = (law.formula, way.sign, way.reason, law.kind, law.serves, exact, on)
             cells = (law.ruleset, law.name, *told, law.source)
             table.add_row(*(Text(" ".join(cell.split())) for cell in cells))
     for step in legalizations():

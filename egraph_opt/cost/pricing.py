@@ -26,7 +26,7 @@ def price(
     """Price every e-node once: `pricing_view`, and the prices of its views.
 
     Raises:
-        ExtractionError: a price that is negative or no number.
+        PriceError: the model raises, or a price is negative or no number.
     """
     view = pricing_view(lowered, snapshot, Target.of(model), points, fold_bytes)
     return view.prices(model, bodies)

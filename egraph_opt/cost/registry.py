@@ -126,6 +126,9 @@ class Named:
         for attribute in ("name", "unit"):
             if not isinstance(getattr(model, attribute, None), str):
                 raise CostModelError(f"{self._place(None)}{self.base} has no text as `{attribute}`")
+        for attribute, fits, form in _FORMS:
+            if not fits(getattr(model, attribute)):
+                raise CostModelError(f"{self._place(None)}{self.base}: `{attribute}` is no {form}")
         return model
 
     def _place(self, error: BaseException | None) -> str:
@@ -135,6 +138,25 @@ class Named:
         place = str(self.place) if error is None else place_of(self.place, error)
         return f"{place if place != str(self.place) else _line_of(self.factory, self.place)}: "
 
+
+def _are_names(given: object) -> bool:
+    return isinstance(given, (tuple, list, set, frozenset)) and all(isinstance(n, str) for n in given)
+
+
+def _are_limits(given: object) -> bool:
+    return (
+        isinstance(given, Mapping)
+        and all(isinstance(v, int) for v in given.values())
+        and _are_names([*given])
+    )
+
+
+_FORMS: tuple[tuple[str, Callable[[object], bool], str], ...] = (
+    ("rulesets", _are_names, "tuple of names"),
+    ("pseudo_operators", _are_names, "set of names"),
+    ("limits", _are_limits, "dictionary of whole numbers by name"),
+)
+"""What the attributes of a cost model have to be."""
 
 NO_MODEL = "is no cost model, which is a subclass of egraph_opt.CostModel"
 

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import onnx_ir as ir
 
-from egraph_opt.cost.constant_nodes import FREE, constant_nodes, nodes_by_e_node
+from egraph_opt.cost.asking import price_of, price_of_bodies
+from egraph_opt.cost.constant_nodes import FREE, constant_nodes, original_nodes
 from egraph_opt.cost.expansion import expand_pseudo, stages_of_pseudo
 from egraph_opt.cost.model import CostModel, NodeView, Parts, bind
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
-from egraph_opt.errors import ExtractionError
 from egraph_opt.facts.fact import ABSENT, UNKNOWN, Fact
 from egraph_opt.graph.constants import byte_size
 from egraph_opt.graph.walks import bodies
@@ -108,7 +108,7 @@ class PricingView:
             progress: called with the share of a model's own preparations that is done.
 
         Raises:
-            ExtractionError: a price that is negative or no number.
+            PriceError: the model raises, or a price is negative or no number.
         """
         model.prepare(self.views, progress)
         together = self.of_bodies(model, bodies)
@@ -117,11 +117,7 @@ class PricingView:
         for number, view in enumerate(self.views):
             key = self.bodies.get(number, -1)
             seen = view if key < 0 else replace(view, body_cost=together[key])
-            table[number] = price = model.cost(seen)
-            if not price >= 0:
-                raise ExtractionError(
-                    f"cost model {model.name!r} prices {view.op_type} at {price}; a price must be 0 or more"
-                )
+            table[number] = price_of(model, seen)
             if not self.familiar[number]:
                 table[number] *= 1 + model.margin
         cost = table[self.view]
@@ -131,7 +127,7 @@ class PricingView:
     def of_bodies(self, model: CostModel, bodies: Sequence[Sequence[float]]) -> dict[int, float]:
         """Per kept node that is priced, what its bodies cost together."""
         return {
-            key: model.of_bodies(self.views[number], bodies[key]) if bodies[key] else 0.0
+            key: price_of_bodies(model, self.views[number], bodies[key]) if bodies[key] else 0.0
             for number, key in self.bodies.items()
         }
 

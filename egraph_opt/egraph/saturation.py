@@ -18,7 +18,7 @@ from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import UnsoundLawError
 from egraph_opt.graph.process_memory import UNLIMITED, MemoryBudget
 from egraph_opt.laws.checking import host_functions
-from egraph_opt.laws.law import Auxiliary, Law, auxiliaries
+from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, where
 from egraph_opt.operators.host import calls
 
 OVERSHOOT = 10_000
@@ -109,9 +109,11 @@ def saturate_terms(
         suspects = {offending} if offending else _suspects(snapshot, clashes)
         named = ", ".join(sorted(suspects)) or "the original"
         message = _describe(snapshot, clashes[0])
+        text = f"{named}: types contradict each other in one class: {message}"
+        text += "".join([f", at {where(entry.function)}" for entry in laws if entry.key in suspects][:1])
         if strict or not suspects:
-            raise UnsoundLawError(f"{named}: types contradict each other in one class: {message}")
-        dropped.append(f"{named}: {message}")
+            raise UnsoundLawError(text)
+        dropped.append(text)
         laws = tuple(entry for entry in laws if entry.key not in suspects)
     return snapshot, replace(report, dropped=tuple(dropped))
 
@@ -123,7 +125,9 @@ def _failure(entry: Law) -> str:
     parts: tuple[Law | Auxiliary, ...] = (entry, *auxiliaries([entry]))
     called = {function for part in parts for function in host_functions(part)}
     return "; ".join(
-        f"{function.name} raised {told}" for function, told in calls.failures.items() if function in called
+        f"{function.name} raised {told}, at {function.place}"
+        for function, told in calls.failures.items()
+        if function in called
     )
 
 

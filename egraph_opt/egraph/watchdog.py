@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from egraph_opt.graph.watching import looking
+from egraph_opt.graph.watching import looking, raise_in
 from egraph_opt.operators.host import HostTimeout, calls
 
 LONGEST_CALL = 10.0
@@ -19,18 +18,22 @@ LONGEST_CALL = 10.0
 def watched(seconds: float = LONGEST_CALL) -> Iterator[None]:
     """Within this context a host function that runs for longer is ended by `HostTimeout`, which it records.
 
-    A call into compiled code that does not return to Python cannot be ended.
+    Where one such context is in another, the outer one watches.  A call into compiled code that does not
+    return to Python cannot be ended.
     """
     watched_thread, running = threading.get_ident(), calls.running
 
     def look() -> bool:
         if running.function is not None and time.monotonic() - running.since > seconds:
-            _raise_in(watched_thread)
+            raise_in(watched_thread, HostTimeout)
         return False
 
-    with looking(look, seconds / 4, "egraph-opt watchdog"):
+    if running.watched:
         yield
-
-
-def _raise_in(thread: int) -> None:
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(HostTimeout))
+        return
+    running.watched = True
+    try:
+        with looking(look, seconds / 4, "egraph-opt watchdog"):
+            yield
+    finally:
+        running.watched = False

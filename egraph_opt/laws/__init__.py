@@ -20,10 +20,11 @@ from egraph_opt.laws.algebra import (
     tanh,
     varies,
 )
+from egraph_opt.laws.exactness import approximate
 from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Auxiliary, Example, Law, auxiliary, law, laws_of
 from egraph_opt.laws.sorts import *  # noqa: F403
-from egraph_opt.laws.statements import absent, assign, eq, equal, guard, ne, rewrite, rule, union
+from egraph_opt.laws.statements import absent, assign, eq, equal, guard, kernel, ne, rewrite, rule, union
 from egraph_opt.operators.host import HostFunction, hosted
 from egraph_opt.operators.tables import shorthand, table
 from egraph_opt.operators.terms import (
@@ -49,6 +50,7 @@ __all__ = [
     "Operands",
     "absent",
     "append",
+    "approximate",
     "assign",
     "auxiliary",
     "bundle_facts",
@@ -64,6 +66,7 @@ __all__ = [
     "hosted",
     "is_constant",
     "is_same",
+    "kernel",
     "law",
     "laws_of",
     "limit",

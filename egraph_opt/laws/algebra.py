@@ -8,8 +8,9 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.constants import literal
 from egraph_opt.operators.declaration import Literal
 from egraph_opt.operators.elementwise import unary
-from egraph_opt.operators.expressions import Tensor
+from egraph_opt.operators.expressions import Expression, Tensor
 from egraph_opt.operators.host import hosted
+from egraph_opt.operators.values import plain_value
 
 
 def relu(x: Tensor) -> Any:
@@ -55,7 +56,13 @@ def number_literal(like: Fact, value: float) -> Literal | None:
 
 
 def number_like(x: Tensor, value: Any) -> Any:
-    """A tensor of rank 0 with a number, in the type of x; the number may be an attribute of the pattern."""
+    """A tensor of rank 0 with a number, in the type of x; the number may be an attribute of the pattern.
+
+    Raises:
+        LawError: it is no number.
+    """
+    if not isinstance(value, Expression):
+        value = plain_value(value, "Number", "number_like")
     return literal(number_literal(x, value))
 
 

@@ -1,6 +1,7 @@
 """What has to hold of a declaration, so that a mistake is told with its file and line and not by egglog.
 
-Every variable that is used is bound by a pattern, and every pattern is more than a variable.
+Every variable that is used is bound by a pattern, every pattern is more than a variable, and what is matched
+from one side only says why.
 """
 
 from __future__ import annotations
@@ -11,7 +12,17 @@ from typing import Any
 from egraph_opt.errors import LawError
 from egraph_opt.laws.law import Auxiliary, Law, pattern_variables, statements, where
 from egraph_opt.laws.operator_names import check_names
-from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Rule, Union, unguarded
+from egraph_opt.laws.statements import (
+    Absent,
+    Assignment,
+    Differs,
+    Equality,
+    Equals,
+    Rule,
+    Union,
+    unguarded,
+    without_guards,
+)
 from egraph_opt.operators.expressions import Expression, Function, Variable
 from egraph_opt.operators.host import HostFunction
 
@@ -28,6 +39,8 @@ def check(entry: Law | Auxiliary) -> list[Equality | Rule]:
     for statement in found:
         try:
             _check(statement)
+            if isinstance(entry, Law):
+                _check_direction(statement)
         except LawError as error:
             file = entry.function.__code__.co_filename
             raise LawError(f"{file}:{statement.line}: {entry.name}: {error}") from error
@@ -41,10 +54,15 @@ def unused(entry: Law | Auxiliary) -> list[str]:
 
 
 def _check(statement: Equality | Rule) -> set[Expression]:
-    """The variables of a statement, all of them bound."""
-    conditions = unguarded(statement.conditions)
+    """The variables of a statement, all of them bound, and without its guards those that it then uses."""
     for part in _terms(statement):
         check_names(part)
+    used = _variables(statement, unguarded(statement.conditions))
+    _variables(statement, without_guards(statement.conditions))
+    return used
+
+
+def _variables(statement: Equality | Rule, conditions: tuple[Any, ...]) -> set[Expression]:
     if isinstance(statement, Rule):
         return _bound_all(conditions, (), [part for a in statement.actions for part in _parts(a)])
     sides = [(statement.left, statement.right)]
@@ -58,6 +76,26 @@ def _check(statement: Equality | Rule) -> set[Expression]:
             )
         used |= _bound_all(conditions, (matched,), (written,))
     return used
+
+
+def _check_direction(statement: Equality | Rule) -> None:
+    """A law that is matched from one side only says why."""
+    both = isinstance(statement, Equality) and statement.both
+    for reason in (statement.because, statement.inverse):
+        if not isinstance(reason, str):
+            raise LawError(f"the reason is {reason!r}, and no text")
+    if not (both or statement.because.strip() or statement.inverse):
+        kind, hint = ("rule", "") if isinstance(statement, Rule) else ("rewrite", ", or use equal(..)")
+        raise LawError(f'this {kind} does not say why it is not matched from the right: because=".."{hint}')
+
+
+def binds_its_variables(statement: Equality | Rule) -> bool:
+    """Whether every variable that a statement uses is bound, as it is declared and without its guards."""
+    try:
+        _check(statement)
+    except LawError:
+        return False
+    return True
 
 
 def _terms(statement: Equality | Rule) -> Iterator[Expression]:
@@ -86,6 +124,8 @@ def _expressions(condition: Any) -> tuple[Expression, ...]:
     if isinstance(condition, Absent):
         return (condition.answer,)
     if isinstance(condition, Expression):
+        if not isinstance(condition.head, (Function, HostFunction)):
+            raise LawError(f"`{condition!r}` alone is no condition: it holds always")
         return (condition,)
     why = ": a comparison in Python is made at once; write `eq`, or a function with @hosted()"
     raise LawError(f"{condition!r} is no condition" + (why if isinstance(condition, bool) else ""))

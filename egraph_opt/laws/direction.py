@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from egraph_opt.errors import LawError
-from egraph_opt.laws.law import Law, statements
+from egraph_opt.errors import LawError, nearest
+from egraph_opt.laws.law import Law, statements, where
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.laws.statements import Equality, Rule
 
@@ -33,21 +33,29 @@ def direction_of(entry: Law) -> Direction:
     return Direction("=" if both else "->", "; ".join(told))
 
 
-def check_direction(entry: Law) -> None:
-    """See that every statement in one direction says why, or names a law that is there.
+def check_named_laws(entry: Law) -> None:
+    """See that the laws are there that it requires, and that are named as finding the other direction.
 
     Raises:
-        LawError: one does not; the message names file and line.
+        LawError: one is not; the message names file and line.
     """
-    keys = {law.key for law in all_laws()} | {law.name for law in all_laws()}
+    keys = {law.key for law in all_laws()}
+    names = keys | {law.name for law in all_laws()}
+    for required in set(entry.required) - keys:
+        hint = _suggestion(required, keys)
+        raise LawError(f"{where(entry.function)}: {entry.name}: requires {required}, which is no law{hint}")
     for statement in statements(entry):
-        place = f"{entry.function.__code__.co_filename}:{statement.line}: {entry.key}"
-        if not (_reversible(statement) or statement.because):
+        if statement.inverse and statement.inverse not in names:
+            hint = _suggestion(statement.inverse, names)
             raise LawError(
-                f"{place}: matched from one side only: say why with `because=`, or name the `inverse=`"
+                f"{entry.function.__code__.co_filename}:{statement.line}: {entry.name}: there is no law"
+                f" {statement.inverse}, which is named as its inverse{hint}"
             )
-        if statement.inverse and statement.inverse not in keys:
-            raise LawError(f"{place}: there is no law {statement.inverse}, which is named as its inverse")
+
+
+def _suggestion(name: str, names: set[str]) -> str:
+    near = nearest(name, names)
+    return f"; did you mean {near!r}?" if near else ""
 
 
 def _reversible(statement: Equality | Rule) -> bool:

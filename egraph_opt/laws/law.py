@@ -25,9 +25,10 @@ from typing import Any, Literal, get_args, get_type_hints
 import numpy as np
 
 from egraph_opt.errors import LawError, nearest
-from egraph_opt.laws.exactness import Numerics
+from egraph_opt.graph.watching import ended_after
+from egraph_opt.laws.exactness import Approximate, Numerics, approximate
+from egraph_opt.laws.messages import LONGEST, Endless, told
 from egraph_opt.laws.statements import Equality, Rule
-from egraph_opt.operators.declaration import operators
 from egraph_opt.operators.expressions import Expression, sort_of, variable
 
 Kind = Literal["eliminate", "merge", "fuse", "split", "move", "replace", "composite"]
@@ -80,11 +81,14 @@ class Law:
     """A registered law; its rules are named `<ruleset>.<name>#<k>`.
 
     Attributes:
+        numerics: its class; of one that is approximate `within` has the bound.
         kind, serves: what it does, and what for.
         required: laws (`ruleset.name`) without which its examples do not show it.
         uses: the auxiliaries whose tables it asks.
         resumes: its guards keep it from what it made itself: where it was used, saturation begins again from
             the graph that was chosen.
+        dropped: the statement and the condition of it that its function states and the law lacks, see
+            `dropping`.
     """
 
     ruleset: str
@@ -99,6 +103,8 @@ class Law:
     required: tuple[str, ...] = ()
     uses: tuple[Auxiliary, ...] = ()
     resumes: bool = False
+    dropped: tuple[int, int] | None = None
+    within: Approximate | None = None
 
     @property
     def key(self) -> str:
@@ -108,15 +114,31 @@ class Law:
     def exact(self) -> bool:
         return self.numerics != "approximate"
 
+    @property
+    def bound(self) -> float | None:
+        """By how much an approximate law changes values at most, see `exactness.approximate`."""
+        return None if self.within is None else self.within.bound
+
+    @property
+    def claim(self) -> Numerics | Approximate:
+        """What it promises of values: its class, or the bound of one that is approximate."""
+        return self.within or self.numerics
+
 
 registered: dict[str, Law] = {}
 """Every law by key; see `selection` for those that are installed."""
 
 
+UNBOUNDED = (
+    'numerics is "approximate", and does not say by how much: write numerics=approximate(1e-2), a bound'
+    " relative to the greatest magnitude of the original value"
+)
+
+
 def law(
     ruleset: str,
     *,
-    numerics: Numerics,
+    numerics: Numerics | Approximate,
     kind: Kind = "replace",
     serves: Purpose = "launches",
     source: str = "",
@@ -128,7 +150,7 @@ def law(
     """Register a law; see the module's text.
 
     Args:
-        numerics: how exact it is, see `laws.exactness`.
+        numerics: how exact it is, see `laws.exactness`; `approximate(1e-2)` where values change.
         examples: written by hand, where none can be drawn from the pattern, and near-misses.
         required: laws (`ruleset.name`) that its test needs as well.
         uses: auxiliaries whose tables it asks.
@@ -139,11 +161,16 @@ def law(
     """
 
     def register(function: Callable[..., Any]) -> Law:
+        _check_settings(function, ruleset, examples, required, uses)
         lines = [line.strip() for line in (inspect.getdoc(function) or "").splitlines()]
         if not lines or not lines[0]:
             raise LawError(f"{where(function)}: law {function.__name__} does not say what it states")
+        within = numerics if isinstance(numerics, Approximate) else None
+        if numerics in ("approximate", approximate):
+            raise LawError(f"{where(function)}: {function.__name__}: {UNBOUNDED}")
+        word: Numerics = "approximate" if isinstance(numerics, Approximate) else numerics
         for name, given, words in (
-            ("numerics", numerics, Numerics),
+            ("numerics", word, Numerics),
             ("kind", kind, Kind),
             ("serves", serves, Purpose),
         ):
@@ -156,7 +183,7 @@ def law(
             name=function.__name__,
             formula=lines[0],
             source=source or (sources[0] if sources else "algebra"),
-            numerics=numerics,
+            numerics=word,
             function=function,
             examples=examples,
             kind=kind,
@@ -164,6 +191,7 @@ def law(
             required=required,
             uses=uses,
             resumes=resumes,
+            within=within,
         )
         if declared.key in registered:
             first = where(registered[declared.key].function)
@@ -172,6 +200,24 @@ def law(
         return declared
 
     return register
+
+
+def _check_settings(function: Any, ruleset: Any, examples: Any, required: Any, uses: Any) -> None:
+    """See that what a law is declared with is of the types that it is asked for."""
+    if not inspect.isfunction(function):
+        raise LawError(f"a law is a function, and not {function!r}")
+    for name, holds, form in (
+        ("ruleset", isinstance(ruleset, str) and ruleset, f"a name, and not {ruleset!r}"),
+        ("examples", examples is None or callable(examples), f"a function, and not {examples!r}"),
+        ("required", _is_tuple_of(str, required), f"a tuple of names, and not {required!r}"),
+        ("uses", _is_tuple_of(Auxiliary, uses), f"a tuple of what @auxiliary() declares, and not {uses!r}"),
+    ):
+        if not holds:
+            raise LawError(f"{where(function)}: {function.__name__}: {name} is {form}")
+
+
+def _is_tuple_of(kind: type, given: Any) -> bool:
+    return isinstance(given, tuple) and all(isinstance(item, kind) for item in given)
 
 
 def _check_word(place: str, given: str, words: tuple[str, ...]) -> None:
@@ -248,32 +294,50 @@ def statements(entry: Law | Auxiliary) -> list[Equality | Rule]:
         frame: Any = generator.gi_frame
         for statement in generator:
             if not isinstance(statement, (Equality, Rule)):
-                problem = f"yields {statement!r}, which is no statement"
-                raise LawError(f"{file}:{frame.f_lineno}: {entry.name}: {problem}")
+                raise LawError(f"{file}:{frame.f_lineno}: {entry.name}: {_no_statement(statement)}")
+            if len(found) == MOST_STATEMENTS:
+                raise LawError(
+                    f"{file}:{frame.f_lineno}: {entry.name}: yields more than {len(found)} statements"
+                )
             found.append(replace(statement, line=frame.f_lineno))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if str(error).startswith(f"{file}:"):
             raise
         lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
         place = f"{file}:{lines[-1]}" if lines else where(entry.function)
         raise LawError(f"{place}: {entry.name}: {told(error)}") from error
+    if isinstance(entry, Law) and entry.dropped is not None:
+        statement, condition = entry.dropped
+        found[statement] = found[statement].without(condition)
     return found
 
 
-HOSTED = "what is known of a tensor is asked by a function with @hosted(), which takes its `Fact`"
+def written_examples(entry: Law, rng: np.random.Generator) -> list[Example]:
+    """The examples that the author of a law has written.
+
+    Raises:
+        LawError: they are none, or cannot be made; the message names file and line.
+    """
+    place = f"{where(entry.function)}: {entry.name}"
+    found: list[Example] = []
+    try:
+        with ended_after(LONGEST, Endless, "egraph-opt examples"):
+            found += entry.examples(rng) if entry.examples else ()
+    except Exception as error:
+        raise LawError(f"{place}: its examples raise {told(error)}") from error
+    wrong = [example for example in found if not isinstance(example, Example)]
+    if wrong:
+        raise LawError(
+            f"{place}: {wrong[0]!r} is no example: yield what g.fires(..) or g.near_miss(..) makes"
+        )
+    return found
 
 
-def told(error: BaseException) -> str:
-    """What an exception says, in a line, and for common mistakes what is meant."""
-    if isinstance(error, LawError):
-        return str(error)
-    if isinstance(error, NameError) and error.name:
-        words = (*operators(), *sys.modules["egraph_opt.laws"].__all__)
-        near = nearest(error.name, words, cutoff=0.75)
-        kind = "the operator " if near in operators() else ""
-        return str(error) + (f"; is {kind}{near!r} meant?" if near else "; see `egraph-opt operators`")
-    if isinstance(error, AttributeError) and isinstance(error.obj, Expression):
-        return f"{error}; {HOSTED}"
-    if isinstance(error, ImportError) and str(error.name).startswith("egraph_opt.operators"):
-        return f"{type(error).__name__}: {error.msg}; see `egraph-opt operators`"
-    return f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
+def _no_statement(found: Any) -> str:
+    if isinstance(found, (list, tuple)):
+        return f"yields a {type(found).__name__}; a law yields its statements one by one"
+    return f"yields {found!r}, which is no statement"
+
+
+MOST_STATEMENTS = 1000
+"""Of a law; one that yields more does not end."""

@@ -8,9 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from egraph_opt.errors import LawError
+from egraph_opt.graph.watching import ended_after
 from egraph_opt.imports import LOADED, module_name, run_file
 from egraph_opt.laws.checking import check, unused
-from egraph_opt.laws.law import Law, registered, told
+from egraph_opt.laws.direction import check_named_laws
+from egraph_opt.laws.law import Law, registered
+from egraph_opt.laws.messages import LONGEST, Endless, told
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.operators import declaration, expressions
 
@@ -31,13 +34,14 @@ def load_laws(path: str | Path) -> tuple[Law, ...]:
     laws = tuple(law for law in registered.values() if law.function.__module__ == name)
     if name in sys.modules and laws:
         return laws
-    with _nothing_stays(name):
+    with _nothing_stays(name), ended_after(LONGEST, Endless, "egraph-opt laws"):
         run_file(file, LawError, told)
         laws = tuple(law for law in registered.values() if law.function.__module__ == name)
         if not laws:
             raise LawError(f"{file}:1: declares no law")
         for law in laws:
             check(law)
+            check_named_laws(law)
             for parameter in unused(law):
                 line = law.function.__code__.co_firstlineno
                 raise LawError(f"{file}:{line}: {law.key}: `{parameter}` is used nowhere")

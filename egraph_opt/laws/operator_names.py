@@ -11,6 +11,9 @@ from egraph_opt.errors import LawError, nearest
 from egraph_opt.operators.declaration import Operator, lowering_of, operators
 from egraph_opt.operators.expressions import Constant, Expression, Function
 
+TYPES = {"FLOAT": float, "INT": int, "STRING": str}
+"""Of settings, by what ONNX calls them."""
+
 CLIP = ("max", "min")
 """The settings of Clip, which has its bounds as inputs."""
 
@@ -72,12 +75,23 @@ def _check_settings(op_type: str, settings: Any) -> None:
     for schema in _versions(op_type) if not wanted else ():
         least = {name for name, a in schema.attributes.items() if a.default_value.type}
         if names == tuple(sorted(names)) and least <= set(names) <= set(schema.attributes):
+            _check_types(op_type, settings, schema)
             return
         wanted.append(tuple(sorted(least)))
     if names not in wanted:
         raise LawError(
             f"a model's {op_type} has the settings ({', '.join(wanted[0])}), and not ({', '.join(names)})"
         )
+
+
+def _check_types(op_type: str, settings: Any, schema: Any) -> None:
+    """Raise where a setting is of another type than ONNX has it: 1 is no float."""
+    for name, value in settings:
+        kind = schema.attributes[name].type.name
+        wanted = TYPES.get(kind.removesuffix("S"))
+        items = value if kind.endswith("S") and isinstance(value, tuple) else (value,)
+        if wanted and value is not None and not all(type(item) is wanted for item in items):
+            raise LawError(f"{name} of {op_type} is {value!r}, and no {kind.lower()} of ONNX")
 
 
 def _versions(op_type: str) -> Iterator[Any]:

@@ -45,6 +45,11 @@ def opt_in(ruleset: str) -> bool:
     return ruleset.split(".")[0] in OPT_IN or "." in ruleset
 
 
+def by_default(law: Law) -> bool:
+    """Whether a law runs where nobody names it or its ruleset, from whatever file: no value changes."""
+    return law.exact and not opt_in(law.ruleset)
+
+
 def select(
     names: Iterable[str] | None, extra: Iterable[str] = (), exactness: Exactness = REAL
 ) -> tuple[Law, ...]:
@@ -53,34 +58,55 @@ def select(
     The name `default` is that of all that are exact, which are taken where none are named:
     ``["default", "approximate"]`` adds a ruleset to them, ``["default", "-concat", "-slice.compose"]`` leaves
     out a ruleset and a law (and so does ``["-concat", "-slice.compose"]``).  `legalize` names no laws.
+    Laws that change values take part where `names` has them or their ruleset, and not for `extra`.
     Of all these take part those whose class `exactness` lets in.
 
     Raises:
         UnknownRulesetError: a name that no ruleset and no law has.
         ExactnessError: what is named has laws, and none that the exactness lets in.
     """
-    given = () if names is None else tuple(names)
-    left_out = {name[1:] for name in given if name.startswith("-")}
-    chosen = {name for name in given if not name.startswith("-")}
-    if names is None or (left_out and not chosen):
-        chosen.add(DEFAULT)
-    chosen.update(extra)
+    given, left_out = _read(names)
+    chosen = given | set(extra)
     laws, known = all_laws(), rulesets()
     keys = {entry.key for entry in laws}
     for name in sorted(chosen | left_out):
         if name not in (*known, DEFAULT, LEGALIZE) and name not in keys:
             raise UnknownRulesetError(name, (*known, DEFAULT, LEGALIZE, *(keys if "." in name else ())))
-    named = {name for name in given if not name.startswith("-")} - {DEFAULT, LEGALIZE}
+    named = given - {DEFAULT, LEGALIZE}
     for name in sorted(named):
         of_name = [entry for entry in laws if name in (entry.ruleset, entry.key)]
         if not any(allows(exactness, entry.numerics) for entry in of_name):
             raise ExactnessError(f"exactness={exactness!r} leaves out all of {name!r}, which was named")
-    if DEFAULT in chosen:
-        chosen.update(name for name in known if not opt_in(name))
     return tuple(
         entry
         for entry in laws
         if allows(exactness, entry.numerics)
-        and not chosen.isdisjoint((entry.ruleset, entry.key))
+        and _is_chosen(entry, chosen, named)
         and left_out.isdisjoint((entry.ruleset, entry.key))
     )
+
+
+def waiting(names: Iterable[str] | None) -> tuple[Law, ...]:
+    """The laws that would be among the default ones if they did not change values, and are not named."""
+    chosen, left_out = _read(names)
+    return tuple(
+        law
+        for law in (all_laws() if DEFAULT in chosen else ())
+        if not (law.exact or opt_in(law.ruleset)) and (chosen | left_out).isdisjoint((law.ruleset, law.key))
+    )
+
+
+def _read(names: Iterable[str] | None) -> tuple[set[str], set[str]]:
+    """The names that are chosen, and those that are left out."""
+    given = (DEFAULT,) if names is None else tuple(names)
+    left_out = {name[1:] for name in given if name.startswith("-")}
+    chosen = {name for name in given if not name.startswith("-")}
+    return chosen or ({DEFAULT} if left_out else set()), left_out
+
+
+def _is_chosen(entry: Law, chosen: set[str], named: set[str]) -> bool:
+    """Whether a law is among those chosen; one that changes values only where the user names it."""
+    names = (entry.ruleset, entry.key)
+    if not entry.exact:
+        return not named.isdisjoint(names)
+    return not chosen.isdisjoint(names) or (DEFAULT in chosen and by_default(entry))

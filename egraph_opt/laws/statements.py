@@ -5,17 +5,19 @@
     rule(*conditions, then=union(y, b))           more than one term has to be there
 
 A condition is what a host function answers (`True`, or anything but None), `eq(x, term)`, `ne(x, y)`, an
-entry of a relation, a `limit`, or `absent(answer)`.  `guard(..)` marks those that only bound growth.
+entry of a relation, a `limit`, or `absent(answer)`.  Without those in `guard(..)`, which bound growth, and
+`kernel(..)`, which are there because of what a target has kernels for, the law is as true.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from egraph_opt.errors import LawError
 from egraph_opt.operators.expressions import Expression, Function, coerced
+from egraph_opt.operators.host import HostFunction
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,10 @@ class Absent:
 
 @dataclass(frozen=True)
 class Guard:
-    """A condition that is there to bound growth only; see `guard`."""
+    """A condition without which the law is as true; see `guard` and `kernel`."""
 
     condition: Any
+    purpose: Literal["growth", "kernel"] = "growth"
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,11 @@ class Equality:
     inverse: str = ""
     line: int = field(default=0, compare=False)
 
+    def without(self, condition: int) -> Equality:
+        """The statement with one condition fewer."""
+        kept = (*self.conditions[:condition], *self.conditions[condition + 1 :])
+        return replace(self, conditions=kept)
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -93,6 +101,11 @@ class Rule:
     because: str = ""
     inverse: str = ""
     line: int = field(default=0, compare=False)
+
+    def without(self, condition: int) -> Rule:
+        """The statement with one condition fewer."""
+        kept = (*self.conditions[:condition], *self.conditions[condition + 1 :])
+        return replace(self, conditions=kept)
 
 
 def flattened(conditions: Iterable[Any]) -> tuple[Any, ...]:
@@ -105,7 +118,7 @@ def flattened(conditions: Iterable[Any]) -> tuple[Any, ...]:
 
 def equal(left: Any, right: Any, *conditions: Any) -> Equality:
     """left = right where the conditions hold, matched from either side."""
-    return Equality(left, right, flattened(conditions), both=True)
+    return Equality(*_sides(left, right, "equal"), flattened(conditions), both=True)
 
 
 def rewrite(left: Any, right: Any, *conditions: Any, because: str = "", inverse: str = "") -> Equality:
@@ -115,7 +128,20 @@ def rewrite(left: Any, right: Any, *conditions: Any, because: str = "", inverse:
         because: why not from the right as well: what that does not know, or why it would grow without end.
         inverse: in the place of a reason, the law (its name, or ruleset.name) that finds the left again.
     """
-    return Equality(left, right, flattened(conditions), because=because, inverse=inverse)
+    return Equality(*_sides(left, right, "rewrite"), flattened(conditions), because=because, inverse=inverse)
+
+
+def _sides(left: Any, right: Any, where: str) -> tuple[Expression, Expression]:
+    """Two expressions of one sort, of which one may be written as a value.
+
+    Raises:
+        LawError: they are of two sorts, or neither is an expression.
+    """
+    if not isinstance(left, Expression) and not isinstance(right, Expression):
+        raise LawError(f"{where}: neither {left!r} nor {right!r} is part of a pattern")
+    if not isinstance(left, Expression):
+        return coerced(left, right.sort, where), right
+    return left, coerced(right, left.sort, where)
 
 
 def rule(*conditions: Any, then: Any, because: str = "", inverse: str = "") -> Rule:
@@ -128,7 +154,7 @@ def rule(*conditions: Any, then: Any, because: str = "", inverse: str = "") -> R
 
 def union(left: Any, right: Any) -> Union:
     """Make two terms one class."""
-    return Union(left, coerced(right, left.sort, "union"))
+    return Union(*_sides(left, right, "union"))
 
 
 def assign(entry: Any, value: Any) -> Assignment:
@@ -140,16 +166,18 @@ def assign(entry: Any, value: Any) -> Assignment:
 
 def eq(left: Any, right: Any) -> Equals:
     """The condition that both are one; binds the variables of either side."""
-    return Equals(left, coerced(right, left.sort, "eq"))
+    return Equals(*_sides(left, right, "eq"))
 
 
 def ne(left: Any, right: Any) -> Differs:
     """The condition that the two are not known to be one."""
-    return Differs(left, coerced(right, left.sort, "ne"))
+    return Differs(*_sides(left, right, "ne"))
 
 
 def absent(answer: Any) -> Absent:
     """The condition that a host function answers False, or None."""
+    if not isinstance(answer, Expression) or not isinstance(answer.head, HostFunction):
+        raise LawError(f"absent takes what a host function answers, and not `{answer!r}`")
     return Absent(answer)
 
 
@@ -158,14 +186,28 @@ def guard(*conditions: Any) -> tuple[Guard, ...]:
 
     `testing.proves(.., guards=False)` leaves them out.  They may not bind variables that are used elsewhere.
     """
-    return tuple(c if isinstance(c, Guard) else Guard(c) for c in flattened(conditions))
+    return _marked(conditions, "growth")
+
+
+def kernel(*conditions: Any) -> tuple[Guard, ...]:
+    """Conditions without which the law still holds: a target has a kernel for the result only where they do.
+
+    Such are the types that a kernel of onnxruntime takes, and the sizes that a fused kernel of Ascend takes.
+    They are left out where `guard`s are, and may not bind variables that are used elsewhere.
+    """
+    return _marked(conditions, "kernel")
+
+
+def _marked(conditions: Iterable[Any], purpose: Literal["growth", "kernel"]) -> tuple[Guard, ...]:
+    """Conditions with what they are for, but for those that say so already."""
+    return tuple(c if isinstance(c, Guard) else Guard(c, purpose) for c in flattened(conditions))
 
 
 def without_guards(conditions: Iterable[Any]) -> tuple[Any, ...]:
-    """Only what soundness asks for."""
+    """Only what soundness asks for: none of `guard` and of `kernel`."""
     return tuple(c for c in conditions if not isinstance(c, Guard))
 
 
 def unguarded(conditions: Iterable[Any]) -> tuple[Any, ...]:
-    """All conditions, those of guards as well, in order."""
+    """All conditions, those of guards and kernels as well, in order."""
     return tuple(c.condition if isinstance(c, Guard) else c for c in conditions)

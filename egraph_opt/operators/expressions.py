@@ -17,7 +17,10 @@ from functools import cached_property
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 from egraph_opt.errors import LawError
+from egraph_opt.operators.values import plain_value
 
 Kind = Literal["tensor", "tensors", "bundle", "string", "int", "object", "unit"]
 
@@ -131,9 +134,26 @@ class Tensor(Expression):
     def __matmul__(self, other: Tensor) -> Tensor:
         return _declared["matmul"](self, other)  # type: ignore[no-any-return]
 
+    __array_ufunc__ = None  # numpy's operators leave it to ours
 
-def _binary(op: str, left: Tensor, right: Tensor) -> Tensor:
-    if not isinstance(right, Tensor):
+    def __radd__(self, other: Any) -> Tensor:
+        return _binary("Add", other, self)
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return _binary("Sub", other, self)
+
+    def __rmul__(self, other: Any) -> Tensor:
+        return _binary("Mul", other, self)
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        return _binary("Div", other, self)
+
+    def __rpow__(self, other: Any) -> Tensor:
+        return _binary("Pow", other, self)
+
+
+def _binary(op: str, left: Any, right: Any) -> Tensor:
+    if not (isinstance(left, Tensor) and isinstance(right, Tensor)):
         raise LawError(f"{op} of {left!r} and {right!r}: write a number as a tensor, with `number_like`")
     return _declared["binary"](op, left, right)  # type: ignore[no-any-return]
 
@@ -215,7 +235,7 @@ def sort_of(annotation: Any) -> Sort:
     """The sort that an annotation of a parameter or result names; any other Python type is an attribute."""
     if annotation in _KINDS:
         return Sort(_KINDS[annotation])
-    for part in _alternatives(annotation):
+    for part in alternatives(annotation):
         if isinstance(part, type) and is_dataclass(part):
             return Sort("object", part.__name__)
         if get_origin(part) is Annotated:
@@ -227,7 +247,7 @@ def sort_of(annotation: Any) -> Sort:
     return Sort("object")
 
 
-def _alternatives(annotation: Any) -> tuple[Any, ...]:
+def alternatives(annotation: Any) -> tuple[Any, ...]:
     """The parts of `A | B`."""
     return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
 
@@ -250,14 +270,23 @@ def coerced(value: Any, sort: Sort, where: str) -> Expression:
     """
     if not isinstance(value, Expression):
         plain = {"string": str, "int": int}.get(sort.kind)
-        if sort.kind != "object" and (plain is None or not isinstance(value, plain)):
-            raise LawError(f"{where}: {value!r} is no {_CLASSES[sort.kind].__name__}")
+        if sort.kind == "object":
+            value = plain_value(value, sort.name, where)
+        elif plain is None or not isinstance(value, plain):
+            raise LawError(f"{where}: {value!r} is no {_CLASSES[sort.kind].__name__}{_meant(value, sort)}")
         return constant(value, sort)  # type: ignore[no-any-return]
     if value.sort.kind != sort.kind:
         raise LawError(f"{where}: `{value!r}` is a {value.sort}, and not a {sort}")
     if sort.name and value.sort.name and sort.name != value.sort.name:
         raise LawError(f"{where}: `{value!r}` is a {value.sort.name}, and not a {sort.name}")
     return value
+
+
+def _meant(value: Any, sort: Sort) -> str:
+    """What is written instead of a Python value that is no operand."""
+    if sort.kind == "tensor" and isinstance(value, (bool, int, float, np.generic)):
+        return "; write a number as a tensor, with `number_like`"
+    return "; write a list of operands with `listed`" if sort.kind == "tensors" else ""
 
 
 Merge = Literal["first", "last", "max", "new"] | Callable[..., Any]

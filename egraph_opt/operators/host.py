@@ -24,13 +24,25 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any, get_args, get_type_hints
+
+import numpy as np
 
 from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import CLASH, Fact
 from egraph_opt.facts.fact import meet as meet_facts
-from egraph_opt.operators.expressions import Attribute, Expression, Sort, String, coerced, sort_of, stands_for
+from egraph_opt.operators.expressions import (
+    Attribute,
+    Expression,
+    Sort,
+    String,
+    alternatives,
+    coerced,
+    sort_of,
+    stands_for,
+)
+from egraph_opt.operators.values import plain_value
 
 _log = logging.getLogger(__name__)
 
@@ -38,13 +50,17 @@ _log = logging.getLogger(__name__)
 class HostTimeout(Exception):
     """A host function does not come back."""
 
+    def __init__(self) -> None:
+        super().__init__("it does not come back")
+
 
 @dataclass
 class RunningCall:
-    """The host function that a thread is calling, and since when."""
+    """The host function that a thread is calling, and since when; and whether somebody watches that."""
 
     function: HostFunction | None = None
     since: float = 0.0
+    watched: bool = False
 
 
 class HostCalls(threading.local):
@@ -85,17 +101,60 @@ class HostFunction:
     def __call__(self, *arguments: Any) -> Any:
         if any(isinstance(argument, Expression) for argument in arguments):
             return self._answer(arguments)
+        try:
+            return self.computed(*arguments)
+        except (Exception, SystemExit) as error:  # egglog turns one into a panic that names no rule
+            _log.debug("%s%r failed in an e-graph", self.name, arguments, exc_info=True)
+            calls.failures.setdefault(self, one_line(error))
+            return self.default
+
+    def computed(self, *arguments: Any) -> Any:
+        """What it answers on values.
+
+        Raises:
+            TypeError: it answers something else than its annotation says.
+            Exception: whatever it raises.
+        """
         running = calls.running
+        before = running.function, running.since
         running.function, running.since = self, time.monotonic()
         try:
-            answer = self.function(*arguments)
-            return bool(answer) if self.is_condition else answer
-        except Exception as error:  # egglog turns any exception into a panic that names no rule
-            _log.debug("%s%r failed in an e-graph", self.name, arguments, exc_info=True)
-            calls.failures.setdefault(self, f"{type(error).__name__}: {error}")
-            return self.default
+            return self._checked(self.function(*arguments))
         finally:
-            running.function = None
+            running.function, running.since = before
+
+    def _checked(self, answer: Any) -> Any:
+        """An answer, if it is of the type that is promised."""
+        if self.is_condition:
+            if not isinstance(answer, (bool, np.bool_, type(None))):
+                raise TypeError(f"it answers {answer!r}, and not True or False")
+            return bool(answer)
+        if answer is None:
+            return None
+        if self.result.kind == "string":
+            fits = isinstance(answer, str)
+        else:
+            try:
+                answer = plain_value(answer, self.result.name, "its answer")
+            except LawError as error:
+                raise TypeError(str(error)) from None
+            fits = self._dataclass is None or isinstance(answer, self._dataclass)
+        if not fits:
+            raise TypeError(f"its answer: {answer!r} is no {self.result}")
+        return answer
+
+    @functools.cached_property
+    def _dataclass(self) -> type | None:
+        """The class of what it answers, where that is a dataclass, or nothing."""
+        kinds = [part for part in alternatives(self._hints.get("return", Any)) if part is not type(None)]
+        only = kinds[0] if len(kinds) == 1 else None
+        return only if isinstance(only, type) and is_dataclass(only) else None
+
+    @property
+    def place(self) -> str:
+        """The file and line where it is defined."""
+        code = self.function.__code__
+        return f"{code.co_filename}:{code.co_firstlineno}"
 
     def _answer(self, arguments: tuple[Any, ...]) -> Expression:
         sorts = self._sorts
@@ -158,11 +217,20 @@ def _handed(argument: Any, sort: Sort, where: str) -> Expression:
     return coerced(argument, sort, where)
 
 
+def one_line(error: BaseException) -> str:
+    """What was raised."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
 def hosted(default: Any = None) -> Callable[[Callable[..., Any]], HostFunction]:
     """Declare a host function: where it raises, it answers `default`, and laws that call it are left out.
 
     A function that is annotated to return `bool` is a condition, which does not hold where it raises.
     """
+
+    if inspect.isfunction(default):
+        raise LawError("write `@hosted()`, with parentheses")
 
     def decorate(function: Callable[..., Any]) -> HostFunction:
         return HostFunction(function, default)

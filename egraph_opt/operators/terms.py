@@ -91,7 +91,7 @@ def limit(name: str) -> Int:
         LawError: there is no such limit.
     """
     if name not in LIMITS:
-        near = nearest(name, LIMITS)
+        near = nearest(str(name), LIMITS)
         raise LawError(f"there is no limit {name}" + (f"; did you mean {near}?" if near else ""))
     return _limit(name)  # type: ignore[no-any-return]
 

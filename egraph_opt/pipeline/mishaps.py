@@ -6,7 +6,14 @@ import logging
 import traceback
 from pathlib import Path
 
-from egraph_opt.errors import EgraphOptError, EngineError, ExtractionError, InternalError, UnsoundLawError
+from egraph_opt.errors import (
+    EgraphOptError,
+    EngineError,
+    ExtractionError,
+    InternalError,
+    PriceError,
+    UnsoundLawError,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -25,7 +32,8 @@ def reason_of(error: Exception, source: str, *, strict: bool) -> str:
     """
     if isinstance(error, UnsoundLawError) and not strict:
         return f"nothing can be said of it: {error}"
-    if isinstance(error, (EngineError, ExtractionError)) and not strict:
+    mishap = isinstance(error, (EngineError, ExtractionError)) and not isinstance(error, PriceError)
+    if mishap and not strict:
         return str(error)
     if isinstance(error, EgraphOptError):
         raise error

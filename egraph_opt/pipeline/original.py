@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import onnx_ir as ir
 
+from egraph_opt.cost.asking import price_of, price_of_bodies
 from egraph_opt.cost.model import CostModel, NodeView, bind
 from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.graph.node_counts import NodeCount
@@ -87,6 +88,6 @@ def original_cost(nodes: Sequence[OriginalNode], model: CostModel, points: Mappi
         )
         if node.bodies:
             costs = [original_cost(body, model, points) for body in node.bodies]
-            bound = replace(bound, body_cost=model.of_bodies(bound, costs))
-        total += model.cost(bound)
+            bound = replace(bound, body_cost=price_of_bodies(model, bound, costs))
+        total += price_of(model, bound)
     return total

@@ -21,7 +21,7 @@ from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.node_counts import nodes_of
 from egraph_opt.laws.exactness import REAL, Exactness, exactness_named
 from egraph_opt.laws.law import Law
-from egraph_opt.laws.selection import DEFAULT, LEGALIZE, select
+from egraph_opt.laws.selection import DEFAULT, LEGALIZE, select, waiting
 from egraph_opt.memory.objective import objective_of
 from egraph_opt.model.reading import ModelSource, read_model
 from egraph_opt.pipeline.collection import collected_rarely
@@ -73,7 +73,7 @@ def saturate(
     rules, ranges, clock = _rules(rewrites, target, exactness), ranges_of(assume), Clock(progress)
     clock("load")
     loaded = read_model(model)
-    warnings = list(loaded.warnings)
+    warnings = [*loaded.warnings, *rules.remarks]
     counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
     reason = loaded.unsupported or ("" if limits.seconds else NO_TIME)
     region = None
@@ -123,11 +123,13 @@ class Rules:
     Attributes:
         saturated_for: their keys, and what the target publishes.
         legalize: the result is to be made what the target's compiler takes, outside the standard.
+        remarks: what the user has to know of laws that were not taken.
     """
 
     laws: tuple[Law, ...]
     saturated_for: SaturatedFor
     legalize: bool
+    remarks: tuple[str, ...] = ()
 
 
 def _rules(rewrites: Iterable[str] | None, target: str | CostModel | None, exactness: str) -> Rules:
@@ -141,7 +143,10 @@ def _rules(rewrites: Iterable[str] | None, target: str | CostModel | None, exact
         dict(wanted.limits) if wanted else {},
         wanted_exactness,
     )
-    return Rules(laws, saturated_for, LEGALIZE in (names or ()))
+    remarks = tuple(
+        f"{law.key} changes values, and takes part only where it is named" for law in waiting(names)
+    )
+    return Rules(laws, saturated_for, LEGALIZE in (names or ()), remarks)
 
 
 class _TooShortError(Exception):

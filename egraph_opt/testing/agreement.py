@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from egraph_opt.laws.exactness import Approximate
+
 Array = npt.NDArray[Any]
 
 PLACES = 16
@@ -70,6 +72,28 @@ def assert_finite_stays(a: Array, b: Array, computed: Iterable[Array], where: st
         x, y = a[sound].astype(np.float64), b[sound].astype(np.float64)
         tolerance = FEW * float(info.eps)
         np.testing.assert_allclose(y, x, rtol=tolerance, atol=float(info.tiny), err_msg=where + REGROUPS)
+
+
+def assert_within(a: Array, b: Array, claim: Approximate, inputs: Iterable[Array], where: str) -> None:
+    """Every finite element differs by no more than an approximate law promises.
+
+    Args:
+        inputs: what `a` is computed from, which may be what the bound is relative to.
+    """
+    if not np.issubdtype(a.dtype, np.number) and a.dtype != np.bool_:
+        np.testing.assert_array_equal(a, b, err_msg=where)
+        return
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    scale = 1.0 if a.dtype == np.bool_ else scale_of(x)
+    if claim.of == "operands":
+        numbers = (i.astype(np.float64) for i in inputs if np.issubdtype(i.dtype, np.floating))
+        scale = max(scale, *map(scale_of, numbers), 0.0)
+    sound = np.isfinite(x)
+    far = float(np.max(np.where(np.isfinite(y), np.abs(x - y), np.inf)[sound], initial=0))
+    assert far <= claim.bound * scale, (
+        f"elements differ by {far:.3g}, where {claim.bound:g} of {scale:.3g}, the greatest magnitude of the"
+        f" {claim.of}, is promised {where}"
+    )
 
 
 def scale_of(x: Array) -> float:

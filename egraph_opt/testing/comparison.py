@@ -14,7 +14,8 @@ from onnx import TensorProto
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
 
 from egraph_opt.graph.runtime import plain_options, plain_session
-from egraph_opt.testing.agreement import assert_equal, assert_finite_stays, scale_of
+from egraph_opt.laws.exactness import Approximate
+from egraph_opt.testing.agreement import assert_equal, assert_finite_stays, assert_within, scale_of
 from egraph_opt.testing.feeds import Feeds, Kind, feeds_of, sizes_of, symbols
 from egraph_opt.testing.reference import Outputs, Reference
 
@@ -156,7 +157,9 @@ class Original:
             return Trial(kind, sizes, feeds, expected, usual=must)
         return Trial(kind, sizes, feeds, expected, answers, must)
 
-    def compare(self, rewritten: onnx.ModelProto, numerics: str, only: int | None = None) -> Tally:
+    def compare(
+        self, rewritten: onnx.ModelProto, numerics: str | Approximate, only: int | None = None
+    ) -> Tally:
         """Assert that a rewritten model answers as the example does; returns what was checked.
 
         Args:
@@ -187,12 +190,12 @@ class Original:
             else:
                 _assert_answers(trial, _run_session(session, trial.feeds), numerics)
                 tally.made["onnxruntime, " + trial.kind] += 1
-            if numerics != "approximate":
+            if not isinstance(numerics, Approximate):
                 self._compare_reference(trial, reference, tally)
         return tally
 
     def _compare_empty(
-        self, trial: Trial, session: Any, reference: Reference, numerics: str, *rest: Any
+        self, trial: Trial, session: Any, reference: Reference, numerics: str | Approximate, *rest: Any
     ) -> None:
         """Compare where an input has no elements: onnxruntime may not run, or answer what was in memory.
 
@@ -255,16 +258,17 @@ def _rounds_by_place(*models: onnx.ModelProto) -> bool:
     return any(node.op_type in inexact for model in models for node in model.graph.node)
 
 
-def _assert_answers(trial: Trial, found: Outputs, numerics: str) -> None:
+def _assert_answers(trial: Trial, found: Outputs, numerics: str | Approximate) -> None:
     where = f"on {trial.kind} inputs, {dict(trial.sizes)}"
     _assert_types(trial.expected, found, where)
-    if numerics != "approximate":
-        for a, b in zip(trial.expected, found, strict=True):
-            if trial.kind in SIZED or numerics == "finite":
-                computed = (*trial.feeds.values(), *trial.expected)
-                assert_finite_stays(a, b, computed, where, rounds=numerics == "finite")
-            else:
-                assert_equal(a, b, numerics, where)
+    inputs = tuple(trial.feeds.values())
+    for a, b in zip(trial.expected, found, strict=True):
+        if isinstance(numerics, Approximate):
+            assert_within(a, b, numerics, inputs, where)
+        elif trial.kind in SIZED or numerics == "finite":
+            assert_finite_stays(a, b, (*inputs, *trial.expected), where, rounds=numerics == "finite")
+        else:
+            assert_equal(a, b, numerics, where)
 
 
 def _assert_types(expected: Outputs, found: Outputs, where: str) -> None:

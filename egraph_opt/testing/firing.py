@@ -9,8 +9,9 @@ from itertools import islice
 import numpy as np
 
 from egraph_opt.egraph.saturation import saturate_terms
+from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import LawError
-from egraph_opt.laws.law import Example, Law, where
+from egraph_opt.laws.law import Example, Law, where, written_examples
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.testing.drawn_examples import drawn
 from egraph_opt.testing.scope import host_tally
@@ -27,7 +28,12 @@ def check_fires(entry: Law) -> None:
     Raises:
         LawError: there is none, or it does not apply to one of them; the message names file and line.
     """
-    written = [e for e in entry.examples(np.random.default_rng(0)) if e.fires] if entry.examples else []
+    with watched():
+        _check(entry)
+
+
+def _check(entry: Law) -> None:
+    written = [e for e in written_examples(entry, np.random.default_rng(0)) if e.fires]
     with host_tally() as tally:
         examples = written or list(first_drawn(entry))
     place = f"{where(entry.function)}: {entry.key}"

@@ -192,7 +192,7 @@ def _compared(
     for node in cyclic:
         tally.add(_check_cyclic(entry, lowered, snapshot, original, node=node, opset=opset))
     for alternative in alternatives:
-        tally.add(original.compare(rewritten_model(alternative, opset), entry.numerics))
+        tally.add(original.compare(rewritten_model(alternative, opset), entry.claim))
     tally.add(original.tally)
     return tally, len(alternatives)
 
@@ -216,7 +216,7 @@ def _check_cyclic(
         model = rebuilt_original(copy, opset)
     finally:
         lowered.graph.outputs[:] = shown
-    return original.compare(model, entry.numerics, only=number)
+    return original.compare(model, entry.claim, only=number)
 
 
 def _rulesets(keys: Iterable[str]) -> list[str]:

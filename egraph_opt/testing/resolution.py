@@ -248,7 +248,7 @@ def _with_arguments(expression: Expression, arguments: Iterable[Expression]) -> 
 def _mapped(condition: Any, change: Any) -> Any:
     """A condition, each expression of which is changed."""
     if isinstance(condition, Guard):
-        return Guard(_mapped(condition.condition, change))
+        return replace(condition, condition=_mapped(condition.condition, change))
     if isinstance(condition, (Equals, Differs, Union)):
         return replace(condition, left=change(condition.left), right=change(condition.right))
     if isinstance(condition, Assignment):

@@ -9,11 +9,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import ABSENT
 from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Guard, Rule, Union
 from egraph_opt.operators.constants import none
 from egraph_opt.operators.expressions import PLUS, Constant, Expression, Function, Variable, constant
-from egraph_opt.operators.host import HostFunction
+from egraph_opt.operators.host import HostFunction, HostTimeout, one_line
 from egraph_opt.operators.terms import bundle_facts, fact, facts, nil, opset
 
 OPSET = 17
@@ -40,10 +41,10 @@ class HostTally:
     calls: Counter[str] = field(default_factory=Counter)
     raised: dict[str, Counter[str]] = field(default_factory=dict)
 
-    def add(self, name: str, error: Exception | None) -> None:
+    def add(self, name: str, error: BaseException | None) -> None:
         self.calls[name] += 1
         if error is not None:
-            self.raised.setdefault(name, Counter())[f"{type(error).__name__}: {error}"] += 1
+            self.raised.setdefault(name, Counter())[one_line(error)] += 1
 
     def told(self) -> tuple[str, ...]:
         """Per function that raised a line with what it raised most."""
@@ -145,8 +146,10 @@ class Scope:
         arguments = [self.value(argument) for argument in expression.arguments]
         answer, failure = expression.head.default, None
         try:
-            answer = expression.head.function(*arguments)
-        except Exception as error:  # what is drawn may be what no graph has
+            answer = expression.head.computed(*arguments)
+        except HostTimeout as error:
+            raise LawError(f"{expression.head.place}: {expression.head.name}: {error}") from error
+        except (Exception, SystemExit) as error:  # what is drawn may be what no graph has
             failure = error
         if (tally := _tally.get()) is not None:
             tally.add(expression.head.name, failure)

@@ -80,7 +80,11 @@ def _product_examples(rng: np.random.Generator) -> Iterator[Example]:
 @law("tests.target", numerics="bitwise", examples=_product_examples)
 def fuse_relu(x: Tensor, y: Tensor) -> Iterator[Any]:
     """Relu(MatMul(x, y)) = MatMulRelu(x, y)"""
-    yield rewrite(unary("Relu", (), matmul(x, y)), matmul_relu(x, y))
+    yield rewrite(
+        unary("Relu", (), matmul(x, y)),
+        matmul_relu(x, y),
+        because="the kernel stands for the nodes that it matches",
+    )
 
 
 def _layout_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -93,8 +97,12 @@ def _layout_examples(rng: np.random.Generator) -> Iterator[Example]:
 @law("tests.target", numerics="bitwise", examples=_layout_examples)
 def block_sines(x: Tensor, s: Settings) -> Iterator[Any]:
     """Sin(x) = From(SinBlocked(To(x))), and To(From(x)) = x"""
-    yield rewrite(unary("Sin", s, x), from_blocked(sin_blocked(to_blocked(x))))
-    yield rewrite(to_blocked(from_blocked(x)), x)
+    yield rewrite(
+        unary("Sin", s, x),
+        from_blocked(sin_blocked(to_blocked(x))),
+        because="the kernel stands for the nodes that it matches",
+    )
+    yield rewrite(to_blocked(from_blocked(x)), x, because="the kernel stands for the nodes that it matches")
 
 
 class Target(CostModel):

@@ -37,7 +37,12 @@ def terms_of(node: str) -> Lowered:
 
 def all_sums(x: Tensor, y: Tensor, z: Tensor, w: Tensor, other: Tensor) -> Iterator[Any]:
     """x + y = x + w, for any sum z + w, of the same type."""
-    yield rewrite(binary("Add", x, y), binary("Add", x, w), eq(other, binary("Add", z, w)))
+    yield rewrite(
+        binary("Add", x, y),
+        binary("Add", x, w),
+        eq(other, binary("Add", z, w)),
+        because="one side is enough here",
+    )
 
 
 def test_one_run_writes_no_more_than_twice_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,13 +62,17 @@ def takes_its_time(one: Settings, other: Settings) -> bool:
 def waits(x: Tensor, y: Tensor, a: Settings, b: Settings, other: Tensor) -> Iterator[Any]:
     """LeakyRelu_a(x) = Relu(LeakyRelu_a(x)), said of any two that a function says nothing of."""
     left, written = unary("LeakyRelu", a, x), eq(other, unary("LeakyRelu", b, y))
-    yield rewrite(left, unary("Relu", (), left), written, takes_its_time(a, b))
+    yield rewrite(
+        left, unary("Relu", (), left), written, takes_its_time(a, b), because="one side is enough here"
+    )
 
 
 def agrees(x: Tensor, y: Tensor, a: Settings, b: Settings, other: Tensor) -> Iterator[Any]:
     """LeakyRelu_a(x) = LeakyRelu_b(y), writing nothing, where a function says no."""
     written = eq(other, unary("LeakyRelu", b, y))
-    yield rewrite(unary("LeakyRelu", a, x), other, written, absent(never_true(a, b)))
+    yield rewrite(
+        unary("LeakyRelu", a, x), other, written, absent(never_true(a, b)), because="one side is enough here"
+    )
 
 
 @hosted()

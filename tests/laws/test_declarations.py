@@ -12,11 +12,11 @@ from statistics import median
 import pytest
 
 from egraph_opt.laws.checking import check, unused
-from egraph_opt.laws.direction import check_direction
+from egraph_opt.laws.direction import check_named_laws
 from egraph_opt.laws.law import Law, auxiliaries
 from egraph_opt.laws.selection import all_laws
 
-MOST_RULES = 860
+MOST_RULES = 861
 MEDIAN_LINES = 35
 """Both may only shrink, but for what a new family of laws or tables that end growth bring."""
 
@@ -26,7 +26,7 @@ BUILT_IN = [law for law in all_laws() if law.function.__module__.startswith("egr
 @pytest.mark.parametrize("entry", BUILT_IN, ids=lambda entry: entry.key)
 def test_a_law_is_declared_well(entry: Law) -> None:
     check(entry)
-    check_direction(entry)
+    check_named_laws(entry)
     assert not unused(entry)
 
 

@@ -42,8 +42,9 @@ def law_file(
     numerics: str = "bitwise",
 ) -> Path:
     path = tmp_path / "laws.py"
+    stated = numerics if "(" in numerics else repr(numerics)
     path.write_text(
-        f"{HEAD}{above}\n@law('mine', numerics='{numerics}'{options})\ndef mine({parameters}):\n"
+        f"{HEAD}{above}\n@law('mine', numerics={stated}{options})\ndef mine({parameters}):\n"
         f"    '''A law'''\n    yield {body}\n",
         encoding="utf-8",
     )
@@ -74,7 +75,7 @@ SUBTRACTION = {
 }
 
 
-RELU = {"body": "rewrite(relu(relu(x)), relu(x))"}
+RELU = {"body": "rewrite(relu(relu(x)), relu(x), because='grows')"}
 
 
 def test_a_law_in_a_file_takes_part(tmp_path: Path) -> None:
@@ -122,6 +123,21 @@ def test_the_report_tells_of_a_law_of_ones_own_that_never_matched(tmp_path: Path
     assert re.search(r"^mine +mine +0 +0$", str(report), re.MULTILINE), str(report)
 
 
+def test_a_law_that_changes_values_takes_part_where_it_is_named(tmp_path: Path) -> None:
+    body = "rewrite(unary('Ceil', (), relu(x)), relu(x), because='forgets it')"
+    (law,) = load_laws(law_file(tmp_path, body, numerics="approximate(1.0)"))
+    assert (law.numerics, law.bound, law.exact) == ("approximate", 1.0, False)
+    graph = "g (float[2] x) => (float[2] z) { a = Relu (x) b = Ceil (a) z = Neg (b) }"
+    source = parser.parse_model(HEADER + graph)
+    report = optimize(source, "nodes").report
+    assert report.nodes.runtime_after == 3
+    assert "mine.mine changes values, and takes part only where it is named" in report.warnings
+    for names in (["default", "mine"], ["default", "mine.mine"]):
+        report = optimize(source, "nodes", rewrites=names).report
+        assert report.nodes.runtime_after == 2 and report.verification.status == "approximate"
+    assert optimize(source, "nodes", rewrites=["-mine"]).report.warnings == ()
+
+
 def test_rulesets_and_laws_are_left_out_by_name(tmp_path: Path) -> None:
     load_laws(law_file(tmp_path, **SUBTRACTION))
     keys = {law.key for law in select(None)}
@@ -149,11 +165,26 @@ def test_rulesets_and_laws_are_left_out_by_name(tmp_path: Path) -> None:
             8,
             "is a Slices, and not a Permutation",
         ),
+        (
+            {"body": "rewrite(relu(relu(x)), relu(x))"},
+            8,
+            r'mine: this rewrite does not say why it is not matched from the right: because=".*, or use eq',
+        ),
+        (
+            {"body": "rule(eq(y, relu(x)), then=union(y, x))", "parameters": "x: Tensor, y: Tensor"},
+            8,
+            r"mine: this rule does not say why",
+        ),
+        ({"body": "rewrite(relu(relu(x)), relu(x), inverse='mien')"}, 8, "no law mien.*did you mean 'mine'"),
         ({"body": "equal(relu(x), x)"}, 8, "matches everything"),
-        ({"body": "rewrite(relu(x), x)", "parameters": "x: Tensor, y: Tensor"}, 5, "`y` is used nowhere"),
+        (
+            {"body": "rewrite(relu(x), x, because='forgets x')", "parameters": "x: Tensor, y: Tensor"},
+            5,
+            "`y` is used nowhere",
+        ),
         ({"body": "rewrite(relu(x), x)", "parameters": "x"}, 5, "x has no sort"),
         ({"body": "x + 2"}, 8, "write a number as a tensor"),
-        ({"body": "(1, 2)"}, 8, "is no statement"),
+        ({"body": "(1, 2)"}, 8, "yields a tuple; a law yields its statements one by one"),
         ({"body": "rewrite(relu(x), x)", "above": "import missing_module"}, 4, "missing_module"),
         ({"body": "rewrite(relu(x), x)", "above": "1 / 0"}, 4, "ZeroDivisionError"),
         ({"body": "rewrite(relu(x), x"}, 8, "SyntaxError"),
@@ -177,8 +208,12 @@ def test_rulesets_and_laws_are_left_out_by_name(tmp_path: Path) -> None:
             r"Elu has the settings \(alpha\), and not \(\)",
         ),
         ({"body": "rewrite(relu(x), unary('Clip', (('min', 0),), x))"}, 8, r"Clip has .* \(max, min\)"),
-        ({"body": "rewrite(unary('Elu', 1.0, x), x)"}, 8, "settings of Elu are pairs"),
+        ({"body": "rewrite(unary('Elu', 1.0, x), x)"}, 8, "1.0 is no Settings: that is a tuple of pairs"),
         ({**RELU, "numerics": "exact"}, 5, "numerics is 'exact', and not one of bitwise, finite, reass"),
+        ({**RELU, "numerics": "approximate"}, 5, r"by how much: write numerics=approximate\(1e-2\)"),
+        ({**RELU, "numerics": "approximate(-1)"}, 5, "is a positive number, and not -1"),
+        ({**RELU, "numerics": "approximate('1%')"}, 5, "is a positive number, and not '1%'"),
+        ({**RELU, "numerics": "approximate(1e-2, of='result')"}, 5, "one of value, operands, and not"),
         ({**RELU, "options": ", kind='eliminates'"}, 5, "kind is 'eliminates'.* did you mean 'eliminate'"),
         ({**RELU, "options": ", serves='speed'"}, 5, "serves is 'speed', and not one of arithmetic"),
     ],
@@ -195,7 +230,7 @@ def test_a_mistake_is_told_with_file_and_line(
 
 
 def test_a_word_that_is_none_is_an_error_of_usage(tmp_path: Path) -> None:
-    laws = law_file(tmp_path, "rewrite(relu(relu(x)), relu(x))", numerics="exact")
+    laws = law_file(tmp_path, "rewrite(relu(relu(x)), relu(x), because='grows')", numerics="exact")
     run = CliRunner().invoke(app, ["rules", "--load", str(laws)])
     assert run.exit_code == 2
     assert "numerics is 'exact'" in run.stderr and "Traceback" not in run.output
@@ -242,7 +277,7 @@ def test_an_operator_of_ones_own_is_declared_in_the_file_and_gone_where_that_fai
 
 def test_a_law_that_no_term_fits_needs_an_example(tmp_path: Path) -> None:
     never = "@hosted()\ndef never(x: Fact) -> bool:\n    return False"
-    (found,) = load_laws(law_file(tmp_path, "rewrite(relu(x), x, never(x))", above=never))
+    (found,) = load_laws(law_file(tmp_path, "rewrite(relu(x), x, never(x), because='odd')", above=never))
     with pytest.raises(LawError, match=r"laws\.py:7: mine\.mine: none of .* write an example"):
         check_fires(found)
     run = CliRunner().invoke(
@@ -295,5 +330,6 @@ def test_a_law_that_raises_is_named_and_left_out(tmp_path: Path) -> None:
     above = "@hosted()\ndef broken(x: Fact) -> bool:\n    raise KeyError('gone')"
     load_laws(law_file(tmp_path, "rewrite(relu(x), x, broken(x), because='wrong')", above=above))
     result = optimize(model(tmp_path), "nodes")
-    assert any("mine.mine" in w and "KeyError" in w for w in result.report.warnings)
+    (warning,) = (w for w in result.report.warnings if "mine.mine" in w)
+    assert "left out" in warning and "KeyError" in warning and f"{tmp_path / 'laws.py'}:4" in warning
     assert result.report.verification.status == "passed"

@@ -26,6 +26,7 @@ def test_default_can_be_added_to() -> None:
 def test_every_law_that_changes_values_is_asked_for_by_name() -> None:
     assert all(entry.exact for entry in select(None))
     assert {entry.ruleset for entry in select(list(rulesets())) if not entry.exact} <= set(OPT_IN)
+    assert not select((), ["approximate"])  # a target cannot name it for the user
 
 
 def test_legalize_is_a_known_name_of_no_law() -> None:

@@ -74,37 +74,37 @@ def wrong(numerics: Numerics, *builds: Build) -> Callable[[Callable[..., Any]], 
 @wrong("bitwise", lambda g: relu(-g.input(X)))
 def part_below_two(x: Tensor) -> Iterator[Any]:
     """Relu(-x) = x"""
-    yield rewrite(relu(-x), x)
+    yield rewrite(relu(-x), x, because="it is wrong")
 
 
 @wrong("bitwise", lambda g: relu(-g.input(X)))
 def part_below_one(x: Tensor) -> Iterator[Any]:
     """Relu(-x) = -x"""
-    yield rewrite(relu(-x), -x)
+    yield rewrite(relu(-x), -x, because="it is wrong")
 
 
 @wrong("bitwise", lambda g: relu(binary("Mul", unary("Sign", (), -g.input(X)), g.input(X))))
 def part_inside(x: Tensor) -> Iterator[Any]:
     """Sign(-x) = x, below the root"""
-    yield rewrite(unary("Sign", (), -x), x)
+    yield rewrite(unary("Sign", (), -x), x, because="it is wrong")
 
 
 @wrong("bitwise", lambda g: where(cast(g.input(X), TensorProto.BOOL), relu(g.input(X)), g.input(X)))
 def branch(c: Tensor, x: Tensor, y: Tensor) -> Iterator[Any]:
     """Where(c, x, y) = x"""
-    yield rewrite(where(c, x, y), x)
+    yield rewrite(where(c, x, y), x, because="it is wrong")
 
 
 @wrong("reassociates", lambda g: binary("Mul", g.input(X), g.constant(np.zeros(4))))
 def hidden_behind_zero(op: String, x: Tensor, c: Tensor) -> Iterator[Any]:
     """x * c = c: right for a c of zeros, but for the shape"""
-    yield rewrite(x * c, c)
+    yield rewrite(x * c, c, because="it is wrong")
 
 
 @wrong("bitwise", lambda g: binary("Mul", reduce("ReduceMax", g.input(X), (0, 1, 2), 1), g.constant(0.0)))
 def hidden_by_the_root(x: Tensor, a: Any, k: Any) -> Iterator[Any]:
     """ReduceMax(x) = ReduceMin(x), seen through a product with zero"""
-    yield rewrite(reduce("ReduceMax", x, a, k), reduce("ReduceMin", x, a, k))
+    yield rewrite(reduce("ReduceMax", x, a, k), reduce("ReduceMin", x, a, k), because="it is wrong")
 
 
 # --- operands, signs, order -------------------------------------------------------------------------------
@@ -113,25 +113,27 @@ def hidden_by_the_root(x: Tensor, a: Any, k: Any) -> Iterator[Any]:
 @wrong("reassociates", lambda g: g.input(X) - g.input(X))
 def commuted_sub(x: Tensor, y: Tensor) -> Iterator[Any]:
     """x - y = y - x"""
-    yield rewrite(x - y, y - x)
+    yield rewrite(x - y, y - x, because="it is wrong")
 
 
 @wrong("reassociates", lambda g: matmul(g.input((3, 3)), g.input((3, 3))))
 def commuted_product(x: Tensor, y: Tensor) -> Iterator[Any]:
     """x @ y = y @ x, of matrices that are square"""
-    yield rewrite(x @ y, y @ x)
+    yield rewrite(x @ y, y @ x, because="it is wrong")
 
 
 @wrong("reassociates", lambda g: g.input(X) - (g.input(X) - g.input(X)))
 def sign(x: Tensor, y: Tensor, z: Tensor) -> Iterator[Any]:
     """x - (y - z) = (x - y) - z"""
-    yield rewrite(x - (y - z), (x - y) - z)
+    yield rewrite(x - (y - z), (x - y) - z, because="it is wrong")
 
 
 @wrong("bitwise", lambda g: concat(listed(g.input(X), g.input(X)), 1))
 def concat_order(x: Tensor, y: Tensor, a: Any) -> Iterator[Any]:
     """Concat(x, y) = Concat(y, x)"""
-    yield rewrite(concat(cons(x, cons(y, nil())), a), concat(cons(y, cons(x, nil())), a))
+    yield rewrite(
+        concat(cons(x, cons(y, nil())), a), concat(cons(y, cons(x, nil())), a), because="it is wrong"
+    )
 
 
 @wrong(
@@ -143,19 +145,21 @@ def concat_order(x: Tensor, y: Tensor, a: Any) -> Iterator[Any]:
 def parts_in_any_order(x: Tensor, a: Any, s: Any) -> Iterator[Any]:
     """Concat(second half of x, first half of x) = x"""
     halves = split(x, a, s)
-    yield rewrite(concat(cons(output(halves, 1), cons(output(halves, 0), nil())), a), x)
+    yield rewrite(
+        concat(cons(output(halves, 1), cons(output(halves, 0), nil())), a), x, because="it is wrong"
+    )
 
 
 @wrong("reassociates", lambda g: matmul(g.input((2, 3)), transpose(g.random(3, 3), (1, 0))))
 def transposed_weight(x: Tensor, w: Tensor, p: Any) -> Iterator[Any]:
     """x @ Transpose(w) = x @ w"""
-    yield rewrite(matmul(x, transpose(w, p)), x @ w)
+    yield rewrite(matmul(x, transpose(w, p)), x @ w, because="it is wrong")
 
 
 @wrong("bitwise", lambda g: transpose(transpose(g.input((3, 3, 3)), (1, 2, 0)), (1, 2, 0)))
 def composed_the_other_way(x: Tensor, p: Any) -> Iterator[Any]:
     """Transpose_p(Transpose_p(x)) = x: for swaps only"""
-    yield rewrite(transpose(transpose(x, p), p), x)
+    yield rewrite(transpose(transpose(x, p), p), x, because="it is wrong")
 
 
 # --- axes, broadcasting, windows --------------------------------------------------------------------------
@@ -169,7 +173,7 @@ def axis_before(axes: tuple[int, ...]) -> tuple[int, ...]:
 @wrong("reassociates", lambda g: reduce("ReduceSum", g.input((3, 3)), (1,), 0))
 def another_axis(kind: String, x: Tensor, a: Any, k: Any) -> Iterator[Any]:
     """Reduce along the axis before"""
-    yield rewrite(reduce(kind, x, a, k), reduce(kind, x, axis_before(a), k))
+    yield rewrite(reduce(kind, x, a, k), reduce(kind, x, axis_before(a), k), because="it is wrong")
 
 
 @hosted()
@@ -180,13 +184,13 @@ def first_axis() -> int:
 @wrong("reassociates", lambda g: softmax("Softmax", g.input((3, 3)), 1))
 def softmax_axis(kind: String, x: Tensor, a: Any) -> Iterator[Any]:
     """Softmax along the first axis instead"""
-    yield rewrite(softmax(kind, x, a), softmax(kind, x, first_axis()))
+    yield rewrite(softmax(kind, x, a), softmax(kind, x, first_axis()), because="it is wrong")
 
 
 @wrong("bitwise", lambda g: gather(g.input((3, 3)), g.constant(np.array([1, 0, 2])), 1))
 def gather_axis(x: Tensor, i: Tensor, a: Any) -> Iterator[Any]:
     """Gather along the first axis instead"""
-    yield rewrite(gather(x, i, a), gather(x, i, first_axis()))
+    yield rewrite(gather(x, i, a), gather(x, i, first_axis()), because="it is wrong")
 
 
 @hosted()
@@ -197,7 +201,7 @@ def one_further(spec: Any) -> Any:
 @wrong("bitwise", lambda g: slice_(g.input((2, 9)), ((1, 2, 6, 1),)))
 def off_by_one(x: Tensor, s: Any) -> Iterator[Any]:
     """x[2:6] = x[3:7]"""
-    yield rewrite(slice_(x, s), slice_(x, one_further(s)))
+    yield rewrite(slice_(x, s), slice_(x, one_further(s)), because="it is wrong")
 
 
 @hosted()
@@ -208,13 +212,13 @@ def sides_swapped(pads: tuple[int, ...]) -> tuple[int, ...]:
 @wrong("bitwise", lambda g: pad(g.input((2, 3)), "constant", (0, 1, 0, 2), 0.0))
 def wrong_pad(x: Tensor, m: Any, p: Any, v: Any) -> Iterator[Any]:
     """Pads at the beginning and the end are swapped"""
-    yield rewrite(pad(x, m, p, v), pad(x, m, sides_swapped(p), v))
+    yield rewrite(pad(x, m, p, v), pad(x, m, sides_swapped(p), v), because="it is wrong")
 
 
 @wrong("bitwise", lambda g: pad(relu(g.input((2, 3))), "constant", (0, 1, 0, 1), -1.0))
 def pad_value(x: Tensor, m: Any, p: Any, v: Any) -> Iterator[Any]:
     """Pad(Relu(x)) = Relu(Pad(x)), whatever is padded with"""
-    yield rewrite(pad(relu(x), m, p, v), relu(pad(x, m, p, v)))
+    yield rewrite(pad(relu(x), m, p, v), relu(pad(x, m, p, v)), because="it is wrong")
 
 
 @hosted()
@@ -234,19 +238,19 @@ POINT = ConvWindow((2, 2), (0, 0, 0, 0), (1, 1))
 def only_with_stride(x: Tensor, w: Tensor, b: Tensor, v: Any) -> Iterator[Any]:
     """A kernel of 1 sees as many pixels as come out: the first ones, for a stride of 1"""
     whole = conv(x, w, b, v)
-    yield rewrite(whole, conv(slice_(x, corner(whole)), w, b, no_stride(v)))
+    yield rewrite(whole, conv(slice_(x, corner(whole)), w, b, no_stride(v)), because="it is wrong")
 
 
 @wrong("reassociates", lambda g: binary("Add", g.input((3, 3)), reshape(g.random(3), (3, 1))))
 def broadcasting(x: Tensor, c: Tensor, d: Any) -> Iterator[Any]:
     """x + Reshape(c) = x + c: along another axis"""
-    yield rewrite(x + reshape(c, d), x + c)
+    yield rewrite(x + reshape(c, d), x + c, because="it is wrong")
 
 
 @wrong("bitwise", lambda g: binary("Add", g.input((3, 1)), g.constant(np.zeros(3))))
 def forgotten_condition(x: Tensor, c: Tensor) -> Iterator[Any]:
     """x + 0 = x, where zeros may broadcast x"""
-    yield rewrite(x + c, x, is_zero(c))
+    yield rewrite(x + c, x, is_zero(c), because="it is wrong")
 
 
 @hosted(default=False)
@@ -270,7 +274,7 @@ def no_epsilon() -> float:
 )
 def lost_epsilon(x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, e: Any) -> Iterator[Any]:
     """BatchNormalization with epsilon 0"""
-    yield rewrite(batchnorm(x, s, b, m, v, e), batchnorm(x, s, b, m, v, no_epsilon()))
+    yield rewrite(batchnorm(x, s, b, m, v, e), batchnorm(x, s, b, m, v, no_epsilon()), because="it is wrong")
 
 
 @wrong(
@@ -284,6 +288,7 @@ def merged_attributes(kind: String, x: Tensor, a: Any, b: Any, k: Any) -> Iterat
     yield rewrite(
         binary("Sub", reduce(kind, x, a, k), reduce(kind, x, b, k)),
         binary("Sub", reduce(kind, x, a, k), reduce(kind, x, a, k)),
+        because="it is wrong",
     )
 
 
@@ -295,7 +300,7 @@ def no_alpha(settings: GemmSettings) -> GemmSettings:
 @wrong("reassociates", lambda g: gemm(g.input((2, 3)), g.random(3, 4), g.random(4), GemmSettings(alpha=0.5)))
 def lost_alpha(a: Tensor, b: Tensor, c: Tensor, s: Any) -> Iterator[Any]:
     """Gemm without its alpha"""
-    yield rewrite(gemm(a, b, c, s), gemm(a, b, c, no_alpha(s)))
+    yield rewrite(gemm(a, b, c, s), gemm(a, b, c, no_alpha(s)), because="it is wrong")
 
 
 @hosted()
@@ -306,4 +311,4 @@ def least_axes(axes: tuple[int, ...]) -> tuple[int, ...]:
 @wrong("reassociates", lambda g: layer_norm(g.input((2, 3, 4)), g.constant(np.ones((3, 4))), (1, 2), 1e-5))
 def fewer_axes(x: Tensor, s: Tensor, a: Any, e: Any) -> Iterator[Any]:
     """A layer normalization over the last of its axes only"""
-    yield rewrite(layer_norm(x, s, a, e), layer_norm(x, s, least_axes(a), e))
+    yield rewrite(layer_norm(x, s, a, e), layer_norm(x, s, least_axes(a), e), because="it is wrong")

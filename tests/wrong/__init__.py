@@ -1,8 +1,8 @@
 """Wrong laws, a few lines each, which the gate has to refuse: the other half of `rewrites/`.
 
-Each is a law as an engineer may write it on a tired day: it is declared as a law has to be, it fires on terms
-that are well-typed, and on some of them it computes other numbers, another type or shape, something that
-onnxruntime refuses, or keeps less than the class that it claims.  The second line of its docstring says where.
+Each is a law as an engineer may write it on a tired day: it is declared as a law has to be, it fires on
+terms that are well-typed, and on some of them it computes other numbers, another type or shape, something
+that onnxruntime refuses, or keeps less than the class that it claims.  Its docstring says where.
 
 A law comes with a `witness`, a term that shows it: `test_they_are_wrong.py` computes both sides.  Laws that are
 `endless` may be right as formulas; they make e-graphs grow without end.
@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.exactness import Numerics
+from egraph_opt.laws.examples import FLOAT, Operands
 from egraph_opt.laws.law import Auxiliary, Examples, Law
 
 Witness = Callable[[Operands], Any]
@@ -76,6 +76,16 @@ def wrong(
         return law
 
     return declare
+
+
+def of_one(make: Callable[[Any], Any], shape: Sequence[Any] = (2, 5), dtype: int = FLOAT) -> Witness:
+    """The witness that is a term of one input."""
+    return lambda g: make(g.input(shape, dtype))
+
+
+def of_two(make: Callable[[Any, Any], Any], shape: Sequence[Any] = (2, 5), dtype: int = FLOAT) -> Witness:
+    """The witness that is a term of two inputs of one type."""
+    return lambda g: make(g.input(shape, dtype), g.input(shape, dtype))
 
 
 def wrong_laws() -> dict[str, WrongLaw]:

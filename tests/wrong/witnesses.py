@@ -235,7 +235,7 @@ class Writer:
         form = None if declared.form is None else declared.form(self.terms.opset, attributes_of(term), facts)
         if form is None or form.domain == PSEUDO_DOMAIN:
             raise NotImplementedError(f"{term} cannot be written in opset {self.terms.opset}")
-        operands = [part for part in operands_of(term)]
+        operands = list(operands_of(term))
         inputs = [self._input(item, operands) for item in form.inputs]
         made = f"y{len(self.nodes)}"
         count = len(self.terms.fact(term)) if declared.result == "bundle" else 0
@@ -371,7 +371,8 @@ def shown(law: Law, witness: Any, opset: int, values: Any = None) -> tuple[int, 
     """How often a law fires on its witness, and how the sides differ there; "" if they do not."""
     terms = Terms(Operands(np.random.default_rng(0)), opset)
     made = witness(terms.g)
-    roots = made if isinstance(made, tuple) else (made,)
+    plain = Matching(terms, ())
+    roots = [plain.value(root, {}) for root in (made if isinstance(made, tuple) else (made,))]
     there = tuple(dict.fromkeys(part for root in roots for part in parts_of(root)))
     for root in roots:
         if terms.fact(root).dtype <= 0:

@@ -4,8 +4,8 @@ Each is a law as an engineer may write it on a tired day: it is declared as a la
 terms that are well-typed, and on some of them it computes other numbers, another type or shape, something
 that onnxruntime refuses, or keeps less than the class that it claims.  Its docstring says where.
 
-A law comes with a `witness`, a term that shows it: `test_they_are_wrong.py` computes both sides.  Laws that are
-`endless` may be right as formulas; they make e-graphs grow without end.
+A law comes with a `witness`, a term that shows it: `test_they_are_wrong.py` computes both sides.  Laws that
+are `endless` may be right as formulas; they make e-graphs grow without end.
 
 `wrong_laws()` answers all of them by name.  None is registered: `egraph-opt` does not know them.
 """

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from egraph_opt.facts.fact import ABSENT, Fact
+from egraph_opt.facts.fact import ABSENT, CLASH, Fact, meet
 from egraph_opt.graph.runtime import plain_options, plain_session
 from egraph_opt.laws.examples import SIZES, Operands
 from egraph_opt.laws.law import Law, statements
@@ -342,8 +342,8 @@ def run(session: Any, feeds: dict[str, Any]) -> Any:
 def compared(law: Law, terms: Terms, left: Expression, right: Expression, values: Any) -> str:
     """How two terms differ, "" if they do not; the left one has to run."""
     before, known = session_of(left, terms), terms.fact(right)
-    if isinstance(known, Fact) and known.dtype < 0:
-        return "the right side has no type"
+    if isinstance(known, Fact) and meet(terms.fact(left), known) is CLASH:
+        return "the right side has another type, or none"
     try:
         after = session_of(right, terms)
     except NotImplementedError:

@@ -35,14 +35,15 @@ class WrongLaw:
 
     Attributes:
         law: as users declare it, with the examples that they would write (most write none).
-        witness: builds a term (a tuple of terms, where several have to be there) on which it goes wrong.
+        witness: builds a term (a tuple of terms, where several have to be there) on which it goes wrong, or
+            grows.
         opset: in which it does.
         values: the elements of the witness's inputs, in turn; by default a table of odd ones.
-        endless: it grows without end; there is no witness then.
+        endless: it grows without end.
     """
 
     law: Law
-    witness: Witness | None
+    witness: Witness
     opset: int
     values: tuple[float, ...] | None
     endless: bool
@@ -54,7 +55,7 @@ WRONG: dict[str, WrongLaw] = {}
 
 def wrong(
     numerics: Numerics,
-    witness: Witness | None = None,
+    witness: Witness,
     *,
     opset: int = NEWEST,
     values: Sequence[float] | None = None,
@@ -69,8 +70,6 @@ def wrong(
         law = Law("wrong", function.__name__, formula, "algebra", numerics, function, examples, uses=uses)
         if law.name in WRONG:
             raise ValueError(f"{law.name} is declared twice")
-        if (witness is None) != endless:
-            raise ValueError(f"{law.name} needs a witness, or is endless")
         given = None if values is None else tuple(values)
         WRONG[law.name] = WrongLaw(law, witness, opset, given, endless)
         return law

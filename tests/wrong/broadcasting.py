@@ -240,7 +240,7 @@ def has_one(m: Fact, a: Axis) -> bool:
     return m.shape is not None and a < len(m.shape) and m.shape[a] == 1
 
 
-@wrong("bitwise", lambda g: shape_of(g.input((1, 4)) + g.input((3, 1)), 0, 2))
+@wrong("bitwise", lambda g: shape_of(g.input(("N", 1)) + g.input(("N", "L")), 0, 2))
 def dims_of_sum(f: String, x: Tensor, y: Tensor, s: Place, e: Place):
     """Shape(x f y) = Shape(x) for operands of one rank
 

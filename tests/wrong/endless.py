@@ -8,6 +8,8 @@ from egraph_opt.laws import (
     Sizes,
     Slices,
     Tensor,
+    Tensors,
+    cons,
     equal,
     hosted,
     listed,
@@ -15,17 +17,30 @@ from egraph_opt.laws import (
     relu,
     rewrite,
 )
-from egraph_opt.operators import Literal, binary, cast, concat, literal, output, pad, reshape, slice_, split, transpose, unary, variadic
+from egraph_opt.operators import (
+    Literal,
+    cast,
+    concat,
+    literal,
+    output,
+    pad,
+    reshape,
+    slice_,
+    split,
+    transpose,
+    unary,
+    variadic,
+)
 from egraph_opt.rewrites.conditions.values import is_float
 
-from . import wrong
+from . import of_one, of_two, wrong
 
 
 def size(x):
     return unary("Abs", (), x)
 
 
-@wrong("bitwise", endless=True)
+@wrong("bitwise", of_one(size), endless=True)
 def size_of_either_sign(x: Tensor):
     """Abs(x) = Abs(-x)
 
@@ -34,7 +49,7 @@ def size_of_either_sign(x: Tensor):
     yield equal(size(x), size(-x))
 
 
-@wrong("finite", endless=True)
+@wrong("finite", of_one(relu), endless=True)
 def relu_of_one_more_factor(x: Tensor):
     """Relu(x) = Relu(x * 1)
 
@@ -43,7 +58,7 @@ def relu_of_one_more_factor(x: Tensor):
     yield rewrite(relu(x), relu(x * number_like(x, 1.0)), is_float(x), because="the scale may be changed")
 
 
-@wrong("reassociates", endless=True)
+@wrong("reassociates", of_two(lambda x, y: x + y), endless=True)
 def sum_of_halves(x: Tensor, y: Tensor):
     """x + y = (x + y / 2) + y / 2
 
@@ -58,7 +73,7 @@ def turned(x: Fact) -> Permutation | None:
     return tuple(range(x.rank))[::-1] if x.rank and x.rank > 1 else None
 
 
-@wrong("bitwise", endless=True)
+@wrong("bitwise", of_one(relu), endless=True)
 def function_between_transposes(x: Tensor):
     """Relu(x) = Transpose(Relu(Transpose(x)))
 
@@ -69,25 +84,22 @@ def function_between_transposes(x: Tensor):
 
 
 @hosted()
-def halves(n: Sizes) -> Sizes | None:
-    return (*n[:-1], n[-1] - n[-1] // 2, n[-1] // 2) if n and n[-1] > 1 else None
-
-
-@hosted()
 def more_of(n: Sizes) -> Sizes:
     return (*n, 0)
 
 
-@wrong("bitwise", endless=True)
+@wrong("bitwise", of_one(lambda x: output(split(x, 1, (2, 3)), 0)), endless=True)
 def first_of_more_parts(x: Tensor, a: Axis, n: Sizes):
     """The first part of Split(x) = the first part of Split(x) with an empty part behind the others
 
     Endless: another empty part fits behind that.
     """
-    yield rewrite(output(split(x, a, n), 0), output(split(x, a, more_of(n)), 0), because="sizes may be padded")
+    yield rewrite(
+        output(split(x, a, n), 0), output(split(x, a, more_of(n)), 0), because="sizes may be padded"
+    )
 
 
-@wrong("finite", endless=True)
+@wrong("finite", of_one(relu), endless=True)
 def parts_of_both_signs(x: Tensor):
     """Relu(x) = Relu(Relu(x) - Relu(-x))
 
@@ -96,19 +108,13 @@ def parts_of_both_signs(x: Tensor):
     yield rewrite(relu(x), relu(relu(x) - relu(-x)), is_float(x), because="both parts may be there")
 
 
-@wrong("reassociates", endless=True)
+@wrong("reassociates", of_two(lambda x, y: x * y), endless=True)
 def associated_with_zero(x: Tensor, y: Tensor):
     """x * y = (x + 0) * y
 
     Endless: 0 is added to x + 0 as well.
     """
     yield rewrite(x * y, (x + number_like(x, 0.0)) * y, is_float(x), because="a Gemm has a sum")
-
-
-@hosted()
-def widened(s: Slices) -> Slices | None:
-    """The same with an end that is further by one, then cut."""
-    return tuple((k, a, None if e is None else e + 1, step) for k, a, e, step in s) if s else None
 
 
 @hosted()
@@ -122,7 +128,7 @@ def to_end(s: Slices) -> Slices | None:
     return tuple((k, a, None, 1) for k, a, _, _ in s) if s and all(e[1] >= 0 for e in s) else None
 
 
-@wrong("bitwise", endless=True)
+@wrong("bitwise", of_one(lambda x: slice_(x, ((0, 1, 2, 1), (1, 1, 4, 1)))), endless=True)
 def slice_in_two_steps(x: Tensor, s: Slices):
     """Slice(x, a, b) = Slice(Slice(x, a, the end), 0, b - a)
 
@@ -136,7 +142,7 @@ def one_more(d: Dims) -> Dims:
     return (1, *d)
 
 
-@wrong("bitwise", endless=True)
+@wrong("bitwise", of_one(lambda x: reshape(x, (5, 2))), endless=True)
 def view_by_way_of_another(x: Tensor, d: Dims):
     """Reshape(x, d) = Reshape(Reshape(x, 1 and d), d)
 
@@ -145,15 +151,19 @@ def view_by_way_of_another(x: Tensor, d: Dims):
     yield rewrite(reshape(x, d), reshape(reshape(x, one_more(d)), d), because="kernels have another rank")
 
 
-@wrong("bitwise", endless=True)
-def joined_with_nothing(x: Tensor, y: Tensor, a: Axis):
-    """Concat(x, y) = Concat(Concat(x), Concat(y))
+@hosted()
+def nothing_along(a: Axis) -> Slices:
+    return ((a, 0, 0, 1),)
 
-    Endless: each operand is a Concat of itself, which is one again.
+
+@wrong("bitwise", of_two(lambda x, y: concat(listed(x, y), 1)), endless=True)
+def empty_part_between(x: Tensor, xs: Tensors, a: Axis):
+    """Concat(x, ys) = Concat(x, nothing of x, ys)
+
+    Endless: there is room for another one between x and nothing.
     """
-    alone = [concat(listed(v), a) for v in (x, y)]
-    yield rewrite(concat(listed(x, y), a), concat(listed(*alone), a), because="kernels take one list")
-    yield rewrite(concat(listed(x), a), concat(listed(concat(listed(x), a)), a), because="likewise")
+    longer = cons(x, cons(slice_(x, nothing_along(a)), xs))
+    yield rewrite(concat(cons(x, xs), a), concat(longer, a), because="kernels take an odd number")
 
 
 @hosted()
@@ -163,7 +173,7 @@ def doubled(c: Fact) -> Literal | None:
     return Literal(c.dtype, (), (c.splat * 2,)) if known else None  # type: ignore[operator]
 
 
-@wrong("reassociates", endless=True)
+@wrong("reassociates", lambda g: g.input((2, 5)) * g.constant(3.0), endless=True)
 def scale_in_other_units(x: Tensor, c: Tensor):
     """x * c = (x / 2) * (2 c) for a number c
 
@@ -173,7 +183,7 @@ def scale_in_other_units(x: Tensor, c: Tensor):
     yield rewrite(x * c, half * literal(doubled(c)), is_float(x), because="c may be too small")
 
 
-@wrong("bitwise", endless=True)
+@wrong("bitwise", of_one(lambda x: unary("Floor", (), x)), endless=True)
 def rounded_by_negation(x: Tensor):
     """Floor(x) = -Ceil(-x), Ceil(x) = -Floor(-x)
 
@@ -184,15 +194,15 @@ def rounded_by_negation(x: Tensor):
     yield rewrite(ceil(x), -floor(-x), because="one of both may have a kernel")
 
 
-@wrong("finite", endless=True)
-def commuted_with_one_more(x: Tensor, y: Tensor):
-    """Max(x, y) = Max(y, Max(x, y))
+@wrong("finite", of_two(lambda x, y: variadic("Max", listed(x, y))), endless=True)
+def bounds_mirrored(x: Tensor, y: Tensor):
+    """Max(x, y) = -Min(-x, -y), Min(x, y) = -Max(-x, -y)
 
-    Endless: lists grow by what they make.
+    Endless: each is asked of one more negation.
     """
-    both = variadic("Max", listed(x, y))
-    yield rewrite(both, variadic("Max", listed(y, x, both)), because="more operands, fewer nodes")
-    yield rewrite(binary("Add", x, both), binary("Add", both, x + number_like(x, 0.0)), because="sums commute")
+    for one, other in (("Max", "Min"), ("Min", "Max")):
+        mirrored = -variadic(other, listed(-x, -y))
+        yield rewrite(variadic(one, listed(x, y)), mirrored, is_float(x), because="one kernel for both")
 
 
 @hosted()
@@ -200,7 +210,7 @@ def none_of(x: Fact):
     return (0, 0) * x.rank if x.rank else None
 
 
-@wrong("bitwise", endless=True)
+@wrong("bitwise", of_one(lambda x: -x), endless=True)
 def sign_between_pads(x: Tensor):
     """-x = -Pad(x; nothing)
 
@@ -209,7 +219,7 @@ def sign_between_pads(x: Tensor):
     yield rewrite(-x, -pad(x, "constant", none_of(x), 0.0), is_float(x), because="kernels pad by themselves")
 
 
-@wrong("bitwise", endless=True)
+@wrong("bitwise", of_one(relu), endless=True)
 def wider_and_back(x: Tensor):
     """Relu(x) = Cast(Relu(Cast(x))) by way of double for float, and of float for double
 

@@ -101,7 +101,10 @@ def columns(w: Fact, c: Fact) -> Dims | None:
     return at_axis(int(np.prod(shape)), w.rank or 0, 1)
 
 
-@wrong("reassociates", lambda g: conv(image(g) * g.random(4, 1, 1), g.random(4, 1, 3, 3), none(), replace(RING, group=4)))
+@wrong(
+    "reassociates",
+    lambda g: conv(image(g) * g.random(4, 1, 1), g.random(4, 1, 3, 3), none(), replace(RING, group=4)),
+)
 def scale_before_depthwise(x: Tensor, c: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     """Conv(x * s, W, b) = Conv(x, W * s, b) for a number per channel
 
@@ -149,7 +152,12 @@ def bias_apart(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     yield rewrite(conv(x, w, b, u), conv(x, w, none(), u) + b, is_present(b), because="sums meet sums")
 
 
-@wrong("reassociates", lambda g: (lambda w: conv(image(g), w, none(), RING) + conv(image(g, 1, 4, 1, 1), w, none(), RING))(g.random(3, 4, 3, 3)))
+@wrong(
+    "reassociates",
+    lambda g: (lambda w: conv(image(g), w, none(), RING) + conv(image(g, 1, 4, 1, 1), w, none(), RING))(
+        g.random(3, 4, 3, 3)
+    ),
+)
 def images_added(x: Tensor, y: Tensor, w: Tensor, u: ConvWindow):
     """Conv(x, W) + Conv(y, W) = Conv(x + y, W)
 
@@ -159,7 +167,12 @@ def images_added(x: Tensor, y: Tensor, w: Tensor, u: ConvWindow):
     yield rewrite(two, conv(x + y, w, none(), u), because="one convolution")
 
 
-@wrong("reassociates", lambda g: (lambda x: conv(x, g.random(3, 4, 1, 1), none(), PLAIN) + conv(x, g.random(3, 4, 5, 5), none(), PLAIN))(image(g)))
+@wrong(
+    "reassociates",
+    lambda g: (
+        lambda x: conv(x, g.random(3, 4, 1, 1), none(), PLAIN) + conv(x, g.random(3, 4, 5, 5), none(), PLAIN)
+    )(image(g)),
+)
 def weights_added(x: Tensor, v: Tensor, w: Tensor, u: ConvWindow):
     """Conv(x, V) + Conv(x, W) = Conv(x, V + W)
 
@@ -169,7 +182,12 @@ def weights_added(x: Tensor, v: Tensor, w: Tensor, u: ConvWindow):
     yield rewrite(two, conv(x, v + w, none(), u), because="one convolution")
 
 
-@wrong("reassociates", lambda g: (lambda w: conv(image(g), w, g.random(3), PLAIN) + conv(image(g), w, g.random(3), PLAIN))(g.random(3, 4, 1, 1)))
+@wrong(
+    "reassociates",
+    lambda g: (lambda w: conv(image(g), w, g.random(3), PLAIN) + conv(image(g), w, g.random(3), PLAIN))(
+        g.random(3, 4, 1, 1)
+    ),
+)
 def biases_of_both(x: Tensor, y: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow):
     """Conv(x, W, b) + Conv(y, W, c) = Conv(x + y, W, b) for images of one shape
 
@@ -184,14 +202,22 @@ def are_alike(x: Fact, y: Fact) -> bool:
     return x.is_symbolic and x.shape == y.shape
 
 
-@wrong("reassociates", lambda g: conv(image(g), g.random(6, 2, 1, 1), none(), HALVES) + conv(image(g), g.random(6, 2, 1, 1), none(), HALVES))
+@wrong(
+    "reassociates",
+    lambda g: (
+        conv(image(g), g.random(6, 2, 1, 1), none(), HALVES)
+        + conv(image(g), g.random(6, 2, 1, 1), none(), HALVES)
+    ),
+)
 def channels_joined(x: Tensor, y: Tensor, v: Tensor, w: Tensor, u: ConvWindow):
     """Conv(x, V) + Conv(y, W) = Conv([x, y], [V, W])
 
     Wrong with groups, which are of other channels then.
     """
     two = conv(x, v, none(), u) + conv(y, w, none(), u)
-    yield rewrite(two, conv(joined(x, y), joined(v, w), none(), u), are_alike(x, y), because="one convolution")
+    yield rewrite(
+        two, conv(joined(x, y), joined(v, w), none(), u), are_alike(x, y), because="one convolution"
+    )
 
 
 @hosted()
@@ -199,7 +225,9 @@ def cut_of_weight(s: Slices) -> Slices | None:
     return ((0, *s[0][1:]),) if len(s) == 1 and s[0][0] == 1 else None
 
 
-@wrong("reassociates", lambda g: slice_(conv(image(g), g.random(8, 2, 1, 1), none(), HALVES), ((1, 0, 4, 1),)))
+@wrong(
+    "reassociates", lambda g: slice_(conv(image(g), g.random(8, 2, 1, 1), none(), HALVES), ((1, 0, 4, 1),))
+)
 def slice_of_channels(x: Tensor, w: Tensor, u: ConvWindow, s: Slices):
     """Slice(Conv(x, W)) = Conv(x, Slice(W)) along the channels
 
@@ -239,7 +267,9 @@ def matrix(w: Fact) -> Dims | None:
 @hosted()
 def product_dims(first: Fact, second: Fact) -> Dims | None:
     a, b = static_shape(first), static_shape(second)
-    return None if a is None or b is None else (b[0], a[1], *(i * j for i, j in zip(a[2:], b[2:], strict=True)))
+    return (
+        None if a is None or b is None else (b[0], a[1], *(i * j for i, j in zip(a[2:], b[2:], strict=True)))
+    )
 
 
 def _weight(v: Any, w: Any) -> Any:
@@ -278,7 +308,12 @@ def point_behind_groups(x: Tensor, v: Tensor, w: Tensor, u: ConvWindow, t: ConvW
     yield rewrite(two, whole, has_point(w), has_steps_of_one(t), because="one convolution")
 
 
-@wrong("reassociates", lambda g: conv(conv(image(g), g.random(6, 4, 1, 1), g.random(6), PLAIN), g.random(2, 6, 1, 1), none(), RING))
+@wrong(
+    "reassociates",
+    lambda g: conv(
+        conv(image(g), g.random(6, 4, 1, 1), g.random(6), PLAIN), g.random(2, 6, 1, 1), none(), RING
+    ),
+)
 def bias_in_front_of_padding(x: Tensor, v: Tensor, b: Tensor, w: Tensor, u: ConvWindow, t: ConvWindow):
     """Conv(Conv(x, V, b), W) = Conv(x, W V, W b) where both have kernels of 1
 
@@ -297,7 +332,12 @@ def with_pads(u: ConvWindow, p: Pads) -> ConvWindow | None:
     return replace(u, pads=tuple(a + b for a, b in zip(u.pads, inner, strict=True))) if rank > 2 else None
 
 
-@wrong("reassociates", lambda g: conv(pad(image(g), "constant", (0, 0, 1, 1, 0, 0, 1, 1), 1.0), g.random(3, 4, 3, 3), none(), PLAIN))
+@wrong(
+    "reassociates",
+    lambda g: conv(
+        pad(image(g), "constant", (0, 0, 1, 1, 0, 0, 1, 1), 1.0), g.random(3, 4, 3, 3), none(), PLAIN
+    ),
+)
 def pad_of_any_value(x: Tensor, m: Mode, p: Pads, v: Number, w: Tensor, b: Tensor, u: ConvWindow):
     """Conv(Pad(x), W, b) = Conv(x, W, b) with bigger pads
 
@@ -320,7 +360,12 @@ def with_mixed_pads(u: ConvWindow, p: Pads) -> ConvWindow | None:
     return replace(u, pads=tuple(p[k + j * rank] for k in (2, 3) for j in (0, 1)))
 
 
-@wrong("reassociates", lambda g: conv(pad(image(g), "constant", (0, 0, 1, 1, 0, 0, 0, 0), 0.0), g.random(3, 4, 2, 2), none(), PLAIN))
+@wrong(
+    "reassociates",
+    lambda g: conv(
+        pad(image(g), "constant", (0, 0, 1, 1, 0, 0, 0, 0), 0.0), g.random(3, 4, 2, 2), none(), PLAIN
+    ),
+)
 def pads_in_other_order(x: Tensor, p: Pads, v: Number, w: Tensor, b: Tensor, u: ConvWindow):
     """Conv(Pad(x), W, b) = Conv(x, W, b) with these pads
 
@@ -330,7 +375,12 @@ def pads_in_other_order(x: Tensor, p: Pads, v: Number, w: Tensor, b: Tensor, u: 
     yield rewrite(left, conv(x, w, b, with_mixed_pads(u, p)), is_zero(v), because="one node")
 
 
-@wrong("reassociates", lambda g: (lambda w: joined(conv(image(g), w, none(), RING), conv(image(g), w, none(), RING), 2))(g.random(3, 4, 3, 3)))
+@wrong(
+    "reassociates",
+    lambda g: (lambda w: joined(conv(image(g), w, none(), RING), conv(image(g), w, none(), RING), 2))(
+        g.random(3, 4, 3, 3)
+    ),
+)
 def images_joined(x: Tensor, y: Tensor, w: Tensor, b: Tensor, u: ConvWindow, a: Axis):
     """Concat_a(Conv(x, W, b), Conv(y, W, b)) = Conv(Concat_a(x, y), W, b)
 
@@ -340,7 +390,13 @@ def images_joined(x: Tensor, y: Tensor, w: Tensor, b: Tensor, u: ConvWindow, a: 
     yield rewrite(apart, conv(joined(x, y, a), w, b, u), because="one convolution")
 
 
-@wrong("reassociates", lambda g: joined(conv(image(g), g.random(2, 4, 1, 1), none(), PLAIN), conv(image(g), g.random(4, 4, 1, 1), none(), PLAIN)))
+@wrong(
+    "reassociates",
+    lambda g: joined(
+        conv(image(g), g.random(2, 4, 1, 1), none(), PLAIN),
+        conv(image(g), g.random(4, 4, 1, 1), none(), PLAIN),
+    ),
+)
 def joined_in_groups(x: Tensor, y: Tensor, v: Tensor, w: Tensor, u: ConvWindow):
     """Concat(Conv(x, V), Conv(y, W)) = Conv(Concat(x, y), Concat(V, W)) in two groups
 
@@ -364,7 +420,15 @@ def turned(p: Permutation, u: ConvWindow) -> ConvWindow | None:
     return replace(u, strides=u.strides[::-1], dilations=u.dilations[::-1])
 
 
-@wrong("reassociates", lambda g: conv(transpose(image(g), (0, 1, 3, 2)), g.random(3, 4, 2, 2), none(), ConvWindow((1, 1), (1, 0, 1, 0), (1, 1))))
+@wrong(
+    "reassociates",
+    lambda g: conv(
+        transpose(image(g), (0, 1, 3, 2)),
+        g.random(3, 4, 2, 2),
+        none(),
+        ConvWindow((1, 1), (1, 0, 1, 0), (1, 1)),
+    ),
+)
 def conv_of_turned(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, p: Permutation):
     """Conv(Transpose(x), W, b) = Transpose(Conv(x, Transpose(W), b)) for height and width
 
@@ -391,7 +455,9 @@ def depthwise_as_product(x: Tensor, w: Tensor, u: ConvWindow):
 
     Wrong where a channel makes several.
     """
-    yield rewrite(conv(x, w, none(), u), x * reshape(w, per_channel(w)), is_depthwise(w, u), because="a product")
+    yield rewrite(
+        conv(x, w, none(), u), x * reshape(w, per_channel(w)), is_depthwise(w, u), because="a product"
+    )
 
 
 @hosted()
@@ -404,14 +470,19 @@ def without_strides(u: ConvWindow) -> ConvWindow:
     return replace(u, strides=(1,) * len(u.strides))
 
 
-@wrong("reassociates", lambda g: conv(image(g), g.random(3, 4, 1, 1), none(), ConvWindow((2, 2), (1, 1, 1, 1), (1, 1))))
+@wrong(
+    "reassociates",
+    lambda g: conv(image(g), g.random(3, 4, 1, 1), none(), ConvWindow((2, 2), (1, 1, 1, 1), (1, 1))),
+)
 def strides_in_front(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     """Conv(x, W, b) = Conv(x[::s], W, b) without strides where the kernel is 1
 
     Wrong with padding: the first window is in it.
     """
     part = slice_(x, every_second(u))
-    yield rewrite(conv(x, w, b, u), conv(part, w, b, without_strides(u)), has_point(w), because="fewer pixels")
+    yield rewrite(
+        conv(x, w, b, u), conv(part, w, b, without_strides(u)), has_point(w), because="fewer pixels"
+    )
 
 
 @hosted()
@@ -435,7 +506,9 @@ def transposed_as_conv(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
 
 @hosted()
 def extra(u: ConvWindow) -> Pads | None:
-    return (0,) * 6 + tuple(u.output_padding) if any(u.output_padding) and len(u.output_padding) == 2 else None
+    return (
+        (0,) * 6 + tuple(u.output_padding) if any(u.output_padding) and len(u.output_padding) == 2 else None
+    )
 
 
 @hosted()
@@ -443,7 +516,12 @@ def without_extra(u: ConvWindow) -> ConvWindow:
     return replace(u, output_padding=())
 
 
-@wrong("reassociates", lambda g: conv_transpose(image(g), g.random(4, 3, 3, 3), none(), ConvWindow((2, 2), (1, 1, 1, 1), (1, 1), 1, (1, 1))))
+@wrong(
+    "reassociates",
+    lambda g: conv_transpose(
+        image(g), g.random(4, 3, 3, 3), none(), ConvWindow((2, 2), (1, 1, 1, 1), (1, 1), 1, (1, 1))
+    ),
+)
 def output_padding_behind(x: Tensor, w: Tensor, u: ConvWindow):
     """ConvTranspose(x, W) with output padding = Pad(ConvTranspose(x, W))
 
@@ -453,7 +531,10 @@ def output_padding_behind(x: Tensor, w: Tensor, u: ConvWindow):
     yield rewrite(conv_transpose(x, w, none(), u), behind, because="no kernel of output padding")
 
 
-@wrong("reassociates", lambda g: conv_transpose(image(g), g.random(4, 2, 3, 3), none(), HALVES) * g.random(4, 1, 1))
+@wrong(
+    "reassociates",
+    lambda g: conv_transpose(image(g), g.random(4, 2, 3, 3), none(), HALVES) * g.random(4, 1, 1),
+)
 def transposed_times_scale(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, c: Tensor):
     """ConvTranspose(x, W) * s = ConvTranspose(x, W * s)
 
@@ -463,7 +544,9 @@ def transposed_times_scale(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, c: Te
     yield rewrite(conv_transpose(x, w, b, u) * c, scaled, is_absent(b), because="s goes into the weight")
 
 
-@wrong("reassociates", lambda g: conv_transpose(image(g) + g.constant(2.0), g.random(4, 3, 3, 3), none(), PLAIN))
+@wrong(
+    "reassociates", lambda g: conv_transpose(image(g) + g.constant(2.0), g.random(4, 3, 3, 3), none(), PLAIN)
+)
 def shift_before_transposed(x: Tensor, c: Tensor, w: Tensor, u: ConvWindow):
     """ConvTranspose(x + c, W) = ConvTranspose(x, W, sum(W * c)) for a number c
 
@@ -483,7 +566,15 @@ def smaller(u: ConvWindow, n: Pads) -> ConvWindow | None:
     return None if min(pads) < 0 or any(n[k] for k in (0, 1, 4, 5)) else replace(u, pads=pads)
 
 
-@wrong("reassociates", lambda g: conv(image(g), pad(g.random(3, 4, 1, 1), "constant", (0, 0, 1, 1, 0, 0, 1, 1), 0.0), none(), ConvWindow((1, 1), (2, 2, 2, 2), (2, 2))))
+@wrong(
+    "reassociates",
+    lambda g: conv(
+        image(g),
+        pad(g.input((3, 4, 1, 1)), "constant", (0, 0, 1, 1, 0, 0, 1, 1), 0.0),
+        none(),
+        ConvWindow((1, 1), (2, 2, 2, 2), (2, 2)),
+    ),
+)
 def zeros_around_kernel(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, n: Pads):
     """Conv(x, Pad(W), b) = Conv(x, W, b) with smaller pads
 
@@ -493,7 +584,13 @@ def zeros_around_kernel(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, n: Pads)
     yield rewrite(conv(x, large, b, u), conv(x, w, b, smaller(u, n)), because="zeros are not computed")
 
 
-@wrong("reassociates", lambda g: slice_(conv(image(g), joined(g.random(3, 4, 1, 1), g.random(3, 4, 1, 1), 0), none(), PLAIN), ((1, 0, 3, 1),)))
+@wrong(
+    "reassociates",
+    lambda g: slice_(
+        conv(image(g), joined(g.input((3, 4, 1, 1)), g.input((3, 4, 1, 1)), 0), none(), PLAIN),
+        ((1, 0, 3, 1),),
+    ),
+)
 def first_of_joined(x: Tensor, v: Tensor, w: Tensor, u: ConvWindow, s: Slices):
     """The first channels of Conv(x, [V; W]) = Conv(x, W), as many as V makes
 

@@ -19,7 +19,6 @@ from egraph_opt.laws import (
     exp,
     hosted,
     is_constant,
-    listed,
     log,
     number_like,
     reciprocal,
@@ -51,7 +50,7 @@ from egraph_opt.operators import (
 )
 from egraph_opt.rewrites.conditions.values import all_are, broadcasts_into, fits
 
-from . import of_one, of_two, wrong
+from . import of_one, wrong
 
 NEUTRAL = {"Add": 0, "Sub": 0, "Mul": 1, "Div": 1, "Pow": 1}
 
@@ -95,7 +94,10 @@ def one_over_something(x: Tensor, c: Tensor):
     yield rewrite(c / x, reciprocal(x), all_are(c, 1), fits(c, x), because="one operand")
 
 
-@wrong("reassociates", of_one(lambda x: x * clip_0_6(x + number_like(x, 3.0)) / number_like(x, 6.0), dtype=T.DOUBLE))
+@wrong(
+    "reassociates",
+    of_one(lambda x: x * clip_0_6(x + number_like(x, 3.0)) / number_like(x, 6.0), dtype=T.DOUBLE),
+)
 def hard_swish_of_any_type(x: Tensor, b: Tensor, c: Tensor):
     """x * Clip_06(x + 3) / 6 = HardSwish(x)
 
@@ -109,7 +111,9 @@ def clip_0_6(x):
     return unary("Clip", (("max", 6.0), ("min", 0.0)), x)
 
 
-@wrong("reassociates", of_one(lambda x: log(exp(x) + number_like(x, 1.0)), (2, 5), T.DOUBLE), values=(0.5, -3.0))
+@wrong(
+    "reassociates", of_one(lambda x: log(exp(x) + number_like(x, 1.0)), (2, 5), T.DOUBLE), values=(0.5, -3.0)
+)
 def softplus_of_any_type(x: Tensor, c: Tensor):
     """Log(Exp(x) + 1) = Softplus(x)
 
@@ -199,7 +203,9 @@ def united(a: Axes, b: Axes) -> Axes:
     return tuple(sorted({*a, *b}))
 
 
-@wrong("reassociates", of_one(lambda x: reduce("ReduceSum", reduce("ReduceSum", x, (1,), 1), (0,), 0), (3, 4, 2)))
+@wrong(
+    "reassociates", of_one(lambda x: reduce("ReduceSum", reduce("ReduceSum", x, (1,), 1), (0,), 0), (3, 4, 2))
+)
 def kept_and_dropped(k: String, x: Tensor, a: Axes, b: Axes, c: Flag):
     """Reduce_b(Reduce_a(x) with kept dims) = Reduce_ab(x) for Sum, Max and Min
 
@@ -256,7 +262,12 @@ def at_two(i: Fact, j: Fact) -> Literal | None:
     return Literal(T.INT64, (len(j.ints),), tuple(i.data[k] for k in j.ints))
 
 
-@wrong("bitwise", lambda g: gather(gather(g.input((6,)), g.constant(np.int64([[0, 1], [2, 3]])), 0), g.constant(np.int64([1])), 0))
+@wrong(
+    "bitwise",
+    lambda g: gather(
+        gather(g.input((6,)), g.constant(np.int64([[0, 1], [2, 3]])), 0), g.constant(np.int64([1])), 0
+    ),
+)
 def gathers_in_a_row(x: Tensor, i: Tensor, j: Tensor, a: Axis):
     """Gather(Gather(x, i), j) = Gather(x, i[j])
 
@@ -277,7 +288,12 @@ def part_of_transposed(x: Tensor, p: Permutation, a: Axis, n: Sizes):
         yield rewrite(output(split(transpose(x, p), a, n), k), part, because="fewer elements to move")
 
 
-@wrong("bitwise", lambda g: where(g.input((3, 1), T.BOOL), transpose(g.input((3, 3)), (1, 0)), transpose(g.input((3, 3)), (1, 0))))
+@wrong(
+    "bitwise",
+    lambda g: where(
+        g.input((3, 1), T.BOOL), transpose(g.input((3, 3)), (1, 0)), transpose(g.input((3, 3)), (1, 0))
+    ),
+)
 def choice_of_transposed(c: Tensor, x: Tensor, y: Tensor, p: Permutation):
     """Where(c, Transpose_p(x), Transpose_p(y)) = Transpose_p(Where(c, x, y))
 
@@ -387,7 +403,11 @@ def is_small_bound(s: Settings) -> bool:
     return dict(s).get("max") is None and (dict(s).get("min") or 0.0) <= 0.5
 
 
-@wrong("finite", of_one(lambda x: unary("Clip", (("max", None), ("min", 0.5)), mean(x * x, (1,)))), values=(0.1, 0.2))
+@wrong(
+    "finite",
+    of_one(lambda x: unary("Clip", (("max", None), ("min", 0.5)), mean(x * x, (1,)))),
+    values=(0.1, 0.2),
+)
 def bound_of_squares(x: Tensor, a: Axes, s: Settings):
     """Clip(ReduceMean(x * x)) = ReduceMean(x * x) from below by a small bound
 
@@ -397,7 +417,10 @@ def bound_of_squares(x: Tensor, a: Axes, s: Settings):
     yield rewrite(unary("Clip", s, squares), squares, is_small_bound(s), because="squares are positive")
 
 
-@wrong("reassociates", lambda g: shifted_layer_norm(g.input((2, 3)), g.random(3), g.random(3), (1,), 1e-5) * g.random(3))
+@wrong(
+    "reassociates",
+    lambda g: shifted_layer_norm(g.input((2, 3)), g.random(3), g.random(3), (1,), 1e-5) * g.random(3),
+)
 def scale_of_layer_norm(x: Tensor, s: Tensor, b: Tensor, g: Tensor, a: Axes, e: Float):
     """Layer(x; s, b) * g = Layer(x; s * g, b)
 
@@ -412,7 +435,11 @@ def same_dims(g: Fact, s: Fact) -> bool:
     return g.is_static and g.shape == s.shape
 
 
-@wrong("reassociates", lambda g: (lambda x: rms_norm(x - mean(x, (0,)), g.random(3), (1,), 1e-5))(g.input((3, 3))), opset=23)
+@wrong(
+    "reassociates",
+    lambda g: (lambda x: rms_norm(x - mean(x, (0,)), g.random(3), (1,), 1e-5))(g.input((3, 3))),
+    opset=23,
+)
 def centred_elsewhere(x: Tensor, s: Tensor, a: Axes, b: Axes, e: Float):
     """RMS(x - ReduceMean(x); s) = Layer(x; s)
 
@@ -421,7 +448,9 @@ def centred_elsewhere(x: Tensor, s: Tensor, a: Axes, b: Axes, e: Float):
     yield rewrite(rms_norm(x - mean(x, b), s, a, e), layer_norm(x, s, a, e), because="one node")
 
 
-@wrong("reassociates", lambda g: rms_norm(g.input((3, 3)) * g.constant(-2.0), g.random(3), (1,), 1e-5), opset=23)
+@wrong(
+    "reassociates", lambda g: rms_norm(g.input((3, 3)) * g.constant(-2.0), g.random(3), (1,), 1e-5), opset=23
+)
 def scale_before_rms_norm(x: Tensor, c: Tensor, s: Tensor, a: Axes, e: Float):
     """RMS(x * c; s) = RMS(x; s) for a number c
 

@@ -25,7 +25,9 @@ from . import of_one, of_two, wrong
 IMAGE = (1, 2, 6, 6)
 
 
-def window(kernel: int, stride: int = 1, pads: tuple[int, ...] = (0, 0, 0, 0), ceil: int = 0, include: int = 0):
+def window(
+    kernel: int, stride: int = 1, pads: tuple[int, ...] = (0, 0, 0, 0), ceil: int = 0, include: int = 0
+):
     return PoolWindow((kernel,) * 2, (stride,) * 2, pads, (1, 1), ceil, include)
 
 
@@ -156,7 +158,10 @@ def pad_into_average(x: Tensor, p: Pads, v: Number, w: PoolWindow):
     yield rewrite(average(pad(x, "constant", p, v), w), whole, is_zero(v), because="one node")
 
 
-@wrong("reassociates", of_one(lambda x: average(pad(x, "constant", (0, 0, 2, 2, 0, 0, 2, 2), 0.0), window(2)), IMAGE))
+@wrong(
+    "reassociates",
+    of_one(lambda x: average(pad(x, "constant", (0, 0, 2, 2, 0, 0, 2, 2), 0.0), window(2)), IMAGE),
+)
 def large_pad_into_average(x: Tensor, p: Pads, v: Number, w: PoolWindow):
     """AveragePool(Pad(x)) = AveragePool(x) with pads that count, for a pool that has none
 
@@ -171,7 +176,11 @@ def has_none(w: PoolWindow) -> bool:
     return not any(w.pads) and not w.ceil_mode
 
 
-@wrong("finite", of_one(lambda x: maximum(pad(x, "constant", AROUND, 0.0), window(3)), IMAGE), values=(-1.0, -2.0))
+@wrong(
+    "finite",
+    of_one(lambda x: maximum(pad(x, "constant", AROUND, 0.0), window(3)), IMAGE),
+    values=(-1.0, -2.0),
+)
 def pad_into_maximum(x: Tensor, p: Pads, v: Number, w: PoolWindow):
     """MaxPool(Pad(x)) = MaxPool(x) with bigger pads, for pads of 0
 
@@ -181,7 +190,11 @@ def pad_into_maximum(x: Tensor, p: Pads, v: Number, w: PoolWindow):
     yield rewrite(left, maximum(x, with_pads(w, p)), is_zero(v), has_none(w), because="one node")
 
 
-@wrong("finite", of_one(lambda x: maximum(pad(relu(x), "constant", AROUND, 2.0), window(3)), IMAGE), values=(1.0, -2.0))
+@wrong(
+    "finite",
+    of_one(lambda x: maximum(pad(relu(x), "constant", AROUND, 2.0), window(3)), IMAGE),
+    values=(1.0, -2.0),
+)
 def pad_behind_relu(x: Tensor, p: Pads, v: Number, w: PoolWindow):
     """MaxPool(Pad(Relu(x))) = MaxPool(Relu(x)) with bigger pads
 
@@ -232,7 +245,11 @@ def pads_that_count(x: Tensor, w: PoolWindow):
     yield rewrite(average(x, w), average(x, not_counting(w)), has_even_pads(w), because="one kernel")
 
 
-@wrong("finite", of_one(lambda x: global_pool("GlobalMaxPool", pad(x, "constant", AROUND, 0.0)), IMAGE), values=(-1.0, -2.0))
+@wrong(
+    "finite",
+    of_one(lambda x: global_pool("GlobalMaxPool", pad(x, "constant", AROUND, 0.0)), IMAGE),
+    values=(-1.0, -2.0),
+)
 def greatest_of_padded(x: Tensor, m: Mode, p: Pads, v: Number):
     """GlobalMaxPool(Pad(x)) = GlobalMaxPool(x)
 
@@ -304,7 +321,10 @@ def is_number(c: Fact) -> bool:
     return c.const and c.shape == ()
 
 
-@wrong("reassociates", of_two(lambda x, y: pad(x, "constant", (0, 1, 0, 1), 1.0) + pad(y, "constant", (0, 1, 0, 1), 1.0)))
+@wrong(
+    "reassociates",
+    of_two(lambda x, y: pad(x, "constant", (0, 1, 0, 1), 1.0) + pad(y, "constant", (0, 1, 0, 1), 1.0)),
+)
 def sum_of_padded(x: Tensor, y: Tensor, m: Mode, p: Pads, v: Number):
     """Pad(x) + Pad(y) = Pad(x + y)
 
@@ -313,7 +333,11 @@ def sum_of_padded(x: Tensor, y: Tensor, m: Mode, p: Pads, v: Number):
     yield rewrite(pad(x, m, p, v) + pad(y, m, p, v), pad(x + y, m, p, v), because="one Pad")
 
 
-@wrong("finite", of_one(lambda x: reduce("ReduceMin", pad(x, "constant", (0, 1, 0, 1), 0.0), (1,), 1)), values=(1.0, 2.0))
+@wrong(
+    "finite",
+    of_one(lambda x: reduce("ReduceMin", pad(x, "constant", (0, 1, 0, 1), 0.0), (1,), 1)),
+    values=(1.0, 2.0),
+)
 def reduction_of_padded(k: String, x: Tensor, m: Mode, p: Pads, v: Number, a: Axes, d: Flag):
     """Reduce(Pad(x)) = Reduce(x) for pads of 0
 
@@ -330,7 +354,10 @@ def turned(w: PoolWindow) -> PoolWindow:
 SWAP = (0, 1, 3, 2)
 
 
-@wrong("finite", of_one(lambda x: maximum(transpose(x, SWAP), PoolWindow((2, 2), (1, 1), (1, 0, 1, 0), (1, 1))), IMAGE))
+@wrong(
+    "finite",
+    of_one(lambda x: maximum(transpose(x, SWAP), PoolWindow((2, 2), (1, 1), (1, 0, 1, 0), (1, 1))), IMAGE),
+)
 def pool_of_turned(k: String, x: Tensor, w: PoolWindow):
     """Pool(Transpose(x)) = Transpose(Pool(x)) for height and width
 

@@ -106,7 +106,9 @@ def scales_of_both_factors(x: Tensor, y: Tensor, s: Tensor, t: Tensor):
     yield rewrite((x * s) @ (y * t), (x * (s * t)) @ y, known, because="one scale is better than two")
 
 
-@wrong("reassociates", lambda g: gemm(g.input(SQUARE), g.input(SQUARE), g.input((3,)), GemmSettings(2.0, 0.5)))
+@wrong(
+    "reassociates", lambda g: gemm(g.input(SQUARE), g.input(SQUARE), g.input((3,)), GemmSettings(2.0, 0.5))
+)
 def gemm_spelled_out(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
     """Gemm(A, B, C) = A @ B + C
 
@@ -134,7 +136,10 @@ def transposing(s: GemmSettings) -> GemmSettings:
     return replace(s, trans_a=1)
 
 
-@wrong("reassociates", lambda g: gemm(transpose(g.input(SQUARE), TURN), g.input(SQUARE), none(), GemmSettings(trans_a=1)))
+@wrong(
+    "reassociates",
+    lambda g: gemm(transpose(g.input(SQUARE), TURN), g.input(SQUARE), none(), GemmSettings(trans_a=1)),
+)
 def transpose_into_gemm(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
     """Gemm(A', B, C) = Gemm(A, B, C) with transA
 
@@ -148,7 +153,10 @@ def with_beta(s: GemmSettings, c: Fact) -> GemmSettings | None:
     return replace(s, beta=float(c.splat)) if c.splat is not None and c.shape == () else None
 
 
-@wrong("reassociates", lambda g: gemm(g.input(SQUARE), g.input(SQUARE), g.input((3,)) * g.constant(3.0), GemmSettings(beta=0.5)))
+@wrong(
+    "reassociates",
+    lambda g: gemm(g.input(SQUARE), g.input(SQUARE), g.input((3,)) * g.constant(3.0), GemmSettings(beta=0.5)),
+)
 def factor_of_bias(a: Tensor, b: Tensor, c: Tensor, k: Tensor, s: GemmSettings):
     """Gemm(A, B, C * k) = Gemm(A, B, C) with k for beta
 
@@ -162,7 +170,10 @@ def times(s: GemmSettings, k: Fact) -> GemmSettings | None:
     return replace(s, alpha=s.alpha * float(k.splat)) if k.splat is not None and k.shape == () else None
 
 
-@wrong("reassociates", lambda g: gemm(g.input(SQUARE), g.input(SQUARE), g.input((3,)), GemmSettings()) * g.constant(3.0))
+@wrong(
+    "reassociates",
+    lambda g: gemm(g.input(SQUARE), g.input(SQUARE), g.input((3,)), GemmSettings()) * g.constant(3.0),
+)
 def factor_behind_gemm(a: Tensor, b: Tensor, c: Tensor, k: Tensor, s: GemmSettings):
     """Gemm(A, B, C) * k = Gemm(A, B, C) with alpha * k
 
@@ -215,7 +226,13 @@ def products_joined(x: Tensor, v: Tensor, w: Tensor, a: Tensor, b: Tensor):
     Wrong in which part is whose.
     """
     both, own = x @ concat(listed(v, w), 1), parts(v, w)
-    found = (eq(a, x @ v), eq(b, x @ w), is_float_constant_matrix(v), is_float_constant_matrix(w), is_matrix(x))
+    found = (
+        eq(a, x @ v),
+        eq(b, x @ w),
+        is_float_constant_matrix(v),
+        is_float_constant_matrix(w),
+        is_matrix(x),
+    )
     then = (union(a, slice_(both, own[0])), union(b, slice_(both, own[1])))
     yield rule(*found, then=then, because="the parts are more to compute")
 
@@ -281,7 +298,9 @@ def last_two(p: Permutation) -> bool:
     return p[-2:] == (len(p) - 1, len(p) - 2)
 
 
-@wrong("reassociates", of_two(lambda x, y: transpose(x, (1, 0, 3, 2)) @ transpose(y, (1, 0, 3, 2)), (2, 2, 3, 3)))
+@wrong(
+    "reassociates", of_two(lambda x, y: transpose(x, (1, 0, 3, 2)) @ transpose(y, (1, 0, 3, 2)), (2, 2, 3, 3))
+)
 def product_of_transposed(x: Tensor, y: Tensor, p: Permutation):
     """x' @ y' = (y @ x)' for transposes of the last two axes
 

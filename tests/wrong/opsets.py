@@ -48,7 +48,9 @@ def has_kernel(x: Fact) -> bool:
     return x.dtype in (T.INT8, T.INT32, T.FLOAT)
 
 
-@wrong("finite", lambda g: variadic("Max", listed(g.input((2, 5), T.INT32), g.constant(np.int32(0)))), opset=13)
+@wrong(
+    "finite", lambda g: variadic("Max", listed(g.input((2, 5), T.INT32), g.constant(np.int32(0)))), opset=13
+)
 def maximum_of_integers(x: Tensor, c: Tensor):
     """Max(x, 0) = Relu(x) for types that onnxruntime has a kernel for
 
@@ -71,7 +73,11 @@ def is_int32(x: Fact) -> bool:
     return x.dtype == T.INT32
 
 
-@wrong("bitwise", of_one(lambda x: cast(reduce("ReduceMax", cast(x, T.INT32), (1,), 1), T.BOOL), (2, 5), T.BOOL), opset=18)
+@wrong(
+    "bitwise",
+    of_one(lambda x: cast(reduce("ReduceMax", cast(x, T.INT32), (1,), 1), T.BOOL), (2, 5), T.BOOL),
+    opset=18,
+)
 def any_of_bools(x: Tensor, a: Axes, k: Flag):
     """Cast_bool(ReduceMax(Cast_int32(x))) = ReduceMax(x) for bools
 
@@ -114,7 +120,10 @@ def sum_of_any_two(x: Tensor, y: Tensor):
     yield rewrite(x + y, variadic("Sum", listed(x, y)), because="sums of several are one node")
 
 
-@wrong("reassociates", lambda g: (g.input((2, 5), T.DOUBLE) + g.input((2, 5), T.DOUBLE)) / g.constant(np.array(2.0), T.DOUBLE))
+@wrong(
+    "reassociates",
+    lambda g: (g.input((2, 5), T.DOUBLE) + g.input((2, 5), T.DOUBLE)) / g.constant(np.array(2.0), T.DOUBLE),
+)
 def half_of_sum(x: Tensor, y: Tensor, c: Tensor):
     """(x + y) / 2 = Mean(x, y)
 
@@ -135,4 +144,6 @@ def not_greater(x: Tensor, y: Tensor):
 
     Wrong of NaN.
     """
-    yield rewrite(binary("LessOrEqual", x, y), unary("Not", (), binary("Greater", x, y)), because="old opsets")
+    yield rewrite(
+        binary("LessOrEqual", x, y), unary("Not", (), binary("Greater", x, y)), because="old opsets"
+    )

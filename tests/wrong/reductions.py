@@ -76,12 +76,12 @@ def mean_as_quotient(x: Tensor, a: Axes, k: Flag):
 
 
 @hosted()
-def may_broadcast(x: Fact, z: Fact) -> bool:
-    """A reduction without kept dims that broadcasts against its operand."""
-    if not x.is_static or not z.is_static:
+def may_broadcast(x: Fact, axes: Axes) -> bool:
+    """What is left of x without the axes broadcasts against x."""
+    if not x.is_static or x.shape is None:
         return False
-    pairs = zip(reversed(x.shape or ()), reversed(z.shape or ()), strict=False)
-    return all(b in (1, a) for a, b in pairs)
+    left = [d for k, d in enumerate(x.shape) if k not in axes]
+    return all(b in (1, a) for a, b in zip(reversed(x.shape), reversed(left), strict=False))
 
 
 @wrong("reassociates", of_one(lambda x: x - mean(x, (1,), 1), (3, 3)))
@@ -90,8 +90,7 @@ def dims_kept_for_nothing(x: Tensor, a: Axes):
 
     Wrong of square shapes: it broadcasts along another axis.
     """
-    plain = mean(x, a, 0)
-    yield rewrite(x - mean(x, a, 1), x - plain, may_broadcast(x, plain), because="no dims are kept")
+    yield rewrite(x - mean(x, a, 1), x - mean(x, a, 0), may_broadcast(x, a), because="no dims are kept")
 
 
 @hosted()
@@ -119,10 +118,11 @@ def last_of_equals(k: String, x: Tensor, a: Axis, d: Flag):
 
 
 @hosted()
-def reverses(s: Slices, a: Axis, x: Fact) -> int | None:
+def last_index(s: Slices, a: Axis, x: Fact) -> Literal | None:
     """The last index of the axis that a slice reverses as a whole."""
     dim = (x.shape or ())[a]
-    return dim - 1 if isinstance(dim, int) and s == ((a, dim - 1, None, -1),) else None
+    whole = isinstance(dim, int) and s == ((a, dim - 1, None, -1),)
+    return Literal(7, (), (dim - 1,)) if whole else None  # type: ignore[operator]
 
 
 @wrong(
@@ -136,7 +136,7 @@ def place_from_the_end(k: String, x: Tensor, s: Slices, a: Axis, d: Flag, n: Fla
     Wrong where two elements are equal.
     """
     place = arg_reduce(k, x, a, d, n)
-    back = number_like(place, reverses(s, a, x)) - place
+    back = literal(last_index(s, a, x)) - place
     yield rewrite(arg_reduce(k, slice_(x, s), a, d, n), back, because="forgets the slice")
 
 

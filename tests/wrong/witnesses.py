@@ -5,7 +5,7 @@ Statements are matched as they are written, without an e-graph: a wrong law has 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.facts.fact import ABSENT, CLASH, Fact, meet
 from egraph_opt.graph.runtime import plain_options, plain_session
 from egraph_opt.laws.examples import SIZES, Operands
@@ -23,6 +24,7 @@ from egraph_opt.operators.expressions import LESS, Constant, Expression, Variabl
 from egraph_opt.operators.host import HostFunction
 from egraph_opt.operators.terms import cons, nil, opset
 from egraph_opt.operators.typing import infer_operator
+from egraph_opt.pipeline import saturate
 
 Bound = dict[Expression, Any]
 """By variable a term, or the value of an attribute."""
@@ -193,6 +195,9 @@ class Matching:
         if MISSING in [g for g in given if not isinstance(g, np.ndarray)]:
             return MISSING
         if isinstance(head, HostFunction):
+            terms = zip(part.arguments, given, strict=True)
+            if any(a.arguments and isinstance(g, Expression) and g not in self.there for a, g in terms):
+                return MISSING  # the engine knows nothing of a term that is not there
             answer = head.function(*(self.terms.fact(g) if isinstance(g, Expression) else g for g in given))
             return MISSING if answer is None else answer
         if head is LESS:
@@ -258,20 +263,18 @@ class Writer:
         return name
 
 
+def concrete(witness: Any, opset: int) -> tuple[list[Expression], Terms]:
+    """The terms of a witness, in which nothing is left to the host."""
+    terms = Terms(Operands(np.random.default_rng(0)), opset)
+    made = witness(terms.g)
+    roots = made if isinstance(made, tuple) else (made,)
+    plain = Matching(terms, tuple(part for root in roots for part in parts_of(root)))
+    return [plain.value(root, {}) for root in roots], terms
+
+
 def session_of(term: Expression, terms: Terms) -> Any:
     """A term as onnxruntime runs it, node by node."""
-    writer = Writer(terms)
-    name = writer.name(term)
-    writer.nodes.append(helper.make_node("Identity", [name], ["result"]))
-    inputs = [
-        helper.make_tensor_value_info(v.name, v.type.dtype.value, f.shape)
-        for v, f in zip(terms.g.values, terms.g.facts, strict=True)
-        if v.const_value is None
-    ]
-    output = helper.make_empty_tensor_value_info("result")
-    graph = helper.make_graph(writer.nodes, "witness", inputs, [output], writer.initializers)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", terms.opset)], ir_version=8)
-    return plain_session(model.SerializeToString(), plain_options(threads=1))
+    return plain_session(model_of([term], terms).SerializeToString(), plain_options(threads=1))
 
 
 FLOAT_TABLES = (
@@ -369,10 +372,7 @@ def compared(law: Law, terms: Terms, left: Expression, right: Expression, values
 
 def shown(law: Law, witness: Any, opset: int, values: Any = None) -> tuple[int, str]:
     """How often a law fires on its witness, and how the sides differ there; "" if they do not."""
-    terms = Terms(Operands(np.random.default_rng(0)), opset)
-    made = witness(terms.g)
-    plain = Matching(terms, ())
-    roots = [plain.value(root, {}) for root in (made if isinstance(made, tuple) else (made,))]
+    roots, terms = concrete(witness, opset)
     there = tuple(dict.fromkeys(part for root in roots for part in parts_of(root)))
     for root in roots:
         if terms.fact(root).dtype <= 0:
@@ -380,3 +380,31 @@ def shown(law: Law, witness: Any, opset: int, values: Any = None) -> tuple[int, 
     pairs = list(Matching(terms, there).sides(law))
     told = (compared(law, terms, left, right, values) for left, right in pairs if left != right)
     return len(pairs), next(filter(None, told), "")
+
+
+# --- in an e-graph ----------------------------------------------------------------------------------------
+
+
+def model_of(roots: Sequence[Expression], terms: Terms) -> onnx.ModelProto:
+    """Terms as the outputs of one model, with all that is known of their types."""
+    writer = Writer(terms)
+    outputs = []
+    for k, root in enumerate(roots):
+        writer.nodes.append(helper.make_node("Identity", [writer.name(root)], [f"result{k}"]))
+        outputs.append(helper.make_empty_tensor_value_info(f"result{k}"))
+    inputs = [
+        helper.make_tensor_value_info(v.name, v.type.dtype.value, f.shape)
+        for v, f in zip(terms.g.values, terms.g.facts, strict=True)
+        if v.const_value is None
+    ]
+    graph = helper.make_graph(writer.nodes, "witness", inputs, outputs, writer.initializers)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", terms.opset)], ir_version=8)
+
+
+def saturation_of(law: Law, witness: Any, opset: int, rounds: int = 1) -> SaturationReport:
+    """What a law does in the e-graph of its witness."""
+    roots, terms = concrete(witness, opset)
+    region = saturate(model_of(roots, terms), rewrites=[]).region
+    assert region is not None
+    limits = {"nodes": 5_000, "rounds": rounds, "seconds": 60.0}
+    return saturate_terms(region.lowered, (law,), {}, **limits)[1]

@@ -1,4 +1,4 @@
-"""Laws that find work in what they have made themselves: right as formulas, most of them, and without an end."""
+"""Laws that find work in what they have made: right as formulas, most of them, and without an end."""
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (

@@ -108,7 +108,8 @@ def product_with_one(x: Tensor, c: Tensor):
 
     Wrong of unsigned integers, which have no Neg.
     """
-    yield rewrite(x * c, -(-x), all_are(c, 1), fits(c, x), because="signs cancel")
+    negated = -x
+    yield rewrite(x * c, -negated, all_are(c, 1), fits(c, x), because="signs cancel")
 
 
 @wrong("reassociates", of_two(lambda x, y: x + y, dtype=T.INT64))

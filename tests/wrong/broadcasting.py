@@ -185,7 +185,7 @@ def has_axes(x: Fact, s: Slices) -> bool:
     return all(axis < len(dims) and dims[axis] != 1 for axis, *_ in s)
 
 
-@wrong("bitwise", lambda g: gather(g.input((4, 5)) * g.input((1, 5)), g.constant(np.int64([3, 1])), 0))
+@wrong("bitwise", lambda g: gather(g.input((4, 5)) * g.input((1, 5)), g.constant([3, 1]), 0))
 def gather_of_both(f: String, x: Tensor, y: Tensor, i: Tensor, a: Axis):
     """Gather(x f y, i) = Gather(x, i) f Gather(y, i) for operands of one rank
 

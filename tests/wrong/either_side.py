@@ -88,7 +88,7 @@ def is_row(c: Fact) -> bool:
 
 @hosted()
 def as_row(c: Fact) -> Dims | None:
-    return (1, c.shape[0]) if c.const and c.rank == 1 and c.is_static else None
+    return (1, c.shape[0]) if c.const and c.rank == 1 and c.is_static else None  # type: ignore[index]
 
 
 @wrong("reassociates", lambda g: (g.random(3, 3) @ g.input(SQUARE)) * g.random(3), uses=(factors,))

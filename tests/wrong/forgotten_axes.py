@@ -97,10 +97,7 @@ def at_two(i: Fact, j: Fact) -> Literal | None:
 
 
 @wrong(
-    "bitwise",
-    lambda g: gather(
-        gather(g.input((6,)), g.constant(np.int64([[0, 1], [2, 3]])), 0), g.constant(np.int64([1])), 0
-    ),
+    "bitwise", lambda g: gather(gather(g.input((6,)), g.constant([[0, 1], [2, 3]]), 0), g.constant([1]), 0)
 )
 def gathers_in_a_row(x: Tensor, i: Tensor, j: Tensor, a: Axis):
     """Gather(Gather(x, i), j) = Gather(x, i[j])

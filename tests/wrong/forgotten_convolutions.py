@@ -66,7 +66,7 @@ def conv_times_row(x: Tensor, w: Tensor, u: ConvWindow, c: Tensor):
 @hosted()
 def as_many(w: Fact, c: Fact) -> Dims | None:
     count = int(np.prod(static_shape(c) or ()))
-    return at_axis(count, w.rank or 0, 0) if is_scale(c) and w.is_static and w.shape[0] == count else None
+    return at_axis(count, w.rank or 0, 0) if is_scale(c) and w.is_static and w.shape[0] == count else None  # type: ignore[index]
 
 
 @hosted()
@@ -178,7 +178,7 @@ def conv_of_turned(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, p: Permutatio
 
 @hosted()
 def is_depthwise(w: Fact, u: ConvWindow) -> bool:
-    known = w.is_static and len(w.shape or ()) == 4 and w.shape[1:] == (1, 1, 1)
+    known = w.is_static and len(w.shape or ()) == 4 and w.shape[1:] == (1, 1, 1)  # type: ignore[index]
     return known and u.group > 1 and set(u.strides) == {1} and not any(u.pads)
 
 

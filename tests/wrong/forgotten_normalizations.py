@@ -76,7 +76,7 @@ def is_inverse_count(c: Fact, x: Fact, a: Axes) -> bool:
     """About one over the number of elements along the axes."""
     if c.splat is None or not x.is_static:
         return False
-    count = float(np.prod([(x.shape or ())[k] for k in a]))
+    count = float(np.prod([(x.shape or ())[k] for k in a]))  # type: ignore[arg-type]
     return count > 0 and abs(c.splat * count - 1) < 0.02
 
 

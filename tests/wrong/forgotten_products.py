@@ -24,7 +24,7 @@ SQUARE = (3, 3)
 
 @hosted()
 def as_column(c: Fact) -> Dims | None:
-    return (c.shape[0], 1) if is_scale(c) and c.rank == 1 and c.is_static else None
+    return (c.shape[0], 1) if is_scale(c) and c.rank == 1 and c.is_static else None  # type: ignore[index]
 
 
 @wrong("reassociates", lambda g: (g.input(SQUARE) @ g.random(3, 3)) * g.random(3))
@@ -91,7 +91,7 @@ def parts(v: Fact, w: Fact) -> tuple[Slices, Slices] | None:
     if not v.is_static or not w.is_static or v.rank != 2 or w.rank != 2 or v.shape[0] != w.shape[0]:  # type: ignore[index]
         return None
     first, second = v.shape[1], w.shape[1]  # type: ignore[index]
-    return ((1, second, second + first, 1),), ((1, 0, second, 1),)
+    return ((1, second, second + first, 1),), ((1, 0, second, 1),)  # type: ignore[operator, return-value]
 
 
 @wrong("reassociates", lambda g: (lambda x: (x @ g.random(3, 3)) + (x @ g.random(3, 3)))(g.input(SQUARE)))

@@ -115,7 +115,7 @@ def remainder_of_sum(x: Tensor, y: Tensor, c: Tensor):
 def divides(a: Fact, b: Fact) -> bool:
     """One of two numbers is a multiple of the other."""
     both = (a.splat, b.splat)
-    return None not in both and 0 not in both and (a.splat % b.splat == 0 or b.splat % a.splat == 0)
+    return None not in both and 0 not in both and (a.splat % b.splat == 0 or b.splat % a.splat == 0)  # type: ignore[operator]
 
 
 @wrong("bitwise", lambda g: mod(mod(whole(g), number(g, 3)), number(g, 12)))

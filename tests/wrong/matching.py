@@ -82,7 +82,7 @@ def parts_of(term: Expression) -> Iterator[Expression]:
 
 # --- shorthands -------------------------------------------------------------------------------------------
 
-SHORT = {
+SHORT: dict[Any, tuple[Any, Any]] = {
     beside: (lambda op, x, c: binary(op, x, c), lambda op, x, c: binary(op, c, x)),
     factor: (lambda x, y: x @ y, lambda x, y: y @ x),
 }

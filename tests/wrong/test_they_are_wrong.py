@@ -21,7 +21,7 @@ def test_it_is_declared_as_a_law_is(name):
     law = ALL[name].law
     found = check(law)
     assert not unused(law)
-    assert law.function.__doc__.count("\n") >= 2, "it says where it is wrong"
+    assert str(law.function.__doc__).count("\n") >= 2, "it says where it is wrong"
     for statement in found:
         one_way = not isinstance(statement, Equality) or not statement.both
         assert not one_way or statement.because

@@ -77,7 +77,7 @@ def transpose_of_square(x: Tensor, p: Permutation):
 @hosted()
 def permuted_dims(x: Fact, p: Permutation) -> Dims | None:
     """The dims of Transpose_p(x) where x has an axis of one element."""
-    return tuple(x.shape[k] for k in p) if x.is_symbolic and 1 in (x.shape or ()) else None
+    return tuple(x.shape[k] for k in p) if x.is_symbolic and 1 in (x.shape or ()) else None  # type: ignore[index]
 
 
 @wrong("bitwise", of_one(lambda x: transpose(x, (0, 2, 1)), (1, 2, 3)))
@@ -178,7 +178,7 @@ def slice_of_transposed(x: Tensor, p: Permutation, s: Slices):
 
 @hosted()
 def moved_slices(p: Permutation, s: Slices) -> Slices:
-    return tuple(sorted((p.index(axis), *rest) for axis, *rest in s))
+    return tuple(sorted((p.index(axis), *rest) for axis, *rest in s))  # type: ignore[misc]
 
 
 @wrong("bitwise", of_one(lambda x: pad(transpose(x, (1, 0)), "constant", (0, 1, 0, 2), 0.0), (3, 3)))

@@ -174,7 +174,7 @@ def compared(law: Law, terms: Terms, left: Expression, right: Expression, values
         return f"refused: {error}"
     for table in tables(law, values):
         feeds = {
-            v.name: feed(f.shape, f.dtype, table, k)
+            str(v.name): feed(f.shape, f.dtype, table, k)
             for k, (v, f) in enumerate(zip(terms.g.values, terms.g.facts, strict=True))
             if v.const_value is None and f.dtype != TensorProto.UNDEFINED
         }
@@ -212,7 +212,7 @@ def model_of(roots: Sequence[Expression], terms: Terms) -> onnx.ModelProto:
         writer.nodes.append(helper.make_node("Identity", [writer.name(root)], [f"result{k}"]))
         outputs.append(helper.make_empty_tensor_value_info(f"result{k}"))
     inputs = [
-        helper.make_tensor_value_info(v.name, v.type.dtype.value, f.shape)
+        helper.make_tensor_value_info(str(v.name), f.dtype, f.shape)
         for v, f in zip(terms.g.values, terms.g.facts, strict=True)
         if v.const_value is None
     ]
@@ -225,5 +225,4 @@ def saturation_of(law: Law, witness: Any, opset: int, rounds: int = 1) -> Satura
     roots, terms = concrete(witness, opset)
     region = saturate(model_of(roots, terms), rewrites=[]).region
     assert region is not None
-    limits = {"nodes": 5_000, "rounds": rounds, "seconds": 60.0}
-    return saturate_terms(region.lowered, (law,), {}, **limits)[1]
+    return saturate_terms(region.lowered, (law,), {}, nodes=5_000, rounds=rounds, seconds=60)[1]

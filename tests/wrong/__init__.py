@@ -14,14 +14,16 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from egraph_opt.laws.exactness import Numerics
 from egraph_opt.laws.examples import FLOAT, Operands
-from egraph_opt.laws.law import Auxiliary, Examples, Law
+from egraph_opt.laws.law import Auxiliary, Example, Examples, Law
 
 Witness = Callable[[Operands], Any]
 
@@ -85,6 +87,17 @@ def of_one(make: Callable[[Any], Any], shape: Sequence[Any] = (2, 5), dtype: int
 def of_two(make: Callable[[Any, Any], Any], shape: Sequence[Any] = (2, 5), dtype: int = FLOAT) -> Witness:
     """The witness that is a term of two inputs of one type."""
     return lambda g: make(g.input(shape, dtype), g.input(shape, dtype))
+
+
+def fires_on(*witnesses: Witness) -> Examples:
+    """Examples as they are written by hand, of what the author thought of: the law is right there."""
+
+    def examples(rng: np.random.Generator) -> Iterator[Example]:
+        for make in witnesses:
+            g = Operands(rng)
+            yield g.fires(make(g))
+
+    return examples
 
 
 def wrong_laws() -> dict[str, WrongLaw]:

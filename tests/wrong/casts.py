@@ -8,7 +8,7 @@ from egraph_opt.laws import Axes, Axis, DataType, Flag, String, Tensor, hosted, 
 from egraph_opt.operators import arg_reduce, binary, cast, gather, reduce, unary
 from egraph_opt.rewrites.conditions.values import is_float, is_integer
 
-from . import of_one, of_two, wrong
+from . import fires_on, of_one, of_two, wrong
 
 
 @hosted()
@@ -35,7 +35,12 @@ def there_and_back(dtype: int, through: int):
     return of_one(lambda x: cast(cast(x, through), dtype), (2, 5), dtype)
 
 
-@wrong("bitwise", there_and_back(T.INT64, T.INT32), values=(2**31, -3))
+@wrong(
+    "bitwise",
+    there_and_back(T.INT64, T.INT32),
+    values=(2**31, -3),
+    examples=fires_on(there_and_back(T.INT32, T.INT64)),
+)
 def through_other_integers(x: Tensor, t: DataType, s: DataType):
     """Cast_S(Cast_T(x)) = x for integers x of type S and another type T of integers
 

@@ -1,7 +1,5 @@
 """What holds of one operator of a family, stated of others as well."""
 
-import numpy as np
-
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Axis, Flag, String, Tensor, hosted, listed, relu, rewrite
 from egraph_opt.operators import arg_reduce, binary, unary, variadic

@@ -1,6 +1,5 @@
 """Our laws of reductions and of what moves elements, with a condition that was forgotten."""
 
-import numpy as np
 from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact

@@ -7,7 +7,7 @@ from egraph_opt.laws import Equation, Float, Tensor, hosted, listed, rewrite
 from egraph_opt.operators import GemmSettings, attention, einsum, gemm, none, reduce, transpose
 from egraph_opt.rewrites.conditions.values import fits
 
-from . import of_one, of_two, wrong
+from . import fires_on, of_one, of_two, wrong
 from .forgotten_products import SQUARE
 
 TURN = (1, 0)
@@ -18,7 +18,9 @@ def heads(g):
 
 
 @wrong(
-    "reassociates", lambda g: gemm(g.input(SQUARE), g.input(SQUARE), g.input((3,)), GemmSettings(2.0, 0.5))
+    "reassociates",
+    lambda g: gemm(g.input(SQUARE), g.input(SQUARE), g.input((3,)), GemmSettings(2.0, 0.5)),
+    examples=fires_on(lambda g: gemm(g.input(SQUARE), g.input(SQUARE), g.input((3,)), GemmSettings())),
 )
 def gemm_spelled_out(a: Tensor, b: Tensor, c: Tensor, s: GemmSettings):
     """Gemm(A, B, C) = A @ B + C

@@ -6,7 +6,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Axes, Flag, Mode, Number, Pads, String, Tensor, hosted, relu, rewrite
 from egraph_opt.operators import PoolWindow, global_pool, pad, reduce
 
-from . import of_one, of_two, wrong
+from . import fires_on, of_one, of_two, wrong
 from .forgotten_pools import IMAGE, RING, average, maximum, window
 
 AROUND = (0, 0, 1, 1, 0, 0, 1, 1)
@@ -139,7 +139,11 @@ def is_at_most_one(p: Pads) -> bool:
     return max(p) <= 1
 
 
-@wrong("reassociates", lambda g: pad(g.input((2, 5)) * g.constant(2.0), "constant", (0, 1, 0, 1), 3.0))
+@wrong(
+    "reassociates",
+    lambda g: pad(g.input((2, 5)) * g.constant(2.0), "constant", (0, 1, 0, 1), 3.0),
+    examples=fires_on(lambda g: pad(g.input((2, 5)) * g.constant(2.0), "constant", (0, 1, 0, 1), 0.0)),
+)
 def scale_past_pad(x: Tensor, c: Tensor, m: Mode, p: Pads, v: Number):
     """Pad(x * c) = Pad(x) * c for a number c
 

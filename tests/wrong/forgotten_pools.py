@@ -6,7 +6,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Axis, Pads, Slices, String, Tensor, hosted, listed, rewrite
 from egraph_opt.operators import PoolWindow, concat, global_pool, pad, pool, slice_, transpose
 
-from . import of_one, of_two, wrong
+from . import fires_on, of_one, of_two, wrong
 
 IMAGE = (1, 2, 6, 6)
 
@@ -55,7 +55,11 @@ def widened(inner: PoolWindow, outer: PoolWindow) -> PoolWindow | None:
     return replace(outer, kernel=kernel) if plain and set(outer.strides) == {1} else None
 
 
-@wrong("reassociates", of_one(lambda x: average(average(x, window(2)), window(2)), IMAGE))
+@wrong(
+    "reassociates",
+    of_one(lambda x: average(average(x, window(2)), window(2)), IMAGE),
+    examples=fires_on(of_one(lambda x: maximum(maximum(x, window(2)), window(2)), IMAGE)),
+)
 def kernels_added(k: String, x: Tensor, u: PoolWindow, w: PoolWindow):
     """Pool(Pool(x; k1); k2) = Pool(x; k1 + k2 - 1) where the outer one has no strides
 
@@ -176,6 +180,7 @@ SWAP = (0, 1, 3, 2)
 @wrong(
     "finite",
     of_one(lambda x: maximum(transpose(x, SWAP), PoolWindow((2, 2), (1, 1), (1, 0, 1, 0), (1, 1))), IMAGE),
+    examples=fires_on(of_one(lambda x: maximum(transpose(x, SWAP), window(2, 1, RING)), IMAGE)),
 )
 def pool_of_turned(k: String, x: Tensor, w: PoolWindow):
     """Pool(Transpose(x)) = Transpose(Pool(x)) for height and width

@@ -35,7 +35,7 @@ from egraph_opt.operators.constants import literal
 from egraph_opt.operators.declaration import Literal
 from egraph_opt.rewrites.conditions.values import fits
 
-from . import of_one, of_two, wrong
+from . import fires_on, of_one, of_two, wrong
 
 
 def mean(x, axes, keepdims=1):
@@ -51,7 +51,11 @@ def union_of(a: Axes, b: Axes) -> Axes:
     return tuple(sorted({*a, *b}))
 
 
-@wrong("reassociates", of_one(lambda x: total(total(x, (0,), 0), (0,), 0), (2, 3, 4)))
+@wrong(
+    "reassociates",
+    of_one(lambda x: total(total(x, (0,), 0), (0,), 0), (2, 3, 4)),
+    examples=fires_on(of_one(lambda x: total(total(x, (0,), 1), (1,), 1), (2, 3, 4))),
+)
 def sums_in_two_steps(x: Tensor, a: Axes, b: Axes, k: Flag):
     """ReduceSum_b(ReduceSum_a(x)) = ReduceSum_ab(x)
 
@@ -155,7 +159,11 @@ def factor_out_of_sum(x: Tensor, y: Tensor, a: Axes):
     yield rewrite(total(x * y, a), total(x, a) * y, is_level(y, a), fits(y, x), because="fewer products")
 
 
-@wrong("reassociates", lambda g: mean(concat(listed(g.input((2, 3)), g.input((2, 1))), 1), (1,)))
+@wrong(
+    "reassociates",
+    lambda g: mean(concat(listed(g.input((2, 3)), g.input((2, 1))), 1), (1,)),
+    examples=fires_on(of_two(lambda x, y: mean(concat(listed(x, y), 1), (1,)))),
+)
 def mean_of_concat(x: Tensor, y: Tensor, a: Axis, b: Axes):
     """ReduceMean(Concat(x, y)) = (ReduceMean(x) + ReduceMean(y)) / 2 along the axis of both
 

@@ -5,7 +5,7 @@ from egraph_opt.laws import Float, Settings, Tensor, exp, hosted, listed, number
 from egraph_opt.operators import binary, unary, variadic
 from egraph_opt.rewrites.conditions.values import fits, is_kernel_float
 
-from . import of_one, of_two, wrong
+from . import fires_on, of_one, of_two, wrong
 
 
 @hosted()
@@ -35,7 +35,11 @@ def clip(low: float | None, high: float | None, x):
     return unary("Clip", (("max", high), ("min", low)), x)
 
 
-@wrong("reassociates", of_one(lambda x: leaky(0.5, leaky(-0.5, x))))
+@wrong(
+    "reassociates",
+    of_one(lambda x: leaky(0.5, leaky(-0.5, x))),
+    examples=fires_on(of_one(lambda x: leaky(0.5, leaky(0.5, x)))),
+)
 def leaky_relu_twice(x: Tensor, s: Settings, t: Settings):
     """LeakyRelu_a(LeakyRelu_b(x)) = LeakyRelu_(a b)(x)
 
@@ -135,7 +139,11 @@ def narrowest(s: Settings, t: Settings) -> Settings | None:
     return (("max", min(highs) if highs else None), ("min", max(lows) if lows else None))
 
 
-@wrong("finite", of_one(lambda x: clip(2.0, 3.0, clip(0.0, 1.0, x))))
+@wrong(
+    "finite",
+    of_one(lambda x: clip(2.0, 3.0, clip(0.0, 1.0, x))),
+    examples=fires_on(of_one(lambda x: clip(-1.0, 1.0, clip(0.0, 3.0, x)))),
+)
 def clip_twice(x: Tensor, s: Settings, t: Settings):
     """Clip_cd(Clip_ab(x)) = Clip(x; Max(a, c), Min(b, d))
 

@@ -23,7 +23,7 @@ from egraph_opt.laws import (
 from egraph_opt.operators import arg_reduce, binary, reduce, unary, variadic
 from egraph_opt.rewrites.conditions.values import fits, is_float
 
-from . import wrong
+from . import fires_on, wrong
 
 
 @hosted()
@@ -68,7 +68,11 @@ def logarithm_of_square(x: Tensor):
     yield rewrite(log(x * x), number_like(x, 2.0) * log(x), because="one product less in the logarithm")
 
 
-@wrong("reassociates", lambda g: relu(g.input((2, 5)) * g.constant(-1.5)))
+@wrong(
+    "reassociates",
+    lambda g: relu(g.input((2, 5)) * g.constant(-1.5)),
+    examples=fires_on(lambda g: relu(g.input((2, 5)) * g.constant(1.5))),
+)
 def relu_of_scaled(x: Tensor, c: Tensor):
     """Relu(x * c) = Relu(x) * c for one number c
 
@@ -98,7 +102,11 @@ def scaled_bounds(s: Settings, c: Fact) -> Settings | None:
     return tuple((name, float(v) * float(c.splat)) for name, v in sorted(bounds.items()))
 
 
-@wrong("reassociates", lambda g: clip(-1.0, 6.0, g.input((2, 5))) * g.constant(-2.0))
+@wrong(
+    "reassociates",
+    lambda g: clip(-1.0, 6.0, g.input((2, 5))) * g.constant(-2.0),
+    examples=fires_on(lambda g: clip(-1.0, 6.0, g.input((2, 5))) * g.constant(2.0)),
+)
 def clip_then_scale(x: Tensor, c: Tensor, s: Settings):
     """Clip_ab(x) * c = Clip_(ac, bc)(x * c) for one number c
 
@@ -108,7 +116,11 @@ def clip_then_scale(x: Tensor, c: Tensor, s: Settings):
     yield rewrite(unary("Clip", s, x) * c, after, is_one_number(c), is_float(x), because="scales meet")
 
 
-@wrong("bitwise", lambda g: unary("Abs", (), g.input((2, 5)) * g.constant(-4.0)))
+@wrong(
+    "bitwise",
+    lambda g: unary("Abs", (), g.input((2, 5)) * g.constant(-4.0)),
+    examples=fires_on(lambda g: unary("Abs", (), g.input((2, 5)) * g.constant(4.0))),
+)
 def size_of_scaled(x: Tensor, c: Tensor):
     """Abs(x * c) = Abs(x) * c for one number c
 
@@ -180,7 +192,11 @@ def is_whole(c: Fact) -> bool:
     return c.splat is not None and float(c.splat).is_integer()
 
 
-@wrong("finite", lambda g: (-g.input((2, 5))) ** g.constant(3.0))
+@wrong(
+    "finite",
+    lambda g: (-g.input((2, 5))) ** g.constant(3.0),
+    examples=fires_on(lambda g: (-g.input((2, 5))) ** g.constant(2.0)),
+)
 def power_of_negated(x: Tensor, c: Tensor):
     """(-x) ^ c = x ^ c for a whole number c
 

@@ -6,7 +6,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Axis, Mode, Number, Pads, Settings, Slices, Tensor, hosted, rewrite
 from egraph_opt.operators import Literal, cumsum, gather, literal, pad, slice_
 
-from . import of_one, wrong
+from . import fires_on, of_one, wrong
 
 BACKWARDS = ((1, 4, None, -1),)
 
@@ -62,7 +62,11 @@ def is_from_start(s: Slices, x: Fact) -> bool:
     return all(a == 0 and (e is None or e == dim_at(x, k)) for k, a, e, _ in s)
 
 
-@wrong("bitwise", of_one(lambda x: slice_(x, ((1, 0, 5, 2),))))
+@wrong(
+    "bitwise",
+    of_one(lambda x: slice_(x, ((1, 0, 5, 2),))),
+    examples=fires_on(of_one(lambda x: slice_(x, ((1, 0, None, 1),)))),
+)
 def slice_of_everything(x: Tensor, s: Slices):
     """Slice(x, 0, the end) = x
 
@@ -121,7 +125,11 @@ def by_first_two(i: Fact, a: Axis) -> Slices | None:
     return ((a, i.ints[0], i.ints[-1] + 1, i.ints[1] - i.ints[0]),)
 
 
-@wrong("bitwise", lambda g: gather(g.input((2, 6)), g.constant([0, 2, 3]), 1))
+@wrong(
+    "bitwise",
+    lambda g: gather(g.input((2, 6)), g.constant([0, 2, 3]), 1),
+    examples=fires_on(lambda g: gather(g.input((2, 6)), g.constant([0, 2, 4]), 1)),
+)
 def gather_of_progression(x: Tensor, i: Tensor, a: Axis):
     """Gather(x, [i, i + d, ..]) = Slice(x, i, .., d)
 

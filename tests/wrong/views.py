@@ -31,7 +31,7 @@ from egraph_opt.operators import (
     transpose,
 )
 
-from . import of_one, of_two, wrong
+from . import fires_on, of_one, of_two, wrong
 
 CYCLE = (1, 2, 0)
 
@@ -51,7 +51,11 @@ def transposes_in_a_row(x: Tensor, p: Permutation, q: Permutation):
     yield rewrite(transpose(transpose(x, p), q), once, because="forgets p and q")
 
 
-@wrong("bitwise", of_one(lambda x: transpose(transpose(x, CYCLE), CYCLE), (3, 3, 3)))
+@wrong(
+    "bitwise",
+    of_one(lambda x: transpose(transpose(x, CYCLE), CYCLE), (3, 3, 3)),
+    examples=fires_on(of_one(lambda x: transpose(transpose(x, (1, 0)), (1, 0)))),
+)
 def transposed_twice(x: Tensor, p: Permutation):
     """Transpose_p(Transpose_p(x)) = x
 
@@ -181,7 +185,11 @@ def moved_slices(p: Permutation, s: Slices) -> Slices:
     return tuple(sorted((p.index(axis), *rest) for axis, *rest in s))  # type: ignore[misc]
 
 
-@wrong("bitwise", of_one(lambda x: pad(transpose(x, (1, 0)), "constant", (0, 1, 0, 2), 0.0), (3, 3)))
+@wrong(
+    "bitwise",
+    of_one(lambda x: pad(transpose(x, (1, 0)), "constant", (0, 1, 0, 2), 0.0), (3, 3)),
+    examples=fires_on(of_one(lambda x: pad(transpose(x, (1, 0)), "constant", (1, 1, 1, 1), 0.0))),
+)
 def pad_of_transposed(x: Tensor, p: Permutation, m: Mode, n: Pads, v: Number):
     """Pad(Transpose_p(x)) = Transpose_p(Pad(x))
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from egraph_opt.laws.checking import check, unused
@@ -43,6 +47,13 @@ def test_it_grows_on_its_witness_without_end(name):
     early, late = (saturation_of(entry.law, entry.witness, entry.opset, rounds) for rounds in (3, 6))
     assert (early.stop, late.stop) == ("rounds", "rounds")
     assert late.nodes > early.nodes
+
+
+def test_laws_of_operators_that_they_declare_go_wrong_in_a_process_of_their_own():
+    root = Path(__file__).parents[2]
+    run = subprocess.run([sys.executable, "-m", "tests.wrong.own"], cwd=root, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "failed: none" in run.stdout
 
 
 def test_none_of_them_is_registered():

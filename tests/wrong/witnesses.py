@@ -1,0 +1,228 @@
+"""What a wrong law makes of its witness, and whether that is something else, as onnxruntime computes it.
+
+Statements are matched as they are written, without an e-graph: a wrong law has to go wrong in one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
+from egraph_opt.facts.fact import ABSENT, CLASH, Fact, meet
+from egraph_opt.graph.runtime import plain_options, plain_session
+from egraph_opt.laws.examples import SIZES, Operands
+from egraph_opt.laws.law import Law
+from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Literal, operators
+from egraph_opt.operators.expressions import Expression
+from egraph_opt.pipeline import saturate
+
+from .matching import Matching, Terms, attributes_of, operands_of, parts_of
+
+# --- computing --------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Writer:
+    """Writes terms as ONNX nodes."""
+
+    terms: Terms
+    names: dict[Expression, str] = field(default_factory=dict)
+    nodes: list[onnx.NodeProto] = field(default_factory=list)
+    initializers: list[onnx.TensorProto] = field(default_factory=list)
+
+    def name(self, term: Expression) -> str:
+        if term not in self.names:
+            self.names[term] = self._write(term)
+        return self.names[term]
+
+    def _write(self, term: Expression) -> str:
+        head = term.head.name
+        if head == "leaf":
+            value = self.terms.g.values[term.arguments[0].head.value]
+            if value.const_value is not None:
+                array = value.const_value.numpy()
+                self.initializers.append(onnx.numpy_helper.from_array(array, value.name))
+            return str(value.name)
+        if head == "literal":
+            return self.constant(term.arguments[0].head.value)
+        if head == "output":
+            self.name(term.arguments[0])
+            return f"{self.names[term.arguments[0]]}_{term.arguments[1].head.value}"
+        facts = self.terms.operands(term)
+        declared = operators()[head]
+        form = None if declared.form is None else declared.form(self.terms.opset, attributes_of(term), facts)
+        if form is None or form.domain == PSEUDO_DOMAIN:
+            raise NotImplementedError(f"{term} cannot be written in opset {self.terms.opset}")
+        operands = list(operands_of(term))
+        inputs = [self._input(item, operands) for item in form.inputs]
+        made = f"y{len(self.nodes)}"
+        count = len(self.terms.fact(term)) if declared.result == "bundle" else 0
+        outputs = [f"{made}_{k}" for k in range(count)] or [made]
+        self.nodes.append(helper.make_node(form.op_type, inputs, outputs, **dict(form.attributes)))
+        return made
+
+    def _input(self, item: Any, operands: list[Expression]) -> str:
+        if item is None or (isinstance(item, int) and self.terms.fact(operands[item]) == ABSENT):
+            return ""
+        return self.constant(item) if isinstance(item, Literal) else self.name(operands[item])
+
+    def constant(self, literal: Literal) -> str:
+        dtype = helper.tensor_dtype_to_np_dtype(literal.dtype)
+        values = np.array(literal.values).astype(dtype)
+        count = int(np.prod(literal.dims))
+        array = np.resize(values, count).reshape(literal.dims) if count else np.zeros(literal.dims, dtype)
+        name = f"l{len(self.initializers)}"
+        self.initializers.append(onnx.numpy_helper.from_array(array, name))
+        return name
+
+
+def concrete(witness: Any, opset: int) -> tuple[list[Expression], Terms]:
+    """The terms of a witness, in which nothing is left to the host."""
+    terms = Terms(Operands(np.random.default_rng(0)), opset)
+    made = witness(terms.g)
+    roots = made if isinstance(made, tuple) else (made,)
+    plain = Matching(terms, tuple(part for root in roots for part in parts_of(root)))
+    return [plain.value(root, {}) for root in roots], terms
+
+
+def session_of(term: Expression, terms: Terms) -> Any:
+    """A term as onnxruntime runs it, node by node."""
+    return plain_session(model_of([term], terms).SerializeToString(), plain_options(threads=1))
+
+
+FLOAT_TABLES = (
+    (0.5, -0.5, 1.0, -1.0, 2.0, -3.0, 0.25, 7.5, -8.0, 3.0),
+    (11.0, -120.0, 95.5, 0.125, -4.75, 1000.0, -2000.5, 6.0, 0.0, -7.25, 1e4),
+)
+FINITE_TABLE = (1e-30, -1e-30, 1e20, -1e20, 3e38, -3e38, 1.5)
+SPECIAL_TABLE = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1.5, -2.5, 1e-45, 3e38)
+
+
+def tables(law: Law, values: tuple[float, ...] | None) -> tuple[tuple[float, ...], ...]:
+    """What goes into inputs, as the class of a law allows."""
+    if values is not None:
+        return (values,)
+    more = {"bitwise": (FINITE_TABLE, SPECIAL_TABLE), "finite": (FINITE_TABLE,)}.get(law.numerics, ())
+    return (*FLOAT_TABLES, *more)
+
+
+def feed(shape: Any, dtype: int, table: tuple[float, ...], k: int) -> Any:
+    """An input with the elements of a table in turn, shifted by its number."""
+    dims = tuple(SIZES[1].get(d, d) for d in shape)
+    count = int(np.prod(dims))
+    kind = helper.tensor_dtype_to_np_dtype(dtype)
+    cycle = np.roll(np.array(table, dtype=object), -k)
+    flat = np.resize(cycle, count) if count else np.zeros(0, dtype=object)
+    if np.issubdtype(kind, np.integer) or kind == np.bool_:
+        limits = np.iinfo(kind) if kind != np.bool_ else None
+        whole = [0 if v != v or v in (np.inf, -np.inf) else int(v) for v in flat]
+        if limits is not None:
+            whole = [min(max(v, limits.min), limits.max) if v >= 0 or limits.min < 0 else -v for v in whole]
+        elif kind == np.bool_:
+            whole = [v % 2 for v in whole]
+        return np.array(whole, dtype=kind).reshape(dims)
+    with np.errstate(over="ignore"):
+        return np.array([float(v) for v in flat]).astype(kind).reshape(dims)
+
+
+def differ(one: Any, other: Any, numerics: str) -> str:
+    """How two results differ by more than a class allows; "" if they do not."""
+    if one.dtype != other.dtype:
+        return f"{one.dtype} is not {other.dtype}"
+    if one.shape != other.shape:
+        return f"{one.shape} is not {other.shape}"
+    if one.dtype.kind != "f":
+        unequal = one != other
+    elif numerics == "bitwise":
+        same = (one == other) & (np.signbit(one) == np.signbit(other))
+        unequal = ~(same | (np.isnan(one) & np.isnan(other)))
+    else:
+        unequal = np.isfinite(one) & ~np.isfinite(other)
+        both = np.isfinite(one) & np.isfinite(other)
+        x, y = np.where(both, one, 0).astype(float), np.where(both, other, 0).astype(float)
+        scale = np.maximum(abs(x), abs(y))
+        if numerics == "reassociates":  # sums may have lost the digits of what they are made of
+            scale = np.maximum(scale, np.max(scale, initial=0) * 1e-2)
+        unequal |= abs(x - y) > scale * (2e-6 if numerics == "finite" else 1e-4)
+    if not unequal.any():
+        return ""
+    at = tuple(int(k) for k in np.argwhere(unequal)[0])
+    return f"at {list(at)} {one[at]} is not {other[at]}"
+
+
+def run(session: Any, feeds: dict[str, Any]) -> Any:
+    names = {i.name for i in session.get_inputs()}
+    return session.run(None, {name: array for name, array in feeds.items() if name in names})[0]
+
+
+def compared(law: Law, terms: Terms, left: Expression, right: Expression, values: Any) -> str:
+    """How two terms differ, "" if they do not; the left one has to run."""
+    before, known = session_of(left, terms), terms.fact(right)
+    if isinstance(known, Fact) and meet(terms.fact(left), known) is CLASH:
+        return "the right side has another type, or none"
+    try:
+        after = session_of(right, terms)
+    except NotImplementedError:
+        return ""  # the engine never writes it
+    except Exception as error:
+        return f"refused: {error}"
+    for table in tables(law, values):
+        feeds = {
+            str(v.name): feed(f.shape, f.dtype, table, k)
+            for k, (v, f) in enumerate(zip(terms.g.values, terms.g.facts, strict=True))
+            if v.const_value is None and f.dtype != TensorProto.UNDEFINED
+        }
+        one = run(before, feeds)
+        try:
+            other = run(after, feeds)
+        except Exception as error:
+            return f"refused: {error}"
+        told = differ(one, other, law.numerics)
+        if told:
+            return told
+    return ""
+
+
+def shown(law: Law, witness: Any, opset: int, values: Any = None) -> tuple[int, str]:
+    """How often a law fires on its witness, and how the sides differ there; "" if they do not."""
+    roots, terms = concrete(witness, opset)
+    there = tuple(dict.fromkeys(part for root in roots for part in parts_of(root)))
+    for root in roots:
+        if terms.fact(root).dtype <= 0:
+            return 0, "the witness has no type"
+    pairs = list(Matching(terms, there).sides(law))
+    told = (compared(law, terms, left, right, values) for left, right in pairs if left != right)
+    return len(pairs), next(filter(None, told), "")
+
+
+# --- in an e-graph ----------------------------------------------------------------------------------------
+
+
+def model_of(roots: Sequence[Expression], terms: Terms) -> onnx.ModelProto:
+    """Terms as the outputs of one model, with all that is known of their types."""
+    writer = Writer(terms)
+    outputs = []
+    for k, root in enumerate(roots):
+        writer.nodes.append(helper.make_node("Identity", [writer.name(root)], [f"result{k}"]))
+        outputs.append(helper.make_empty_tensor_value_info(f"result{k}"))
+    inputs = [
+        helper.make_tensor_value_info(str(v.name), f.dtype, f.shape)
+        for v, f in zip(terms.g.values, terms.g.facts, strict=True)
+        if v.const_value is None
+    ]
+    graph = helper.make_graph(writer.nodes, "witness", inputs, outputs, writer.initializers)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", terms.opset)], ir_version=8)
+
+
+def saturation_of(law: Law, witness: Any, opset: int, rounds: int = 1) -> SaturationReport:
+    """What a law does in the e-graph of its witness."""
+    roots, terms = concrete(witness, opset)
+    region = saturate(model_of(roots, terms), rewrites=[]).region
+    assert region is not None
+    return saturate_terms(region.lowered, (law,), {}, nodes=5_000, rounds=rounds, seconds=60)[1]

@@ -8,7 +8,7 @@ WORKERS ?= auto
 # Tests and commands start many processes, each of which would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test fuzz coverage lint types site types-of-site fuzz-files bench exports tables figures docs clean
+.PHONY: demo test laws wrong fuzz coverage lint types site types-of-site fuzz-files bench exports tables figures docs clean
 
 demo: $(VENV)/.models
 	$(BIN)/python benchmarks/demo.py
@@ -22,6 +22,14 @@ SEED ?= 0
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzzing --seconds $(SECONDS) --seed $(SEED) $(OPTIONS)
+
+# All wrong laws, of which `make test` tries a half, and that each is wrong.
+wrong: $(VENV)/.dev
+	ALL_WRONG_LAWS=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/check/test_wrong_laws.py tests/wrong $(OPTIONS)
+
+# All laws on as many terms as `check_law` makes, and every one of their conditions; takes long.
+laws: $(VENV)/.dev
+	ALL_LAWS=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/rewrites/test_laws.py $(OPTIONS)
 
 # `make test` with the branch coverage of the engine by package, which takes half as long again.
 coverage:

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from substitution_shapes import Dims, Expression, Untypable, parse, typed_shapes
 
+from egraph_opt.check.proving import prove
 from egraph_opt.laws.examples import Operands
 from egraph_opt.operators import ConvWindow, binary, concat, conv, matmul, none, output, split, unary
 from egraph_opt.operators.terms import listed
-from egraph_opt.testing.proving import prove
 
 ELEMENTWISE = {"ewadd": "Add", "ewmul": "Mul"}
 RELU = 2

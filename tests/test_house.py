@@ -38,7 +38,7 @@ ORDER = (
     "measurement",
     "report",
     "pipeline",
-    "testing",
+    "check",
     "lab",
     "cli",
 )
@@ -236,7 +236,7 @@ def test_few_modules_stand_outside_of_rooms() -> None:
     [
         ("egraph_opt.model.reading", ("egglog", "onnxruntime")),
         ("egraph_opt.model.writing", ("egglog", "onnxruntime")),
-        ("egraph_opt.rewrites", ("onnxruntime", "egraph_opt.testing.harness")),
+        ("egraph_opt.rewrites", ("onnxruntime", "egraph_opt.check.trials")),
         ("egraph_opt.cost_models.ascend", ("egglog", "onnx_ir", "onnxruntime", "sympy")),
     ],
 )

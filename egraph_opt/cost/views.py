@@ -13,7 +13,7 @@ import numpy.typing as npt
 import onnx_ir as ir
 
 from egraph_opt.cost.asking import price_of, price_of_bodies
-from egraph_opt.cost.constant_nodes import FREE, constant_nodes, original_nodes
+from egraph_opt.cost.constant_nodes import FREE, constant_nodes, nodes_by_e_node
 from egraph_opt.cost.expansion import expand_pseudo, stages_of_pseudo
 from egraph_opt.cost.model import CostModel, NodeView, Parts, bind
 from egraph_opt.egraph.lowering import Lowered

@@ -17,7 +17,7 @@ from egraph_opt.facts.fact import ABSENT, CLASH, UNKNOWN, Fact, meet
 from egraph_opt.graph.body_equality import bodies_key, plain_attributes
 from egraph_opt.graph.constants import Constants
 from egraph_opt.graph.walks import bodies, captured_values, is_deterministic
-from egraph_opt.operators.declaration import Literal, TermSpec, lowering_of
+from egraph_opt.operators.declaration import Literal, TermSpec, lowering_of, operator_named
 from egraph_opt.operators.node_reader import NodeReader
 from egraph_opt.operators.typing import infer_operator
 
@@ -203,7 +203,7 @@ class _Lowering:
         for position in spec.read:
             input_at(position)
         verbatim = all(self._is_constant(node.inputs[p]) for p in spec.read)
-        several = spec.operator == "split"
+        several = operator_named(spec.operator).result == "bundle"
         fact = None if several else self.facts.get(node.outputs[0], UNKNOWN)
         index = self.add(Term(spec.operator, spec.attributes, operands), fact)
         self.result.nodes.setdefault(index, (node, verbatim))

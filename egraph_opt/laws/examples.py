@@ -29,7 +29,12 @@ from egraph_opt.operators.expressions import Tensor
 
 FLOAT = TensorProto.FLOAT
 INT64 = TensorProto.INT64
-SIZES = ({"N": 1, "L": 7, "M": 3}, {"N": 3, "L": 12, "M": 5})
+SIZES = (
+    {"N": 1, "L": 7, "M": 3},
+    {"N": 3, "L": 12, "M": 5},
+    {"N": 2, "L": 1, "M": 1},
+    {"N": 24, "L": 25, "M": 22},
+)
 """What the symbolic dims of examples stand for when they are run."""
 
 

@@ -51,6 +51,7 @@ class Example:
         why: for a near-miss, the side condition that does not hold.
         limits: what the target publishes.
         operands: the leaves of the term.
+        opset: of the model that it stands in.
     """
 
     term: Any
@@ -58,6 +59,7 @@ class Example:
     why: str = ""
     limits: tuple[tuple[str, int], ...] = ()
     operands: Any = None
+    opset: int = 17
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from egraph_opt.facts.fact import ABSENT, UNKNOWN, Fact
 
 
 @lru_cache(maxsize=4096)
-def _schema_defaults(op_type: str, opset: int) -> dict[str, Any]:
+def schema_defaults(op_type: str, opset: int) -> dict[str, Any]:
     """Every attribute of an operator of the default domain, with its default or None."""
     try:
         schema = onnx.defs.get_schema(op_type, opset, "")
@@ -51,11 +51,11 @@ class NodeReader:
     def attribute(self, name: str) -> Any:
         if name in self._node.attributes:
             return plain(self._node.attributes[name].value)
-        return _schema_defaults(self.op_type, self.opset).get(name)
+        return schema_defaults(self.op_type, self.opset).get(name)
 
     def settings(self) -> tuple[tuple[str, Any], ...]:
         """All attributes that the node or its schema gives a value, sorted by name."""
-        names = sorted({*_schema_defaults(self.op_type, self.opset), *self._node.attributes})
+        names = sorted({*schema_defaults(self.op_type, self.opset), *self._node.attributes})
         pairs = ((name, self.attribute(name)) for name in names)
         return tuple((name, value) for name, value in pairs if value is not None)
 

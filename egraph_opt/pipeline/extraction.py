@@ -29,7 +29,6 @@ from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_by, extract_region
 from egraph_opt.pipeline.restarts import Again, Iteration, restarted, uses_in
 from egraph_opt.pipeline.result import Result
-from egraph_opt.pipeline.turns import Again, Turn, in_turns, uses_in
 from egraph_opt.pipeline.verified_graph import Checks, finish, granted, promised, value_changing, warnings_of
 from egraph_opt.rebuild.graph import rebuild_model
 from egraph_opt.rebuild.value_info import ValueInfo
@@ -145,8 +144,8 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     matched = [f"{row.ruleset}.{row.name}" for row in uses if row.matches]
     changing = value_changing(matched)
     checks = Checks(
-        *(request.verify, request.ranges, request.seed, changing, saturated.legalize),
-        exactness=promised(saturated.saturated_for.exactness, matched),
+        *(request.verify, request.ranges, request.seed, changing, original.legalize),
+        exactness=promised(original.exactness, matched),
         granted=bool(granted(matched)),
         end=request.end,
         budget=RunBudget(partial(run_needs, region, request.points), original.limits.memory().left),

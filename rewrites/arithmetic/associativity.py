@@ -138,7 +138,14 @@ def multiplies_less_from_left(x: Fact, y: Fact, z: Fact) -> bool:
     return bool(multiplies_less(*facts))
 
 
-@law(kind="move", serves="arithmetic", source="TASO, associativity of MatMul")
+def _vector_between(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, v, y = g.input((3, 3)), g.input((3,)), g.input((3, 3))
+    for product in ((x @ v) @ y, x @ (v @ y)):
+        yield g.near_miss(product, why="the vector is a column for one and a row for the other")
+
+
+@law(kind="move", serves="arithmetic", source="TASO, associativity of MatMul", examples=_vector_between)
 def associate_products(x: Tensor, y: Tensor, z: Tensor):
     """(A @ B) @ C = A @ (B @ C), where the other order multiplies less"""
     left, right, sound = (x @ y) @ z, x @ (y @ z), are_matrices(x, y, z)

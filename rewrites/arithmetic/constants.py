@@ -13,6 +13,7 @@ c is constant, x is not.
 from collections.abc import Iterator
 
 import numpy as np
+from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
@@ -58,7 +59,7 @@ def negation_scales(x: Tensor, c: Tensor):
     """Neg(x) = x * (-1)"""
     minus = x * number_like(x, -1.0)
     yield rewrite(-x, minus, is_float(x), guard(varies(x)), inverse="negation_scales")
-    yield rewrite(x * c, -x, is_float(x), is_minus_one(c, x), inverse="negation_scales")
+    yield rewrite(x * c, -x, guard(is_float(x)), is_minus_one(c, x), inverse="negation_scales")
 
 
 @hosted()
@@ -67,12 +68,18 @@ def is_shift_of(c: Fact, x: Fact) -> bool:
     return c.const and c.splat != 0 and not x.const
 
 
-@law("constants", numerics="bitwise", kind="replace", source="IEEE 754")
+def _difference_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    unsigned = g.input((3,), TensorProto.UINT32) - g.constant(np.array(3, np.uint32))
+    yield g.near_miss(unsigned, why="Neg takes no unsigned integers")
+
+
+@law("constants", numerics="bitwise", kind="replace", source="IEEE 754", examples=_difference_examples)
 def difference_adds(x: Tensor, c: Tensor):
     """x - c = x + (-c), and c - x = x * (-1) + c; from the right for any c"""
     demand, back = guard(is_shift_of(c, x)), "difference_adds"
     yield rewrite(x - c, x + (-c), is_float(x), demand, inverse=back)
-    yield rewrite(c - x, x * number_like(x, -1.0) + c, is_float(x), demand, inverse=back)
+    yield rewrite(c - x, x * number_like(x, -1.0) + c, guard(is_float(x)), demand, inverse=back)
     yield rewrite(x + (-c), x - c, inverse=back)
     yield rewrite((-x) + c, c - x, inverse=back)
 

@@ -6,9 +6,13 @@
 (x @ V + y @ W) * c -> (x @ V) * c + (y @ W) * c   likewise for Conv
 """
 
+from collections.abc import Iterator
+
+import numpy as np
+
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import is_constant, varies
 from egraph_opt.laws.sorts import Int, Tensor
 from egraph_opt.operators import ConvWindow, conv
@@ -20,7 +24,14 @@ from egraph_opt.rewrites.conditions.operands import beside, either_side
 FEWER = "what is constant is folded, and fewer constants are better"
 
 
-@law("constants", numerics="reassociates", kind="merge", uses=(affine,))
+def _large_shifts(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, large = g.input((3, 4)), g.input((3, 4)) + g.constant(-3e38), g.constant(2e38)
+    for shifted in ((x + large) + (y + large), ((y + large) + x) + large):
+        yield g.near_miss(shifted, why="the sum of the shifts would overflow")
+
+
+@law("constants", numerics="reassociates", kind="merge", uses=(affine,), examples=_large_shifts)
 def shifts_meet(x: Tensor, y: Tensor, a: Tensor, b: Tensor):
     """(x + c1) + (y + c2) = (x + y) + (c1 + c2)"""
     demand = guard(varies(x), varies(y)), moves("Add", x, a), moves("Add", y, b)
@@ -33,7 +44,7 @@ def is_nonzero(c: Fact) -> bool:
     return c.const and c.splat != 0
 
 
-@law("constants", numerics="reassociates", kind="move", uses=(affine, either_side))
+@law("constants", numerics="reassociates", kind="move", uses=(affine, either_side), examples=_large_shifts)
 def shift_of_summand(x: Tensor, y: Tensor, w: Tensor, b: Tensor, t: ConvWindow, a: Tensor, c: Tensor, i: Int):
     """((x + c1) + y) + c2 = (x + (c1 + c2)) + y, and (Conv(x, W) + y) + c = (Conv(x, W) + c) + y"""
     apart = beside("Add", x + a, y, i)
@@ -53,7 +64,14 @@ def may_distribute(c: Fact, s: Fact) -> bool:
     return s.splat != 1 and c.splat != 0 and no_larger(first, second) and overflows_nowhere("Mul", c, s)
 
 
-@law("constants", numerics="reassociates", kind="move", uses=(affine,))
+def _scaled_shifts(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, large, minus = g.input((3, 1)) + g.constant(1e30), g.constant(1e30), g.constant([[-1.0]])
+    for product in (x * minus, x @ minus):
+        yield g.near_miss((product + large) * large, why="the scaled shift would overflow")
+
+
+@law("constants", numerics="reassociates", kind="move", uses=(affine,), examples=_scaled_shifts)
 def scale_of_sum(x: Tensor, k: Tensor, c: Tensor, s: Tensor):
     """(x * k + c) * s = (x * k) * s + c * s, likewise (x @ W + c) * s"""
     for product in (x * k, x @ k):

@@ -102,7 +102,14 @@ def same_type(x: Fact, y: Fact) -> bool:
     return all(symbolic.known_equal(a, b) for a, b in zip(x.shape, y.shape, strict=True))
 
 
-@law(serves="arithmetic", source="TASO, distributivity of MatMul", uses=(factors,))
+def _sum_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input((4, 4))
+    added = x @ g.input((4,)) + x @ g.input((4, 4))
+    yield g.near_miss(added, why="a row is broadcast behind the products, a column in front of them")
+
+
+@law(serves="arithmetic", source="TASO, distributivity of MatMul", uses=(factors,), examples=_sum_examples)
 def sum_of_products(op: String, x: Tensor, v: Tensor, w: Tensor, i: Int):
     """A @ B + A @ C = A @ (B + C), and A @ C + B @ C = (A + B) @ C, likewise for differences"""
     total, sound, differ = binary(op, v, w), (is_sum(op), same_type(v, w)), guard(ne(v, w))

@@ -5,8 +5,12 @@
 Conv((x * c) * y, W) -> Conv((x * y) * c, W)      likewise ((x * c) * y) @ W
 """
 
+from collections.abc import Iterator
+
+import numpy as np
+
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import eq, guard, hosted, law, ne, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, ne, rewrite
 from egraph_opt.laws.sorts import Int, Tensor
 from egraph_opt.operators import ConvWindow, conv
 from egraph_opt.rewrites.arithmetic.distribution import FEWER
@@ -18,7 +22,14 @@ from egraph_opt.rewrites.conditions.values import all_vary
 RING = ConvWindow((1, 1), (1, 1, 1, 1), (1, 1))
 
 
-@law("constants", numerics="reassociates", kind="merge", uses=(either_side,))
+def _large_scales(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, large = g.input((3, 4)) * g.constant(1e-30), g.input((3, 4)), g.constant(1e30)
+    for product in (((x * large) * y) * large, (x * large) * (y * large)):
+        yield g.near_miss(product, why="the product of the scales would overflow")
+
+
+@law("constants", numerics="reassociates", kind="merge", uses=(either_side,), examples=_large_scales)
 def scale_of_factor(x: Tensor, y: Tensor, a: Tensor, c: Tensor, i: Int):
     """((x * c1) * y) * c2 = (x * (c1 * c2)) * y; `shift_of_summand` says it of sums"""
     product = beside("Mul", x * a, y, i)
@@ -27,7 +38,7 @@ def scale_of_factor(x: Tensor, y: Tensor, a: Tensor, c: Tensor, i: Int):
     yield rewrite(product * c, (x * (a * c)) * y, may_combine("Mul", a, c), demand, because=FEWER)
 
 
-@law("constants", numerics="reassociates", kind="merge")
+@law("constants", numerics="reassociates", kind="merge", examples=_large_scales)
 def scales_meet(x: Tensor, y: Tensor, a: Tensor, b: Tensor):
     """(x * c1) * (y * c2) = (x * y) * (c1 * c2); `shifts_meet` says it of sums"""
     both = (x * a) * (y * b)

@@ -18,7 +18,19 @@ from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Operands, auxiliary, eq, equal, guard, hosted, laws_of, rewrite, rule, table
+from egraph_opt.laws import (
+    Operands,
+    auxiliary,
+    eq,
+    equal,
+    guard,
+    hosted,
+    kernel,
+    laws_of,
+    rewrite,
+    rule,
+    table,
+)
 from egraph_opt.laws.sorts import Float, Int, Tensor, Unit
 from egraph_opt.operators import Literal, literal, softmax, transpose, where
 from egraph_opt.operators.composites import SWAP_LAST, attention, masked_attention, scores
@@ -107,7 +119,7 @@ def masks_scores(m: Fact, q: Fact, k: Fact) -> bool:
 def masks_meet(q: Tensor, k: Tensor, m: Tensor, n: Tensor, s: Float, i: Int, j: Int):
     """(Scores + m) + n = Scores + (m + n)"""
     given = scores(q, k, s)
-    both = (masks_scores(m, q, k), masks_scores(n, q, k))
+    both = guard(masks_scores(m, q, k), masks_scores(n, q, k))
     apart, together = beside("Add", beside("Add", given, m, i), n, j), given + (m + n)
     yield rewrite(apart, together, both, inverse="masks_meet")
     yield rewrite(together, given + m + n, both, inverse="masks_meet")
@@ -132,6 +144,12 @@ def _where_examples(rng):
     finite = where(condition, given, g.constant(-1e4))
     yield g.near_miss(softmax("Softmax", finite, 3), why="scores are lost that an addition would keep")
     yield g.near_miss(where(condition, given, low), why="no Softmax")
+    raised = softmax("Softmax", given + where(condition, g.constant(1.0), low), 3)
+    yield g.near_miss(raised, why="scores that are kept are raised")
+    single = scores(g.input((1, 3, "L", 4)), g.input((1, 3, "M", 4)), 0.5)
+    zeros = g.constant(np.zeros((2, 1, 1, 1), np.float32))
+    repeated = softmax("Softmax", single + where(condition, zeros, low), 3)
+    yield g.near_miss(repeated, why="zeros repeat the scores")
 
 
 @law(
@@ -144,11 +162,11 @@ def mask_of_condition(q: Tensor, k: Tensor, c: Tensor, n: Tensor, z: Tensor, s: 
     """Where(c, Scores, n) = Scores + Where(c, 0, n), n = -infinity or the lowest number"""
     given = scores(q, k, s)
     chosen, masked = where(c, given, n), given + where(c, z, n)
-    may_stand = (fits(c, given), fits(n, given))
+    may_stand = guard(fits(c, given), fits(n, given))
     written = given + where(c, literal(zero_like(n)), n)
-    yield rewrite(chosen, written, demanded(chosen), may_stand, inverse="mask_of_condition")
+    yield rewrite(chosen, written, guard(demanded(chosen)), may_stand, inverse="mask_of_condition")
     swallowed = (zero_like(n), all_are(z, 0), fits(z, given))
-    yield rewrite(masked, chosen, demanded(masked), may_stand, swallowed, inverse="mask_of_condition")
+    yield rewrite(masked, chosen, guard(demanded(masked)), may_stand, swallowed, inverse="mask_of_condition")
 
 
 # --- attention -----------------------------------------------------------------------------------------
@@ -163,9 +181,9 @@ def is_values(v: Fact, q: Fact) -> bool:
 @law(kind="composite", source="ONNX, Attention", uses=(either_side,))
 def attend(q: Tensor, k: Tensor, v: Tensor, m: Tensor, s: Float, i: Int):
     """Softmax(Scores(q, k; s) + m) @ v = Attention(q, k, v, m; s), with and without a mask m"""
-    given, values = scores(q, k, s), is_values(v, q)
+    given, values = scores(q, k, s), kernel(is_values(v, q))
     yield equal(softmax("Softmax", given, LAST) @ v, attention(q, k, v, s), values)
-    whole, known = masked_attention(q, k, v, m, s), (values, masks_scores(m, q, k))
+    whole, known = masked_attention(q, k, v, m, s), kernel(values, masks_scores(m, q, k))
     logits = beside("Add", given, m, i)
     yield rewrite(softmax("Softmax", logits, LAST) @ v, whole, *known, inverse="attend")
     yield rewrite(whole, softmax("Softmax", given + m, LAST) @ v, *known, inverse="attend")

@@ -101,7 +101,7 @@ def suits(layout: str, other: Fact, result: Fact) -> bool:
     own, whole = other.shape, result.shape
     if layout == IMAGES:
         spatial = all(d == 1 for d in own[2:]) or _agree(own[2:], whole[2:])
-        return spatial and _agree(own[1:2], whole[1:2]) and (own[0] == 1 or _agree(own[:1], whole[:1]))
+        return spatial and _agree(own[1:2], whole[1:2]) and (own[:1] == (1,) or _agree(own[:1], whole[:1]))
     leading = zip(own[:-2], whole[:-2], strict=True)
     return _agree(own[-2:], whole[-2:]) and all(d == 1 or _agree((d,), (e,)) for d, e in leading)
 

@@ -114,7 +114,7 @@ def _joined(x: Any, u: Any, *convolutions: tuple[Any, Any, Any, Any]) -> Iterato
     """Every convolution (its result, weight, bias and number in the original) is a part of one."""
     results, weights, biases, numbers = zip(*convolutions, strict=True)
     found = [
-        (eq(w, weight_of(y, x, u)), eq(b, bias_of(y, x, u)), guard(eq(superseded(y), 0)), eq(y, node(k)))
+        (eq(w, weight_of(y, x, u)), eq(b, bias_of(y, x, u)), guard(eq(superseded(y), 0), eq(y, node(k))))
         for y, w, b, k in convolutions
     ]
     near = (*(i < j for i, j in pairwise(numbers)), numbers[-1] < numbers[0] + NEAR)
@@ -122,7 +122,7 @@ def _joined(x: Any, u: Any, *convolutions: tuple[Any, Any, Any, Any]) -> Iterato
     whole = conv(x, concat(listed(*weights), 0), concat(listed(*biases), 0), u)
     parts = channel_parts(*weights)
     are_parts = [union(y, slice_(whole, parts[k])) for k, y in enumerate(results)]
-    yield rule(found, near, differ, then=are_parts, inverse="joining.slice_of_convolution")
+    yield rule(found, guard(near, differ), then=are_parts, inverse="joining.slice_of_convolution")
 
 
 def _examples(count: int) -> Any:

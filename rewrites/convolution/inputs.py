@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, equal, hosted, laws_of
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, laws_of
+from egraph_opt.laws.law import Examples
 from egraph_opt.laws.sorts import Axes, Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reduce, reshape
 from egraph_opt.rewrites.conditions.channels import (
@@ -128,6 +129,21 @@ def _examples(build: Any, pads: int | None, cases: Callable[[Operands, Any], Ite
     return examples
 
 
+def _in_rings(examples: Examples, build: Callable[[Any, Any], Any], number: float, why: str) -> Examples:
+    """Further near-misses: a constant that is a number here and there, in front of a Conv that pads."""
+
+    def more(rng: np.random.Generator) -> Iterator[Example]:
+        yield from examples(rng)
+        g = Operands(rng)
+        c = g.constant(np.reshape([number, 1.0, number, 3.0], (4, 1, 1)))
+        for groups in (1, 2):
+            ring = replace(PLAIN, pads=(1, 1, 1, 1), group=groups)
+            weight = g.random(6, 4 // groups, 1, 1)
+            yield g.near_miss(conv(build(g.input((1, 4, 3, 4)), c), weight, none(), ring), why)
+
+    return more
+
+
 def _foreign(g: Operands, x: Any) -> Iterator[Case]:
     yield x, g.random(4), "it varies along the last axis"
     yield g.input((1, 1, 3, 3)), g.random(4, 1, 1), "it makes x bigger"
@@ -148,7 +164,12 @@ def _foreign_scale(g: Operands, x: Any) -> Iterator[Case]:
 @law(
     source="Ascend auto-optimizer, BNFolding",
     uses=(chains,),
-    examples=_examples(lambda x, c, k: x * c[k % 3], None, _foreign),
+    examples=_in_rings(
+        _examples(lambda x, c, k: x * c[k % 3], None, _foreign),
+        lambda x, c: x * c,
+        np.inf,
+        "pads are no infinity times 0",
+    ),
 )
 def scale_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWindow):
     """Conv(x * s, W, b) = Conv(x, W * s, b), since padding stays 0 when it is scaled"""
@@ -157,10 +178,18 @@ def scale_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWi
         yield equal(left, conv(x, weight, b, window), is_scale(c), unchained("Mul", x))
 
 
-@law(uses=(chains, totals), examples=_examples(lambda x, c, k: x + c[k % 3], 0, _foreign_shift))
+@law(
+    uses=(chains, totals),
+    examples=_in_rings(
+        _examples(lambda x, c, k: x + c[k % 3], 0, _foreign_shift),
+        lambda x, c: x + c,
+        2.0,
+        "pads are not shifted",
+    ),
+)
 def shift_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWindow):
     """Conv(x + c, W, b) = Conv(x, W, b + sum(W * c)) without padding"""
-    known = (shifts(c, window), is_no_computed_bias(b, w), unchained("Add", x))
+    known = (shifts(c, window), guard(is_no_computed_bias(b, w)), unchained("Add", x))
     for weight in scaled_columns(x, w, c, window):
         bias = total(b, reduce("ReduceSum", weight, axes_of_a_row(w), 0))
         yield equal(conv(x + c, w, b, window), conv(x, w, bias, window), *known)
@@ -169,7 +198,12 @@ def shift_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWi
 @law(
     kind="move",
     uses=(chains,),
-    examples=_examples(lambda x, c, k: x * c[k % 3] + c[(k + 1) % 3], 1, _foreign_scale),
+    examples=_in_rings(
+        _examples(lambda x, c, k: x * c[k % 3] + c[(k + 1) % 3], 1, _foreign_scale),
+        lambda x, c: x * c + c,
+        0.0,
+        "a scale of 0",
+    ),
 )
 def scale_below_shift(x: Tensor, s: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWindow):
     """Conv(x * s + c, W, b) = Conv(x + c / s, W * s, b) with padding

@@ -78,6 +78,9 @@ def _batch_examples(rng: np.random.Generator) -> Iterator[Example]:
         (one, 1, "joined along the channels"),
     ):
         yield g.near_miss(concat(terms(one, other), axis), why)
+    steps, kernel = ConvWindow((2, 2), (0,) * 4, (1, 1)), g.random(3, 2, 1, 1)
+    parts = (conv(g.input((1, 2, rows, 4)), kernel, none(), steps) for rows in (5, 6))
+    yield g.near_miss(concat(terms(*parts), 0), why="the images differ in rows that are stepped over")
 
 
 @law(uses=(image_lists,), examples=_batch_examples)
@@ -191,6 +194,11 @@ def _group_examples(rng: np.random.Generator) -> Iterator[Example]:
         whole = conv(concat(terms(x, y), 1), concat(terms(*free), 0), bias, HALVES)
         first, second = (conv(i, k, p, RING) for i, k, p in zip((x, y), free, parts, strict=True))
         yield g.fires(concat(terms(whole, first * second), 1))
+    uneven = concat(terms(g.random(4), g.random(8)), 0)
+    whole = conv(concat(terms(x, y), 1), concat(terms(*free), 0), uneven, HALVES)
+    yield g.near_miss(whole, why="the bias is cut elsewhere")
+    for pair in ((conv(x, v, b, RING), conv(y, w, none(), RING)), (one, conv(y, w, c, RING))):
+        yield g.near_miss(concat(terms(*pair), 1), why="one has a bias")
     for other, why in (
         (conv(y, free[0], none(), RING), "a weight is no constant"),
         (conv(y, g.random(4, 4, 3, 3), none(), RING), "groups of two sizes"),
@@ -211,13 +219,14 @@ def convolutions_in_groups(x: Tensor, y: Tensor, v: Tensor, w: Tensor, b: Tensor
     worth = guard(are_constant(v, w), ne(x, y))
     for first, second, bias, joint, known in (
         (none(), none(), none(), none(), ()),
-        (b, c, concat(pair_of(b, c), 0), d, (is_present(b), is_present(c), same_type(b, c))),
+        (b, c, concat(pair_of(b, c), 0), d, (is_present(b), is_present(c))),
     ):
         found = (eq(z, joined(p, q, 1)), eq(p, conv(x, v, first, u)), eq(q, conv(y, w, second, u)))
         together = union(z, conv(image, weight, bias, both))
         yield rule(found, known, worth, then=together, inverse="convolutions_in_groups")
-        parts = (eq(p, joined(x, y, 1)), eq(q, joined(v, w, 0)), *(known and (eq(d, joined(b, c, 0)),)))
+        parts = (eq(p, joined(x, y, 1)), eq(q, joined(v, w, 0)))
+        cut = known and (eq(d, joined(b, c, 0)), same_type(b, c))
         one, other = conv(x, v, first, half), conv(y, w, second, half)
         apart = union(z, concat(pair_of(one, other), 1))
         whole = eq(z, conv(p, q, joint, u))
-        yield rule(whole, parts, known, guard(one, other), then=apart, inverse="convolutions_in_groups")
+        yield rule(whole, parts, cut, guard(one, other), then=apart, inverse="convolutions_in_groups")

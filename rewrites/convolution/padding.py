@@ -9,11 +9,14 @@ From the right to the left only targets need it: see `pooling.pads_apart`, `larg
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
+
+import numpy as np
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import hosted, laws_of, rewrite
+from egraph_opt.laws import Example, Operands, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.sorts import Mode, Number, Pads, Tensor
 from egraph_opt.operators import ConvWindow, PoolWindow, conv, pad, pool
@@ -105,10 +108,18 @@ def pad_into_average_pool(x: Tensor, p: Pads, value: Number, u: PoolWindow):
     """AveragePool(Pad(x)) = AveragePool(x) with bigger pads, which count"""
     left = pool("AveragePool", pad(x, "constant", p, value), u)
     right = pool("AveragePool", x, padded_average(u, p))
-    yield rewrite(left, right, is_zero(value), has_pixels(x), because=FORGETS)
+    yield rewrite(left, right, is_zero(value), kernel(has_pixels(x)), because=FORGETS)
 
 
-@law(source="onnxoptimizer fuse_pad_into_pool")
+def _no_pixels(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, window = g.input((1, 2, 0, 3)), PoolWindow((3, 2), (3, 2), (0,) * 4, (1, 1))
+    for value, image in ((-math.inf, x), (-1.0, relu(x))):
+        padded = pad(image, "constant", (0, 0, 2, 0, 0, 0, 2, 0), value)
+        yield g.near_miss(pool("MaxPool", padded, window), why="there is nothing but pads")
+
+
+@law(source="onnxoptimizer fuse_pad_into_pool", examples=_no_pixels)
 def pad_into_max_pool(x: Tensor, p: Pads, value: Number, u: PoolWindow):
     """MaxPool(Pad(x)) = MaxPool(x) with bigger pads, for pads of -inf, or behind a Relu of 0 or less
 

@@ -90,7 +90,7 @@ def joined_kernels(w1: Fact, w2: Fact) -> Dims | None:
 def _biases(w1: Any, w2: Any, b1: Any, b2: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
     """The biases of two convolutions in a row, present or not, that of both as one, and what has to hold."""
     moved = reduce("ReduceSum", reshape(w2, flat_kernel(w2)), (2,), 0) @ b1
-    yield b1, b2, total(moved, b2), (is_constant_bias(b1, w1), is_no_computed_bias(b2, w2))
+    yield b1, b2, total(moved, b2), (is_constant_bias(b1, w1), guard(is_no_computed_bias(b2, w2)))
     yield none(), b2, b2, ()
 
 
@@ -106,9 +106,9 @@ def _examples(*cases: Any) -> Any:
     def examples(rng: np.random.Generator) -> Iterator[Example]:
         for kernels, windows, biased, why in cases:
             g = Operands(rng)
-            grouped, rank = windows[0].group, len(kernels[0])
-            middle, last = (2, 9) if "rank" in why else (6, 3)
-            shapes = (middle, 4 // grouped, *kernels[0]), (last, middle, *kernels[1])
+            (first, second), rank = (window.group for window in windows), len(kernels[0])
+            middle, last = (2, 9) if "rank" in why else (6, 3 * second)
+            shapes = (middle, 4 // first, *kernels[0]), (last, middle // second, *kernels[1])
             y: Any = g.input(("N", 4, 6, "L")[: rank + 2])
             for k, (shape, window) in enumerate(zip(shapes, windows, strict=True)):
                 w = g.input(shape) if "weight" in why else g.random(*shape)
@@ -120,7 +120,8 @@ def _examples(*cases: Any) -> Any:
 
 _NEAR_MISSES = (
     ((_POINT, _POINT), (PLAIN, PLAIN), (), "a low rank is cheaper"),
-    ((_POINT, _POINT), (_GROUPS, PLAIN), (), "groups"),
+    *(((_POINT, _POINT), (_GROUPS, PLAIN), biased, "groups") for biased in ((0, 1), ())),
+    *(((_POINT, _POINT), (PLAIN, _GROUPS), biased, "groups") for biased in ((0, 1), ())),
     ((_KERNEL, _KERNEL), (PLAIN, PLAIN), (), "no kernel is 1"),
     ((_POINT, _POINT), (PLAIN, PLAIN), (), "a weight is no constant"),
 )

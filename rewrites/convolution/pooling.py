@@ -17,7 +17,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.sorts import Int, Name, Pads, String, Tensor
 from egraph_opt.operators import PoolWindow, global_pool, pad, pool
 from egraph_opt.operators.terms import limit, node
@@ -123,9 +123,9 @@ def cascade_of_pools(kind: String, x: Tensor, w: PoolWindow, u: PoolWindow, k: I
     limits = (limit("pool_kernel"), limit("pool_window"), limit("pool_stride"))
     pair = cascade(w, x, k, *limits)
     two = pool(kind, pool(kind, x, pair[0]), pair[1])
-    yield rewrite(pool(kind, x, w), two, is_covered(w, x), number(k), inverse="cascade_of_pools")
+    yield rewrite(pool(kind, x, w), two, kernel(is_covered(w, x)), number(k), inverse="cascade_of_pools")
     inner, one = pool(kind, x, w), joined_window(w, u, x)
-    known = (is_covered(one, x), guard(eq(inner, node(k))))
+    known = (kernel(is_covered(one, x)), guard(eq(inner, node(k))))
     yield rewrite(pool(kind, inner, u), pool(kind, x, one), known, inverse="cascade_of_pools")
 
 

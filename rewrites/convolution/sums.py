@@ -120,6 +120,6 @@ def of_channels(
     worth = guard(are_constant(v, w), ne(x, y), ne(v, w), *apart_yet(x, y))
     apart = (eq(z, conv(x, v, b, u) + conv(y, w, c, t)), is_same(u, t))
     together = (union(z, conv(image, weight, total(b, c), u)), assign(joint(image), 1))
-    yield rule(*apart, fits, can_add(b, c), worth, then=together, inverse="of_channels")
+    yield rule(*apart, fits, worth, then=together, inverse="of_channels")
     one, other = conv(x, v, b, u), conv(y, w, none(), u)
     yield rewrite(conv(image, weight, b, u), one + other, fits, guard(one, other), inverse="of_channels")

@@ -18,7 +18,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, approximate, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import exp
 from egraph_opt.laws.sorts import Axes, Axis, Flag, Float, Settings, String, Tensor
-from egraph_opt.operators import batchnorm, binary, cast, none, reduce, resize, softmax, unary
+from egraph_opt.operators import batchnorm, binary, cast, none, reduce, resize, softmax, unary, where
 from egraph_opt.operators.linear import ConvWindow, GemmSettings, conv, gemm
 
 law = laws_of("approximate", serves="arithmetic")
@@ -130,6 +130,9 @@ def _double_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(exp(x))
     yield g.near_miss(c + c, why="a constant is computed once, in float64")
     yield g.near_miss(unary("IsNaN", (), x), why="the answer is no float")
+    one, other = (g.constant(np.array([a, b]), T.DOUBLE) for a, b in ((1, 1 + 1e-9), (1 + 1e-9, 1)))
+    either = where(g.input((3, 1), T.BOOL), one, other)
+    yield g.near_miss(softmax("Hardmax", either, 1), why="rounding decides which is the greatest")
 
 
 def _steep_examples(rng: np.random.Generator) -> Iterator[Example]:

@@ -13,7 +13,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, hosted, laws_of, rewrite
+from egraph_opt.laws import Example, Operands, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.algebra import exp, log, number_like
 from egraph_opt.laws.algebra import softplus as softplus_of
 from egraph_opt.laws.examples import INT64
@@ -95,6 +95,8 @@ def _bound_examples(rng: np.random.Generator) -> Iterator[Example]:
         g = Operands(rng)
         x, six = g.input(("N", 3)), g.constant([6.0])
         yield g.fires(variadic(op, listed(x, g.constant(infinity))))
+        wide = listed(g.input((3, 1)), g.constant(np.full((4,), infinity)))
+        yield g.near_miss(variadic(op, wide), why="broadcasting makes the result bigger")
         for xs, why in (
             ((x, g.random(3)), "several bounds"),
             ((x, six, six), "three operands"),
@@ -140,6 +142,13 @@ def positive_number(x: Fact, c: Fact) -> Float | None:
     return value if value is not None and value > 0 else None
 
 
+def _clipped_integers(g: Operands) -> Iterator[Tensor]:
+    x, one, two = g.input((3,), INT64), g.constant(np.array(1)), g.constant(np.array(2))
+    yield clip(0.0, 1.0, x + two)
+    yield clip(0.0, 1.0, x + two) * one
+    yield clip(0.0, 1.0, x * two + one)
+
+
 def _hard_sigmoid_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, half = g.input(("N", 3)), g.constant(0.5)
@@ -153,6 +162,7 @@ def _hard_sigmoid_examples(rng: np.random.Generator) -> Iterator[Example]:
         (clip(-1.0, 1.0, x + half), "a lower bound of -1"),
         (clip(0.0, 1.0, x + g.random(3)), "shifts that differ"),
         (clip(0.0, 1.0, double), "onnxruntime has no HardSigmoid in double precision"),
+        *((whole, "HardSigmoid takes no integers") for whole in _clipped_integers(g)),
     )
 
 
@@ -181,5 +191,5 @@ def hard_sigmoid_of_clip(x: Tensor, a: Tensor, b: Tensor, c: Tensor, s: Settings
 )
 def softplus(x: Tensor, c: Tensor):
     """Log(Exp(x) + 1) = Softplus(x)"""
-    one = (all_are(c, 1), has_single_kernel(x), fits(c, x))
+    one = (all_are(c, 1), kernel(has_single_kernel(x)), fits(c, x))
     yield rewrite(log(exp(x) + c), softplus_of(x), *one, because="Exp overflows where Softplus does not")

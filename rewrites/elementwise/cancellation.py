@@ -39,7 +39,7 @@ def _differences(dtype: int) -> Examples:
 def difference_of_one(x: Tensor):
     """x - x = 0 for floats; it is NaN where x is infinite or NaN"""
     for zeros in zeros_like(x):
-        yield rewrite(x - x, zeros, is_float(x), guard(varies(x)), because=SIZE)
+        yield rewrite(x - x, zeros, guard(is_float(x), varies(x)), because=SIZE)
 
 
 @law(numerics="bitwise", examples=_differences(INT64))

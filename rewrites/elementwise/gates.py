@@ -21,9 +21,9 @@ from egraph_opt.rewrites.conditions.values import broadcasts_into
 EPSILON: dict[int, float] = {
     TensorProto.FLOAT: 2.0**-23,
     TensorProto.FLOAT16: 2.0**-10,
-    TensorProto.DOUBLE: 2.0**-23,
+    TensorProto.DOUBLE: 2.0**-52,
 }
-"""Rounding by type; exporters cast constants from float32."""
+"""Rounding by type."""
 
 Gate = Annotated[tuple[Any, ...], attribute_sort("Gate")]
 """("erf",) and ("tanh",): 1 + f(w); ("sigmoid",); ("clip", h): Clip(w) between 0 and h; ("hard", a, b):

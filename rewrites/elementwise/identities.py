@@ -16,9 +16,10 @@ import numpy as np
 
 from egraph_opt.facts.dtypes import FLOATS, INTEGERS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import reciprocal as one_over
 from egraph_opt.laws.algebra import relu
+from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.law import Examples
 from egraph_opt.laws.sorts import Int, Settings, String, Tensor
 from egraph_opt.operators import binary, unary, variadic, where
@@ -192,7 +193,7 @@ def _crossed_bounds(rng: np.random.Generator) -> Iterator[Example]:
 
 @law(
     "elementwise",
-    numerics="bitwise",
+    numerics="finite",  # bounds of 0 have either sign
     kind="merge",
     source="onnxoptimizer fuse_consecutive_clips, which has the bounds wrong where they do not overlap",
     examples=_crossed_bounds,
@@ -211,11 +212,11 @@ def positive(x: Fact) -> Settings:
     return (("max", np.inf), ("min", 0.0))
 
 
-@law("elementwise", numerics="bitwise", kind="merge")
+@law("elementwise", numerics="finite", kind="merge")
 def relu_is_a_bound(x: Tensor, a: Settings):
     """Clip_ab(Relu(x)) = Clip(x), Relu(Clip_ab(x)) = Clip(x)
 
-    Relu is a Clip between 0 and infinity.
+    Relu is a Clip between 0 and infinity, but for the sign of a zero.
     """
     outside, inside = clip_of_clip(a, positive(x), x), clip_of_clip(positive(x), a, x)
     yield rewrite(unary("Clip", a, relu(x)), unary("Clip", outside, x), because="forgets both bounds")
@@ -230,7 +231,12 @@ def _where_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield from beside_number(lambda x, c: where(c, -x, x), False)(rng)
     g = Operands(rng)
     yes, y = g.constant(np.array(True)), g.input(("N", 4))
-    yield g.near_miss(where(yes, g.input((4,)), y), why="the result is bigger than x")
+    rows = g.constant(np.full((3, 1), True))
+    no, short = g.constant(np.array(False)), g.input((4,))
+    yield g.near_miss(where(yes, short, y), why="the result is bigger than x")
+    yield g.near_miss(where(no, y, short), why="the result is bigger than y")
+    for choice in (rows, g.constant(np.full((3, 1), False))):
+        yield g.near_miss(where(choice, g.input((4,)), g.input((4,))), why="the condition makes it bigger")
     yield g.near_miss(where(g.constant(np.arange(4) < 2), -y, y), why="the condition varies")
 
 
@@ -265,11 +271,17 @@ def few_operands(op: String, x: Tensor, y: Tensor):
 )
 def square(x: Tensor, c: Tensor):
     """x ^ 2 = x * x"""
-    two = (all_are(c, 2), is_float(x), fits(c, x))
+    two = (all_are(c, 2), guard(is_float(x)), fits(c, x))
     yield rewrite(x**c, x * x, *two, because="no power is cheaper than a product")
 
 
-@law("elementwise", numerics="bitwise", examples=beside_number(lambda x, c: c / x, 1.0))
+def _reciprocal_examples(rng: np.random.Generator) -> Iterator[Example]:
+    yield from beside_number(lambda x, c: c / x, 1.0)(rng)
+    g = Operands(rng)
+    yield g.near_miss(g.constant(np.array(1)) / g.input((3,), INT64), why="Reciprocal takes no integers")
+
+
+@law("elementwise", numerics="bitwise", examples=_reciprocal_examples)
 def reciprocal(x: Tensor, c: Tensor):
     """1 / x = Reciprocal(x)"""
     one = (all_are(c, 1), is_float(x), fits(c, x))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, eq, hosted, laws_of, rule, union
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, rule, union
 from egraph_opt.laws.sorts import Int, Slices, Tensor
 from egraph_opt.operators import concat, slice_
 from egraph_opt.operators.terms import listed, node
@@ -48,11 +48,11 @@ def _parts_of_one(x: Tensor, weights: list[Tensor], products: list[Tensor], plac
     """The rule that products with weights, which stand at places of the original, are parts of one."""
     joint, own = x @ concat(listed(*weights), 1), columns(x, *weights)
     found = [eq(y, x @ w) for y, w in zip(products, weights, strict=True)]
-    demand = [eq(w, node(i)) for w, i in zip(weights, places, strict=True)]
+    originals = [eq(w, node(i)) for w, i in zip(weights, places, strict=True)]
     in_order = [i < j for i, j in pairwise(places)]
     then = [union(y, slice_(joint, own[k])) for k, y in enumerate(products)]
     near = places[-1] < places[0] + NEAR
-    return rule(found, demand, in_order, near, then=then, because="the parts are more to compute")
+    return rule(found, guard(originals, in_order, near), then=then, because="the parts are more to compute")
 
 
 def _examples(count: int) -> Any:

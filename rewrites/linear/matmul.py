@@ -13,10 +13,13 @@ W, s and c are constants.
 """
 
 import math
+from collections.abc import Iterator
+
+import numpy as np
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import eq, guard, hosted, laws_of, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Axes, Dims, Int, Tensor
 from egraph_opt.operators import reduce, reshape
 from egraph_opt.rewrites.conditions.chains import affine, led, moves, of_weight, weights
@@ -27,7 +30,7 @@ from egraph_opt.rewrites.conditions.channels import (
     is_shift,
     static_shape,
 )
-from egraph_opt.rewrites.conditions.combining import LEFT_ALONE
+from egraph_opt.rewrites.conditions.combining import LEFT_ALONE, may_combine
 from egraph_opt.rewrites.conditions.operands import factor, factors
 
 FOLDED = "the product of constants is folded"
@@ -67,7 +70,18 @@ def before(w: Fact, x: Fact, c: Fact, side: int) -> Dims | None:
     return (count, 1) if axis == -1 else (1, count)
 
 
-@law(source="Ascend auto-optimizer, BNFolding", uses=(affine, factors, weights), resumes=True)
+def _infinite_scale(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    product = g.input((3, 4)) @ g.random(4, 5)
+    yield g.near_miss(product * g.constant(np.inf), why="a sum of infinities of both signs is none")
+
+
+@law(
+    source="Ascend auto-optimizer, BNFolding",
+    uses=(affine, factors, weights),
+    resumes=True,
+    examples=_infinite_scale,
+)
 def scale_after_product(x: Tensor, w: Tensor, c: Tensor, i: Int):
     """(x @ W) * s = x @ (W * s), and (W @ x) * s = (W * s) @ x"""
     product, scaled = factor(x, w, i), w * reshape(c, behind(w, x, c, i))
@@ -79,7 +93,7 @@ def scale_after_product(x: Tensor, w: Tensor, c: Tensor, i: Int):
 def scale_before_product(x: Tensor, w: Tensor, c: Tensor, i: Int):
     """(x * s) @ W = x @ (s * W), and W @ (x * s) = (W * s) @ x"""
     scaled = w * reshape(c, before(w, x, c, i))
-    known = (is_scale(c), moves("Mul", x, c), of_weight(x * c, w, i))
+    known = (guard(is_scale(c)), moves("Mul", x, c), of_weight(x * c, w, i))
     yield rewrite(factor(x * c, w, i), factor(x, scaled, i), *known, because=FOLDED)
 
 
@@ -93,7 +107,7 @@ def summed_axis(w: Fact) -> Axes | None:
 def shift_before_product(x: Tensor, w: Tensor, c: Tensor):
     """(x + c) @ W = x @ W + c @ W"""
     moved = reduce("ReduceSum", w * reshape(c, before(w, x, c, 0)), summed_axis(w), 1)
-    known = (is_shift(c), moves("Add", x, c), of_weight(x + c, w, 0))
+    known = (guard(is_shift(c)), moves("Add", x, c), of_weight(x + c, w, 0))
     yield rewrite((x + c) @ w, x @ w + moved, *known, because="forgets c")
 
 
@@ -114,7 +128,19 @@ def is_no_bigger(a: Fact, b: Fact, side: int) -> bool:
     return bool(first and second) and first[0] * second[1] <= math.prod(first) + math.prod(second)  # type: ignore[index, arg-type]
 
 
-@law(serves="arithmetic", source="TASO, associativity of MatMul", uses=(factors, weights))
+def _vector_between(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, v, w = g.input((3, 3)), g.random(3), g.random(3, 3)
+    for product in ((x @ v) @ w, x @ (v @ w)):
+        yield g.near_miss(product, why="the vector is a column for one and a row for the other")
+
+
+@law(
+    serves="arithmetic",
+    source="TASO, associativity of MatMul",
+    uses=(factors, weights),
+    examples=_vector_between,
+)
 def constant_products(x: Tensor, y: Tensor, a: Tensor, b: Tensor, i: Int):
     """(x @ W1) @ W2 = x @ (W1 @ W2), and W2 @ (W1 @ x) = (W2 @ W1) @ x, where that is no bigger
 
@@ -150,17 +176,34 @@ def are_activations(x: Fact, y: Fact) -> bool:
     return not x.const and not y.const and x.dtype in FLOATS
 
 
-@law(kind="move", uses=(affine, factors))
+def _infinite_scalar(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, infinity = g.input((3, 4)), g.input((4, 5)), g.constant(np.inf)
+    for product in ((x @ y) * infinity, (x * infinity) @ y):
+        yield g.near_miss(product, why="a sum of infinities of both signs is none")
+
+
+@law(kind="move", uses=(affine, factors), examples=_infinite_scalar)
 def scalars_reach_factors(x: Tensor, y: Tensor, c: Tensor, i: Int):
     """(x @ y) * s = (x * s) @ y = x @ (y * s) for one number s"""
-    sound, product = (is_scale(c), is_scalar(c, x, y), are_activations(x, y)), factor(x, y, i)
+    sound = (is_scale(c), is_scalar(c, x, y), guard(are_activations(x, y)))
+    product = factor(x, y, i)
     scaled, back = factor(x * c, y, i), "scalars_reach_factors"
     yield rewrite(product * c, scaled, sound, moves("Mul", product, c), inverse=back)
     yield rewrite(scaled, product * c, sound, moves("Mul", x, c), inverse=back)
 
 
-@law(kind="merge")
+def _large_scalars(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, large = g.input((3, 4)) * g.constant(1e-30), g.input((4, 5)), g.constant(1e30)
+    yield g.near_miss((x * large) @ (y * large), why="the product of the scales would overflow")
+
+
+@law(kind="merge", examples=_large_scalars)
 def scalars_meet(x: Tensor, y: Tensor, s: Tensor, t: Tensor):
     """(x * s) @ (y * t) = (x * (s * t)) @ y for numbers s and t"""
-    sound = (is_scale(s), is_scale(t), is_scalar(s, x, y), is_scalar(t, x, y), are_activations(x, y))
-    yield rewrite((x * s) @ (y * t), (x * (s * t)) @ y, sound, because="one scale is never worse than two")
+    sound = (may_combine("Mul", s, t), is_scalar(t, x, y))
+    demand = guard(is_scale(s), is_scale(t), is_scalar(s, x, y), are_activations(x, y))
+    yield rewrite(
+        (x * s) @ (y * t), (x * (s * t)) @ y, sound, demand, because="one scale is never worse than two"
+    )

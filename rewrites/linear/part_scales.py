@@ -136,9 +136,11 @@ def _scale_examples(rng: np.random.Generator) -> Iterator[Example]:
             yield g.fires(attention(heads, axis, 1))
             yield g.fires(attention(transpose(heads, p), 0, 1))
     part = slice_(y, ((2, 0, 4, 1),))
+    yield g.fires(part * s - slice_(y, ((2, 2, 6, 1),)))
     yield from g.near_misses(
         (attention(g.input(("N", "L", 12)), 2, 4), "there is no product"),
         (attention(relu(y), 2, 4), "a scale does not pass Relu"),
+        (attention(relu(y + g.random(12)), 2, 4), "nor does it behind a bias"),
         (attention(g.input(("N", 12, 5)) @ g.random(5, 2), 1, 4), "rows are scaled"),
         (part * g.random(4), "four scales"),
         (part + s, "it is a shift"),
@@ -172,9 +174,9 @@ def scale_of_part(
         product = x @ (w * scales)
         for whole, made in (
             (product, (eq(y, x @ w),)),
-            (product + b * scales, (eq(y, x @ w + b), is_scalable_bias(b, y))),
+            (product + b * scales, (eq(y, x @ w + b), guard(is_scalable_bias(b, y)))),
         ):
-            found = (eq(o, slice_(t, s) * c), eq(t, view(y)), *made, weight(w), guard(taken(t)))
+            found = (eq(o, slice_(t, s) * c), eq(t, view(y)), *made, guard(weight(w), taken(t)))
             then = (union(o, slice_(view(whole), s)), scaled(t, view(whole), s))
             yield rule(*found, then=then, because=forgets)
     other = (scaled(t, z, s), eq(o, slice_(t, r)), is_apart(s, r))

@@ -127,20 +127,21 @@ def _product_examples(rng: np.random.Generator) -> Iterator[Example]:
         (slice_(relu(y), cut), "Relu is between"),
         (gather(y, g.input((2,), TensorProto.INT64), 2), "the indices are not known"),
         (gather(y, g.constant(np.array(1)), 2), "a scalar index drops the axis"),
+        (g.input((2, 2)) @ slice_(g.random(4), ((0, 0, 2, 1),)), "the weight is a vector"),
     )
 
 
 @law(numerics="reassociates", examples=_product_examples, uses=(absorbing,))
 def of_product(x: Tensor, w: Tensor, i: Tensor, s: Slices):
     """Slice_last(x @ W) = x @ Slice_last(W), likewise Gather, for a constant W of the original"""
-    y, known = x @ w, (is_constant_matrix(w), guard(weight(w)))
+    y, known = x @ w, guard(is_constant_matrix(w), weight(w))
     axis = summed_last(x, w, y)
     part, rest = x @ slice_(w, sliced_columns(s, axis, w)), beside(s, axis)
     yield rewrite(slice_(y, s), part, known, is_nothing(rest), inverse="of_product")
     yield rewrite(
         x @ slice_(w, s), slice_(y, of_result(s, x, w)), is_constant_matrix(w), guard(y), inverse="of_product"
     )
-    yield rewrite(slice_(y, s), slice_(part, rest), known, is_something(rest), because=MORE)
+    yield rewrite(slice_(y, s), slice_(part, rest), known, guard(is_something(rest)), because=MORE)
     yield rewrite(gather(y, i, axis), x @ gather(w, i, last_axis(w)), known, is_list(i), because=MORE)
 
 
@@ -201,8 +202,8 @@ def through_binary(x: Tensor, c: Tensor, i: Tensor, op: String, a: Axis, k: Int)
     y = beside_op(op, x, c, k)
     own = axis_of_operand(a, x, y)
     part, other = gather(x, i, own), gather(c, i, axis_of_operand(a, c, y))
-    known = (is_list(i), guard(asked(x, own)))
+    demand = guard(asked(x, own))
     both = beside_op(op, part, other, k)
-    yield rewrite(gather(y, i, a), both, known, guard(is_constant(c)), because=MORE)
+    yield rewrite(gather(y, i, a), both, demand, guard(is_list(i), is_constant(c)), because=MORE)
     alone = beside_op(op, part, c, k)
-    yield rewrite(gather(y, i, a), alone, known, is_broadcast_along(a, c, y), because=MORE)
+    yield rewrite(gather(y, i, a), alone, is_list(i), demand, is_broadcast_along(a, c, y), because=MORE)

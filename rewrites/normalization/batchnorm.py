@@ -62,12 +62,26 @@ def epsilon_of(e: Fact, v: Fact) -> Float | None:
     return float(e.splat) if e.splat is not None and e.dtype == v.dtype and e.shape in ((), (1,)) else None
 
 
+def _parameters(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, s, b, v = g.input((1, 4, 3, 4)), g.random(4), g.random(4), g.constant([1.0, 2.0, 3.0, 4.0])
+    half = g.input((1, 4, 3, 4), TensorProto.FLOAT16)
+    yield g.near_miss(batchnorm(half, s, b, g.random(4), v, 1e-5), why="the parameters are of another type")
+    k = s / sqrt(v + g.constant(1e-5))
+    for m, dims, why in (
+        (g.random(), (1, 4, 1, 1), "one mean for all channels"),
+        (g.random(4), (1, 1, 1, 4), "a number per column"),
+    ):
+        yield g.near_miss(x * reshape(k, dims) + reshape(b - m * k, dims), why)
+
+
 @law(
     "batchnorm",
     numerics="reassociates",
     kind="split",
     serves="arithmetic",
     source="Ascend auto-optimizer, BNFolding; onnxoptimizer fuse_bn_into_conv",
+    examples=_parameters,
 )
 def expand_batchnorm(
     x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, eps: Float, e: Tensor, dims: Dims

@@ -9,11 +9,14 @@ Layer_a(x) -> T(Layer(T'(x)))                   where ONNX has it for the last a
 How their parts are spelled is the matter of `moments`.
 """
 
+from collections.abc import Iterator
+
+import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import guard, hosted, laws_of, rewrite
+from egraph_opt.laws import Example, Operands, guard, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.algebra import is_constant, sqrt, varies
 from egraph_opt.laws.sorts import Axes, Dims, Float, Int, Permutation, Tensor
 from egraph_opt.operators import Literal, literal, reduce, reshape, transpose
@@ -91,7 +94,7 @@ def scale(x: Tensor, s: Tensor, g: Tensor, a: Axes, e: Float, i: Int):
         norm, both = function(x, s, a, e), function(x, s * reshape(g, fitting(x, a, g)), a, e)
         scaled = beside("Mul", norm, g, i)
         yield rewrite(scaled, both, guard(varies(scaled)), inverse="scale")
-        yield rewrite(both, norm * g, is_scale_of(s, x, a), guard(varies(both)), inverse="scale")
+        yield rewrite(both, norm * g, kernel(is_scale_of(s, x, a)), guard(varies(both)), inverse="scale")
 
 
 @hosted()
@@ -110,7 +113,7 @@ def shift(x: Tensor, s: Tensor, b: Tensor, c: Tensor, a: Axes, e: Float, i: Int)
     yield rewrite(whole, norm + b, guard(varies(whole)), inverse="shift")
     more = b + reshape(c, fitting(x, a, c))
     shifted = shifted_layer_norm(x, s, b, a, e)
-    twice, summed, sound = shifted + c, shifted_layer_norm(x, s, more, a, e), is_scale_of(b, x, a)
+    twice, summed, sound = shifted + c, shifted_layer_norm(x, s, more, a, e), kernel(is_scale_of(b, x, a))
     yield rewrite(twice, summed, sound, guard(varies(twice)), inverse="shift")
     yield rewrite(summed, twice, sound, guard(varies(summed)), inverse="shift")
 
@@ -141,7 +144,19 @@ def normalised_dims(x: Fact, axes: Axes) -> Dims | None:
     return tuple(x.shape[k] for k in axes) if x.shape is not None and x.is_symbolic else None
 
 
-@law(kind="move", serves="target", source="ONNX, which normalises the last axes only")
+def _wide_scales(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, wide, own = g.input((2, 4, "M")), g.input((2, 4, "M")), g.input((2, 4, 1))
+    for norm in (
+        rms_norm(x, wide, (0, 1), 1e-5),
+        layer_norm(x, wide, (0, 1), 1e-5),
+        shifted_layer_norm(x, wide, own, (0, 1), 1e-5),
+        shifted_layer_norm(x, own, wide, (0, 1), 1e-5),
+    ):
+        yield g.near_miss(norm, why="a number for each element along an axis that is not normalised")
+
+
+@law(kind="move", serves="target", source="ONNX, which normalises the last axes only", examples=_wide_scales)
 def inner_axes(x: Tensor, s: Tensor, b: Tensor, a: Axes, e: Float):
     """Layer_a(x) = T(Layer(T'(x))) where T' moves the axes a behind the others, likewise RMS"""
     p, d, last = axes_to_end(x, a), normalised_dims(x, a), last_axes(x, a)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
@@ -20,7 +21,7 @@ from egraph_opt.laws.algebra import reciprocal, sqrt, varies
 from egraph_opt.laws.sorts import Axes, Flag, Float, Int, Settings, String, Tensor
 from egraph_opt.operators import reduce, unary
 from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.conditions.values import all_are, fits, is_kernel_float
+from egraph_opt.rewrites.conditions.values import all_are, fits, is_float, is_kernel_float
 from egraph_opt.rewrites.elementwise.identities import beside_number
 from egraph_opt.rewrites.normalization.layer_norm import KEPT
 
@@ -46,7 +47,8 @@ def inverse_count(x: Fact, axes: Axes) -> Float | None:
 @hosted()
 def is_about(c: Fact, number: Float) -> bool:
     """All of c is the number, up to its rounding."""
-    return c.splat is not None and abs(c.splat / number - 1) <= 2.0**-22
+    least = 2.0**-50 if c.dtype == TensorProto.DOUBLE else 2.0**-22
+    return c.splat is not None and abs(c.splat / number - 1) <= least
 
 
 def _mean_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -80,12 +82,19 @@ def bounds_nothing_positive(op: str, bounds: Settings) -> bool:
     return op == "Relu" or (op == "Clip" and high is None and low is not None and low <= 0)
 
 
-@law("normalization", numerics="finite", kind="eliminate")
+def _square_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input((2, 3), TensorProto.INT32)
+    bounded = unary("Clip", (("max", None), ("min", 0.0)), mean(x * x, (1,)))
+    yield g.near_miss(bounded, why="squares of integers overflow")
+
+
+@law("normalization", numerics="finite", kind="eliminate", examples=_square_examples)
 def squares_are_positive(op: String, x: Tensor, a: Axes, k: Flag, s: Settings):
-    """Clip(ReduceMean(x * x)) = ReduceMean(x * x) from below by 0, likewise Relu"""
+    """Clip(ReduceMean(x * x)) = ReduceMean(x * x) from below by 0, likewise Relu; integers overflow"""
     squares = mean(x * x, a, k)
     bounded, useless = unary(op, s, squares), bounds_nothing_positive(op, s)
-    yield rewrite(bounded, squares, useless, because="a bound that bounds nothing")
+    yield rewrite(bounded, squares, useless, is_float(x), because="a bound that bounds nothing")
 
 
 # --- roots ---------------------------------------------------------------------------------------------
@@ -94,6 +103,9 @@ def squares_are_positive(op: String, x: Tensor, a: Axes, k: Flag, s: Settings):
 def _root_examples(rng: np.random.Generator) -> Iterator[Example]:
     for exponent in (0.5, -0.5, -1.0):
         yield from beside_number(lambda x, c: unary("Abs", (), x) ** c, exponent)(rng)
+        g = Operands(rng)
+        power = unary("Abs", (), g.input((3,), TensorProto.INT32)) ** g.constant(exponent)
+        yield g.near_miss(power, why="integers have no root")
 
 
 @law("normalization", numerics="finite", serves="arithmetic", examples=_root_examples)
@@ -118,8 +130,8 @@ def root_of_inverse(x: Tensor, c: Tensor):
 
     Such a sum is never -0.0, which has a root, but whose reciprocal has none.
     """
-    u, sound = x + c, is_one_number(c)
-    yield rewrite(sqrt(reciprocal(u)), reciprocal(sqrt(u)), sound, because="it is the canonical form")
+    u, demand = x + c, guard(is_one_number(c))
+    yield rewrite(sqrt(reciprocal(u)), reciprocal(sqrt(u)), demand, because="it is the canonical form")
 
 
 # --- scales that were multiplied with the root first ---------------------------------------------------
@@ -154,7 +166,7 @@ def centred_before_scaling(x: Tensor, i: Tensor, b: Tensor, a: Axes, k: Flag, j:
     """
     m = mean(x, a, k)
     centred = (x - m) * i + b
-    apart, floats, back = (x * i, b - m * i), is_kernel_float(x), "centred_before_scaling"
-    several = guard(ne(m, x))  # of one element everything is the mean
-    yield rewrite(beside("Add", *apart, j), centred, floats, several, inverse=back)
-    yield rewrite(centred, apart[0] + apart[1], floats, several, inverse=back)
+    apart, back = (x * i, b - m * i), "centred_before_scaling"
+    floats = guard(is_kernel_float(x), ne(m, x))  # of one element everything is the mean
+    yield rewrite(beside("Add", *apart, j), centred, floats, inverse=back)
+    yield rewrite(centred, apart[0] + apart[1], floats, inverse=back)

@@ -8,8 +8,12 @@ Softmax(x - m) -> Softmax(x)                     m is the same along the axis; l
 `composites.primitives` writes them out again.
 """
 
+from collections.abc import Iterator
+
+import numpy as np
+
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import equal, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, kernel, law, rewrite
 from egraph_opt.laws.algebra import exp, log, varies
 from egraph_opt.laws.sorts import Axes, Axis, Int, String, Tensor
 from egraph_opt.operators import reduce, softmax
@@ -43,15 +47,18 @@ def softmax_of_exponentials(x: Tensor, a: Axes, i: Int):
     e = exp(x)
     for spelled in quotients(e, reduce("ReduceSum", e, a, KEPT), i):
         whole = softmax("Softmax", x, single_axis(a))
-        yield rewrite(spelled, whole, is_kernel_float(x), guard(varies(x)), inverse=PARTS)
+        yield rewrite(spelled, whole, kernel(is_kernel_float(x)), guard(varies(x)), inverse=PARTS)
 
 
 @law("softmax", numerics="reassociates", kind="composite", serves="accuracy", source="ONNX, LogSoftmax")
 def logarithm_of_sum(x: Tensor, a: Axes):
     """x - Log(ReduceSum(Exp(x))) = LogSoftmax(x), x - ReduceLogSumExp(x) = LogSoftmax(x)"""
-    for total in (log(reduce("ReduceSum", exp(x), a, KEPT)), reduce("ReduceLogSumExp", x, a, KEPT)):
-        whole = softmax("LogSoftmax", x, single_axis(a))
-        yield rewrite(x - total, whole, is_kernel_float(x), guard(varies(x)), inverse=PARTS)
+    whole, floats = softmax("LogSoftmax", x, single_axis(a)), is_kernel_float(x)
+    for total, known in (
+        (log(reduce("ReduceSum", exp(x), a, KEPT)), kernel(floats)),
+        (reduce("ReduceLogSumExp", x, a, KEPT), floats),
+    ):
+        yield rewrite(x - total, whole, known, guard(varies(x)), inverse=PARTS)
 
 
 @law("softmax", numerics="reassociates", kind="fuse", serves="accuracy", source="ONNX, LogSoftmax")
@@ -77,7 +84,14 @@ def is_level(m: Fact, x: Fact, axis: Axis) -> bool:
     return from_end > len(m.shape) or m.shape[-from_end] == 1
 
 
-@law("softmax", numerics="reassociates", kind="eliminate")
+def _shift_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input((1, 4))
+    yield g.near_miss(softmax("Softmax", x - g.input((3, 1)), 1), why="the shift makes x bigger")
+    yield g.near_miss(softmax("Softmax", x - g.input((4,)), 1), why="it is another one along the axis")
+
+
+@law("softmax", numerics="reassociates", kind="eliminate", examples=_shift_examples)
 def level_shift(kind: String, x: Tensor, m: Tensor, k: Axis):
     """Softmax(x - m) = Softmax(x), LogSoftmax(x - m) = LogSoftmax(x) where m is the same along the axis
 

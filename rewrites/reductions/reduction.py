@@ -8,6 +8,7 @@ Reduce over axes of one element -> Reshape, for Sum, Mean, Max, Min and Prod
 
 from onnx import TensorProto
 
+from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import hosted, law, rewrite
 from egraph_opt.laws.sorts import Axes, Dims, Flag, String, Tensor
@@ -17,8 +18,11 @@ from egraph_opt.rewrites.conditions.view_shapes import known_dims
 ASSOCIATIVE = frozenset(("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceMean", "ReduceL1"))
 """Reductions of which the reduction in two steps is the reduction in one (means: of equal parts)."""
 
-UNCHANGED_BY_ONE = ASSOCIATIVE - {"ReduceL1"}
-"""Reductions of one element that are the element."""
+EXTREMES = frozenset(("ReduceMax", "ReduceMin"))
+"""Reductions of one element that are the element, in every bit."""
+
+UNCHANGED_BY_ONE = ASSOCIATIVE - {"ReduceL1"} - EXTREMES
+"""Reductions of one element that are the element, but for the sign of a zero: sums begin with 0."""
 
 POOLED = (("GlobalAveragePool", "ReduceMean"), ("GlobalMaxPool", "ReduceMax"))
 
@@ -100,8 +104,9 @@ def drop_axes_at_once(kind: String, x: Tensor, a: Axes, d: Dims):
 
 
 @hosted()
-def is_associative(kind: str) -> bool:
-    return kind in ASSOCIATIVE
+def is_associative(kind: str, x: Fact) -> bool:
+    """A mean of integers is rounded, and a product of them overflows."""
+    return kind in ASSOCIATIVE and (kind not in ("ReduceMean", "ReduceProd") or x.dtype in ALL_FLOATS)
 
 
 @hosted()
@@ -119,8 +124,8 @@ def pair_of_reductions(kind: String, x: Tensor, a: Axes, b: Axes, k: Flag):
 
     A mean of means of equal parts is the mean.
     """
-    once = reduce(kind, x, joined_axes(a, k, b), k)
-    yield rewrite(reduce(kind, reduce(kind, x, a, k), b, k), once, is_associative(kind), because="forgets a")
+    once, twice = reduce(kind, x, joined_axes(a, k, b), k), reduce(kind, reduce(kind, x, a, k), b, k)
+    yield rewrite(twice, once, is_associative(kind, x), because="forgets a")
 
 
 # --- one element ------------------------------------------------------------------------------------------
@@ -133,14 +138,28 @@ def is_kept(kind: str) -> bool:
 
 
 @hosted()
+def is_extreme(kind: str) -> bool:
+    return kind in EXTREMES
+
+
+@hosted()
 def are_single(axes: Axes, x: Fact) -> bool:
     return x.shape is not None and all(k < len(x.shape) and x.shape[k] == 1 for k in axes)
 
 
-@law("reduction", numerics="bitwise", kind="replace", serves="arithmetic")
+@law("reduction", numerics="finite", kind="replace", serves="arithmetic")
 def single_element(kind: String, x: Tensor, a: Axes, k: Flag):
-    """Reduce_a(x) = Reshape(x) where the axes a have one element each"""
+    """Reduce_a(x) = Reshape(x) where the axes a have one element each, for Sum, Mean and Prod"""
     z = reduce(kind, x, a, k)
     yield rewrite(
         z, reshape(x, known_dims(z)), is_kept(kind), are_single(a, x), because="a reshape has no axes"
+    )
+
+
+@law("reduction", numerics="bitwise", kind="replace", serves="arithmetic")
+def single_extreme(kind: String, x: Tensor, a: Axes, k: Flag):
+    """Reduce_a(x) = Reshape(x) where the axes a have one element each, for Max and Min"""
+    z = reduce(kind, x, a, k)
+    yield rewrite(
+        z, reshape(x, known_dims(z)), is_extreme(kind), are_single(a, x), because="a reshape has no axes"
     )

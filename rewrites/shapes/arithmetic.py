@@ -17,7 +17,20 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, absent, auxiliary, eq, hosted, law, rewrite, rule, table, union
+from egraph_opt.laws import (
+    Example,
+    Operands,
+    absent,
+    auxiliary,
+    eq,
+    guard,
+    hosted,
+    law,
+    rewrite,
+    rule,
+    table,
+    union,
+)
 from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.sorts import Bundle, Int, Place, Settings, Slices, String, Tensor, Unit
@@ -208,9 +221,9 @@ def dims_of_input(v: Tensor, x: Tensor):
     end = _end(fact(v), start)
     direct = _has_range(x, start, end, opset())
     cut = slice_(shape_of(x, 0, _rank_of(x)), _one_slice(start, end))
-    for part, condition in ((shape_of(x, start, end), direct), (cut, absent(direct))):
+    for part, condition in ((shape_of(x, start, end), direct), (cut, guard(absent(direct)))):
         for rank, whole in ((1, part), (0, reshape(part, ()))):
-            found = (source(x), start, _has_rank(fact(v), rank), condition)
+            found = (source(x), _has_rank(fact(v), rank), condition)
             yield rule(*found, then=union(v, whole), because="forgets what computed them")
 
 

@@ -132,6 +132,7 @@ def _pair_examples(rng: np.random.Generator) -> Iterator[Example]:
         (x, T.DOUBLE, T.INT32, "what does not fit depends on the float's type"),
     ):
         yield g.near_miss(cast(cast(operand, through), to), why)
+    yield g.near_miss(cast(wide, T.INT32) + cast(cast(wide, T.DOUBLE), T.INT32), "float64 has 53 bits")
 
 
 @law(kind="merge", source="Ascend auto-optimizer, MergeCasts", examples=_pair_examples)
@@ -140,8 +141,8 @@ def pair_of_casts(x: Tensor, t: DataType, s: DataType):
     yield rewrite(cast(cast(x, t), s), cast(x, s), loses_nothing(x, t, s), inverse="pair_of_casts")
     for wide in (T.INT64, T.DOUBLE):
         way = cast(x, wide)
-        sound = is_other(x, wide), absent(is_same(s, wide)), loses_nothing(x, wide, s), guard(way)
-        yield rewrite(cast(x, s), cast(way, s), sound, inverse="pair_of_casts")
+        demand = guard(is_other(x, wide), absent(is_same(s, wide)), way)
+        yield rewrite(cast(x, s), cast(way, s), loses_nothing(x, wide, s), demand, inverse="pair_of_casts")
 
 
 @hosted()

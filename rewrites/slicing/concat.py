@@ -20,6 +20,7 @@ from egraph_opt.laws import (
     assign,
     auxiliary,
     eq,
+    guard,
     hosted,
     laws_of,
     ne,
@@ -128,8 +129,8 @@ def _nested(rng: np.random.Generator) -> Iterator[Example]:
 def flatten(xs: Tensors, zs: Tensors, a: Axis, n: Number):
     """Concat_a(.., Concat_a(ys), ..) = Concat_a(.., ys, ..)"""
     whole = concat(xs, a)
-    longest = (eq(n, most_parts(whole, a)), eq(xs, parts(whole, a, n)))
-    found = (*longest, eq(zs, flat(xs, a)), ne(zs, xs))
+    longest = guard(eq(n, most_parts(whole, a)), eq(xs, parts(whole, a, n)))
+    found = (*longest, eq(zs, flat(xs, a)), guard(ne(zs, xs)))
     yield rewrite(whole, concat(zs, a), *found, inverse="group")
 
 
@@ -187,9 +188,9 @@ def _empty(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(source="Ascend auto-optimizer, EmptySliceFix", uses=(filling,), examples=_empty)
-def without_empty(x: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: Axis):
+def without_empty(x: Tensor, xs: Tensors, rest: Tensors, a: Axis):
     """Concat(.., empty, ..) = Concat(.., ..)"""
-    filled_up = (some_empty(xs, a), eq(ys, filled(xs, a)))
-    yield rewrite(concat(xs, a), concat(ys, a), *filled_up, because="forgets the empty ones")
-    only_empty = cons(x, rest)
-    yield rewrite(concat(only_empty, a), x, all_empty(only_empty, a), because="forgets the others")
+    some = cons(x, rest)
+    known = (eq(some, filled(xs, a)), guard(some_empty(xs, a)))
+    yield rewrite(concat(xs, a), concat(some, a), known, because="forgets the empty ones")
+    yield rewrite(concat(some, a), x, all_empty(some, a), because="forgets the others")

@@ -54,6 +54,7 @@ def functions_of_parts(
     Only functions of the original meet: those of wholes would find parts of wholes, without end.
     """
     whole = unary(op, s, x)
-    found = (eq(y, unary(op, s, slice_(x, p))), eq(z, unary(op, s, slice_(x, q))), are_apart(p, q, x))
+    found = (eq(y, unary(op, s, slice_(x, p))), eq(z, unary(op, s, slice_(x, q))))
     parts = (union(y, slice_(whole, p)), union(z, slice_(whole, q)))
-    yield rule(*found, *guard(eq(y, node(i)), eq(z, node(j))), then=parts, inverse="slice.through_unary")
+    demand = guard(are_apart(p, q, x), eq(y, node(i)), eq(z, node(j)))
+    yield rule(*found, demand, then=parts, inverse="slice.through_unary")

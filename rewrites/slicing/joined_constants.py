@@ -95,7 +95,8 @@ def _parts(rng: np.random.Generator) -> Iterator[Example]:
 @law("joining", numerics="bitwise", kind="merge", examples=_parts, uses=(constants_beside,))
 def of_constants(xs: Tensors, ys: Tensors, cs: Tensors, a: Axis, op: String, s: Int):
     """Concat(x op C, y op D, ..) = Concat(x, y, ..) op Concat(C, D, ..)"""
-    found = (guard(worth_a_walk(xs)), eq(ys, varying(xs, a, op, s)), eq(cs, constant(xs, a, op, s, ys)))
+    newest = guard(worth_a_walk(xs), eq(ys, varying(xs, a, op, s)))
+    found = (newest, eq(cs, constant(xs, a, op, s, ys)))
     b = axis_of_constants(a, ys, cs)
     made = beside(op, concat(ys, a), concat(cs, b), s)
     yield rewrite(concat(xs, a), made, *found, because="the parts follow from Slices of both")

@@ -6,14 +6,18 @@ Concat_a(Concat_b(x, y), Concat_b(z, w)) = Concat_b(Concat_a(x, z), Concat_a(y, 
 Where both parts of the other side are written as well.
 """
 
+from collections.abc import Iterator
 from typing import Any
+
+import numpy as np
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import assign, auxiliary, guard, hosted, law, ne, rewrite, rule, table
+from egraph_opt.laws import Example, Operands, assign, auxiliary, guard, hosted, law, ne, rewrite, rule, table
 from egraph_opt.laws.algebra import is_same
 from egraph_opt.laws.sorts import Axis, String, Tensor
 from egraph_opt.operators import binary, concat
+from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.distributivity import pair_of
 from egraph_opt.rewrites.conditions.values import broadcasts_into
 from egraph_opt.rewrites.linear.joined_products import differ_along
@@ -64,7 +68,14 @@ def of_binary(op: String, x: Tensor, y: Tensor, z: Tensor, w: Tensor, a: Axis):
     yield rewrite(apart, binary(op, join(x, z, a), join(y, w, b)), *demand, inverse="binary_of_concats")
 
 
-@law("joining", numerics="bitwise", kind="move", source="TASO", uses=(pairs,))
+def _crossed(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    rows = concat(listed(g.input((2, 2)), g.input((2, 2))), 0)
+    columns = concat(listed(g.input((1, 1)), g.input((1, 1))), 1)
+    yield g.near_miss(rows + columns, why="they are joined along two axes")
+
+
+@law("joining", numerics="bitwise", kind="move", source="TASO", uses=(pairs,), examples=_crossed)
 def binary_of_concats(op: String, x: Tensor, y: Tensor, z: Tensor, w: Tensor, a: Axis, b: Axis):
     """Concat(x, z) op Concat(y, w) = Concat(x op y, z op w), where both are written as well"""
     first, second = binary(op, x, y), binary(op, z, w)

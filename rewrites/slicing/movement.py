@@ -11,7 +11,7 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, auxiliary, eq, hosted, laws_of, rewrite, rule, table
+from egraph_opt.laws import Example, Operands, auxiliary, eq, guard, hosted, laws_of, rewrite, rule, table
 from egraph_opt.laws.algebra import is_same
 from egraph_opt.laws.sorts import Axis, Int, Settings, Slices, String, Tensor, Tensors, Unit
 from egraph_opt.operators import binary, cast, concat, slice_, unary
@@ -120,7 +120,7 @@ def _functions(rng: np.random.Generator) -> Iterator[Example]:
 @law(uses=(asking_rules, functions), examples=_functions)
 def through_unary(x: Tensor, op: String, t: Settings, s: Slices):
     """Slice(f(x)) = f(Slice(x)) where x is a Slice or a Concat, or made of such"""
-    inside, demand = function_of(op, t, slice_(x, s)), asked(x, single_axis(s))
+    inside, demand = function_of(op, t, slice_(x, s)), guard(asked(x, single_axis(s)))
     yield rewrite(slice_(function_of(op, t, x), s), inside, demand, because="only with demand")
 
 
@@ -151,5 +151,5 @@ def through_binary(x: Tensor, z: Tensor, op: String, s: Slices, k: Int):
     p, q = operand_spec(s, x, y), operand_spec(s, z, y)
     parts = beside(op, slice_(x, p), slice_(z, q), k)
     for second in (stays(s, z, y), asked(z, single_axis(q))):
-        demand = (asked(x, single_axis(p)), second)
+        demand = guard(asked(x, single_axis(p)), second)
         yield rewrite(slice_(y, s), parts, *demand, because="only with demand")

@@ -9,7 +9,20 @@ from typing import Annotated
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, assign, auxiliary, eq, hosted, law, ne, rewrite, rule, table
+from egraph_opt.laws import (
+    Example,
+    Operands,
+    assign,
+    auxiliary,
+    eq,
+    guard,
+    hosted,
+    law,
+    ne,
+    rewrite,
+    rule,
+    table,
+)
 from egraph_opt.laws.algebra import is_same
 from egraph_opt.laws.sorts import Axis, Number, Slices, Tensor, Tensors, Unit
 from egraph_opt.operators import concat, slice_
@@ -163,11 +176,12 @@ def _concats(rng: np.random.Generator) -> Iterator[Example]:
     uses=(taking_apart,),
     examples=_concats,
 )
-def of_concat(x: Tensor, xs: Tensors, ys: Tensors, zs: Tensors, rest: Tensors, a: Axis, s: Slices, k: Number):
+def of_concat(x: Tensor, ys: Tensors, zs: Tensors, rest: Tensors, a: Axis, s: Slices):
     """Slice(Concat(xs)) = Concat(Slice(x) of the x that it touches)"""
     whole, others = slice_(concat(zs, a), s), beside(s, a)
-    found = (eq(k, first(zs, a, s)), eq(xs, tail(zs, k)), eq(ys, cut(xs, first_touched(s, a, zs)[1])))
-    one, several = eq(ys, cons(x, nil())), (eq(ys, cons(x, rest)), ne(rest, nil()))
+    touched = cut(tail(zs, first(zs, a, s)), first_touched(s, a, zs)[1])
+    one = eq(touched, cons(x, nil()))
+    several = (eq(ys, touched), guard(eq(ys, cons(x, rest)), ne(rest, nil())))
     for count, made in ((one, x), (several, concat(ys, a))):
-        yield rewrite(whole, made, *found, count, is_same(others, ()), because="forgets the other parts")
-        yield rewrite(whole, slice_(made, others), *found, count, ne(others, ()), because="likewise")
+        yield rewrite(whole, made, count, is_same(others, ()), because="forgets the other parts")
+        yield rewrite(whole, slice_(made, others), count, guard(ne(others, ())), because="likewise")

@@ -23,6 +23,7 @@ from egraph_opt.laws import (
     auxiliary,
     eq,
     equal,
+    guard,
     hosted,
     laws_of,
     ne,
@@ -200,5 +201,5 @@ def share(x: Tensor, s: Slices, c: Ranges, k: Int):
     a = cut_axis(s, k, x)
     shared = beside(s, a)
     twice = slice_(slice_(x, shared), shared_cut(s, a, c))
-    found = (number(k), eq(c, cuts(x, shared, a)), ne(shared, ()))
+    found = (number(k), eq(c, cuts(x, shared, a)), guard(ne(shared, ())))
     yield rewrite(slice_(x, s), twice, *found, inverse="slice.compose")

@@ -10,7 +10,7 @@ What stays in a format between two of them: see `ascend_layout_chains`.
 """
 
 from egraph_opt.facts.fact import ABSENT, Fact
-from egraph_opt.laws import Operands, eq, guard, hosted, laws_of, rewrite, rule, union
+from egraph_opt.laws import Operands, eq, guard, hosted, kernel, laws_of, rewrite, rule, union
 from egraph_opt.laws.sorts import String, Tensor, Tensors
 from egraph_opt.operators import ConvWindow, PoolWindow, conv, matmul, none, pool, unary
 from egraph_opt.operators.terms import append, cons, limit, listed
@@ -146,11 +146,11 @@ def laid_convolution(
     inside = cons(to_layout(IMAGES, x), rest)
     alone = from_layout(IMAGES, laid(IMAGES, image_kernel(k, x), inside))
     operands = eq(xs, cons(x, rest))
-    for found in (eq(xs, weights(y, x, k)), (eq(y, cube_operator(k, xs)), some_computed(xs))):
+    for found in (eq(xs, weights(y, x, k)), (eq(y, cube_operator(k, xs)), guard(some_computed(xs)))):
         yield rule(operands, found, demand, then=union(y, alone), because=PSEUDO)
-    staged, kernel = eq(y, fused_cube(k, e, xs, ys)), image_stages(k, e, x, y, ys)
-    yield rule(operands, staged, kernel, demand, then=demanded(IMAGES, ys), because=PSEUDO)
-    moved = from_layout(IMAGES, laid(IMAGES, kernel, append(inside, zs)))
+    staged, whole = eq(y, fused_cube(k, e, xs, ys)), image_stages(k, e, x, y, ys)
+    yield rule(operands, staged, guard(whole), demand, then=demanded(IMAGES, ys), because=PSEUDO)
+    moved = from_layout(IMAGES, laid(IMAGES, whole, append(inside, zs)))
     entry = eq(zs, entered(IMAGES, ys))
     yield rule(operands, staged, entry, demand, then=union(y, moved), because=PSEUDO)
 
@@ -175,22 +175,23 @@ def laid_product(
 ):  # fmt: skip
     """Kernel[MatMul](x, w; ys) = From(Kernel[MatMul'](To(x), To(w); To(ys))), of whole tiles without From"""
     form, side = limit("plain_products"), limit("tile_side")
-    kernel, inside = matrix_kernel(k, xs, form, side), eq(vs, entered(MATRICES, xs))
-    for found in (eq(xs, weights(y, x, k)), (eq(y, cube_operator(k, xs)), some_computed(xs))):
-        yield rule(found, kernel, guard(form), then=demanded(MATRICES, xs), because=PSEUDO)
-        moved = from_layout(MATRICES, laid(MATRICES, kernel, vs))
+    whole, inside = matrix_kernel(k, xs, form, side), eq(vs, entered(MATRICES, xs))
+    in_rows = kernel(writes_plain(y, side))
+    for found in (eq(xs, weights(y, x, k)), (eq(y, cube_operator(k, xs)), guard(some_computed(xs)))):
+        yield rule(found, guard(whole, form), then=demanded(MATRICES, xs), because=PSEUDO)
+        moved = from_layout(MATRICES, laid(MATRICES, whole, vs))
         yield rule(found, inside, guard(form), then=union(y, moved), because=PSEUDO)
-        plain = unlaid(MATRICES, kernel, vs)
-        yield rule(found, inside, writes_plain(y, side), guard(form), then=union(y, plain), because=PSEUDO)
+        plain = unlaid(MATRICES, whole, vs)
+        yield rule(found, inside, in_rows, guard(form), then=union(y, plain), because=PSEUDO)
     staged = eq(y, fused_cube(k, e, xs, ys))
-    kernel = matrix_stages(k, e, xs, ys, among_limits(y, form, side))
+    whole = matrix_stages(k, e, xs, ys, among_limits(y, form, side))
     both = (demanded(MATRICES, xs), demanded(MATRICES, ys))
-    yield rule(staged, kernel, guard(form), then=both, because=PSEUDO)
+    yield rule(staged, guard(whole, form), then=both, because=PSEUDO)
     entries = (inside, eq(zs, entered(MATRICES, ys)))
-    moved = from_layout(MATRICES, laid(MATRICES, kernel, append(vs, zs)))
+    moved = from_layout(MATRICES, laid(MATRICES, whole, append(vs, zs)))
     yield rule(staged, *entries, guard(form), then=union(y, moved), because=PSEUDO)
-    plain = unlaid(MATRICES, kernel, append(vs, zs))
-    yield rule(staged, *entries, writes_plain(y, side), guard(form), then=union(y, plain), because=PSEUDO)
+    plain = unlaid(MATRICES, whole, append(vs, zs))
+    yield rule(staged, *entries, in_rows, guard(form), then=union(y, plain), because=PSEUDO)
 
 
 def _pool_examples(rng):

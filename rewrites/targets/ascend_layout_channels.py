@@ -81,9 +81,9 @@ def _concat_examples(rng):
 @law(examples=_concat_examples, required=REQUIRED, uses=(entering, touching))
 def laid_concatenation(y: Tensor, xs: Tensors, zs: Tensors, axis: Axis, layout: String):
     """Concat(From(z), y) = From(Concat'(z, To(y)))"""
-    found = (eq(y, concat(xs, axis)), touched(layout, xs))
+    found, wanted = eq(y, concat(xs, axis)), touched(layout, xs)
     kernel = laid_concat(xs, axis, layout, sizes(limit("channel_block"), limit("tile_side")))
-    yield from laid_behind(found, kernel, zs, y=y, layout=layout, entry=(xs, zs))
+    yield from laid_behind(found, kernel, zs, y=y, layout=layout, entry=(xs, zs), wanted=wanted)
 
 
 def _reduction_examples(rng):

@@ -116,7 +116,9 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(joined(y, z, channels=12), why="all are whole", **limits)
     yield g.near_miss(joined(x, z, y, channels=15, constant=False), why="the weight is no constant", **limits)
     odd = g.input(("N", 2, 5, "L"))
-    yield g.near_miss(joined(odd, z, channels=10, group=2), why="groups would be others", **limits)
+    for between in (False, True):
+        grouped = joined(odd, z, channels=10, group=2, between=between)
+        yield g.near_miss(grouped, why="groups would be others", **limits)
 
 
 @law(

@@ -8,12 +8,16 @@
 What meets there as ``Unsqueeze(Squeeze(y))`` is y.
 """
 
+from collections.abc import Iterator
+
+import numpy as np
+
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import auxiliary, eq, guard, hosted, law, rewrite, rule, table, union
+from egraph_opt.laws import Example, Operands, auxiliary, eq, guard, hosted, law, rewrite, rule, table, union
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axis, Int, String, Tensor, Tensors, Unit
-from egraph_opt.operators import concat, variadic
-from egraph_opt.operators.terms import cons, nil
+from egraph_opt.operators import concat, reshape, variadic
+from egraph_opt.operators.terms import cons, listed, nil
 from egraph_opt.rewrites.conditions.image_rows import (
     DEMAND,
     SHARED,
@@ -77,7 +81,17 @@ def are_rows(xs: tuple[Fact, ...]) -> bool:
     return all(image_dims(x) is not None for x in xs)
 
 
-@law("conv1d", numerics="bitwise", uses=(lifted_lists,), **SHARED)
+def _concat_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, limits = g.input((2, 3, 1, "L")), {"lift_conv1d": 1}
+    row = reshape(x, (2, 3, "L"))
+    yield g.fires(concat(listed(row, g.input((2, 5, "L"))), 1), **limits)
+    yield g.near_miss(concat(listed(row, g.input((2, 5, "L"))), 1), why="the target has rows")
+    flat = concat(listed(g.input((2, 3)), g.input((2, 5))), 1)
+    yield g.near_miss(flat, why="matrices are no rows", **limits)
+
+
+@law("conv1d", numerics="bitwise", uses=(lifted_lists,), examples=_concat_examples, **SHARED)
 def past_concat(xs: Tensors, a: Axis):
     """Concat(Squeeze(x), y, ..) = Squeeze(Concat(x, Unsqueeze(y), ..))"""
     z = concat(xs, a)
@@ -90,4 +104,4 @@ def past_variadic(op: String, xs: Tensors):
     """Sum(Squeeze(x), y, ..) = Squeeze(Sum(x, Unsqueeze(y), ..)), Max, Min and Mean likewise"""
     z = variadic(op, xs)
     image = variadic(op, all_lifted(xs))
-    yield rewrite(z, viewed_as(z, image), guard(squeezed_among(xs)), can_lift(xs), because=_BECAUSE)
+    yield rewrite(z, viewed_as(z, image), guard(squeezed_among(xs), can_lift(xs)), because=_BECAUSE)

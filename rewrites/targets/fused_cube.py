@@ -194,7 +194,7 @@ def cube_kernel(x: Tensor, y: Tensor, xs: Tensors, cube: Cube):
     The same for ConvTranspose, MatMul and Gemm, where an element-wise operator follows.  Of all constant
     weights that give one value one will do: other laws spell them in a dozen ways.
     """
-    runs, kernel = limit("fused_stages"), fused_cube(cube, (), xs, nil())
-    product, demand = cube_operator(cube, xs), guard(followed(y))
-    yield rule(runs, eq(y, product), some_computed(xs), demand, then=union(y, kernel), because=PSEUDO)
-    yield rule(runs, eq(xs, weights(y, x, cube)), demand, then=union(y, kernel), because=PSEUDO)
+    kernel, demand = fused_cube(cube, (), xs, nil()), guard(limit("fused_stages"), followed(y))
+    computed = (eq(y, cube_operator(cube, xs)), guard(some_computed(xs)))
+    yield rule(computed, demand, then=union(y, kernel), because=PSEUDO)
+    yield rule(eq(xs, weights(y, x, cube)), demand, then=union(y, kernel), because=PSEUDO)

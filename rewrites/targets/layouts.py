@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 from egraph_opt.facts.fact import ABSENT, Fact
-from egraph_opt.laws import absent, assign, auxiliary, eq, hosted, rule, table, union
+from egraph_opt.laws import absent, assign, auxiliary, eq, guard, hosted, rule, table, union
 from egraph_opt.laws.sorts import String, Tensor, Tensors, Unit
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, OnnxForm, Step, operator
 from egraph_opt.operators.expressions import attribute_sort
@@ -116,16 +116,18 @@ def entering(layout: String, x: Tensor, rest: Tensors, zs: Tensors, xs: Tensors)
 
 
 def laid_behind(
-    found: tuple[Any, ...], kernel: Any, operands: Any, *, y: Any, layout: Any, entry: Any
+    found: Any, kernel: Any, operands: Any, *, y: Any, layout: Any, entry: Any, wanted: Any = ()
 ) -> Iterator[Any]:
     """The rules of a kernel that works in a layout: its tensors are demanded there, then it is laid.
 
     Args:
         found: what holds of y, which the kernel makes.
+        wanted: where there is demand for it, and in which layout.
         operands: those of the laid kernel.
         entry: which tensors enter the layout, and what they are there, as `operands` have it.
     """
     xs, zs = entry
-    yield rule(*found, kernel, then=demanded(layout, xs), because=PSEUDO)
+    yield rule(found, wanted, guard(kernel), then=demanded(layout, xs), because=PSEUDO)
     moved = from_layout(layout, laid(layout, kernel, operands))
-    yield rule(*found, eq(zs, entered(layout, xs)), then=union(y, moved), because=PSEUDO)
+    operands_there = eq(zs, entered(layout, xs))
+    yield rule(found, guard(wanted), operands_there, then=union(y, moved), because=PSEUDO)

@@ -67,6 +67,12 @@ def _far_pads(g: Operands) -> tuple[Any, Any]:
     return widened, cast(narrowed, T.INT32)
 
 
+def _padded_truth(g: Operands) -> tuple[Any, str]:
+    """A truth value as a number, padded with another number."""
+    x = g.input(("N", 4), T.BOOL)
+    return pad(cast(x, T.INT32), "constant", (0, 1, 0, 0), 5), "no truth value is 5"
+
+
 def _down_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, longer, turned = g.input(("N", 4), T.INT32), g.input((2, "N", 4)), g.input((4, "N"))
@@ -76,15 +82,16 @@ def _down_examples(rng: np.random.Generator) -> Iterator[Example]:
     )
     for of in forms:
         yield from (g.fires(term, **LIMITS) for term in (of(cast(x, T.INT64)), cast(of(x), T.INT64)))
-    yield g.near_miss(_far_pads(g)[0], why="int32 does not have what is padded with", **LIMITS)
+    far = (_far_pads(g)[0], "int32 does not have what is padded with")
+    yield from g.near_misses(far, _padded_truth(g), **LIMITS)
 
 
 @law(uses=(moves,), examples=_down_examples)
 def moves_of_wide(op: String, x: Tensor, i: Tensor, p: Any, a: Axis, n: Sizes, k: Int, t: DataType):
     """move(Cast_64(x)) = Cast_64(move(x)) for int32 x, likewise float32 in float64"""
-    wide, demand = cast(x, t), (*guard(limit("narrow_int64")), widens(x, t))
-    yield equal(moved(op, wide, i, p), cast(moved(op, x, i, p), t), *demand, has_narrow(op, p, x))
-    yield equal(output(split(wide, a, n), k), cast(output(split(x, a, n), k), t), *demand)
+    wide, demand, known = cast(x, t), guard(limit("narrow_int64")), widens(x, t)
+    yield equal(moved(op, wide, i, p), cast(moved(op, x, i, p), t), demand, known, has_narrow(op, p, x))
+    yield equal(output(split(wide, a, n), k), cast(output(split(x, a, n), k), t), demand, guard(known))
 
 
 def _up_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -98,7 +105,8 @@ def _up_examples(rng: np.random.Generator) -> Iterator[Example]:
     ):
         yield g.fires(cast(of(*values), T.INT32), **LIMITS)
         yield g.fires(of(*(cast(v, T.INT32) for v in values)), **LIMITS)
-    yield g.near_miss(_far_pads(g)[1], why="int32 does not have what is padded with", **LIMITS)
+    far = (_far_pads(g)[1], "int32 does not have what is padded with")
+    yield from g.near_misses(far, _padded_truth(g), **LIMITS)
     half = where(c, cast(x, T.INT32), cast(y, T.INT32))
     yield g.near_miss(half, why="one of them is narrow already", **LIMITS)
 
@@ -109,17 +117,18 @@ def narrow_moves(
 ):  # fmt: skip
     """Cast_32(move(x)) = move(Cast_32(x)) for int64 x, likewise float32 of float64"""
     small, demand = cast(x, t), guard(limit("narrow_int64"))
-    narrowed = (*demand, *guard(varies(x)), narrows(x, t))
-    yield equal(cast(moved(op, x, i, p), t), moved(op, small, i, p), *narrowed, has(op, p, t))
-    yield equal(cast(output(split(x, a, n), k), t), output(split(small, a, n), k), *narrowed)
+    computed = (*demand, *guard(varies(x)))
+    yield equal(cast(moved(op, x, i, p), t), moved(op, small, i, p), computed, narrows(x, t), has(op, p, t))
+    yield equal(
+        cast(output(split(x, a, n), k), t), output(split(small, a, n), k), computed, guard(narrows(x, t))
+    )
     chosen = where(i, small, cast(y, t))
     yield equal(cast(where(i, x, y), t), chosen, *demand, narrows(x, t), narrows(y, t))
     joined = concat(xs, a)
     yield rewrite(
         cast(joined, t),
         concat(all_cast(xs, t), a),
-        *demand,
-        *guard(varies(joined)),
-        narrows(joined, t),
+        demand,
+        guard(varies(joined), narrows(joined, t)),
         because="a list does not tell that all of it is cast",
     )

@@ -77,7 +77,15 @@ def _sum_fits(by_proof: bool, x: Fact, z: Fact, axes: tuple[int, ...]) -> bool:
 def _reduce_fits(by_proof: bool, how: Attributes, xs: Facts, z: Fact) -> bool:
     if how[0] == "ReduceSum":
         return _sum_fits(by_proof, xs[0], z, how[1])
-    return how[0] in ("ReduceMax", "ReduceMin") and _fit(by_proof, *xs)
+    extreme = how[0] in ("ReduceMax", "ReduceMin") and _fit(by_proof, *xs)
+    return extreme and (not by_proof or _has_elements(xs[0], how[1]))
+
+
+def _has_elements(x: Fact, axes: tuple[int, ...]) -> bool:
+    """The largest of nothing is the least number of its type."""
+    if x.shape is None or any(axis >= len(x.shape) for axis in axes):
+        return False
+    return all(isinstance(d, int) and d > 0 for d in (x.shape[axis] for axis in axes))
 
 
 def _cumsum_fits(by_proof: bool, axis: Fact, x: Fact, z: Fact) -> bool:
@@ -242,7 +250,9 @@ def _assumed_examples(rng: np.random.Generator) -> Iterator[Example]:
     x = g.input(("N", 3), INT64)
     yield from _all_examples(g, x)
     yield g.near_miss(binary("Add", x, g.constant(np.array(2**40))), why="beyond int32", **LIMITS)
-    yield g.near_miss(unary("Exp", (), g.input((3,))), why="no integers", **LIMITS)
+    y = g.input((3,))
+    for term in (unary("Exp", (), y), cast(y + y, INT64)):
+        yield g.near_miss(term, why="no integers", **LIMITS)
 
 
 _SHARED: dict[str, Any] = {

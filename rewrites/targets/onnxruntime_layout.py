@@ -14,7 +14,7 @@ has in the layout, the cost model `onnxruntime` measures; it publishes the limit
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Operands, eq, guard, hosted, laws_of, rewrite
+from egraph_opt.laws import Operands, eq, guard, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.sorts import Axis, Settings, String, Tensor, Tensors
 from egraph_opt.operators import ConvWindow, PoolWindow, binary, concat, conv, global_pool, pool, unary
 from egraph_opt.operators.terms import limit, listed, nil
@@ -158,10 +158,10 @@ def laid_convolution(x: Tensor, w: Tensor, b: Tensor, v: Tensor, u: ConvWindow, 
         (alone, (), laid_cube(k, e, x, w, 0), cube_of_few(k, e, x, w, 0, block)),
         (others, (to_layout(BLOCKED, v),), laid_cube(k, e, x, w, 1), cube_of_few(k, e, x, w, 1, block)),
     ):
-        fits = (may_be_blocked(v),) if moved else ()
-        for operand, kernel in ((image, inside), (x, few)):
-            result = from_layout(BLOCKED, laid(BLOCKED, kernel, listed(operand, w, b, *moved)))
-            yield rewrite(given, result, guard(block), *fits, because=PSEUDO)
+        fits = kernel(may_be_blocked(v)) if moved else ()
+        for operand, whole in ((image, inside), (x, few)):
+            result = from_layout(BLOCKED, laid(BLOCKED, whole, listed(operand, w, b, *moved)))
+            yield rewrite(given, result, guard(block), fits, because=PSEUDO)
 
 
 def _pool_examples(rng):
@@ -180,11 +180,11 @@ def _pool_examples(rng):
 def laid_pools(x: Tensor, kind: String, w: PoolWindow):
     """Pool(x) = FromLayout(Pool'(ToLayout(x)))"""
     block, operand = limit("blocked_channels"), listed(to_layout(BLOCKED, x))
-    for pooled, kernel in (
+    for pooled, whole in (
         (pool(kind, x, w), laid_pool(kind, w, x, block)),
         (global_pool(kind, x), laid_global_pool(kind, x, block)),
     ):
-        result = laid(BLOCKED, kernel, operand)
+        result = laid(BLOCKED, whole, operand)
         yield rewrite(pooled, from_layout(BLOCKED, result), guard(block), because=PSEUDO)
 
 
@@ -204,7 +204,7 @@ def laid_chain(z: Tensor, u: Tensor, xs: Tensors, zs: Tensors, op: String, s: Se
     """f(FromLayout(z), ..) = FromLayout(f'(z, ..)), and ToLayout(FromLayout(z)) = z"""
     first, second = from_layout(BLOCKED, z), from_layout(BLOCKED, u)
     yield rewrite(to_layout(BLOCKED, first), z, because=PSEUDO)
-    for given, kernel, operands, found in (
+    for given, whole, operands, found in (
         (unary(op, s, first), laid_function(op, s, z), listed(z), ()),
         (binary(op, first, second), laid_sum(op, z, u), listed(z, u), ()),
         (
@@ -214,4 +214,4 @@ def laid_chain(z: Tensor, u: Tensor, xs: Tensors, zs: Tensors, op: String, s: Se
             (eq(zs, all_laid(BLOCKED, xs)),),
         ),
     ):
-        yield rewrite(given, from_layout(BLOCKED, laid(BLOCKED, kernel, operands)), *found, because=PSEUDO)
+        yield rewrite(given, from_layout(BLOCKED, laid(BLOCKED, whole, operands)), *found, because=PSEUDO)

@@ -16,7 +16,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import ABSENT, UNKNOWN, Fact
-from egraph_opt.laws import Example, Operands, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, hosted, kernel, law, rewrite
 from egraph_opt.laws.sorts import Axes, Flag, Float, Permutation, Settings, String, Tensor
 from egraph_opt.operators import (
     OnnxForm,
@@ -105,6 +105,7 @@ def _product_examples(rng: np.random.Generator) -> Iterator[Example]:
     for term, why in (
         (x @ transpose(z, (2, 1, 0)), "another permutation"),
         (transpose(z, (2, 0, 1)) @ g.input((4, 5)), "another permutation"),
+        (transpose(g.input((3, 5)), (1, 0)) @ g.input((3,)), "the kernel does not transpose before a vector"),
         (long @ transpose(g.input(("N", 5, "L")), swap), "what is summed may be nothing"),
         (transpose(long, swap) @ g.input(("M", 5)), "what is summed may be nothing"),
         ((long @ g.input(("L", 5))) * half, "what is summed may be nothing"),
@@ -120,10 +121,10 @@ def _product_examples(rng: np.random.Generator) -> Iterator[Example]:
 def product(x: Tensor, y: Tensor, c: Tensor, p: Permutation, a: Flag, b: Flag):
     """x @ y' = FusedMatMul(x, y), x' @ y likewise, (x @ y) * c = FusedMatMul(x, y; c)"""
     behind, front, bare = fused_matmul(x, y, 1.0, 0, 1), fused_matmul(x, y, 1.0, 1, 0), x @ y
-    yield rewrite(x @ transpose(y, p), behind, swaps_last(p), multiplies(x, y, 0), because=ONE_WAY)
+    yield rewrite(x @ transpose(y, p), behind, swaps_last(p), kernel(multiplies(x, y, 0)), because=ONE_WAY)
     yield rewrite(transpose(x, p) @ y, front, swaps_last(p), multiplies(x, y, 1), because=ONE_WAY)
     scaled, given = fused_matmul(x, y, factor(c, x, y, bare), 0, 0), fused_matmul(x, y, 1.0, a, b)
-    yield rewrite(bare * c, scaled, multiplies(x, y, 0), because=ONE_WAY)
+    yield rewrite(bare * c, scaled, kernel(multiplies(x, y, 0)), because=ONE_WAY)
     yield rewrite(given * c, fused_matmul(x, y, factor(c, x, y, given), a, b), because=ONE_WAY)
 
 
@@ -144,7 +145,8 @@ def _fits_rows(facts: tuple[Fact, ...]) -> bool:
 def _norm_form(opset: int, attributes: tuple[str, float], facts: tuple[Fact, ...]) -> OnnxForm | None:
     op, epsilon = attributes
     inputs = (0, 1, 2) if facts[3] == ABSENT else (0, 1, 2, 3)
-    return OnnxForm(op, inputs, (("epsilon", epsilon),), DOMAIN) if _fits_rows(facts) else None
+    accepted = epsilon >= 0 and _fits_rows(facts)
+    return OnnxForm(op, inputs, (("epsilon", epsilon),), DOMAIN) if accepted else None
 
 
 def _infer_norm(opset: int, attributes: tuple[str, float], facts: tuple[Fact, ...]) -> Fact:
@@ -185,30 +187,33 @@ def _norm_examples(rng: np.random.Generator) -> Iterator[Example]:
 @law(RULESET, source="onnxruntime, SkipLayerNormalization", examples=_norm_examples, **SHARED)
 def norm_of_residual(x: Tensor, y: Tensor, s: Tensor, b: Tensor, a: Axes, e: Float):
     """Layer(x + y; s, b) = SkipLayerNormalization(x, y, s, b), without b and for RMS likewise"""
-    fits, mean, square = (
-        is_residual(x, y, s, a, e),
-        "SkipLayerNormalization",
-        "SkipSimplifiedLayerNormalization",
-    )
-    yield rewrite(layer_norm(x + y, s, a, e), skip_norm(mean, x, y, s, none(), e), fits, because=ONE_WAY)
-    yield rewrite(rms_norm(x + y, s, a, e), skip_norm(square, x, y, s, none(), e), fits, because=ONE_WAY)
-    shifted = shifted_layer_norm(x + y, s, b, a, e)
-    yield rewrite(shifted, skip_norm(mean, x, y, s, b, e), fits, is_row(b, x), because=ONE_WAY)
+    z, mean, square = x + y, "SkipLayerNormalization", "SkipSimplifiedLayerNormalization"
+    known = kernel(is_residual(x, y, s, a, e))
+    yield rewrite(layer_norm(z, s, a, e), skip_norm(mean, x, y, s, none(), e), known, because=ONE_WAY)
+    yield rewrite(rms_norm(z, s, a, e), skip_norm(square, x, y, s, none(), e), known, because=ONE_WAY)
+    biased = skip_norm(mean, x, y, s, b, e)
+    row = kernel(is_row(b, x))
+    yield rewrite(shifted_layer_norm(z, s, b, a, e), biased, known, row, because=ONE_WAY)
 
 
 # --- activations -----------------------------------------------------------------------------------------
 
 
+def _activates(x: Fact) -> bool:
+    """Whether the kernels take x: FastGelu refuses a scalar."""
+    return x.dtype == TensorProto.FLOAT and bool(x.rank)
+
+
 def _gelu_form(opset: int, attributes: tuple[str, float], facts: tuple[Fact, ...]) -> OnnxForm | None:
     op, alpha = attributes
-    if facts[0].dtype != TensorProto.FLOAT:
+    if not _activates(facts[0]):
         return None
     settings = (("alpha", alpha),) if op == "QuickGelu" else ()
     return OnnxForm(op, (0,) if facts[1] == ABSENT else (0, 1), settings, DOMAIN)
 
 
 def _infer_gelu(opset: int, attributes: tuple[str, float], facts: tuple[Fact, ...]) -> Fact:
-    return Fact(facts[0].dtype, facts[0].shape) if facts[0].dtype == TensorProto.FLOAT else UNKNOWN
+    return Fact(facts[0].dtype, facts[0].shape) if _activates(facts[0]) else UNKNOWN
 
 
 @operator(form=_gelu_form, infer=_infer_gelu)
@@ -218,7 +223,7 @@ def own_gelu(op: String, alpha: Float, x: Tensor, bias: Tensor) -> Tensor:
 
 @hosted()
 def runs(x: Fact) -> bool:
-    return _is_float(x)
+    return _activates(x) and not x.const
 
 
 @hosted()
@@ -237,6 +242,7 @@ def _gelu_examples(rng: np.random.Generator) -> Iterator[Example]:
     ):
         yield g.fires(unary(op, settings, x))
         yield g.near_miss(unary(op, settings, double), why="there is no kernel for doubles")
+        yield g.near_miss(unary(op, settings, g.input(())), why="there is no kernel for scalars")
         if op == "Gelu":
             yield g.fires(unary(op, settings, x + b))
             yield g.near_miss(unary(op, settings, double + doubles), why="there is no kernel for doubles")
@@ -247,8 +253,9 @@ def gelu(x: Tensor, b: Tensor, s: Settings):
     """Gelu(x) = com.microsoft.Gelu(x), by Tanh FastGelu(x), Swish_a(x) = QuickGelu_a(x), of x + b likewise"""
     for op, biased, how in (("Gelu", "BiasGelu", "none"), ("FastGelu", "FastGelu", "tanh")):
         settings = (("approximate", how),)
-        yield rewrite(unary("Gelu", settings, x), own_gelu(op, 1.0, x, none()), runs(x), because=ONE_WAY)
-        sum_of = (runs(x), is_row(b, x))
-        yield rewrite(unary("Gelu", settings, x + b), own_gelu(biased, 1.0, x, b), *sum_of, because=ONE_WAY)
+        of_one, of_sum = own_gelu(op, 1.0, x, none()), own_gelu(biased, 1.0, x, b)
+        yield rewrite(unary("Gelu", settings, x), of_one, kernel(runs(x)), because=ONE_WAY)
+        row = (kernel(runs(x)), is_row(b, x))
+        yield rewrite(unary("Gelu", settings, x + b), of_sum, *row, because=ONE_WAY)
     quick = own_gelu("QuickGelu", slope(s), x, none())
-    yield rewrite(unary("Swish", s, x), quick, runs(x), because=ONE_WAY)
+    yield rewrite(unary("Swish", s, x), quick, kernel(runs(x)), because=ONE_WAY)

@@ -238,8 +238,8 @@ def chain(d: Stages, e: Stages, x: Tensor, y: Tensor, ys: Tensors):
             for others, everything in ((nil(), ys), (listed(y), cons(y, ys))):
                 left = staged(d, inner, others)
                 wider = vector_kernel(longer, x, everything)
-                last = guard(eq(d, chosen(left, inner)))
-                yield rewrite(left, wider, ne(left, inner), *known, *last, because=PSEUDO)
+                last = guard(ne(left, inner), eq(d, chosen(left, inner)))
+                yield rewrite(left, wider, *known, *last, because=PSEUDO)
 
 
 def _gate_examples(rng):
@@ -266,7 +266,7 @@ def gate(op: String, e: Stages, x: Tensor, ys: Tensors, i: Int):
     for inner in (begun(e, x, ys), vector_kernel(e, x, ys)):
         left = beside(op, x, inner, i)
         wider = vector_kernel(then_gate(e, op, i, limit("vector_stages")), x, ys)
-        yield rewrite(left, wider, ne(left, inner), because=PSEUDO)
+        yield rewrite(left, wider, guard(ne(left, inner)), because=PSEUDO)
 
 
 def _prologue_examples(rng):

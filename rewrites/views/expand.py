@@ -17,7 +17,7 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, equal, hosted, laws_of, ne, rewrite
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, kernel, laws_of, ne, rewrite
 from egraph_opt.laws.sorts import Dims, Int, Settings, String, Tensor
 from egraph_opt.operators import binary, expand, expand_to, shape_of, where
 from egraph_opt.rewrites.conditions.operands import (
@@ -128,6 +128,7 @@ def _operands(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(binary("Sub", wide, like))
     yield g.fires(binary("Sub", like, wide))
     yield g.near_miss(binary("PRelu", expand(g.input((1, 1)), (2, 3)), slope), why="a slope may not widen x")
+    yield g.near_miss(expand(g.input((1, 4)), (3, 4)) + g.input((4,)), why="y does not bring the rows")
 
 
 @hosted()
@@ -159,8 +160,8 @@ def past_binary(x: Tensor, y: Tensor, op: String, t: Tensor, dims: Dims, i: Int)
     """Expand(x) op y = Expand(x op y) where Expand alone brings the dims"""
     wide = _wide(x, t, dims)
     z = beside(op, wide, y, i)
-    alone, why = (alone_brings(wide, z, x, y), ne(op, "PRelu")), "either operand could be the one"
-    yield rewrite(z, _wide(beside(op, x, y, i), t, dims), *alone, because=why)
+    alone, why = guard(alone_brings(wide, z, x, y)), "either operand could be the one"
+    yield rewrite(z, _wide(beside(op, x, y, i), t, dims), kernel(ne(op, "PRelu")), alone, because=why)
 
 
 def _conditionals(rng: np.random.Generator) -> Iterator[Example]:

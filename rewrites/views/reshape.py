@@ -12,7 +12,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, equal, hosted, laws_of, rewrite
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import DataType, Dims, Flag, Settings, String, Tensor
 from egraph_opt.operators import cast, reshape, reshape_to, shape_of, unary
 from egraph_opt.rewrites.conditions.view_shapes import changes_dims, same_dims
@@ -29,7 +29,7 @@ def own_dims(x: Fact, dims: Dims) -> bool:
 def compose_reshapes(x: Tensor, a: Dims, b: Dims):
     """Reshape_b(Reshape_a(x)) = Reshape_b(x), or x where these are its dims"""
     both = reshape(reshape(x, a), b)
-    yield rewrite(both, reshape(x, b), changes_dims(x, b), because="forgets a")
+    yield rewrite(both, reshape(x, b), guard(changes_dims(x, b)), because="forgets a")
     yield rewrite(both, x, own_dims(x, b), because="forgets a")
 
 
@@ -73,10 +73,12 @@ def know_the_target(x: Tensor, t: Tensor, a: Flag):
 @law(kind="move", source="TASO")
 def through_unary(x: Tensor, op: String, s: Settings, dims: Dims):
     """f(Reshape(x)) = Reshape(f(x))"""
-    yield equal(unary(op, s, reshape(x, dims)), reshape(unary(op, s, x), dims), changes_dims(x, dims))
+    demand = guard(changes_dims(x, dims))
+    yield equal(unary(op, s, reshape(x, dims)), reshape(unary(op, s, x), dims), demand)
 
 
 @law(kind="move", source="TASO")
 def through_cast(x: Tensor, to: DataType, dims: Dims):
     """Cast(Reshape(x)) = Reshape(Cast(x))"""
-    yield equal(cast(reshape(x, dims), to), reshape(cast(x, to), dims), changes_dims(x, dims))
+    demand = guard(changes_dims(x, dims))
+    yield equal(cast(reshape(x, dims), to), reshape(cast(x, to), dims), demand)

@@ -9,8 +9,12 @@ Where(.., Reshape(x), ..) -> Reshape(Where(.., x, ..)) likewise
 The dims of the other operand in front of the view are computed by `view_shapes`.
 """
 
+from collections.abc import Iterator
+
+import numpy as np
+
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, hosted, kernel, law, rewrite
 from egraph_opt.laws.sorts import Dims, Int, String, Tensor
 from egraph_opt.operators import binary, reshape
 from egraph_opt.rewrites.conditions.operands import among, any_place, beside, either_side
@@ -28,7 +32,7 @@ _ONE_WAY = "views that sink meet; to rise as well adds a third to the e-nodes of
 
 @hosted()
 def may_stand(op: str, side: int) -> bool:
-    """A slope may not have more axes than what it multiplies."""
+    """A slope may not have more axes than what it multiplies, says ONNX; that of onnxruntime may."""
     return op != "PRelu" or side == 0
 
 
@@ -40,7 +44,7 @@ def past_partner(x: Tensor, y: Tensor, op: String, dims: Dims, i: Int):
     """
     z = beside(op, reshape(x, dims), y, i)
     moved = reshape(beside(op, x, y, i), known_dims(z))
-    yield rewrite(z, moved, kept_dims(x, dims, y), may_stand(op, i), because=_ONE_WAY)
+    yield rewrite(z, moved, kept_dims(x, dims, y), kernel(may_stand(op, i)), because=_ONE_WAY)
 
 
 @hosted()
@@ -56,7 +60,21 @@ def is_hidden(op: str, side: int, x: Fact, dims: Dims, y: Fact) -> bool:
     return same and y.rank >= max(len(x.shape), len(dims))
 
 
-@law("reshape", numerics="bitwise", kind="eliminate", serves="traffic", uses=(either_side,))
+def _shown_ones(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    shown = reshape(g.input((4,)), (1, 1, 4))
+    yield g.near_miss(shown + g.input((4,)), why="the result has the axes of the view")
+    yield g.near_miss(reshape(g.input((4,)), (2, 2)) + g.input((2, 2)), why="more than leading ones differ")
+
+
+@law(
+    "reshape",
+    numerics="bitwise",
+    kind="eliminate",
+    serves="traffic",
+    uses=(either_side,),
+    examples=_shown_ones,
+)
 def hidden_ones(x: Tensor, y: Tensor, op: String, dims: Dims, i: Int):
     """Reshape(x) op y = x op y where the view has other leading axes of 1, and y as many axes"""
     z = beside(op, reshape(x, dims), y, i)
@@ -75,7 +93,7 @@ def past_constant(x: Tensor, c: Tensor, op: String, dims: Dims, i: Int):
     before = reshape(c, moved_dims(x, dims, c))
     z = beside(op, reshape(x, dims), c, i)
     moved = reshape(beside(op, x, before, i), known_dims(z))
-    yield rewrite(z, moved, may_stand(op, i), because=_ONE_WAY)
+    yield rewrite(z, moved, kernel(may_stand(op, i)), because=_ONE_WAY)
 
 
 @law("reshape", numerics="bitwise", kind="move", source="Ascend auto-optimizer, Conv1d2Conv2d; TASO")

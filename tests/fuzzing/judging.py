@@ -15,7 +15,7 @@ import onnx
 import onnxruntime
 from onnx.reference import ReferenceEvaluator
 
-from egraph_opt.testing.comparison import CRASHES_ON_NOTHING
+from egraph_opt.check.runner import CRASHES_ON_NOTHING
 
 from .feeding import Sizes, feeds_of, symbols_of
 from .widening import widened_feeds, widened_model

@@ -8,12 +8,13 @@ from functools import cache, lru_cache
 import numpy as np
 import onnx
 
+from egraph_opt.check.alternatives import rebuilt_original
+from egraph_opt.check.building import built
+from egraph_opt.check.choices import Choices
+from egraph_opt.check.sides import sides_of
+from egraph_opt.check.terms import lower_example
 from egraph_opt.laws.law import Example, Law
 from egraph_opt.laws.selection import LEGALIZE, all_laws
-from egraph_opt.testing.alternatives import rebuilt_original
-from egraph_opt.testing.drawn_examples import drawn
-from egraph_opt.testing.sides import sides_of
-from egraph_opt.testing.terms import lower_example
 
 from .drawing import SIZES, Drawing, Refused, Value
 from .feeding import elements
@@ -47,9 +48,10 @@ def _drawn(key: str, number: int) -> tuple[Example, ...]:
     law = next(law for law in plantable() if law.key == key)
     sides = sides_of(law)
     side = sides[number % len(sides)]
-    rng = np.random.default_rng([zlib.crc32(key.encode()), number])
+    choices = Choices(zlib.crc32(f"{key} {number}".encode()))
     found = []
-    for example in drawn(side, rng, TRIES):
+    for example in built(side, choices, TRIES):
+        choices.keep()
         found.append(example)
         if len(found) == EXAMPLES:
             break

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from onnx import helper
 
+from egraph_opt.check.attributes import attribute_of
+from egraph_opt.check.operands import may_be_absent, operand_dtype, operand_shapes
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import ABSENT, Dim, Fact
 from egraph_opt.operators.declaration import Literal, OnnxForm, Operator, operators
-from egraph_opt.testing.attribute_draws import attribute_of
-from egraph_opt.testing.draws import may_be_absent, operand_dtype, operand_shapes
 
 from .drawing import FLOATS, SIZES, Drawing, Refused, Value
 
@@ -96,12 +96,14 @@ def _symbol(dim: Dim) -> str:
 def _form(g: Drawing, declared: Operator, name: str, facts: list[Fact]) -> OnnxForm:
     """The ONNX node of an operator with attributes by lot."""
     attributes: list[Any] = []
+    before: dict[str, Any] = {"op": name, "opset": g.opset}
     for kind, parameter in zip(declared.kinds, declared.names, strict=True):
         if kind == "string":
             attributes.append(name)
         elif kind in ("object", "int"):
             try:
-                attributes.append(attribute_of(g.rng, declared.name, parameter, name, facts))
+                before[parameter] = attribute_of(g.rng, declared.name, parameter, before, facts)
+                attributes.append(before[parameter])
             except LookupError as error:
                 raise Refused(str(error)) from error
     assert declared.form is not None

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
+from egraph_opt.check import finds, proves
 from egraph_opt.laws import Operands, listed, sqrt
 from egraph_opt.operators import (
     ConvWindow,
@@ -37,7 +38,6 @@ from egraph_opt.operators import (
     unary,
 )
 from egraph_opt.operators.declaration import Literal
-from egraph_opt.testing import finds, proves
 
 Pair = tuple[Any, Any]
 PAIRS: dict[str, tuple[Callable[[Operands], Pair], dict[str, Any]]] = {}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from egraph_opt.check.terms import lower_example
 from egraph_opt.egraph.commands import program_of
 from egraph_opt.egraph.saturation import saturate_terms
 from egraph_opt.errors import LawError
@@ -29,7 +30,6 @@ from egraph_opt.laws.dropping import droppable, without
 from egraph_opt.laws.law import Law, registered, statements
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.operators import transpose
-from egraph_opt.testing.terms import lower_example
 
 
 @hosted()
@@ -47,7 +47,7 @@ def turned(p: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(p))
 
 
-def several(x: Tensor, y: Tensor, p: Permutation, q: Permutation):  # type: ignore[no-untyped-def]
+def several(x: Tensor, y: Tensor, p: Permutation, q: Permutation):
     yield rewrite(
         relu(relu(x)), relu(x), is_double(x), guard(is_matrix(x)), kernel(is_matrix(x)), because="grows"
     )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from egraph_opt.check.terms import lower_example
 from egraph_opt.egraph.saturation import saturate_terms
 from egraph_opt.errors import LawError
 from egraph_opt.laws import Operands, Permutation, Tensor, eq, guard, kernel, relu, rewrite
@@ -15,7 +16,6 @@ from egraph_opt.laws.law import Law
 from egraph_opt.laws.statements import Guard, unguarded, without_guards
 from egraph_opt.operators import transpose
 from egraph_opt.operators.host import hosted
-from egraph_opt.testing.terms import lower_example
 
 
 @hosted()
@@ -32,11 +32,11 @@ def law_of(function: Any) -> Law:
     return Law("tried", function.__name__, "a law", "", "bitwise", function, None)
 
 
-def for_a_kernel(x: Tensor):  # type: ignore[no-untyped-def]
+def for_a_kernel(x: Tensor):
     yield rewrite(relu(relu(x)), relu(x), kernel(is_double(x)), because="grows")
 
 
-def binds_in_a_kernel(x: Tensor, y: Tensor, p: Permutation):  # type: ignore[no-untyped-def]
+def binds_in_a_kernel(x: Tensor, y: Tensor, p: Permutation):
     yield rewrite(relu(x), transpose(y, p), kernel(eq(x, transpose(y, p))), because="grows")
 
 

@@ -5,6 +5,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from egraph_opt import saturate
+from egraph_opt.check.proving import proves
 from egraph_opt.laws.examples import Operands
 from egraph_opt.operators import (
     binary,
@@ -19,7 +20,6 @@ from egraph_opt.operators import (
     where,
 )
 from egraph_opt.operators.terms import listed
-from egraph_opt.testing.proving import proves
 
 INT8, INT32, INT64, FLOAT = TensorProto.INT8, TensorProto.INT32, TensorProto.INT64, TensorProto.FLOAT
 

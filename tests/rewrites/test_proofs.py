@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from egraph_opt.check.proving import proves
 from egraph_opt.laws.examples import Operands
 from egraph_opt.operators import (
     ConvWindow,
@@ -29,7 +30,6 @@ from egraph_opt.operators import (
 from egraph_opt.operators import output as output_of
 from egraph_opt.operators.elementwise import relu
 from egraph_opt.operators.terms import listed
-from egraph_opt.testing.proving import proves
 
 WINDOW = ConvWindow((1, 1), (0, 0, 0, 0), (1, 1))
 

@@ -23,7 +23,8 @@ def status(before: onnx.ModelProto, after: onnx.ModelProto, promise: Promise = R
 
 
 def of(text: str, **weights: Any) -> onnx.ModelProto:
-    return model(text, **{name: np.asarray(value) for name, value in weights.items()})
+    arrays: dict[str, Any] = {name: np.asarray(value) for name, value in weights.items()}
+    return model(text, **arrays)
 
 
 @pytest.mark.parametrize("threshold", [1e-3, 0.02, 1.0, 5.5, 300.0, 9000.0])

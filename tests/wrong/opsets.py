@@ -6,7 +6,7 @@ from onnx import TensorProto as T
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Axes, Flag, Name, String, Tensor, hosted, listed, number_like, relu, rewrite
 from egraph_opt.operators import binary, cast, reduce, unary, variadic, where
-from egraph_opt.rewrites.conditions.values import all_are, fits, is_float, is_integer
+from egraph_opt.rewrites.conditions.values import all_are, fits, is_integer
 
 from . import of_one, of_two, wrong
 
@@ -119,19 +119,6 @@ def sum_of_any_two(x: Tensor, y: Tensor):
     Wrong of integers: Sum is of floats only.
     """
     yield rewrite(x + y, variadic("Sum", listed(x, y)), because="sums of several are one node")
-
-
-@wrong(
-    "reassociates",
-    lambda g: (g.input((2, 5), T.DOUBLE) + g.input((2, 5), T.DOUBLE)) / g.constant(np.array(2.0), T.DOUBLE),
-)
-def half_of_sum(x: Tensor, y: Tensor, c: Tensor):
-    """(x + y) / 2 = Mean(x, y)
-
-    Wrong of double, for which onnxruntime has no kernel.
-    """
-    middle = variadic("Mean", listed(x, y))
-    yield rewrite((x + y) / c, middle, all_are(c, 2), is_float(x), is_one_element(c), because="one node")
 
 
 @hosted()

@@ -144,10 +144,8 @@ def test_a_run_that_fails_has_an_error_in_its_row(tmp_path: Path) -> None:
     swept(path)
     found = rows(tmp_path / "spec.csv")
     assert [row["error"] for row in found if row["model"] == "small.onnx"].count("") == 6
-    assert {row["error"] for row in found if row["model"] == "small.onnx"} == {
-        "",
-        "ZeroDivisionError: float division by zero",
-    }
+    told = {row["error"] for row in found if row["model"] == "small.onnx"} - {""}
+    assert all("cost model 'failing' cannot price Neg: ZeroDivisionError" in error for error in told) and told
     assert all("no ONNX model" in row["error"] for row in found if row["model"] == "broken.onnx")
 
 

@@ -1,0 +1,179 @@
+"""Whether two arrays agree as far as a law claims, by its class: see `laws.exactness`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from egraph_opt.laws.exactness import Approximate
+
+Array = npt.NDArray[Any]
+Claim = Literal[
+    "every bit", "in place", "finite", "stays finite", "real", "real where finite", "reference", "bound"
+]
+"""What is compared: "in place" is every bit but for kernels that round an element by its place in an array;
+"stays finite" says nothing of the values, "real where finite" only where all on the way is finite;
+"reference" compares what is computed in float64."""
+
+PLACES = 16
+"""Last places, of the element and of 1, by which elements may differ that onnxruntime rounds by their place,
+where a law promises every bit.
+
+Up to 8 were seen of elements of their own size, and more near zero: 128 of an Elu, a difference of two
+numbers near 1.
+"""
+
+FEW = 4
+"""Last places by which an element may differ where an operator is spelled by another one."""
+
+REAL = {np.dtype(np.float16): 1e-2, np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-7}
+"""By how much, relative to the largest element, sums may differ that are grouped otherwise."""
+
+COMPUTED = 64
+"""Last places of the largest number on the way by which a result may differ: differences lose what they
+had."""
+
+ROUNDS = "it differs by rounding only: is it numerics='finite' or 'reassociates'?"
+ZEROS = "a zero changes its sign: is it numerics='finite'?"
+LEAVES_THE_RANGE = "what was finite is not"
+REGROUPS = "an element differs by more than rounding: is it numerics='reassociates'?"
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Where two arrays differ.
+
+    Attributes:
+        bad: the elements.
+        hint: what may be meant.
+    """
+
+    bad: Array
+    hint: str = ""
+
+
+def difference(
+    a: Array, b: Array, claim: Claim, computed: Iterable[Array] = (), bound: Approximate | None = None
+) -> Mismatch | None:
+    """How `b` differs from `a` by more than is claimed; None where it does not.
+
+    Args:
+        computed: what goes into `a` and is computed on the way; of "bound" the inputs only.
+        bound: of "bound".
+    """
+    if claim == "bound":
+        assert bound is not None
+        return _bounded(a, b, computed, bound)
+    if not np.issubdtype(a.dtype, np.floating):
+        return None if claim == "stays finite" else _of(a != b)
+    with np.errstate(all="ignore"):
+        return _FLOATS[claim](a, b, computed)
+
+
+def _of(bad: Array, hint: str = "") -> Mismatch | None:
+    return Mismatch(bad, hint) if bad.any() else None
+
+
+def _every_bit(a: Array, b: Array, *_: Any) -> Mismatch | None:
+    number = ~np.isnan(a)
+    bad = (a != b) & (number | ~np.isnan(b))
+    if bad.any():
+        close = np.isclose(b, a, rtol=64 * float(np.finfo(a.dtype).eps), atol=0, equal_nan=True)
+        return Mismatch(bad, ROUNDS if close.all() else "")
+    return _of(number & (np.signbit(a) != np.signbit(b)), ZEROS)
+
+
+def _in_place(a: Array, b: Array, *_: Any) -> Mismatch | None:
+    least = PLACES * float(np.finfo(a.dtype).eps)
+    return _of(~np.isclose(b, a, rtol=least, atol=least, equal_nan=True))
+
+
+def _finite(a: Array, b: Array, computed: Iterable[Array]) -> Mismatch | None:
+    lost = _stays_finite(a, b, computed)
+    if lost is not None:
+        return lost
+    info, sound = np.finfo(a.dtype), finite_throughout(a, computed)
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    allowed = FEW * float(info.eps) * np.abs(x) + float(info.tiny)
+    return _of(sound & ~(np.abs(x - y) <= allowed), REGROUPS)
+
+
+def _stays_finite(a: Array, b: Array, computed: Iterable[Array]) -> Mismatch | None:
+    return _of(finite_throughout(a, computed) & ~np.isfinite(b), LEAVES_THE_RANGE)
+
+
+def _real(a: Array, b: Array, computed: Iterable[Array]) -> Mismatch | None:
+    within = COMPUTED * float(np.finfo(a.dtype).eps) * max((scale_of(x) for x in computed), default=0)
+    return _of(_beyond(a, b, REAL.get(a.dtype, 1e-2), within))
+
+
+def _real_where_finite(a: Array, b: Array, computed: Iterable[Array]) -> Mismatch | None:
+    wrong = _real(a, b, computed)
+    return None if wrong is None else _of(wrong.bad & finite_throughout(a, computed))
+
+
+def _reference(a: Array, b: Array, computed: Iterable[Array]) -> Mismatch | None:
+    """Constants that were folded have been rounded to float32 once; float16 is computed in itself.
+
+    What is not finite, kernels say; the reference spells some operators otherwise.
+    """
+    computed = tuple(computed)
+    half = a.dtype == np.float16
+    least = COMPUTED * 2.0**-24 * max((scale_of(x) for x in computed), default=0)
+    return _of(_beyond(a, b, 2e-2 if half else 2e-5, least) & finite_throughout(a, computed))
+
+
+def _bounded(a: Array, b: Array, inputs: Iterable[Array], claim: Approximate) -> Mismatch | None:
+    """Finite elements that differ by more than an approximate law promises."""
+    if not np.issubdtype(a.dtype, np.number) and a.dtype != np.bool_:
+        return _of(a != b)
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    scale = float(np.max(np.abs(x[np.isfinite(x)]), initial=float(a.dtype == np.bool_)))
+    if claim.of == "operands":
+        numbers = (i.astype(np.float64) for i in inputs if np.issubdtype(i.dtype, np.number))
+        scale = max((scale, *map(scale_of, numbers)))
+    far = np.where(np.isfinite(y), np.abs(x - y), np.inf)
+    return _of(np.isfinite(x) & (far > claim.bound * scale), f"more than {claim.bound:g} of {scale:.3g}")
+
+
+def _beyond(a: Array, b: Array, relative: float, absolute: float) -> Array:
+    """Elements that differ by more than a share of the largest one and of themselves."""
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    same = (x == y) | (np.isnan(x) & np.isnan(y))
+    close = np.abs(x - y) <= relative * (scale_of(x) + np.abs(x)) + absolute
+    return np.asarray(~(same | (close & np.isfinite(x) & np.isfinite(y))))
+
+
+_FLOATS = {
+    "every bit": _every_bit,
+    "in place": _in_place,
+    "finite": _finite,
+    "stays finite": _stays_finite,
+    "real": _real,
+    "real where finite": _real_where_finite,
+    "reference": _reference,
+}
+
+
+def scale_of(x: Array) -> float:
+    """The greatest finite magnitude; 0 of what is no float."""
+    if not np.issubdtype(x.dtype, np.floating):
+        return 0.0
+    return float(np.max(np.abs(x[np.isfinite(x)]), initial=0))
+
+
+def finite_throughout(a: Array, computed: Iterable[Array]) -> npt.NDArray[np.bool_]:
+    """Where an array is finite, and so is what it is computed from, as far as that has its shape."""
+    sound = np.isfinite(a)
+    for other in computed:
+        if not np.issubdtype(other.dtype, np.floating):
+            continue
+        try:
+            sound = sound & np.broadcast_to(np.isfinite(other), a.shape)
+        except ValueError:
+            sound = sound & bool(np.isfinite(other).all())
+    return np.asarray(sound)

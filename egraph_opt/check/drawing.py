@@ -1,0 +1,388 @@
+"""A term that the pattern of a statement matches, made of the values of `tables`.
+
+It is built from its leaves: the first operand of an operator gets any shape, the others shapes that go
+with it (`operands`), and attributes follow from the operands' ranks and dims (`attributes`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from onnx import TensorProto
+
+from egraph_opt.check import tables
+from egraph_opt.check.attributes import attribute_of
+from egraph_opt.check.choices import Choices, chance, pick, picks
+from egraph_opt.check.elements import Hints, elements, indices
+from egraph_opt.check.inputs import HALF_RANGE
+from egraph_opt.check.leaves import Leaves
+from egraph_opt.check.operands import (
+    FLOATS_ONLY,
+    PREDICATES,
+    fixed_operand,
+    has_fitting_bias,
+    may_be_absent,
+    operand_dtype,
+    operand_shapes,
+    settings_of,
+)
+from egraph_opt.check.scope import Rejected, Scope, parts
+from egraph_opt.facts.dtypes import ALL_FLOATS
+from egraph_opt.facts.fact import ABSENT, CLASH, Dim, Fact
+from egraph_opt.laws.exactness import Numerics
+from egraph_opt.laws.examples import SIZES
+from egraph_opt.operators.constants import none
+from egraph_opt.operators.declaration import operator_named, operators
+from egraph_opt.operators.expressions import Constant, Expression, Variable, constant
+from egraph_opt.operators.host import HostFunction
+from egraph_opt.operators.terms import cons, listed, nil
+from egraph_opt.operators.typing import infer_operator
+
+MOST_AXES = 7
+
+
+@dataclass(kw_only=True)
+class Draw(Scope):
+    """A term in the making.
+
+    Attributes:
+        named: the patterns that variables are names of.
+        patterns: all that is drawn.
+        dtype: of operands that may have any.
+        constants: the share of operands that are constants.
+        first_constants: of those that others have to fit.
+        repeats: the share of operands that have the shape of an earlier one.
+        retries: how often an operator's operands may be drawn anew.
+        numbers: those that the law names.
+        picked: the dims of the operand that the one in the making picks elements of.
+        along: the axis along which the operands in the making are joined.
+    """
+
+    rng: Choices
+    leaves: Leaves = field(default_factory=Leaves)
+    named: Mapping[Expression, Expression] = field(default_factory=dict)
+    patterns: Sequence[Expression] = ()
+    dtype: int = TensorProto.FLOAT
+    constants: float = 0.3
+    first_constants: float = 0.1
+    repeats: float = 0.0
+    retries: int = 2
+    numbers: tuple[float, ...] = ()
+    picked: tuple[int, ...] = ()
+    along: int | None = None
+    numerics: Numerics = "bitwise"
+    large_integers: tuple[int, ...] = tables.LARGE_INTEGERS
+
+    def leaf(self, shape: Sequence[Dim], dtype: int, *, first: bool) -> Any:
+        """An input or a constant."""
+        facts = self.leaves.facts
+        if self.repeats and facts and chance(self.rng, self.repeats):
+            earlier = facts[int(self.rng.integers(len(facts)))].shape
+            shape = shape if earlier is None else earlier
+        if len(shape) > MOST_AXES:
+            raise Rejected("so many axes")
+        if not all(isinstance(d, int) or d in SIZES[0] for d in shape):
+            raise Rejected("a dim that is computed")
+        static = all(isinstance(d, int) for d in shape)
+        if _is_large([d for d in shape if isinstance(d, int)], MOST_OF_A_LEAF):
+            raise Rejected("so many elements")
+        share = self.first_constants if first else self.constants
+        if static and chance(self.rng, share):
+            made = self.leaves.constant(self._elements(tuple(shape), dtype), dtype)  # type: ignore[arg-type]
+        else:
+            made = self.leaves.input(tuple(shape), dtype)
+        self.known[made] = facts[-1]
+        return made
+
+    def _elements(self, shape: tuple[int, ...], dtype: int) -> np.ndarray[Any, Any]:
+        if self.picked and dtype == TensorProto.INT64:
+            return indices(self.rng, shape, self.picked)
+        numbers = ir.DataType(dtype).numpy()
+        floating = np.issubdtype(numbers, np.floating)
+        odd = tables.ODD_ELEMENTS[self.numerics] if floating else self.large_integers
+        values = elements(
+            self.rng, int(np.prod(shape)), floating, Hints(self.numbers, self._leaf_dims(), odd)
+        )
+        if dtype == TensorProto.FLOAT16 and self.numerics != "bitwise":
+            values = np.clip(values, -HALF_RANGE, HALF_RANGE)
+        with np.errstate(all="ignore"):
+            return values.reshape(shape).astype(numbers)
+
+    # --- terms ------------------------------------------------------------------------------------------
+
+    def term(self, pattern: Expression, wish: Sequence[Dim] | None, *, first: bool = False) -> Any:
+        """A concrete term that a pattern of a tensor, list or bundle matches."""
+        if pattern in self.environment:
+            return self.environment[pattern]
+        if isinstance(pattern.head, Variable):
+            made = self._variable(pattern, wish, first=first)
+            self.environment[pattern] = made
+            return made
+        if pattern.head in (nil, cons):
+            return self._list(pattern, wish)
+        return self._retried(pattern, wish)
+
+    def _retried(self, pattern: Expression, wish: Sequence[Dim] | None) -> Any:
+        """A term of an operator; where what was drawn for it does not suit, that is drawn anew."""
+        bound, known, count = dict(self.environment), dict(self.known), len(self.leaves.facts)
+        mark = self.rng.mark()
+        while True:
+            try:
+                return self._operator(pattern, wish)
+            except Rejected:
+                self.retries -= 1
+                if self.retries < 0:
+                    raise
+            self.environment, self.known = dict(bound), dict(known)
+            self.leaves.forget(count)
+            self.rng.back(mark)
+
+    def _variable(self, pattern: Expression, wish: Sequence[Dim] | None, *, first: bool) -> Any:
+        if pattern in self.named:
+            return self.term(self.named[pattern], wish, first=first)
+        if pattern.sort.kind == "tensor":
+            return self.leaf(self.shape() if wish is None else wish, self.dtype, first=first)
+        if pattern.sort.kind == "tensors":
+            return self.list_of(pick(self.rng, *tables.LIST_LENGTHS), wish)
+        raise Rejected("a bundle")
+
+    def list_of(self, count: int, wish: Sequence[Dim] | None) -> Any:
+        shape = self.shape() if wish is None else wish
+        items = [
+            self.leaf(self._varied(shape) if k else shape, self.dtype, first=not k) for k in range(count)
+        ]
+        made = listed(*items)
+        self.known[made] = tuple(self.known[item] for item in items)
+        return made
+
+    def _list(self, pattern: Expression, wish: Sequence[Dim] | None) -> Any:
+        """The operators among the elements first: any shape goes with those of operands, but not theirs."""
+        elements, rest = self._elements_of(pattern)
+        shape = wish
+        for element in sorted(elements, key=lambda e: (e not in self.environment, self._is_operand(e))):
+            other = shape if shape is None or shape is wish else self._varied(shape)
+            self.environment[element] = self.term(element, other, first=shape is None)
+            if shape is None:
+                shape = self.known[self.environment[element]].shape
+        made = nil() if rest is None else self.term(rest, shape)
+        known = () if rest is None else self.known[made]
+        self.known[made] = known
+        for element in reversed(elements):
+            made = cons(self.environment[element], made)
+            known = (self.known[self.environment[element]], *known)
+            self.known[made] = known
+        return made
+
+    def _varied(self, shape: Sequence[Dim]) -> Sequence[Dim]:
+        """The shape of another element of a list: of a Concat its length along an axis may be another one."""
+        if self.along is None or not shape:
+            return shape
+        if self.along < 0 or self.along >= len(shape):
+            self.along = int(pick(self.rng, *range(len(shape))))
+        dims = list(shape)
+        dims[self.along] = pick(self.rng, shape[self.along], shape[self.along], 1, 2, 3, "L")
+        return dims
+
+    def _elements_of(self, pattern: Expression) -> tuple[list[Expression], Expression | None]:
+        """The elements of a list, and the variable for those that follow."""
+        found: list[Expression] = []
+        while True:
+            if pattern in self.named and pattern not in self.environment:
+                pattern = self.named[pattern]
+            if pattern.head != cons:
+                return found, None if pattern.head == nil else pattern
+            found.append(pattern.arguments[0])
+            pattern = pattern.arguments[1]
+
+    def _is_operand(self, pattern: Expression) -> bool:
+        return isinstance(pattern.head, Variable) and pattern not in self.named
+
+    def _operator(self, pattern: Expression, wish: Sequence[Dim] | None) -> Any:
+        if pattern.head.name not in operators():
+            raise Rejected("an entry of a table")
+        declared = operator_named(pattern.head.name)
+        given: list[Any] = [None] * len(pattern.arguments)
+        operands: list[Fact] = []
+        strings = [k for k, kind in enumerate(declared.kinds) if kind == "string"]
+        for k in strings:
+            given[k] = self.string(pattern.arguments[k], declared.name)
+        name = given[strings[0]].head.value if strings else ""
+        if name in PREDICATES and self.dtype == TensorProto.BOOL:
+            self.dtype = pick(self.rng, *tables.TYPES)
+        for k in declared.operand_positions:
+            argument = pattern.arguments[k]
+            self.rng.at(f"{argument!r} of {declared.name}")
+            self._fix(argument, fixed_operand(self.rng, declared.name, len(operands), operands))
+            shapes = operand_shapes(self.rng, declared.name, name, operands, wish)
+            if may_be_absent(declared.name, len(operands)):
+                self._leave_out(argument)
+            before = self.dtype
+            self.dtype = operand_dtype(declared.name, len(operands), self.dtype)
+            if declared.name in FLOATS_ONLY and self.dtype not in ALL_FLOATS:
+                raise Rejected("an operator of floats")
+            if declared.name == "cast":
+                self.dtype = pick(self.rng, *tables.TYPES)
+            self.picked = _dims(operands[0]) if declared.name == "gather" and operands else ()
+            outer, self.along = self.along, self._joined_axis(pattern)
+            made = self.term(argument, shapes, first=not operands)
+            joined, self.along = self.along, outer
+            self.dtype, self.picked = before, ()
+            given[k] = made
+            found = self.known.get(made)
+            operands.extend(found if isinstance(found, tuple) else (found,))
+        if declared.name in ("conv", "conv_transpose") and not has_fitting_bias(declared.name, operands):
+            raise Rejected("a bias of other channels, which inference does not see")
+        chosen = {"op": name, "wanted": self.dtype, "opset": self.opset, "dims": self._leaf_dims()}
+        if declared.name == "concat" and joined is not None and joined >= 0:
+            chosen["joined"] = joined
+        for k, kind in enumerate(declared.kinds):
+            if kind in ("object", "int") and given[k] is None:
+                given[k] = self.attribute(
+                    pattern.arguments[k], declared.name, declared.names[k], chosen, operands
+                )
+                chosen[declared.names[k]] = given[k].head.value
+        made = pattern.head(*given)
+        if made not in self.known:
+            attributes = tuple(given[k].head.value for k in declared.attribute_positions)
+            self.known[made] = _inferred(declared.name, attributes, tuple(operands), self, given)
+        return made
+
+    def _joined_axis(self, pattern: Expression) -> int | None:
+        """The axis of a Concat in the making, -1 where it is not known yet; None of other operators."""
+        if pattern.head.name != "concat":
+            return None
+        axis = self.environment.get(pattern.arguments[1], pattern.arguments[1])
+        return axis.head.value if isinstance(axis.head, Constant) else -1
+
+    def _leaf_dims(self) -> list[int]:
+        return sorted({d for f in self.leaves.facts for d in f.shape or () if isinstance(d, int) and d > 0})
+
+    def _fix(self, argument: Expression, elements: Any) -> None:
+        """Give an operand the elements that suit it, where it is not there yet."""
+        if elements is None or argument in self.environment or not self._is_operand(argument):
+            return
+        if isinstance(elements, Fact):
+            self.environment[argument], self.known[none()] = none(), ABSENT
+            return
+        dtype = ir.DataType.from_numpy(elements.dtype)
+        self.environment[argument] = made = self.leaves.constant(elements, int(dtype))
+        self.known[made] = self.leaves.facts[-1]
+
+    def _leave_out(self, argument: Expression) -> None:
+        """Let an operand that need not be there be absent now and then."""
+        if self._is_operand(argument) and argument not in self.environment and chance(self.rng, 0.3):
+            self.environment[argument] = none()
+            self.known[none()] = ABSENT
+
+    def string(self, pattern: Expression, operator: str) -> Any:
+        if isinstance(pattern.head, Constant):
+            return pattern
+        if isinstance(pattern.head, HostFunction):
+            return self.answer(pattern)
+        if pattern not in self.environment:
+            names = settings_of(operator)
+            self.rng.at(f"{pattern!r}")
+            self.environment[pattern] = constant(pick(self.rng, *names), pattern.sort)
+        return self.environment[pattern]
+
+    def attribute(
+        self,
+        pattern: Expression,
+        operator: str,
+        parameter: str,
+        before: Mapping[str, Any],
+        operands: list[Fact],
+    ) -> Any:
+        if isinstance(pattern.head, Constant):
+            return pattern
+        if isinstance(pattern.head, HostFunction):
+            for argument in parts(pattern):
+                self._anticipate(argument)
+            return self.answer(pattern)
+        if pattern not in self.environment:
+            try:
+                self.rng.at(f"{pattern!r} of {operator}.{parameter}")
+                value = attribute_of(self.rng, operator, parameter, before, operands)
+            except LookupError as error:
+                raise Rejected(str(error)) from error
+            self.environment[pattern] = constant(value, pattern.sort)
+        return self.environment[pattern]
+
+    def _anticipate(self, argument: Expression) -> None:
+        """Draw an attribute of an operator that stands further out, of what is there of its operands."""
+        if argument in self.environment or not isinstance(argument.head, Variable):
+            return
+        if argument.sort.kind != "object":
+            return
+        for part in (part for pattern in self.patterns for part in parts(pattern)):
+            if argument in part.arguments and part.head.name in operators():
+                declared = operator_named(part.head.name)
+                operands = [self._nearest(part.arguments[k]) for k in declared.operand_positions]
+                if None not in operands[:1]:
+                    parameter = declared.names[part.arguments.index(argument)]
+                    self.attribute(argument, declared.name, parameter, {}, [f for f in operands if f])
+                    return
+
+    def _nearest(self, operand: Expression) -> Fact | None:
+        """What is known of an operand, or of the first thing in it that is drawn."""
+        for part in parts(operand):
+            made = self.environment.get(part)
+            found = None if made is None else self.known.get(made)
+            if isinstance(found, Fact):
+                return found
+        return None
+
+    def shape(self) -> tuple[Dim, ...]:
+        """Any shape: up to five axes, some of them symbolic, of length one or empty."""
+        rank = pick(self.rng, *tables.RANKS)
+        dims: list[Dim] = picks(self.rng, tables.DIMS, rank)
+        symbols = pick(self.rng, "", "", "", "", "", "N", "N", "N", "L", "NL", "NM") if rank else ""
+        for symbol in symbols:
+            dims[0 if symbol == "N" else int(self.rng.integers(rank))] = symbol
+        if rank and pick(self.rng, *[False] * 15, True):
+            dims[int(self.rng.integers(rank))] = 0
+        while _is_large(dims):
+            dims[next(k for k, d in enumerate(dims) if isinstance(d, int) and d > 3)] = 3
+        return tuple(dims)
+
+    def limit(self, name: str) -> int:
+        """Limits are as the draw pleases."""
+        return self.limits.setdefault(name, int(pick(self.rng, 1, 2, 3, 4, 5)))
+
+
+MOST_ELEMENTS = 2000
+MOST_OF_A_LEAF = 50_000
+
+
+def _dims(fact: Fact) -> tuple[int, ...]:
+    return tuple(d for d in fact.shape or () if isinstance(d, int))
+
+
+def _is_large(dims: Sequence[Dim], most: int = MOST_ELEMENTS) -> bool:
+    known = [d for d in dims if isinstance(d, int)]
+    return math.prod(known) > most and any(d > 3 for d in known)
+
+
+def _inferred(
+    name: str, attributes: tuple[Any, ...], operands: tuple[Fact, ...], draw: Draw, given: Any
+) -> Any:
+    if name == "output":
+        bundle = draw.known[given[0]]
+        if attributes[0] >= len(bundle):
+            raise Rejected("no such output")
+        return bundle[attributes[0]]
+    if name == "leaf":
+        raise Rejected("a leaf")
+    try:
+        found = infer_operator(name, draw.opset, attributes, operands)
+    except Exception as error:  # operands that do not suit an operator make inference fail in many ways
+        raise Rejected(f"{name} of operands that do not suit it") from error
+    checked = found if isinstance(found, tuple) else (found,)
+    if any((f.dtype <= 0 and f != ABSENT) or f.dtype == CLASH.dtype for f in checked):
+        raise Rejected(f"{name} is ill-typed")
+    return found

@@ -1,0 +1,73 @@
+"""Conditions of a law dropped in turn: the law has to go wrong, or say what else a condition is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from egraph_opt.check.sides import Side, sides_of
+from egraph_opt.check.statement import TrialBudget, tried
+from egraph_opt.check.trying import Trying
+from egraph_opt.laws.dropping import Dropped, droppable, without
+from egraph_opt.laws.law import Law, written_examples
+
+BUDGET = TrialBudget(terms=24, tries=240, fruitless=160)
+
+
+@dataclass(frozen=True)
+class Missed:
+    """A condition without which nothing goes wrong.
+
+    Attributes:
+        reached: whether there were terms on which it alone does not hold.
+    """
+
+    dropped: Dropped
+    reached: bool
+
+    def __str__(self) -> str:
+        what = "right" if self.reached else "never tried: no term was found on which it alone fails"
+        return f"line {self.dropped.line}: without {self.dropped.expression!r} the law is {what}"
+
+
+def missed(law: Law, budget: TrialBudget = BUDGET) -> Iterator[Missed]:
+    """The conditions that are there for truth, and without which the law goes wrong on no term."""
+    for dropped in droppable(law):
+        if dropped.purpose == "truth":
+            found = _found(law, dropped, budget)
+            if found is not None:
+                yield found
+
+
+def _found(law: Law, dropped: Dropped, budget: TrialBudget) -> Missed | None:
+    weaker, reached = without(law, dropped.statement, dropped.condition), False
+    trying = Trying(weaker)
+    if _fails_on_an_example(trying):
+        return None
+    for side in sides_of(law):
+        number = _number(side, dropped)
+        if number is None:
+            continue
+        found = tried(side, trying, budget, fail=number)
+        if found.failures:
+            return None
+        reached |= bool(found.changed)
+    return Missed(dropped, reached)
+
+
+def _fails_on_an_example(trying: Trying) -> bool:
+    """Whether a law that lacks a condition goes wrong on what its author wrote, near-misses above all."""
+    for example in written_examples(trying.law, np.random.default_rng(0)):
+        candidate = trying.candidate(example)
+        if candidate is not None and trying.verdicts([candidate])[0].failure is not None:
+            return True
+    return False
+
+
+def _number(side: Side, dropped: Dropped) -> int | None:
+    """The number of a dropped condition among those of a side of its statement."""
+    if int(side.rule.rstrip("<")) != dropped.statement or dropped.expression not in side.conditions:
+        return None
+    return side.conditions.index(dropped.expression)

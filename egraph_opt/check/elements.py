@@ -1,0 +1,61 @@
+"""What the constants of terms hold, from the values of `tables`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from egraph_opt.check import tables
+from egraph_opt.check.choices import Random, pick
+
+Array = np.ndarray[Any, Any]
+
+
+class Hints(NamedTuple):
+    """Numbers that a term or its law suggests.
+
+    Attributes:
+        named: those that the law names.
+        dims: of other operands.
+        odd: what is odd of the type.
+    """
+
+    named: Sequence[float]
+    dims: Sequence[int]
+    odd: Sequence[float]
+
+
+def elements(rng: Random, size: int, floating: bool, hints: Hints) -> Array:
+    """So many elements of a constant."""
+    filled = pick(rng, *tables.ELEMENTS, *("named",) * 4 * bool(hints.named))
+    if filled == "named":
+        return np.full(size, pick(rng, *hints.named))
+    if filled == "of a dim":
+        dim = pick(rng, *(hints.dims or (1,)))
+        return np.full(size, pick(rng, dim, 1 / dim))
+    if filled == "one":
+        return np.full(size, pick(rng, *(tables.NUMBERS if floating else tables.INTEGERS)))
+    if filled == "uniform":
+        return rng.uniform(0.5, 2, size) if floating else rng.integers(0, 4, size)
+    if filled == "ordered":
+        return np.arange(size)
+    mixed = tables.MIXED if floating else tables.MIXED_INTEGERS
+    return np.asarray(rng.choice(np.array(hints.odd if filled == "odd" else mixed), size))
+
+
+def indices(rng: Random, shape: tuple[int, ...], dims: Sequence[int]) -> Array:
+    """Elements of a constant that picks elements along an axis, of one of the dims given."""
+    size, kind = int(np.prod(shape)), pick(rng, *tables.INDICES)
+    bound = max(min(dims, default=1), 1)
+    if kind == "last":
+        return np.full(shape, -1)
+    found = np.arange(size) % max(size if size in dims else bound, 1)
+    if kind == "shuffled":
+        found = rng.permutation(found)
+    elif kind == "backwards":
+        found = found[::-1]
+    elif kind == "repeated":
+        found = rng.integers(0, bound, size)
+    return np.asarray(found).reshape(shape)

@@ -1,0 +1,119 @@
+"""Whether a law ends: its terms, and the same with real neighbours under the default laws, saturate within
+bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from egraph_opt.check.batches import lowered_at
+from egraph_opt.check.terms import shown
+from egraph_opt.check.trying import Trying, Verdict
+from egraph_opt.egraph.lowering import Lowered
+from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
+from egraph_opt.errors import UnsoundLawError
+from egraph_opt.laws.law import Law
+from egraph_opt.laws.selection import select
+
+ALONE_ROUNDS = 8
+"""Rounds within which a law alone has nothing more to add to a term of its own."""
+
+MORE_ROUNDS = 64
+"""The same of one that adds a little at a time."""
+
+ALONE_NODES = 400
+"""E-nodes for each of the term, of a law alone."""
+
+BESIDE_ROUNDS = 8
+BESIDE_NODES = 120
+"""E-nodes for each of the term, of a law beside the default ones, beyond what these make without it."""
+
+LEAST = 200
+"""So many e-nodes are never too many."""
+
+TERMS = 6
+"""Terms of a law of which its growth is looked at."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A term on which a law grows.
+
+    Attributes:
+        beside: whether that is beside the default laws.
+    """
+
+    nodes: int
+    terms: int
+    rounds: int
+    stop: str
+    beside: bool
+    verdict: Verdict
+
+    def __str__(self) -> str:
+        where = "beside the default laws " if self.beside else ""
+        return (
+            f"{where}{shown(self.verdict.candidate.lowered)} became {self.nodes} e-nodes in"
+            f" {self.rounds} rounds and did not end ({self.stop}); bound it with guard(..), or state it from"
+            " one side only"
+        )
+
+
+def growth(trying: Trying, holds: Sequence[Verdict], *, neighbours: bool) -> Growth | None:
+    """The first of some terms on which a law has no end; None where it ends on all of them.
+
+    Args:
+        neighbours: look at it beside the default laws, too.
+    """
+    chosen = sorted(holds, key=lambda verdict: verdict.candidate.size)
+    chosen = chosen[: max(len(chosen) // 2, 1)]  # of large ones even a finite group of transposes is large
+    step = max(len(chosen) // TERMS, 1)
+    for verdict in chosen[::step][:TERMS]:
+        found = _alone(trying, verdict)
+        if found is not None:
+            return found
+    for verdict in chosen[:: max(len(chosen) // 2, 1)][:2] if neighbours else ():
+        found = _beside(trying.law, verdict)
+        if found is not None:
+            return found
+    return None
+
+
+def _alone(trying: Trying, verdict: Verdict) -> Growth | None:
+    lowered = lowered_at(verdict.candidate.example)
+    terms = len(lowered.terms)
+    most = max(ALONE_NODES * terms, LEAST)
+    report = _saturated(trying.laws, lowered, verdict, ALONE_ROUNDS, most)
+    if report is not None and report.stop == "rounds":  # step by step, perhaps to an end
+        report = _saturated(trying.laws, lowered, verdict, MORE_ROUNDS, most)
+    if report is None or report.stop == "saturated":
+        return None
+    return Growth(report.nodes, terms, report.rounds, report.stop, False, verdict)
+
+
+def _beside(law: Law, verdict: Verdict) -> Growth | None:
+    """A law that ends alone may feed another one that feeds it."""
+    lowered = lowered_at(verdict.candidate.example)
+    terms, others = len(lowered.terms), tuple(each for each in select(None) if each.key != law.key)
+    most = max(BESIDE_NODES * terms, LEAST)
+    without = _saturated(others, lowered, verdict, BESIDE_ROUNDS, most)
+    if without is None or without.stop not in ("saturated", "rounds"):
+        return None  # these grow by themselves
+    together = tuple(sorted((*others, law), key=lambda each: each.key))
+    report = _saturated(together, lowered, verdict, BESIDE_ROUNDS, most + without.nodes)
+    if report is None or report.stop in ("saturated", "rounds"):
+        return None
+    return Growth(report.nodes, terms, report.rounds, report.stop, True, verdict)
+
+
+def _saturated(
+    laws: tuple[Law, ...], lowered: Lowered, verdict: Verdict, rounds: int, nodes: int
+) -> SaturationReport | None:
+    """How a saturation went, with guards, as in an optimization; None where types clash on the way."""
+    limits = dict(verdict.candidate.example.limits)
+    try:
+        return saturate_terms(
+            lowered, laws, limits, nodes=nodes, rounds=rounds, seconds=20, strict=True, guards=True
+        )[1]
+    except UnsoundLawError:
+        return None

@@ -1,0 +1,200 @@
+"""The table of inputs on which both sides of a law are run.
+
+Every value of a table is in every input at least once: small inputs are fed several times.  Which tables,
+follows from what the law claims (`laws.exactness`): a `bitwise` law holds for whatever elements there are; a
+`finite` one promises something of each element where all is finite; a `reassociates` law something of sums
+as a whole, and that what is finite stays finite up to `RANGE`.  All of them get numbers of every magnitude,
+and what is around the numbers that the law itself names: a threshold shows beside it only.
+
+Operands that are indices, counts or divisors get what suits those, by operand and not by graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+
+from egraph_opt.check.roles import casts_to_integers, roles_of
+from egraph_opt.laws.exactness import Numerics
+from egraph_opt.laws.examples import SIZES
+
+Kind = Literal["normal", "wide", "tiny", "special", "moderate", "every size", "large"]
+Feeds = dict[str, npt.NDArray[Any]]
+
+ANY = "D"
+"""The symbol D4 stands for a dim that the example as written has as 4."""
+
+SPECIAL = (
+    *(np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 1.5, -2.5, 2.5),
+    *(1e30, -1e30, 1e-40, -1e-40, 6e4, 3.4e38, -3.4e38, 2.0**24 + 1, 2.0**31),
+)
+MODERATE = (0.0, -0.0, 1.0, -1.0, 0.5, 1.5, -2.5, 10.0, -50.0, 1e-3, 20.5)
+RANGE = 1e9
+"""Of numbers up to this, and of float16 up to `HALF_RANGE`, every exact law keeps finite what is finite."""
+
+HALF_RANGE = 32.0
+
+LARGE = (0.0, 1.0, -1.0, 100.0, -200.0, 700.0, -700.0, 6e4, 1e-4, -1e-9, RANGE, -RANGE, 1e-30)
+EVERY_SIZE = (
+    *(0.0, -0.0, 1.0, -1.0, 100.0, -100.0, 1e15, -1e15, 1e30, -1e30, 3.4e38, -3.4e38, 3e-6, 1e-30, 2e-38),
+)
+TABLES: Mapping[str, tuple[float, ...]] = {
+    "special": SPECIAL,
+    "moderate": MODERATE,
+    "large": LARGE,
+    "every size": EVERY_SIZE,
+}
+SHARE = {"special": 0.75, "moderate": 0.5, "large": 0.5, "every size": 0.75}
+"""The share of elements that are from the table."""
+
+INTEGERS = (
+    *(0, 1, -1, 2, -2, 3, -3, 5, 7, 100, -100, 127, 128, 255, 256, -129, 2**16 + 1),
+    *(2**24 + 1, 2**31 - 1, -(2**31), 2**31, 2**32 + 1, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)),
+)
+DIVISORS = (1, 2, 3, 7, -2, -3, 100)
+"""Division by zero ends the process, and so does that of the least integer by -1."""
+
+LARGEST_CAST = 127.0
+"""Floats are not larger where they are cast to integers."""
+
+COUNTS = (1, 1, 2, 3)
+MOST_FEEDS = 28
+"""Sets of inputs of a kind, where an input has few elements."""
+
+BY_CLASS: Mapping[Numerics, tuple[Kind, ...]] = {
+    "bitwise": ("normal", "wide", "special"),
+    "finite": ("normal", "wide", "every size"),
+    "reassociates": ("normal", "wide", "tiny", "moderate", "large"),
+    "approximate": ("normal",),
+}
+"""What a law is fed with."""
+
+ORDINARY: tuple[Kind, ...] = ("normal",)
+"""What a law is fed with that takes for granted that nothing is odd."""
+
+
+def symbols(model: onnx.ModelProto) -> frozenset[str]:
+    """The symbolic dims of a model's inputs."""
+    return frozenset(
+        d.dim_param for v in model.graph.input for d in v.type.tensor_type.shape.dim if d.dim_param
+    )
+
+
+def sizes_of(names: frozenset[str]) -> Iterator[dict[str, int]]:
+    """What symbolic dims are to stand for: some choices that suit every example, then each of them 0."""
+    for k, sizes in enumerate(SIZES if names else SIZES[:1]):
+        yield sizes | {name: int(name[1:]) + 2 * k for name in names if name[1:].isdigit()}
+    first = SIZES[1] | {name: int(name[1:]) for name in names if name[1:].isdigit()}
+    for name in sorted(names):
+        yield first | {name: 0}
+
+
+class Inputs:
+    """Makes inputs for a model.
+
+    Args:
+        numbers: those that the law or its constants name.
+    """
+
+    def __init__(self, model: onnx.ModelProto, numbers: Iterable[float] = ()) -> None:
+        self.values = [(v.name, v.type.tensor_type, roles_of(model)[v.name]) for v in model.graph.input]
+        near = {float(n) for n in numbers if np.isfinite(n) and abs(n) < RANGE}
+        self.numbers = np.array(
+            sorted({s * (n + d) for n in near for s in (1, -1) for d in (0, 1e-3, -1e-3, 0.5, -0.5)} | {0.0})
+        )
+        self.limit = LARGEST_CAST if casts_to_integers(model) else np.inf
+        self.moderate = self.numbers[np.abs(self.numbers) <= 50]
+
+    def feeds(self, sizes: Mapping[str, int], kind: Kind) -> Iterator[Feeds]:
+        """Sets of inputs of one kind, as many as hold the whole table in every input."""
+        shapes = {
+            name: [d.dim_value if d.HasField("dim_value") else sizes[d.dim_param] for d in tensor.shape.dim]
+            for name, tensor, _ in self.values
+        }
+        least = min((int(np.prod(shape)) for shape in shapes.values() if 0 not in shape), default=1)
+        wanted = len(TABLES[kind]) / SHARE[kind] if kind in TABLES else 8
+        for number in range(min(-(-int(wanted) // max(least, 1)), MOST_FEEDS)):
+            yield {
+                name: self._tensor(np.random.default_rng([number, k]), number, shapes[name], kind, k)
+                for k, (name, _, _) in enumerate(self.values)
+            }
+
+    def _tensor(
+        self, rng: np.random.Generator, number: int, shape: Sequence[int], kind: Kind, k: int
+    ) -> npt.NDArray[Any]:
+        _, tensor, _ = self.values[k]
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+        size = int(np.prod(shape))
+        with np.errstate(all="ignore"):
+            if dtype == np.bool_:
+                found: Any = rng.integers(0, 2, size)
+            elif np.issubdtype(dtype, np.integer):
+                found = self._integers(rng, (number, k), size, kind, dtype)
+            else:
+                found = self._within(self._floats(rng, (number, k), size, kind, dtype))
+            return np.asarray(found).reshape(shape).astype(dtype)
+
+    def _integers(
+        self, rng: np.random.Generator, at: tuple[int, int], size: int, kind: Kind, dtype: Any
+    ) -> Any:
+        info, role = np.iinfo(dtype), self.values[at[1]][2]
+        if role == "index":
+            return rng.choice((-1, 0, 0, 1) if kind == "wide" and info.min < 0 else (0, 1), size)
+        if role == "count":
+            return rng.choice(COUNTS, size)
+        if role == "divisor":
+            table: Iterable[int] = DIVISORS
+        elif kind in ("normal", "tiny"):
+            near = [int(n) for n in self.numbers if n == int(n)]
+            table = [*range(-5, 6), *near]
+        elif kind == "wide":
+            bits = rng.integers(0, info.bits, size).tolist()
+            signs = rng.choice((-1, 1) if info.min < 0 else (1,), size).tolist()
+            return np.array(
+                [s * ((2**b + b) % (info.max + 1)) for s, b in zip(signs, bits, strict=True)], dtype
+            )
+        else:
+            table = (*INTEGERS, int(info.min), int(info.max))
+        fits = np.array([n for n in table if info.min <= n <= info.max], dtype=dtype)
+        return _dealt(rng, at, fits, size)
+
+    def _within(self, values: Any) -> Any:
+        """What is beyond the range of a type that it is cast to becomes anything, as negative ones may be."""
+        if np.isinf(self.limit):
+            return values
+        return np.where(np.isfinite(values) & (np.abs(values) <= self.limit), np.abs(values), 0.5)
+
+    def _floats(
+        self, rng: np.random.Generator, at: tuple[int, int], size: int, kind: Kind, dtype: Any
+    ) -> Any:
+        half = dtype == np.float16
+        values = rng.standard_normal(size)
+        if kind == "tiny":
+            return values * (1e-3 if half else 1e-9)
+        near = rng.choice(self.numbers if kind == "wide" else self.moderate, size)
+        if kind == "normal":
+            return np.where(rng.random(size) < 0.2, near, values)
+        if kind == "wide":
+            spread = np.exp(rng.uniform(np.log(1e-3), np.log(50 if half else 1e4), size))
+            return np.where(rng.random(size) < 0.4, near, spread * np.sign(values))
+        table = np.array(TABLES[kind])
+        values = np.where(rng.random(size) < SHARE[kind], _dealt(rng, at, table, size), values)
+        if kind == "moderate" and half:
+            return np.clip(values, -4, 4)  # Exp(-20) is 0 there
+        return np.clip(values, -HALF_RANGE, HALF_RANGE) if kind == "large" and half else values
+
+
+def _dealt(rng: np.random.Generator, at: tuple[int, int], table: npt.NDArray[Any], size: int) -> Any:
+    """Elements of a table one after the other, so that all are there in the end, shuffled.
+
+    Args:
+        at: the number of the set, and of the input, which has an order of its own.
+    """
+    number, k = at
+    order = np.random.default_rng([k, len(table)]).permutation(len(table))
+    picked = table[order][np.arange(number * size, (number + 1) * size) % len(table)]
+    return rng.permutation(picked)

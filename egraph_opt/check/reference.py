@@ -1,0 +1,60 @@
+"""What ONNX's reference evaluator computes, with floats in float64."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import TensorProto
+from onnx.reference import ReferenceEvaluator
+
+from egraph_opt.check.inputs import Feeds
+
+Outputs = list[npt.NDArray[Any]]
+
+
+class Reference:
+    """A model in ONNX's reference evaluator; errors come from `run`.
+
+    Args:
+        wide: with float64 in the place of float32.
+    """
+
+    def __init__(self, model: onnx.ModelProto, *, wide: bool = True) -> None:
+        self.model, self._wide = model, wide
+
+    @cached_property
+    def _evaluator(self) -> ReferenceEvaluator:
+        return ReferenceEvaluator(_in_float64(self.model) if self._wide else self.model)
+
+    def run(self, feeds: Feeds) -> Outputs:
+        floats = np.float64 if self._wide else np.float32
+        # Some of its operators write into their operands.
+        wide = {k: v.astype(floats) if v.dtype == np.float32 else v.copy() for k, v in feeds.items()}
+        with np.errstate(all="ignore"):
+            outputs: Any = self._evaluator.run(None, wide)
+        return [np.asarray(output) for output in outputs]
+
+
+def _in_float64(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A model with float64 in the place of float32."""
+    wide = onnx.ModelProto()
+    wide.CopyFrom(model)
+    for value in (*wide.graph.input, *wide.graph.output, *wide.graph.value_info):
+        if value.type.tensor_type.elem_type == TensorProto.FLOAT:
+            value.type.tensor_type.elem_type = TensorProto.DOUBLE
+    tensors = list(wide.graph.initializer)
+    for node in wide.graph.node:
+        for attribute in node.attribute:
+            if attribute.name == "to" and attribute.i == TensorProto.FLOAT:
+                attribute.i = TensorProto.DOUBLE
+            if attribute.HasField("t"):
+                tensors.append(attribute.t)
+    for tensor in tensors:
+        if tensor.data_type == TensorProto.FLOAT:
+            array = onnx.numpy_helper.to_array(tensor).astype(np.float64)
+            tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
+    return wide

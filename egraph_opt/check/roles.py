@@ -1,0 +1,98 @@
+"""What the elements of a graph's inputs are for: values, or indices, counts and divisors, which few numbers
+suit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+Role = Literal["value", "index", "count", "divisor"]
+
+_SECOND: Mapping[Role, str] = {
+    "index": "Gather GatherElements GatherND ScatterElements ScatterND CumSum Unsqueeze Squeeze Trilu",
+    "count": "Reshape Expand Tile TopK Split BitShift OneHot",
+    "divisor": "Div Mod",
+}
+"""What the second operand of an operator is, where it is no value."""
+
+_ROLES: Mapping[str, Mapping[int, Role]] = {
+    **{name: {1: role} for role, names in _SECOND.items() for name in names.split()},
+    "Slice": {1: "index", 2: "index", 3: "index", 4: "count"},
+    "Pad": {1: "count", 3: "index"},
+    "Resize": {1: "count", 2: "count", 3: "count"},
+    "ConstantOfShape": {0: "count"},
+    "Range": {0: "count", 1: "count", 2: "count"},
+}
+
+
+def roles_of(model: onnx.ModelProto) -> dict[str, Role]:
+    """The role of every graph input, through whatever is computed of it."""
+    found: dict[str, Role] = {}
+    for node in reversed(model.graph.node):
+        passed = next((found[name] for name in node.output if name in found), None)
+        for position, name in enumerate(node.input):
+            role = _ROLES.get(node.op_type, {}).get(position, passed)
+            if role is not None and found.get(name) != "divisor":
+                found[name] = role
+    return {value.name: found.get(value.name, "value") for value in model.graph.input}
+
+
+DIVIDING = frozenset({"Div", "Mod", "ReduceMean", "Mean"})
+
+
+def divides_integers(model: onnx.ModelProto) -> bool:
+    """Whether integers are divided by something that is computed, or by a constant that holds 0 or -1.
+
+    Kernels end the process where the divisor is 0, as is the length of nothing of which a mean is taken, or
+    where it is -1 of the least integer; the reference does not.
+    """
+    if not any(node.op_type in DIVIDING for node in model.graph.node):
+        return False
+    types = element_types(model)
+    divided = [node for node in model.graph.node if node.op_type in DIVIDING and not _is_float(node, types)]
+    return any(len(node.input) < 2 or node.op_type not in ("Div", "Mod") for node in divided) or any(
+        _is_dangerous(model, node.input[1]) for node in divided
+    )
+
+
+def _is_float(node: onnx.NodeProto, types: Mapping[str, int]) -> bool:
+    floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16)
+    return types.get(node.input[0]) in floats or types.get(node.output[0]) in floats
+
+
+def _is_dangerous(model: onnx.ModelProto, name: str) -> bool:
+    constants = {tensor.name: tensor for tensor in model.graph.initializer}
+    for node in model.graph.node:
+        if node.op_type == "Constant" and node.attribute[0].HasField("t"):
+            constants[node.output[0]] = node.attribute[0].t
+    if name in constants:
+        return bool(np.isin(numpy_helper.to_array(constants[name]), (0, -1)).any())
+    return name not in {value.name for value in model.graph.input}
+
+
+def element_types(model: onnx.ModelProto) -> dict[str, int]:
+    """The element types of a model's values, as ONNX infers them."""
+    inferred = onnx.shape_inference.infer_shapes(model)
+    graph = inferred.graph
+    found = {v.name: v.type.tensor_type.elem_type for v in (*graph.input, *graph.value_info, *graph.output)}
+    return found | {tensor.name: tensor.data_type for tensor in graph.initializer}
+
+
+def casts_to_integers(model: onnx.ModelProto) -> bool:
+    """Whether something is cast to integers, which takes numbers of their range only."""
+    floats = (
+        onnx.TensorProto.FLOAT,
+        onnx.TensorProto.DOUBLE,
+        onnx.TensorProto.FLOAT16,
+        onnx.TensorProto.BOOL,
+    )
+    return any(
+        attribute.name == "to" and attribute.i not in floats
+        for node in model.graph.node
+        if node.op_type == "Cast"
+        for attribute in node.attribute
+    )

@@ -1,0 +1,104 @@
+"""The odd values that terms of laws are made of, each stated once.
+
+A value that stands several times is likelier where terms are drawn at random; where they are covered pair by
+pair (`choices`) it counts once.  What goes into graphs as input is in `inputs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto
+
+from egraph_opt.laws.exactness import Numerics
+
+RANKS = (0, 1, 2, 2, 3, 3, 3, 4, 4, 4, 5)
+DIMS = (1, 2, 2, 3, 3, 4, 4, 5, 6, 8, 20)
+OPSETS = (17, 17, 17, 11, 13, 21)
+
+_FLOATS = (TensorProto.FLOAT,) * 10 + (TensorProto.DOUBLE, TensorProto.DOUBLE, TensorProto.FLOAT16)
+_INTEGERS = (TensorProto.INT64,) * 3 + (TensorProto.INT32, TensorProto.INT32)
+_RARE = tuple(getattr(TensorProto, name) for name in ("UINT8", "INT8", "UINT32", "UINT64", "INT16", "BOOL"))
+TYPES = (*_FLOATS, *_INTEGERS, *_RARE)
+CASTS = tuple(
+    getattr(TensorProto, name)
+    for name in "FLOAT DOUBLE FLOAT16 INT64 INT32 BOOL UINT8 INT8 UINT64 UINT32 INT16 UINT16".split()
+)
+
+FEW_VALUES = {"keepdims": (0, 1), "last": (0, 1), "to": CASTS, "mode": ("constant", "edge", "reflect")}
+"""The values of attributes that have a few, by parameter."""
+
+NUMBERS = (0.0, 1.0, 0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -2.0, -0.5, -0.0, 1.0005)
+"""All elements of a constant."""
+
+MIXED = (-2.0, -0.5, 0.0, 0.5, 1.0, 3.0)
+"""Elements of a constant that differ."""
+
+ODD_ELEMENTS: Mapping[Numerics, tuple[float, ...]] = {
+    "bitwise": (np.nan, np.inf, -np.inf, -0.0, 1e30, 1e-30, 6e4),
+    "finite": (-0.0, 1e30, 1e-30, 6e4, -100.0),
+    "reassociates": (-0.0, 1e-3, -20.0, 7.0),
+    "approximate": (-0.0, -2.0, 3.0),
+}
+"""Of constants in terms of laws of a class: what is not finite is no concern of most."""
+
+INTEGERS = (0, 1, 2, 0, 1, 2, 3, -1, -2)
+MIXED_INTEGERS = (-2, -1, 0, 1, 2, 3)
+LARGE_INTEGERS = (2**31, -(2**31) - 1, 2**53 + 1, 2**24 + 1, 2**63 - 1, -(2**63), 255, 256, 65504)
+
+SHARES = (0.1, 0.5, 0.9, 0.9)
+"""The share of operands that are constants."""
+
+ELEMENTS = ("one", "one", "uniform", "uniform", "mixed", "mixed", "odd", "ordered", "of a dim")
+"""What a constant holds; "of a dim" is a dim of another operand, or its inverse."""
+
+INDICES = ("ordered", "shuffled", "backwards", "repeated", "repeated", "last")
+"""What a constant holds that picks elements along an axis."""
+
+PARTS = (2, 2, 3, 1)
+"""Parts of a Split."""
+
+LIST_LENGTHS = (2, 3, 1, 2, 4)
+BOUNDS_OF_SLICES = (
+    *((0, 1), (0, 2), (0, 5), (0, 20), (0, -1), (0, None), (1, None), (2, None), (-2, None), (-1, None)),
+    *((1, 2), (1, 3), (2, 5), (1, -1), (-3, -1), (3, 20), (20, None), (2, 2), (2, 1), (2, -1), (3, -1)),
+)
+STEPS = (1, 1, 1, 2, -1, -2, 3)
+KERNELS = (1, 1, 2, 3, 3)
+IMAGES = (1, 3, 5, 6, 7, 9)
+STRIDES = (1, 1, 2, 3)
+DILATIONS = (1, 1, 1, 2)
+WINDOW_PADS = (0, 1, 1, 2)
+POOL_KERNELS = (1, 2, 3, 4, 6)
+CHANNELS = (1, 2, 4, 4, 6)
+OUTER_PADS = (0, 1, 1, 2)
+PAD_MODES = ("constant", "constant", "constant", "edge", "reflect")
+PAD_VALUES = (0.0, 0.0, 0.0, 1.0, -1.0, -np.inf, 0.5)
+
+
+def _attributes(*values: float) -> tuple[float, ...]:
+    """Numbers as attributes of nodes have them, which are of float32."""
+    return tuple(float(np.float32(value)) for value in values)
+
+
+EPSILONS = _attributes(1e-5, 1e-3, 0.0, 0.1)
+SCALES = (0.25, 0.5, 1.0, 2.0, -1.0)
+FACTORS = (1.0, 1.0, 1.0, 0.5, 2.0, -1.0, 0.0)
+"""alpha and beta of a Gemm."""
+
+SLOPES = _attributes(0.01, 0.25, 0.5, 1.0, 2.0, -0.5, 0.0)
+"""Attributes of activations."""
+
+BOUNDS = (None, -1.0, 0.0, 1.0, 2.0, 6.0, -3.5, 1e5, -1e5)
+RESIZE_SCALES = (1.0, 2.0, 0.5, 1.5, 3.0)
+RESIZE_SETTINGS: Mapping[str, tuple[Any, ...]] = {
+    "coordinate_transformation_mode": ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"),
+    "mode": ("nearest", "linear", "cubic"),
+    "nearest_mode": ("round_prefer_floor", "floor", "ceil", "round_prefer_ceil"),
+}
+EQUATIONS = (
+    *("bij,bjk->bik", "ij,jk->ik", "bij,bkj->bik", "ij,ij->ij", "ij->ji", "ij->i", "ii->i"),
+    *("bhid,bhjd->bhij", "bijk,bkd->bijd", "ij,j->i", "i,j->ij", "ij,jk->ki"),
+)

@@ -1,0 +1,364 @@
+"""A term and what laws made of it, run on the table of inputs and compared.
+
+Models run in onnxruntime, node by node as they are written; where it has no kernel, or would end the
+process, in ONNX's reference evaluator.  That one also checks some runs of onnxruntime's, with floats in
+float64.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, numpy_helper
+from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
+
+from egraph_opt.check.agreement import Claim, Mismatch, difference, scale_of
+from egraph_opt.check.inputs import ORDINARY, Feeds, Inputs, Kind, sizes_of, symbols
+from egraph_opt.check.reference import Outputs, Reference
+from egraph_opt.check.runner import Runner
+from egraph_opt.laws.exactness import Approximate, Numerics
+
+ROUNDED_BY_PLACE = frozenset("Acos Asin Atan Celu Cos Elu Log Pow Selu Sin Softplus Tan".split())
+"""Operators of which onnxruntime rounds an element by its place in an array.
+
+Pow goes by whether its exponent is a single number.
+"""
+
+DOUBLES_BY_PLACE = ROUNDED_BY_PLACE | {"Exp", "Sigmoid", "Tanh"}
+"""The same for elements of 64 bits."""
+
+HALVES_BY_PLACE = frozenset(
+    {"LeakyRelu", "PRelu", "HardSigmoid", "HardSwish", "Sigmoid", "Tanh", "Exp", "Gelu"}
+)
+"""Those of 16 bits, which some kernels widen."""
+
+CLAIMS: Mapping[Numerics, Claim] = {
+    "bitwise": "every bit",
+    "finite": "finite",
+    "reassociates": "real",
+    "approximate": "bound",
+}
+FOREIGN = "the reference does not know the operators of other domains"
+"""The reason for which a check is left out where a law writes operators of a runtime's own."""
+
+USUAL = 2
+"""The first sizes of symbols suit every term; of the others some are odd, and the term may not run."""
+
+
+@dataclass
+class Tally:
+    """Checks that were made, and those that were left out, by what could not be done.
+
+    A check is one comparison of all outputs of two models on one set of inputs, by one evaluator.
+    """
+
+    made: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Tally) -> None:
+        self.made.update(other.made)
+        self.left_out.update(other.left_out)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One set of inputs, and what the term as it was written answers."""
+
+    kind: Kind
+    sizes: Mapping[str, int]
+    feeds: Feeds
+    expected: Outputs
+    reference: Outputs | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether an input has no elements."""
+        return not all(array.size for array in self.feeds.values())
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What is wrong with a rewritten model.
+
+    Attributes:
+        message: in words.
+        expected, found: the first output that differs, as far as there is one.
+    """
+
+    message: str
+    feeds: Feeds = field(default_factory=dict)
+    expected: Any = None
+    found: Any = None
+
+
+class Original:
+    """A term as it was written, run on the table of inputs.
+
+    Args:
+        model: every inner value is an output.
+        claimed: what the law claims.
+        kinds: of inputs, the usual one first.
+        numbers: those that the law names.
+        reference: whether the reference evaluator checks some runs.
+    """
+
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        claimed: Numerics | Approximate,
+        kinds: tuple[Kind, ...],
+        *,
+        numbers: Iterable[float] = (),
+        reference: bool = True,
+    ) -> None:
+        self.model, self.claimed, self.kinds = model, claimed, kinds
+        self._constants = [numpy_helper.to_array(tensor) for tensor in model.graph.initializer]
+        self.bound = claimed if isinstance(claimed, Approximate) else None
+        self.numerics: Numerics = "approximate" if isinstance(claimed, Approximate) else claimed
+        self._inputs = Inputs(model, numbers)
+        self._asks_reference, self._reference = reference and self.bound is None, Reference(model)
+        self.tally, self._failed = Tally(), False
+
+    @cached_property
+    def runner(self) -> Runner | None:
+        try:
+            return Runner(self.model)
+        except Exception as error:  # onnxruntime's errors share no base class
+            self.tally.left_out[f"onnxruntime does not load the term ({type(error).__name__})"] += 1
+            return None
+
+    @cached_property
+    def _is_valid(self) -> bool:
+        """Whether ONNX's checker accepts the term, so that it has to accept what becomes of it."""
+        try:
+            onnx.checker.check_model(self.model, full_check=True)
+        except Exception:  # the checker's errors and those of inference share no base class
+            return False
+        return True
+
+    @cached_property
+    def trials(self) -> list[Trial]:
+        """Every set of inputs that the model runs on; others are counted as left out."""
+        if self.runner is None:
+            return []
+        with np.errstate(all="ignore"):
+            return [trial for trial in map(self._trial, self._sets()) if trial is not None]
+
+    @property
+    def runs(self) -> bool:
+        return bool(self.trials)
+
+    def _sets(self) -> Iterator[tuple[Kind, dict[str, int], Feeds, bool]]:
+        """Kinds, sizes and inputs: all kinds at the first sizes, the first and the last one at the second."""
+        kinds = self.kinds
+        for number, sizes in enumerate(sizes_of(symbols(self.model))):
+            if 0 in sizes.values() and (self.kinds == ORDINARY or self._failed):
+                continue  # what does not run at every size may run at 0 by accident
+            for kind in (kinds, kinds[::2], kinds[:1])[min(number, 2)]:
+                for k, feeds in enumerate(self._inputs.feeds(sizes, kind)):
+                    yield kind, sizes, feeds, kind == "normal" and k == 0 and number < USUAL
+
+    def _trial(self, given: tuple[Kind, dict[str, int], Feeds, bool]) -> Trial | None:
+        kind, sizes, feeds, checked = given
+        assert self.runner is not None
+        if self.kinds == ORDINARY and not all(array.size for array in feeds.values()):
+            return None  # what is taken for granted says nothing of what is empty
+        try:
+            expected = self.runner.run(feeds)
+        except Exception:  # onnxruntime's errors share no base class
+            self.tally.left_out[f"the term does not run on {kind} inputs"] += 1
+            self._failed |= kind == self.kinds[0]
+            return None
+        answers = None
+        if checked and self._asks_reference and not self.runner.by_reference:
+            answers = self._referred(feeds, expected)
+        return Trial(kind, sizes, feeds, expected, answers)
+
+    def _referred(self, feeds: Feeds, expected: Outputs) -> Outputs | None:
+        try:
+            answers = self._reference.run(feeds)
+        except Exception:  # the reference has faults of its own, of any kind
+            self.tally.left_out["the reference does not run the term"] += 1
+            return None
+        if not _alike(answers, expected):
+            self.tally.left_out["the reference computes something else of the term"] += 1
+            return None
+        return answers
+
+    def compare(self, rewritten: onnx.ModelProto, tally: Tally, only: int | None = None) -> Failure | None:
+        """Whether a rewritten model answers as the term does; None, or what is wrong.
+
+        Args:
+            tally: where to count checks.
+            only: the number of the output that the rewritten model's only one is to equal.
+        """
+        if self.runner is None or not self.trials:
+            return None
+        try:
+            if self._is_valid:
+                onnx.checker.check_model(rewritten, full_check=True)
+            runner = Runner(rewritten, by_reference=self.runner.by_reference)
+        except NoKernel:
+            tally.left_out["onnxruntime has no kernel for what was rewritten"] += 1
+            return None
+        except Exception as error:  # onnxruntime's errors share no base class
+            return Failure(f"what was rewritten is refused: {_line(error)}")
+        if runner.by_reference and not self.runner.by_reference:
+            return self._compare_by_reference(rewritten, tally, only)
+        claim = CLAIMS[self.numerics]
+        if claim == "every bit" and _rounds_by_place(self.model, rewritten):
+            claim = "in place"
+        reference = Reference(rewritten)
+        for trial in self.trials:
+            failure = self._compare_on(trial, runner, reference, claim, tally, only)
+            if failure is not None:
+                return failure
+        return None
+
+    def _compare_by_reference(
+        self, rewritten: onnx.ModelProto, tally: Tally, only: int | None
+    ) -> Failure | None:
+        """Of a model that only the reference runs: the term has to run there, too, to be compared."""
+        other = Original(self.model, self.claimed, self.kinds)
+        other.__dict__["runner"] = Runner(self.model, by_reference=True)
+        other._inputs = self._inputs
+        return other.compare(rewritten, tally, only)
+
+    def _compare_on(
+        self, trial: Trial, runner: Runner, reference: Reference, claim: Claim, *rest: Any
+    ) -> Failure | None:
+        tally, only = rest
+        if trial.kind in ("large", "every size") and claim == "real":
+            claim = "stays finite"
+        if trial.kind == "wide" and claim == "real":
+            claim = "real where finite"
+        expected = trial.expected if only is None else [trial.expected[only]]
+        try:
+            found = runner.run(trial.feeds)
+        except Exception as error:  # onnxruntime's errors share no base class
+            if runner.by_reference:  # which has faults of its own
+                tally.left_out["the reference does not run what was rewritten"] += 1
+                return None
+            failure: Failure | None = Failure(f"it does not run: {_line(error)}", trial.feeds)
+        else:
+            failure = self._differs(trial, expected, found, claim)
+        if failure is not None and (trial.is_empty or self._may_be_rounding(failure)):
+            return self._arbitrated(trial, reference, failure, tally, only)
+        tally.made[("reference, " if runner.by_reference else "onnxruntime, ") + trial.kind] += 1
+        if failure is None and trial.reference is not None:
+            failure = self._refer(trial, reference, tally, only)
+        return failure
+
+    def _differs(self, trial: Trial, expected: Outputs, found: Sequence[Any], claim: Claim) -> Failure | None:
+        computed = (*trial.feeds.values(), *(() if claim == "bound" else (*trial.expected, *self._constants)))
+        for a, b in zip(expected, found, strict=True):
+            if a.shape != b.shape or a.dtype != b.dtype:
+                told = f"{a.dtype}{list(a.shape)} became {b.dtype}{list(b.shape)}"
+                return Failure(f"{told} {_where(trial)}", trial.feeds, a, b)
+            narrow = claim == "real" and a.dtype == np.float16  # where ordinary numbers overflow
+            wrong = difference(a, b, "real where finite" if narrow else claim, computed, self.bound)
+            if wrong is not None:
+                return Failure(_described(a, b, wrong, trial), trial.feeds, a, b)
+        return None
+
+    def _arbitrated(
+        self, trial: Trial, reference: Reference, failure: Failure, tally: Tally, only: int | None
+    ) -> Failure | None:
+        """What the reference says of both sides: where an input has no elements, and of ties.
+
+        Of nothing, onnxruntime may not run, or answer what was in memory: a mean is 0 to one kernel and NaN
+        to another, and a MatMul does not broadcast a batch of none.  What differs by rounding is alike in
+        float64, and what is equal in float32, which an ArgMax shows, need not be.
+        """
+        try:
+            meant, found = self._reference.run(trial.feeds), reference.run(trial.feeds)
+        except Exception:  # the reference has faults of its own, of any kind
+            if failure.found is not None:
+                return failure
+            tally.left_out["nobody runs what was rewritten where a dim is 0"] += 1
+            return None
+        if trial.is_empty:
+            tally.left_out["onnxruntime is wrong where a dim is 0, says the reference"] += 1
+        elif not _alike(meant, trial.expected if only is None else [trial.expected[only]]):
+            return failure
+        meant = meant if only is None else [meant[only]]
+        expected = trial.expected if only is None else [trial.expected[only]]
+        meant = [x.astype(y.dtype) for x, y in zip(meant, expected, strict=True)]
+        found = [x.astype(y.dtype) for x, y in zip(found, expected, strict=True)]
+        return self._differs(trial, meant, found, CLAIMS[self.numerics])
+
+    def _may_be_rounding(self, failure: Failure) -> bool:
+        """Whether numbers differ that the law may round otherwise, or what is read off them."""
+        return (
+            self.numerics in ("finite", "reassociates")
+            and isinstance(failure.expected, np.ndarray)
+            and failure.expected.shape == failure.found.shape
+            and any(array.dtype.kind in "fiu" for array in failure.feeds.values())
+            and (self.numerics == "reassociates" or failure.expected.dtype.kind != "f")
+        )
+
+    def _refer(self, trial: Trial, reference: Reference, tally: Tally, only: int | None) -> Failure | None:
+        if any(node.domain for node in reference.model.graph.node):
+            tally.left_out[FOREIGN] += 1
+            return None
+        try:
+            found = reference.run(trial.feeds)
+        except Exception:  # the reference has faults of its own, of any kind
+            tally.left_out["the reference does not run what was rewritten"] += 1
+            return None
+        assert trial.reference is not None
+        expected = trial.reference if only is None else [trial.reference[only]]
+        if any(a.shape != b.shape for a, b in zip(found, expected, strict=True)):
+            # onnxruntime has just said that these shapes are right.
+            tally.left_out["the reference is wrong about a shape of what was rewritten"] += 1
+            return None
+        tally.made["reference"] += 1
+        for a, b in zip(expected, found, strict=True):
+            wrong = difference(a, b, "reference", expected)
+            if wrong is not None:
+                return Failure(_described(a, b, wrong, trial) + ", in float64", trial.feeds, a, b)
+        return None
+
+
+def _alike(answers: Outputs, expected: Outputs) -> bool:
+    """Whether the reference computes what onnxruntime does, roughly: else it has a fault there."""
+    return all(a.shape == b.shape and _is_near(a, b) for a, b in zip(answers, expected, strict=True))
+
+
+def _is_near(a: Any, b: Any) -> bool:
+    if b.dtype.kind != "f":
+        return True
+    sound = np.isfinite(b)
+    return bool(np.allclose(a[sound], b[sound], 0.05, 0.05 * (1 + scale_of(b)), equal_nan=True))
+
+
+def _rounds_by_place(*models: onnx.ModelProto) -> bool:
+    inputs = {value.type.tensor_type.elem_type for model in models for value in model.graph.input}
+    inexact = DOUBLES_BY_PLACE if TensorProto.DOUBLE in inputs else ROUNDED_BY_PLACE
+    if TensorProto.FLOAT16 in inputs:
+        inexact |= HALVES_BY_PLACE
+    return any(node.op_type in inexact for model in models for node in model.graph.node)
+
+
+def _where(trial: Trial) -> str:
+    sizes = ", ".join(f"{name} = {size}" for name, size in trial.sizes.items())
+    return f"on {trial.kind} inputs" + (f" with {sizes}" if sizes else "")
+
+
+def _described(a: Any, b: Any, wrong: Mismatch, trial: Trial) -> str:
+    at = tuple(int(k[0]) for k in np.nonzero(np.atleast_1d(wrong.bad)))
+    was, now = np.atleast_1d(a)[at], np.atleast_1d(b)[at]
+    place = f" at {list(at)}" if a.ndim else ""
+    hint = f"; {wrong.hint}" if wrong.hint else ""
+    count = int(wrong.bad.sum())
+    return f"{count} of {a.size} elements differ{place}: {was} became {now}, {_where(trial)}{hint}"
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]

@@ -1,0 +1,238 @@
+"""Terms of a law tried: saturated with the law alone, and every graph that comes of it compared with the
+term."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from types import CodeType
+from typing import Any
+
+import onnx
+
+from egraph_opt.check.alternatives import alternatives_of, prices_of, rebuilt_original, rewritten_model
+from egraph_opt.check.batches import lowered_at, saturated
+from egraph_opt.check.cycles import written_on_the_original
+from egraph_opt.check.inputs import BY_CLASS, ORDINARY
+from egraph_opt.check.scope import parts
+from egraph_opt.check.terms import output_value, show_all, shown
+from egraph_opt.check.trials import Failure, Original, Tally
+from egraph_opt.egraph.lowering import Lowered
+from egraph_opt.egraph.saturation import SaturationReport
+from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.errors import UnsoundLawError
+from egraph_opt.laws.checking import host_functions
+from egraph_opt.laws.law import Example, Law, statements
+from egraph_opt.laws.selection import ASSUME, select
+from egraph_opt.operators.declaration import Literal
+from egraph_opt.operators.expressions import Constant
+
+MOST_ALTERNATIVES = 24
+"""Graphs of a term that are compared; of more every other one, and so on."""
+
+
+@dataclass(frozen=True)
+class TriedTerm:
+    """A term, ready to be tried.
+
+    Attributes:
+        original: the term as it was written, with every inner value as an output.
+    """
+
+    example: Example
+    lowered: Lowered
+    original: Original
+
+    @property
+    def size(self) -> int:
+        """Operators first, then elements: what is smaller is easier to read."""
+        elements = sum(array.size for trial in self.original.trials[:1] for array in trial.feeds.values())
+        return 1000 * len(self.lowered.terms) + int(elements)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a term.
+
+    Attributes:
+        alternatives: the graphs that were compared.
+        changed: whether the law did anything.
+    """
+
+    candidate: TriedTerm
+    alternatives: int = 0
+    changed: bool = False
+    failure: Failure | None = None
+
+    def __str__(self) -> str:
+        assert self.failure is not None
+        return f"on {shown(self.candidate.lowered)}: {self.failure.message}"
+
+
+@dataclass
+class Trying:
+    """Tries terms of a law, many at a time.
+
+    Attributes:
+        rules: how often each rule of the law matched: "2" is its statement 2, "2<" that from the right.
+    """
+
+    law: Law
+    guards: bool = False
+    tally: Tally = field(default_factory=Tally)
+    rules: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        required = [law for law in select(_rulesets(self.law.required)) if law.key in self.law.required]
+        self.laws = tuple(sorted({self.law, *required}, key=lambda law: law.key))
+        self.numbers = frozenset(_numbers(self.law))
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether the law takes something of its inputs for granted: that integers are small, say."""
+        return self.law.ruleset == ASSUME
+
+    def candidate(self, example: Example, *, reference: bool = True) -> TriedTerm | None:
+        """A term as it is written; None where nobody runs it, or ONNX is wrong about its shapes."""
+        try:
+            candidate = self.written(example, reference=reference)
+            onnx.checker.check_model(candidate.original.model, full_check=True)
+        except Exception:  # operands that do not suit an operator make inference fail in many ways
+            return None
+        fits = candidate.original.runs and _is_as_inferred(candidate.lowered, candidate.original)
+        return candidate if fits else None
+
+    def written(self, example: Example, *, reference: bool = True) -> TriedTerm:
+        """The same of an example of the author, whoever runs it; what goes wrong is raised."""
+        lowered = lowered_at(example)
+        show_all(lowered)
+        model = rebuilt_original(lowered, lowered.opset)
+        numbers = self.numbers | _constants(lowered)
+        kinds = ORDINARY if self.is_assumed else BY_CLASS[self.law.numerics]
+        original = Original(model, self.law.claim, kinds, numbers=numbers, reference=reference)
+        return TriedTerm(example, lowered, original)
+
+    def verdicts(self, candidates: Sequence[TriedTerm], *, rounds: int = 1) -> list[Verdict]:
+        """What comes of terms of one opset and of the same limits."""
+        if not candidates:
+            return []
+        limits = candidates[0].example.limits
+        try:
+            snapshots, report = saturated(
+                self.laws, [s.lowered for s in candidates], limits, rounds=rounds, guards=self.guards
+            )
+        except UnsoundLawError as error:
+            if len(candidates) == 1:
+                return [Verdict(candidates[0], changed=True, failure=Failure(_clash(error)))]
+            return [v for candidate in candidates for v in self.verdicts([candidate], rounds=rounds)]
+        self._count(report)
+        if report.dropped:
+            return [Verdict(candidates[0], changed=True, failure=Failure("; ".join(report.dropped)))]
+        return [self._compared(s, snapshot) for s, snapshot in zip(candidates, snapshots, strict=True)]
+
+    def _count(self, report: SaturationReport) -> None:
+        prefix = f"{self.law.key}#"
+        for name, count in report.rule_matches.items():
+            if name.startswith(prefix) and count:
+                self.rules[name.removeprefix(prefix)] += count
+
+    def _compared(self, candidate: TriedTerm, snapshot: Snapshot) -> Verdict:
+        lowered, original = candidate.lowered, candidate.original
+        alternatives, cyclic = alternatives_of(lowered, snapshot, prices_of(lowered, snapshot))
+        failure = None
+        for node in cyclic:
+            failure = failure or self._cyclic(candidate, snapshot, node)
+        for alternative in alternatives[:: -(-len(alternatives) // MOST_ALTERNATIVES) or 1]:
+            if failure is None:
+                failure = self._alternative(original, alternative, lowered.opset)
+        self.tally.add(original.tally)
+        return Verdict(candidate, len(alternatives), bool(alternatives or cyclic), failure)
+
+    def _alternative(self, original: Original, alternative: Any, opset: int) -> Failure | None:
+        try:
+            model = rewritten_model(alternative, opset)
+        except Exception as error:  # a wrong law may write what cannot be rebuilt, for many reasons
+            return Failure(f"what was rewritten cannot be written: {' '.join(str(error).split())}")
+        return original.compare(model, self.tally)
+
+    def _cyclic(self, candidate: TriedTerm, snapshot: Snapshot, node: int) -> Failure | None:
+        """Compare an e-node that depends on itself, written on the term's own operands, with its class."""
+        lowered = candidate.lowered
+        try:
+            written = written_on_the_original(lowered, snapshot, node)
+        except Exception:  # what a wrong law makes of operands may suit no operator
+            written = None
+        if written is None:
+            self.tally.left_out["an e-node depends on itself"] += 1
+            return None
+        copy, index = written
+        fact = copy.facts[index]
+        assert fact is not None
+        number = snapshot.term_classes[lowered.outputs].tolist().index(snapshot.node_class[node])
+        outputs = list(lowered.graph.outputs)
+        copy = replace(copy, outputs=[index])
+        lowered.graph.outputs[:] = [output_value("y", fact)]
+        try:
+            model = rebuilt_original(copy, lowered.opset)
+        finally:
+            lowered.graph.outputs[:] = outputs
+        return candidate.original.compare(model, self.tally, only=number)
+
+
+def place_of(law: Law, rule: str = "") -> str:
+    """The file and line of a statement of a law, or of the law."""
+    code = law.function.__code__
+    lines = {k: statement.line for k, statement in enumerate(statements(law))}
+    number = int(rule.rstrip("<")) if rule else 0
+    only = len(lines) == 1 or rule
+    return f"{code.co_filename}:{lines[number] if only else code.co_firstlineno}"
+
+
+def _is_as_inferred(lowered: Lowered, original: Original) -> bool:
+    """Whether kernels compute the shapes that ONNX says: not where the x of a PRelu is broadcast."""
+    for trial in original.trials:
+        for index, found in zip(lowered.outputs, trial.expected, strict=True):
+            known = lowered.facts[index]
+            dims = () if known is None or known.shape is None else known.shape
+            ranks = known is None or known.shape is None or len(dims) == found.ndim
+            if not ranks or any(
+                isinstance(a, int) and a != b for a, b in zip(dims, found.shape, strict=False)
+            ):
+                return False
+    return True
+
+
+def _numbers(law: Law) -> Iterable[float]:
+    """The numbers that a law names, in its statements and in the host functions that it calls."""
+    pending: list[Any] = list(statements(law))
+    pending += [inspect.unwrap(each.function).__code__ for each in host_functions(law)]
+    while pending:
+        item = pending.pop()
+        if hasattr(item, "arguments"):
+            pending += [p.head.value for p in parts(item) if isinstance(p.head, Constant)]
+        elif isinstance(item, Literal):
+            pending += item.values
+        elif isinstance(item, (int, float)) and not isinstance(item, bool):
+            yield float(item)
+        elif isinstance(item, CodeType):
+            pending += item.co_consts
+        elif isinstance(item, (tuple, list)):
+            pending += item
+        elif hasattr(item, "__dataclass_fields__"):
+            pending += [getattr(item, name) for name in item.__dataclass_fields__ if name != "line"]
+
+
+def _constants(lowered: Lowered) -> frozenset[float]:
+    """The numbers that constants of a term are throughout."""
+    found = (fact.splat for fact in lowered.facts if fact is not None and fact.splat is not None)
+    return frozenset(float(n) for n in found if isinstance(n, (int, float)))
+
+
+def _clash(error: UnsoundLawError) -> str:
+    return " ".join(str(error).split())
+
+
+def _rulesets(keys: Iterable[str]) -> list[str]:
+    return [key.rsplit(".", 1)[0] for key in keys]

@@ -1,0 +1,240 @@
+"""The gate: a law is accepted where nothing that the tables make of it goes wrong, else refused."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from egraph_opt.check.dropping import Missed, missed
+from egraph_opt.check.growth import growth
+from egraph_opt.check.refusal import LawRefusedError, refused
+from egraph_opt.check.scope import host_tally
+from egraph_opt.check.sides import Side, sides_of
+from egraph_opt.check.statement import BATCH, Outcome, TrialBudget, tried
+from egraph_opt.check.trials import Tally
+from egraph_opt.check.trying import TriedTerm, Trying, Verdict, place_of
+from egraph_opt.check.variants import variants
+from egraph_opt.egraph.watchdog import watched
+from egraph_opt.errors import EgraphOptError
+from egraph_opt.laws.checking import check
+from egraph_opt.laws.direction import check_named_laws
+from egraph_opt.laws.law import Example, Law, statements, written_examples
+from egraph_opt.laws.messages import told
+
+TERMS = 160
+"""Terms of a law, spread over its statements."""
+
+LEAST = 16
+"""Terms of a statement, however many there are; fewer only where few are asked for of the law."""
+
+VARIANTS = 96
+"""Variants of the author's examples that are tried."""
+
+SHOWN_FRUITLESS = 80
+"""Tries after which no term is expected of a statement that the author's examples show."""
+
+FEW = 8
+"""Terms of a statement below which the author's examples are tried in other types, sizes and ranks."""
+
+ROUNDS = 4
+"""Rounds of a law on the examples that its author wrote, which may show several steps."""
+
+
+@dataclass(frozen=True)
+class LawReport:
+    """What was tried of a law that was accepted.
+
+    Attributes:
+        written, terms: examples of its author, and terms that the tables made.
+        tally: comparisons of outputs that were made, and that could not be made.
+        untried: statements that no term shows, by number; `<` is the way back of an `equal`.
+        needless: conditions without which the law goes wrong nowhere, as far as is tried.
+        raised: host functions that raised on what was made.
+    """
+
+    key: str
+    written: int
+    terms: int
+    tally: Tally
+    untried: tuple[str, ...] = ()
+    needless: tuple[Missed, ...] = ()
+    raised: tuple[str, ...] = ()
+
+    @property
+    def checks(self) -> int:
+        """How many comparisons were made."""
+        return self.tally.made.total()
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.key}: holds on {self.terms} terms and {self.written} written examples,"
+            f" {self.checks} comparisons, {self.tally.left_out.total()} left out"
+        ]
+        lines += [f"statement {rule} was tried on no term" for rule in self.untried]
+        lines += [f"{each}" for each in self.needless]
+        return "\n".join([*lines, *self.raised])
+
+
+@dataclass
+class _Gate:
+    """The checks of a law, one after the other."""
+
+    law: Law
+    trying: Trying
+    written: Sequence[Example]
+    found: dict[str, Outcome] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.guarded = Trying(self.law, guards=True, tally=self.trying.tally, rules=self.trying.rules)
+
+    def example(self, example: Example) -> None:
+        """One of the author: where it is to fire it does, else not, and nothing goes wrong."""
+        before = self.trying.rules.total()
+        candidate = self.guarded.written(example)
+        if example.fires and not candidate.original.runs:
+            raise LawRefusedError(f"{place_of(self.law)}: {self.law.key}: nobody runs {example.term!r}")
+        (verdict,) = self.guarded.verdicts([candidate], rounds=ROUNDS)
+        if verdict.failure is not None:
+            raise refused(self.law, "", [verdict], [])
+        self._assert_fires(example, self.trying.rules.total() > before, verdict)
+
+    def _assert_fires(self, example: Example, fired: bool, verdict: Verdict) -> None:
+        place = f"{place_of(self.law)}: {self.law.key}"
+        if not example.fires:
+            if fired:
+                raise LawRefusedError(f"{place} fired where it must not ({example.why}): {example.term!r}")
+        elif not fired:
+            raise LawRefusedError(f"{place} did not fire: {example.term!r}")
+        elif not verdict.changed:
+            raise LawRefusedError(
+                f"{place} fired and added nothing that can be written to a class of {example.term!r}"
+            )
+
+    def variants(self) -> None:
+        """The author's examples in other types, sizes and ranks, on which the law need not fire."""
+        together: dict[object, list[TriedTerm]] = {}
+        found = [v for example in self.written if example.fires for _, v in variants(example)]
+        for variant in found[:: -(-len(found) // VARIANTS) or 1]:
+            candidate = self.trying.candidate(variant, reference=False)
+            if candidate is not None:
+                together.setdefault(variant.limits, []).append(candidate)
+        for candidates in together.values():
+            for k in range(0, len(candidates), BATCH):
+                verdicts = self.trying.verdicts(candidates[k : k + BATCH])
+                wrong = [verdict for verdict in verdicts if verdict.failure is not None]
+                if wrong:
+                    raise refused(self.law, "", wrong, [])
+
+    def statement(self, side: Side, terms: int) -> None:
+        """Terms that the tables make of one statement."""
+        shown = side.rule in self.trying.rules
+        budget = TrialBudget(terms, fruitless=SHOWN_FRUITLESS) if shown else TrialBudget(terms)
+        found = tried(side, self.trying, budget)
+        known = self.found.setdefault(side.rule, Outcome())
+        known.tried += found.tried
+        known.changed += found.changed
+        known.holds += found.holds
+        if found.failures:
+            raise refused(self.law, side.rule, found.failures, known.holds)
+
+    def untried(self) -> tuple[str, ...]:
+        """Statements that no term shows, nor an example of the author."""
+        return tuple(
+            rule for rule, found in self.found.items() if not found.changed and rule not in self.trying.rules
+        )
+
+    def holds(self) -> list[Verdict]:
+        return [verdict for found in self.found.values() for verdict in found.holds]
+
+
+def check_law(
+    law: Law, *, terms: int = TERMS, conditions: bool = True, neighbours: bool = True, partial: bool = False
+) -> LawReport:
+    """Check a law on the examples of its author and on terms made of the tables of odd values.
+
+    The verdict depends on what the law states, and on neither its name nor a seed.
+
+    Args:
+        terms: that are tried, spread over the statements of the law.
+        conditions: look at what each condition is for, see `LawReport.needless`.
+        neighbours: see that saturation ends beside the default laws, and not with the law alone only.
+        partial: accept a law of which a statement was tried on no term.
+
+    Raises:
+        LawError: it is declared wrongly. LawRefusedError: it goes wrong on a term, grows without end, does
+        what its examples say it does not, or
+            there is nothing to try one of its statements on.
+    """
+    check(law)
+    check_named_laws(law)
+    with watched(), _breaking(law), np.errstate(all="ignore"):
+        report = _report(law, terms, conditions=conditions, neighbours=neighbours)
+    if report.untried and not partial:
+        placed = "; ".join(f"statement {_placed(law, rule)}" for rule in report.untried)
+        raised = "".join(f"; {line}" for line in report.raised)
+        raise LawRefusedError(
+            f"{place_of(law)}: {law.key}: no term was found to try {placed}{raised}; write an example"
+            " (`examples=`) on which it applies"
+        )
+    return report
+
+
+@contextmanager
+def _breaking(law: Law) -> Iterator[None]:
+    """What nobody expects, such as an attribute of a type that ONNX does not have, is reported of the law."""
+    try:
+        yield
+    except EgraphOptError:
+        raise
+    except Exception as error:  # onnx's and onnxruntime's errors share no base class
+        place = f"{place_of(law)}: {law.key}"
+        raise LawRefusedError(f"{place}: what it writes cannot be checked: {told(error)}") from error
+
+
+def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawReport:
+    written = written_examples(law, np.random.default_rng(0))
+    gate = _Gate(law, Trying(law), written)
+    with host_tally() as hosts:
+        for example in written:
+            gate.example(example)
+        sides = sides_of(law)
+        for side in sides:
+            gate.statement(side, max(terms // len(sides), min(LEAST, terms // 3)))
+        if any(found.changed < FEW for found in gate.found.values()):
+            gate.variants()
+    grown = growth(gate.trying, gate.holds(), neighbours=neighbours)
+    if grown is not None:
+        raise LawRefusedError(f"{place_of(law)}: {law.key} grows without end: {grown}")
+    return LawReport(
+        law.key,
+        len(written),
+        sum(found.tried for found in gate.found.values()),
+        gate.trying.tally,
+        gate.untried(),
+        tuple(missed(law)) if conditions else (),
+        hosts.told(),
+    )
+
+
+def check_example(law: Law, example: Example) -> Trying:
+    """Check what an example says of a law: that it fires or not, and that all it writes answers alike.
+
+    Returns:
+        What was tried: `rules` that matched, and the `tally` of checks.
+
+    Raises:
+        LawRefusedError: the law did not fire, or fired on a near-miss, or a side computes something else.
+    """
+    gate = _Gate(law, Trying(law), [example])
+    gate.example(example)
+    return gate.trying
+
+
+def _placed(law: Law, rule: str) -> str:
+    """A statement with its line and what is written there."""
+    line = statements(law)[int(rule.rstrip("<"))].line
+    return f"{rule} (line {line}: {linecache.getline(law.function.__code__.co_filename, line).strip()})"

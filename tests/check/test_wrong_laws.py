@@ -1,0 +1,49 @@
+"""The gate refuses wrong laws; see `tests/wrong`.  The end of the run says how many it accepted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from egraph_opt.check import LawRefusedError, check_law
+
+from ..wrong import wrong_laws
+
+LAWS = wrong_laws()
+EVERY = 1 if os.environ.get("ALL_WRONG_LAWS") else 2
+"""One wrong law in so many is tried; `make wrong` tries all."""
+
+ACCEPTED = frozenset("floor_by_casts kernels_added scales_in_a_row".split())
+"""Laws that the gate does not refuse yet, as few terms meet their conditions: they may only get fewer."""
+
+NOT_WRONG = "no term was found"
+"""What the gate says of a law that it could not try."""
+
+Record = Callable[[str, object], None]
+
+
+@pytest.mark.parametrize("name", sorted(LAWS)[::EVERY])
+def test_a_wrong_law_is_refused(name: str, record_property: Record) -> None:
+    record_property("wrong law", "accepted")
+    try:
+        check_law(LAWS[name].law, conditions=False, neighbours=False)
+    except LawRefusedError as error:
+        refusal = str(error)
+    else:
+        assert name in ACCEPTED
+        return
+    record_property("wrong law", "not tried" if NOT_WRONG in refusal else "refused")
+
+
+@pytest.mark.parametrize("name", sorted(LAWS)[::40])
+def test_the_verdict_depends_on_no_name(name: str) -> None:
+    messages = set()
+    for other in (name, "renamed", "x"):
+        law = replace(LAWS[name].law, name=other)
+        with pytest.raises(LawRefusedError) as refusal:
+            check_law(law, conditions=False, neighbours=False)
+        messages.add(str(refusal.value).replace(f"wrong.{other}", "wrong.law"))
+    assert len(messages) == 1

@@ -1,0 +1,26 @@
+"""What the gate does not reach of laws: these numbers may only shrink."""
+
+from __future__ import annotations
+
+UNTRIED: dict[str, int] = {
+    "batchnorm.expand_batchnorm": 1,
+    "gather.from_slice": 1,
+    "shapes.dims_of_input": 2,
+    "normalization.inner_axes": 1,
+    "split.from_slices": 1,
+}
+"""Statements of which no term was found to try, nor an example of the author shows any."""
+
+UNNOTICED: dict[str, int] = {
+    "approximate.steep_in_float": 1,
+    "elementwise.one_slope_for_all": 1,
+    "expand.past_where": 1,
+    "gather.sliced": 1,
+    "selection.scale_of_part": 1,
+    "shapes.dims_of_input": 4,
+    "slice.of_concat": 2,
+}
+"""Conditions without which a law goes wrong nowhere, or that no term was found to try."""
+
+GROWS_ALONE = frozenset({"transpose.through_conv"})
+"""Laws that end beside those only that make their terms one: transposes in a row are one by another law."""

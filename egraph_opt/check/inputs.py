@@ -101,7 +101,8 @@ class Inputs:
     """
 
     def __init__(self, model: onnx.ModelProto, numbers: Iterable[float] = ()) -> None:
-        self.values = [(v.name, v.type.tensor_type, roles_of(model)[v.name]) for v in model.graph.input]
+        roles = roles_of(model)
+        self.values = [(v.name, v.type.tensor_type, roles[v.name]) for v in model.graph.input]
         near = {float(n) for n in numbers if np.isfinite(n) and abs(n) < RANGE}
         self.numbers = np.array(
             sorted({s * (n + d) for n in near for s in (1, -1) for d in (0, 1e-3, -1e-3, 0.5, -0.5)} | {0.0})

@@ -22,8 +22,8 @@ from egraph_opt.check.scope import (
 )
 from egraph_opt.check.shorthands import spelled
 from egraph_opt.laws.law import Law, statements
-from egraph_opt.laws.statements import Equality, Equals, Guard, Rule, unguarded, without_guards
-from egraph_opt.operators.expressions import Constant, Expression
+from egraph_opt.laws.statements import Equality, Equals, Guard, Rule, without_guards
+from egraph_opt.operators.expressions import Expression
 from egraph_opt.operators.host import HostFunction
 
 
@@ -36,7 +36,6 @@ class Side:
         tops: the terms that have to be there.
         named: those that variables are names of.
         conditions: see `conditions_of`.
-        divides: whether integers may be divided.
     """
 
     statement: Equality | Rule
@@ -46,11 +45,6 @@ class Side:
     named: Mapping[Expression, Expression]
     conditions: tuple[Any, ...]
     written: tuple[Expression, ...]
-    divides: bool
-
-    @property
-    def is_guarded(self) -> bool:
-        return any(isinstance(condition, Guard) for condition in self.statement.conditions)
 
     @cached_property
     def asks_tables(self) -> bool:
@@ -78,11 +72,6 @@ class Side:
             self._joined[id(join)] = side_of(statement, self.rule, self.tables)
         return self._joined[id(join)], join
 
-    def guarded(self) -> Side:
-        """The statement with what its guards demand among its conditions."""
-        conditions = unguarded(self.statement.conditions)
-        return side_of(replace(self.statement, conditions=conditions), self.rule, self.tables)
-
 
 @lru_cache(maxsize=8)
 def sides_of(entry: Law) -> tuple[Side, ...]:
@@ -102,14 +91,8 @@ def side_of(statement: Equality | Rule, rule: str, tables: Fillers) -> Side:
     statement = replace(statement, conditions=without_places(statement.conditions))
     tops, named = patterns_of(statement, reverse=reverse)
     written = tuple(written_by(statement, reverse=reverse))
-    whole = {part for top in (*tops, *named.values(), *written) for part in parts(top)}
-    divides = any(part.sort.kind == "string" and _may_divide(part) for part in whole)
     conditions = tuple(conditions_of(statement))
-    return Side(statement, rule, tables, tuple(tops), named, conditions, written, divides)
-
-
-def _may_divide(name: Expression) -> bool:
-    return not isinstance(name.head, Constant) or name.head.value in ("Div", "Mod")
+    return Side(statement, rule, tables, tuple(tops), named, conditions, written)
 
 
 def ask(side: Side, scope: Scope, failed: Any = None) -> None:

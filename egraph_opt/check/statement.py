@@ -68,11 +68,6 @@ class Outcome:
     failures: list[Verdict] = field(default_factory=list)
     holds: list[Verdict] = field(default_factory=list)
 
-    @property
-    def smallest(self) -> Verdict | None:
-        """The failure that is easiest to read."""
-        return min(self.failures, key=lambda verdict: verdict.candidate.size, default=None)
-
 
 def tried(side: Side, trying: Trying, budget: TrialBudget, *, fail: int | None = None) -> Outcome:
     """Try terms of a statement until the first ones fail, or there are enough.

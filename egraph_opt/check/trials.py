@@ -134,7 +134,7 @@ class Original:
             return None
 
     @cached_property
-    def _is_valid(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether ONNX's checker accepts the term, so that it has to accept what becomes of it."""
         try:
             onnx.checker.check_model(self.model, full_check=True)
@@ -201,7 +201,7 @@ class Original:
         if self.runner is None or not self.trials:
             return None
         try:
-            if self._is_valid:
+            if self.is_valid:
                 onnx.checker.check_model(rewritten, full_check=True)
             runner = Runner(rewritten, by_reference=self.runner.by_reference)
         except NoKernel:

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
 
-import onnx
-
 from egraph_opt.check.alternatives import alternatives_of, prices_of, rebuilt_original, rewritten_model
 from egraph_opt.check.batches import lowered_at, saturated
 from egraph_opt.check.cycles import written_on_the_original
@@ -98,10 +96,10 @@ class Trying:
         """A term as it is written; None where nobody runs it, or ONNX is wrong about its shapes."""
         try:
             candidate = self.written(example, reference=reference)
-            onnx.checker.check_model(candidate.original.model, full_check=True)
         except Exception:  # operands that do not suit an operator make inference fail in many ways
             return None
-        fits = candidate.original.runs and _is_as_inferred(candidate.lowered, candidate.original)
+        original = candidate.original
+        fits = original.is_valid and original.runs and _is_as_inferred(candidate.lowered, candidate.original)
         return candidate if fits else None
 
     def written(self, example: Example, *, reference: bool = True) -> TriedTerm:

@@ -43,13 +43,25 @@ class TrialBudget:
 
     Attributes:
         terms: that are to be run.
-        tries: terms that are begun at most.
+        tries: terms that are begun at most on which a condition is not to hold.
         fruitless: tries after which none is expected any more.
     """
 
     terms: int = 48
     tries: int = 640
     fruitless: int = 480
+
+    def attempts(self, *, fails: bool) -> tuple[int, int]:
+        """Terms that are begun where many come of it, and where few do.
+
+        Args:
+            fails: one condition is not to hold, on which fewer terms are tried.
+        """
+        if fails:
+            first = max(TRIES * self.terms, self.tries)
+            return first, first
+        first = max(TRIES * self.terms, FIRST_TRIES)
+        return first, max(first + MORE * self.terms, self.fruitless)
 
 
 @dataclass
@@ -99,16 +111,11 @@ def _batches(side: Side, trying: Trying, budget: TrialBudget, fail: int | None) 
     if trying.is_assumed:
         given["large_integers"] = tables.MIXED_INTEGERS
     choices = Choices() if fail is None else _near(side, budget.tries // 2, given)
-    before, first = (
-        choices.attempts,
-        max(TRIES * budget.terms, budget.tries if fail is not None else FIRST_TRIES),
-    )
-    tries = first if fail is not None else first + MORE * budget.terms
+    before, (first, tries) = choices.attempts, budget.attempts(fails=fail is not None)
+    enough = min(ENOUGH, budget.terms // 2)
     for example in built(side, choices, tries, fail=fail, **given):
         made = choices.attempts - before
-        if (made > budget.fruitless and not count) or (
-            made > first and count >= min(ENOUGH, budget.terms // 2)
-        ):
+        if (made > budget.fruitless and not count) or (made > first and count >= enough):
             break
         candidate = trying.candidate(example, reference=count % REFERENCE == 0)
         if candidate is None:

@@ -107,7 +107,8 @@ class Trying:
         lowered = lowered_at(example)
         show_all(lowered)
         model = rebuilt_original(lowered, lowered.opset)
-        numbers = self.numbers | _constants(lowered)
+        ordinary = self.law.within is not None  # whose promise is about ordinary numbers
+        numbers = frozenset() if ordinary else self.numbers | _constants(lowered)
         kinds = ORDINARY if self.is_assumed else BY_CLASS[self.law.numerics]
         original = Original(model, self.law.claim, kinds, numbers=numbers, reference=reference)
         return TriedTerm(example, lowered, original)

@@ -132,9 +132,9 @@ def pair_of_reductions(kind: String, x: Tensor, a: Axes, b: Axes, k: Flag):
 
 
 @hosted()
-def is_kept(kind: str) -> bool:
-    """The reduction of one element is the element."""
-    return kind in UNCHANGED_BY_ONE
+def is_kept(kind: str, x: Fact) -> bool:
+    """The reduction of one element is the element; kernels take means of integers by way of floats."""
+    return kind in UNCHANGED_BY_ONE and (kind != "ReduceMean" or x.dtype in ALL_FLOATS)
 
 
 @hosted()
@@ -152,7 +152,7 @@ def single_element(kind: String, x: Tensor, a: Axes, k: Flag):
     """Reduce_a(x) = Reshape(x) where the axes a have one element each, for Sum, Mean and Prod"""
     z = reduce(kind, x, a, k)
     yield rewrite(
-        z, reshape(x, known_dims(z)), is_kept(kind), are_single(a, x), because="a reshape has no axes"
+        z, reshape(x, known_dims(z)), is_kept(kind, x), are_single(a, x), because="a reshape has no axes"
     )
 
 

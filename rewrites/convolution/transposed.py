@@ -16,12 +16,14 @@ from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv_transpose, reshape
 from egraph_opt.rewrites.conditions.channels import (
     at_axis,
+    chains,
     count_in,
     count_out,
     is_float_constant,
     is_scale,
     static_dims,
     static_shape,
+    unchained,
 )
 from egraph_opt.rewrites.convolution.outputs import constants_behind, scaled_biases, shifted_biases
 
@@ -82,8 +84,9 @@ def shift_after_conv_transpose(x: Tensor, w: Tensor, b: Tensor, window: ConvWind
         yield equal(conv_transpose(x, w, bias, window) + c, conv_transpose(x, w, shifted, window))
 
 
-@law()
+@law(uses=(chains,))
 def scale_before_conv_transpose(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWindow):
     """ConvTranspose(x * s, W, b) = ConvTranspose(x, W * s, b)"""
     weight = w * reshape(c, scale_of_columns(x, w, c))
-    yield equal(conv_transpose(x * c, w, b, window), conv_transpose(x, weight, b, window))
+    left = conv_transpose(x * c, w, b, window)
+    yield equal(left, conv_transpose(x, weight, b, window), unchained("Mul", x))

@@ -22,6 +22,7 @@ from egraph_opt.check.elements import Hints, elements, indices
 from egraph_opt.check.inputs import HALF_RANGE
 from egraph_opt.check.leaves import Leaves
 from egraph_opt.check.operands import (
+    COUNTS,
     FLOATS_ONLY,
     PREDICATES,
     fixed_operand,
@@ -61,6 +62,7 @@ class Draw(Scope):
         numbers: those that the law names.
         picked: the dims of the operand that the one in the making picks elements of.
         along: the axis along which the operands in the making are joined.
+        counts: whether the operand in the making is one of numbers of elements.
     """
 
     rng: Choices
@@ -75,6 +77,7 @@ class Draw(Scope):
     numbers: tuple[float, ...] = ()
     picked: tuple[int, ...] = ()
     along: int | None = None
+    counts: bool = False
     numerics: Numerics = "bitwise"
     large_integers: tuple[int, ...] = tables.LARGE_INTEGERS
 
@@ -102,6 +105,8 @@ class Draw(Scope):
     def _elements(self, shape: tuple[int, ...], dtype: int) -> np.ndarray[Any, Any]:
         if self.picked and dtype == TensorProto.INT64:
             return indices(self.rng, shape, self.picked)
+        if self.counts and dtype == TensorProto.INT64:
+            return np.asarray(self.rng.choice(tables.COUNTS, shape))
         numbers = ir.DataType(dtype).numpy()
         floating = np.issubdtype(numbers, np.floating)
         odd = tables.ODD_ELEMENTS[self.numerics] if floating else self.large_integers
@@ -228,10 +233,11 @@ class Draw(Scope):
             if declared.name == "cast":
                 self.dtype = pick(self.rng, *tables.TYPES)
             self.picked = _dims(operands[0]) if declared.name == "gather" and operands else ()
+            self.counts = (declared.name, len(operands)) in COUNTS
             outer, self.along = self.along, self._joined_axis(pattern)
             made = self.term(argument, shapes, first=not operands)
             joined, self.along = self.along, outer
-            self.dtype, self.picked = before, ()
+            self.dtype, self.picked, self.counts = before, (), False
             given[k] = made
             found = self.known.get(made)
             operands.extend(found if isinstance(found, tuple) else (found,))

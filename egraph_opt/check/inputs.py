@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
+from egraph_opt.check import tables
 from egraph_opt.check.roles import casts_to_integers, roles_of
 from egraph_opt.laws.exactness import Numerics
 from egraph_opt.laws.examples import SIZES
@@ -61,7 +62,6 @@ DIVISORS = (1, 2, 3, 7, -2, -3, 100)
 LARGEST_CAST = 127.0
 """Floats are not larger where they are cast to integers."""
 
-COUNTS = (1, 1, 2, 3)
 MOST_FEEDS = 28
 """Sets of inputs of a kind, where an input has few elements."""
 
@@ -146,7 +146,7 @@ class Inputs:
         if role == "index":
             return rng.choice((-1, 0, 0, 1) if kind == "wide" and info.min < 0 else (0, 1), size)
         if role == "count":
-            return rng.choice(COUNTS, size)
+            return rng.choice(tables.COUNTS, size)
         if role == "divisor":
             table: Iterable[int] = DIVISORS
         elif kind in ("normal", "tiny"):

@@ -160,6 +160,13 @@ def _gather(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) 
     return None if wish is None else tuple(wish)
 
 
+def _targeted(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
+    """What is given other dims, then a row of these."""
+    if known:
+        return (len(known[0] or ()) + int(chance(rng, 0.3)),)
+    return None if wish is None else tuple(wish)
+
+
 def _summed(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
     return () if known else None if wish is None else tuple(wish)
 
@@ -202,6 +209,8 @@ _OPERANDS: dict[str, Callable[[Random, list[Shape | None], Sequence[Dim] | None]
     "where": _where,
     "gather": _gather,
     "cumsum": _summed,
+    "expand_to": _targeted,
+    "reshape_to": _targeted,
     "variadic": _elementwise,
     "conv": _conv,
     "conv_transpose": _conv_transpose,
@@ -231,7 +240,12 @@ _DTYPES = {
     ("gather_elements", 1): TensorProto.INT64,
     ("gather_nd", 1): TensorProto.INT64,
     ("cumsum", 1): TensorProto.INT64,
+    ("expand_to", 1): TensorProto.INT64,
+    ("reshape_to", 1): TensorProto.INT64,
 }
+
+COUNTS = frozenset({("expand_to", 1), ("reshape_to", 1)})
+"""Operands, counted from 0, that are numbers of elements: large ones are no fair question."""
 
 
 def operand_dtype(operator: str, number: int, usual: int) -> int:

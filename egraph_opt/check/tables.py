@@ -54,6 +54,9 @@ SHARES = (0.1, 0.5, 0.9, 0.9)
 ELEMENTS = ("one", "one", "uniform", "uniform", "mixed", "mixed", "odd", "ordered", "of a dim")
 """What a constant holds; "of a dim" is a dim of another operand, or its inverse."""
 
+COUNTS = (1, 1, 2, 3)
+"""Numbers of elements, in constants and inputs."""
+
 INDICES = ("ordered", "shuffled", "backwards", "repeated", "repeated", "last")
 """What a constant holds that picks elements along an axis."""
 

@@ -1,0 +1,96 @@
+"""What laws of this project said until the gate looked at it."""
+
+from onnx import TensorProto as T
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Axes, Axis, Dims, Flag, Tensor, hosted, rewrite
+from egraph_opt.operators import arg_reduce, cast, reduce, reshape, softmax, unary
+
+from . import of_one, wrong
+
+AT_LEAST_0 = (("max", None), ("min", 0))
+
+
+@hosted()
+def are_single(axes: Axes, x: Fact) -> bool:
+    return x.is_static and all(k < len(x.shape or ()) and (x.shape or ())[k] == 1 for k in axes)
+
+
+@hosted()
+def dims_of(y: Fact) -> Dims | None:
+    return y.shape if y.is_static else None
+
+
+@wrong("bitwise", of_one(lambda x: reduce("ReduceSum", x, (1,), 0), (2, 1, 4)))
+def sum_of_one_element(x: Tensor, a: Axes, k: Flag):
+    """ReduceSum_a(x) = Reshape(x) where the axes a have one element each
+
+    Wrong of -0.0: a sum begins with 0.0.
+    """
+    total = reduce("ReduceSum", x, a, k)
+    yield rewrite(total, reshape(x, dims_of(total)), are_single(a, x), because="a reshape has no axes")
+
+
+@hosted()
+def lower(a: Axes, b: Axes) -> Axes:
+    """The axes of two reductions in a row that keep theirs."""
+    return tuple(sorted({*a, *b}))
+
+
+@wrong(
+    "bitwise",
+    of_one(lambda x: reduce("ReduceMean", reduce("ReduceMean", x, (1,), 1), (0,), 1), (2, 2), T.INT32),
+)
+def mean_of_rounded_means(x: Tensor, a: Axes, b: Axes):
+    """ReduceMean_b(ReduceMean_a(x)) = ReduceMean_ab(x), with kept axes
+
+    Wrong in the last places of floats, and of integers, of which each mean is rounded.
+    """
+    twice = reduce("ReduceMean", reduce("ReduceMean", x, a, 1), b, 1)
+    yield rewrite(twice, reduce("ReduceMean", x, lower(a, b), 1), because="forgets a")
+
+
+@wrong(
+    "reassociates",
+    of_one(lambda x: arg_reduce("ArgMin", softmax("Softmax", x, 0), 0, 1, 0), (4,)),
+    values=(500.0, -1.0, -200.0, -400.0),
+)
+def place_of_the_least(x: Tensor, a: Axis, k: Flag, last: Flag):
+    """ArgMin(Softmax(x)) = ArgMin(x)
+
+    Wrong where several are so small that their exponentials are 0.
+    """
+    least = arg_reduce("ArgMin", softmax("Softmax", x, a), a, k, last)
+    yield rewrite(least, arg_reduce("ArgMin", x, a, k, last), because="forgets the Softmax")
+
+
+@wrong(
+    "finite",
+    of_one(lambda x: unary("Clip", AT_LEAST_0, reduce("ReduceSum", x * x, (0,), 1)), (2,), T.INT64),
+    values=(2.0**31 + 2.0**30, 1.0),
+)
+def sum_of_squares_is_positive(x: Tensor, a: Axes, k: Flag):
+    """Clip(ReduceSum(x * x)) = ReduceSum(x * x) from below by 0
+
+    Wrong of integers, which overflow.
+    """
+    squares = reduce("ReduceSum", x * x, a, k)
+    bounded = unary("Clip", AT_LEAST_0, squares)
+    yield rewrite(bounded, squares, because="a bound that bounds nothing")
+
+
+@wrong("bitwise", of_one(lambda x: cast(reduce("ReduceMax", x, (0,), 1), T.INT64), (0, 2), T.INT32))
+def largest_of_wider(x: Tensor, a: Axes, k: Flag):
+    """Cast_64(ReduceMax(x)) = ReduceMax(Cast_64(x)) for an x of int32
+
+    Wrong of nothing, of which the largest is the least number of the type.
+    """
+    wide = cast(reduce("ReduceMax", x, a, k), T.INT64)
+    yield rewrite(
+        wide, reduce("ReduceMax", cast(x, T.INT64), a, k), is_narrow(x), because="one type throughout"
+    )
+
+
+@hosted()
+def is_narrow(x: Fact) -> bool:
+    return x.dtype == T.INT32

@@ -31,25 +31,6 @@ def sum_of_one_element(x: Tensor, a: Axes, k: Flag):
     yield rewrite(total, reshape(x, dims_of(total)), are_single(a, x), because="a reshape has no axes")
 
 
-@hosted()
-def lower(a: Axes, b: Axes) -> Axes:
-    """The axes of two reductions in a row that keep theirs."""
-    return tuple(sorted({*a, *b}))
-
-
-@wrong(
-    "bitwise",
-    of_one(lambda x: reduce("ReduceMean", reduce("ReduceMean", x, (1,), 1), (0,), 1), (2, 2), T.INT32),
-)
-def mean_of_rounded_means(x: Tensor, a: Axes, b: Axes):
-    """ReduceMean_b(ReduceMean_a(x)) = ReduceMean_ab(x), with kept axes
-
-    Wrong in the last places of floats, and of integers, of which each mean is rounded.
-    """
-    twice = reduce("ReduceMean", reduce("ReduceMean", x, a, 1), b, 1)
-    yield rewrite(twice, reduce("ReduceMean", x, lower(a, b), 1), because="forgets a")
-
-
 @wrong(
     "reassociates",
     of_one(lambda x: arg_reduce("ArgMin", softmax("Softmax", x, 0), 0, 1, 0), (4,)),

@@ -78,7 +78,7 @@ def _variables(condition: Any) -> set[Expression]:
 
 
 def _with_values(side: Side, entry: Entry) -> Side:
-    """A statement with values in the place of variables."""
+    """A statement with values instead of variables."""
     given = {name: constant(value, name.sort) for name, value in entry.items()}
     changed = ("statement", "tops", "named", "conditions", "written")
     return replace(side, **{name: _substituted(getattr(side, name), given) for name in changed})

@@ -20,7 +20,7 @@ class Reference:
     """A model in ONNX's reference evaluator; errors come from `run`.
 
     Args:
-        wide: with float64 in the place of float32.
+        wide: with float64 instead of float32.
     """
 
     def __init__(self, model: onnx.ModelProto, *, wide: bool = True) -> None:

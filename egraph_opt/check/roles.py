@@ -10,6 +10,8 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from egraph_opt.facts.dtypes import ALL_FLOATS
+
 Role = Literal["value", "index", "count", "divisor"]
 
 _SECOND: Mapping[Role, str] = {
@@ -60,8 +62,7 @@ def divides_integers(model: onnx.ModelProto) -> bool:
 
 
 def _is_float(node: onnx.NodeProto, types: Mapping[str, int]) -> bool:
-    floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16)
-    return types.get(node.input[0]) in floats or types.get(node.output[0]) in floats
+    return types.get(node.input[0]) in ALL_FLOATS or types.get(node.output[0]) in ALL_FLOATS
 
 
 def _is_dangerous(model: onnx.ModelProto, name: str) -> bool:
@@ -84,14 +85,8 @@ def element_types(model: onnx.ModelProto) -> dict[str, int]:
 
 def casts_to_integers(model: onnx.ModelProto) -> bool:
     """Whether something is cast to integers, which takes numbers of their range only."""
-    floats = (
-        onnx.TensorProto.FLOAT,
-        onnx.TensorProto.DOUBLE,
-        onnx.TensorProto.FLOAT16,
-        onnx.TensorProto.BOOL,
-    )
     return any(
-        attribute.name == "to" and attribute.i not in floats
+        attribute.name == "to" and attribute.i not in (*ALL_FLOATS, onnx.TensorProto.BOOL)
         for node in model.graph.node
         if node.op_type == "Cast"
         for attribute in node.attribute

@@ -8,7 +8,7 @@ WORKERS ?= auto
 # Tests and commands start many processes, each of which would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test laws wrong fuzz coverage lint types site types-of-site fuzz-files bench exports tables figures docs clean
+.PHONY: demo test laws wrong mutants fuzz coverage lint types site types-of-site fuzz-files bench exports tables figures docs clean
 
 demo: $(VENV)/.models
 	$(BIN)/python benchmarks/demo.py
@@ -26,6 +26,10 @@ fuzz: $(VENV)/.dev
 # All wrong laws, of which `make test` tries a half, and that each is wrong.
 wrong: $(VENV)/.dev
 	ALL_WRONG_LAWS=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/check/test_wrong_laws.py tests/wrong $(OPTIONS)
+
+# The project with one thing wrong at a time (tests/mutants): which of them no test notices; takes long.
+mutants: $(VENV)/.dev
+	$(BIN)/python -m tests.mutants $(OPTIONS)
 
 # All laws on as many terms as `check_law` makes, and every one of their conditions; takes long.
 laws: $(VENV)/.dev

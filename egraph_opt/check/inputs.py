@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import onnx
 
 from egraph_opt.check import tables
-from egraph_opt.check.roles import casts_to_integers, roles_of
+from egraph_opt.check.roles import cast_range, roles_of
 from egraph_opt.laws.exactness import Numerics
 from egraph_opt.laws.examples import SIZES
 
@@ -58,9 +59,6 @@ INTEGERS = (
 )
 DIVISORS = (1, 2, 3, 7, -2, -3, 100)
 """Division by zero ends the process, and so does that of the least integer by -1."""
-
-LARGEST_CAST = 127.0
-"""Floats are not larger where they are cast to integers."""
 
 MOST_FEEDS = 28
 """Sets of inputs of a kind, where an input has few elements."""
@@ -107,7 +105,7 @@ class Inputs:
         self.numbers = np.array(
             sorted({s * (n + d) for n in near for s in (1, -1) for d in (0, 1e-3, -1e-3, 0.5, -0.5)} | {0.0})
         )
-        self.limit = LARGEST_CAST if casts_to_integers(model) else np.inf
+        self.range = cast_range(model)
         self.moderate = self.numbers[np.abs(self.numbers) <= 50]
 
     def feeds(self, sizes: Mapping[str, int], kind: Kind) -> Iterator[Feeds]:
@@ -136,7 +134,7 @@ class Inputs:
             elif np.issubdtype(dtype, np.integer):
                 found = self._integers(rng, (number, k), size, kind, dtype)
             else:
-                found = self._within(self._floats(rng, (number, k), size, kind, dtype))
+                found = self._within(self._floats(rng, (number, k), size, kind, dtype), dtype)
             return np.asarray(found).reshape(shape).astype(dtype)
 
     def _integers(
@@ -163,11 +161,14 @@ class Inputs:
         fits = np.array([n for n in table if info.min <= n <= info.max], dtype=dtype)
         return _dealt(rng, at, fits, size)
 
-    def _within(self, values: Any) -> Any:
-        """What is beyond the range of a type that it is cast to becomes anything, as negative ones may be."""
-        if np.isinf(self.limit):
+    def _within(self, values: Any, dtype: Any) -> Any:
+        """Numbers that may be cast as the model does."""
+        low, high = self.range
+        if low == -np.inf and high == np.inf:
             return values
-        return np.where(np.isfinite(values) & (np.abs(values) <= self.limit), np.abs(values), 0.5)
+        values = np.abs(values) if low == 0 else values
+        high = min(high, float(ml_dtypes.finfo(dtype).max))  # type: ignore[no-untyped-call]
+        return np.where((values >= max(low, -high)) & (values <= high), values, 0.5)
 
     def _floats(
         self, rng: np.random.Generator, at: tuple[int, int], size: int, kind: Kind, dtype: Any

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from egraph_opt.facts.dtypes import ALL_FLOATS
+from egraph_opt.facts.dtypes import ALL_FLOATS, INTEGERS
 
 Role = Literal["value", "index", "count", "divisor"]
 
@@ -83,11 +83,20 @@ def element_types(model: onnx.ModelProto) -> dict[str, int]:
     return found | {tensor.name: tensor.data_type for tensor in graph.initializer}
 
 
-def casts_to_integers(model: onnx.ModelProto) -> bool:
-    """Whether something is cast to integers, which takes numbers of their range only."""
-    return any(
-        attribute.name == "to" and attribute.i not in (*ALL_FLOATS, onnx.TensorProto.BOOL)
-        for node in model.graph.node
-        if node.op_type == "Cast"
-        for attribute in node.attribute
-    )
+LARGEST_CAST = 127
+"""Floats are not larger where something that is computed from them is cast to integers."""
+
+
+def cast_range(model: onnx.ModelProto) -> tuple[float, float]:
+    """The floats that may go into a model: what is beyond the range of a type that it is cast to becomes
+    anything."""
+    given, low, high = {value.name for value in model.graph.input}, -np.inf, np.inf
+    for node in model.graph.node:
+        to = next((a.i for a in node.attribute if a.name == "to"), 0) if node.op_type == "Cast" else 0
+        if to in INTEGERS:
+            range_ = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(to))
+            least, most = int(range_.min), int(range_.max)
+            if node.input[0] not in given:
+                least, most = max(least, -LARGEST_CAST), min(most, LARGEST_CAST)
+            low, high = max(low, least), min(high, most - (most >> 20))  # floats round
+    return float(low), float(high)

@@ -34,7 +34,7 @@ LEAST = 16
 VARIANTS = 96
 """Variants of the author's examples that are tried."""
 
-SHOWN_FRUITLESS = 80
+SHOWN_FRUITLESS = 320
 """Tries after which no term is expected of a statement that the author's examples show."""
 
 FEW = 8

@@ -15,6 +15,7 @@ from onnx import TensorProto
 
 from egraph_opt.check import finds, proves
 from egraph_opt.laws import Operands, listed, sqrt
+from egraph_opt.laws.selection import select
 from egraph_opt.operators import (
     ConvWindow,
     PoolWindow,
@@ -175,6 +176,10 @@ NEEDS_A_NEIGHBOUR = frozenset({"split_large_kernel_conv", "transpose_large_input
 """Found where a neighbour asks for it, which these graphs do not have."""
 
 
+BACK = sorted({law.ruleset for law in select(None)} - {"horizontal"})
+"""What the way back needs, without guards: a convolution joined with itself has no end then."""
+
+
 @pytest.mark.parametrize("name", sorted(PAIRS))
 def test_the_graph_after_is_found_from_the_graph_before(name: str) -> None:
     make, limits = PAIRS[name]
@@ -188,7 +193,7 @@ def test_the_graph_before_is_found_from_the_graph_after(name: str) -> None:
     make, limits = PAIRS[name]
     g = Operands(np.random.default_rng(0))
     before, after = make(g)
-    assert finds(g, after, before, **limits)
+    assert finds(g, after, before, rulesets=BACK, **limits)
 
 
 @pytest.mark.parametrize("name", sorted(PAIRS))

@@ -49,7 +49,7 @@ SHARE, LEAST_SECONDS = 0.2, 0.1
 """Trials take this share of the time that all has taken before, or so many seconds: of the processor, so that
 what else the machine does decides nothing."""
 
-SMALL, SECONDS_IF_SMALL = 2**15, 3.0
+SMALL, SECONDS_IF_SMALL = 2**15, 1.0
 """Models of so few bytes have all trials, unless these take longer."""
 
 LOADING = 0.05

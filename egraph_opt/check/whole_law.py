@@ -34,8 +34,9 @@ LEAST = 16
 VARIANTS = 96
 """Variants of the author's examples that are tried."""
 
-SHOWN_FRUITLESS = 320
-"""Tries after which no term is expected of a statement that the author's examples show."""
+SHOWN_FRUITLESS = 80, 240
+"""Tries after which no term is expected of a statement that the author's examples show: at least, and where
+all terms of a law are wanted."""
 
 FEW = 8
 """Terms of a statement below which the author's examples are tried in other types, sizes and ranks."""
@@ -86,6 +87,7 @@ class _Gate:
     law: Law
     trying: Trying
     written: Sequence[Example]
+    fruitless: int = SHOWN_FRUITLESS[0]
     found: dict[str, Outcome] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -132,7 +134,7 @@ class _Gate:
     def statement(self, side: Side, terms: int) -> None:
         """Terms that the tables make of one statement."""
         shown = side.rule in self.trying.rules
-        budget = TrialBudget(terms, fruitless=SHOWN_FRUITLESS) if shown else TrialBudget(terms)
+        budget = TrialBudget(terms, fruitless=self.fruitless) if shown else TrialBudget(terms)
         found = tried(side, self.trying, budget)
         known = self.found.setdefault(side.rule, Outcome())
         known.tried += found.tried
@@ -197,7 +199,7 @@ def _breaking(law: Law) -> Iterator[None]:
 
 def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawReport:
     written = written_examples(law, np.random.default_rng(0))
-    gate = _Gate(law, Trying(law), written)
+    gate = _Gate(law, Trying(law), written, SHOWN_FRUITLESS[terms >= TERMS])
     with host_tally() as hosts:
         for example in written:
             gate.example(example)

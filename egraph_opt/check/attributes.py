@@ -105,11 +105,14 @@ def _axes(rng: Random, shape: Shape, *_: Any) -> tuple[int, ...]:
 def another_view(rng: Random, shape: Shape, *_: Any) -> Shape:
     """Another view of the same elements.
 
-    Axes of 1 come and go, neighbours are joined, change places or hand on a factor, numbers are cut.
+    Axes of 1 come and go, neighbours are joined, change places or hand on a factor, numbers are cut, all are
+    turned round.
     """
     dims = list(shape)
     for kind in picks(
-        rng, ("1", "1", "no 1", "join", "cut", "cut", "swap", "move", "move"), int(pick(rng, 1, 1, 2, 3))
+        rng,
+        ("1", "1", "no 1", "join", "cut", "cut", "swap", "turn", "move", "move"),
+        int(pick(rng, 1, 1, 2, 3)),
     ):
         if kind == "1":
             dims.insert(int(rng.integers(0, len(dims) + 1)), 1)
@@ -122,6 +125,8 @@ def another_view(rng: Random, shape: Shape, *_: Any) -> Shape:
         elif kind == "swap" and len(dims) >= 2:
             k = int(rng.integers(0, len(dims) - 1))
             dims[k : k + 2] = [dims[k + 1], dims[k]]
+        elif kind == "turn":
+            dims.reverse()
         elif kind == "move" and len(dims) >= 2:
             (to, off), factor = rng.permutation(len(dims))[:2].tolist(), int(pick(rng, 2, 2, 3))
             more, less = dims[to], dims[off]

@@ -20,16 +20,20 @@ class Hints(NamedTuple):
         named: those that the law names.
         dims: of other operands.
         odd: what is odd of the type.
+        huge: floats that are large for the class of the law.
     """
 
     named: Sequence[float]
     dims: Sequence[int]
     odd: Sequence[float]
+    huge: Sequence[float] = ()
 
 
 def elements(rng: Random, size: int, floating: bool, hints: Hints) -> Array:
     """So many elements of a constant."""
     filled = pick(rng, *tables.ELEMENTS, *("named",) * 4 * bool(hints.named))
+    if size == 1 and filled in ("uniform", "mixed", "ordered"):
+        filled = "one"
     if filled == "named":
         return np.full(size, pick(rng, *hints.named))
     if filled == "of a dim":
@@ -37,6 +41,8 @@ def elements(rng: Random, size: int, floating: bool, hints: Hints) -> Array:
         return np.full(size, pick(rng, dim, 1 / dim))
     if filled == "one":
         return np.full(size, pick(rng, *(tables.NUMBERS if floating else tables.INTEGERS)))
+    if filled == "huge" and floating:
+        return np.full(size, pick(rng, *hints.huge))
     if filled == "uniform":
         return rng.uniform(0.5, 2, size) if floating else rng.integers(0, 4, size)
     if filled == "ordered":

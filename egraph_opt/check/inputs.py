@@ -11,6 +11,7 @@ Operands that are indices, counts or divisors get what suits those, by operand a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -89,6 +90,14 @@ def sizes_of(names: frozenset[str]) -> Iterator[dict[str, int]]:
     first = SIZES[1] | {name: int(name[1:]) for name in names if name[1:].isdigit()}
     for name in sorted(names):
         yield first | {name: 0}
+
+
+def most_elements(model: onnx.ModelProto, sizes: Mapping[str, int]) -> int:
+    """Of the largest output at these sizes; dims that are not known count as the largest size."""
+    shapes = [v.type.tensor_type.shape.dim for v in model.graph.output]
+    dims = [[d.dim_value if d.HasField("dim_value") else sizes.get(d.dim_param) for d in s] for s in shapes]
+    other = max(sizes.values(), default=1)
+    return max((math.prod(other if d is None else d for d in shape) for shape in dims), default=0)
 
 
 class Inputs:

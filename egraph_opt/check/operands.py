@@ -57,7 +57,9 @@ def partner(rng: Random, shape: Shape) -> Shape:
     """The shape of something that is broadcast against a tensor, as a rule without changing its shape."""
     rank = len(shape)
     kind = pick(
-        rng, *("the same",) * 3, *("ones",) * 2, *("one axis",) * 3, "the last", "some", *("larger",) * 2
+        rng,
+        *(*("the same",) * 3, *("ones",) * 2, *("one axis",) * 3, "the last", "some"),
+        *(*("larger",) * 2, "crossed"),
     )
     if not rank and kind == "larger":
         return tuple(picks(rng, (1, 2, 3), int(pick(rng, 1, 2))))
@@ -71,6 +73,8 @@ def partner(rng: Random, shape: Shape) -> Shape:
         return dims[int(rng.integers(0, axis + 1)) :]
     if kind == "the last":
         return shape[int(rng.integers(0, rank + 1)) :]
+    if kind == "crossed":
+        return tuple(pick(rng, 2, 3) if d == 1 else 1 for d in shape)
     if kind == "larger":
         grown = tuple(pick(rng, 2, 3) if d == 1 else d for d in shape)
         return (*((2,) if chance(rng, 0.5) else ()), *grown)

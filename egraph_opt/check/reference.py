@@ -10,10 +10,22 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto
 from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
 
 from egraph_opt.check.inputs import Feeds
 
 Outputs = list[npt.NDArray[Any]]
+
+
+class BatchNormalization(OpRun):  # type: ignore[misc]
+    """As it is at run time: onnx's, before opset 14, takes any model to be in training."""
+
+    op_domain = ""
+
+    def _run(self, x: Any, scale: Any, bias: Any, mean: Any, var: Any, **settings: Any) -> tuple[Any]:
+        dims = (-1, *(1,) * (x.ndim - 2))
+        scale, bias, mean, var = (given.reshape(dims) for given in (scale, bias, mean, var))
+        return ((scale * (x - mean) / np.sqrt(var + settings["epsilon"]) + bias).astype(x.dtype),)
 
 
 class Reference:
@@ -28,7 +40,8 @@ class Reference:
 
     @cached_property
     def _evaluator(self) -> ReferenceEvaluator:
-        return ReferenceEvaluator(_in_float64(self.model) if self._wide else self.model)
+        model = _in_float64(self.model) if self._wide else self.model
+        return ReferenceEvaluator(model, new_ops=[BatchNormalization])
 
     def run(self, feeds: Feeds) -> Outputs:
         floats = np.float64 if self._wide else np.float32

@@ -23,11 +23,12 @@ class Runner:
     """
 
     def __init__(self, model: onnx.ModelProto, *, by_reference: bool = False) -> None:
-        self.model, self.session = model, None
+        self.model, self.session, self.lacks_kernel = model, None, False
         if not by_reference and not divides_integers(model):
             try:
                 self.session = plain_session(model.SerializeToString(), plain_options(threads=1))
             except NoKernel:
+                self.lacks_kernel = True
                 if any(node.domain for node in model.graph.node):
                     raise
         self._plain = Reference(model, wide=False) if self.session is None else None

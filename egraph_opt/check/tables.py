@@ -15,7 +15,7 @@ from onnx import TensorProto
 from egraph_opt.laws.exactness import Numerics
 
 RANKS = (0, 1, 2, 2, 3, 3, 3, 4, 4, 4, 5)
-DIMS = (1, 2, 2, 3, 3, 4, 4, 5, 6, 8, 20)
+DIMS = (1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 8, 20)
 OPSETS = (17, 17, 17, 11, 13, 21)
 
 _FLOATS = (TensorProto.FLOAT,) * 10 + (TensorProto.DOUBLE, TensorProto.DOUBLE, TensorProto.FLOAT16)
@@ -51,8 +51,28 @@ LARGE_INTEGERS = (2**31, -(2**31) - 1, 2**53 + 1, 2**24 + 1, 2**63 - 1, -(2**63)
 SHARES = (0.1, 0.5, 0.9, 0.9)
 """The share of operands that are constants."""
 
-ELEMENTS = ("one", "one", "uniform", "uniform", "mixed", "mixed", "odd", "ordered", "of a dim")
+ELEMENTS = (
+    "one",
+    "one",
+    "uniform",
+    "uniform",
+    "mixed",
+    "mixed",
+    "odd",
+    "ordered",
+    "of a dim",
+    "huge",
+    "huge",
+)
 """What a constant holds; "of a dim" is a dim of another operand, or its inverse."""
+
+HUGE: Mapping[Numerics, tuple[float, ...]] = {
+    "bitwise": (1e30, -1e30),
+    "finite": (1e30, -1e30),
+    "reassociates": (1e9, -1e9),
+    "approximate": (1e3, -1e3),
+}
+"""All elements of a constant, by the class of the law: of sums, what is finite stays so up to 1e9 only."""
 
 COUNTS = (1, 1, 2, 3)
 """Numbers of elements, in constants and inputs."""

@@ -24,6 +24,7 @@ from egraph_opt.errors import UnsoundLawError
 from egraph_opt.laws.checking import host_functions
 from egraph_opt.laws.law import Example, Law, statements
 from egraph_opt.laws.selection import ASSUME, select
+from egraph_opt.laws.statements import Guard
 from egraph_opt.operators.declaration import Literal
 from egraph_opt.operators.expressions import Constant
 
@@ -86,6 +87,12 @@ class Trying:
         required = [law for law in select(_rulesets(self.law.required)) if law.key in self.law.required]
         self.laws = tuple(sorted({self.law, *required}, key=lambda law: law.key))
         self.numbers = frozenset(_numbers(self.law))
+        # Without its guards a law may write what nobody runs, and is judged by the reference there.
+        self.needs_kernels = self.guards or not any(
+            isinstance(condition, Guard) and condition.purpose == "kernel"
+            for statement in statements(self.law)
+            for condition in statement.conditions
+        )
 
     @property
     def is_assumed(self) -> bool:
@@ -110,7 +117,9 @@ class Trying:
         ordinary = self.law.within is not None  # whose promise is about ordinary numbers
         numbers = frozenset() if ordinary else self.numbers | _constants(lowered)
         kinds = ORDINARY if self.is_assumed else BY_CLASS[self.law.numerics]
-        original = Original(model, self.law.claim, kinds, numbers=numbers, reference=reference)
+        original = Original(
+            model, self.law.claim, kinds, numbers=numbers, reference=reference, kernels=self.needs_kernels
+        )
         return TriedTerm(example, lowered, original)
 
     def verdicts(self, candidates: Sequence[TriedTerm], *, rounds: int = 1) -> list[Verdict]:
@@ -175,6 +184,9 @@ class Trying:
         lowered.graph.outputs[:] = [output_value("y", fact)]
         try:
             model = rebuilt_original(copy, lowered.opset)
+        except AssertionError:  # which nobody chooses, as it cannot be written
+            self.tally.left_out["an e-node depends on itself"] += 1
+            return None
         finally:
             lowered.graph.outputs[:] = outputs
         return candidate.original.compare(model, self.tally, only=number)

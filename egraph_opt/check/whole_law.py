@@ -25,7 +25,7 @@ from egraph_opt.laws.direction import check_named_laws
 from egraph_opt.laws.law import Example, Law, statements, written_examples
 from egraph_opt.laws.messages import told
 
-TERMS = 160
+TERMS = 320
 """Terms of a law, spread over its statements."""
 
 LEAST = 16
@@ -34,7 +34,7 @@ LEAST = 16
 VARIANTS = 96
 """Variants of the author's examples that are tried."""
 
-SHOWN_FRUITLESS = 80, 240
+SHOWN_FRUITLESS = 80, 640
 """Tries after which no term is expected of a statement that the author's examples show: at least, and where
 all terms of a law are wanted."""
 

@@ -31,6 +31,7 @@ from egraph_opt.laws import (
     rule,
     table,
 )
+from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Float, Int, Tensor, Unit
 from egraph_opt.operators import Literal, literal, softmax, transpose, where
 from egraph_opt.operators.composites import SWAP_LAST, attention, masked_attention, scores
@@ -97,11 +98,13 @@ def times(s: Float, c: Fact, x: Fact) -> Float | None:
 
 @law(kind="fuse", serves="arithmetic")
 def scale_of_scores(q: Tensor, k: Tensor, c: Tensor, s: Float):
-    """Scores(q, k; s) * c = Scores(q * c, k; s) = Scores(q, k * c; s) = Scores(q, k; s * c)"""
+    """Scores(q, k; s) * c = Scores(q * c, k; s) = Scores(q, k * c; s) = Scores(q, k; s * c)
+
+    What is 0 or infinite is so times any number, and would have every scale.
+    """
     given, why = scores(q, k, s), "a scale is a product in endless ways"
-    yield rewrite(given * c, scores(q, k, times(s, c, given)), because=why)
-    yield rewrite(scores(q * c, k, s), scores(q, k, times(s, c, q)), because=why)
-    yield rewrite(scores(q, k * c, s), scores(q, k, times(s, c, k)), because=why)
+    for scaled, whole in ((given, given * c), (q, scores(q * c, k, s)), (k, scores(q, k * c, s))):
+        yield rewrite(whole, scores(q, k, times(s, c, scaled)), guard(varies(scaled)), because=why)
 
 
 # --- masks ---------------------------------------------------------------------------------------------

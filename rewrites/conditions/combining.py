@@ -22,16 +22,16 @@ LEFT_ALONE = {"Mul": (1, 0), "Add": (0,)}
 def overflows_nowhere(op: str, a: Fact, b: Fact) -> bool:
     """a op b overflows nothing and vanishes nowhere, as far as the elements are known."""
     x, y = known_elements(a), known_elements(b)
-    if x is None or y is None or len(x) * len(y) > 256:
+    if not x or not y:
         return True
-    for v in x:
-        for w in y:
-            both = v * w if op == "Mul" else v + w
-            if not math.isfinite(both) or abs(both) > LARGEST[a.dtype]:
-                return False  # infinite ones too: x + inf + c would be a chain of any length
-            if op == "Mul" and v != 0 and w != 0 and abs(both) < SMALLEST[a.dtype]:
-                return False
-    return True
+    largest = [max(map(abs, values)) for values in (x, y)]
+    both = largest[0] * largest[1] if op == "Mul" else largest[0] + largest[1]
+    if not (both <= LARGEST[a.dtype] and all(map(math.isfinite, (*x, *y)))):
+        return False  # infinite ones too: x + inf + c would be a chain of any length
+    if op != "Mul":
+        return True
+    least = [min((abs(v) for v in values if v), default=1.0) for values in (x, y)]
+    return least[0] * least[1] >= SMALLEST[a.dtype]
 
 
 def no_larger(a: tuple[int, ...], b: tuple[int, ...]) -> bool:

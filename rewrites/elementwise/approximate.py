@@ -87,10 +87,10 @@ def resize_to_nearest(x: Tensor, r: Tensor, s: Tensor, z: Tensor, p: Settings):
 _BINARY = frozenset(("Add", "Sub", "Mul", "Div", "Pow", "PRelu"))
 _COMPARISONS = frozenset(("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"))
 _STEEP = frozenset(
-    ["Acos", "Acosh", "Asin", "Atanh", "Ceil", "Floor", "Hardmax", "Round", "Shrink", "Sign", "Tan",
-     "ThresholdedRelu"]
+    ["Acos", "Acosh", "Asin", "Atanh", "Ceil", "Floor", "Hardmax", "ReduceLogSum", "Round", "Shrink", "Sign",
+     "Tan", "ThresholdedRelu"]
 )  # fmt: skip
-"""Functions that jump somewhere, or are infinitely steep."""
+"""Functions that jump somewhere, or are infinitely steep, as the logarithm of numbers that cancel is."""
 
 
 @hosted()
@@ -164,7 +164,7 @@ def double_in_float(
     yield _narrowed(lambda x: unary(op, s, x), x, sound=is_steady(op))
     yield _narrowed(lambda x, y: binary(op, x, y), x, y, sound=is_arithmetic(op))
     yield _narrowed(lambda x, y: x @ y, x, y)
-    yield _narrowed(lambda x: reduce(op, x, a, keepdims), x)
+    yield _narrowed(lambda x: reduce(op, x, a, keepdims), x, sound=is_steady(op))
     yield _narrowed(lambda x: softmax(op, x, axis), x, sound=is_steady(op))
     for bias in ((), (b,)):
         yield _narrowed(lambda x, y, *b: gemm(x, y, *(b or [none()]), products), x, y, *bias)

@@ -36,11 +36,12 @@ Record = Callable[[str, object], None]
 
 @of_laws
 def test_a_law_passes_the_gate(entry: Law, record_property: Record) -> None:
-    if entry.key in GROWS_ALONE:
-        with pytest.raises(LawRefusedError, match="grows without end"):
-            check_law(entry, terms=TERMS, conditions=False, neighbours=False, partial=True)
-        return
-    report = check_law(entry, terms=TERMS, conditions=False, neighbours=False, partial=True)
+    try:
+        report = check_law(entry, terms=TERMS, conditions=False, neighbours=False, partial=True)
+    except LawRefusedError as error:
+        if entry.key in GROWS_ALONE and "grows without end" in str(error):
+            return
+        raise
     assert len(report.untried) <= UNTRIED.get(entry.key, 0), report.untried
     record_property("checks", {"made": dict(report.tally.made), "left out": dict(report.tally.left_out)})
 

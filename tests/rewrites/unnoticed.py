@@ -22,5 +22,5 @@ UNNOTICED: dict[str, int] = {
 }
 """Conditions without which a law goes wrong nowhere, or that no term was found to try."""
 
-GROWS_ALONE = frozenset({"transpose.through_conv"})
+GROWS_ALONE = frozenset({"transpose.through_conv", "transpose.through_conv_transpose"})
 """Laws that end beside those only that make their terms one: transposes in a row are one by another law."""

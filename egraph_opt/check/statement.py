@@ -49,7 +49,7 @@ class TrialBudget:
 
     terms: int = 48
     tries: int = 640
-    fruitless: int = 480
+    fruitless: int = 960
 
     def attempts(self, *, fails: bool) -> tuple[int, int]:
         """Terms that are begun where many come of it, and where few do.

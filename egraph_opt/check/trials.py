@@ -34,7 +34,7 @@ DOUBLES_BY_PLACE = ROUNDED_BY_PLACE | {"Exp", "Sigmoid", "Tanh"}
 """The same for elements of 64 bits."""
 
 HALVES_BY_PLACE = frozenset(
-    {"LeakyRelu", "PRelu", "HardSigmoid", "HardSwish", "Sigmoid", "Tanh", "Exp", "Gelu"}
+    "LeakyRelu PRelu HardSigmoid HardSwish Sigmoid Tanh Exp Gelu Softmax LogSoftmax".split()
 )
 """Those of 16 bits, which some kernels widen."""
 

@@ -28,6 +28,9 @@ from egraph_opt.laws.statements import Guard
 from egraph_opt.operators.declaration import Literal
 from egraph_opt.operators.expressions import Constant
 
+MOST_ENTRIES = 32
+"""Of a table in which a law's host function looks something up: larger ones are not about numbers."""
+
 MOST_ALTERNATIVES = 24
 """Graphs of a term that are compared; of more every other one, and so on."""
 
@@ -216,9 +219,11 @@ def _is_as_inferred(lowered: Lowered, original: Original) -> bool:
 
 
 def _numbers(law: Law) -> Iterable[float]:
-    """The numbers that a law names, in its statements and in the host functions that it calls."""
+    """The numbers that a law names, in its statements, the host functions that it calls, and their tables."""
     pending: list[Any] = list(statements(law))
-    pending += [inspect.unwrap(each.function).__code__ for each in host_functions(law)]
+    for function in (inspect.unwrap(each.function) for each in host_functions(law)):
+        tables = (function.__globals__.get(name) for name in function.__code__.co_names)
+        pending += [function.__code__, *(t for t in tables if isinstance(t, dict) and len(t) <= MOST_ENTRIES)]
     while pending:
         item = pending.pop()
         if hasattr(item, "arguments"):
@@ -231,6 +236,8 @@ def _numbers(law: Law) -> Iterable[float]:
             pending += item.co_consts
         elif isinstance(item, (tuple, list)):
             pending += item
+        elif isinstance(item, dict):
+            pending += item.values()
         elif hasattr(item, "__dataclass_fields__"):
             pending += [getattr(item, name) for name in item.__dataclass_fields__ if name != "line"]
 

@@ -133,6 +133,8 @@ def _double_examples(rng: np.random.Generator) -> Iterator[Example]:
     one, other = (g.constant(np.array([a, b]), T.DOUBLE) for a, b in ((1, 1 + 1e-9), (1 + 1e-9, 1)))
     either = where(g.input((3, 1), T.BOOL), one, other)
     yield g.near_miss(softmax("Hardmax", either, 1), why="rounding decides which is the greatest")
+    columns = g.input((3, 2000), T.DOUBLE)
+    yield g.near_miss(reduce("ReduceLogSum", columns, (0,), 1), why="some columns cancel")
 
 
 def _steep_examples(rng: np.random.Generator) -> Iterator[Example]:

@@ -6,11 +6,14 @@ ReduceSum_a(ReduceSum_b(x)) -> ReduceSum_ab(x), likewise Max, Min, Prod, Mean, L
 Reduce over axes of one element -> Reshape, for Sum, Mean, Max, Min and Prod
 """
 
+from collections.abc import Iterator
+
+import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, hosted, law, rewrite
 from egraph_opt.laws.sorts import Axes, Dims, Flag, String, Tensor
 from egraph_opt.operators import global_pool, reduce, reshape
 from egraph_opt.rewrites.conditions.view_shapes import known_dims
@@ -118,7 +121,14 @@ def joined_axes(inner: Axes, keep_inner: Flag, outer: Axes) -> Axes:
     return tuple(sorted({*inner, *(left[a] for a in outer)}))
 
 
-@law("reduction", numerics="reassociates", kind="merge")
+def _integers_twice(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input((2, 3, 4), TensorProto.INT64)
+    for kind, why in (("ReduceMean", "each mean is rounded"), ("ReduceProd", "a product overflows")):
+        yield g.near_miss(reduce(kind, reduce(kind, x, (2,), 0), (1,), 0), why)
+
+
+@law("reduction", numerics="reassociates", kind="merge", examples=_integers_twice)
 def pair_of_reductions(kind: String, x: Tensor, a: Axes, b: Axes, k: Flag):
     """Reduce_b(Reduce_a(x)) = Reduce_ab(x) for Sum, Max, Min, Prod, Mean and L1
 

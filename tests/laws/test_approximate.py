@@ -10,16 +10,18 @@ import pytest
 from egraph_opt.check import check_law
 from egraph_opt.check.agreement import difference
 from egraph_opt.errors import LawError
-from egraph_opt.laws import Tensor, approximate, rewrite, sigmoid
+from egraph_opt.laws import Tensor, approximate, kernel, rewrite, sigmoid
 from egraph_opt.laws.exactness import Approximate
 from egraph_opt.laws.law import Law
 from egraph_opt.operators import unary
+from egraph_opt.rewrites.elementwise.bounds import has_single_kernel
 
 SETTINGS = (("alpha", 0.2), ("beta", 0.5))
 
 
 def hard(x: Tensor):
-    yield rewrite(sigmoid(x), unary("HardSigmoid", SETTINGS, x), because="forgets that it is smooth")
+    known = kernel(has_single_kernel(x))
+    yield rewrite(sigmoid(x), unary("HardSigmoid", SETTINGS, x), *known, because="forgets that it is smooth")
 
 
 def law_with(within: Approximate) -> Law:

@@ -182,5 +182,5 @@ def test_a_file_that_does_not_end_is_ended(
 def test_what_onnx_refuses_is_told_of_the_law(tmp_path: Path) -> None:
     above = "@hosted()\ndef asked(x: Fact) -> Settings:\n    return (('alpha', 'x'),)"
     (law,) = load_laws(written(tmp_path, one("relu(relu(x)), unary('Elu', asked(x), x)"), above=above))
-    with pytest.raises(LawRefusedError, match=r"laws\.py:\d+: mine\.mine .* is wrong on .*Elu.*'alpha'"):
+    with pytest.raises(LawRefusedError, match=r"laws\.py:\d+: mine\.mine .* is wrong on .*alpha"):
         check_law(law)

@@ -51,10 +51,10 @@ def is_noticed(mutant: Mutant, folder: Path, workers: int) -> str | None:
         )
     finally:
         file.write_text(text, encoding="utf-8")
-    if run.returncode > 1:
-        raise SystemExit(f"{mutant.what}: pytest ended with {run.returncode}\n{run.stdout}{run.stderr}")
     failed = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return failed[0].split(" - ")[0] if run.returncode else None
+    if run.returncode and not failed:
+        raise SystemExit(f"{mutant.what}: pytest ended with {run.returncode}\n{run.stdout}{run.stderr}")
+    return failed[0].split(" - ")[0] if failed else None
 
 
 def main() -> None:

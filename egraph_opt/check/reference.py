@@ -17,7 +17,7 @@ from egraph_opt.check.inputs import Feeds
 Outputs = list[npt.NDArray[Any]]
 
 
-class BatchNormalization(OpRun):  # type: ignore[misc]
+class BatchNormalization(OpRun):
     """As it is at run time: onnx's, before opset 14, takes any model to be in training."""
 
     op_domain = ""

@@ -52,21 +52,12 @@ SHARES = (0.1, 0.5, 0.9, 0.9)
 """The share of operands that are constants."""
 
 ELEMENTS = (
-    "one",
-    "one",
-    "uniform",
-    "uniform",
-    "mixed",
-    "mixed",
-    "odd",
-    "ordered",
-    "of a dim",
-    "huge",
-    "huge",
+    *("one", "one", "uniform", "uniform", "mixed", "mixed", "odd", "ordered"),
+    *("of a dim", "huge", "huge"),
 )
-"""What a constant holds; "of a dim" is a dim of another operand, or its inverse."""
+"""What a constant holds; "of a dim" is a dim of another operand, or its inverse, "huge" from `TOO_LARGE`."""
 
-HUGE: Mapping[Numerics, tuple[float, ...]] = {
+TOO_LARGE: Mapping[Numerics, tuple[float, ...]] = {
     "bitwise": (1e30, -1e30),
     "finite": (1e30, -1e30),
     "reassociates": (1e9, -1e9),

@@ -51,7 +51,7 @@ NO_KERNEL = (
     "onnxruntime has a kernel for the term and none for what was rewritten: say with kernel(..) what it has"
     " kernels for"
 )
-MOST_ELEMENTS = 10**7
+LARGEST_VALUE = 10**7
 """Of a value: a Gather of many indices may have any number of them."""
 
 USUAL = 2
@@ -178,7 +178,7 @@ class Original:
         assert self.runner is not None
         if self.kinds == ORDINARY and not all(array.size for array in feeds.values()):
             return None  # what is taken for granted says nothing of what is empty
-        if most_elements(self.model, sizes) > MOST_ELEMENTS:
+        if most_elements(self.model, sizes) > LARGEST_VALUE:
             self.tally.left_out["the term is too large at a size"] += 1
             return None
         try:

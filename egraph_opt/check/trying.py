@@ -28,7 +28,7 @@ from egraph_opt.laws.statements import Guard
 from egraph_opt.operators.declaration import Literal
 from egraph_opt.operators.expressions import Constant
 
-MOST_ENTRIES = 32
+LARGEST_TABLE = 32
 """Of a table in which a law's host function looks something up: larger ones are not about numbers."""
 
 MOST_ALTERNATIVES = 24
@@ -223,7 +223,10 @@ def _numbers(law: Law) -> Iterable[float]:
     pending: list[Any] = list(statements(law))
     for function in (inspect.unwrap(each.function) for each in host_functions(law)):
         tables = (function.__globals__.get(name) for name in function.__code__.co_names)
-        pending += [function.__code__, *(t for t in tables if isinstance(t, dict) and len(t) <= MOST_ENTRIES)]
+        pending += [
+            function.__code__,
+            *(t for t in tables if isinstance(t, dict) and len(t) <= LARGEST_TABLE),
+        ]
     while pending:
         item = pending.pop()
         if hasattr(item, "arguments"):

@@ -49,6 +49,16 @@ def through_other_integers(x: Tensor, t: DataType, s: DataType):
     yield rewrite(cast(cast(x, t), s), x, is_own(x, s), are_whole(x, t), because="forgets T")
 
 
+@wrong("bitwise", of_one(lambda x: cast(x, T.INT64)), values=(2.0**31, 1.0))
+def floats_through_int32(x: Tensor):
+    """Cast_int64(x) = Cast_int64(Cast_int32(x)) for floats x
+
+    Wrong from 2^31 on.  The gate took it until it cast floats beyond 127.
+    """
+    narrow = cast(cast(x, T.INT32), T.INT64)
+    yield rewrite(cast(x, T.INT64), narrow, is_float(x), because="sizes are small")
+
+
 @wrong("bitwise", there_and_back(T.INT32, T.FLOAT), values=(2**24 + 1, -3))
 def int32_through_float(x: Tensor):
     """Cast_int32(Cast_float(x)) = x for x of int32

@@ -97,15 +97,20 @@ def _spread_values(
     # Stratified, so that a few elements cover all decades, too.
     order = generator.permutation(array.size * count)[k * array.size : (k + 1) * array.size]
     exponent = low + (high - low) * (order + generator.random(array.size)) / max(array.size * count, 1)
-    made = 10.0**exponent
-    if thresholds:
-        largest = 10.0**high
-        known = [t * f for t in thresholds for f in BESIDE if abs(t) <= largest] or [1.0]
-        chosen = np.array(known)[generator.integers(0, len(known), array.size)]
-        made = np.where(generator.random(array.size) < AT_THRESHOLDS, chosen, made)
-    signs = 1 if kind == "positive" else generator.choice([-1.0, 1.0], array.size)
-    made = np.abs(made) * signs
+    made = 10.0**exponent * (1 if kind == "positive" else generator.choice([-1.0, 1.0], array.size))
+    table = _beside([t for t in thresholds if t <= 10.0**high], kind)
+    if table:
+        taken = range(int(k * array.size * AT_THRESHOLDS), int((k + 1) * array.size * AT_THRESHOLDS))
+        first = list(DECADES).index(kind) * count * array.size * AT_THRESHOLDS
+        places = generator.permutation(array.size)[: len(taken)]
+        made[places] = [table[(int(first) + i) % len(table)] for i in taken]
     return np.asarray(made.reshape(shape))
+
+
+def _beside(thresholds: Sequence[float], kind: Spread) -> list[float]:
+    """Constants of the model, then what is beside them, of both signs where the kind has both."""
+    signs = (1.0,) if kind == "positive" else (1.0, -1.0)
+    return [t * f * sign for f in BESIDE for t in thresholds for sign in signs]
 
 
 def special(

@@ -41,6 +41,16 @@ def test_floats_lie_on_both_sides_of_every_threshold(threshold: float, sign: int
     assert status(right, wrong) == "failed"
 
 
+@pytest.mark.parametrize("constant", [0.7371, -41.83, 3.3e-4])
+def test_floats_are_equal_to_constants_of_the_model(constant: float) -> None:
+    """No magnitude finds the one number at which they differ; real arithmetic promises nothing of ties."""
+    text = "g (float[8] x) => (bool[8] y) {{ y = {} (x, c) }}"
+    c = np.array([constant], np.float32)
+    right = of(text.format("Greater"), c=c)
+    assert status(right, right, BITWISE) == "passed"
+    assert status(right, of(text.format("GreaterOrEqual"), c=c), BITWISE) == "failed"
+
+
 @pytest.mark.parametrize("scale", [1e-9, 1e-20, 1e9])
 def test_a_wrong_sign_fails_at_any_magnitude(scale: float) -> None:
     text = "g (float[8] x) => (float[8] y) {{ a = Abs (x) y = Mul ({}, k) }}"

@@ -1,0 +1,57 @@
+"""What each claim allows, from just within to just beyond."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from egraph_opt.check.agreement import Claim, difference
+from egraph_opt.laws.exactness import Approximate, Scale
+
+LAST = float(np.finfo(np.float32).eps)
+INF, NAN = float("inf"), float("nan")
+
+CASES: dict[str, tuple[Claim, list[float], list[float], bool]] = {
+    "equal": ("every bit", [1.0, -0.0, INF], [1.0, -0.0, INF], True),
+    "nan of another payload": ("every bit", [NAN], [-NAN], True),
+    "a last place": ("every bit", [1.0], [1 + LAST], False),
+    "a zero's sign": ("every bit", [0.0], [-0.0], False),
+    "twelve places, in place": ("in place", [1.0], [1 + 12 * LAST], True),
+    "forty places, in place": ("in place", [1.0], [1 + 40 * LAST], False),
+    "three places": ("finite", [1e6], [1e6 * (1 + 3 * LAST)], True),
+    "nine places": ("finite", [1e6], [1e6 * (1 + 9 * LAST)], False),
+    "a zero's sign, finite": ("finite", [0.0], [-0.0], True),
+    "infinity lost": ("finite", [INF], [1.0], True),
+    "infinity made": ("stays finite", [1.0], [INF], False),
+    "a sum in another order": ("real", [1.0, 100.0], [1.0, 100.005], True),
+    "a sum of something else": ("real", [1.0, 100.0], [1.0, 100.05], False),
+    "small beside large": ("real", [1e-3, 100.0], [2e-3, 100.0], True),
+    "small alone": ("real", [1e-3], [1.2e-3], False),
+    "what float32 loses": ("reference", [1.0], [1 + 100 * LAST], True),
+    "what it does not": ("reference", [1.0], [1 + 2000 * LAST], False),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_claim(case: str) -> None:
+    claim, a, b, agrees = CASES[case]
+    found = difference(np.array(a, np.float32), np.array(b, np.float32), claim)
+    assert (found is None) is agrees
+
+
+@pytest.mark.parametrize(("there", "agrees"), [(20.0, True), (2000.0, False)])
+def test_what_is_lost_of_large_numbers_on_the_way_is_no_difference(there: float, agrees: bool) -> None:
+    """Here 20 and 2000 last places of 1e6, of which 64 are allowed."""
+    a, on_the_way = np.array([0.5], np.float32), np.array([1e6], np.float32)
+    b = (a.astype(np.float64) + there * LAST * 1e6).astype(np.float32)
+    assert (difference(a, b, "real", [on_the_way]) is None) is agrees
+    assert difference(a, b, "real", [a]) is not None
+
+
+@pytest.mark.parametrize(("error", "agrees"), [(0.9e-2, True), (1.1e-2, False)])
+@pytest.mark.parametrize("of", ["value", "operands"])
+def test_a_bound(error: float, agrees: bool, of: Scale) -> None:
+    bound = Approximate(1e-2, of=of)
+    a, operand = np.array([1.0, 10.0]), np.array([1.0, 10.0 if of == "value" else 100.0])
+    scale = 10.0 if of == "value" else 100.0
+    assert (difference(a, a + error * scale, "bound", [operand], bound) is None) is agrees

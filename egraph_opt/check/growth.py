@@ -3,8 +3,12 @@ bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+import onnx_ir as ir
 
 from egraph_opt.check.batches import lowered_at
 from egraph_opt.check.terms import shown
@@ -12,7 +16,8 @@ from egraph_opt.check.trying import Trying, Verdict
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.errors import UnsoundLawError
-from egraph_opt.laws.law import Law
+from egraph_opt.facts.dtypes import FLOATS
+from egraph_opt.laws.law import Example, Law
 from egraph_opt.laws.selection import select
 
 ALONE_ROUNDS = 8
@@ -63,13 +68,17 @@ def growth(trying: Trying, holds: Sequence[Verdict], *, neighbours: bool) -> Gro
     """The first of some terms on which a law has no end; None where it ends on all of them.
 
     Args:
-        neighbours: look at it beside the default laws, too.
+        neighbours: look at it beside the default laws, too, and on constants of 0.
     """
     chosen = sorted(holds, key=lambda verdict: verdict.candidate.size)
     chosen = chosen[: max(len(chosen) // 2, 1)]  # of large ones even a finite group of transposes is large
     step = max(len(chosen) // TERMS, 1)
     for verdict in chosen[::step][:TERMS]:
         found = _alone(trying, verdict)
+        if found is not None:
+            return found
+    for verdict, example in islice(_with_zeros(chosen), 2 * TERMS if neighbours else 0):
+        found = _alone(trying, verdict, example)
         if found is not None:
             return found
     for verdict in chosen[:: max(len(chosen) // 2, 1)][:2] if neighbours else ():
@@ -79,8 +88,28 @@ def growth(trying: Trying, holds: Sequence[Verdict], *, neighbours: bool) -> Gro
     return None
 
 
-def _alone(trying: Trying, verdict: Verdict) -> Growth | None:
-    lowered = lowered_at(verdict.candidate.example)
+def _with_zeros(verdicts: Iterable[Verdict]) -> Iterator[tuple[Verdict, Example]]:
+    """Terms of which one input is 0: a factor that goes into it leaves it as it was, and may come again."""
+    for verdict in verdicts:
+        example = verdict.candidate.example
+        for place, fact in enumerate(example.operands.facts):
+            shape, dtype = fact.shape, fact.dtype
+            if (
+                dtype not in FLOATS
+                or fact.const
+                or shape is None
+                or not all(isinstance(d, int) for d in shape)
+            ):
+                continue
+            given = example.operands.with_constant(place, np.zeros(shape, ir.DataType(dtype).numpy()))
+            for other, factor in enumerate(example.operands.facts):
+                if factor.dtype in FLOATS and factor.splat in (1, -1):  # it would come back
+                    given = given.with_constant(other, 2 * given.values[other].const_value.numpy())
+            yield verdict, replace(example, operands=given)
+
+
+def _alone(trying: Trying, verdict: Verdict, example: Example | None = None) -> Growth | None:
+    lowered = lowered_at(verdict.candidate.example if example is None else example)
     terms = len(lowered.terms)
     most = max(ALONE_NODES * terms, LEAST)
     report = _saturated(trying.laws, lowered, verdict, ALONE_ROUNDS, most)

@@ -60,10 +60,10 @@ ELEMENTS = (
 TOO_LARGE: Mapping[Numerics, tuple[float, ...]] = {
     "bitwise": (1e30, -1e30),
     "finite": (1e30, -1e30),
-    "reassociates": (1e9, -1e9),
+    "reassociates": (1e20, -1e20),
     "approximate": (1e3, -1e3),
 }
-"""All elements of a constant, by the class of the law: of sums, what is finite stays so up to 1e9 only."""
+"""All elements of a constant, by the class of the law; the product of two is beyond float32."""
 
 COUNTS = (1, 1, 2, 3)
 """Numbers of elements, in constants and inputs."""

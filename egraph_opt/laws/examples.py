@@ -80,6 +80,14 @@ class Operands:
         """A float32 constant with normally distributed elements."""
         return self.constant(self.rng.standard_normal(shape).astype(np.float32))
 
+    def with_constant(self, place: int, array: Any) -> Operands:
+        """The same leaves, with a constant in the place of one of them."""
+        found = Operands(self.rng, self.values[:place], self.facts[:place])
+        found.constant(array, self.facts[place].dtype)
+        found.values += self.values[place + 1 :]
+        found.facts += self.facts[place + 1 :]
+        return found
+
     def fires(self, term: Any, **limits: int) -> Example:
         """An example to which the law applies; `limits` are those that the target publishes."""
         return Example(term, True, "", tuple(sorted(limits.items())), self)

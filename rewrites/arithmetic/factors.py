@@ -14,7 +14,7 @@ from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, ne, rewri
 from egraph_opt.laws.sorts import Int, Tensor
 from egraph_opt.operators import ConvWindow, conv
 from egraph_opt.rewrites.arithmetic.distribution import FEWER
-from egraph_opt.rewrites.conditions.channels import is_float_constant, is_scale
+from egraph_opt.rewrites.conditions.channels import is_float_constant, may_scale
 from egraph_opt.rewrites.conditions.combining import may_combine
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import all_vary
@@ -49,7 +49,7 @@ def scales_meet(x: Tensor, y: Tensor, a: Tensor, b: Tensor):
 @hosted()
 def may_leave(c: Fact, x: Fact, y: Fact, w: Fact) -> bool:
     """A scale of a product of which no factor is constant, in front of a constant weight."""
-    return is_scale(c) and is_float_constant(w) and not x.const and not y.const
+    return may_scale(c, w) and is_float_constant(w) and not x.const and not y.const
 
 
 @law("constants", numerics="reassociates", kind="move", uses=(either_side,))

@@ -73,6 +73,27 @@ def known_elements(fact: Fact) -> tuple[float, ...] | None:
     return None if fact.data is None else tuple(float(v) for v in fact.data)
 
 
+def overflows_nowhere(op: str, a: Fact, b: Fact) -> bool:
+    """a op b overflows nothing and vanishes nowhere, as far as the elements are known."""
+    x, y = known_elements(a), known_elements(b)
+    if not x or not y:
+        return True
+    largest = [max(map(abs, values)) for values in (x, y)]
+    both = largest[0] * largest[1] if op == "Mul" else largest[0] + largest[1]
+    if not (both <= LARGEST[a.dtype] and all(map(math.isfinite, (*x, *y)))):
+        return False  # infinite ones too: x + inf + c would be a chain of any length
+    if op != "Mul":
+        return True
+    least = [min((abs(v) for v in values if v), default=1.0) for values in (x, y)]
+    return least[0] * least[1] >= SMALLEST[a.dtype]
+
+
+@hosted()
+def may_scale(c: Fact, w: Fact) -> bool:
+    """A factor that may go into a weight, as far as the elements of both are known."""
+    return is_scale(c) and overflows_nowhere("Mul", w, c)
+
+
 def count_along(c: Fact, rank: int, axis: int, dim: int) -> int | None:
     """How many numbers a constant has along one axis of an operand: `dim` or 1.
 
@@ -170,7 +191,7 @@ def is_bias(b: Fact, w: Fact, window: ConvWindow, transposed: int) -> bool:
 @hosted()
 def scale_of_bias(w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int) -> Dims | None:
     """The dims in which a constant behind a convolution scales its constant bias."""
-    known = is_scale(c) and is_bias(b, w, window, transposed)
+    known = may_scale(c, b) and is_bias(b, w, window, transposed)
     count = count_out(w, c, window, transposed) if known else None
     return None if count is None else (count,)
 

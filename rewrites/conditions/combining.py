@@ -10,28 +10,13 @@ import numpy as np
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import hosted
-from egraph_opt.rewrites.conditions.channels import LARGEST, SMALLEST, known_elements, static_shape
+from egraph_opt.rewrites.conditions.channels import overflows_nowhere, static_shape
 
 NEUTRAL = {"Mul": 1, "Add": 0}
 """The operand that changes nothing."""
 
 LEFT_ALONE = {"Mul": (1, 0), "Add": (0,)}
 """Neutral and absorbing operands."""
-
-
-def overflows_nowhere(op: str, a: Fact, b: Fact) -> bool:
-    """a op b overflows nothing and vanishes nowhere, as far as the elements are known."""
-    x, y = known_elements(a), known_elements(b)
-    if not x or not y:
-        return True
-    largest = [max(map(abs, values)) for values in (x, y)]
-    both = largest[0] * largest[1] if op == "Mul" else largest[0] + largest[1]
-    if not (both <= LARGEST[a.dtype] and all(map(math.isfinite, (*x, *y)))):
-        return False  # infinite ones too: x + inf + c would be a chain of any length
-    if op != "Mul":
-        return True
-    least = [min((abs(v) for v in values if v), default=1.0) for values in (x, y)]
-    return least[0] * least[1] >= SMALLEST[a.dtype]
 
 
 def no_larger(a: tuple[int, ...], b: tuple[int, ...]) -> bool:

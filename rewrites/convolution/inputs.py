@@ -29,6 +29,7 @@ from egraph_opt.rewrites.conditions.channels import (
     is_scale,
     is_shift,
     known_elements,
+    may_scale,
     per_channel,
     static_dims,
     static_shape,
@@ -175,7 +176,7 @@ def scale_before_conv(x: Tensor, c: Tensor, w: Tensor, b: Tensor, window: ConvWi
     """Conv(x * s, W, b) = Conv(x, W * s, b), since padding stays 0 when it is scaled"""
     left = conv(x * c, w, b, window)
     for weight in scaled_columns(x, w, c, window):
-        yield equal(left, conv(x, weight, b, window), is_scale(c), unchained("Mul", x))
+        yield equal(left, conv(x, weight, b, window), may_scale(c, w), unchained("Mul", x))
 
 
 @law(

@@ -20,7 +20,7 @@ from egraph_opt.rewrites.conditions.channels import (
     at_axis,
     chains,
     count_out,
-    is_scale,
+    may_scale,
     per_channel,
     scale_of_bias,
     shift_of_bias,
@@ -36,7 +36,7 @@ PLAIN = ConvWindow((1, 1), (0, 0, 0, 0), (1, 1))
 @hosted()
 def scale_of_rows(w: Fact, c: Fact, window: ConvWindow) -> Dims | None:
     """The dims in which c, of the channels that come out, scales the weight."""
-    count = count_out(w, c, window, 0) if is_scale(c) else None
+    count = count_out(w, c, window, 0) if may_scale(c, w) else None
     return None if count is None else at_axis(count, len(w.shape or ()), 0)
 
 

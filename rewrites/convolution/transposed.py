@@ -20,7 +20,7 @@ from egraph_opt.rewrites.conditions.channels import (
     count_in,
     count_out,
     is_float_constant,
-    is_scale,
+    may_scale,
     static_dims,
     static_shape,
     unchained,
@@ -39,7 +39,7 @@ def groups_apart(w: Fact, window: ConvWindow) -> Dims | None:
 def scale_of_groups(w: Fact, c: Fact, window: ConvWindow) -> Dims | None:
     """The dims in which c, of the channels that come out, scales what `groups_apart` gives."""
     count, shape = count_out(w, c, window, 1), static_shape(w)
-    if count is None or shape is None or not is_scale(c):
+    if count is None or shape is None or not may_scale(c, w):
         return None
     ones = (1,) * (len(shape) - 2)
     return (1, 1, 1, *ones) if count == 1 else (window.group, 1, shape[1], *ones)
@@ -49,7 +49,7 @@ def scale_of_groups(w: Fact, c: Fact, window: ConvWindow) -> Dims | None:
 def scale_of_columns(x: Fact, w: Fact, c: Fact) -> Dims | None:
     """The dims in which c, of the channels that go in, scales the weight [C, M/g, ...]."""
     shape = static_shape(w)
-    if not is_scale(c) or shape is None or not is_float_constant(w) or len(shape) < 3:
+    if not may_scale(c, w) or shape is None or not is_float_constant(w) or len(shape) < 3:
         return None
     count = count_in(x, c, len(shape), shape[0])
     return None if count is None else at_axis(count, len(shape), 0)

@@ -28,6 +28,7 @@ from egraph_opt.rewrites.conditions.channels import (
     is_float_constant,
     is_scale,
     is_shift,
+    may_scale,
     static_shape,
 )
 from egraph_opt.rewrites.conditions.combining import LEFT_ALONE, may_combine
@@ -85,15 +86,21 @@ def _infinite_scale(rng: np.random.Generator) -> Iterator[Example]:
 def scale_after_product(x: Tensor, w: Tensor, c: Tensor, i: Int):
     """(x @ W) * s = x @ (W * s), and (W @ x) * s = (W * s) @ x"""
     product, scaled = factor(x, w, i), w * reshape(c, behind(w, x, c, i))
-    known = (is_scale(c), moves("Mul", product, c), of_weight(x, w, i))
+    known = (may_scale(c, w), moves("Mul", product, c), of_weight(x, w, i))
     yield rewrite(product * c, factor(x, scaled, i), *known, because=FOLDED)
 
 
-@law(uses=(affine, factors, weights), resumes=True)
+def _too_large(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    scaled, weight = g.input((3, 4)) * g.constant(1e30), g.constant(np.full((4, 5), 1e30))
+    yield g.near_miss(scaled @ weight, why="the weight would be infinite, and 0 times it nothing")
+
+
+@law(uses=(affine, factors, weights), resumes=True, examples=_too_large)
 def scale_before_product(x: Tensor, w: Tensor, c: Tensor, i: Int):
     """(x * s) @ W = x @ (s * W), and W @ (x * s) = (W * s) @ x"""
     scaled = w * reshape(c, before(w, x, c, i))
-    known = (guard(is_scale(c)), moves("Mul", x, c), of_weight(x * c, w, i))
+    known = (may_scale(c, w), moves("Mul", x, c), of_weight(x * c, w, i))
     yield rewrite(factor(x * c, w, i), factor(x, scaled, i), *known, because=FOLDED)
 
 

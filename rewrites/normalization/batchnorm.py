@@ -24,6 +24,7 @@ from egraph_opt.rewrites.conditions.channels import (
     is_float_constant,
     is_scale,
     is_shift,
+    may_scale,
     splat,
 )
 
@@ -161,7 +162,7 @@ def _count_behind(x: Fact, s: Fact, b: Fact, c: Fact) -> Dims | None:
 
 @hosted()
 def scale_behind(x: Fact, s: Fact, b: Fact, c: Fact) -> Dims | None:
-    return _count_behind(x, s, b, c) if is_scale(c) else None
+    return _count_behind(x, s, b, c) if may_scale(c, s) and may_scale(c, b) else None
 
 
 @hosted()

@@ -15,6 +15,7 @@ from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
     Example,
+    Float,
     Law,
     Operands,
     String,
@@ -29,6 +30,7 @@ from egraph_opt.laws import (
 )
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.operators import unary
+from egraph_opt.rewrites.attention.scaled_dot_product import scores, times
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
 MODEL = HEADER + "g (float[2, 3] x) => (float[2, 3] y) { a = Relu (x) b = Relu (a) y = Neg (b) }"
@@ -39,6 +41,10 @@ ROUNDED = {(f, g) for f in ("Ceil", "Floor", "Round") for g in ("Ceil", "Floor",
 
 def declared(function: Callable[..., Any], examples: Any = None) -> Law:
     return law("testing_of_testing", numerics="bitwise", examples=examples)(function)
+
+
+def declared_real(function: Callable[..., Any]) -> Law:
+    return law("testing_of_testing", numerics="reassociates")(function)
 
 
 def law_named(key: str) -> Law:
@@ -195,6 +201,17 @@ def test_a_law_that_grows_is_refused() -> None:
 
     with pytest.raises(LawRefusedError, match="grows without end: Abs"):
         check_law(declared(endless))
+
+
+def test_a_law_that_grows_on_a_constant_of_0_only_is_refused() -> None:
+    """0 times any scale is 0, which so has all of them."""
+
+    def endless(q: Tensor, k: Tensor, c: Tensor, s: Float):
+        """Scores(q, k * c; s) = Scores(q, k; s * c)"""
+        yield rewrite(scores(q, k * c, s), scores(q, k, times(s, c, k)), because="any scale is a product")
+
+    with pytest.raises(LawRefusedError, match="grows without end: scores"):
+        check_law(declared_real(endless), terms=60, conditions=False)
 
 
 def test_graphs_are_equal_whatever_the_names() -> None:

@@ -43,8 +43,8 @@ class ConvTranspose(OpRun):
         made = np.zeros((x.shape[0], groups, w.shape[1], *full), x.dtype)
         for place in np.ndindex(*kernel):
             first = [d * k for d, k in zip(apart, place, strict=True)]
-            taken = (slice(f, f + s * n, s) for f, s, n in zip(first, steps, dims, strict=True))
-            made[(..., *taken)] += np.einsum("ngc...,gcm->ngm...", parts, weights[(..., *place)])
+            taken = tuple(slice(f, f + s * n, s) for f, s, n in zip(first, steps, dims, strict=True))
+            made[(slice(None),) * 3 + taken] += np.einsum("ngc...,gcm->ngm...", parts, weights[(..., *place)])
         made = made.reshape(x.shape[0], -1, *full)
         starts, shape = _placed(settings, full, [s * n for s, n in zip(steps, dims, strict=True)])
         for axis, (start, count) in enumerate(zip(starts, shape, strict=True), 2):

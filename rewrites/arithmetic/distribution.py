@@ -17,8 +17,8 @@ from egraph_opt.laws.algebra import is_constant, varies
 from egraph_opt.laws.sorts import Int, Tensor
 from egraph_opt.operators import ConvWindow, conv
 from egraph_opt.rewrites.conditions.chains import affine, moves
-from egraph_opt.rewrites.conditions.channels import static_shape
-from egraph_opt.rewrites.conditions.combining import may_combine, no_larger, overflows_nowhere
+from egraph_opt.rewrites.conditions.channels import overflows_nowhere, static_shape
+from egraph_opt.rewrites.conditions.combining import may_combine, no_larger
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 
 FEWER = "what is constant is folded, and fewer constants are better"

@@ -30,7 +30,8 @@ from egraph_opt.laws import (
 )
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.operators import unary
-from egraph_opt.rewrites.attention.scaled_dot_product import scores, times
+from egraph_opt.operators.composites import scores
+from egraph_opt.rewrites.attention.scaled_dot_product import times
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
 MODEL = HEADER + "g (float[2, 3] x) => (float[2, 3] y) { a = Relu (x) b = Relu (a) y = Neg (b) }"

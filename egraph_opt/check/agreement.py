@@ -37,7 +37,7 @@ COMPUTED = 64
 """Last places of the largest number on the way by which a result may differ: differences lose what they
 had."""
 
-LARGEST = float(np.finfo(np.float32).max)
+END_OF_FLOAT32 = float(np.finfo(np.float32).max)
 
 ROUNDS = "it differs by rounding only: is it numerics='finite' or 'reassociates'?"
 ZEROS = "a zero changes its sign: is it numerics='finite'?"
@@ -126,7 +126,8 @@ def _reference(a: Array, b: Array, computed: Iterable[Array]) -> Mismatch | None
     What is not finite in float32, kernels say; the reference spells some operators otherwise.
     """
     computed = tuple(
-        np.where(np.abs(x) > LARGEST, np.inf, x) if x.dtype == np.float64 else x for x in (a, *computed)
+        np.where(np.abs(x) > END_OF_FLOAT32, np.inf, x) if x.dtype == np.float64 else x
+        for x in (a, *computed)
     )
     half = a.dtype == np.float16
     least = COMPUTED * 2.0**-24 * max((scale_of(x) for x in computed), default=0)

@@ -93,15 +93,10 @@ def _with_zeros(verdicts: Iterable[Verdict]) -> Iterator[tuple[Verdict, Example]
     for verdict in verdicts:
         example = verdict.candidate.example
         for place, fact in enumerate(example.operands.facts):
-            shape, dtype = fact.shape, fact.dtype
-            if (
-                dtype not in FLOATS
-                or fact.const
-                or shape is None
-                or not all(isinstance(d, int) for d in shape)
-            ):
+            if fact.dtype not in FLOATS or fact.const or not fact.is_static:
                 continue
-            given = example.operands.with_constant(place, np.zeros(shape, ir.DataType(dtype).numpy()))
+            zeros = np.zeros(fact.shape, ir.DataType(fact.dtype).numpy())  # type: ignore[arg-type]
+            given = example.operands.with_constant(place, zeros)
             for other, factor in enumerate(example.operands.facts):
                 if factor.dtype in FLOATS and factor.splat in (1, -1):  # it would come back
                     given = given.with_constant(other, 2 * given.values[other].const_value.numpy())

@@ -81,7 +81,7 @@ class Operands:
         return self.constant(self.rng.standard_normal(shape).astype(np.float32))
 
     def with_constant(self, place: int, array: Any) -> Operands:
-        """The same leaves, with a constant in the place of one of them."""
+        """The same leaves, with a constant instead of one of them."""
         found = Operands(self.rng, self.values[:place], self.facts[:place])
         found.constant(array, self.facts[place].dtype)
         found.values += self.values[place + 1 :]

@@ -143,6 +143,8 @@ def _steep_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(unary("Floor", (), x))
     yield g.fires(binary("Less", x, g.input((4,), T.DOUBLE)))
     yield g.near_miss(exp(x), why="it is steady, and promises more")
+    yield g.near_miss(unary("IsNaN", (), x), why="the answer is no float")
+    yield g.near_miss(x + g.input((4,), T.DOUBLE), why="the answer is no truth value")
 
 
 ROUNDED = "the result is rounded to float32"

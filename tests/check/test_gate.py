@@ -28,6 +28,7 @@ from egraph_opt.laws import (
     relu,
     rewrite,
 )
+from egraph_opt.laws.exactness import Numerics
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.operators import unary
 from egraph_opt.operators.composites import scores
@@ -40,12 +41,8 @@ MODEL = HEADER + "g (float[2, 3] x) => (float[2, 3] y) { a = Relu (x) b = Relu (
 ROUNDED = {(f, g) for f in ("Ceil", "Floor", "Round") for g in ("Ceil", "Floor", "Round", "Sign")}
 
 
-def declared(function: Callable[..., Any], examples: Any = None) -> Law:
-    return law("testing_of_testing", numerics="bitwise", examples=examples)(function)
-
-
-def declared_real(function: Callable[..., Any]) -> Law:
-    return law("testing_of_testing", numerics="reassociates")(function)
+def declared(function: Callable[..., Any], examples: Any = None, numerics: Numerics = "bitwise") -> Law:
+    return law("testing_of_testing", numerics=numerics, examples=examples)(function)
 
 
 def law_named(key: str) -> Law:
@@ -212,7 +209,7 @@ def test_a_law_that_grows_on_a_constant_of_0_only_is_refused() -> None:
         yield rewrite(scores(q, k * c, s), scores(q, k, times(s, c, k)), because="any scale is a product")
 
     with pytest.raises(LawRefusedError, match="grows without end: scores"):
-        check_law(declared_real(endless), terms=60, conditions=False)
+        check_law(declared(endless, numerics="reassociates"), terms=60, conditions=False)
 
 
 def test_graphs_are_equal_whatever_the_names() -> None:

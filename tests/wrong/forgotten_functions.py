@@ -122,6 +122,25 @@ def scales_in_a_row(x: Tensor, a: Tensor, b: Tensor):
 
 
 @hosted()
+def is_single(c: Fact) -> bool:
+    return c.shape == ()
+
+
+@wrong(
+    "reassociates",
+    lambda g: g.input((2, 5)) @ g.constant(np.full((5, 3), 3e38)) * g.constant(10.0),
+    values=(1e-5, 2e-6),
+)
+def scale_overflows_in_weight(x: Tensor, w: Tensor, c: Tensor):
+    """(x @ W) * c = x @ (W * c) for constants, c of one element
+
+    Wrong where W * c overflows; laws of this project said so.
+    """
+    known = (is_constant(w), is_constant(c), is_single(c))
+    yield rewrite((x @ w) * c, x @ (w * c), *known, because="one constant")
+
+
+@hosted()
 def undoes(a: Fact, b: Fact) -> bool:
     return a.splat is not None and b.splat is not None and a.splat == -b.splat
 

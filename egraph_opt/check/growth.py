@@ -95,7 +95,7 @@ def _with_zeros(verdicts: Iterable[Verdict]) -> Iterator[tuple[Verdict, Example]
         for place, fact in enumerate(example.operands.facts):
             if fact.dtype not in FLOATS or fact.const or not fact.is_static:
                 continue
-            zeros = np.zeros(fact.shape, ir.DataType(fact.dtype).numpy())  # type: ignore[arg-type]
+            zeros = np.zeros(fact.shape, ir.DataType(fact.dtype).numpy())
             given = example.operands.with_constant(place, zeros)
             for other, factor in enumerate(example.operands.facts):
                 if factor.dtype in FLOATS and factor.splat in (1, -1):  # it would come back

@@ -85,7 +85,8 @@ class Closely:
             if difference.agrees:
                 continue
             strict = bitwise or (rounded is not None and name not in rounded)
-            message = difference.message if strict else moved.judged(path, a, b, loosely)
+            only_nan = within is not None and within.cancels
+            message = difference.message if strict else moved.judged(path, a, b, loosely, only_nan=only_nan)
             if message:
                 raise MismatchError(f"{self.both.kind(name)} {path!r} ({where}): {message}")
         return True
@@ -152,13 +153,13 @@ class _Moved:
     def by_weights(self) -> list[Tensors]:
         return [by_path(self.names, outputs) for outputs in self.perturbed.by_weights(self.feeds)]
 
-    def judged(self, path: str, a: Any, b: Any, loosely: bool) -> str:
+    def judged(self, path: str, a: Any, b: Any, loosely: bool, *, only_nan: bool = False) -> str:
         """What is left of a difference once the original's own movement is taken off."""
         if not self.by_inputs_alone(path, a, b, loosely):
             return ""
         samples = [tensors.get(path) for tensors in self.by_inputs]
         weights = [tensors.get(path) for tensors in self.by_weights]
-        return judge(a, b, samples, weights, loosely=loosely).message
+        return judge(a, b, samples, weights, loosely=loosely, only_nan=only_nan).message
 
     def by_inputs_alone(self, path: str, a: Any, b: Any, loosely: bool) -> str:
         """What is left once that is taken off by which it moves with its inputs."""

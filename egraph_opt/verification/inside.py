@@ -72,12 +72,14 @@ class Within:
         least, largest: magnitudes of finite numbers.
         zeros: zero is among them (where magnitudes are so far apart that products vanish it is not).
         both: the optimized model has to keep to it as well: groups of factors may overflow there alone.
+        cancels: what is left of numbers is their rounding, and only NaN is a difference.
     """
 
     least: float
     largest: float
     zeros: bool = True
     both: bool = True
+    cancels: bool = False
 
     def holds(self, value: Any) -> bool:
         if not isinstance(value, np.ndarray) or value.dtype not in TOLERANCES or value.size == 0:

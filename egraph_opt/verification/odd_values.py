@@ -18,9 +18,10 @@ from egraph_opt.verification.comparison import TOLERANCES, Array
 from egraph_opt.verification.execution import Value
 from egraph_opt.verification.sizes import Ranges
 
-Spread = Literal["near", "positive", "middle", "wide", "tiny", "lattice", "ties"]
-"""Of finite floats: magnitudes of 1e-3 to 1e4, the same without a sign, 1e-9 to 1e9, 1e-30 to 1e30, all of
-1e-9; numbers that are whole, halves, or zero; and so few of them that many are equal."""
+Spread = Literal["near", "positive", "level", "middle", "wide", "tiny", "lattice", "ties"]
+"""Of finite floats: magnitudes of 1e-3 to 1e4, the same without a sign, one number for all that have the same
+first index, 1e-9 to 1e9, 1e-30 to 1e30, all of 1e-9; numbers that are whole, halves, or zero; and so few of
+them that many are equal."""
 
 Special = Literal["all", "zeros", "infinities", "nans", "subnormals", "largest"]
 """Floats that arithmetic treats apart: one kind at a few places, or all of them everywhere."""
@@ -71,7 +72,7 @@ def spread(
     """The same inputs with floats of other magnitudes; `part` is which run of how many this is."""
 
     def values(array: Array, name: str) -> Array:
-        again = part[0] if kind in ("ties", "tiny") else 0
+        again = part[0] if kind in ("ties", "tiny", "level") else 0
         generator = np.random.default_rng([seed, _number(name), again])
         made = _spread_values(array, kind, thresholds, generator, part)
         return _within_bounds(made, (bounds or {}).get(name)).astype(array.dtype)
@@ -91,6 +92,9 @@ def _spread_values(
         return np.asarray(1e-9 * generator.standard_normal(shape))
     if kind == "ties":
         return np.asarray(generator.choice(TIES, shape))
+    if kind == "level":  # what is computed of differences cancels: a variance is 0 but for rounding
+        rows = 4 * generator.standard_normal(shape[:1] + (1,) * (array.ndim - 1))
+        return np.asarray(np.broadcast_to(rows, shape))
     if kind == "lattice":
         return _rolled(np.array(LATTICE), array, generator, part)
     low, high = NARROW_DECADES if array.dtype.itemsize == 2 and not _is_wide(array) else DECADES[kind]

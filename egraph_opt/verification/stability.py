@@ -7,7 +7,8 @@ output means:
 
 - the tolerance grows to `FACTOR` times the movement, as long as that stays below `CAP` of the scale;
 - up to the absolute tolerance, elements may be off by `FACTOR` times what others of their size move by;
-- elements that move further, or that are no floats and change, are not compared;
+- elements that move further, or that are no floats and change, are not compared, unless they are NaN now and
+  were never;
 - an output of which more than `UNSTABLE` of the elements is not compared has not been verified.
 
 For an ordinary model the movement is of the order of the rounding error, so nothing is excused.
@@ -120,11 +121,13 @@ def judge(
     by_weights: Sequence[Array | str | None],
     *,
     loosely: bool = False,
+    only_nan: bool = False,
 ) -> Judgement:
     """Judges a difference between `a` and `b` by the samples of the same output of the perturbed original.
 
     Args:
         loosely: an absolute error is allowed whatever the original does.
+        only_nan: numbers may differ, and what is not a float; NaN may not be where there was never any.
     """
     plain = compare(a, b, loosely=loosely)
     if plain.agrees:
@@ -139,6 +142,9 @@ def judge(
     arrays = [
         s for s in [*by_inputs, *by_weights] if isinstance(s, np.ndarray) and _signature(s) == _signature(a)
     ]
+    if only_nan:
+        appeared = _only_here(a, b, arrays)
+        return Judgement(describe(a, b, appeared), 0) if appeared.any() else Judgement("", plain.elements)
     if a.dtype not in TOLERANCES:
         unstable = np.zeros(a.shape, np.bool_)
         for sample in arrays:
@@ -168,12 +174,23 @@ def _judge_floats(a: Array, b: Array, samples: Sequence[Array], loosely: bool) -
     difference = compare_floats(a, b, allowed)
     if difference.bad is None:
         return Judgement("", int(np.count_nonzero(unstable)))
+    unstable &= ~_only_here(a, b, samples)
     bad = difference.bad & ~unstable
     if not bad.any():
         return Judgement("", int(np.count_nonzero(unstable)))
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(widened(a) - widened(b))
     return Judgement(describe(a, b, bad, error), int(np.count_nonzero(unstable)))
+
+
+def _only_here(a: Array, b: Array, samples: Sequence[Array]) -> Mask:
+    """Where there is NaN that the original has on none of its samples: a root below 0, say."""
+    if a.dtype not in TOLERANCES:
+        return np.zeros(a.shape, np.bool_)
+    before = np.isnan(widened(a))
+    for sample in samples:
+        before |= np.isnan(widened(sample))
+    return np.asarray(np.isnan(widened(b)) & ~before, np.bool_)
 
 
 def _of_their_size(a: Array, movements: Array) -> Array:

@@ -62,6 +62,7 @@ ORDINARY = Within(1e-30, 1e18, both=False)
 REAL_RANGES: Mapping[Spread, Within] = {
     "near": ORDINARY,
     "positive": ORDINARY,
+    "level": Within(1e-30, 1e18, both=False, cancels=True),
     "lattice": ORDINARY,
     "ties": ORDINARY,
     "tiny": Within(1e-30, 1e30),
@@ -80,6 +81,9 @@ MAGNIFIES = frozenset(
 
 SPREAD_OVER: Mapping[Spread, int] = {"lattice": len(LATTICE), "tiny": 4}
 """How many values are wanted of every input: small inputs take several runs."""
+
+LEVELS = 4
+"""Runs on inputs of one number for each first index: of most numbers rounding hides what a few show."""
 
 WIDE_INTEGERS = Within(0.0, 1e30)
 
@@ -204,7 +208,7 @@ class Trials:
                 n.op_type in MAGNIFIES for m in self._models for n in m.graph.node
             ):
                 continue  # rounding is all that is left of numbers that are alike
-            count = rounds(base, "f", SPREAD_OVER.get(kind, 40))
+            count = LEVELS if kind == "level" else rounds(base, "f", SPREAD_OVER.get(kind, 40))
             for k in range(count):
                 feeds = spread(base, kind, known, self.seed, part=(k, count), bounds=self.assume)
                 where = f"{kind} floats, seed {self.seed}"

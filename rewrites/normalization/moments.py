@@ -1,7 +1,7 @@
 """How exporters spell the mean, the variance and the root in a normalisation.
 
 ReduceSum(x) * (1 / n) -> ReduceMean(x)                      n elements are summed
-ReduceMean(x * x) - ReduceMean(x)^2 -> ReduceMean((x - ReduceMean(x))^2)
+ReduceMean(x * x) - ReduceMean(x)^2 -> ReduceMean((x - ReduceMean(x))^2)       under a root, or bounded by 0
 Clip(ReduceMean(x * x)) -> ReduceMean(x * x)                 from below by 0
 u ^ 0.5 -> Sqrt(u)      u ^ -0.5 -> 1 / Sqrt(u)      u ^ -1 -> 1 / u      Sqrt(1 / (x + c)) -> 1 / Sqrt(x + c)
 x * (r * g) = (x * r) * g                                    r = 1 / Sqrt(mean(x * x) + e)
@@ -67,19 +67,40 @@ def mean_of_sum(x: Tensor, c: Tensor, a: Axes, k: Flag):
     yield rewrite(total * c, mean(x, a, k), *sound, because="a mean is one operator, of the same work")
 
 
-@law("normalization", numerics="reassociates", serves="accuracy")
-def variance(x: Tensor, a: Axes, k: Flag):
-    """ReduceMean(x * x) - ReduceMean(x)^2 = ReduceMean((x - ReduceMean(x))^2)"""
+def spread_of(x: Tensor, a: Axes, k: Flag) -> tuple[Tensor, Tensor]:
+    """The variance as a difference, which rounding may bring below 0, and as a mean of squares."""
     away, centre = x - mean(x, a), mean(x, a, k)
-    spelled, around = mean(x * x, a, k) - centre * centre, mean(away * away, a, k)
-    sound = (is_kernel_float(x), guard(varies(x)))
-    yield rewrite(spelled, around, *sound, because="the difference of two large numbers cancels")
+    return mean(x * x, a, k) - centre * centre, mean(away * away, a, k)
+
+
+@law("normalization", numerics="reassociates", serves="accuracy")
+def variance(x: Tensor, c: Tensor, a: Axes, k: Flag):
+    """Sqrt(ReduceMean(x * x) - ReduceMean(x)^2 + c) = Sqrt(ReduceMean((x - ReduceMean(x))^2) + c)
+
+    The two variances are not made equal without their root: one of them is never below 0, so needs no bound,
+    which the other does.
+    """
+    spelled, around = spread_of(x, a, k)
+    because = "the difference of two large numbers cancels"
+    yield rewrite(sqrt(spelled + c), sqrt(around + c), guard(varies(x)), because=because)
 
 
 @hosted()
 def bounds_nothing_positive(op: str, bounds: Settings) -> bool:
     low, high = dict(bounds).get("min"), dict(bounds).get("max")
     return op == "Relu" or (op == "Clip" and high is None and low is not None and low <= 0)
+
+
+@law("normalization", numerics="reassociates", kind="eliminate", serves="accuracy")
+def bounded_variance(op: String, x: Tensor, a: Axes, k: Flag, s: Settings):
+    """Clip(ReduceMean(x * x) - ReduceMean(x)^2) = ReduceMean((x - ReduceMean(x))^2), also of Relu
+
+    The bound is one from below by 0.
+    """
+    spelled, around = spread_of(x, a, k)
+    sound = (bounds_nothing_positive(op, s), is_kernel_float(x), guard(varies(x)))
+    because = "the difference of two large numbers cancels"
+    yield rewrite(unary(op, s, spelled), around, *sound, because=because)
 
 
 def _square_examples(rng: np.random.Generator) -> Iterator[Example]:

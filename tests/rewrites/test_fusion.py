@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from egraph_opt import optimize
@@ -191,3 +193,28 @@ def test_pads_go_into_convolutions_in_the_old_form_and_the_new() -> None:
         w=weight,
     )
     assert _optimized(cropped)["Pad"] + _optimized(cropped)["Slice"] >= 1
+
+
+@pytest.mark.parametrize("cost", ["nodes", "ascend"])
+@pytest.mark.parametrize(
+    "bound", [("Relu", "v", "r"), ("Clip", "v zero", "r"), ("Max", "v zero", "r"), ("Max", "zero v", "r")]
+)
+def test_a_variance_that_rounding_brings_below_zero_keeps_its_bound(cost: str, bound: Node) -> None:
+    """It may go only with the difference of two means: a root of what is left of it would be NaN."""
+    axes: dict[str, Any] = {"axes": [1]}
+    nodes: list[Node] = [
+        ("Sigmoid", "x", "s"),
+        ("Mul", "s s", "ss"),
+        ("ReduceMean", "ss", "u", axes),
+        ("ReduceMean", "s", "m", axes),
+        ("Mul", "m m", "mm"),
+        ("Sub", "u mm", "v"),
+        bound,
+        ("Sqrt", "r", "y"),
+    ]
+    model = _model(nodes, [64, 1], 13, x=[64, 512], **({"zero": 0.0} if "zero" in bound[1] else {}))
+    done = optimize(model, cost=cost, strict=True).model
+    session = onnxruntime.InferenceSession(done.SerializeToString(), providers=["CPUExecutionProvider"])
+    rows = np.linspace(-3, 3, 64, dtype=np.float32).reshape(64, 1)
+    (found,) = session.run(None, {"x": np.broadcast_to(rows, (64, 512)).copy()})
+    assert np.isfinite(found).all()

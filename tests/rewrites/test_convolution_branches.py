@@ -1,0 +1,83 @@
+"""Branches of a re-parametrised network become one convolution, the identity among them."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+
+from egraph_opt import optimize
+
+from ..knowledge_bases.graphs import Graph, check_settled, check_untouched, optimized, outcome
+
+
+class _Blocks(Graph):
+    """RepVGG's and MobileOne's: branches of one image, normalised and added."""
+
+    def normalised(self, y: str, channels: int) -> str:
+        numbers = (self.weight(channels, positive=k in (0, 3)) for k in range(4))
+        return self.add("BatchNormalization", y, *numbers)
+
+    def block(self, x: str, channels: int, kernels: tuple[int, ...], group: int = 1) -> str:
+        """Relu(Conv(x) + Conv(x) + .. + x), each with a BatchNormalization; a kernel of 0 is x itself."""
+        branches = []
+        for kernel in kernels:
+            y = x
+            if kernel:
+                w = self.weight(channels, channels // group, kernel, kernel)
+                y = self.add("Conv", x, w, pads=[kernel // 2] * 4, group=group)
+            branches.append(self.normalised(y, channels))
+        total = branches[0]
+        for branch in branches[1:]:
+            total = self.add("Add", total, branch)
+        return self.add("Relu", total)
+
+
+def _network(
+    kernels: tuple[int, ...], depth: int = 1, group: int = 1, opset: int = 17, channels: int = 8
+) -> onnx.ModelProto:
+    g, y = _Blocks(x=["N", channels, 12, 13]), "x"
+    for _ in range(depth):
+        y = g.block(y, channels, kernels, group)
+    return g.model(y, opset=opset)
+
+
+@pytest.mark.parametrize("cost", ["nodes", "ascend"])
+@pytest.mark.parametrize("kernels", [(3, 1, 0), (0, 1, 3), (1, 0, 3), (3, 0), (3, 3, 3, 1, 0)], ids=str)
+def test_all_branches_are_one_convolution(kernels: tuple[int, ...], cost: str) -> None:
+    assert optimized(_network(kernels), cost) == {"Conv": 1, "Relu": 1}
+
+
+@pytest.mark.parametrize(("group", "opset"), [(2, 11), (8, 13), (4, 21)])
+def test_groups_have_an_identity_too(group: int, opset: int) -> None:
+    assert optimized(_network((3, 1, 0), group=group, opset=opset)) == {"Conv": 1, "Relu": 1}
+
+
+def test_blocks_in_a_row_become_a_plain_network() -> None:
+    model = _network((3, 1, 0), depth=4)
+    result = outcome(model, "ascend")
+    assert result.counts == {"Conv": 4, "Relu": 4}
+    by_hand = optimize(_network((3,), depth=4), cost="ascend", verify=False).report.cost.after
+    assert result.report.cost.after == pytest.approx(by_hand)
+    check_settled(model, "ascend")
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_residual_of_one_convolution_is_part_of_it(first: bool) -> None:
+    g = Graph(x=[1, 6, "W"])
+    y = g.add("Conv", "x", g.weight(6, 6, 3), g.weight(6), pads=[2, 2], dilations=[2])
+    assert optimized(g.model(g.add("Add", *((y, "x") if first else ("x", y))))) == {"Conv": 1}
+
+
+def test_a_residual_of_two_convolutions_stays() -> None:
+    g = Graph(x=[1, 6, 9, 9])
+    y = g.add("Relu", g.add("Conv", "x", g.weight(6, 6, 3, 3), pads=[1] * 4))
+    y = g.add("Conv", y, g.weight(6, 6, 3, 3), pads=[1] * 4)
+    check_untouched(g.model(g.add("Add", y, "x")), "nodes")
+
+
+def test_an_image_of_other_channels_or_elsewhere_is_not_taken_in() -> None:
+    g = Graph(x=[1, 1, 9, 9])
+    check_untouched(g.model(g.add("Add", g.add("Conv", "x", g.weight(6, 1, 3, 3), pads=[1] * 4), "x")))
+    g = Graph(x=[1, 6, 9, 9])
+    even = g.add("Conv", "x", g.weight(6, 6, 3, 3), pads=[1] * 4, strides=[1, 1], dilations=[2, 1])
+    check_untouched(g.model(g.add("Add", even, g.add("AveragePool", "x", kernel_shape=[3, 1]))))

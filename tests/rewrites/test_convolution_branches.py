@@ -81,3 +81,29 @@ def test_an_image_of_other_channels_or_elsewhere_is_not_taken_in() -> None:
     g = Graph(x=[1, 6, 9, 9])
     even = g.add("Conv", "x", g.weight(6, 6, 3, 3), pads=[1] * 4, strides=[1, 1], dilations=[2, 1])
     check_untouched(g.model(g.add("Add", even, g.add("AveragePool", "x", kernel_shape=[3, 1]))))
+
+
+def _parts(count: int, *, biased: bool, relu: bool, opset: int = 13, group: int = 1) -> onnx.ModelProto:
+    """A Split, a convolution of each part, maybe a Relu, and a Concat."""
+    g = Graph(x=["N", 4 * count, 9, 10])
+    parts = g.add_many("Split", "x", outputs=count, axis=1, **({"num_outputs": count} if opset > 17 else {}))
+    made = []
+    for part in parts:
+        bias = [g.weight(6)] if biased else []
+        y = g.add("Conv", part, g.weight(6, 4 // group, 3, 3), *bias, pads=[1] * 4, group=group)
+        made.append(g.add("Relu", y) if relu else y)
+    return g.model(g.add("Concat", *made, axis=1), opset=opset)
+
+
+@pytest.mark.parametrize("cost", ["nodes", "ascend"])
+@pytest.mark.parametrize(("count", "opset"), [(2, 11), (3, 13), (4, 17), (8, 21)])
+def test_convolutions_of_parts_are_one_in_groups(count: int, opset: int, cost: str) -> None:
+    model = _parts(count, biased=count % 4 == 0, relu=count > 2, opset=opset)
+    assert optimized(model, cost) == ({"Conv": 1, "Relu": 1} if count > 2 else {"Conv": 1})
+
+
+def test_convolutions_in_groups_are_one_in_more() -> None:
+    result = outcome(_parts(3, biased=True, relu=False, group=2), "nodes")
+    (node,) = (n for n in result.model.graph.node if n.op_type == "Conv")
+    assert {a.name: a.i for a in node.attribute}["group"] == 6
+    check_settled(_parts(4, biased=True, relu=True), "nodes")

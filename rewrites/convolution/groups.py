@@ -11,7 +11,19 @@ from dataclasses import replace
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, assign, auxiliary, eq, guard, hosted, laws_of, rewrite, rule, table
+from egraph_opt.laws import (
+    Example,
+    Operands,
+    assign,
+    auxiliary,
+    eq,
+    guard,
+    hosted,
+    laws_of,
+    rewrite,
+    rule,
+    table,
+)
 from egraph_opt.laws.sorts import Flag, Tensor, Tensors
 from egraph_opt.operators import ConvWindow, concat, conv, none
 from egraph_opt.operators.terms import cons, nil

@@ -107,3 +107,27 @@ def test_convolutions_in_groups_are_one_in_more() -> None:
     (node,) = (n for n in result.model.graph.node if n.op_type == "Conv")
     assert {a.name: a.i for a in node.attribute}["group"] == 6
     check_settled(_parts(4, biased=True, relu=True), "nodes")
+
+
+@pytest.mark.parametrize("opset", [11, 13, 17, 21])
+@pytest.mark.parametrize("function", ["Relu", "Relu6", "HardSwish", "Mul"])
+def test_a_pad_passes_what_keeps_zeros_into_the_convolution(function: str, opset: int) -> None:
+    g = Graph(x=["N", 8, 14, "W"])
+    y = g.add("Pad", "x", g.constant([0, 0, 1, 2, 0, 0, 0, 2]))
+    if function == "Relu6":
+        y = g.add("Clip", y, g.constant(0.0), g.constant(6.0))
+    elif function == "Mul":
+        y = g.add("Mul", g.add("Tanh", y), g.constant([[[2.0]]]))
+    elif function == "HardSwish" and opset < 14:
+        y = g.add("Softsign", y)
+    else:
+        y = g.add(function, y)
+    model = g.model(g.add("Conv", y, g.weight(6, 8, 2, 5)), opset=opset)
+    assert "Pad" not in optimized(model, "nodes")
+    assert "Pad" not in optimized(model, "ascend")
+
+
+def test_a_pad_stays_in_front_of_what_makes_something_of_zeros() -> None:
+    g = Graph(x=[1, 8, 14, 14])
+    y = g.add("Sigmoid", g.add("Pad", "x", g.constant([0, 0, 1, 1, 0, 0, 1, 1])))
+    check_untouched(g.model(g.add("Conv", y, g.weight(6, 8, 3, 3))), "nodes")

@@ -109,7 +109,7 @@ def test_convolutions_in_groups_are_one_in_more() -> None:
     check_settled(_parts(4, biased=True, relu=True), "nodes")
 
 
-@pytest.mark.parametrize("opset", [11, 13, 17, 21])
+@pytest.mark.parametrize("opset", [11, 21])
 @pytest.mark.parametrize("function", ["Relu", "Relu6", "HardSwish", "Mul"])
 def test_a_pad_passes_what_keeps_zeros_into_the_convolution(function: str, opset: int) -> None:
     g = Graph(x=["N", 8, 14, "W"])

@@ -1,0 +1,320 @@
+"""Pixels and channels in another order in front of a convolution are in another order in its kernel instead.
+
+Conv(F(x), W, b) -> Conv(x, F'(W), b)         F: a channel shuffle, a SpaceToDepth, by views and a Transpose
+Conv(Gather(x, i), W, b) -> Conv(x, Gather(W, i^-1), b)      i: a permutation of the channels
+Concat(x[0::s, 0::s], x[1::s, 0::s], ..) -> F(x)             all phases of an image among its channels
+
+A kernel of k over blocks of s pixels is one of k * s pixels, with s times the stride.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import permutations, product
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from onnx import TensorProto
+
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Dim, Fact
+from egraph_opt.laws import (
+    Example,
+    Operands,
+    assign,
+    auxiliary,
+    eq,
+    guard,
+    hosted,
+    laws_of,
+    rewrite,
+    rule,
+    table,
+)
+from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.sorts import Axis, Dims, Int, Permutation, Slices, Tensor, Tensors
+from egraph_opt.operators import (
+    ConvWindow,
+    Literal,
+    concat,
+    conv,
+    gather,
+    literal,
+    none,
+    reshape,
+    slice_,
+    transpose,
+)
+from egraph_opt.operators.expressions import attribute_sort
+from egraph_opt.operators.terms import cons, listed, nil, node
+from egraph_opt.rewrites.conditions.channels import is_float_constant, static_shape
+from egraph_opt.rewrites.convolution.outputs import PLAIN
+from egraph_opt.rewrites.convolution.sums import RING
+from egraph_opt.rewrites.slicing.concat import listing, operands_of
+from egraph_opt.rewrites.slicing.gather import from_front, indices_of
+from egraph_opt.rewrites.slicing.slice import dim_at, taken_by
+
+law = laws_of("convolution", numerics="reassociates", kind="fuse", serves="traffic")
+
+
+FORGETS = "forgets the order"
+
+
+class Kernel(NamedTuple):
+    """How a kernel is reshaped, transposed and reshaped again, and the window with which it walks then."""
+
+    apart: Dims
+    order: Permutation
+    dims: Dims
+    window: ConvWindow
+
+
+def _factors(shape: tuple[Dim, ...], dims: tuple[Dim, ...]) -> list[list[int]] | None:
+    """The axes of `dims` that each axis of `shape` is split into."""
+    found, place = [], 0
+    for whole in shape:
+        run: list[int] = []
+        while not run or not symbolic.known_equal(symbolic.product([dims[k] for k in run]), whole):
+            if place == len(dims):
+                return None
+            run.append(place)
+            place += 1
+        found.append(run)
+    return found if place == len(dims) else None
+
+
+@hosted()
+def kernel_of_folded(
+    x: Fact, apart: Dims, order: Permutation, image: Dims, w: Fact, window: ConvWindow
+) -> Kernel | None:
+    """What a kernel over Reshape(Transpose(Reshape(x))) is over x, where channels and pixels only move."""
+    shape = static_shape(w)
+    if shape is None or not is_float_constant(w) or window.group != 1 or x.shape is None:
+        return None
+    axes, factors = len(shape) - 2, _factors(x.shape, apart)
+    if (
+        factors is None
+        or len(x.shape) != axes + 2
+        or len(image) != axes + 2
+        or max(map(len, factors[2:])) > 2
+    ):
+        return None
+    coarse = [run[0] for run in factors[2:]]
+    inner = list(order[1 : len(order) - axes])
+    if order[0] != 0 or len(factors[0]) != 1 or list(order[len(order) - axes :]) != coarse:
+        return None
+    if not _are_numbers(apart, inner):
+        return None
+    moved = (apart[0], math.prod(apart[k] for k in inner), *(apart[k] for k in coarse))  # type: ignore[misc]
+    if not all(map(symbolic.known_equal, image, moved)) or image[1] != shape[1]:
+        return None
+    blocks = tuple(int(apart[run[1]]) if len(run) > 1 else 1 for run in factors[2:])  # type: ignore[arg-type]
+    if any(s > 1 and d != 1 for s, d in zip(blocks, window.dilations, strict=True)):
+        return None
+    place = {axis: k + 1 for k, axis in enumerate(inner)}
+    taps = [[len(inner) + 1 + k, *(place[axis] for axis in run[1:])] for k, run in enumerate(factors[2:])]
+    sizes = [int(apart[k]) for k in inner]  # type: ignore[arg-type]
+    back = (0, *(place[axis] for axis in factors[1]), *(axis for tap in taps for axis in tap))
+    channels = math.prod(int(apart[axis]) for axis in factors[1])  # type: ignore[arg-type]
+    larger = tuple(k * s for k, s in zip(shape[2:], blocks, strict=True))
+    walk = replace(
+        window,
+        strides=tuple(k * s for k, s in zip(window.strides, blocks, strict=True)),
+        pads=tuple(k * s for k, s in zip(window.pads, blocks * 2, strict=True)),
+    )
+    return Kernel((shape[0], *sizes, *shape[2:]), back, (shape[0], channels, *larger), walk)
+
+
+def _are_numbers(dims: tuple[Dim, ...], places: list[int]) -> bool:
+    return all(isinstance(dims[k], int) and dims[k] != 0 for k in places)
+
+
+def _fold(x: Any, apart: Any, order: Any, dims: Any) -> Any:
+    return reshape(transpose(reshape(x, apart), order), dims)
+
+
+def _folded_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, deep = g.input(("N", 6, 4, "L")), g.input(("N", 2, 4, 6))
+    shuffled = _fold(x, ("N", 2, 3, 4, "L"), (0, 2, 1, 3, 4), ("N", 6, 4, "L"))
+    strided = ConvWindow((2, 1), (1, 1, 0, 2), (1, 2))
+    yield g.fires(conv(shuffled, g.random(4, 6, 3, 3), none(), RING))
+    yield g.fires(conv(shuffled, g.random(4, 6, 3, 2), g.random(4), strided))
+    for order in ((0, 3, 5, 1, 2, 4), (0, 5, 3, 1, 2, 4), (0, 1, 3, 5, 2, 4)):
+        image = _fold(deep, ("N", 2, 2, 2, 3, 2), order, ("N", 8, 2, 3))
+        yield g.fires(
+            conv(image, g.random(4, 8, 2, 2), g.random(4), ConvWindow((1, 2), (1, 0, 1, 1), (1, 1)))
+        )
+    rows = _fold(g.input(("N", 2, 4, "L")), ("N", 2, 2, 2, "L"), (0, 3, 1, 2, 4), ("N", 4, 2, "L"))
+    yield g.fires(conv(rows, g.random(3, 4, 2, 2), none(), ConvWindow((1, 1), (0,) * 4, (1, 3))))
+    halves = _fold(deep, ("N", 2, 2, 2, 6), (0, 2, 1, 3, 4), ("N", 4, 2, 6))
+    for image, weight, window, why in (
+        (shuffled, g.random(4, 3, 1, 1), replace(PLAIN, group=2), "groups would be others"),
+        (shuffled, g.input((4, 6, 1, 1)), PLAIN, "the weight is no constant"),
+        (rows, g.random(3, 4, 1, 2), ConvWindow((1, 1), (0,) * 4, (2, 1)), "blocks have no dilation"),
+        (halves, g.random(3, 4, 1, 1), PLAIN, "rows that are far apart become channels"),
+    ):
+        yield g.near_miss(conv(image, weight, none(), window), why)
+
+
+@law(source="ShuffleNet; YOLOv5's Focus as a convolution; onnx2tf", examples=_folded_examples)
+def order_into_kernel(
+    x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, d: Dims, p: Permutation, e: Dims, k: Int
+):
+    """Conv(Reshape(Transpose(Reshape(x))), W, b) = Conv(x, W', b) where channels and blocks of pixels move
+
+    W' has the elements of W in the order of x, and a kernel and strides as many times larger as blocks are.
+    Only for weights of the original: `large_stride` folds images for a target.
+    """
+    new = kernel_of_folded(x, d, p, e, w, u)
+    folded, one = conv(_fold(x, d, p, e), w, b, u), conv(x, _fold(w, new[0], new[1], new[2]), b, new[3])
+    yield rewrite(folded, one, guard(eq(w, node(k))), because=FORGETS)
+
+
+# --- permutations of channels ---------------------------------------------------------------------------
+
+
+@hosted()
+def undoing(x: Fact, i: Fact, axis: int) -> Literal | None:
+    """The indices that undo a permutation of an axis of x; None where some are left out or repeated."""
+    dim, known = dim_at(x, axis), indices_of(i)
+    if not isinstance(dim, int) or known is None or i.rank != 1 or len(known) != dim:
+        return None
+    front = from_front(known, dim)
+    if front is None or len(set(front)) != dim or dim == 0:
+        return None
+    return Literal(TensorProto.INT64, (dim,), tuple(front.index(k) for k in range(dim)))
+
+
+@hosted()
+def takes_all_channels(w: Fact, window: ConvWindow) -> bool:
+    return is_float_constant(w) and window.group == 1
+
+
+@hosted()
+def rows_axis(w: Fact) -> Axis | None:
+    """The axis of W along which x @ W sums, of a constant matrix or a batch of them."""
+    return w.rank - 2 if is_float_constant(w) and w.rank is not None and w.rank >= 2 else None
+
+
+@hosted()
+def last_axis_of(x: Fact) -> Axis | None:
+    return x.rank - 1 if x.rank else None
+
+
+@law(source="ShuffleNet; algebra")
+def permutation_into_weight(x: Tensor, i: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
+    """Conv(Gather(x, i), W, b) = Conv(x, Gather(W, i^-1), b) where i is a permutation of the channels
+
+    Likewise Gather_last(x, i) @ W = x @ Gather(W, i^-1).
+    """
+    known, last = (takes_all_channels(w, u), guard(varies(x))), last_axis_of(x)
+    other = conv(x, gather(w, literal(undoing(x, i, 1)), 1), b, u)
+    yield rewrite(conv(gather(x, i, 1), w, b, u), other, *known, because=FORGETS)
+    other = x @ gather(w, literal(undoing(x, i, last)), rows_axis(w))
+    yield rewrite(gather(x, i, last) @ w, other, guard(varies(x)), because=FORGETS)
+
+
+# --- phases of an image ---------------------------------------------------------------------------------
+
+
+Phases = Annotated[tuple[Slices, ...], attribute_sort("Phases")]
+"""The slices of a list, in its order."""
+
+
+@table(merge="first")
+def phases(xs: Tensors, x: Tensor) -> Phases:
+    """Of what slices of x a list consists."""
+
+
+@hosted()
+def is_strided(spec: Slices) -> bool:
+    return all(axis >= 2 and step > 1 for axis, _, _, step in spec)
+
+
+@hosted()
+def first_phase(spec: Slices) -> Phases:
+    return (spec,)
+
+
+@hosted()
+def more_phases(spec: Slices, rest: Phases) -> Phases:
+    return (spec, *rest)
+
+
+@auxiliary(listing)
+def phase_lists(x: Tensor, xs: Tensors, rest: Tensors, s: Slices, more: Phases):
+    """Fills `phases`."""
+    first = (operands_of(xs, 1), eq(xs, cons(slice_(x, s), rest)), is_strided(s))
+    yield rule(first, eq(rest, nil()), then=assign(phases(xs, x), first_phase(s)))
+    yield rule(first, eq(more, phases(rest, x)), then=assign(phases(xs, x), more_phases(s, more)))
+
+
+class Fold(NamedTuple):
+    """The views that bring the phases of an image among its channels."""
+
+    apart: Dims
+    order: Permutation
+    dims: Dims
+
+
+@hosted()
+def fold_of_phases(x: Fact, specs: Phases) -> Fold | None:
+    """The fold of which the slices are all parts, in its order; None where some are missing."""
+    if x.shape is None or not x.is_symbolic or not specs:
+        return None
+    steps = {axis: step for axis, _, _, step in specs[0]}
+    for spec in specs:
+        for axis, start, end, step in spec:
+            dim = x.shape[axis]
+            if steps.get(axis) != step or not isinstance(dim, int) or dim == 0 or dim % step or start >= step:
+                return None
+            if taken_by((axis, start, end, step), dim) != range(start, dim, step):
+                return None
+    axes = _order_of_phases(specs, steps)
+    if axes is None:
+        return None
+    apart: list[Dim] = []
+    place: dict[int, int] = {}
+    for axis, dim in enumerate(x.shape):
+        place[axis] = len(apart)
+        step = steps.get(axis)
+        apart += [dim] if step is None else [dim // step, step]  # type: ignore[operator]
+    coarse = [place[axis] for axis in range(2, len(x.shape))]
+    order = (0, *(place[axis] + 1 for axis in axes), 1, *coarse)
+    channels = symbolic.product([x.shape[1], len(specs)])
+    return Fold(tuple(apart), order, (x.shape[0], channels, *(apart[k] for k in coarse)))
+
+
+def _order_of_phases(specs: tuple[Slices, ...], steps: dict[int, int]) -> tuple[int, ...] | None:
+    """The axes from the one whose phase changes last to the one whose phase changes first."""
+    starts = [{axis: start for axis, start, _, _ in spec} for spec in specs]
+    for axes in permutations(sorted(steps)):
+        expected = [dict(zip(axes, of, strict=True)) for of in product(*(range(steps[a]) for a in axes))]
+        if starts == expected:
+            return axes
+    return None
+
+
+def _phase_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, corners = g.input(("N", 3, 4, 6)), ((0, 0), (1, 0), (0, 1), (1, 1))
+
+    def phase(row: int, column: int, of: Any = x) -> Any:
+        return slice_(of, ((2, row, 3 + row, 2), (3, column, 5 + column, 2)))
+
+    yield g.fires(concat(listed(*(phase(*corner) for corner in corners)), 1))
+    yield g.fires(concat(listed(*(phase(*corner[::-1]) for corner in corners)), 1))
+    yield g.fires(concat(listed(*(slice_(x, ((3, k, 4 + k, 3),)) for k in range(3))), 1))
+    yield g.near_miss(concat(listed(*(phase(*c) for c in corners[:2])), 1), why="half of the image")
+    mixed = (corners[0], corners[3], corners[1], corners[2])
+    yield g.near_miss(concat(listed(*(phase(*c) for c in mixed)), 1), why="no order of axes")
+    yield g.near_miss(concat(listed(*(phase(*corner) for corner in corners)), 2), why="joined along the rows")
+
+
+@law(numerics="bitwise", kind="merge", source="YOLOv5, Focus", uses=(phase_lists,), examples=_phase_examples)
+def phases_are_folded(x: Tensor, xs: Tensors, s: Phases):
+    """Concat(x[0::s, 0::s], x[1::s, 0::s], ..) = Reshape(Transpose(Reshape(x))) of all phases"""
+    fold = fold_of_phases(x, s)
+    folded = _fold(x, fold[0], fold[1], fold[2])
+    yield rewrite(concat(xs, 1), folded, eq(s, phases(xs, x)), because="views forget that they were slices")

@@ -1,0 +1,151 @@
+"""Pools without partial windows, and as reductions where windows lie next to each other.
+
+Pool(x; ceil_mode) -> Pool(x; pads at the end)
+Pool(x; stride = kernel) -> Reduce(Reshape(x))              beyond a target's limits, where no cascade fits
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Example, Operands, guard, hosted, kernel, laws_of, rewrite
+from egraph_opt.laws.sorts import Axes, Dims, Name, Slices, String, Tensor
+from egraph_opt.operators import PoolWindow, pool, reduce, reshape, slice_
+from egraph_opt.operators.terms import limit
+from egraph_opt.rewrites.conditions.view_shapes import known_dims
+from egraph_opt.rewrites.convolution.pool_axes import Along, along_axes, is_within, leaves_out_pads, of_axes
+from egraph_opt.rewrites.convolution.pooling import window_fits
+
+law = laws_of("pooling", numerics="reassociates", kind="replace")
+
+# --- partial windows ------------------------------------------------------------------------------------
+
+
+@hosted()
+def whole_windows(kind: str, window: PoolWindow, x: Fact, y: Fact) -> PoolWindow | None:
+    """The window that is never partial: what a partial one lacks is padded."""
+    if not window.ceil_mode or not x.shape or not y.shape or len(x.shape) != len(window.kernel) + 2:
+        return None
+    along: list[Along] = []
+    for (size, stride, before, behind, dilation), *dims in zip(
+        along_axes(window), x.shape[2:], y.shape[2:], strict=True
+    ):
+        if not all(isinstance(dim, int) and dim > 0 for dim in dims):
+            return None
+        reach = (dims[1] - 1) * stride + (size - 1) * dilation + 1
+        missing = reach - dims[0] - before - behind
+        if missing > 0 and not leaves_out_pads(kind, window):
+            return None
+        behind += max(missing, 0)
+        if behind and behind >= size:
+            return None
+        along.append((size, stride, before, behind, dilation))
+    return replace(of_axes(window, along), ceil_mode=0)
+
+
+@law(source="ONNX")
+def partial_windows(kind: String, x: Tensor, w: PoolWindow):
+    """Pool(x; ceil_mode) = Pool(x; more pads at the end), which are not counted"""
+    y = pool(kind, x, w)
+    padded = pool(kind, x, whole_windows(kind, w, x, y))
+    yield rewrite(y, padded, kernel(is_within(w, x)), because="ceil_mode is one of many ways to pad")
+
+
+# --- windows next to each other -------------------------------------------------------------------------
+
+
+def _prime_factors(number: int) -> list[int]:
+    """In increasing order."""
+    found, prime = [], 2
+    while prime * prime <= number:
+        if number % prime:
+            prime += 1
+        else:
+            found.append(prime)
+            number //= prime
+    return [*found, number]
+
+
+@hosted()
+def has_no_cascade(window: PoolWindow, y: Fact, side: int, area: int, stride: int) -> bool:
+    """A window beyond the limits that has a factor which is no window of a cascade."""
+    if y.shape is None or window_fits(window.kernel, window.strides, side, area, stride):
+        return False
+    for size, count in zip(window.kernel, y.shape[2:], strict=True):
+        *inner, last = _prime_factors(size)
+        step = last if count != 1 else max(inner, default=1)
+        if last > side or step > stride:
+            return True
+    return False
+
+
+@hosted()
+def in_windows(window: PoolWindow, x: Fact, y: Fact) -> tuple[Dims, Axes, Slices] | None:
+    """The dims of x with the elements of windows on axes of their own, these axes, and what windows cover.
+
+    Along each axis windows lie next to each other, or one covers it, or it is not pooled.
+    """
+    if x.shape is None or not x.is_symbolic or not y.shape or len(x.shape) != len(window.kernel) + 2:
+        return None
+    if any(window.pads) or any(d != 1 for d in window.dilations):
+        return None
+    dims, axes, covered = list(x.shape[:2]), [], []
+    for axis, (size, stride) in enumerate(zip(window.kernel, window.strides, strict=True), 2):
+        length, count = x.shape[axis], y.shape[axis]
+        if size == stride == 1:
+            dims.append(length)
+            continue
+        if not isinstance(length, int) or not isinstance(count, int):
+            return None
+        if count < 1 or count * size > length or (count > 1 and stride != size):
+            return None
+        dims += [count, size] if count > 1 else [size]
+        axes.append(len(dims) - 1)
+        covered.append((axis, 0, count * size, 1))
+    return (tuple(dims), tuple(axes), tuple(covered)) if axes else None
+
+
+@hosted()
+def reduction_of(kind: str) -> Name | None:
+    return {"AveragePool": "ReduceMean", "MaxPool": "ReduceMax"}.get(kind)
+
+
+def _blocks_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, limits = g.input(("N", 2, 4, 15)), {"pool_kernel": 4, "pool_window": 4, "pool_stride": 4}
+    for kind in ("AveragePool", "MaxPool"):
+        for window in (
+            PoolWindow((1, 5), (1, 5), (0,) * 4, (1, 1)),
+            PoolWindow((4, 7), (1, 7), (0,) * 4, (1, 1)),
+            PoolWindow((2, 15), (2, 1), (0,) * 4, (1, 1)),
+        ):
+            yield g.fires(pool(kind, x, window), **limits)
+        yield g.near_miss(
+            pool(kind, x, PoolWindow((1, 5), (1, 3), (0,) * 4, (1, 1))), why="windows overlap", **limits
+        )
+        yield g.near_miss(
+            pool(kind, x, PoolWindow((1, 4), (1, 4), (0,) * 4, (1, 1))), why="within the limits", **limits
+        )
+        yield g.near_miss(
+            pool(kind, x, PoolWindow((4, 3), (4, 3), (0,) * 4, (1, 1))), why="there is a cascade", **limits
+        )
+        unknown = pool(kind, g.input((1, 2, 4, "L")), PoolWindow((1, 5), (1, 5), (0,) * 4, (1, 1)))
+        yield g.near_miss(unknown, why="how many windows there are is not known", **limits)
+
+
+@law(
+    serves="target",
+    source="Ascend auto-optimizer, AvgPoolSplit; prime kernels have no cascade",
+    examples=_blocks_examples,
+)
+def windows_in_a_row(kind: String, x: Tensor, w: PoolWindow):
+    """Pool(x; stride = kernel) = Reduce(Reshape(x)) over what is in a window, where no cascade fits"""
+    y = pool(kind, x, w)
+    parts = in_windows(w, x, y)
+    demand = has_no_cascade(w, y, limit("pool_kernel"), limit("pool_window"), limit("pool_stride"))
+    reduced = reduce(reduction_of(kind), reshape(slice_(x, parts[2]), parts[0]), parts[1], 1)
+    yield rewrite(
+        y, reshape(reduced, known_dims(y)), guard(demand), because="dims do not say what was a window"
+    )

@@ -103,19 +103,20 @@ def kernel_of_folded(
     inner = list(order[1 : len(order) - axes])
     if order[0] != 0 or len(factors[0]) != 1 or list(order[len(order) - axes :]) != coarse:
         return None
-    if not _are_numbers(apart, inner):
+    sizes = [dim for dim in (apart[k] for k in inner) if isinstance(dim, int) and dim != 0]
+    if len(sizes) < len(inner):
         return None
-    moved = (apart[0], math.prod(apart[k] for k in inner), *(apart[k] for k in coarse))  # type: ignore[misc]
+    moved = (apart[0], math.prod(sizes), *(apart[k] for k in coarse))
     if not all(map(symbolic.known_equal, image, moved)) or image[1] != shape[1]:
         return None
-    blocks = tuple(int(apart[run[1]]) if len(run) > 1 else 1 for run in factors[2:])  # type: ignore[arg-type]
+    size_of = dict(zip(inner, sizes, strict=True))
+    blocks = tuple(size_of[run[1]] if len(run) > 1 else 1 for run in factors[2:])
     if any(s > 1 and d != 1 for s, d in zip(blocks, window.dilations, strict=True)):
         return None
     place = {axis: k + 1 for k, axis in enumerate(inner)}
     taps = [[len(inner) + 1 + k, *(place[axis] for axis in run[1:])] for k, run in enumerate(factors[2:])]
-    sizes = [int(apart[k]) for k in inner]  # type: ignore[arg-type]
     back = (0, *(place[axis] for axis in factors[1]), *(axis for tap in taps for axis in tap))
-    channels = math.prod(int(apart[axis]) for axis in factors[1])  # type: ignore[arg-type]
+    channels = math.prod(size_of[axis] for axis in factors[1])
     larger = tuple(k * s for k, s in zip(shape[2:], blocks, strict=True))
     walk = replace(
         window,
@@ -123,10 +124,6 @@ def kernel_of_folded(
         pads=tuple(k * s for k, s in zip(window.pads, blocks * 2, strict=True)),
     )
     return Kernel((shape[0], *sizes, *shape[2:]), back, (shape[0], channels, *larger), walk)
-
-
-def _are_numbers(dims: tuple[Dim, ...], places: list[int]) -> bool:
-    return all(isinstance(dims[k], int) and dims[k] != 0 for k in places)
 
 
 def _fold(x: Any, apart: Any, order: Any, dims: Any) -> Any:
@@ -276,10 +273,10 @@ def fold_of_phases(x: Fact, specs: Phases) -> Fold | None:
         return None
     apart: list[Dim] = []
     place: dict[int, int] = {}
-    for axis, dim in enumerate(x.shape):
+    for axis, size in enumerate(x.shape):
         place[axis] = len(apart)
-        step = steps.get(axis)
-        apart += [dim] if step is None else [dim // step, step]  # type: ignore[operator]
+        stride = steps.get(axis)
+        apart += [size // stride, stride] if stride and isinstance(size, int) else [size]
     coarse = [place[axis] for axis in range(2, len(x.shape))]
     order = (0, *(place[axis] + 1 for axis in axes), 1, *coarse)
     channels = symbolic.product([x.shape[1], len(specs)])

@@ -29,13 +29,13 @@ def whole_windows(kind: str, window: PoolWindow, x: Fact, y: Fact) -> PoolWindow
     if not window.ceil_mode or not x.shape or not y.shape or len(x.shape) != len(window.kernel) + 2:
         return None
     along: list[Along] = []
-    for (size, stride, before, behind, dilation), *dims in zip(
+    for (size, stride, before, behind, dilation), dim, results in zip(
         along_axes(window), x.shape[2:], y.shape[2:], strict=True
     ):
-        if not all(isinstance(dim, int) and dim > 0 for dim in dims):
+        if not isinstance(dim, int) or not isinstance(results, int) or min(dim, results) < 1:
             return None
-        reach = (dims[1] - 1) * stride + (size - 1) * dilation + 1
-        missing = reach - dims[0] - before - behind
+        reach = (results - 1) * stride + (size - 1) * dilation + 1
+        missing = reach - dim - before - behind
         if missing > 0 and not leaves_out_pads(kind, window):
             return None
         behind += max(missing, 0)

@@ -18,7 +18,6 @@ from egraph_opt.rewrites.conditions.chains import of_weight, weights
 from egraph_opt.rewrites.conditions.channels import is_float_constant, static_shape
 from egraph_opt.rewrites.conditions.operands import factor, factors
 
-
 FORGETS = "the sum does not tell A from B"
 
 

@@ -30,6 +30,7 @@ from egraph_opt.operators.composites import (
     shifted_layer_norm,
 )
 from egraph_opt.operators.scanning import cumsum, resize
+from egraph_opt.operators.blocks import blockwise
 # isort: on
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "attention",
     "batchnorm",
     "binary",
+    "blockwise",
     "cast",
     "concat",
     "conv",

@@ -31,6 +31,7 @@ from egraph_opt.operators.composites import (
 )
 from egraph_opt.operators.scanning import cumsum, resize
 from egraph_opt.operators.blocks import blockwise
+from egraph_opt.operators.gathering import gather_elements, gather_nd
 # isort: on
 
 __all__ = [
@@ -55,6 +56,8 @@ __all__ = [
     "expand",
     "expand_to",
     "gather",
+    "gather_elements",
+    "gather_nd",
     "gemm",
     "global_pool",
     "instance_norm",

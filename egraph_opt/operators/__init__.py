@@ -18,7 +18,7 @@ from egraph_opt.operators.elementwise import binary, cast, unary, variadic, wher
 from egraph_opt.operators.windows import PoolWindow, global_pool, pool
 from egraph_opt.operators.linear import ConvWindow, GemmSettings, conv, conv_transpose, einsum, gemm, matmul
 from egraph_opt.operators.views import reshape, reshape_to, transpose
-from egraph_opt.operators.slicing import concat, gather, slice_, split
+from egraph_opt.operators.slicing import concat, gather, slice_, slice_at, split
 from egraph_opt.operators.extending import expand, expand_to, pad, shape_of
 from egraph_opt.operators.reductions import arg_reduce, batchnorm, instance_norm, reduce, softmax
 from egraph_opt.operators.composites import (
@@ -30,6 +30,8 @@ from egraph_opt.operators.composites import (
     shifted_layer_norm,
 )
 from egraph_opt.operators.scanning import cumsum, resize
+from egraph_opt.operators.blocks import blockwise
+from egraph_opt.operators.gathering import gather_elements, gather_nd
 # isort: on
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "attention",
     "batchnorm",
     "binary",
+    "blockwise",
     "cast",
     "concat",
     "conv",
@@ -53,6 +56,8 @@ __all__ = [
     "expand",
     "expand_to",
     "gather",
+    "gather_elements",
+    "gather_nd",
     "gemm",
     "global_pool",
     "instance_norm",
@@ -81,6 +86,7 @@ __all__ = [
     "shape_of",
     "shifted_layer_norm",
     "slice_",
+    "slice_at",
     "softmax",
     "split",
     "transpose",

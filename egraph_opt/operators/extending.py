@@ -40,9 +40,16 @@ def _lower_expand(node: NodeReader) -> TermSpec | None:
 
 @lowers("Tile")
 def _lower_tile(node: NodeReader) -> TermSpec | None:
-    """Repeating everything once is the identity; other repeats keep the node."""
-    repeats = node.ints(1)
-    return TermSpec("identity", (), (0,), (1,)) if repeats and set(repeats) == {1} else None
+    """Repeating what has one element along an axis is an Expand; repeats of more elements keep the node."""
+    repeats, dims = node.ints(1), node.fact(0).shape
+    if repeats is None:
+        return None
+    if set(repeats) == {1}:
+        return TermSpec("identity", (), (0,), (1,))
+    if node.opset < 8 or 0 in repeats or dims is None or len(dims) != len(repeats):
+        return None  # an Expand to a constant 0 changes nothing for onnxruntime
+    single = all(n == 1 or d == 1 for n, d in zip(repeats, dims, strict=True))
+    return TermSpec("expand", (repeats,), (0,), (1,)) if single else None
 
 
 def _pad_form(opset: int, attributes: tuple[Any, ...], facts: tuple[Fact, ...]) -> OnnxForm | None:

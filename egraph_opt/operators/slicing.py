@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import CLASH, Dim, Fact
 from egraph_opt.inference.ranges import narrowed, range_of
 from egraph_opt.operators.declaration import OnnxForm, TermSpec, ints, lowers, operator
 from egraph_opt.operators.expressions import Bundle, Tensor, Tensors
-from egraph_opt.operators.sorts import Axis, Sizes, Slices
+from egraph_opt.operators.sorts import Axes, Axis, Sizes, Slices
 
 if TYPE_CHECKING:
     from egraph_opt.operators.node_reader import NodeReader
@@ -57,6 +57,17 @@ def slice_(x: Tensor, spec: Slices) -> Tensor:
     """x[start:end:step] along axes; `spec` is a tuple of (axis, start, end or None, step) sorted by axis."""
 
 
+def _slice_at_form(opset: int, attributes: tuple[Any, Any], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    axes, steps = attributes
+    operands = (0, 1, 2, ints(axes)) if set(steps) == {1} else (0, 1, 2, ints(axes), ints(steps))
+    return OnnxForm("Slice", operands) if opset >= 10 else None
+
+
+@operator(form=_slice_at_form)
+def slice_at(x: Tensor, starts: Tensor, ends: Tensor, axes: Axes, steps: Sizes) -> Tensor:
+    """x[start:end:step] along axes, the bounds being computed at run time."""
+
+
 def _known_ends(
     x: Fact, ends: Fact, starts: tuple[int, ...] | None, given: tuple[int, ...] | None
 ) -> tuple[int, ...] | None:
@@ -81,12 +92,16 @@ def _lower_slice(node: NodeReader) -> TermSpec | None:
         steps: tuple[int, ...] | None = None
     else:
         read = tuple(k for k in range(1, node.count) if node.has(k))
-        if any(node.ints(k) is None for k in read if k != 2):
-            return None
         starts, given, steps = (node.ints(k) for k in (1, 3, 4))
+        if any(node.ints(k) is None for k in read if k > 2):
+            return None
+        if starts is None:
+            return _computed(node, given, steps)
         ends = _known_ends(x, node.fact(2), starts, given)
-    if x.shape is None or starts is None or ends is None:
+    if x.shape is None or starts is None:
         return None
+    if ends is None:
+        return None if node.opset < 10 else _computed(node, given, steps)
     axes = range(len(starts)) if given is None else [a % len(x.shape) for a in given]
     steps = (1,) * len(starts) if steps is None else steps
     spec = []
@@ -97,6 +112,21 @@ def _lower_slice(node: NodeReader) -> TermSpec | None:
         if bounds not in ((0, None, 1), (0, x.shape[axis], 1)):
             spec.append((axis, *bounds))
     return TermSpec("slice_", (tuple(spec),), (0,), read)
+
+
+def _computed(
+    node: NodeReader, given: tuple[int, ...] | None, steps: tuple[int, ...] | None
+) -> TermSpec | None:
+    """A Slice with bounds that are computed, along axes in ascending order."""
+    x, starts = node.fact(0), node.fact(1)
+    count = starts.shape[0] if starts.shape else None
+    if x.shape is None or not isinstance(count, int) or count == 0:
+        return None
+    axes = tuple(range(count)) if given is None else tuple(a % len(x.shape) for a in given)
+    if len(axes) != count or list(axes) != sorted(set(axes)):
+        return None
+    read = tuple(k for k in (3, 4) if k < node.count and node.has(k))
+    return TermSpec("slice_at", (axes, (1,) * count if steps is None else steps), (0, 1, 2), read)
 
 
 def _concat_form(opset: int, attributes: tuple[int], facts: tuple[Fact, ...]) -> OnnxForm | None:

@@ -1,11 +1,19 @@
 """The place of the largest element does not move where elements keep their order.
 
 ArgMax(Softmax(x)) -> ArgMax(x) along the same axis, ArgMin(LogSoftmax(x)) likewise
+ArgMax(x) -> Cast(x[1] > x[0]) of two elements, ArgMin likewise
 """
 
-from egraph_opt.laws import hosted, law, rewrite
-from egraph_opt.laws.sorts import Axis, Flag, String, Tensor
-from egraph_opt.operators import arg_reduce, softmax
+from collections.abc import Iterator
+
+import numpy as np
+from onnx import TensorProto
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Example, Operands, hosted, kernel, law, rewrite
+from egraph_opt.laws.sorts import Axis, Flag, Name, Slices, String, Tensor
+from egraph_opt.operators import arg_reduce, binary, cast, reshape, slice_, softmax
+from egraph_opt.rewrites.conditions.view_shapes import known_dims
 
 
 @hosted()
@@ -30,3 +38,57 @@ def of_softmax(x: Tensor, arg: String, kind: String, axis: Axis, keepdims: Flag,
     place = arg_reduce(arg, softmax(kind, x, axis), axis, keepdims, last)
     plain = arg_reduce(arg, x, axis, keepdims, last)
     yield rewrite(place, plain, keeps_order(kind, arg), because="the Softmax is work for nothing")
+
+
+# --- two elements ---------------------------------------------------------------------------------------
+
+
+@hosted()
+def is_pair(x: Fact, axis: Axis) -> bool:
+    """There are two elements along the axis."""
+    return x.shape is not None and axis < len(x.shape) and x.shape[axis] == 2
+
+
+@hosted()
+def second_wins(arg: str, last: Flag) -> Name:
+    """How the second of two elements compares with the first where it is taken."""
+    return ("Greater" if arg == "ArgMax" else "Less") + ("OrEqual" if last else "")
+
+
+@hosted()
+def are_compared(x: Fact) -> bool:
+    """Of a type that onnxruntime compares."""
+    return x.dtype in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64)
+
+
+@hosted()
+def half(axis: Axis, k: int) -> Slices:
+    return ((axis, k, k + 1, 1),)
+
+
+def _pairs(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input(("N", 2, "L"))
+    for arg in ("ArgMax", "ArgMin"):
+        for last in (0, 1):
+            yield g.fires(arg_reduce(arg, x, 1, last, last))
+            yield g.fires(arg_reduce(arg, x, 1, 1 - last, last))
+    yield g.near_miss(arg_reduce("ArgMax", g.input(("N", 3)), 1, 1, 0), why="there are three")
+    yield g.near_miss(arg_reduce("ArgMax", x, 0, 1, 0), why="there may be any number")
+
+
+@law(
+    "arg_max",
+    numerics="finite",
+    kind="replace",
+    serves="target",
+    source="Ascend 310P3, which has ArgMax on its AI CPU",
+    examples=_pairs,
+)
+def of_two(x: Tensor, arg: String, axis: Axis, keepdims: Flag, last: Flag):
+    """ArgMax(x) = Cast(x[1] > x[0]) of two elements, likewise ArgMin; NaN is not compared"""
+    place = arg_reduce(arg, x, axis, keepdims, last)
+    first, second = (slice_(x, half(axis, k)) for k in (0, 1))
+    known = (is_pair(x, axis), kernel(are_compared(x)))
+    wins = cast(binary(second_wins(arg, last), second, first), TensorProto.INT64)
+    yield rewrite(place, reshape(wins, known_dims(place)), *known, because="comparing forgets the axis")

@@ -101,11 +101,17 @@ def tied(xs: Tensors, axis: Axis) -> Tensors:
 
 
 @auxiliary(runs)
-def tying(x: Tensor, y: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: Axis, r: Slices):
-    """Fills `visited` from the front of a list to its end, and `tied` on the way back."""
+def tying(
+    x: Tensor, y: Tensor, xs: Tensors, ys: Tensors, zs: Tensors, rest: Tensors, a: Axis, r: Slices
+):  # fmt: skip
+    """Fills `visited` from the front of a list to its end, and `tied` on the way back.
+
+    The first may be a slice of another tensor as well, with which none is adjacent: that is no run.
+    """
     yield rule(concat(xs, a), linked(xs, a), then=visited(xs, a))
     alone = (eq(linked(xs, a), 0), eq(xs, cons(y, rest)))
-    several = (eq(linked(xs, a), 1), eq(r, run(xs, a, x)), eq(rest, after_run(xs, a, x, r)))
+    longest = (eq(r, run(xs, a, x)), eq(rest, after_run(xs, a, x, r)))
+    several = (eq(linked(xs, a), 1), *longest, eq(xs, cons(y, zs)), ne(rest, zs))
     for found, first in ((alone, y), (several, slice_(x, r))):
         yield rule(visited(xs, a), *found, then=visited(rest, a))
         yield rule(visited(xs, a), *found, eq(ys, tied(rest, a)), then=assign(tied(xs, a), cons(first, ys)))

@@ -1,0 +1,73 @@
+"""A convolution that sees its whole image at once is a product of matrices.
+
+Conv(x, W, b) -> Reshape(Reshape(x) @ Reshape(W)' + b)        for a kernel as large as the image, without pads
+
+So are the gates of squeeze and excite, whose images are single elements, and heads of detectors.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
+from egraph_opt.laws.sorts import Dims, Tensor
+from egraph_opt.operators import ConvWindow, conv, none, reshape, transpose
+from egraph_opt.rewrites.conditions.channels import is_constant_bias, is_float_constant, is_present
+from egraph_opt.rewrites.conditions.view_shapes import known_dims
+from egraph_opt.rewrites.convolution.outputs import PLAIN
+from egraph_opt.rewrites.convolution.pointwise import matrix
+
+
+@hosted()
+def rows(x: Fact, w: Fact, window: ConvWindow) -> Dims | None:
+    """[N, 1, .., C * K] of an image that a kernel covers; None where the kernel moves, or sees padding."""
+    if x.shape is None or len(x.shape) < 3 or w.shape is None or window.group != 1 or any(window.pads):
+        return None
+    spatial, (count, channels) = x.shape[2:], x.shape[:2]
+    if not isinstance(channels, int) or not all(isinstance(d, int) for d in spatial) or count is None:
+        return None
+    # With a dilation the kernel would be smaller than what it covers.
+    if spatial != w.shape[2:] or any(d > 1 and k > 1 for d, k in zip(window.dilations, spatial, strict=True)):
+        return None
+    return count, *(1,) * len(spatial), channels * int(np.prod(spatial))  # type: ignore[arg-type]
+
+
+@hosted()
+def is_weight(w: Fact, x: Fact) -> bool:
+    """A constant kernel, of which the transpose is folded, for an image that is none."""
+    return is_float_constant(w) and not x.const
+
+
+def _examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    pixel, image, w = g.input(("N", 4, 1, 1)), g.input(("N", 4, 2, 3)), g.random(6, 4, 2, 3)
+    yield g.fires(conv(pixel, g.random(6, 4, 1, 1), g.random(6), PLAIN))
+    yield g.fires(conv(image, w, none(), PLAIN))
+    yield g.fires(conv(g.input((2, 4, 5)), g.random(6, 4, 5), g.random(6), ConvWindow((2,), (0, 0), (1,))))
+    yield from g.near_misses(
+        (conv(image, g.random(6, 4, 2, 2), none(), PLAIN), "the kernel moves"),
+        (conv(pixel, w, none(), ConvWindow((1, 1), (1, 1, 0, 1), (1, 1))), "it sees padding"),
+        (conv(pixel, g.random(6, 2, 1, 1), none(), ConvWindow((1, 1), (0,) * 4, (1, 1), 2)), "groups"),
+        (conv(g.input(("N", 4, "L", 1)), g.random(6, 4, 1, 1), none(), PLAIN), "the image may be larger"),
+    )
+
+
+@law(
+    "convolution",
+    numerics="reassociates",
+    kind="replace",
+    serves="arithmetic",
+    source="squeeze and excite, arXiv 1709.01507",
+    examples=_examples,
+)
+def of_whole_image(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
+    """Conv(x, W, b) = Reshape(Reshape(x) @ Reshape(W)' + b) for a kernel as large as the image"""
+    product = reshape(x, rows(x, w, u)) @ transpose(reshape(w, matrix(w)), (1, 0))
+    for bias, total, known in (
+        (none(), product, ()),
+        (b, product + b, (is_present(b), guard(is_constant_bias(b, w)))),
+    ):
+        z = conv(x, w, bias, u)
+        once = (guard(is_weight(w, x)), *known)
+        yield rewrite(z, reshape(total, known_dims(z)), *once, because="a product knows no window")

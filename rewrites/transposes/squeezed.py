@@ -1,0 +1,81 @@
+"""Transposes with an axis of one element dropped between them are one.
+
+Transpose_q(Squeeze(Transpose_p(x))) -> Transpose_r(Squeeze(x)), or Squeeze(x) where q undoes p
+
+A part of a stack, be it a Slice, a Gather or an output of a Split, drops an axis like this: queries, keys and
+values of attention are told apart behind a Transpose.  `view_order` has views that split axes.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Example, Operands, hosted, law, rewrite
+from egraph_opt.laws.algebra import relu
+from egraph_opt.laws.sorts import Dims, Permutation, Tensor
+from egraph_opt.operators import reshape, slice_, transpose
+from egraph_opt.rewrites.conditions.view_shapes import insertions
+from egraph_opt.rewrites.transposes.composition import is_identity
+
+
+def without_ones(x: Fact, p: Permutation, dims: Dims) -> tuple[Dims, Permutation] | None:
+    """The dims of x without the axes that a view drops behind Transpose_p, and the transpose that is left."""
+    if not x.is_symbolic or x.shape is None or len(x.shape) != len(p):
+        return None
+    dropped = insertions(dims, tuple(x.shape[axis] for axis in p))
+    if not dropped:
+        return None
+    kept = [axis for k, axis in enumerate(p) if k not in dropped[0]]
+    order = sorted(kept)
+    return tuple(x.shape[axis] for axis in order), tuple(order.index(axis) for axis in kept)
+
+
+@hosted()
+def squeezed(x: Fact, p: Permutation, dims: Dims) -> Dims | None:
+    """The dims of x without the axes that a view drops behind Transpose_p."""
+    found = without_ones(x, p, dims)
+    return None if found is None else found[0]
+
+
+@hosted()
+def turned(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> Permutation | None:
+    """The transpose that is left of p, then q; None where there is none."""
+    found = without_ones(x, p, dims)
+    both = None if found is None else tuple(found[1][k] for k in q)
+    return None if both is None or is_identity(both) else both
+
+
+@hosted()
+def undoes(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> bool:
+    """What is left of p, then q, is nothing."""
+    found = without_ones(x, p, dims)
+    return found is not None and bool(is_identity(tuple(found[1][k] for k in q)))
+
+
+def _examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y = g.input((5, 1, "N", 4)), g.input(("N", 5, 3, 4))
+    first = transpose(x, (1, 2, 0, 3))
+    yield g.fires(transpose(reshape(first, ("N", 5, 4)), (0, 2, 1)))
+    yield g.fires(transpose(reshape(first, ("N", 5, 4)), (1, 0, 2)))
+    part = slice_(transpose(y, (2, 0, 1, 3)), ((0, 1, 2, 1),))
+    yield g.near_miss(transpose(reshape(part, ("N", 5, 4)), (0, 2, 1)), why="a Slice is between")
+    yield g.near_miss(transpose(reshape(first, ("N", 20)), (1, 0)), why="axes are merged")
+    yield g.near_miss(transpose(relu(first), (1, 2, 0, 3)), why="nothing is dropped")
+    yield g.near_miss(reshape(first, ("N", 5, 4)), why="there is one transpose")
+
+
+@law(
+    "transpose",
+    numerics="bitwise",
+    kind="merge",
+    serves="traffic",
+    source="Ascend auto-optimizer, SplitQKVMatmul",
+    examples=_examples,
+)
+def past_squeeze(x: Tensor, p: Permutation, d: Dims, q: Permutation):
+    """Transpose_q(Squeeze(Transpose_p(x))) = Transpose_r(Squeeze(x)), or Squeeze(x) where q undoes p"""
+    both, view = transpose(reshape(transpose(x, p), d), q), reshape(x, squeezed(x, p, d))
+    yield rewrite(both, transpose(view, turned(x, p, d, q)), because="forgets p and q")
+    yield rewrite(both, view, undoes(x, p, d, q), because="forgets p and q")

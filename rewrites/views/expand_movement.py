@@ -1,0 +1,244 @@
+"""Expand moves behind products and reductions, so that they compute less.
+
+Expand(x) @ y -> Expand(x @ y), likewise y @ Expand(x)
+Mean_a(Expand(x)) -> Expand(Mean_a(x)), likewise Max and Min; sums and norms along axes of x
+Concat(Expand(x), y) @ W -> Expand(x) @ V + y @ U      for parts V and U of W
+
+`expand` has operators that work element by element.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.dtypes import ALL_FLOATS
+from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, rewrite
+from egraph_opt.laws.examples import INT64
+from egraph_opt.laws.sorts import Axes, Axis, Dims, Int, Slices, String, Tensor
+from egraph_opt.operators import (
+    Literal,
+    concat,
+    expand,
+    expand_to,
+    literal,
+    reduce,
+    reshape,
+    shape_of,
+    slice_,
+)
+from egraph_opt.operators.terms import listed
+from egraph_opt.rewrites.arithmetic.distributivity import pair_of
+from egraph_opt.rewrites.conditions.operands import factor, factors, moved, moves
+from egraph_opt.rewrites.conditions.view_shapes import broadcast
+
+LESS = "the expanded operand is more to compute"
+ONE = Literal(INT64, (1,), (1,))
+
+# --- products -------------------------------------------------------------------------------------------
+
+
+@hosted()
+def sums_alike(x: Fact, wide: Fact, side: int) -> bool:
+    """The axis along which a product sums is one of x, and is not expanded; see `factor` for the side."""
+    if x.shape is None or wide.shape is None or len(x.shape) < 2:
+        return False
+    return symbolic.known_equal(x.shape[-1 - side], wide.shape[-1 - side])
+
+
+def product_dims(x: Shape, y: Shape, side: int) -> Shape:
+    """The dims of x @ y, or of y @ x, for an x of two axes or more."""
+    a, b = (y, x) if side else (x, y)
+    rows = () if len(a) == 1 else (a[-2],)
+    columns = () if len(b) == 1 else (b[-1],)
+    return (*broadcast(a[:-2], b[:-2]), *rows, *columns)
+
+
+def target_of(narrow: Shape, wide: Shape | None) -> Dims | None:
+    """The target of an Expand from some dims to others, 1 where they agree; None where it is no number."""
+    if wide is None or len(wide) < len(narrow):
+        return None
+    own = (*(None,) * (len(wide) - len(narrow)), *narrow)
+    target = tuple(1 if symbolic.known_equal(a, b) else b for a, b in zip(own, wide, strict=True))
+    return target if all(isinstance(d, int) and d > 0 for d in target) else None
+
+
+@hosted()
+def target_behind(x: Fact, y: Fact, side: int, z: Fact) -> Dims | None:
+    """The target of an Expand from the product of x and y to z."""
+    if x.shape is None or y.shape is None:
+        return None
+    return target_of(product_dims(x.shape, y.shape, side), z.shape)
+
+
+@hosted()
+def all_but_last(t: Fact) -> Slices | None:
+    """The slice of a target of known length that leaves its last element out."""
+    length = t.shape[0] if t.rank == 1 else None
+    return ((0, 0, length - 1, 1),) if isinstance(length, int) and length > 0 else None
+
+
+@hosted()
+def is_matrix(w: Fact) -> bool:
+    return w.rank == 2
+
+
+def _products(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, w, like = g.input((1, 3)), g.random(3, 4), g.input(("N", "L"))
+    wide = expand(x, (5, 3))
+    target = concat(listed(shape_of(like, 0, 2), g.constant(np.array([3]))), 0)
+    yield g.fires(wide @ w)
+    yield g.fires(g.random(2, 5) @ expand(g.input((5, 1)), (5, 4)))
+    yield g.fires(expand(g.input(("N", 1, 3)), (1, 5, 3)) @ w)
+    yield g.fires(expand(g.input((1, 2, 3)), (5, 2, 3)) @ g.input((5, 3, 4)))
+    yield g.fires(expand_to(x, target) @ w)
+    yield from g.near_misses(
+        (expand(g.input((2, 1)), (2, 3)) @ w, "the columns are summed"),
+        (g.input((2, 5)) @ expand(g.input((1, 4)), (5, 4)), "the rows are summed"),
+        (expand(g.input((3,)), (5, 3)) @ w, "a vector"),
+        (x @ w, "nothing is expanded"),
+    )
+
+
+@law(
+    "expand",
+    numerics="reassociates",
+    kind="move",
+    serves="arithmetic",
+    examples=_products,
+    uses=(factors, moves),
+)
+def past_product(x: Tensor, y: Tensor, t: Tensor, dims: Dims, i: Int):
+    """Expand(x) @ y = Expand(x @ y), likewise y @ Expand(x)"""
+    wide, narrow = moved("Expand", x, t, dims), factor(x, y, i)
+    z = factor(wide, y, i)
+    behind = expand(narrow, target_behind(x, y, i, z))
+    yield rewrite(z, behind, sums_alike(x, wide, i), because=LESS)
+    rows = concat(listed(slice_(t, all_but_last(t)), literal(ONE)), 0)
+    computed = sums_alike(x, expand_to(x, t), 0), is_matrix(y)
+    yield rewrite(expand_to(x, t) @ y, expand_to(x @ y, rows), *computed, because=LESS)
+
+
+# --- reductions -----------------------------------------------------------------------------------------
+
+
+UNCHANGED = ("ReduceMean", "ReduceMax", "ReduceMin")
+"""Reductions of equal elements that are one of them."""
+
+SUMS = ("ReduceSum", "ReduceSumSquare", "ReduceL2")
+
+
+def led(x: Fact, wide: Fact) -> Shape | None:
+    """The dims of x with leading ones, up to the rank of what it is expanded to."""
+    if x.shape is None or wide.shape is None or len(x.shape) > len(wide.shape):
+        return None
+    return (*(1,) * (len(wide.shape) - len(x.shape)), *x.shape)
+
+
+def reduces_alike(kind: str, axes: Axes, x: Shape, wide: Shape, dtype: int) -> bool:
+    """Equal elements are reduced to one of them, or axes are reduced that are not expanded."""
+    if kind == "ReduceMean" and dtype not in ALL_FLOATS:
+        return False
+    if all(symbolic.known_equal(x[k], wide[k]) for k in axes):
+        return kind in UNCHANGED or kind in SUMS
+    return kind in UNCHANGED and all(isinstance(wide[k], int) and wide[k] != 0 for k in axes)
+
+
+@hosted()
+def target_of_reduced(kind: str, axes: Axes, x: Fact, wide: Fact) -> Dims | None:
+    """The target of an Expand from the reduction of x to that of what x is expanded to."""
+    own = led(x, wide)
+    if own is None or wide.shape is None or not reduces_alike(kind, axes, own, wide.shape, x.dtype):
+        return None
+    one, other = (tuple(1 if k in axes else d for k, d in enumerate(dims)) for dims in (own, wide.shape))
+    return target_of(one, other)
+
+
+@hosted()
+def has_rank_of(x: Fact, wide: Fact) -> bool:
+    return x.rank is not None and x.rank == wide.rank
+
+
+@hosted()
+def full_dims(x: Fact, wide: Fact) -> Dims | None:
+    """The dims of x with leading ones, where it needs some."""
+    return led(x, wide) if x.is_symbolic and x.rank != wide.rank else None
+
+
+def _reductions(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, like, whole = g.input(("N", 1, 3)), g.input(("N", "L")), g.input((3, 1), INT64)
+    wide, computed = expand(x, (1, 4, 3)), expand_to(g.input(("N", 1)), shape_of(like, 0, 2))
+    for kind, axes in (("ReduceMean", (1,)), ("ReduceMax", (1, 2)), ("ReduceSum", (2,)), ("ReduceMin", (0,))):
+        yield g.fires(reduce(kind, wide, axes, 1))
+    yield g.fires(reduce("ReduceMean", expand(g.input((3,)), (4, 3)), (0,), 1))
+    yield g.fires(reduce("ReduceSum", expand(g.input((4, 1)), (4, 3)), (0,), 1))
+    yield from g.near_misses(
+        (reduce("ReduceSum", wide, (1,), 1), "there are four summands"),
+        (reduce("ReduceMean", computed, (1,), 1), "there may be no element"),
+        (reduce("ReduceMean", expand(whole, (3, 4)), (1,), 1), "a sum of integers may overflow"),
+    )
+
+
+@law("expand", numerics="reassociates", kind="move", serves="arithmetic", examples=_reductions, uses=(moves,))
+def past_reduce(kind: String, x: Tensor, a: Axes, t: Tensor, dims: Dims):
+    """Mean_a(Expand(x)) = Expand(Mean_a(x)), likewise Max and Min; sums and norms along axes of x"""
+    wide = moved("Expand", x, t, dims)
+    z = reduce(kind, wide, a, 1)
+    target = target_of_reduced(kind, a, x, wide)
+    yield rewrite(z, expand(reduce(kind, x, a, 1), target), has_rank_of(x, wide), because=LESS)
+    full = reshape(x, full_dims(x, wide))
+    yield rewrite(z, expand(reduce(kind, full, a, 1), target), because=LESS)
+
+
+# --- parts of an operand --------------------------------------------------------------------------------
+
+
+@hosted()
+def rows_of_parts(x: Fact, y: Fact, w: Fact, axis: Axis) -> tuple[Slices, Slices] | None:
+    """The rows of W that a product sums with x, and those with y, which are joined along the summed axis."""
+    if not x.shape or not y.shape or w.rank is None or w.rank < 2 or axis != len(x.shape) - 1:
+        return None
+    first, second = x.shape[-1], y.shape[-1]
+    if not isinstance(first, int) or not isinstance(second, int):
+        return None
+    place = w.rank - 2
+    return ((place, 0, first, 1),), ((place, first, first + second, 1),)
+
+
+@hosted()
+def is_weight(w: Fact) -> bool:
+    """A constant, of which parts are folded."""
+    return w.const
+
+
+def _parts(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    wide, y, w = expand(g.input((1, 2)), (5, 2)), g.input((5, 3)), g.random(5, 4)
+    yield g.fires(concat(listed(wide, y), 1) @ w)
+    yield g.fires(concat(listed(y, wide), 1) @ w)
+    yield from g.near_misses(
+        (concat(listed(y, y), 1) @ g.random(6, 4), "nothing is expanded"),
+        (concat(listed(wide, wide * g.constant(2.0)), 0) @ g.random(2, 4), "rows are joined"),
+        (concat(listed(wide, y), 1) @ g.random(5), "a vector is no weight"),
+    )
+
+
+@law(
+    "expand",
+    numerics="reassociates",
+    kind="split",
+    serves="arithmetic",
+    source="PointNet, arXiv 1612.00593, whose points get the features of all",
+    examples=_parts,
+    uses=(moves,),
+)
+def product_of_parts(x: Tensor, y: Tensor, w: Tensor, v: Tensor, t: Tensor, c: Axis, dims: Dims):
+    """Concat(Expand(x), y) @ W = Expand(x) @ V + y @ U for parts V and U of W, in either order"""
+    rows = rows_of_parts(x, y, w, c)
+    apart = x @ slice_(w, rows[0]) + y @ slice_(w, rows[1])
+    for wide in (x, y):
+        demand = guard(eq(wide, moved("Expand", v, t, dims)), is_weight(w))
+        yield rewrite(concat(pair_of(x, y), c) @ w, apart, demand, inverse="distributivity.inner_concat")

@@ -102,6 +102,21 @@ def _axes(rng: Random, shape: Shape, *_: Any) -> tuple[int, ...]:
     return tuple(k for k in range(rank) if chance(rng, 0.4)) or (max(rank - 1, 0),)
 
 
+def _bounded_axes(rng: Random, shape: Shape, before: Attributes, operands: Operands) -> tuple[int, ...]:
+    """As many axes as there are bounds."""
+    axes = rng.permutation(len(shape))[: _bounds_given(operands)]
+    return tuple(sorted(axes.tolist()))
+
+
+def _steps(rng: Random, shape: Shape, before: Attributes, operands: Operands) -> tuple[int, ...]:
+    return tuple(picks(rng, tables.STEPS, _bounds_given(operands)))
+
+
+def _bounds_given(operands: Operands) -> int:
+    given = operands[1].shape if len(operands) > 1 else None
+    return given[0] if given and isinstance(given[0], int) else 1
+
+
 def another_view(rng: Random, shape: Shape, *_: Any) -> Shape:
     """Another view of the same elements.
 
@@ -272,6 +287,8 @@ _ATTRIBUTES: dict[str, _Rule] = {
     "perm": _permutation,
     "axis": _axis,
     "axes": _axes,
+    "slice_at.axes": _bounded_axes,
+    "slice_at.steps": _steps,
     "dims": another_view,
     "expand.dims": _grown,
     "spec": _slices,

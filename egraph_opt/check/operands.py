@@ -164,6 +164,13 @@ def _gather(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) 
     return None if wish is None else tuple(wish)
 
 
+def _sliced(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
+    """What is sliced, then a bound for each of some axes."""
+    if not known:
+        return None if wish is None else tuple(wish)
+    return known[1] if len(known) > 1 else (min(pick(rng, 1, 1, 2), len(known[0] or ())),)
+
+
 def _targeted(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
     """What is given other dims, then a row of these."""
     if known:
@@ -212,6 +219,7 @@ _OPERANDS: dict[str, Callable[[Random, list[Shape | None], Sequence[Dim] | None]
     "transpose": _permuted,
     "where": _where,
     "gather": _gather,
+    "slice_at": _sliced,
     "cumsum": _summed,
     "expand_to": _targeted,
     "reshape_to": _targeted,
@@ -244,6 +252,8 @@ _DTYPES = {
     ("gather_elements", 1): TensorProto.INT64,
     ("gather_nd", 1): TensorProto.INT64,
     ("cumsum", 1): TensorProto.INT64,
+    ("slice_at", 1): TensorProto.INT64,
+    ("slice_at", 2): TensorProto.INT64,
     ("expand_to", 1): TensorProto.INT64,
     ("reshape_to", 1): TensorProto.INT64,
 }

@@ -18,6 +18,7 @@ from egraph_opt.operators.sorts import (
     Settings,
     Sizes,
     Slices,
+    Steps,
 )
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Settings",
     "Sizes",
     "Slices",
+    "Steps",
     "String",
     "Tensor",
     "Tensors",

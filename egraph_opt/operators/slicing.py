@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import CLASH, Dim, Fact
 from egraph_opt.inference.ranges import narrowed, range_of
-from egraph_opt.operators.declaration import OnnxForm, TermSpec, ints, lowers, operator
+from egraph_opt.operators.declaration import Literal, OnnxForm, TermSpec, ints, lowers, operator
 from egraph_opt.operators.expressions import Bundle, Tensor, Tensors
-from egraph_opt.operators.sorts import Axes, Axis, Sizes, Slices
+from egraph_opt.operators.sorts import Axes, Axis, Sizes, Slices, Steps
 
 if TYPE_CHECKING:
     from egraph_opt.operators.node_reader import NodeReader
@@ -58,13 +58,14 @@ def slice_(x: Tensor, spec: Slices) -> Tensor:
 
 
 def _slice_at_form(opset: int, attributes: tuple[Any, Any], facts: tuple[Fact, ...]) -> OnnxForm | None:
-    axes, steps = attributes
-    operands = (0, 1, 2, ints(axes)) if set(steps) == {1} else (0, 1, 2, ints(axes), ints(steps))
-    return OnnxForm("Slice", operands) if opset >= 10 else None
+    """Bounds, axes and steps are of one type, the one that the bounds have."""
+    given = attributes if set(attributes[1]) != {1} else attributes[:1]
+    constants = (Literal(facts[1].dtype, (len(values),), values) for values in given)
+    return OnnxForm("Slice", (0, 1, 2, *constants)) if opset >= 10 else None
 
 
 @operator(form=_slice_at_form)
-def slice_at(x: Tensor, starts: Tensor, ends: Tensor, axes: Axes, steps: Sizes) -> Tensor:
+def slice_at(x: Tensor, starts: Tensor, ends: Tensor, axes: Axes, steps: Steps) -> Tensor:
     """x[start:end:step] along axes, the bounds being computed at run time."""
 
 

@@ -32,6 +32,9 @@ Pads = Annotated[tuple[int, ...], attribute_sort("Pads")]
 Slices = Annotated[tuple[tuple[int, int, int | None, int], ...], attribute_sort("Slices")]
 """Per sliced axis: the axis, start, end (None: all that follows) and step."""
 
+Steps = Annotated[tuple[int, ...], attribute_sort("Steps")]
+"""Per sliced axis the step: not 0."""
+
 Settings = Annotated[Attributes, attribute_sort("Settings")]
 """The attributes of an ONNX node as pairs of name and value, sorted, defaults filled in; () if none."""
 

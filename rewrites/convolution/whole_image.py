@@ -5,6 +5,7 @@ Conv(x, W, b) -> Reshape(Reshape(x) @ Reshape(W)' + b)        for a kernel as la
 So are the gates of squeeze and excite, whose images are single elements, and heads of detectors.
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -24,13 +25,14 @@ def rows(x: Fact, w: Fact, window: ConvWindow) -> Dims | None:
     """[N, 1, .., C * K] of an image that a kernel covers; None where the kernel moves, or sees padding."""
     if x.shape is None or len(x.shape) < 3 or w.shape is None or window.group != 1 or any(window.pads):
         return None
-    spatial, (count, channels) = x.shape[2:], x.shape[:2]
-    if not isinstance(channels, int) or not all(isinstance(d, int) for d in spatial) or count is None:
+    count, channels, spatial = *x.shape[:2], [d for d in x.shape[2:] if isinstance(d, int)]
+    if not isinstance(channels, int) or count is None or (*x.shape[:2], *spatial) != x.shape:
         return None
     # With a dilation the kernel would be smaller than what it covers.
-    if spatial != w.shape[2:] or any(d > 1 and k > 1 for d, k in zip(window.dilations, spatial, strict=True)):
+    dilated = any(d > 1 and k > 1 for d, k in zip(window.dilations, spatial, strict=True))
+    if dilated or x.shape[2:] != w.shape[2:]:
         return None
-    return count, *(1,) * len(spatial), channels * int(np.prod(spatial))  # type: ignore[arg-type]
+    return count, *(1,) * len(spatial), channels * math.prod(spatial)
 
 
 @hosted()

@@ -1,9 +1,10 @@
-"""What rearranges rows sinks behind a product with a matrix, so that it meets what puts them back.
+"""Products of matrices whose rows were joined or moved, and are parted or moved back behind.
 
-Reshape(x) @ W -> Reshape(x @ W)              where the view keeps the last axis
+Reshape(x) @ W -> Reshape(x @ W)              where the view keeps x's last axis, W is one matrix
 Transpose_p(x) @ W -> Transpose_p(x @ W)      where p does
 
-`views.reshape_movement` and `transposes.movement` pass what works element by element.
+Only where something becomes a tensor with the rows of x, or is transposed back: there what is behind has its
+inverse.
 """
 
 from collections.abc import Iterator
@@ -12,19 +13,41 @@ import numpy as np
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
-from egraph_opt.laws.sorts import Dims, Permutation, Tensor
+from egraph_opt.laws import Example, Operands, auxiliary, guard, hosted, law, rewrite, rule, table
+from egraph_opt.laws.algebra import relu
+from egraph_opt.laws.sorts import Dims, Permutation, Tensor, Unit
 from egraph_opt.operators import reshape, transpose
-from egraph_opt.rewrites.conditions.view_shapes import changes_dims, known_dims
-
-_ONE_WAY = "rows that sink are put back; to rise as well would be one form more for each product"
 
 
 @hosted()
-def keeps_columns(x: Fact, dims: Dims, w: Fact) -> bool:
-    """A view of x leaves its last axis alone, along which a matrix sums."""
-    known = x.shape and dims and w.rank == 2
-    return bool(known) and symbolic.known_equal(x.shape[-1], dims[-1])  # type: ignore[index]
+def keeps_rows(x: Fact, dims: Dims, w: Fact) -> bool:
+    """The view joins axes of the rows of x; each row is multiplied by the one matrix."""
+    joins = x.shape is not None and len(x.shape) > len(dims) >= 2
+    return joins and w.rank == 2 and symbolic.known_equal(x.shape[-1], dims[-1])  # type: ignore[index]
+
+
+@table()
+def parted(rows: Dims) -> Unit:
+    """Something is viewed as rows of these dims."""
+
+
+@hosted()
+def rows_of(dims: Dims) -> Dims | None:
+    return dims[:-1] or None
+
+
+@hosted()
+def rows_of_operand(x: Fact) -> Dims | None:
+    return x.shape[:-1] if x.is_symbolic and x.shape else None
+
+
+@auxiliary()
+def parting(x: Tensor, d: Dims):
+    """Fills `parted`."""
+    yield rule(reshape(x, d), then=parted(rows_of(d)))
+
+
+# --- moved rows -----------------------------------------------------------------------------------------
 
 
 @hosted()
@@ -33,23 +56,48 @@ def keeps_last(p: Permutation, w: Fact) -> bool:
     return len(p) > 1 and p[-1] == len(p) - 1 and w.rank == 2
 
 
+@table()
+def turned(p: Permutation) -> Unit:
+    """Something is transposed in the way that undoes p."""
+
+
 @hosted()
-def is_varying(x: Fact) -> bool:
-    return not x.const
+def inverse_of(p: Permutation) -> Permutation:
+    return tuple(p.index(k) for k in range(len(p)))
+
+
+@auxiliary()
+def turning(x: Tensor, p: Permutation):
+    """Fills `turned`."""
+    yield rule(transpose(x, p), then=turned(inverse_of(p)))
+
+
+# --- both -----------------------------------------------------------------------------------------------
+
+
+@hosted()
+def dims_of_product(dims: Dims, w: Fact) -> Dims | None:
+    return (*dims[:-1], w.shape[-1]) if w.is_symbolic and w.shape else None
 
 
 def _examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    x, w = g.input(("N", 4, 6, 3)), g.random(3, 5)
-    yield g.fires(reshape(x, ("N", 2, 2, 6, 3)) @ w)
-    yield g.fires(reshape(x, ("N", 24, 3)) @ g.input((3, 2)))
-    yield g.fires(transpose(x, (2, 0, 1, 3)) @ w)
-    yield from g.near_misses(
-        (reshape(x, ("N", 4, 18)) @ g.random(18, 5), "the last axis is merged"),
-        (reshape(x, ("N", 24, 3)) @ g.random(1, 3, 5), "a batch of matrices"),
-        (transpose(x, (0, 1, 3, 2)) @ g.random(6, 5), "the last axis moves"),
-        (transpose(x, (2, 0, 1, 3)) @ g.random(3), "a vector drops the last axis"),
-    )
+    x, w, rows = g.input(("N", 2, 12)), g.random(12, 8), symbolic.mul("N", 2)
+    yield g.fires(reshape(relu(reshape(x, (rows, 12)) @ w), ("N", 2, 8)))
+    wide = reshape(g.input((2, 3, 4, 5)), (6, 4, 5)) @ g.input((5, 7))
+    yield g.fires(reshape(wide, (2, 3, 4, 7)))
+    yield g.near_miss(reshape(wide, (24, 7)), why="the rows of x are not asked for")
+    yield g.near_miss(reshape(reshape(g.input((4, 6)), (2, 12)) @ w, (4, 4)), why="rows are joined")
+    stack = reshape(g.input((2, 3, 4, 5)), (6, 4, 5)) @ g.input((6, 5, 7))
+    yield g.near_miss(reshape(stack, (2, 3, 4, 7)), why="W is a stack of matrices")
+    moved = transpose(g.input((4, 2, 12)), (1, 0, 2)) @ w
+    yield g.fires(transpose(relu(moved), (1, 0, 2)))
+    yield g.near_miss(transpose(x, (1, 0, 2)) @ g.random(2, 12, 8), why="W is a stack")
+    yield g.near_miss(transpose(g.input((4, 3, 2, 12)), (2, 0, 1, 3)) @ w, why="nothing is transposed back")
+    last = transpose(g.input((4, 12, 2)), (0, 2, 1))
+    yield g.near_miss(transpose(last @ w, (0, 2, 1)), why="the last axis moves")
+    vector = reshape(g.input((12,)), (1, 12)) @ w
+    yield g.near_miss(reshape(vector, (2, 4)), why="x is a vector")
 
 
 @law(
@@ -57,13 +105,15 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     numerics="reassociates",
     kind="move",
     serves="traffic",
-    source="Swin Transformer, arXiv 2103.14030: windows and back",
+    source="Ascend auto-optimizer, DynamicReshape; Swin Transformer, arXiv 2103.14030: windows and back",
     examples=_examples,
+    uses=(parting, turning),
 )
 def rows_of_product(x: Tensor, w: Tensor, d: Dims, p: Permutation):
     """Reshape(x) @ W = Reshape(x @ W), Transpose_p(x) @ W = Transpose_p(x @ W), the last axis being kept"""
-    z = reshape(x, d) @ w
-    once = guard(is_varying(x), changes_dims(x, d))
-    yield rewrite(z, reshape(x @ w, known_dims(z)), keeps_columns(x, d, w), once, because=_ONE_WAY)
-    turned = transpose(x, p) @ w
-    yield rewrite(turned, transpose(x @ w, p), keeps_last(p, w), guard(is_varying(x)), because=_ONE_WAY)
+    behind, demand = reshape(x @ w, dims_of_product(d, w)), guard(parted(rows_of_operand(x)))
+    yield rewrite(reshape(x, d) @ w, behind, keeps_rows(x, d, w), demand, because="only with demand")
+    demand = guard(turned(p))
+    yield rewrite(
+        transpose(x, p) @ w, transpose(x @ w, p), keeps_last(p, w), demand, because="only with demand"
+    )

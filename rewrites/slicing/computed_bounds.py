@@ -11,7 +11,7 @@ from onnx import TensorProto
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted, laws_of, rewrite
 from egraph_opt.laws.examples import INT64
-from egraph_opt.laws.sorts import Axes, Sizes, Slices, Tensor
+from egraph_opt.laws.sorts import Axes, Slices, Steps, Tensor
 from egraph_opt.operators import Literal, concat, literal, slice_, slice_at
 from egraph_opt.operators.terms import listed
 
@@ -23,7 +23,7 @@ law = laws_of(
     source="Ascend auto-optimizer, MergeConsecutiveSlice",
 )
 
-FARTHEST = {TensorProto.INT64: 2**63 - 1, TensorProto.INT32: 2**31 - 1}
+FARTHEST: dict[int, int] = {TensorProto.INT64: 2**63 - 1, TensorProto.INT32: 2**31 - 1}
 """An end that stands for all that follows."""
 
 JOINED = "the bounds do not tell what was sliced first"
@@ -41,7 +41,7 @@ def all_axes(a: Axes, b: Axes) -> Axes:
 
 
 @hosted()
-def all_steps(a: Sizes, b: Sizes) -> Sizes:
+def all_steps(a: Steps, b: Steps) -> Steps:
     return (*a, *b)
 
 
@@ -57,7 +57,7 @@ def axes_of(spec: Slices) -> Axes:
 
 
 @hosted()
-def steps_of(spec: Slices) -> Sizes:
+def steps_of(spec: Slices) -> Steps:
     return tuple(entry[3] for entry in spec)
 
 
@@ -87,13 +87,15 @@ def _computed(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(slice_at(columns, s, e, (1,), (1,)))
     yield g.near_miss(slice_at(rows, t, f, (1,), (1,)), why="one axis twice")
     yield g.near_miss(rows, why="there is one slice")
-    narrow = (g.constant(np.array([k], np.int32)) for k in (0, 2))
+    narrow = [g.constant(np.array([k], np.int32)) for k in (0, 2)]
+    yield g.fires(slice_at(slice_at(x, *narrow, (1,), (1,)), *narrow, (2,), (2,)))
     yield g.near_miss(slice_at(rows, *narrow, (2,), (1,)), why="bounds of two types")
+    yield g.near_miss(slice_at(columns, *narrow, (1,), (1,)), why="bounds of two types")
 
 
 @law(examples=_computed)
 def compose_computed(
-    x: Tensor, s: Tensor, e: Tensor, a: Axes, m: Sizes, t: Tensor, f: Tensor, b: Axes, n: Sizes
+    x: Tensor, s: Tensor, e: Tensor, a: Axes, m: Steps, t: Tensor, f: Tensor, b: Axes, n: Steps
 ):
     """Slice_b(Slice_a(x; s, e); t, f) = Slice_ab(x; [s, t], [e, f]) along axes that differ"""
     twice = slice_at(slice_at(x, s, e, a, m), t, f, b, n)
@@ -115,8 +117,8 @@ def _known(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(examples=_known)
-def compose_with_known(x: Tensor, c: Slices, s: Tensor, e: Tensor, a: Axes, m: Sizes):
-    """Slice_b(Slice_a(x; s, e)) = Slice_ab(x; [s, start], [e, end]) along axes that differ, in either order"""
+def compose_with_known(x: Tensor, c: Slices, s: Tensor, e: Tensor, a: Axes, m: Steps):
+    """Slice_b(Slice_a(x; s, e)) = Slice_ab(x; [s, t], [e, f]) along other axes, either first"""
     b, n, t, f = axes_of(c), steps_of(c), literal(starts_of(c, s)), literal(ends_of(c, s))
     behind = slice_at(x, concat(listed(s, t), 0), concat(listed(e, f), 0), all_axes(a, b), all_steps(m, n))
     before = slice_at(x, concat(listed(t, s), 0), concat(listed(f, e), 0), all_axes(b, a), all_steps(n, m))

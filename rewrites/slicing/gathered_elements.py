@@ -33,7 +33,11 @@ def widened(x: Fact, i: Fact, wide: Fact, axis: Axis) -> bool:
     """Indices of x's rank are expanded to whole rows of x, and along them only."""
     if x.shape is None or i.shape is None or wide.shape is None:
         return False
-    if 0 in wide.shape or not len(x.shape) == len(i.shape) == len(wide.shape) > axis or not isinstance(i.shape[axis], int):
+    if (
+        0 in wide.shape
+        or not len(x.shape) == len(i.shape) == len(wide.shape) > axis
+        or not isinstance(i.shape[axis], int)
+    ):
         return False
     known = all(
         symbolic.known_equal(a, b)

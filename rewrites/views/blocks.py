@@ -15,7 +15,7 @@ from egraph_opt.laws.sorts import Dims, Name, Permutation, Settings, Tensor
 from egraph_opt.operators import blockwise, reshape, transpose
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
 
-ORDERS = {
+ORDERS: dict[tuple[int, ...], tuple[str, str]] = {
     (0, 3, 4, 1, 5, 2): ("DepthToSpace", "DCR"),
     (0, 1, 4, 2, 5, 3): ("DepthToSpace", "CRD"),
     (0, 3, 5, 1, 2, 4): ("SpaceToDepth", ""),
@@ -33,11 +33,10 @@ def block_size(x: Shape, dims: Shape, p: Permutation) -> int | None:
         return None
     kind, mode = ORDERS[p]
     if kind == "SpaceToDepth":
-        size, parts = dims[3], (dims[:2], dims[2:4], dims[4:])
-        own = ((x[0], x[1]), x[2], x[3])
-        told = same_dims(own[0], parts[0]) and all(
+        size, parts = dims[3], (dims[2:4], dims[4:])
+        told = same_dims(x[:2], dims[:2]) and all(
             symbolic.known_equal(symbolic.product(part), whole)
-            for part, whole in zip(parts[1:], own[1:], strict=True)
+            for part, whole in zip(parts, x[2:], strict=True)
         )
         sides = (dims[3], dims[5])
     else:
@@ -91,12 +90,12 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
         (wide, ("N", 3, 2, 2, 3, 2), apart, ("N", 12, 2, 3)),
     ):
         yield g.fires(reshape(transpose(reshape(x, dims), p), result))
-    for x, dims, p, result, why in (
+    for x, dims, p, other, why in (
         (deep, ("N", 2, 2, 3, 2, 5), first, ("N", 3, 40), "the plane is flat"),
         (deep, ("N", 3, 2, 2, 2, 5), (0, 1, 4, 3, 5, 2), ("N", 3, 4, 10), "blocks are turned"),
         (long, ("N", 3, 2, 2, 3, 3), apart, ("N", 18, 2, 3), "blocks are no squares"),
     ):
-        yield g.near_miss(reshape(transpose(reshape(x, dims), p), result), why)
+        yield g.near_miss(reshape(transpose(reshape(x, dims), p), other), why)
 
 
 @law(

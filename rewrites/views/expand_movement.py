@@ -75,7 +75,7 @@ def target_behind(x: Fact, y: Fact, side: int, z: Fact) -> Dims | None:
 @hosted()
 def all_but_last(t: Fact) -> Slices | None:
     """The slice of a target of known length that leaves its last element out."""
-    length = t.shape[0] if t.rank == 1 else None
+    length = t.shape[0] if t.shape and len(t.shape) == 1 else None
     return ((0, 0, length - 1, 1),) if isinstance(length, int) and length > 0 else None
 
 

@@ -177,6 +177,36 @@ def test_targets_that_count_bytes_or_time_want_it_too(cost: str) -> None:
     assert check_settled(chain([4, 64, 64], *cuts), cost) == ONE
 
 
+def computed(dims: Dims, axes: tuple[int, ...], known: tuple[Bounds, ...] = ()) -> onnx.ModelProto:
+    """Slices with bounds that are inputs, then such as are known."""
+    bounds = {f"{name}{axis}": [1] for axis in axes for name in "se"}
+    g = Graph(x=dims)
+    y = "x"
+    for name, shape in bounds.items():
+        g.input(name, shape, TensorProto.INT64)
+    for axis in axes:
+        y = g.add("Slice", y, f"s{axis}", f"e{axis}", g.constant([axis]))
+    for cut in known:
+        y = sliced(g, y, cut)
+    return g.model(y)
+
+
+def test_bounds_that_are_computed_are_joined_where_that_is_cheaper() -> None:
+    large = computed([64, 256, 256], (1, 2))
+    assert outcome(large, "ascend").counts == Counter(Slice=1, Concat=2)
+    assert check_settled(computed([2, 5, 6], (1, 2))) == Counter(Slice=2)
+    mixed = computed([64, 256, 256], (2,), ((1, 3, 250, 2),))
+    assert outcome(mixed, "ascend").counts == Counter(Slice=1, Concat=2)
+
+
+def test_bounds_that_are_computed_along_one_axis_stay_apart() -> None:
+    g = Graph(x=[64, 256, 256])
+    for name in ("s", "e", "t", "f"):
+        g.input(name, [1], TensorProto.INT64)
+    axis = g.constant([1])
+    check_untouched(g.model(g.add("Slice", g.add("Slice", "x", "s", "e", axis), "t", "f", axis)))
+
+
 _CUT = st.tuples(
     st.integers(0, 1), st.integers(-8, 8), st.integers(-10, 10), st.sampled_from([1, 1, 2, 3, -1, -2])
 )

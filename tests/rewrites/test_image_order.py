@@ -120,7 +120,8 @@ def test_equal_ones_are_told_by_the_setting() -> None:
 
 
 def test_the_place_of_three_or_of_any_number_stays() -> None:
-    for dims in (["N", 3], ["N", "L"]):
+    unknown: tuple[Dims, Dims] = (["N", 3], ["N", "L"])
+    for dims in unknown:
         assert check_settled(place(dims, "ArgMax", TensorProto.FLOAT, 11, axis=1), "ascend") == Counter(
             ArgMax=1
         )

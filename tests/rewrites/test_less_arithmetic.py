@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Callable
 
+import onnx
 import pytest
 
-from ..knowledge_bases.graphs import Graph, check_settled, outcome
+from ..knowledge_bases.graphs import Dims, Graph, check_settled, outcome
 
 Build = Callable[[Graph], str]
 NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
@@ -31,8 +32,10 @@ def point(g: Graph, x: str) -> str:
     return g.add("Conv", x, g.weight(4, 6, 1, 1), g.weight(4))
 
 
-X, ROWS, IMAGE = ["N", 1, 16], ["N", 5, 16], ["N", 6, 4, 5]
-CASES: dict[str, tuple[list[int | str], Build, Build]] = {
+X: Dims = ["N", 1, 16]
+ROWS: Dims = ["N", 5, 16]
+IMAGE: Dims = ["N", 6, 4, 5]
+CASES: dict[str, tuple[Dims, Build, Build]] = {
     "an update": (
         ROWS,
         lambda g: g.add("Sub", low_rank(g), product(g, "x", 16, 20)),
@@ -95,7 +98,7 @@ CASES: dict[str, tuple[list[int | str], Build, Build]] = {
 }
 
 
-def models(name: str, opset: int) -> tuple[object, object]:
+def models(name: str, opset: int) -> tuple[onnx.ModelProto, onnx.ModelProto]:
     dims, before, by_hand = CASES[name]
     graphs = []
     for build in (before, by_hand):
@@ -119,7 +122,7 @@ def test_in_every_opset(opset: int) -> None:
         assert check_settled(before, "flops") == outcome(by_hand, "flops").counts
 
 
-def features(by_hand: bool, first: bool) -> object:
+def features(by_hand: bool, first: bool) -> onnx.ModelProto:
     """Features of all points beside those of each."""
     g = Graph(x=["N", 1, 16], y=["N", 6, 8])
     if by_hand:

@@ -30,6 +30,7 @@ from egraph_opt.operators.composites import (
     shifted_layer_norm,
 )
 from egraph_opt.operators.scanning import cumsum, resize
+from egraph_opt.operators.recurrent import recurrent
 # isort: on
 
 __all__ = [
@@ -72,6 +73,7 @@ __all__ = [
     "output",
     "pad",
     "pool",
+    "recurrent",
     "reduce",
     "reshape",
     "reshape_to",

@@ -335,7 +335,8 @@ class NodeWriter:
     def _bundle_outputs(self, owner: int, source: ir.Node | None, op_type: str) -> list[ir.Value]:
         """Outputs with names of their own, but for optional ones; `write` names those that are used."""
         chosen = int(self.choice.node[owner])
-        outputs, facts = [], []
+        outputs: list[ir.Value] = []
+        facts: list[Fact] = []
         if source is None:
             name, attributes = self.snapshot.operator[chosen], self.snapshot.attributes[chosen]
             operands = tuple(self.fact(c) for c in self.snapshot.children(chosen))

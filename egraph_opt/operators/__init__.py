@@ -32,6 +32,7 @@ from egraph_opt.operators.composites import (
 from egraph_opt.operators.scanning import cumsum, resize
 from egraph_opt.operators.blocks import blockwise
 from egraph_opt.operators.gathering import gather_elements, gather_nd
+from egraph_opt.operators.recurrent import recurrent
 # isort: on
 
 __all__ = [
@@ -77,6 +78,7 @@ __all__ = [
     "output",
     "pad",
     "pool",
+    "recurrent",
     "reduce",
     "reshape",
     "reshape_to",

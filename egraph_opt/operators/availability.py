@@ -19,3 +19,9 @@ def is_available(op_type: str, opset: int) -> bool:
         return not onnx.defs.get_schema(op_type, opset, "").deprecated
     except onnx.defs.SchemaError:
         return False
+
+
+def has_optional_outputs(op_type: str, opset: int) -> bool:
+    """Whether a node need not have all outputs."""
+    optional = onnx.defs.OpSchema.FormalParameterOption.Optional
+    return any(output.option == optional for output in onnx.defs.get_schema(op_type, opset, "").outputs)

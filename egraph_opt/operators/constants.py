@@ -7,6 +7,7 @@ from typing import Any
 
 from onnx import TensorProto
 
+from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT, SMALL, Fact
 from egraph_opt.inference.ranges import narrowed
 from egraph_opt.operators.declaration import Literal, operator
@@ -41,6 +42,7 @@ def literal_fact(literal: Literal) -> Fact:
     count = math.prod(literal.dims)
     tracked = literal.dtype in _INTEGERS and len(literal.dims) <= 1 and count <= SMALL
     values = literal.values * count if len(literal.values) == 1 and tracked else literal.values
+    listed = literal.dtype in FLOATS and 1 < count <= SMALL and all(map(_compares_well, literal.values))
     same = len({repr(v) for v in values[:count]}) == 1 and _compares_well(values[0])
     known = Fact(
         literal.dtype,
@@ -48,6 +50,7 @@ def literal_fact(literal: Literal) -> Fact:
         const=True,
         value=tuple(int(v) for v in values[:count]) if tracked else None,
         splat=values[0] if same else None,
+        data=values[:count] if listed and len(values) == count else None,
     )
     if literal.dtype not in _INTEGERS or known.has_numbers:
         return known

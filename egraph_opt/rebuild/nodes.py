@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import onnx_ir as ir
@@ -12,8 +11,9 @@ from egraph_opt.cost.constant_nodes import nodes_by_e_node
 from egraph_opt.cost.expansion import Expanded, expand_pseudo, is_pseudo
 from egraph_opt.facts.fact import ABSENT, CLASH, UNKNOWN, Fact, meet
 from egraph_opt.graph.names import Namer, rename_all
+from egraph_opt.operators.availability import has_optional_outputs
 from egraph_opt.operators.declaration import Earlier, Literal, OnnxForm, Scalar, operator_named
-from egraph_opt.operators.typing import infer_steps, scalar_type, step_operands
+from egraph_opt.operators.typing import infer_operator, infer_steps, scalar_type, step_operands
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.constants import ConstantWriter
 from egraph_opt.rebuild.value_info import ValueInfo
@@ -312,7 +312,7 @@ class NodeWriter:
         chosen = int(self.choice.node[owner])  # -1: an inner value of a pseudo-operator
         several = chosen >= 0 and operator_named(self.snapshot.operator[chosen]).result == "bundle"
         if several:
-            outputs = self._bundle_outputs(owner, source)
+            outputs = self._bundle_outputs(owner, source, op_type)
         else:
             outputs = [self._new_value(owner, op_type.lower())]
         made = ir.Node(
@@ -332,17 +332,17 @@ class NodeWriter:
         else:
             self.values[owner] = outputs[0]
 
-    def _bundle_outputs(self, owner: int, source: ir.Node | None) -> list[ir.Value]:
-        """Outputs with names of their own; `write` gives those that are used the names of their classes."""
+    def _bundle_outputs(self, owner: int, source: ir.Node | None, op_type: str) -> list[ir.Value]:
+        """Outputs with names of their own, but for optional ones; `write` names those that are used."""
         chosen = int(self.choice.node[owner])
-        outputs, facts = [], []
+        outputs: list[ir.Value] = []
+        facts: list[Fact] = []
         if source is None:
-            axis, sizes = self.snapshot.attributes[chosen]
-            whole = self.fact(self.snapshot.children(chosen)[0])
-            for size in sizes:
-                outputs.append(ir.Value(name=self.namer.fresh("split")))
-                shape = whole.shape and (*whole.shape[:axis], size, *whole.shape[axis + 1 :])
-                facts.append(replace(whole.without_data(), shape=shape))
+            name, attributes = self.snapshot.operator[chosen], self.snapshot.attributes[chosen]
+            operands = tuple(self.fact(c) for c in self.snapshot.children(chosen))
+            facts.extend(infer_operator(name, self.lowered.opset, attributes, operands))
+            optional = has_optional_outputs(op_type, self.lowered.opset)
+            outputs.extend(ir.Value(name="" if optional else self.namer.fresh(name)) for _ in facts)
         else:
             for value in source.outputs:
                 outputs.append(ir.Value(name=self.namer.fresh("unused") if value.name else ""))

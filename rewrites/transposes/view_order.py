@@ -1,6 +1,7 @@
 """What may stand on either side of a transpose: views of each axis by itself.
 
 Reshape(Transpose_p(x)) = Transpose_q(Reshape(x))      where the view splits axes, or inserts ones
+Transpose_q(Reshape(x)) -> Reshape(Transpose_p(x))     where the view joins axes
 """
 
 from egraph_opt.facts import symbolic
@@ -109,3 +110,51 @@ def view_before(x: Tensor, y: Tensor, p: Permutation, d: Dims, q: Permutation, e
     yield rewrite(reshape(transpose(x, p), d), moved, guard(eq(x, reshape(y, e))), inverse="view_before")
     back = reshape(transpose(x, last[0]), last[1])
     yield rewrite(transpose(reshape(x, d), p), back, guard(eq(x, transpose(y, q))), inverse="view_before")
+
+
+@hosted()
+def over_joined(q: Permutation, x: Fact, dims: Dims) -> tuple[Permutation, Dims] | None:
+    """The transpose of x, and the dims of a view of that, which do what Transpose_q does behind a view of x.
+
+    None where the view joins no axes or splits some.
+    """
+    if x.const or not x.is_symbolic or not dims or 0 in dims or len(dims) != len(q):
+        return None
+    joined = groups(dims, x.shape)  # type: ignore[arg-type]
+    if joined is None or all(len(group) <= 1 for group in joined):
+        return None
+    starts = [sum(map(len, joined[:axis])) for axis in range(len(dims))]
+    p = tuple(starts[axis] + k for axis in q for k in range(len(joined[axis])))
+    return None if is_identity(p) else (p, tuple(dims[axis] for axis in q))
+
+
+def _joined_examples(rng):
+    for source, p, dims, q in (
+        (("L", 2, "N", 4), (0, 2, 1, 3), ("L", "N", 8), (1, 0, 2)),
+        ((3, 4, "N"), (2, 0, 1), ("N", 12), (1, 0)),
+        ((2, 3, 4, 5), (3, 1, 0, 2), (5, 6, 1, 4), (3, 1, 2, 0)),
+    ):
+        g = Operands(rng)
+        yield g.fires(transpose(reshape(transpose(g.input(source), p), dims), q))
+    g = Operands(rng)
+    x = transpose(g.input((4, 6)), (1, 0))
+    yield g.near_miss(transpose(reshape(x, (3, 8)), (1, 0)), why="the view splits and joins")
+    yield g.near_miss(transpose(reshape(x, (6, 2, 2)), (1, 2, 0)), why="the view joins nothing")
+    yield g.near_miss(
+        transpose(reshape(g.input((4, 6, 3)), (24, 3)), (1, 0)), why="it would meet no transpose"
+    )
+
+
+@law(
+    "transpose",
+    numerics="bitwise",
+    kind="move",
+    serves="traffic",
+    source="algebra; bidirectional LSTMs as PyTorch exports them",
+    examples=_joined_examples,
+)
+def view_of_joined(x: Tensor, y: Tensor, p: Permutation, d: Dims, q: Permutation):
+    """Transpose_q(Reshape(x)) = Reshape(Transpose_p(x)) where the view joins axes and x is a Transpose"""
+    first = over_joined(q, x, d)
+    moved, known = reshape(transpose(x, first[0]), first[1]), guard(eq(x, transpose(y, p)))
+    yield rewrite(transpose(reshape(x, d), q), moved, known, because="a view forgets what it joined")

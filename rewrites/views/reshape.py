@@ -3,7 +3,7 @@
 Reshape_b(Reshape_a(x)) -> Reshape_b(x)
 Reshape to x's own dims -> x
 Reshape to a computed target -> Reshape to the dims that it is known to give
-f(Reshape(x)) = Reshape(f(x)), casts too
+f(Reshape(x)) = Reshape(f(x)), casts too, and Softmax along a last axis that the view keeps
 """
 
 from collections.abc import Iterator
@@ -11,10 +11,11 @@ from collections.abc import Iterator
 import numpy as np
 from onnx import TensorProto
 
+from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, equal, guard, hosted, laws_of, rewrite
-from egraph_opt.laws.sorts import DataType, Dims, Flag, Settings, String, Tensor
-from egraph_opt.operators import cast, reshape, reshape_to, shape_of, unary
+from egraph_opt.laws.sorts import Axis, DataType, Dims, Flag, Settings, String, Tensor
+from egraph_opt.operators import cast, reshape, reshape_to, shape_of, softmax, unary
 from egraph_opt.rewrites.conditions.view_shapes import changes_dims, same_dims
 
 law = laws_of("reshape", numerics="bitwise")
@@ -82,3 +83,26 @@ def through_cast(x: Tensor, to: DataType, dims: Dims):
     """Cast(Reshape(x)) = Reshape(Cast(x))"""
     demand = guard(changes_dims(x, dims))
     yield equal(cast(reshape(x, dims), to), reshape(cast(x, to), dims), demand)
+
+
+@hosted()
+def last_axis(x: Fact, dims: Dims, axis: Axis) -> Axis | None:
+    """The last axis of x, where a view of x keeps it and `axis` is the view's last."""
+    kept = x.shape and dims and symbolic.known_equal(x.shape[-1], dims[-1])
+    return len(x.shape) - 1 if kept and x.shape and axis == len(dims) - 1 else None
+
+
+def _softmaxes(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input(("N", 6, 4))
+    for kind in ("Softmax", "LogSoftmax", "Hardmax"):
+        yield g.fires(softmax(kind, reshape(x, ("N", 2, 3, 4)), 3))
+    yield g.near_miss(softmax("Softmax", reshape(x, ("N", 3, 2, 4)), 2), why="another axis")
+    yield g.near_miss(softmax("Softmax", reshape(x, ("N", 3, 8)), 2), why="rows are joined")
+
+
+@law(numerics="finite", kind="move", source="algebra", examples=_softmaxes)
+def through_softmax(x: Tensor, kind: String, dims: Dims, a: Axis):
+    """Softmax(Reshape(x)) = Reshape(Softmax(x)) along a last axis that the view keeps; likewise its kin"""
+    moved, demand = reshape(softmax(kind, x, last_axis(x, dims, a)), dims), guard(changes_dims(x, dims))
+    yield rewrite(softmax(kind, reshape(x, dims), a), moved, demand, because="views move towards the outputs")

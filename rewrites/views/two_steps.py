@@ -1,6 +1,7 @@
 """Views that one Reshape with 0 and -1 cannot say, in two steps that can.
 
-Reshape_d(x) -> Reshape_d(Reshape_m(x))      m: without axes of 1, or with some that bring copies in place
+Reshape_d(x) -> Reshape_d(Reshape_m(x))      m: without axes of 1, or with some that bring copies in place;
+                                             or with the last axis split, where several are
 """
 
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from egraph_opt.facts import symbolic
-from egraph_opt.facts.fact import Fact, Shape
+from egraph_opt.facts.fact import Dim, Fact, Shape
 from egraph_opt.laws import Example, Operands, hosted, law, rewrite
 from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import binary, concat, reshape, reshape_to, shape_of, unary
@@ -28,18 +29,59 @@ def without_ones(dims: Shape) -> Shape:
     return tuple(dim for dim in dims if dim != 1)
 
 
+def parts_of_axes(source: Shape, dims: Shape) -> list[Shape] | None:
+    """Per axis of `source` the axes that it is split into; None where that is not known.
+
+    An axis may be split into floor(n / c) times c, since a Reshape to less than n fails.
+
+    >>> parts_of_axes(("N", "H", 6), ("N", "floor(H/7)", 7, 6))
+    [('N',), ('floor(H/7)', 7), (6,)]
+    """
+    left, found = list(reversed(dims)), []
+    for whole in source:
+        part: list[Dim] = []
+        while not part or not _is_whole(part, whole):
+            if not left:
+                return None
+            part.append(left.pop())
+        found.append(tuple(part))
+    return None if left else found
+
+
+def _is_whole(part: list[Dim], whole: Dim) -> bool:
+    count = symbolic.product(part)
+    if symbolic.known_equal(count, whole):
+        return True
+    known = symbolic.product([dim for dim in part if isinstance(dim, int)])
+    rounded = symbolic.mul(symbolic.floordiv(whole, known), known) if known else None
+    return not isinstance(whole, int) and symbolic.known_equal(count, rounded)
+
+
+def last_split(source: Shape, dims: Shape) -> Shape | None:
+    """The dims after the last axis that is split, where several are and their parts are not numbers all."""
+    parts = parts_of_axes(source, dims)
+    split = [k for k, part in enumerate(parts or ()) if len(part) > 1]
+    if parts is None or len(split) < 2:
+        return None
+    return (*source[: split[-1]], *(dim for part in parts[split[-1] :] for dim in part))
+
+
 @hosted()
 def stepping_stone(x: Fact, dims: Dims) -> Dims | None:
-    """The dims between x's and `dims` from which both are one node away; None where one node does."""
+    """The dims between x's and `dims` from which both are one node away; None where one node does.
+
+    Where several axes are split, the last one alone, from which and to which more steps may be needed.
+    """
     if not x.is_symbolic or x.const or x.shape is None or None in dims or in_one(x.shape, dims):
         return None
     candidates = [without_ones(dims), without_ones(x.shape)]
-    symbols = [k for k, dim in enumerate(dims) if not isinstance(dim, int)]
-    candidates += [found for k in symbols if (found := in_place(x.shape, dims, k)) is not None]
+    for source, target in ((x.shape, dims), (dims, x.shape)):
+        symbols = [k for k, dim in enumerate(target) if not isinstance(dim, int)]
+        candidates += [found for k in symbols if (found := in_place(source, target, k)) is not None]
     for between in candidates:
         if in_one(x.shape, between) and in_one(between, dims):
             return between
-    return None
+    return last_split(x.shape, dims)
 
 
 def _views(rng: np.random.Generator) -> Iterator[Example]:
@@ -53,6 +95,11 @@ def _views(rng: np.random.Generator) -> Iterator[Example]:
         yield g.fires(reshape_to(g.input(shape), shape_of(g.input(dims), 0, len(dims)), 0))
     g = Operands(rng)
     x, y, z = g.input(("N", 2, "L")), g.input(("N", "L", 12)), g.input(("N", "L", "M"))
+    part = g.input(("N", "L", "M"))
+    rows = concat(listed(part, part), 1)
+    blocks = concat(listed(rows, rows, rows), 2)
+    for dims in (("N", "L", 2, "M", 3), ("N", 2, "L", 3, "M")):
+        yield g.fires(reshape_to(blocks, shape_of(g.input(dims), 0, 5), 0))
     rows = binary("Mul", shape_of(x, 0, 1), g.constant(np.array([2])))
     yield g.fires(reshape_to(x, concat(listed(rows, shape_of(x, 2, 3)), 0), 0))
     yield g.near_miss(reshape(y, ("N", "L", 3, 4)), why="one Reshape says it")

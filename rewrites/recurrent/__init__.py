@@ -1,0 +1,1 @@
+"""Recurrent layers: what they start from, what is taken of them, and their directions."""

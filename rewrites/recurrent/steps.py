@@ -1,0 +1,197 @@
+"""The last step of a recurrent layer is its state, and a layer on reversed steps is one in reverse.
+
+all steps of RNN(x) at the last one -> last state       step -1 forwards, step 0 in reverse
+all steps of RNN(x) -> last state                       where there is one step
+RNN(x[::-1]) = RNN in reverse(x), its steps [::-1]
+
+A layer with lengths has zeros behind the last step of a short sequence; these laws leave it alone.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Example, Operands, eq, hosted, laws_of, rewrite, rule, union
+from egraph_opt.laws.sorts import Bundle, Dims, Slices, Tensor, Tensors
+from egraph_opt.operators import none, output, recurrent, reshape, slice_, transpose
+from egraph_opt.operators.recurrent import RecurrentLayer
+from egraph_opt.rewrites.recurrent.layouts import Layout, layout, layouts
+from egraph_opt.rewrites.recurrent.states import GATES, example_layer, fixed_steps
+
+law = laws_of("recurrent", numerics="bitwise", serves="traffic")
+
+
+# --- the last step --------------------------------------------------------------------------------------
+
+
+def is_last(axes: Layout, spec: Slices, s: RecurrentLayer, v: Fact) -> bool:
+    """Whether a slice of all steps takes the last one: step -1, or 0 in reverse."""
+    place = axes.find("S")
+    if len(spec) != 1 or spec[0][0] != place or axes.index("B") > axes.index("H") or not v.is_symbolic:
+        return False
+    count, bounds = v.shape[place], spec[0][1:3]  # type: ignore[index]
+    last = (count - 1, count) if isinstance(count, int) else (-1, None)
+    return bounds == ((0, 1) if s.direction == "reverse" else last)
+
+
+@hosted()
+def dims_at_end(axes: Layout, spec: Slices, s: RecurrentLayer, v: Fact) -> Dims | None:
+    """The dims of a slice of all steps that is the last one; there has to be one."""
+    if not is_last(axes, spec, s, v) or not isinstance(v.shape[axes.index("S")], int):  # type: ignore[index]
+        return None
+    return tuple(1 if name == "S" else dim for name, dim in zip(axes, v.shape or (), strict=True))
+
+
+@hosted()
+def dims_with_a_step(axes: Layout, spec: Slices, s: RecurrentLayer, v: Fact, dims: Dims) -> Dims | None:
+    """The dims of a view of the last step that has the elements of one, or fails."""
+    if not is_last(axes, spec, s, v):
+        return None
+    step = [dim for name, dim in zip(axes, v.shape or (), strict=True) if name != "S"]
+    return dims if symbolic.known_equal(symbolic.product(dims), symbolic.product(step)) else None
+
+
+def _lasts(rng: np.random.Generator) -> Iterator[Example]:
+    first, last = ((0, 0, 1, 1),), ((0, 4, 5, 1),)
+    for kind in GATES:
+        g = Operands(rng)
+        yield g.fires(slice_(output(example_layer(g, kind, fixed_steps(g, 5)), 0), last))
+    g = Operands(rng)
+    x = fixed_steps(g, 5)
+    steps, back = (output(example_layer(g, "LSTM", x, direction=d), 0) for d in ("forward", "reverse"))
+    narrow = reshape(steps, (5, 4, 2))
+    turned = transpose(narrow, (1, 0, 2))
+    end = slice_(turned, ((1, 4, 5, 1),))
+    yield from g.all_fire(slice_(back, first), slice_(narrow, last), end, reshape(end, (8,)))
+    yield from g.near_misses(
+        (slice_(narrow, first), "it is the first step"),
+        (slice_(turned, ((0, 3, 4, 1),)), "it is another axis"),
+        (slice_(narrow, ((0, 3, 5, 1),)), "two steps"),
+        (slice_(transpose(narrow, (0, 2, 1)), last), "hidden units and batch are exchanged"),
+        (slice_(reshape(steps, (5, 8)), last), "axes are joined"),
+    )
+    g = Operands(rng)
+    short = g.constant(np.array([5, 2, 1, 3], np.int32))
+    steps = output(example_layer(g, "LSTM", fixed_steps(g, 5), lengths=short), 0)
+    yield g.near_miss(slice_(steps, last), why="some are shorter")
+
+
+@law(kind="eliminate", source="the definition of RNN, GRU, LSTM", examples=_lasts, uses=(layouts,))
+def last_step(v: Tensor, z: Tensor, s: RecurrentLayer, x: Tensor, w: Tensors, h: Tensor, c: Tensor, b: Bundle,
+              t: Slices, d: Dims):  # fmt: skip
+    """Slice(all steps of RNN(x), the last one) = last state of RNN(x), of one direction"""
+    axes, made, part = layout(v, b, 0), eq(b, recurrent(x, w, none(), h, c, s)), slice_(v, t)
+    state = reshape(output(b, 1), dims_at_end(axes, t, s, v))
+    of_view = reshape(output(b, 1), dims_with_a_step(axes, t, s, v, d))
+    yield rule(made, eq(z, part), then=union(z, state), because="forgets the other steps")
+    yield rule(made, eq(z, reshape(part, d)), then=union(z, of_view), because="forgets the other steps")
+
+
+@hosted()
+def state_slice(spec: Slices, s: RecurrentLayer, steps: Fact) -> Slices | None:
+    """The slice of the last state with the elements of a slice of all steps; None if it takes other steps."""
+    if not steps.is_symbolic or not isinstance(steps.shape[0], int):  # type: ignore[index]
+        return None
+    count, entries = steps.shape[0], {entry[0]: entry for entry in spec}  # type: ignore[index]
+    directions = range(
+        *slice(*entries.get(1, (1, 0, None, 1))[1:]).indices(2 if s.direction == "bidirectional" else 1)
+    )
+    taken = range(*slice(*entries.get(0, (0, 0, None, 1))[1:]).indices(count))
+    ends = {0 if s.direction == "reverse" or k == 1 else count - 1 for k in directions}
+    if len(taken) != 1 or ends != {taken[0]}:
+        return None
+    return tuple((axis - 1, *rest) for axis, *rest in spec if axis)  # type: ignore[misc]
+
+
+@hosted()
+def one_step(cut: Fact) -> Dims | None:
+    return cut.shape if cut.is_symbolic else None
+
+
+def _slices(rng: np.random.Generator) -> Iterator[Example]:
+    for kind in GATES:
+        g = Operands(rng)
+        x = fixed_steps(g, 5)
+        both = output(example_layer(g, kind, x, direction="bidirectional"), 0)
+        steps, back = (output(example_layer(g, kind, x, direction=d), 0) for d in ("forward", "reverse"))
+        yield from g.all_fire(
+            slice_(steps, ((0, 4, 5, 1),)),
+            slice_(back, ((0, 0, 1, 1), (2, 1, 3, 1))),
+            slice_(both, ((0, 4, 5, 1), (1, 0, 1, 1))),
+            slice_(both, ((0, 0, 1, 1), (1, 1, 2, 1))),
+        )
+        yield g.near_miss(slice_(steps, ((0, 3, 5, 1),)), why="two steps")
+        yield g.near_miss(slice_(both, ((0, 4, 5, 1),)), why="one of them ends at the first step")
+        yield g.near_miss(slice_(both, ((0, 4, 5, 1), (1, 1, 2, 1))), why="it is that direction's first step")
+        yield g.near_miss(slice_(steps, ((2, 3, 4, 1),)), why="all steps")
+
+
+@law(kind="eliminate", source="the definition of RNN, GRU, LSTM", examples=_slices)
+def slice_last_step(x: Tensor, w: Tensors, h: Tensor, c: Tensor, s: RecurrentLayer, t: Slices):
+    """Slice(all steps of RNN(x)) = Slice(last state of RNN(x)) where it takes what directions compute last"""
+    whole = recurrent(x, w, none(), h, c, s)
+    cut = slice_(output(whole, 0), t)
+    state = slice_(output(whole, 1), state_slice(t, s, output(whole, 0)))
+    yield rewrite(cut, reshape(state, one_step(cut)), because="forgets the other steps")
+
+
+@hosted()
+def dims_of_one(steps: Fact) -> Dims | None:
+    """The dims of all steps where there is one."""
+    return steps.shape if steps.is_symbolic and steps.shape[:1] == (1,) else None  # type: ignore[index]
+
+
+def _single(rng: np.random.Generator) -> Iterator[Example]:
+    for kind in GATES:
+        g = Operands(rng)
+        yield g.fires(output(example_layer(g, kind, fixed_steps(g, 1), direction="bidirectional"), 0))
+        yield g.near_miss(output(example_layer(g, kind, fixed_steps(g, 2)), 0), why="there are two steps")
+
+
+@law(kind="eliminate", source="the definition of RNN, GRU, LSTM", examples=_single)
+def single_step(x: Tensor, w: Tensors, h: Tensor, c: Tensor, p: Tensor, s: RecurrentLayer):
+    """all steps of RNN(x) = last state of RNN(x) where x has one step"""
+    steps, state = (output(recurrent(x, w, none(), h, c, s), k) for k in (0, 1))
+    yield rewrite(steps, reshape(state, dims_of_one(steps)), because="forgets that there is one step")
+
+
+# --- reversed steps -------------------------------------------------------------------------------------
+
+
+@hosted()
+def turned(s: RecurrentLayer) -> RecurrentLayer | None:
+    """The layer of the other direction."""
+    other = {"forward": "reverse", "reverse": "forward"}.get(s.direction)
+    settings = {**dict(s.settings), "direction": other}
+    return None if other is None else RecurrentLayer(s.kind, tuple(sorted(settings.items())))
+
+
+@hosted()
+def turns_steps(t: Slices, x: Fact) -> bool:
+    """Whether a slice takes all steps of x, the last one first."""
+    count = x.shape[0] if x.shape else None
+    return isinstance(count, int) and t == ((0, count - 1, None, -1),)
+
+
+def _turning(rng: np.random.Generator) -> Iterator[Example]:
+    for kind in GATES:
+        g = Operands(rng)
+        x = slice_(fixed_steps(g, 5), ((0, 4, None, -1),))
+        yield from (g.fires(output(example_layer(g, kind, x), k)) for k in range(3 if kind == "LSTM" else 2))
+        yield g.fires(output(example_layer(g, kind, x, direction="reverse"), 0))
+        part = slice_(fixed_steps(g, 6), ((0, 4, None, -1),))
+        yield g.near_miss(output(example_layer(g, kind, part), 1), why="a step is left out")
+        both = example_layer(g, kind, x, direction="bidirectional")
+        yield g.near_miss(output(both, 0), why="both directions change places")
+
+
+@law(numerics="reassociates", kind="move", source="TensorFlow and Keras exporters", examples=_turning)
+def reversed_steps(x: Tensor, w: Tensors, h: Tensor, c: Tensor, s: RecurrentLayer, t: Slices):
+    """RNN(x[::-1]) = RNN of the other direction(x), its steps [::-1], for sequences of one length"""
+    found = recurrent(slice_(x, t), w, none(), h, c, s)
+    other, because = (recurrent(x, w, none(), h, c, turned(s)), "every layer is one on reversed steps")
+    yield rewrite(output(found, 0), slice_(output(other, 0), t), turns_steps(t, x), because=because)
+    for k in (1, 2):
+        yield rewrite(output(found, k), output(other, k), turns_steps(t, x), because=because)

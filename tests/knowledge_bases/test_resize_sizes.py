@@ -1,0 +1,115 @@
+"""Sizes and scales of a Resize that exporters compute of Shape become numbers; Upsample is a Resize."""
+
+from collections import Counter
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto
+
+from egraph_opt import optimize
+
+from .graphs import Graph, check_settled, outcome
+
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+ONCE = Counter(Relu=2, Resize=1)
+
+
+class Interpolation(Graph):
+    """Relu, Resize, Relu, whose sizes or scales are computed."""
+
+    opset = 17
+
+    def part(self, x: str, start: int, end: int) -> str:
+        if self.opset < 10:
+            return self.add("Slice", x, starts=[start], ends=[end], axes=[0])
+        return self.add("Slice", x, *(self.constant([k]) for k in (start, end, 0)))
+
+    def one_by_one(self, x: str, axes: range, factor: float) -> str:
+        """Each axis by itself, in floats: PyTorch."""
+        parts = []
+        for axis in axes:
+            dim = self.add("Cast", self.add("Gather", self.add("Shape", x), self.constant(axis)), to=FLOAT)
+            dim = self.add("Floor", self.add("Mul", dim, self.constant(np.float32(factor))))
+            parts.append(
+                self.add("Unsqueeze", dim, axes=[0])
+                if self.opset < 13
+                else self.add("Unsqueeze", dim, self.constant([0]))
+            )
+        spatial = self.add("Cast", self.add("Concat", *parts, axis=0), to=INT64)
+        return self.add("Concat", self.part(self.add("Shape", x), 0, 2), spatial, axis=0)
+
+    def together(self, x: str, axes: range, factor: int) -> str:
+        """All axes at once, in integers."""
+        shape = self.add("Shape", x)
+        spatial = self.add("Mul", self.part(shape, 2, axes.stop), self.constant([factor] * len(axes)))
+        return self.add("Concat", self.part(shape, 0, 2), spatial, axis=0)
+
+    def ratio(self, x: str, axes: range, factor: float) -> str:
+        """Scales as sizes over dims."""
+        before = self.part(self.add("Shape", x), 2, axes.stop)
+        before = self.add("Cast", before, to=FLOAT)
+        after = self.add(
+            "Floor", self.add("Mul", before, self.constant(np.full(len(axes), factor, np.float32)))
+        )
+        after = self.add("Cast", self.add("Cast", after, to=INT64), to=FLOAT)
+        return self.add("Concat", self.constant([1.0, 1.0]), self.add("Div", after, before), axis=0)
+
+    def resized(self, x: str, scales: str, sizes: str = "", **attributes: object) -> str:
+        if self.opset < 11:
+            return self.add("Upsample" if self.opset < 10 else "Resize", x, scales, **attributes)
+        nothing = self.constant(np.zeros(0, np.float32)) if self.opset < 13 else ""
+        return self.add("Resize", x, nothing, scales or nothing, *([sizes] if sizes else []), **attributes)
+
+
+def interpolated(
+    way: str, opset: int, dims: list, factor: float = 2, **attributes: object
+) -> onnx.ModelProto:
+    g = Interpolation(x=dims)
+    g.opset = opset
+    x = g.add("Relu", "x")
+    computed = getattr(g, way)(x, range(2, len(dims)), factor)
+    y = g.resized(x, computed, **attributes) if way == "ratio" else g.resized(x, "", computed, **attributes)
+    return g.model(g.add("Relu", y), opset=opset)
+
+
+@pytest.mark.parametrize("opset", [11, 13, 17, 21])
+@pytest.mark.parametrize("way", ["one_by_one", "together", "ratio"])
+def test_sizes_that_are_multiples_become_scales(way: str, opset: int) -> None:
+    dims = ["N", 3, "H", "W"] if opset < 17 else ["N", 2, "L"]
+    assert check_settled(interpolated(way, opset, dims, mode="linear")) == ONCE
+
+
+@pytest.mark.parametrize(("opset", "name"), [(9, "Upsample"), (10, "Resize")])
+def test_scales_that_are_computed_become_numbers(opset: int, name: str) -> None:
+    model = interpolated("ratio", opset, ["N", 3, "H", "W"], factor=3)
+    result = outcome(model, "ascend")
+    assert result.counts == {"Relu": 2, name: 1}
+    again = outcome(result.model, "ascend")
+    assert again.report.cost.after == pytest.approx(result.report.cost.after)
+
+
+def test_sizes_that_are_cut_off_stay() -> None:
+    model = interpolated("one_by_one", 17, ["N", 3, "H", "W"], factor=1.5)
+    assert outcome(model).counts["Floor"] >= 1
+
+
+def test_dims_behind_an_interpolation_are_known() -> None:
+    """What comes behind it is priced at twice the height."""
+    cost = outcome(interpolated("one_by_one", 17, ["N", 3, "H", 64]), "ascend").report.cost
+    assert cost.after < 20
+
+
+@pytest.mark.parametrize("opset", [7, 8, 9])
+def test_an_upsample_to_the_nearest_element_on_request(opset: int) -> None:
+    g = Graph(x=[1, 2, 3, 4])
+    numbers = [1.0, 1.0, 2.0, 3.0]
+    given = {"scales": numbers} if opset < 9 else {}
+    y = g.add(
+        "Upsample", g.add("Relu", "x"), *([] if given else [g.constant(numbers)]), mode="linear", **given
+    )
+    model = g.model(g.add("Relu", y), opset=opset)
+    assert outcome(model).counts == {"Relu": 2, "Upsample": 1}
+    asked = optimize(model, "ascend", rewrites=["default", "approximate"], strict=True)
+    (node,) = (node for node in asked.model.graph.node if node.op_type == "Upsample")
+    assert {a.name: a for a in node.attribute}["mode"].s == b"nearest"

@@ -16,7 +16,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, eq, hosted, laws_of, rewrite, rule, union
 from egraph_opt.laws.sorts import Bundle, Dims, Slices, Tensor, Tensors
 from egraph_opt.operators import none, output, recurrent, reshape, slice_, transpose
-from egraph_opt.operators.recurrent import RecurrentLayer
+from egraph_opt.operators.recurrent import OUTPUTS, RecurrentLayer
 from egraph_opt.rewrites.recurrent.layouts import Layout, layout, layouts
 from egraph_opt.rewrites.recurrent.states import GATES, example_layer, fixed_steps
 
@@ -179,10 +179,12 @@ def _turning(rng: np.random.Generator) -> Iterator[Example]:
     for kind in GATES:
         g = Operands(rng)
         x = slice_(fixed_steps(g, 5), ((0, 4, None, -1),))
-        yield from (g.fires(output(example_layer(g, kind, x), k)) for k in range(3 if kind == "LSTM" else 2))
+        outputs = range(OUTPUTS[kind])
+        yield from (g.fires(output(example_layer(g, kind, x), k)) for k in outputs)
         yield g.fires(output(example_layer(g, kind, x, direction="reverse"), 0))
         part = slice_(fixed_steps(g, 6), ((0, 4, None, -1),))
-        yield g.near_miss(output(example_layer(g, kind, part), 1), why="a step is left out")
+        layer = example_layer(g, kind, part)
+        yield from (g.near_miss(output(layer, k), why="a step is left out") for k in outputs)
         both = example_layer(g, kind, x, direction="bidirectional")
         yield g.near_miss(output(both, 0), why="both directions change places")
 

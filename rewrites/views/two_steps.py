@@ -98,8 +98,8 @@ def _views(rng: np.random.Generator) -> Iterator[Example]:
     part = g.input(("N", "L", "M"))
     rows = concat(listed(part, part), 1)
     blocks = concat(listed(rows, rows, rows), 2)
-    for dims in (("N", "L", 2, "M", 3), ("N", 2, "L", 3, "M")):
-        yield g.fires(reshape_to(blocks, shape_of(g.input(dims), 0, 5), 0))
+    for apart in (("N", "L", 2, "M", 3), ("N", 2, "L", 3, "M")):
+        yield g.fires(reshape_to(blocks, shape_of(g.input(apart), 0, 5), 0))
     rows = binary("Mul", shape_of(x, 0, 1), g.constant(np.array([2])))
     yield g.fires(reshape_to(x, concat(listed(rows, shape_of(x, 2, 3)), 0), 0))
     yield g.near_miss(reshape(y, ("N", "L", 3, 4)), why="one Reshape says it")

@@ -1,6 +1,7 @@
 """Sizes and scales of a Resize that exporters compute of Shape become numbers; Upsample is a Resize."""
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import onnx
@@ -9,7 +10,7 @@ from onnx import TensorProto
 
 from egraph_opt import optimize
 
-from .graphs import Graph, check_settled, outcome
+from .graphs import Dims, Graph, check_settled, outcome
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 ONCE = Counter(Relu=2, Resize=1)
@@ -55,16 +56,14 @@ class Interpolation(Graph):
         after = self.add("Cast", self.add("Cast", after, to=INT64), to=FLOAT)
         return self.add("Concat", self.constant([1.0, 1.0]), self.add("Div", after, before), axis=0)
 
-    def resized(self, x: str, scales: str, sizes: str = "", **attributes: object) -> str:
+    def resized(self, x: str, scales: str, sizes: str = "", **attributes: Any) -> str:
         if self.opset < 11:
             return self.add("Upsample" if self.opset < 10 else "Resize", x, scales, **attributes)
         nothing = self.constant(np.zeros(0, np.float32)) if self.opset < 13 else ""
         return self.add("Resize", x, nothing, scales or nothing, *([sizes] if sizes else []), **attributes)
 
 
-def interpolated(
-    way: str, opset: int, dims: list, factor: float = 2, **attributes: object
-) -> onnx.ModelProto:
+def interpolated(way: str, opset: int, dims: Dims, factor: float = 2, **attributes: Any) -> onnx.ModelProto:
     g = Interpolation(x=dims)
     g.opset = opset
     x = g.add("Relu", "x")

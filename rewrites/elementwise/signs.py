@@ -60,25 +60,20 @@ def rectified(y: Tensor, x: Tensor, b: Tensor) -> Unit:
 
 
 @hosted()
-def is_above(op: str, side: int) -> Flag | None:
-    """1 where `x op 0` (`0 op x` if side is 1) says that x is above 0, 0 where it says that it is below."""
-    if op not in (*ABOVE, *BELOW):
-        return None
-    return int((op in ABOVE) == (side == 0))
-
-
-@hosted()
 def keeps_order(op: str, c: Fact) -> bool:
     """op(x, c * x) is x where x > 0, and c * x where x < 0."""
     low, high, nan = interval_of(c) or ANY
     return c.const and not nan and ((op == "Max" and high <= 1) or (op == "Min" and low >= 1))
 
 
-@auxiliary(either_side)
-def comparisons_with_zero(x: Tensor, c: Tensor, p: Tensor, op: String, i: Int):
+@auxiliary()
+def comparisons_with_zero(x: Tensor, c: Tensor, p: Tensor):
     """Fills `above`."""
-    zero = (is_float(x), all_are(c, 0), fits(c, x))
-    yield rule(eq(p, beside(op, x, c, i)), *zero, then=above(p, x, is_above(op, i)))
+    zero = (all_are(c, 0), is_float(x), fits(c, x))
+    for op in (*ABOVE, *BELOW):
+        is_above = int(op in ABOVE)
+        yield rule(eq(p, binary(op, x, c)), *zero, then=above(p, x, is_above))
+        yield rule(eq(p, binary(op, c, x)), *zero, then=above(p, x, 1 - is_above))
 
 
 @auxiliary(comparisons_with_zero)

@@ -46,8 +46,8 @@ ATTRIBUTES = {
 }
 TWO = ("Add", "Sub", "Mul", "Div", "Max", "Min", "Concat", "Less", "LessOrEqual", "Greater", "Equal")
 OTHERS = frozenset(
-    *("CastLike Clip Expand Gather GatherElements GatherND Pad Reshape".split()),
-    *("Slice Split Squeeze Tile Unsqueeze Where".split()),
+    """CastLike Clip Expand Gather GatherElements GatherND Pad Reshape
+    Slice Split Squeeze Tile Unsqueeze Where""".split()
 )
 ONE = sorted((set(INTERVALS) | {"IsNaN", "IsInf"}) - set(TWO) - OTHERS)
 

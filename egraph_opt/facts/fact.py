@@ -25,6 +25,13 @@ NO_NUMBER: Range = (1, 0)
 """The range of a value that two sources put into ranges apart: it has no elements, or one of them is wrong.
 Nothing is concluded from it."""
 
+Interval = tuple[float, float, bool]
+"""Least and greatest of some floats, both included, possibly infinite; whether there may be NaN too."""
+
+NO_FLOAT: Interval = (math.inf, -math.inf, True)
+"""The interval of a value that two sources put into intervals apart, which rounding may do: nothing is
+concluded from it."""
+
 LARGEST = 2**63 - 1
 """A dim, and the elements of a tensor: more cannot be counted."""
 
@@ -51,6 +58,8 @@ class Fact:
             a float one (scales of Resize, say) as floats, else as ``value``, which it repeats.
         range: between which numbers the elements of an integer (or boolean) tensor lie, where that is less
             than its type has and where neither ``splat`` nor numbers in ``data`` say it already.
+        interval: likewise of a float tensor, where that is less than any float, up to the rounding of the
+            operators that make it.
     """
 
     dtype: int = 0
@@ -60,6 +69,7 @@ class Fact:
     splat: float | int | None = None
     data: tuple[int | float | str, ...] | None = None
     range: Range | None = None
+    interval: Interval | None = None
 
     @property
     def rank(self) -> int | None:
@@ -89,6 +99,12 @@ class Fact:
             return True
         items = self.data if self.data is not None else self.value
         return items is not None and not any(isinstance(item, str) for item in items)
+
+    def settled(self) -> Fact:
+        """The fact without a range or an interval where numbers say it."""
+        if (self.range is None and self.interval is None) or not self.has_numbers:
+            return self
+        return replace(self, range=None, interval=None)
 
     def without_data(self) -> Fact:
         """The type alone."""
@@ -149,6 +165,18 @@ def meet_ranges(a: Range | None, b: Range | None) -> Range | None:
     return (low, high) if low <= high else NO_NUMBER
 
 
+def meet_intervals(a: Interval | None, b: Interval | None) -> Interval | None:
+    """The floats in both intervals; None is any float.
+
+    >>> meet_intervals((0.0, math.inf, True), (-1.0, 1.0, False))
+    (0.0, 1.0, False)
+    """
+    if a is None or b is None:
+        return b if a is None else a
+    low, high = max(a[0], b[0]), min(a[1], b[1])
+    return (low, high, a[2] and b[2]) if low <= high else NO_FLOAT
+
+
 @lru_cache(maxsize=1 << 14)
 def meet(a: Fact, b: Fact) -> Fact:
     """What both facts together know; ``CLASH`` if they contradict (dtype, rank, two known numbers).
@@ -180,8 +208,9 @@ def meet(a: Fact, b: Fact) -> Fact:
         splat=splat,
         data=a.data if a.data is not None else b.data,
         range=meet_ranges(a.range, b.range),
+        interval=meet_intervals(a.interval, b.interval),
     )
-    return replace(known, range=None) if known.range is not None and known.has_numbers else known
+    return known.settled()
 
 
 ABSENT = Fact(dtype=-2, const=True)

@@ -11,6 +11,7 @@ from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import UNKNOWN, Dim, Fact
 from egraph_opt.graph.walks import captured_values
 
+from .float_ranges import around, confined, interval_of
 from .intervals import hull
 from .onnx_inference import schema, tensor_type_fact
 from .ranges import narrowed, range_of
@@ -49,7 +50,8 @@ def agreed(a: Fact, b: Fact) -> Fact:
     splat = a.splat if a.splat == b.splat else None
     if a.dtype != b.dtype:
         return Fact(0, shape)
-    return narrowed(Fact(a.dtype, shape, False, value, splat, data), hull([range_of(a), range_of(b)]))
+    known = narrowed(Fact(a.dtype, shape, False, value, splat, data), hull([range_of(a), range_of(b)]))
+    return confined(known, around([interval_of(a), interval_of(b)]))
 
 
 def infer_whole(

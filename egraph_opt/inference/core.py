@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact, is_impossible, meet
 from egraph_opt.facts.polynomials import Bounds
 from egraph_opt.graph.walks import RANDOM
 
-from . import convolution, elementwise, extending, generators, range_rules, reductions, slicing, views
+from . import (
+    convolution,
+    elementwise,
+    extending,
+    float_rules,
+    generators,
+    range_rules,
+    reductions,
+    slicing,
+    views,
+)
 from .call import FORMULAS, Attribute, Call, ContradictionError
+from .float_ranges import with_intervals
 from .numbers import completed
 from .onnx_inference import accepts, infer_by_onnx, schema
 from .ranges import with_ranges
 
-FAMILIES = (convolution, elementwise, extending, generators, range_rules, reductions, slicing, views)
+FAMILIES = (
+    *(convolution, elementwise, extending, float_rules, generators, range_rules),
+    *(reductions, slicing, views),
+)
 """The modules whose import fills the tables of formulas and of ranges."""
 
 
@@ -63,7 +78,7 @@ def infer_node(
         return (CLASH,) * n_outputs
     const = _is_const(op_type, inputs)
     facts = [completed(_as_const(fact, const)) for fact in facts]
-    return tuple(with_ranges(call, facts) if domain == "" else facts)
+    return tuple(with_intervals(call, with_ranges(call, facts)) if domain == "" else facts)
 
 
 def _by_formula(call: Call) -> list[Fact]:
@@ -73,7 +88,7 @@ def _by_formula(call: Call) -> list[Fact]:
 
 
 def _as_const(fact: Fact, const: bool) -> Fact:
-    return Fact(fact.dtype, fact.shape, const, fact.value, fact.splat, fact.data, fact.range)
+    return fact if fact.const == const else replace(fact, const=const)
 
 
 def _is_const(op_type: str, inputs: tuple[Fact | None, ...]) -> bool:

@@ -14,6 +14,7 @@ from egraph_opt.facts.fact import CLASH, UNKNOWN, Dim, Fact, is_impossible, meet
 from .bodies import infer_function, infer_whole, infer_with_bodies
 from .call import Attribute
 from .core import infer_node
+from .float_ranges import assumed_interval
 from .ranges import Assumed, assumed_range, bounds_from, range_of
 
 Constants = Callable[[ir.Value], Fact | None]
@@ -44,7 +45,7 @@ def infer_graph(
         functions: the functions of the model.
         is_body: ``graph`` belongs to an If, Loop or Scan: the declared shapes of its inputs and outputs are
             not trusted, since loop-carried values may change theirs.  By default, whether ``outer`` has any.
-        assume: least and greatest number by name of a symbolic dim, or of an input of integers (of the main
+        assume: least and greatest number by name of a symbolic dim, or of an input (of the main
             graph); what follows from it is only true where it is.
         contradicting: filled with the nodes that inference finds wrong.
     """
@@ -112,8 +113,8 @@ class _GraphInference:
         if self.is_body:
             return Fact(fact.dtype)
         assumed = self._assume.get(value.name or "")
-        if assumed is not None and range_of(fact) is not None:
-            fact = assumed_range(fact, assumed)
+        if assumed is not None:
+            fact = assumed_range(fact, assumed) if range_of(fact) else assumed_interval(fact, assumed)
         if fact.shape is None:
             return fact
         dims: list[Dim] = list(fact.shape)

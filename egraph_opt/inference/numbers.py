@@ -93,7 +93,7 @@ def with_data(fact: Fact, items: Array | None = None, splat: Element | float = N
     one = settle(fact.dtype, splat)
     value = data if items is not None and items.ndim <= 1 and fact.dtype not in FLOATS else None
     splat = None if isinstance(one, str) else one
-    return Fact(fact.dtype, fact.shape, fact.const, value, splat, data, fact.range)  # type: ignore[arg-type]
+    return replace(fact, value=value, splat=splat, data=data)  # type: ignore[arg-type]
 
 
 def completed(fact: Fact) -> Fact:
@@ -108,9 +108,7 @@ def completed(fact: Fact) -> Fact:
         data = (splat,) * size if size <= SMALL else None
     is_value = fact.shape is not None and len(fact.shape) <= 1 and fact.dtype not in FLOATS
     value = data if is_value else None
-    whole = Fact(fact.dtype, fact.shape, fact.const, value, splat, data, fact.range)  # type: ignore[arg-type]
-    if whole.range is not None and whole.has_numbers:
-        whole = replace(whole, range=None)
+    whole = replace(fact, value=value, splat=splat, data=data).settled()  # type: ignore[arg-type]
     return fact if whole == fact else whole
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import Any
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import BOOL
@@ -11,6 +13,7 @@ from egraph_opt.facts.fact import Dim, Fact, Range
 
 from . import intervals
 from .call import Call, normal_axes, normal_axis
+from .float_ranges import ANY, interval_of
 from .intervals import hull
 from .ranges import LARGEST_DIM, range_of, ranged
 
@@ -58,6 +61,8 @@ BINARY: dict[str, Callable[[Range, Range], Range | None]] = {
     "Xor": intervals.exclusive_or,
 }
 
+COMPARISONS = frozenset(("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"))
+
 UNARY: dict[str, Callable[[Range], Range]] = {
     "Neg": intervals.negate,
     "Abs": intervals.absolute,
@@ -74,9 +79,16 @@ VARIADIC: dict[str, Callable[[Range, Range], Range]] = {
 }
 
 
+def _compared(call: Call, k: int) -> Any:
+    """The range of an operand; floats that may be NaN have none."""
+    floats = interval_of(call.fact(k))
+    return _of(call, k) if floats is None else None if floats[2] else floats[:2]
+
+
 @ranged(*BINARY)
 def _binary(call: Call) -> list[Range | None]:
-    a, b = _of(call, 0), _of(call, 1)
+    is_comparison = call.op_type in COMPARISONS
+    a, b = (_compared(call, k) if is_comparison else _of(call, k) for k in range(2))
     return [None if a is None or b is None else BINARY[call.op_type](a, b)]
 
 
@@ -110,12 +122,26 @@ def _clip(call: Call) -> list[Range | None]:
 
 @ranged("Cast", "CastLike")
 def _cast(call: Call) -> list[Range | None]:
-    """A number that the type does not have wraps around: then nothing is known, as `narrowed` sees to."""
-    x = _of(call, 0)
+    """A number that the type does not have wraps around: then nothing is known, as `narrowed` sees to.
+
+    Floats are cut off towards zero, a little less than 3 to 2; NaN and infinity become anything.
+    """
+    x, floats = _of(call, 0), interval_of(call.fact(0))
     target = call.integer("to", 0) if call.op_type == "Cast" else call.fact(1).dtype
+    if floats is not None and target != BOOL:
+        is_whole = not floats[2] and math.isfinite(floats[0]) and math.isfinite(floats[1])
+        room = [end + side * abs(end) / 64 for end, side in ((floats[0], -1), (floats[1], 1))]
+        return [(math.trunc(room[0]), math.trunc(room[1])) if is_whole else None]
     if x is None or target != BOOL:
         return [x]
     return [(0, 0) if x == (0, 0) else (1, 1) if x[0] > 0 or x[1] < 0 else None]
+
+
+@ranged("IsNaN", "IsInf")
+def _is_special(call: Call) -> list[Range | None]:
+    low, high, nan = interval_of(call.fact(0)) or ANY
+    possible = nan if call.op_type == "IsNaN" else math.isinf(low) or math.isinf(high)
+    return [None if possible else (0, 0)]
 
 
 @ranged("Where")
@@ -247,10 +273,15 @@ def _reduced(call: Call) -> Sequence[Dim]:
     return [shape[k] for k in normal_axes(axes, len(shape))]
 
 
+def reduces_something(call: Call) -> bool:
+    """Every element of a reduction is one of an element or more."""
+    return _count(call, _reduced(call))[0] >= 1
+
+
 @ranged("ReduceMax", "ReduceMin")
 def _reduce_max(call: Call) -> list[Range | None]:
     """What is the greatest of nothing is another question."""
-    return [_of(call, 0) if _count(call, _reduced(call))[0] >= 1 else None]
+    return [_of(call, 0) if reduces_something(call) else None]
 
 
 @ranged("ReduceSum")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import CLASH, Dim, Fact
+from egraph_opt.inference.float_ranges import confined, interval_of
 from egraph_opt.inference.ranges import narrowed, range_of
 from egraph_opt.operators.declaration import Literal, OnnxForm, TermSpec, ints, lowers, operator
 from egraph_opt.operators.expressions import Bundle, Tensor, Tensors
@@ -169,7 +170,8 @@ def _infer_split(
     if isinstance(dim, int) and dim != sum(sizes):
         return tuple(CLASH for _ in sizes)
     shapes = [(*x.shape[:axis], size, *x.shape[axis + 1 :]) for size in sizes]
-    return tuple(narrowed(Fact(x.dtype, shape, x.const, None, x.splat), range_of(x)) for shape in shapes)
+    parts = (Fact(x.dtype, shape, x.const, None, x.splat) for shape in shapes)
+    return tuple(confined(narrowed(part, range_of(x)), interval_of(x)) for part in parts)
 
 
 @operator(form=_split_form, infer=_infer_split)

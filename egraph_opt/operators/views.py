@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import CLASH, Dim, Fact, Shape
+from egraph_opt.inference.float_ranges import confined, interval_of
 from egraph_opt.inference.ranges import narrowed, range_of
 from egraph_opt.operators.declaration import OnnxForm, TermSpec, ints, lowers, operator
 from egraph_opt.operators.expressions import Tensor
@@ -113,7 +114,7 @@ def _infer_reshape(opset: int, attributes: tuple[Shape], facts: tuple[Fact, ...]
     if isinstance(before, int) and isinstance(after, int) and before != after:
         return CLASH
     view = Fact(x.dtype, dims, x.const, x.value if len(dims) <= 1 else None, x.splat)
-    return narrowed(view, range_of(x))
+    return confined(narrowed(view, range_of(x)), interval_of(x))
 
 
 @operator(form=_reshape_form, infer=_infer_reshape)

@@ -1,0 +1,158 @@
+"""Sums of what a tensor is above 0 and what it is below, each scaled.
+
+    Relu(x) + n * c -> PRelu(x, c)        n = Min(x, 0), -Relu(-x) or (x - |x|) / 2
+    Relu(x) - n -> Abs(x)
+    (x + |x|) / 2 -> Relu(x)              Clip(x) from below by 0 -> Relu(x)
+
+`signs` finds the same functions where they choose by a comparison.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from egraph_opt.laws import (
+    Example,
+    Operands,
+    assign,
+    auxiliary,
+    eq,
+    hosted,
+    kernel,
+    laws_of,
+    rewrite,
+    rule,
+    table,
+    union,
+)
+from egraph_opt.laws.algebra import number_like, relu
+from egraph_opt.laws.examples import INT64
+from egraph_opt.laws.sorts import Float, Int, Settings, Tensor
+from egraph_opt.operators import binary, unary
+from egraph_opt.rewrites.conditions.operands import beside, either_side
+from egraph_opt.rewrites.conditions.values import all_are, fits, is_float
+from egraph_opt.rewrites.elementwise.bounds import has_single_kernel
+from egraph_opt.rewrites.elementwise.identities import beside_number, clip
+
+law = laws_of("halves", numerics="reassociates", kind="composite", serves="launches")
+
+LOST = "forgets how it was spelled"
+
+
+def _size(x: Tensor) -> Tensor:
+    return unary("Abs", (), x)  # type: ignore[no-any-return]
+
+
+@table(merge="first")
+def negative_part(n: Tensor, x: Tensor) -> Float:
+    """The s of n = s * Min(x, 0)."""
+
+
+@hosted()
+def is_bound_by_zero(settings: Settings, name: str) -> bool:
+    """Clip has the one bound of that name, and it is 0."""
+    other = {"min": "max", "max": "min"}[name]
+    return dict(settings).get(name) == 0 and dict(settings).get(other) is None
+
+
+@hosted()
+def negated(s: float) -> Float:
+    return -s
+
+
+@auxiliary()
+def negative_parts(n: Tensor, x: Tensor, s: Settings):
+    """Fills `negative_part`."""
+    found = negative_part(n, x)
+    yield rule(eq(n, relu(-x)), is_float(x), then=assign(found, -1.0))
+    yield rule(eq(n, unary("Clip", s, x)), is_bound_by_zero(s, "max"), is_float(x), then=assign(found, 1.0))
+    yield rule(eq(n, x - _size(x)), is_float(x), then=assign(found, 2.0))
+
+
+# --- both halves -------------------------------------------------------------------------------------------
+
+
+def _sum_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, z, c, wide = g.input(("N", 3)), g.input(("N", 3)), g.random(3), g.random(4, 1, 1)
+    for n in (relu(-x), clip(None, 0.0, x), x - _size(x)):
+        yield from g.all_fire(relu(x) + n * c, n * c + relu(x), relu(x) - n * c)
+        yield from g.near_misses(
+            (relu(z) + n * c, "another tensor"),
+            (relu(x) + n * wide, "broadcasting makes it bigger"),
+            (relu(x) - n * wide, "broadcasting makes it bigger"),
+            (n * c - relu(x), "the upper half is negated"),
+        )
+    yield g.near_miss(relu(x) + relu(x) * c, why="the upper half twice")
+
+
+@law(examples=_sum_examples, uses=(negative_parts, either_side))
+def scaled_halves(y: Tensor, x: Tensor, n: Tensor, c: Tensor, s: Float, i: Int):
+    """Relu(x) + n * c = PRelu(x, s * c), Relu(x) - n * c = PRelu(x, -s * c) where n = s * Min(x, 0)"""
+    sound = (eq(s, negative_part(n, x)), fits(c, x), kernel(has_single_kernel(x)))
+    for spelled, scale in ((beside("Add", relu(x), n * c, i), s), (relu(x) - n * c, negated(s))):
+        sloped = binary("PRelu", x, c * number_like(x, scale))
+        yield rule(eq(y, spelled), *sound, then=union(y, sloped), because=LOST)
+
+
+def _whole_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, z = g.input(("N", 3)), g.input(("N", 3))
+    yield from g.all_fire(relu(x) + relu(-x), relu(x) - clip(None, 0.0, x))
+    yield from g.near_misses(
+        (relu(x) + relu(-z), "another tensor"),
+        (relu(x) - (x - _size(x)), "twice the lower half"),
+        (relu(x) + (x - _size(x)), "twice the lower half"),
+        (relu(-x) - relu(x), "negated"),
+        (relu(x) - relu(-x), "the sign is kept"),
+    )
+
+
+@hosted()
+def is_number(s: float, number: float) -> bool:
+    return s == number
+
+
+@law(examples=_whole_examples, uses=(negative_parts, either_side))
+def whole_halves(x: Tensor, n: Tensor, s: Float, i: Int):
+    """Relu(x) + Relu(-x) = Abs(x), Relu(x) - Min(x, 0) = Abs(x)"""
+    known = eq(s, negative_part(n, x))
+    added, taken = beside("Add", relu(x), n, i), relu(x) - n
+    for spelled, minus in ((added, -1.0), (taken, 1.0)):
+        yield rewrite(spelled, _size(x), known, is_number(s, minus), because=LOST)
+
+
+# --- the upper half ----------------------------------------------------------------------------------------
+
+
+def _half_examples(rng: np.random.Generator) -> Iterator[Example]:
+    yield from beside_number(lambda x, c: (x + _size(x)) * c, 0.5)(rng)
+    g = Operands(rng)
+    x, half = g.input(("N", 3)), g.constant(0.5)
+    yield g.fires((_size(x) + x) * half)
+    yield g.near_miss((x - _size(x)) * half, why="the lower half")
+
+
+@law(serves="arithmetic", examples=_half_examples, uses=(either_side,))
+def half_of_sum(x: Tensor, c: Tensor, i: Int):
+    """(x + Abs(x)) * 0.5 = Relu(x)"""
+    half = (all_are(c, 0.5), fits(c, x))
+    yield rewrite(beside("Add", x, _size(x), i) * c, relu(x), *half, because=LOST)
+
+
+def _bound_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, whole = g.input(("N", 3)), g.input(("N", 3), INT64)
+    yield g.fires(clip(0.0, None, x))
+    yield from g.near_misses(
+        (unary("Clip", (("max", None), ("min", 0)), whole), "Relu takes integers from opset 14 on only"),
+        (clip(None, 0.0, x), "from above"),
+        (clip(0.0, 6.0, x), "two bounds"),
+    )
+
+
+@law(numerics="finite", kind="replace", examples=_bound_examples)
+def bound_of_zero(x: Tensor, s: Settings):
+    """Clip(x) from below by 0 = Relu(x)"""
+    one_bound = (is_bound_by_zero(s, "min"), is_float(x))
+    yield rewrite(unary("Clip", s, x), relu(x), *one_bound, because="Clip makes a number of infinity")

@@ -1,0 +1,197 @@
+"""Sigmoid, Tanh and Softsign, found under the spellings of their definitions.
+
+    c / (Exp(x) + 1) -> Sigmoid(-x) * c           Exp(x) / (Exp(x) + 1) -> Sigmoid(x)
+    Tanh(x / 2) / 2 + 1 / 2 -> Sigmoid(x)         2 * Sigmoid(2 * x) - 1 -> Tanh(x)
+    Relu(x) + Softplus(-|x|) -> Softplus(x)
+    (Exp(x) - 1) / (Exp(x) + 1) -> Tanh(x / 2)    (Exp(x) - Exp(-x)) / (Exp(x) + Exp(-x)) -> Tanh(x)
+    x / (Abs(x) + 1) -> Softsign(x)
+
+Exp overflows where they do not.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Example, Operands, hosted, kernel, laws_of, rewrite
+from egraph_opt.laws.algebra import exp, number_like, reciprocal, relu, sigmoid, softplus, tanh
+from egraph_opt.laws.sorts import Int, Tensor
+from egraph_opt.operators import unary
+from egraph_opt.rewrites.conditions.operands import beside, either_side
+from egraph_opt.rewrites.conditions.values import all_are, broadcasts_into, fits, is_float
+from egraph_opt.rewrites.elementwise.identities import beside_number
+
+law = laws_of("logistic", numerics="reassociates", kind="composite", serves="accuracy")
+
+OVERFLOWS = "Exp overflows where it does not"
+
+
+# --- Sigmoid -----------------------------------------------------------------------------------------------
+
+
+def _sigmoid_examples(rng: np.random.Generator) -> Iterator[Example]:
+    yield from beside_number(lambda x, c: reciprocal(exp(x) + c), 1.0)(rng)
+    g = Operands(rng)
+    x, z, one, half = g.input(("N", 3)), g.input(("N", 3)), g.constant(1.0), g.constant([0.5])
+    yield from g.all_fire(exp(x) / (exp(x) + one), g.constant(3.0) / (exp(x) + one), z / (exp(x) + one))
+    yield from g.near_misses(
+        (exp(z) / (exp(x) + half), "not plus 1"),
+        (exp(x) / (exp(x) + half), "not plus 1"),
+        (z / (exp(x) + half), "not plus 1"),
+        (z / (exp(x) + g.constant(np.ones((4, 1, 1)))), "broadcasting makes it bigger"),
+    )
+
+
+@law(examples=_sigmoid_examples)
+def sigmoid_of_exponential(x: Tensor, y: Tensor, c: Tensor):
+    """1 / (Exp(x) + 1) = Sigmoid(-x), Exp(x) / (Exp(x) + 1) = Sigmoid(x)"""
+    above, one = exp(x) + c, (all_are(c, 1), fits(c, x))
+    yield rewrite(reciprocal(above), sigmoid(-x), *one, because=OVERFLOWS)
+    yield rewrite(y / above, y * sigmoid(-x), *one, because=OVERFLOWS)
+    yield rewrite(exp(x) / above, sigmoid(x), *one, because=OVERFLOWS)
+
+
+@hosted()
+def are_halves(x: Fact, inner: Fact, outer: Fact, shift: Fact) -> bool:
+    """Numbers with which Tanh(x * inner) * outer + shift is Sigmoid(x); none makes x bigger."""
+    return _are(x, (inner, outer, shift), 0.5, 0.5)
+
+
+@hosted()
+def are_halves_of_raised(x: Fact, inner: Fact, outer: Fact, shift: Fact) -> bool:
+    """Numbers with which (Tanh(x * inner) + shift) * outer is Sigmoid(x); none makes x bigger."""
+    fitting = all(broadcasts_into(c.shape, x.shape) for c in (inner, outer, shift))
+    return fitting and (inner.splat, outer.splat, shift.splat) in ((0.5, 0.5, 1), (-0.5, -0.5, -1))
+
+
+@hosted()
+def are_doubles(x: Fact, inner: Fact, outer: Fact, shift: Fact) -> bool:
+    """Numbers with which Sigmoid(x * inner) * outer + shift is Tanh(x); none makes x bigger."""
+    return _are(x, (inner, outer, shift), 2.0, -1.0)
+
+
+def _are(x: Fact, given: tuple[Fact, Fact, Fact], number: float, constant: float) -> bool:
+    if not all(broadcasts_into(c.shape, x.shape) for c in given):
+        return False
+    found = tuple(c.splat for c in given)
+    return found in ((number, number, constant), (-number, -number, _mirrored(number, constant)))
+
+
+def _mirrored(number: float, constant: float) -> float:
+    """The shift where both scales are negated: Tanh is odd, and Sigmoid(-x) is 1 - Sigmoid(x)."""
+    return constant if constant > 0 else number + constant
+
+
+def _scaled_examples(function: Any, size: float, shift: float) -> Any:
+    """Examples of function(x * a) * b + c, with near-misses in each number."""
+
+    def examples(rng: np.random.Generator) -> Iterator[Example]:
+        g = Operands(rng)
+        x, wide = g.input(("N", 3)), (4, 1, 1)
+
+        def term(a: float, b: float, c: float, *shapes: tuple[int, ...]) -> Any:
+            dims = shapes or ((), (1,), ())
+            inner, outer, shifted = (g.constant(np.full(d, v)) for d, v in zip(dims, (a, b, c), strict=True))
+            return function(x * inner) * outer + shifted
+
+        yield g.fires(term(size, size, shift))
+        if shift > 0:
+            yield g.fires((function(x * g.constant(size)) + g.constant(1.0)) * g.constant(size))
+        yield from g.near_misses(
+            (term(size, size, shift + 0.25), "another shift"),
+            (term(size, size * 2, shift), "another scale"),
+            (term(size * 2, size, shift), "another scale"),
+            *(
+                (term(size, size, shift, *([()] * k + [wide] + [()] * (2 - k))), "it is bigger")
+                for k in range(3)
+            ),
+        )
+
+    return examples
+
+
+@law(kind="composite", serves="arithmetic", examples=_scaled_examples(tanh, 0.5, 0.5))
+def sigmoid_of_tanh(x: Tensor, a: Tensor, b: Tensor, c: Tensor):
+    """Tanh(x / 2) / 2 + 1 / 2 = Sigmoid(x), (Tanh(x / 2) + 1) / 2 = Sigmoid(x)"""
+    spelled, sound = tanh(x * a) * b + c, are_halves(x, a, b, c)
+    yield rewrite(spelled, sigmoid(x), sound, because="Sigmoid is one operator")
+    raised, sound = (tanh(x * a) + c) * b, are_halves_of_raised(x, a, b, c)
+    yield rewrite(raised, sigmoid(x), sound, because="Sigmoid is one operator")
+
+
+@law(kind="composite", serves="arithmetic", examples=_scaled_examples(sigmoid, 2.0, -1.0))
+def tanh_of_sigmoid(x: Tensor, a: Tensor, b: Tensor, c: Tensor):
+    """Sigmoid(2 * x) * 2 - 1 = Tanh(x)"""
+    spelled, sound = sigmoid(x * a) * b + c, are_doubles(x, a, b, c)
+    yield rewrite(spelled, tanh(x), sound, because="Tanh is one operator")
+
+
+# --- Tanh --------------------------------------------------------------------------------------------------
+
+
+def _tanh_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, z, one, minus = g.input(("N", 3)), g.input(("N", 3)), g.constant([1.0]), g.constant(-1.0)
+    wide = g.constant(np.ones((4, 1, 1)))
+    yield from g.all_fire(
+        (exp(x) + minus) / (exp(x) + one),
+        (one - exp(x)) / (exp(x) + one),
+        (exp(x) - exp(-x)) / (exp(x) + exp(-x)),
+        (exp(x) - exp(-x)) / (exp(-x) + exp(x)),
+    )
+    yield from g.near_misses(
+        ((exp(x) + minus) / (exp(z) + one), "another tensor"),
+        ((exp(x) + minus) / (exp(x) + wide), "broadcasting makes it bigger"),
+        ((exp(x) + g.constant(-np.ones((4, 1, 1)))) / (exp(x) + one), "broadcasting makes it bigger"),
+        ((wide - exp(x)) / (exp(x) + wide), "broadcasting makes it bigger"),
+        ((exp(x) + one) / (exp(x) + one), "not minus 1"),
+        ((exp(x) + minus) / (exp(x) + minus), "not plus 1"),
+        ((exp(x) - exp(-x)) / (exp(x) + exp(-z)), "another tensor"),
+        ((exp(x) + exp(-x)) / (exp(x) - exp(-x)), "the inverse"),
+    )
+
+
+@law(examples=_tanh_examples, uses=(either_side,))
+def tanh_of_exponentials(x: Tensor, c: Tensor, d: Tensor, i: Int):
+    """(Exp(x) - 1) / (Exp(x) + 1) = Tanh(x / 2), (Exp(x) - Exp(-x)) / (Exp(x) + Exp(-x)) = Tanh(x)"""
+    ones = (all_are(c, -1), all_are(d, 1), fits(c, x), fits(d, x))
+    half = tanh(x * number_like(x, 0.5))
+    yield rewrite((exp(x) + c) / (exp(x) + d), half, *ones, because=OVERFLOWS)
+    mirrored, both_one = (d - exp(x)) / (exp(x) + d), (all_are(d, 1), fits(d, x))
+    yield rewrite(mirrored, tanh(x * number_like(x, -0.5)), *both_one, because=OVERFLOWS)
+    both = beside("Add", exp(x), exp(-x), i)
+    yield rewrite((exp(x) - exp(-x)) / both, tanh(x), because=OVERFLOWS)
+
+
+# --- Softplus ----------------------------------------------------------------------------------------------
+
+
+@law(kind="eliminate", serves="arithmetic", uses=(either_side,))
+def softplus_of_size(x: Tensor, i: Int):
+    """Relu(x) + Softplus(-Abs(x)) = Softplus(x)"""
+    spelled = beside("Add", relu(x), softplus(-unary("Abs", (), x)), i)
+    yield rewrite(spelled, softplus(x), inverse="composites.primitives.activations")
+
+
+# --- Softsign ----------------------------------------------------------------------------------------------
+
+
+@hosted()
+def has_softsign(x: Fact) -> bool:
+    """onnxruntime has it in single precision."""
+    return x.dtype == TensorProto.FLOAT
+
+
+@law(
+    numerics="finite",
+    serves="launches",
+    examples=beside_number(lambda x, c: x / (unary("Abs", (), x) + c), 1.0),
+)
+def softsign(x: Tensor, c: Tensor):
+    """x / (Abs(x) + 1) = Softsign(x)"""
+    one = (all_are(c, 1), fits(c, x), is_float(x), kernel(has_softsign(x)))
+    spelled = x / (unary("Abs", (), x) + c)
+    yield rewrite(spelled, unary("Softsign", (), x), *one, because="Softsign is one operator")

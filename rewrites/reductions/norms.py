@@ -1,0 +1,85 @@
+"""Reductions of a function of the elements, which ONNX has operators for.
+
+ReduceSum(x * x) = ReduceSumSquare(x)       Sqrt(ReduceSum(x * x)) = ReduceL2(x)
+ReduceSum(Abs(x)) = ReduceL1(x)             Log(ReduceSum(x)) = ReduceLogSum(x)
+Log(ReduceSum(Exp(x))) -> ReduceLogSumExp(x)
+ReduceLogSumExp(x - m) + m -> ReduceLogSumExp(x)      m is one number along the axes
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, laws_of, rewrite
+from egraph_opt.laws.algebra import exp, log, sqrt, varies
+from egraph_opt.laws.sorts import Axes, Flag, Int, Tensor
+from egraph_opt.operators import reduce, unary
+from egraph_opt.rewrites.conditions.operands import beside, either_side
+from egraph_opt.rewrites.conditions.values import fits, is_kernel_float
+
+law = laws_of("norms", numerics="reassociates", kind="composite", serves="launches")
+
+KEPT = 1
+
+
+@law()
+def squares(x: Tensor, a: Axes, k: Flag):
+    """ReduceSum(x * x) = ReduceSumSquare(x), Sqrt(ReduceSum(x * x)) = ReduceL2(x)"""
+    total, floats = reduce("ReduceSum", x * x, a, k), (is_kernel_float(x), guard(varies(x)))
+    yield equal(total, reduce("ReduceSumSquare", x, a, k), *floats)
+    yield equal(sqrt(total), reduce("ReduceL2", x, a, k), *floats)
+
+
+@law()
+def sizes(x: Tensor, a: Axes, k: Flag):
+    """ReduceSum(Abs(x)) = ReduceL1(x)"""
+    total, floats = reduce("ReduceSum", unary("Abs", (), x), a, k), guard(is_kernel_float(x), varies(x))
+    yield equal(total, reduce("ReduceL1", x, a, k), *floats)
+
+
+@law()
+def logarithm_of_sum(x: Tensor, a: Axes, k: Flag):
+    """Log(ReduceSum(x)) = ReduceLogSum(x)"""
+    floats = (is_kernel_float(x), guard(varies(x)))
+    yield equal(log(reduce("ReduceSum", x, a, k)), reduce("ReduceLogSum", x, a, k), *floats)
+
+
+@law(serves="accuracy")
+def logarithm_of_exponentials(x: Tensor, a: Axes, k: Flag):
+    """Log(ReduceSum(Exp(x))) = ReduceLogSumExp(x)"""
+    spelled, whole = log(reduce("ReduceSum", exp(x), a, k)), reduce("ReduceLogSumExp", x, a, k)
+    yield rewrite(spelled, whole, because="Exp overflows where it does not")
+
+
+@hosted()
+def is_one_along(m: Fact, x: Fact, axes: Axes) -> bool:
+    """m has one number for all elements that are reduced together."""
+    if m.rank is None or x.rank is None or m.rank > x.rank:
+        return False
+    ahead = x.rank - m.rank
+    return all(axis < ahead or m.shape[axis - ahead] == 1 for axis in axes)  # type: ignore[index]
+
+
+def _shift_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, z = g.input(("N", 3, 4)), g.input(("N", 3, 1))
+    m = reduce("ReduceMax", x, (2,), KEPT)
+    whole, flat = reduce("ReduceLogSumExp", x - m, (2,), KEPT), reduce("ReduceLogSumExp", x - m, (2,), 0)
+    yield from g.all_fire(whole + m, m + whole, reduce("ReduceLogSumExp", x - z, (2,), KEPT) + z)
+    wide, long = g.random(4), g.input((5, 1, 1, 1))
+    yield from g.near_misses(
+        (whole + z, "another shift"),
+        (flat + g.input((3, 1)), "another shift"),
+        (reduce("ReduceLogSumExp", x - wide, (2,), KEPT) + wide, "several numbers along the axis"),
+        (reduce("ReduceLogSumExp", x - long, (3,), KEPT) + long, "broadcasting makes it bigger"),
+    )
+
+
+@law(kind="eliminate", serves="arithmetic", examples=_shift_examples, uses=(either_side,))
+def shift_of_exponents(x: Tensor, m: Tensor, a: Axes, i: Int):
+    """ReduceLogSumExp(x - m) + m = ReduceLogSumExp(x) where m is one number along the axes"""
+    apart = reduce("ReduceLogSumExp", x - m, a, KEPT)
+    whole = reduce("ReduceLogSumExp", x, a, KEPT)
+    shift = (is_one_along(m, x, a), fits(m, x), is_kernel_float(x))
+    yield rewrite(beside("Add", apart, m, i), whole, *shift, because="every m would do")

@@ -75,7 +75,7 @@ def interpolated(way: str, opset: int, dims: Dims, factor: float = 2, **attribut
 @pytest.mark.parametrize("opset", [11, 13, 17, 21])
 @pytest.mark.parametrize("way", ["one_by_one", "together", "ratio"])
 def test_sizes_that_are_multiples_become_scales(way: str, opset: int) -> None:
-    dims = ["N", 3, "H", "W"] if opset < 17 else ["N", 2, "L"]
+    dims: Dims = ["N", 3, "H", "W"] if opset < 17 else ["N", 2, "L"]
     assert check_settled(interpolated(way, opset, dims, mode="linear")) == ONCE
 
 

@@ -17,7 +17,7 @@ def model_of(nodes: list, width: list, output: str, weights: list) -> ModelProto
 
 def chain(length: int) -> ModelProto:
     """Element-wise operators one after the other, none of which cancels."""
-    operators = ["Relu", "Sigmoid", "Tanh", "Erf", "Softplus"]
+    operators = ["Relu", "Sin", "Tanh", "Erf", "Cos"]
     names = ["x", *(f"v{k}" for k in range(length))]
     nodes = [helper.make_node(operators[k % 5], [names[k]], [names[k + 1]]) for k in range(length)]
     return model_of(nodes, ["N", 4], names[-1], [])

@@ -33,6 +33,10 @@ class ExactnessError(EgraphOptError, ValueError):
     """An exactness that is none, or one that leaves out what was named."""
 
 
+class AssumptionError(EgraphOptError, ValueError):
+    """What is assumed is of nothing that the model has, or no number is so."""
+
+
 class ObjectiveError(EgraphOptError, ValueError):
     """An objective that is none, or a limit of bytes that is no positive number."""
 

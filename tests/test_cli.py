@@ -19,6 +19,7 @@ from typer.testing import CliRunner, Result
 import egraph_opt.verification
 from egraph_opt import errors
 from egraph_opt.cli import app, exit_code, parse_assumption
+from egraph_opt.facts.assumption import Assumption
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.pipeline import stages, verified_graph
 from egraph_opt.pipeline.limits import Limits
@@ -101,7 +102,7 @@ def test_options_reach_the_pipeline(model: Path, tmp_path: Path, monkeypatch: py
     assert seen["cost"] == "flops"
     assert seen["rewrites"] == rulesets
     assert seen["limits"] == Limits(1000, seconds=9.5, memory_bytes=2**31, fold_quantized=True)
-    assert seen["assume"] == {"x": (-1, 2.5), "N": (2, 3)}
+    assert seen["assume"] == {"x": Assumption(-1, 2.5), "N": Assumption(2, 3)}
     assert seen["objective"] == ("cost", 3 * 2**19)
     assert seen["extractor"] == "greedy-dag"
     assert (seen["verify"], seen["strict"], seen["seed"]) == (False, True, 7)
@@ -198,7 +199,9 @@ def test_wrong_usage_exits_with_2_and_one_line(
     assert not (tmp_path / "out.onnx").exists()
 
 
-@pytest.mark.parametrize("text", ["x", "x=", "x=a..b", "x=2..1", "=1..2", "x=nan..nan"])
+@pytest.mark.parametrize(
+    "text", ["x", "x=", "x=a..b", "x=2..1", "=1..2", "x=nan..nan", "x=banana", "x=32*..70*"]
+)
 def test_an_assumption_has_a_name_and_two_numbers_in_order(model: Path, tmp_path: Path, text: str) -> None:
     result = run("optimize", model, tmp_path / "out.onnx", "--assume", text)
     assert result.exit_code == 2
@@ -231,9 +234,10 @@ def test_an_exactness_that_cannot_be_kept_exits_with_2(
 
 
 def test_assumptions_are_parsed() -> None:
-    assert parse_assumption("x=1..2") == ("x", (1, 2))
-    assert parse_assumption("a=b=-1e3..0.5") == ("a=b", (-1000.0, 0.5))
-    assert parse_assumption("2*L+1=64") == ("2*L+1", (64, 64))
+    assert parse_assumption("x=1..2") == ("x", Assumption(1, 2))
+    assert parse_assumption("a=b=-1e3..0.5") == ("a=b", Assumption(-1000.0, 0.5))
+    assert parse_assumption("2*L+1=64") == ("2*L+1", Assumption(64, 64))
+    assert parse_assumption("H=32*..640*") == ("H", Assumption(32, 640, 32))
     assert all(isinstance(bound, int) for bound in parse_assumption("n=1..2")[1])
 
 

@@ -28,29 +28,21 @@ from egraph_opt.cli.application import (
     progress_on,
     say,
 )
+from egraph_opt.facts.assumption import Assumption, parsed
 from egraph_opt.imports import load_onnx_ir
 
 
-def parse_assumption(text: str) -> tuple[str, tuple[float, float]]:
-    """`NAME=LO..HI`, or `NAME=VALUE` for a single one, as (name, (lo, hi)); whole numbers stay integers."""
-    name, equals, values = text.rpartition("=")
-    low, dots, high = values.partition("..")
-    try:
-        bounds = (_parse_number(low), _parse_number(high if dots else low))
-    except ValueError:
-        bounds = None
-    if not name or not equals or bounds is None or not bounds[0] <= bounds[1]:
+def parse_assumption(text: str) -> tuple[str, Assumption]:
+    """`NAME=VALUE`, `NAME=LO..HI` or `NAME=K*` for a multiple, as name and what is said of it."""
+    name, _, value = text.rpartition("=")
+    said = parsed(value)
+    if not name or said is None or not said.low <= said.high:
         raise typer.BadParameter(
-            f"{text!r} is not NAME=LO..HI with two numbers in order", param_hint="--assume"
+            f"{text!r} is not NAME=VALUE, NAME=LO..HI with two numbers in order, or NAME=32*, NAME=32*..640*"
+            " for multiples of 32",
+            param_hint="--assume",
         )
-    return name, bounds
-
-
-def _parse_number(text: str) -> float:
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
+    return name, said
 
 
 @app.command(no_args_is_help=True)
@@ -94,7 +86,8 @@ def optimize(
         list[str] | None,
         typer.Option(
             metavar="NAME=LO..HI",
-            help="Bounds of an input or a symbolic dim, within which the result is right; may be repeated.",
+            help="Bounds of an input or a symbolic dim, or NAME=32* for a multiple, within which the result"
+            " is right; may be repeated.",
         ),
     ] = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Allow OUT to be IN.")] = False,

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from egraph_opt.facts.assumption import Assumption
 from egraph_opt.facts.dtypes import BOOL, FLOATS, INTEGERS
 from egraph_opt.facts.fact import Fact, Interval, meet_intervals
 
@@ -130,9 +131,9 @@ def with_intervals(call: Call, facts: Sequence[Fact]) -> list[Fact]:
     return [confined(fact, found[k]) if k < len(found) else fact for k, fact in enumerate(facts)]
 
 
-def assumed_interval(fact: Fact, assumed: tuple[float, float]) -> Fact:
+def assumed_interval(fact: Fact, assumed: Assumption) -> Fact:
     """An input of floats whose elements are assumed to lie between two numbers."""
-    return confined(fact, (*assumed, False))
+    return confined(fact, (assumed.low, assumed.high, False))
 
 
 __all__ = ["around", "assumed_interval", "bounded", "confined", "interval_of", "numbers_of", "with_intervals"]

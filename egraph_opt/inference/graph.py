@@ -9,13 +9,14 @@ from dataclasses import replace
 import onnx_ir as ir
 
 from egraph_opt.facts import symbolic
+from egraph_opt.facts.assumption import Assumptions, part_of
 from egraph_opt.facts.fact import CLASH, UNKNOWN, Dim, Fact, is_impossible, meet
 
 from .bodies import infer_function, infer_whole, infer_with_bodies
 from .call import Attribute
 from .core import infer_node
 from .float_ranges import assumed_interval
-from .ranges import Assumed, assumed_range, bounds_from, range_of
+from .ranges import assumed_range, bounds_from, range_of
 
 Constants = Callable[[ir.Value], Fact | None]
 Functions = Mapping[ir.OperatorIdentifier, ir.Function]
@@ -31,7 +32,7 @@ def infer_graph(
     *,
     functions: Functions | None = None,
     is_body: bool | None = None,
-    assume: Assumed | None = None,
+    assume: Assumptions | None = None,
     contradicting: set[ir.Node] | None = None,
 ) -> Facts:
     """Facts of every value of a graph whose nodes are sorted; values of bodies are not among them.
@@ -45,8 +46,8 @@ def infer_graph(
         functions: the functions of the model.
         is_body: ``graph`` belongs to an If, Loop or Scan: the declared shapes of its inputs and outputs are
             not trusted, since loop-carried values may change theirs.  By default, whether ``outer`` has any.
-        assume: least and greatest number by name of a symbolic dim, or of an input (of the main
-            graph); what follows from it is only true where it is.
+        assume: what is said by name of a symbolic dim, or of an input (of the main graph); what follows
+            from it is only true where it is.
         contradicting: filled with the nodes that inference finds wrong.
     """
     run = _GraphInference(
@@ -75,7 +76,7 @@ class _GraphInference:
         *,
         warn: Callable[[str], None],
         functions: Functions,
-        assume: Assumed,
+        assume: Assumptions,
     ) -> None:
         self._graph = graph
         self._opset = {("" if domain == "ai.onnx" else domain): version for domain, version in opset.items()}
@@ -118,10 +119,18 @@ class _GraphInference:
         if fact.shape is None:
             return fact
         dims: list[Dim] = list(fact.shape)
-        for k, name in enumerate(_declared_names(value)):
-            if dims[k] is None:
-                dims[k] = symbolic.symbol(name) if name else self._fresh(f"{value.name}.{k}")
+        declared = _declared_names(value)
+        for k, name in enumerate(names_of_dims(value)):
+            if dims[k] is None and name is not None:
+                dims[k] = self._dim(name, declared=declared[k] is not None)
         return replace(fact, shape=tuple(dims))
+
+    def _dim(self, name: str, *, declared: bool) -> Dim:
+        """A symbol, or a multiple of one where that is assumed."""
+        assumed = self._assume.get(name)
+        if assumed is not None and assumed.step > 1:
+            return symbolic.mul(assumed.step, symbolic.symbol(part_of(name, assumed.step)))
+        return symbolic.symbol(name) if declared else self._fresh(name)
 
     def _declared(self, value: ir.Value) -> Fact:
         """The declared type, with numbers only: names are trusted of inputs alone."""
@@ -224,6 +233,15 @@ def _declared_names(value: ir.Value) -> list[str | None]:
 
 
 _ANONYMOUS = frozenset({"none", "unk", "unknown", "dynamic", "any"})
+
+
+def names_of_dims(value: ir.Value) -> list[str | None]:
+    """The name of each symbolic dim of an input, ``<input>.<axis>`` where it has none; None of a number."""
+    names = _declared_names(value)
+    return [
+        None if isinstance(dim, int) and dim >= 0 else names[k] or f"{value.name}.{k}"
+        for k, dim in enumerate(value.shape or ())
+    ]
 
 
 def _shown(fact: Fact) -> str:

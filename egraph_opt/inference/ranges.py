@@ -11,11 +11,12 @@ symbolic dim nothing is known but that it is not negative and that an int64 has 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from egraph_opt.facts import symbolic
+from egraph_opt.facts.assumption import Assumption, Assumptions, part_of
 from egraph_opt.facts.dtypes import BOOL, INTEGERS
 from egraph_opt.facts.fact import NO_NUMBER, Fact, Range, meet_ranges
 from egraph_opt.facts.polynomials import Bounds
@@ -25,9 +26,6 @@ from .call import Call
 from .numbers import completed, integer_range
 
 RangeRule = Callable[[Call], Sequence[Range | None]]
-
-Assumed = Mapping[str, tuple[float, float]]
-"""Least and greatest number by name, as a user states them."""
 
 RANGES: dict[str, RangeRule] = {}
 """Rule by operator of the default domain: a range per output, as far as known."""
@@ -94,19 +92,26 @@ def narrowed(fact: Fact, found: Range | None) -> Fact:
     return replace(fact, range=meet_ranges(fact.range, rounded))
 
 
-def bounds_from(assume: Assumed) -> Bounds:
-    """Assumptions as bounds of symbols; those that have no whole number bound nothing."""
-    ends = ((name, math.ceil(max(low, 0)), high) for name, (low, high) in sorted(assume.items()))
-    return tuple((name, low, math.floor(high)) for name, low, high in ends if low <= high < LARGEST_DIM)
+def bounds_from(assume: Assumptions) -> Bounds:
+    """Assumptions as bounds of symbols; those that have no whole number bound nothing.
+
+    >>> bounds_from({"H": Assumption(32, 640, 32), "N": Assumption(1, 8)})
+    (('?H/32', 1, 20), ('H', 32, 640), ('N', 1, 8))
+    """
+    ends = [(name, max(low, 0), high) for name, (low, high, _) in assume.items()]
+    multiples = [(name, *known) for name, known in assume.items() if known.step > 1]
+    ends += [(part_of(name, step), max(low, 0) / step, high / step) for name, low, high, step in multiples]
+    bounded = [end for end in sorted(ends) if end[1] <= end[2] < LARGEST_DIM]
+    return tuple((name, math.ceil(low), math.floor(high)) for name, low, high in bounded)
 
 
-def assumed_range(fact: Fact, assumed: tuple[float, float]) -> Fact:
+def assumed_range(fact: Fact, assumed: Assumption) -> Fact:
     """An input of integers whose elements are assumed to lie in a range.
 
     One that leaves a single number makes no constant of the input: it stays an input, and its range says it.
     """
     whole = integer_range(fact.dtype)
-    low, high = max(assumed[0], whole[0]), min(assumed[1], whole[1])
+    low, high = max(assumed.low, whole[0]), min(assumed.high, whole[1])
     if low > high:
         return fact
     return replace(fact, range=intervals.coarse((math.ceil(low), math.floor(high))))
@@ -129,4 +134,4 @@ def with_ranges(call: Call, facts: Sequence[Fact]) -> list[Fact]:
     return answer
 
 
-__all__ = ["Assumed", "assumed_range", "bounds_from", "narrowed", "range_of", "ranged", "with_ranges"]
+__all__ = ["assumed_range", "bounds_from", "narrowed", "range_of", "ranged", "with_ranges"]

@@ -14,6 +14,7 @@ from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost.repricing import SearchLimits, key_of
 from egraph_opt.errors import VerificationError
 from egraph_opt.extraction.strategies.budget import OnInterrupt, interruptible
+from egraph_opt.facts.assumption import Assumptions
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.memory.objective import Objective
@@ -54,7 +55,7 @@ class Request:
 
     model: CostModel
     objective: Objective
-    ranges: Mapping[str, tuple[float, float]]
+    ranges: Assumptions
     points: Mapping[str, int]
     deadline: float
     end: float

@@ -18,6 +18,7 @@ from egraph_opt.cost.repricing import Compiled, CompiledCache, Key
 from egraph_opt.egraph.lowering import Lowered, lower
 from egraph_opt.egraph.saturation import SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.facts.assumption import Assumptions
 from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact, Shape
 from egraph_opt.graph.constants import Constants, constants_of, fold_constants
 from egraph_opt.graph.inlining import Inliner
@@ -52,7 +53,7 @@ class Setting:
     opsets: Mapping[str, int]
     ir_version: int
     functions: Mapping[ir.OperatorIdentifier, ir.Function]
-    assume: Mapping[str, tuple[float, float]]
+    assume: Assumptions
     limits: Limits
     exactness: Exactness
     inliner: Inliner
@@ -269,7 +270,7 @@ def _fits(
 def region_of(
     loaded: LoadedModel,
     limits: Limits,
-    assume: Mapping[str, tuple[float, float]],
+    assume: Assumptions,
     saturate_one: Callable[[Lowered], tuple[Snapshot, SaturationReport]],
     *,
     exactness: Exactness,

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from egraph_opt.cost.model import CostModel, default_points
+from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost.repricing import key_of
 from egraph_opt.egraph.lowering import Lowered
@@ -20,6 +20,7 @@ from egraph_opt.egraph.storage import Stored, StoredRegion, fingerprint, read_sa
 from egraph_opt.egraph.validation import check_terms
 from egraph_opt.errors import EgraphOptError, ExtractionError, ModelReadError, TargetMismatchError
 from egraph_opt.extraction.strategies.budget import OnInterrupt, interruptible
+from egraph_opt.facts.assumption import Assumption, Assumptions
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.node_counts import NodeCount, nodes_of
 from egraph_opt.laws.exactness import REAL, exactness_named
@@ -27,6 +28,7 @@ from egraph_opt.laws.selection import all_laws
 from egraph_opt.memory.objective import Objective, objective_of
 from egraph_opt.model.files import parse_model
 from egraph_opt.model.reading import LoadedModel, read_model
+from egraph_opt.pipeline.assumptions import assumptions_for
 from egraph_opt.pipeline.extraction import Request, extract_and_verify, good_graphs, search_limits, unchanged
 from egraph_opt.pipeline.limits import Clock, Limits, Progress, reading
 from egraph_opt.pipeline.original import GivenModel
@@ -34,7 +36,7 @@ from egraph_opt.pipeline.region import Region, region_of
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
 from egraph_opt.pipeline.restarts import Again
 from egraph_opt.pipeline.result import Result
-from egraph_opt.pipeline.sizes import ranges_of, sizes_of, sizes_that_run
+from egraph_opt.pipeline.sizes import points_of, sizes_that_run
 from egraph_opt.pipeline.target import SaturatedFor
 from egraph_opt.pipeline.tensor_alternatives import TensorAlternative, tensor_alternatives
 
@@ -65,7 +67,7 @@ class Saturated:
     seconds: Mapping[str, float]
     warnings: tuple[str, ...]
     reason: str = ""
-    assume: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    assume: Assumptions = field(default_factory=dict)
     legalize: bool = False
     again: Again | None = field(default=None, repr=False, compare=False)
     strict: bool = field(default=False, repr=False, compare=False)
@@ -128,7 +130,7 @@ class Saturated:
             "seconds": dict(self.seconds),
             "warnings": list(self.warnings),
             "reason": self.reason,
-            "assume": {name: list(ends) for name, ends in self.assume.items()},
+            "assume": {name: list(said) for name, said in self.assume.items()},
             "legalize": self.legalize,
         }
         place = None if model is not None else os.path.abspath(str(came))
@@ -160,7 +162,7 @@ class Saturated:
         counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
         header = stored.header
         limits, exactness = Limits(**header["limits"]), exactness_named(header.get("exactness", REAL))
-        assume = {name: (low, high) for name, (low, high) in header["assume"].items()}
+        assume = {name: Assumption(*said) for name, said in header["assume"].items()}
         regions = iter(stored.regions)
 
         def next_region(lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
@@ -335,13 +337,12 @@ class Saturated:
         """When a result whose choice begins now has to be there."""
         return time.monotonic() + max(self.limits.seconds - math.fsum(self.seconds.values()), 0.0)
 
-    def _ranges(self, assume: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:
-        return {**self.assume, **ranges_of(assume)}
+    def _ranges(self, assume: Mapping[str, Any] | None) -> dict[str, Assumption]:
+        return {**self.assume, **assumptions_for(self.loaded, assume)}
 
     def points(self, model: CostModel, assume: Mapping[str, Any] | None = None) -> Mapping[str, int]:
         """What symbolic dims are priced at: a number by name."""
-        given = sizes_of(self._ranges(assume))
-        points = default_points(self.region.inputs if self.region else (), given=given)
+        points = points_of(self.region.inputs if self.region else (), self._ranges(assume))
         if model.setting is None or self.region is None:
             return points
         return sizes_that_run(self.loaded, self.region, points, model.setting)

@@ -7,7 +7,7 @@ Inner values of Ifs are seen with their branches in their place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,10 @@ from typing import Any
 import onnx
 from onnx import helper
 
+from egraph_opt.cost.model import default_points
 from egraph_opt.facts import symbolic
-from egraph_opt.facts.fact import Dim, Shape
+from egraph_opt.facts.assumption import Assumptions, part_of
+from egraph_opt.facts.fact import Dim, Fact, Shape
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.whole import Feeds, feeds_for
 from egraph_opt.model.external_data import share_folder
@@ -25,14 +27,19 @@ from egraph_opt.model.writing import to_proto
 from egraph_opt.pipeline.region import Region
 
 
-def ranges_of(assume: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:
-    """Every assumption as least and largest value; a number is both."""
-    return {name: (v, v) if isinstance(v, (int, float)) else v for name, v in (assume or {}).items()}
+def points_of(inputs: Iterable[Fact], assume: Assumptions) -> dict[str, int]:
+    """What symbolic dims are priced at: as assumed, else as `default_points` has it.
 
-
-def sizes_of(ranges: Mapping[str, tuple[float, float]]) -> dict[str, int]:
-    """The assumptions that give a symbolic dim one size."""
-    return {name: int(low) for name, (low, high) in ranges.items() if low == high}
+    A dim that is a multiple of something has a point, and so has the symbol that it is a multiple of.
+    """
+    given = {name: int(known.low) for name, known in assume.items() if known.single is not None}
+    points = default_points(inputs, given=given)
+    for name, known in assume.items():
+        part = part_of(name, known.step)
+        if part in points:
+            points[name] = known.nearest(given.get(name, points[part]))
+            points[part] = points[name] // known.step
+    return dict(sorted(points.items()))
 
 
 DEEPEST = 16

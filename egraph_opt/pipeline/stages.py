@@ -24,6 +24,7 @@ from egraph_opt.laws.law import Law
 from egraph_opt.laws.selection import DEFAULT, LEGALIZE, select, waiting
 from egraph_opt.memory.objective import objective_of
 from egraph_opt.model.reading import ModelSource, read_model
+from egraph_opt.pipeline.assumptions import assumptions_for
 from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.extraction import unchanged
 from egraph_opt.pipeline.limits import NO_TIME, SATURATED_MEMORY, TOO_SHORT, Clock, Limits, Progress, reading
@@ -32,7 +33,6 @@ from egraph_opt.pipeline.offending_law import without_offending_law
 from egraph_opt.pipeline.region import Region, region_of
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.saturated import ObjectiveLike, Saturated
-from egraph_opt.pipeline.sizes import ranges_of
 from egraph_opt.pipeline.target import SaturatedFor
 
 
@@ -59,20 +59,23 @@ def saturate(
         limits: where to stop.
         target: a cost model whose own rulesets and limits (of kernels, say) take part; the result may be
             priced under it, and under any whose rulesets and limits are among these.
-        assume: by name of an input of integers or of a symbolic dim its least and largest value, or the
-            only one; the result is right within them only.
+        assume: by name of an input or of a symbolic dim its least and largest value, or the only one; or
+            as text, such as "1..8", "32*" (a multiple of 32) or "32*..640*"; the result is right within
+            them only.
         strict: raise where laws contradict each other in types, instead of leaving them out.
 
     Raises:
         ModelReadError, InvalidModelError, ExternalDataError: the model.
         UnknownRulesetError: a ruleset.
         ExactnessError: the exactness, or a ruleset of which it leaves nothing.
+        AssumptionError: an assumption that says nothing, or nothing of this model.
         UnsoundLawError, InternalError: with strict.
     """
     started = time.monotonic()
-    rules, ranges, clock = _rules(rewrites, target, exactness), ranges_of(assume), Clock(progress)
+    rules, clock = _rules(rewrites, target, exactness), Clock(progress)
     clock("load")
     loaded = read_model(model)
+    ranges = assumptions_for(loaded, assume)
     warnings = [*loaded.warnings, *rules.remarks]
     counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
     reason = loaded.unsupported or ("" if limits.seconds else NO_TIME)
@@ -219,8 +222,7 @@ def optimize(
         objective: `"cost"`, the cheapest graph; `"memory"`, of those found that cost at most 5 % more (or
             10 % with `("memory", 0.1)`) the one that needs the least memory at its peak; `("cost", bytes)`,
             the cheapest found that needs at most so many bytes, or with a warning the one that needs least.
-        assume: by name of an input or of a symbolic dim its least and largest value, or the only one; a dim
-            of one size is priced at it.  The result is right within them only.
+        assume: as in `saturate`; a dim of one size is priced at it.
         verify: compare the result with the original in onnxruntime.
         strict: raise, instead of handing back the original, where the result is wrong.
         seed: of the search and of verification's inputs.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import onnx
 import onnx_ir as ir
 
+from egraph_opt.facts.assumption import Assumptions
 from egraph_opt.laws.exactness import EXACTNESSES, REAL, Exactness, allows
 from egraph_opt.laws.selection import ASSUME, LEGALIZE, all_laws
 from egraph_opt.model.metadata import marked
@@ -39,7 +40,7 @@ class Checks:
     """
 
     verify: bool
-    assume: Mapping[str, tuple[float, float]]
+    assume: Assumptions
     seed: int
     changing: tuple[str, ...]
     legalize: bool

@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
 
+from egraph_opt.facts.assumption import Assumption
 from egraph_opt.verification.inputs import is_integer
 from egraph_opt.verification.interface import ValueSpec
 from egraph_opt.verification.sizes import Ranges
@@ -25,7 +26,7 @@ def branch_cases(model: onnx.ModelProto, specs: Sequence[ValueSpec]) -> list[Ran
     """Assumptions about one input each, under which the model should be run as well; at most `MAX_CASES`."""
     single = {spec.name: spec for spec in specs if spec.shape is not None and set(spec.shape) <= {1}}
     cases: list[Ranges] = [
-        {name: (value, value)}
+        {name: Assumption(value, value)}
         for name, spec in single.items()
         if spec.dtype == TensorProto.BOOL and spec.kind == "tensor"
         for value in (0, 1)
@@ -33,7 +34,7 @@ def branch_cases(model: onnx.ModelProto, specs: Sequence[ValueSpec]) -> list[Ran
     integers = {name for name, spec in single.items() if is_integer(spec) and spec.kind == "tensor"}
     if integers:
         found = _compared(model.graph, integers)
-        cases += [{name: (value, value)} for name in sorted(found) for value in sorted(found[name])]
+        cases += [{name: Assumption(value, value)} for name in sorted(found) for value in sorted(found[name])]
     return cases[:MAX_CASES]
 
 

@@ -117,7 +117,7 @@ class Course:
             if set(case) & set(self.assume):
                 continue
             assumed = {**self.assume, **case}
-            (name, (value, _)), *_ = case.items()
+            (name, (value, *_)), *_ = case.items()
             if any(self._compare(plan, sizes, "normal", self.seed, case) for sizes in plan.sizes):
                 continue
             try:
@@ -209,7 +209,7 @@ class Course:
             plan.fallback,
             (dict.fromkeys(plan.integers, (0, 0)), plan.fallback[1]),
         )
-        where = "".join(f", {name}={low}" for name, (low, _) in case.items())
+        where = "".join(f", {name}={only.low}" for name, only in case.items())
         for integers, floats in ranges:
             started = time.monotonic()
             feeds = self._feeds(plan, sizes, floats, integers, seed=seed, case=case)

@@ -10,10 +10,11 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
+from egraph_opt.facts.assumption import Assumption, assumptions_of
 from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.facts.fact import MOST_DIMS
 from egraph_opt.verification.interface import ValueSpec, interface
-from egraph_opt.verification.sizes import Ranges, candidates, shape_of
+from egraph_opt.verification.sizes import candidates, shape_of
 
 Distribution = Literal["normal", "uniform", "ones", "smooth", "large"]
 Integers = tuple[int, int]
@@ -37,7 +38,7 @@ def random_inputs(
     sizes: Mapping[str, int] | None = None,
     distribution: Distribution = "normal",
     integers: Integers | Mapping[str, Integers] = INTEGERS,
-    assume: Ranges | None = None,
+    assume: Mapping[str, Any] | None = None,
     rank: int = 1,
     absent: Collection[str] = (),
 ) -> dict[str, Value]:
@@ -55,7 +56,7 @@ def random_inputs(
             as in images and sound) or "large" (normal, times 20).
         integers: least and largest value of integer inputs, for all or by name; 8-bit integers take their
             whole range unless they are named.
-        assume: least and largest value by name of input; floats are uniform in it.
+        assume: what inputs stay within, by name, see `optimize`; floats are uniform in it.
         rank: of inputs whose rank is not declared.
         absent: optional inputs to leave empty.
 
@@ -68,6 +69,7 @@ def random_inputs(
     """
     specs = interface(model).required if isinstance(model, onnx.ModelProto) else tuple(model)
     filled = {**next(candidates(specs), {}), **(sizes or {})}
+    assumed = assumptions_of(assume)
     values: dict[str, Value] = {}
     for spec in specs:
         if spec.optional and spec.name in absent:
@@ -78,7 +80,7 @@ def random_inputs(
             raise UnsupportedInputError(
                 f"input {spec.name!r}: no values are made up for {len(shape)} dims, more than {MOST_DIMS}"
             )
-        bounds = (assume or {}).get(spec.name)
+        bounds = assumed.get(spec.name)
         own = integers.get(spec.name, INTEGERS) if isinstance(integers, Mapping) else integers
         if spec.dtype in BYTES and not (isinstance(integers, Mapping) and spec.name in integers):
             own = _whole_range(spec.dtype)
@@ -104,7 +106,7 @@ def random_tensor(
     *,
     distribution: Distribution = "normal",
     integers: Integers = INTEGERS,
-    bounds: tuple[float, float] | None = None,
+    bounds: Assumption | None = None,
 ) -> np.ndarray[Any, np.dtype[Any]]:
     """One tensor of a specification's dtype; see `random_inputs` for the arguments."""
     if spec.dtype == TensorProto.STRING:
@@ -148,7 +150,7 @@ def _floats(
     generator: np.random.Generator,
     shape: Sequence[int],
     distribution: Distribution,
-    bounds: tuple[float, float] | None,
+    bounds: Assumption | None,
 ) -> Any:
     if bounds is not None:
         return generator.uniform(bounds[0], bounds[1], tuple(shape))

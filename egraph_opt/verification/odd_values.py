@@ -14,6 +14,7 @@ from typing import Any, Literal
 import ml_dtypes
 import numpy as np
 
+from egraph_opt.facts.assumption import Assumption
 from egraph_opt.verification.comparison import TOLERANCES, Array
 from egraph_opt.verification.execution import Value
 from egraph_opt.verification.sizes import Ranges
@@ -211,8 +212,8 @@ def _is_wide(array: Array) -> bool:
     return float(ml_dtypes.finfo(array.dtype).max) > 1e30  # type: ignore[no-untyped-call]
 
 
-def _within_bounds(values: Array, bounds: tuple[float, float] | None) -> Array:
-    return values if bounds is None else np.asarray(np.clip(values, *bounds))
+def _within_bounds(values: Array, bounds: Assumption | None) -> Array:
+    return values if bounds is None else np.asarray(np.clip(values, bounds.low, bounds.high))
 
 
 def _takes(array: Array, kinds: str) -> bool:

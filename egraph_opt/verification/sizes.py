@@ -10,11 +10,12 @@ import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from egraph_opt.facts.assumption import Assumptions
 from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.verification.interface import ValueSpec
 
 Sizes = dict[str, int]
-Ranges = Mapping[str, tuple[float, float]]
+Ranges = Assumptions
 
 SCALES = (32, 16, 8, 64, 48, 7, 5, 4, 3, 2, 1, 128, 96, 224, 256, 320, 512, 576, 640, 1024, 2048, 4096, 16000)
 """Sizes to try first for all dims but the leading ones, the likeliest first."""
@@ -200,10 +201,7 @@ def _fill(leads: Mapping[str, bool], scale: int, batch: int, distinct: bool) -> 
 def _bounded(sizes: Sizes, bounds: Ranges | None) -> Sizes:
     if not bounds:
         return sizes
-    return {
-        name: int(min(max(size, bounds[name][0]), bounds[name][1])) if name in bounds else size
-        for name, size in sizes.items()
-    }
+    return {name: bounds[name].nearest(size) if name in bounds else size for name, size in sizes.items()}
 
 
 def _affordable(specs: Sequence[ValueSpec], sizes: Sizes, limit: int = MAX_ELEMENTS) -> bool:

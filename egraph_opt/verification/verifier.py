@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from egraph_opt.facts.assumption import assumptions_of
 from egraph_opt.verification.budget import BudgetError, RunBudget
 from egraph_opt.verification.checking import checker_error
 from egraph_opt.verification.course import NO_PROMISE, Course, Promise
@@ -27,7 +29,7 @@ def verify(
     *,
     seed: int = 0,
     seeds: int = 3,
-    assume: Ranges | None = None,
+    assume: Mapping[str, Any] | None = None,
     inputs: Sequence[Mapping[str, Value]] = (),
     override_defaults: bool = True,
     folder: str | os.PathLike[str] | None = None,
@@ -47,7 +49,7 @@ def verify(
         optimized: likewise.
         seed: the first seed; the others follow it.
         seeds: number of runs on random inputs; there are more if the sizes or branches need more.
-        assume: least and largest value by name of input, or size by name of symbolic dim.
+        assume: what inputs and symbolic dims stay within, by name, see `optimize`.
         inputs: further inputs to compare on, by name, such as samples of real data.
         override_defaults: also run with other values for inputs that have a default.
         folder: where the external data of models given in memory is.
@@ -64,7 +66,9 @@ def verify(
 
     Raises:
         ModelReadError: one of the models cannot be read.
+        AssumptionError: an assumption says nothing.
     """
+    assumed = assumptions_of(assume)
     before = load(original, folder=folder)
     after = load(optimized, folder=folder)
     a, b = interface(before.proto), interface(after.proto)
@@ -82,7 +86,7 @@ def verify(
         try:
             _check_room(before, after, budget.bytes)
             runs = Runs(before, after, seed, approximate=approximate, budget=budget)
-            course = Course(runs, a, seed, max(seeds, 1), assume or {}, override_defaults, end, promise)
+            course = Course(runs, a, seed, max(seeds, 1), assumed, override_defaults, end, promise)
             return course.verdict(inputs)
         except NoMemoryError as error:
             reason = str(error)
@@ -92,7 +96,7 @@ def verify(
             return Verification("not_comparable", detail=str(error))
     with arena_of(budget.bytes):
         pieces = Pieces(before, after, seed, approximate, budget.piece_by_piece())
-        return _by_pieces(pieces, a, assume or {}, reason)
+        return _by_pieces(pieces, a, assumed, reason)
 
 
 COPIES = 3

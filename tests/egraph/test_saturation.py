@@ -203,7 +203,7 @@ def test_matches_and_chosen_nodes_are_counted_by_law() -> None:
     rows = {f"{row.ruleset}.{row.name}": row for row in report.rewrites}
     composed = rows["transpose.compose_transposes"]
     assert composed.matches >= 1 and composed.used == 1
-    assert sum(row.used for row in report.rewrites) <= 3, "Relu and Add are the original's; two laws drop a Relu"
+    assert sum(row.used for row in report.rewrites) <= 3, "Relu and Add are there; two laws drop a Relu"
     assert all(row.matches or row.used for row in report.rewrites)
 
 

@@ -8,6 +8,7 @@ import onnx_ir as ir
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from egraph_opt.facts.assumption import assumptions_of
 from egraph_opt.facts.fact import NO_NUMBER, Fact, meet
 from egraph_opt.inference import constant_lookup, infer_graph, infer_node, intervals, tensor_fact
 from egraph_opt.inference.ranges import narrowed, range_of
@@ -25,7 +26,12 @@ def facts_of(model: onnx.ModelProto, assume=None) -> dict[str, Fact]:
     parsed = ir.from_proto(model)
     warnings: list[str] = []
     facts = infer_graph(
-        parsed.graph, parsed.opset_imports, {}, constant_lookup(8), warnings.append, assume=assume
+        parsed.graph,
+        parsed.opset_imports,
+        {},
+        constant_lookup(8),
+        warnings.append,
+        assume=assumptions_of(assume),
     )
     assert warnings == []
     return {str(value.name): fact for value, fact in facts.items()}

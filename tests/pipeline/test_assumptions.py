@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from egraph_opt import optimize, saturate
 from egraph_opt.cli import app
+from egraph_opt.errors import AssumptionError
 from egraph_opt.pipeline import Saturated
 
 INT64 = TensorProto.INT64
@@ -43,7 +44,7 @@ def test_what_is_assumed_of_an_input_decides_comparisons(model: onnx.ModelProto)
 def test_an_assumption_is_part_of_the_saturated_model(model: onnx.ModelProto, tmp_path: Path) -> None:
     saturated = saturate(model, assume={"ids": (0, 99), "N": (1, 8)})
     loaded = Saturated.load(saturated.save(tmp_path / "s.npz"))
-    assert loaded.assume == saturated.assume == {"ids": (0, 99), "N": (1, 8)}
+    assert loaded.assume == saturated.assume == {"ids": (0, 99, 1), "N": (1, 8, 1)}
     for each in (saturated, loaded):
         result = each.extract("nodes", strict=True)
         assert operators(result.model) == ["Neg"]
@@ -71,13 +72,71 @@ def test_the_command_line_bounds_inputs(model: onnx.ModelProto, tmp_path: Path) 
     assert operators(onnx.load(target)) == ["Neg"]
 
 
-def test_assumptions_about_what_the_model_does_not_have_change_nothing(model: onnx.ModelProto) -> None:
-    plain = optimize(model, "nodes", strict=True)
-    other = optimize(model, "nodes", assume={"nobody": (0, 3), "M": 4}, strict=True)
-    assert operators(plain.model) == operators(other.model)
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"nobody": (0, 3)}, "no input or dim has this name"),
+        ({"idss": (0, 3)}, "did you mean 'ids'"),
+        ({"N": (5, 3)}, "no number is"),
+        ({"N": (0.5, 0.7)}, "a dim is a whole number"),
+        ({"N": 1.5}, "a dim is a whole number"),
+        ({"N": (-3, -1)}, "a dim is a whole number"),
+        ({"N": "banana"}, "32\\*"),
+        ({"N": "32*..100*"}, "32\\*"),
+        ({"N": True}, "says nothing"),
+        ({"N": (1, 2, 3)}, "says nothing"),
+        ({"N": float("nan")}, "says nothing"),
+        ({"ids": "4*"}, "dims are"),
+    ],
+)
+def test_what_says_nothing_of_the_model_is_an_error(model: onnx.ModelProto, said, why: str) -> None:
+    for use in (optimize, saturate):
+        with pytest.raises(AssumptionError, match=why):
+            use(model, assume=said)
+    with pytest.raises(AssumptionError, match=why):
+        saturate(model).extract("nodes", assume=said)
 
 
-@pytest.mark.parametrize("ends", [(5, 3), (0.5, 0.7), (-3, -1)])
-def test_assumptions_that_no_number_meets_are_not_used(model: onnx.ModelProto, ends) -> None:
-    result = saturate(model, assume={"N": ends})
-    assert result.region is not None
+def cut() -> onnx.ModelProto:
+    """An image without the rows and columns beyond the last whole block of 4 x 4."""
+    return onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[N, 3, H, W] x) => (float[N, 3, A, B] y)
+        <int64[2] zero = {0, 0}, int64[2] four = {4, 4}, int64[2] axes = {2, 3}> {
+            s = Shape <start = 2> (x) blocks = Div (s, four) whole = Mul (blocks, four)
+            part = Slice (x, zero, whole, axes) y = Tanh (part)
+        }""")
+
+
+def test_a_dim_that_is_a_multiple_is_divided(tmp_path: Path) -> None:
+    """Of such an image nothing is cut off."""
+    saturated = saturate(cut(), assume={"H": "32*", "W": "32*..640*"})
+    for each in (saturated, Saturated.load(saturated.save(tmp_path / "s.npz"))):
+        result = each.extract("nodes", strict=True)
+        assert operators(result.model) == ["Tanh"]
+        assert result.report.verification.status == "passed"
+        assert result.report.cost.points == {"H": 128, "N": 1, "W": 128}
+    assert saturated.extract("nodes", assume={"W": 96}).report.cost.points["W"] == 96
+    assert len(operators(optimize(cut(), "nodes", strict=True).model)) > 1
+
+
+def test_the_command_line_has_multiples(tmp_path: Path) -> None:
+    source, target = tmp_path / "in.onnx", tmp_path / "out.onnx"
+    onnx.save(cut(), source)
+    arguments = [
+        "optimize",
+        str(source),
+        str(target),
+        "--cost",
+        "nodes",
+        "--assume",
+        "H=32*",
+        "--assume",
+        "W=4*..64*",
+    ]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    assert operators(onnx.load(target)) == ["Tanh"]
+    done = CliRunner().invoke(app, [*arguments[:-1], "W=banana"])
+    assert done.exit_code == 2 and "32*" in done.output
+    done = CliRunner().invoke(app, [*arguments[:-1], "Width=32*"])
+    assert done.exit_code == 1 and "no input or dim has this name" in " ".join(done.output.split())

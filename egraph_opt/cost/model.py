@@ -218,7 +218,8 @@ def bind(fact: Fact, at: Mapping[str, int]) -> Fact:
     """The fact with its symbols replaced by numbers, in the shape and in the value.
 
     A symbol that `at` does not mention stands for ``DEFAULT_LENGTH``.  An expression that is negative at
-    this point becomes 0, one that has no value there (a division by zero) becomes unknown.
+    this point becomes 0, one that has no value there (a division by zero) becomes unknown.  Between which
+    floats elements lie has no price: nodes that differ in this alone are asked about once.
     """
     shape = fact.shape
     if shape is not None and any(isinstance(d, str) for d in shape):
@@ -229,9 +230,9 @@ def bind(fact: Fact, at: Mapping[str, int]) -> Fact:
     if value is not None and any(isinstance(v, str) for v in value):
         numbers = tuple(_evaluate(v, at) if isinstance(v, str) else v for v in value)
         value = None if None in numbers else numbers  # type: ignore[assignment]
-    if shape is fact.shape and value is fact.value:
+    if shape is fact.shape and value is fact.value and fact.interval is None:
         return fact
-    return replace(fact, shape=shape, value=value)
+    return replace(fact, shape=shape, value=value, interval=None)
 
 
 def _number(dim: Dim, at: Mapping[str, int]) -> int | None:

@@ -126,8 +126,10 @@ class _GraphInference:
         return replace(fact, shape=tuple(dims))
 
     def _dim(self, name: str, *, declared: bool) -> Dim:
-        """A symbol, or a multiple of one where that is assumed."""
+        """A symbol; where that is assumed a number, or a multiple of a symbol."""
         assumed = self._assume.get(name)
+        if assumed is not None and assumed.single is not None:
+            return int(assumed.low)
         if assumed is not None and assumed.step > 1:
             return symbolic.mul(assumed.step, symbolic.symbol(part_of(name, assumed.step)))
         return symbolic.symbol(name) if declared else self._fresh(name)

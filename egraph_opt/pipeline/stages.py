@@ -222,7 +222,7 @@ def optimize(
         objective: `"cost"`, the cheapest graph; `"memory"`, of those found that cost at most 5 % more (or
             10 % with `("memory", 0.1)`) the one that needs the least memory at its peak; `("cost", bytes)`,
             the cheapest found that needs at most so many bytes, or with a warning the one that needs least.
-        assume: as in `saturate`; a dim of one size is priced at it.
+        assume: as in `saturate`; a dim of one size is that number for laws, and priced at it.
         verify: compare the result with the original in onnxruntime.
         strict: raise, instead of handing back the original, where the result is wrong.
         seed: of the search and of verification's inputs.

@@ -49,6 +49,16 @@ def test_two_blocks_in_a_row_keep_two_transposes(opset: int) -> None:
     assert counts["Conv"] == 4 and counts["MaxPool"] == 2
 
 
+def test_a_width_that_is_assumed_is_as_good_as_one_that_is_known() -> None:
+    found = {}
+    for width in (WIDE, "W"):
+        g = Graph(x=[1, 16, 6, width])
+        model = g.model(_aasist_block(g, _aasist_block(g, "x", 16), 16))
+        found[width] = outcome(model, "ascend", assume={"W": WIDE} if width == "W" else None)
+    assert found["W"].counts == found[WIDE].counts
+    assert found["W"].report.cost.after == found[WIDE].report.cost.after
+
+
 def test_a_third_block_costs_no_further_transpose() -> None:
     g = Graph(x=[1, 16, 6, WIDE])
     y = "x"

@@ -169,12 +169,13 @@ def _foldable_nodes(
         if not all(v in known for v in inputs) or not is_deterministic(node):
             continue
         used = [v for v in node.outputs if v.name]
-        sizes = [byte_size(facts.get(v, UNKNOWN)) for v in used]
+        results = [_at_most(node, facts.get(v, UNKNOWN), facts) for v in used]
+        sizes = [byte_size(result) for result in results]
         if any(size is None for size in sizes):
             continue
         before = sum(byte_size(facts.get(v, UNKNOWN)) or 0 for v in inputs if len(v.uses()) == 1)
         growth = sum(size for size in sizes if size is not None) - before
-        splat = all(facts[v].splat is not None for v in used)
+        splat = all(result.splat is not None for result in results)
         if growth > left or (splat and growth > SMALL):
             continue
         dtype = facts.get(inputs[0], UNKNOWN).dtype if inputs else 0
@@ -182,7 +183,7 @@ def _foldable_nodes(
             continue
         operands = [None if v is None else _type_of(v, facts, constants) for v in node.inputs]
         plain = {name: attribute.value for name, attribute in node.attributes.items()}
-        reason = budget.takes(node.op_type, plain, operands, [facts.get(v, UNKNOWN) for v in used])
+        reason = budget.takes(node.op_type, plain, operands, results)
         if reason:
             warn(f"node {node.name!r} ({node.op_type}) depends on constants, and is not computed: {reason}")
             continue
@@ -190,6 +191,20 @@ def _foldable_nodes(
         known.update(used)
         chosen.append(node)
     return chosen
+
+
+SELECTING = frozenset(("Compress", "NonZero", "Unique"))
+"""Operators of which the elements of the first operand say how many elements their results have."""
+
+
+def _at_most(node: ir.Node, result: Fact, facts: Mapping[ir.Value, Fact]) -> Fact:
+    """A result, or what is no smaller where its size depends on the elements of the operands."""
+    first = node.inputs[0] if node.inputs else None
+    operand = facts.get(first, UNKNOWN) if first is not None else UNKNOWN
+    if byte_size(result) is not None or node.op_type not in SELECTING or not operand.is_static:
+        return result
+    count = math.prod(dim for dim in operand.shape or () if isinstance(dim, int))
+    return Fact(result.dtype, (max(operand.rank or 0, 1), count), const=result.const)
 
 
 def _type_of(value: ir.Value, facts: Mapping[ir.Value, Fact], constants: Constants) -> Fact:

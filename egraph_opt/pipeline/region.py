@@ -20,7 +20,7 @@ from egraph_opt.egraph.saturation import SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.facts.assumption import Assumptions
 from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact, Shape
-from egraph_opt.graph.constants import Constants, constants_of, fold_constants
+from egraph_opt.graph.constants import Constants, byte_size, constants_of, fold_constants
 from egraph_opt.graph.inlining import Inliner
 from egraph_opt.graph.walks import bodies
 from egraph_opt.inference.constants import tensor_fact
@@ -132,8 +132,13 @@ def saturate_region(
             warn=setting.warn,
         )
         setting.clock("lower")
-        if len(folded.tensors) > len(constants.tensors):
+        new = folded.tensors.keys() - constants.tensors.keys()
+        if new:
+            sized = all(byte_size(facts.get(value, UNKNOWN)) is not None for value in new)
             facts = inferred(folded)
+            if not sized:  # what is computed of them has a size only now
+                constants = folded
+                continue
         fits = partial(_fits, facts=ChainMap(facts, dict(outer_facts)), setting=setting, constants=folded)
         if not setting.inliner.inline(graph, facts, fits):
             break

@@ -219,3 +219,33 @@ def test_a_product_that_leaves_the_range_on_the_way_is_right_in_the_end() -> Non
     expected = np.array([360000 / 4096, 360000 / 2048, 360000 / 1024], np.float16)
     assert constant.tolist() == expected.tolist()
     assert result.graph.output[0].type.tensor_type.elem_type == TensorProto.FLOAT16
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "i = NonZero (m) j = Reshape (i, flat)",
+        "j = Unique (n)",
+        "j = Compress <axis = 0> (n, c)",
+        "v, j = TopK (m, two)",
+    ],
+)
+def test_what_elements_decide_the_size_of_is_folded_and_what_follows_of_it(chosen: str) -> None:
+    text = f"""(float[N, 4] x) => (float[N, k] y) {{ {chosen} s = Shape (j) r = Cast <to = 1> (s)
+        z = Gather <axis = 1> (x, j) y = Mul (z, r) }}"""
+    arrays: dict[str, Any] = {
+        "m": np.array([3, 0, 1, 0.0], np.float32),
+        "n": np.array([3, 1, 1, 0]),
+        "c": np.array([True, False, True, True]),
+        "flat": np.array([-1]),
+        "two": np.array([2]),
+    }
+    result = optimize(model_of(text, **arrays), "nodes", strict=True)
+    assert left_in(result.model) in (["Gather", "Mul"], ["Mul", "Slice"])
+    assert result.report.verification.status == "passed"
+
+
+def test_a_constant_of_which_too_much_may_be_chosen_stays() -> None:
+    model = model_of("(float[N] x) => (int64[1, k] y) { y = NonZero (m) }", m=np.ones(4096, np.float32))
+    assert folded(model, 2**13) == {}
+    assert list(folded(model)) == ["y"]

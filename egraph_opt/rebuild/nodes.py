@@ -333,21 +333,24 @@ class NodeWriter:
             self.values[owner] = outputs[0]
 
     def _bundle_outputs(self, owner: int, source: ir.Node | None, op_type: str) -> list[ir.Value]:
-        """Outputs with names of their own, but for optional ones; `write` names those that are used."""
+        """Outputs with names of their own, but for optional ones; `write` names those that are used.
+
+        Laws may use outputs that a node of the original left out.
+        """
         chosen = int(self.choice.node[owner])
         outputs: list[ir.Value] = []
         facts: list[Fact] = []
-        if source is None:
-            name, attributes = self.snapshot.operator[chosen], self.snapshot.attributes[chosen]
+        for value in source.outputs if source is not None else ():
+            outputs.append(ir.Value(name=self.namer.fresh("unused") if value.name else ""))
+            term = self.lowered.term_of.get(value)
+            facts.append(UNKNOWN if term is None else self.lowered.facts[term] or UNKNOWN)
+        name, attributes = self.snapshot.operator[chosen], self.snapshot.attributes[chosen]
+        if name != "opaque":
             operands = tuple(self.fact(c) for c in self.snapshot.children(chosen))
-            facts.extend(infer_operator(name, self.lowered.opset, attributes, operands))
+            more = infer_operator(name, self.lowered.opset, attributes, operands)[len(outputs) :]
             optional = has_optional_outputs(op_type, self.lowered.opset)
-            outputs.extend(ir.Value(name="" if optional else self.namer.fresh(name)) for _ in facts)
-        else:
-            for value in source.outputs:
-                outputs.append(ir.Value(name=self.namer.fresh("unused") if value.name else ""))
-                term = self.lowered.term_of.get(value)
-                facts.append(UNKNOWN if term is None else self.lowered.facts[term] or UNKNOWN)
+            outputs.extend(ir.Value(name="" if optional else self.namer.fresh(name)) for _ in more)
+            facts.extend(more)
         self.info.facts.update(zip(outputs, facts, strict=True))
         return outputs
 

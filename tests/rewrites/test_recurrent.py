@@ -152,3 +152,13 @@ def test_one_step_is_the_state() -> None:
     steps, state = g.layer("GRU", "x", "h")
     results = (g.add("Relu", x) for x in (g.squeezed(steps, 0), state))
     assert outcome(g.model(*results)).counts["Relu"] == 1
+
+
+@pytest.mark.parametrize("opset", [11, 17])
+def test_a_state_that_the_node_left_out_is_an_output_then(opset: int) -> None:
+    g = Graph(x=[7, 3, 6])
+    steps = g.add("RNN", "x", g.weight(1, 5, 6), g.weight(1, 5, 5), hidden_size=5)
+    last = g.add("Slice", steps, *(g.constant([k]) for k in (6, 7, 0)))
+    result = outcome(g.model(g.add("Relu", last), opset=opset), "ascend")
+    (layer,) = (node for node in result.model.graph.node if node.op_type == "RNN")
+    assert len(layer.output) == 2 and layer.output[1]

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import relu, varies
 from egraph_opt.laws.sorts import Int, Permutation, String, Tensor
 from egraph_opt.operators import transpose
+from egraph_opt.operators.terms import node
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.transposes.composition import restores
 
@@ -48,9 +49,9 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     examples=_examples,
     uses=(either_side,),
 )
-def undone_beside(op: String, x: Tensor, y: Tensor, p: Permutation, q: Permutation, i: Int):
-    """T(f(T'(x), y)) = f(x, T(y)) where T undoes T'"""
+def undone_beside(op: String, x: Tensor, y: Tensor, p: Permutation, q: Permutation, i: Int, k: Int):
+    """T(f(T'(x), y)) = f(x, T(y)) where T undoes T' and is the original's"""
     first = transpose(x, q)
     both = transpose(beside(op, first, y, i), p)
-    known = (restores(x, q, p), have_axes(x, y), guard(varies(x), varies(y)))
+    known = (restores(x, q, p), have_axes(x, y), guard(varies(x), varies(y), eq(both, node(k))))
     yield rewrite(both, beside(op, x, transpose(y, p), i), *known, because="y was not transposed")

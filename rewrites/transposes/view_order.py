@@ -7,8 +7,9 @@ Transpose_q(Reshape(x)) -> Reshape(Transpose_p(x))     where the view joins axes
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact, Shape
 from egraph_opt.laws import Operands, eq, guard, hosted, law, rewrite
-from egraph_opt.laws.sorts import Dims, Permutation, Tensor
+from egraph_opt.laws.sorts import Dims, Int, Permutation, Tensor
 from egraph_opt.operators import reshape, transpose
+from egraph_opt.operators.terms import node
 from egraph_opt.rewrites.transposes.composition import is_identity
 
 
@@ -153,8 +154,12 @@ def _joined_examples(rng):
     source="algebra; bidirectional LSTMs as PyTorch exports them",
     examples=_joined_examples,
 )
-def view_of_joined(x: Tensor, y: Tensor, p: Permutation, d: Dims, q: Permutation):
-    """Transpose_q(Reshape(x)) = Reshape(Transpose_p(x)) where the view joins axes and x is a Transpose"""
-    first = over_joined(q, x, d)
-    moved, known = reshape(transpose(x, first[0]), first[1]), guard(eq(x, transpose(y, p)))
-    yield rewrite(transpose(reshape(x, d), q), moved, known, because="a view forgets what it joined")
+def view_of_joined(x: Tensor, y: Tensor, p: Permutation, d: Dims, q: Permutation, k: Int):
+    """Transpose_q(Reshape(x)) = Reshape(Transpose_p(x)) where the view joins axes and x is a Transpose
+
+    Only for a Transpose of the original: each would make one more form of those behind.
+    """
+    first, turned = over_joined(q, x, d), transpose(reshape(x, d), q)
+    written = guard(eq(x, transpose(y, p)), eq(turned, node(k)))
+    moved = reshape(transpose(x, first[0]), first[1])
+    yield rewrite(turned, moved, written, because="a view forgets what it joined")

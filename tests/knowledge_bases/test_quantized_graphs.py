@@ -245,7 +245,7 @@ def test_weights_are_moved_as_bytes(target: str) -> None:
     large = [tensor for tensor in found.model.graph.initializer if np.prod(tensor.dims) > 100]
     assert [tensor.data_type for tensor in large] == [INT8]
     counts = counts_of(found.model)
-    assert counts["Transpose"] == 0 and counts["DequantizeLinear"] == 2
+    assert not counts["Transpose"] and not counts["Mul"] and counts["DequantizeLinear"] == 2
 
 
 def test_scales_of_blocks_are_left_alone() -> None:
@@ -256,3 +256,23 @@ def test_scales_of_blocks_are_left_alone() -> None:
     y = g.add("MatMul", "x", g.add("Transpose", g.add("Transpose", weight, perm=[1, 0]), perm=[1, 0]))
     found = outcome(g.model(y, opset=21))
     assert counts_of(found.model) == Counter(DequantizeLinear=1, MatMul=1)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("opset", "positive"), [(13, True), (21, True), (17, False)])
+def test_a_batch_normalization_goes_into_the_scales_of_a_weight(
+    opset: int, positive: bool, target: str
+) -> None:
+    """Where all its factors are positive: a negative scale is odd."""
+    g, rng = Quantized(x=("N", 4, 6, 6)), np.random.default_rng(0)
+    w = g.constant(rng.integers(-127, 128, (8, 4, 3, 3)).astype(np.int8))
+    weight = g.add("DequantizeLinear", w, *g.parameters(INT8, 0, rng.uniform(0.01, 0.1, 8)), axis=0)
+    c = g.add("Conv", g.pair("x", *g.parameters()), weight)
+    factors = rng.uniform(0.5, 2, 8).astype(np.float32) * (1 if positive else -1)
+    others = (rng.normal(size=8), rng.normal(size=8), rng.uniform(0.5, 2, 8))
+    y = g.add("BatchNormalization", c, g.constant(factors), *(g.constant(v) for v in others))
+    found = outcome(g.model(y, opset=opset), target)
+    large = [tensor for tensor in found.model.graph.initializer if np.prod(tensor.dims) > 100]
+    assert [tensor.data_type for tensor in large] == [INT8]
+    if positive:
+        assert counts_of(found.model) == Counter(QuantizeLinear=1, DequantizeLinear=2, Conv=1)

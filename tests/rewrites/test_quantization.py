@@ -13,7 +13,7 @@ from onnx import TensorProto
 from egraph_opt import optimize
 from egraph_opt.graph.runtime import plain_session
 
-from .graphs import Graph, counts_of, outcome
+from ..knowledge_bases.graphs import Graph, counts_of, outcome
 
 FLOAT, FLOAT16, INT8, UINT8 = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT8, TensorProto.UINT8
 INT16, INT64 = TensorProto.INT16, TensorProto.INT64

@@ -17,7 +17,7 @@ from egraph_opt.operators.sorts import Axis, DataType
 if TYPE_CHECKING:
     from egraph_opt.operators.node_reader import NodeReader
 
-QUANTIZED = {
+QUANTIZED: dict[int, tuple[int, int]] = {
     TensorProto.INT4: (-8, 7),
     TensorProto.UINT4: (0, 15),
     TensorProto.INT8: (-128, 127),

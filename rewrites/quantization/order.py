@@ -12,7 +12,7 @@ from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted, laws_of, opset, relu, rewrite
-from egraph_opt.laws.sorts import Axis, DataType, Int, Settings, String, Tensor
+from egraph_opt.laws.sorts import Axis, DataType, Settings, String, Tensor
 from egraph_opt.operators import PoolWindow, dequantize, none, pool, quantize, unary
 from egraph_opt.operators.quantization import QUANTIZED, is_one_scale
 from egraph_opt.rewrites.quantization.round_trips import parameters, positive_scale, zero_of
@@ -71,7 +71,7 @@ def always_sees_something(window: PoolWindow) -> bool:
 
 
 @hosted()
-def keeps_order(kind: str, q: Fact, s: Fact, axis: Axis, version: Int) -> bool:
+def keeps_order(kind: str, q: Fact, s: Fact, axis: Axis, version: int) -> bool:
     """The greatest of these bytes is made the greatest of the numbers; MaxPool knows bytes since opset 12."""
     known = kind == "MaxPool" and q.dtype in (TensorProto.INT8, TensorProto.UINT8) and version >= 12
     return known and positive_scale(s) is not None and (bool(is_one_scale(s)) or axis < 2)

@@ -19,8 +19,15 @@ from egraph_opt.operators.quantization import QUANTIZED
 
 law = laws_of("quantization", numerics="bitwise", kind="eliminate", serves="traffic")
 
-MAGNITUDES = {TensorProto.FLOAT: (2.0**-126, 2.0**110), TensorProto.FLOAT16: (2.0**-14, 2.0**8)}
+MAGNITUDES: dict[int, tuple[float, float]] = {
+    TensorProto.FLOAT: (2.0**-126, 2.0**110),
+    TensorProto.FLOAT16: (2.0**-14, 2.0**8),
+}
 """Between which scales no product with a number of the quantized type is subnormal, but 0, or infinite."""
+
+
+FEW: dict[int, int] = {TensorProto.FLOAT: 2**16, TensorProto.FLOAT16: 2**8}
+"""What is less is exact enough in the digits of a scale."""
 
 
 def positive_scale(s: Fact) -> tuple[float, float] | None:
@@ -38,7 +45,7 @@ def zero_of(z: Fact) -> float | int | None:
 
 
 def width(dtype: int) -> int:
-    """How many numbers a quantized type has."""
+    """The greatest difference of two numbers of a quantized type."""
     least, greatest = QUANTIZED[dtype]
     return greatest - least
 
@@ -49,8 +56,8 @@ def width(dtype: int) -> int:
 @hosted()
 def is_exact(q: Fact, s: Fact, to: DataType) -> bool:
     """What was made a float is rounded to what it was."""
-    few = {TensorProto.FLOAT: 2**16, TensorProto.FLOAT16: 2**8}.get(s.dtype, 0)
-    return q.dtype == to and to in QUANTIZED and width(to) < few and positive_scale(s) is not None
+    known = q.dtype == to and to in QUANTIZED and s.dtype in FEW
+    return known and width(to) < FEW[s.dtype] and positive_scale(s) is not None
 
 
 @hosted()

@@ -19,7 +19,13 @@ FLOAT, FLOAT16, INT8, UINT8 = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProt
 INT16, INT64 = TensorProto.INT16, TensorProto.INT64
 TARGETS = ("nodes", "ascend")
 OPSETS = (11, 13, 17, 21)
-NUMPY = {INT8: np.int8, UINT8: np.uint8, INT16: np.int16, FLOAT: np.float32, FLOAT16: np.float16}
+NUMPY: dict[int, Any] = {
+    INT8: np.int8,
+    UINT8: np.uint8,
+    INT16: np.int16,
+    FLOAT: np.float32,
+    FLOAT16: np.float16,
+}
 
 
 class Quantized(Graph):

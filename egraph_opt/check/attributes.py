@@ -275,6 +275,19 @@ def _cast_to(rng: Random, shape: Shape, before: Attributes, *_: Any) -> int:
     return int(pick(rng, *tables.CASTS, *(before.get("wanted", TensorProto.FLOAT),) * len(tables.CASTS)))
 
 
+def _scaled_axis(rng: Random, shape: Shape, before: Attributes, operands: Operands) -> int:
+    """An axis of as many parts as there are scales; 0 where there is one."""
+    scales = operands[1].shape if len(operands) > 1 else ()
+    fitting = [k for k, d in enumerate(shape) if (d,) == scales and d != 1]
+    return int(pick(rng, *fitting)) if fitting else 0
+
+
+def _quantized_to(rng: Random, shape: Shape, before: Attributes, operands: Operands) -> int:
+    """The type of the zero points."""
+    absent = len(operands) < 3 or operands[2] == ABSENT
+    return int(TensorProto.UINT8 if absent else operands[2].dtype)
+
+
 def _from(*values: Any) -> _Rule:
     return lambda rng, *_: pick(rng, *values)
 
@@ -297,6 +310,9 @@ _ATTRIBUTES: dict[str, _Rule] = {
     "window": _conv_window,
     "conv_transpose.window": _transposed_window,
     "pool.window": _pool_window,
+    "quantize.axis": _scaled_axis,
+    "quantize.to": _quantized_to,
+    "dequantize.axis": _scaled_axis,
     "gemm.settings": _gemm_settings,
     "unary.settings": _unary_settings,
     "resize.settings": _resize_settings,

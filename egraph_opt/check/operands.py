@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import onnx_ir as ir
 from onnx import TensorProto
 
 from egraph_opt.check import tables
@@ -213,6 +214,29 @@ def _permuted(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None
     return None if wish is None else tuple(wish[k] for k in rng.permutation(len(wish)))
 
 
+_SCALES = (0.1, 0.5, 1.0, 0.0173, 3.7, 1e-3, 1e-40, 3e38, -0.5)
+"""What is quantized is divided by, of which a few are odd."""
+
+
+def _quantization(rng: Random, number: int, before: Sequence[Fact]) -> Array | Fact | None:
+    """A scale, or one for each part of an axis; and zero points of its shape, in a type of bytes, or none."""
+    x = before[0]
+    if number == 1:
+        lengths = [d for d in x.shape or () if isinstance(d, int) and d > 1]
+        shape = pick(rng, (), (), (1,), *((d,) for d in lengths))
+        numbers = np.float16 if x.dtype == TensorProto.FLOAT16 else np.float32
+        with np.errstate(over="ignore"):
+            return np.full(shape, picks(rng, _SCALES, shape[0] if shape else 1), numbers)
+    narrow = (TensorProto.UINT8, TensorProto.INT8)
+    quantized = x.dtype if x.dtype in narrow else pick(rng, *narrow)
+    least = int(np.iinfo(ir.DataType(quantized).numpy()).min)
+    zero = least + int(pick(rng, 0, 0, 128, 131, 255))
+    if chance(rng, 0.2) or before[1].shape is None:
+        return ABSENT
+    shape = tuple(d for d in before[1].shape if isinstance(d, int))
+    return np.full(shape, zero, ir.DataType(quantized).numpy())
+
+
 _OPERANDS: dict[str, Callable[[Random, list[Shape | None], Sequence[Dim] | None], Shape | None]] = {
     "binary": _elementwise,
     "reshape": _viewed,
@@ -252,6 +276,7 @@ _DTYPES = {
     ("gather_elements", 1): TensorProto.INT64,
     ("gather_nd", 1): TensorProto.INT64,
     ("cumsum", 1): TensorProto.INT64,
+    ("dequantize", 0): TensorProto.INT8,
     ("slice_at", 1): TensorProto.INT64,
     ("slice_at", 2): TensorProto.INT64,
     ("expand_to", 1): TensorProto.INT64,
@@ -275,6 +300,8 @@ def fixed_operand(rng: Random, operator: str, number: int, before: Sequence[Fact
         return np.array(pick(rng, *range(-rank, rank)) if rank else 0, dtype=np.int64)
     if operator == "resize" and number == 2 and rank > 2:
         return np.array([1, 1, *picks(rng, tables.RESIZE_SCALES, rank - 2)], dtype=np.float32)
+    if operator in ("quantize", "dequantize") and number:
+        return _quantization(rng, number, before)
     return ABSENT if operator == "resize" and number else None
 
 

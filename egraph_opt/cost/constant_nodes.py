@@ -64,8 +64,9 @@ def constant_nodes(
         if below and fact.splat is None:
             size = sizes[int(snapshot.node_class[k])]
             most = fold_bytes
-            if name == "cast" and not lowered.fold_quantized:
-                most = most_growth("Cast", snapshot.facts[snapshot.children(k)[0]].dtype, fold_bytes)
+            if k in forms and not lowered.fold_quantized:
+                first = snapshot.facts[snapshot.children(k)[0]].dtype
+                most = most_growth(forms[k].op_type, first, fold_bytes)
             if size is None or size - sum(sizes[c] or 0 for c in below) > most:
                 continue
         missing[k] = len(below)

@@ -112,6 +112,16 @@ def _cast(call: Call) -> list[Interval | None]:
     return [numbers_of(call.fact(0)) if call.fact(0).dtype else None]
 
 
+@bounded("DequantizeLinear")
+def _dequantize(call: Call) -> list[Interval | None]:
+    """Differences of integers are exact."""
+    q, scale = numbers_of(call.fact(0)), _of(call, 1)
+    zero = numbers_of(call.fact(2)) if call.has(2) else (0.0, 0.0, False)
+    if q is None or zero is None:
+        return [None]
+    return [_product((q[0] - zero[1], q[1] - zero[0], False), scale)]
+
+
 # --- functions of several operands -------------------------------------------------------------------------
 
 

@@ -33,6 +33,7 @@ from egraph_opt.operators.scanning import cumsum, resize
 from egraph_opt.operators.blocks import blockwise
 from egraph_opt.operators.gathering import gather_elements, gather_nd
 from egraph_opt.operators.recurrent import recurrent
+from egraph_opt.operators.quantization import dequantize, quantize
 # isort: on
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "conv",
     "conv_transpose",
     "cumsum",
+    "dequantize",
     "einsum",
     "expand",
     "expand_to",
@@ -78,6 +80,7 @@ __all__ = [
     "output",
     "pad",
     "pool",
+    "quantize",
     "recurrent",
     "reduce",
     "reshape",

@@ -46,7 +46,7 @@ ATTRIBUTES = {
 }
 TWO = ("Add", "Sub", "Mul", "Div", "Max", "Min", "Concat", "Less", "LessOrEqual", "Greater", "Equal")
 OTHERS = frozenset(
-    """CastLike Clip Expand Gather GatherElements GatherND Pad Reshape
+    """CastLike Clip DequantizeLinear Expand Gather GatherElements GatherND Pad Reshape
     Slice Split Squeeze Tile Unsqueeze Where""".split()
 )
 ONE = sorted((set(INTERVALS) | {"IsNaN", "IsInf"}) - set(TWO) - OTHERS)

@@ -1,0 +1,1 @@
+"""Quantized values: QuantizeLinear (Q) and DequantizeLinear (DQ) among other operators."""

@@ -8,6 +8,7 @@ many windows.  `targets.large_kernel` has the other direction.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -93,9 +94,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     line = ConvWindow((1,), (0, 0), (1,))
 
-    def added(
-        first: Slices, second: Slices, x: Tensor, u: ConvWindow = line, swapped: bool = False
-    ) -> Tensor:
+    def added(first: Slices, second: Slices, x: Tensor, u: ConvWindow = line, swapped: bool = False) -> Any:
         one, other = (
             conv(slice_(x, spec), g.random(3, 2, n, *(2,) * (len(u.strides) - 1)), b, u)
             for spec, n, b in ((first, 3, none()), (second, 2, g.random(3)))

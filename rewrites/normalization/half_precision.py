@@ -44,7 +44,7 @@ def has_operator(x: Fact, axes: Axes, op: str, opset: int) -> bool:
 def suits_half(c: Fact) -> bool:
     """Constants that float16 has, but for the rounding; of those with many elements that is assumed."""
     known = c.data if c.data is not None else () if c.splat is None else (c.splat,)
-    return c.const and all(v == 0 or NORMAL[0] <= abs(float(v)) <= NORMAL[1] for v in known)  # type: ignore[arg-type]
+    return c.const and all(v == 0 or NORMAL[0] <= abs(float(v)) <= NORMAL[1] for v in known)
 
 
 LAYER, RMS = "LayerNormalization", "RMSNormalization"
@@ -93,8 +93,8 @@ def computed_in_float32(x: Tensor, s: Tensor, b: Tensor, a: Axes, e: Float):
         sound = (has_operator(x, a, op, opset()), suits_half(s))
         yield rewrite(_half(norm(_wide(x), s, a, e)), norm(x, _half(s), a, e), *sound, because=why)
     whole, shifted = shifted_layer_norm(x, _half(s), _half(b), a, e), shifted_layer_norm(_wide(x), s, b, a, e)
-    sound = (has_operator(x, a, LAYER, opset()), suits_half(s), suits_half(b))
-    yield rewrite(_half(shifted), whole, *sound, because=why)
+    fit = (suits_half(s), suits_half(b))
+    yield rewrite(_half(shifted), whole, has_operator(x, a, LAYER, opset()), *fit, because=why)
 
 
 # --- scale and bias in front of the cast ------------------------------------------------------------------

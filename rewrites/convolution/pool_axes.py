@@ -85,7 +85,7 @@ def _work(along: list[Along], first: int) -> int:
 def saves_work(window: PoolWindow) -> bool:
     along = along_axes(window)
     wide = [k for k, (size, *_) in enumerate(along) if size > 1]
-    return min(_work(along, k) for k in wide) < math.prod(window.kernel)
+    return bool(wide) and min(_work(along, k) for k in wide) < math.prod(window.kernel)
 
 
 @hosted()

@@ -214,7 +214,7 @@ def _elu_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(numerics="reassociates", examples=_elu_examples, uses=(choices_by_sign, either_side))
-def elu_by_sign(y: Tensor, x: Tensor, a: Tensor, c: Tensor, d: Tensor, b: Tensor, s: Settings, i: Int):
+def elu_by_sign(y: Tensor, x: Tensor, a: Tensor, c: Tensor, b: Tensor, s: Settings, i: Int):
     """Where(x > 0, x, a * (Exp(x) - 1)) = Elu_a(x)"""
     below = exp(x) + c
     known = (all_are(c, -1), fits(c, x), kernel(has_single_kernel(x)))

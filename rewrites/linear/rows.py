@@ -62,8 +62,9 @@ def turned(p: Permutation) -> Unit:
 
 
 @hosted()
-def inverse_of(p: Permutation) -> Permutation:
-    return tuple(p.index(k) for k in range(len(p)))
+def inverse_of(p: Permutation) -> Permutation | None:
+    """None of what is no permutation, as a model that does not run may have it."""
+    return tuple(map(p.index, range(len(p)))) if sorted(p) == list(range(len(p))) else None
 
 
 @auxiliary()

@@ -151,7 +151,7 @@ def _single(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(kind="eliminate", source="the definition of RNN, GRU, LSTM", examples=_single)
-def single_step(x: Tensor, w: Tensors, h: Tensor, c: Tensor, p: Tensor, s: RecurrentLayer):
+def single_step(x: Tensor, w: Tensors, h: Tensor, c: Tensor, s: RecurrentLayer):
     """all steps of RNN(x) = last state of RNN(x) where x has one step"""
     steps, state = (output(recurrent(x, w, none(), h, c, s), k) for k in (0, 1))
     yield rewrite(steps, reshape(state, dims_of_one(steps)), because="forgets that there is one step")

@@ -10,6 +10,7 @@ import numpy as np
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, eq, hosted, law, rule, union
+from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.sorts import Axis, Bundle, Dims, Int, Permutation, Tensor
 from egraph_opt.operators import concat, none, output, recurrent, reshape, transpose
 from egraph_opt.operators.recurrent import RecurrentLayer
@@ -56,15 +57,28 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(concat(listed(*narrow), 0), why="steps behind steps")
     yield g.near_miss(concat(listed(*reversed(narrow)), 2), why="the other way round")
     yield g.near_miss(concat(listed(narrow[0], narrow[0]), 2), why="one of them alone")
+    yield from _others(g, *narrow, axis=2)
     for kind in GATES:
         g = Operands(rng)
         yield g.fires(concat(listed(*two(g, kind, 1, "forward", "reverse")), 0))
     g = Operands(rng)
     x = fixed_steps(g, 5)
-    plain = [output(example_layer(g, "GRU", x, direction=d, bias=none()), 0) for d in ("forward", "reverse")]
+    plain, biased = (
+        [output(example_layer(g, "GRU", x, direction=d, **bias), 0) for d in ("forward", "reverse")]
+        for bias in ({"bias": none()}, {})
+    )
     yield g.fires(concat(listed(*plain), 1))
+    yield from _others(g, *plain, axis=1)
+    for first, second in ((plain[0], biased[1]), (biased[0], plain[1])):
+        yield g.near_miss(concat(listed(first, second), 1), why="one of them has no bias")
     g = Operands(rng)
     yield g.near_miss(concat(listed(*two(g, "GRU", 0, "forward", "forward")), 1), why="both are forwards")
+
+
+def _others(g: Operands, ahead: Any, back: Any, axis: int) -> Iterator[Example]:
+    """Something else in the place of either output, with both layers there."""
+    for pair in ((relu(ahead), back), (ahead, relu(back))):
+        yield g.near_miss(concat(listed(*pair), axis), why="one is no output of a layer")
 
 
 @law(

@@ -57,7 +57,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(concat(listed(*narrow), 0), why="steps behind steps")
     yield g.near_miss(concat(listed(*reversed(narrow)), 2), why="the other way round")
     yield g.near_miss(concat(listed(narrow[0], narrow[0]), 2), why="one of them alone")
-    yield from _others(g, *narrow, axis=2)
+    yield from _others(g, narrow, 2)
     for kind in GATES:
         g = Operands(rng)
         yield g.fires(concat(listed(*two(g, kind, 1, "forward", "reverse")), 0))
@@ -67,15 +67,16 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     plain = [output(example_layer(g, "GRU", x, direction=d, bias=none()), 0) for d in ways]
     biased = [output(example_layer(g, "GRU", x, direction=d), 0) for d in ways]
     yield g.fires(concat(listed(*plain), 1))
-    yield from _others(g, *plain, axis=1)
+    yield from _others(g, plain, 1)
     for first, second in ((plain[0], biased[1]), (biased[0], plain[1])):
         yield g.near_miss(concat(listed(first, second), 1), why="one of them has no bias")
     g = Operands(rng)
     yield g.near_miss(concat(listed(*two(g, "GRU", 0, "forward", "forward")), 1), why="both are forwards")
 
 
-def _others(g: Operands, ahead: Any, back: Any, axis: int) -> Iterator[Example]:
+def _others(g: Operands, outputs: list[Any], axis: int) -> Iterator[Example]:
     """Something else in the place of either output, with both layers there."""
+    ahead, back = outputs
     for pair in ((relu(ahead), back), (ahead, relu(back))):
         yield g.near_miss(concat(listed(*pair), axis), why="one is no output of a layer")
 

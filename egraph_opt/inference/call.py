@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from egraph_opt.facts.fact import UNKNOWN, Fact, Shape
 from egraph_opt.facts.polynomials import Bounds
 
 Attribute = int | float | str | bytes | tuple[Any, ...]
 Formula = Callable[["Call"], Sequence[Fact]]
+Rule = TypeVar("Rule")
 
 FORMULAS: dict[str, Formula] = {}
 """Formula by operator of the default domain."""
@@ -88,17 +89,24 @@ class Call:
         return self.has(k) or "axes" in self.attributes
 
 
-def formula(*op_types: str) -> Callable[[Formula], Formula]:
-    """Declares the decorated function as the formula of these operators of the default domain."""
+def rules_in(table: dict[str, Rule], kind: str) -> Callable[..., Callable[[Rule], Rule]]:
+    """A decorator that enters a function into a table of rules, one for each operator that it names."""
 
-    def register(function: Formula) -> Formula:
-        for op_type in op_types:
-            if op_type in FORMULAS:
-                raise ValueError(f"{op_type} has two formulas")
-            FORMULAS[op_type] = function
-        return function
+    def declares(*op_types: str) -> Callable[[Rule], Rule]:
+        def register(function: Rule) -> Rule:
+            for op_type in op_types:
+                if op_type in table:
+                    raise ValueError(f"{op_type} has two {kind}")
+                table[op_type] = function
+            return function
 
-    return register
+        return register
+
+    return declares
+
+
+formula = rules_in(FORMULAS, "formulas")
+"""Declares the decorated function as the formula of these operators of the default domain."""
 
 
 def normal_axis(axis: int, rank: int) -> int:

@@ -20,7 +20,7 @@ from egraph_opt.facts.assumption import Assumption
 from egraph_opt.facts.dtypes import BOOL, FLOATS, INTEGERS
 from egraph_opt.facts.fact import Fact, Interval, meet_intervals
 
-from .call import Call
+from .call import Call, rules_in
 from .ranges import range_of
 
 IntervalRule = Callable[[Call], Sequence[Interval | None]]
@@ -37,17 +37,8 @@ LEAST, GREATEST = 2.0**-14, 2.0**15
 """Magnitudes between which float16 has all numbers of so many digits."""
 
 
-def bounded(*op_types: str) -> Callable[[IntervalRule], IntervalRule]:
-    """Declares the decorated function as the rule of these operators."""
-
-    def register(function: IntervalRule) -> IntervalRule:
-        for op_type in op_types:
-            if op_type in INTERVALS:
-                raise ValueError(f"{op_type} has two rules for intervals")
-            INTERVALS[op_type] = function
-        return function
-
-    return register
+bounded = rules_in(INTERVALS, "rules for intervals")
+"""Declares the decorated function as the rule of these operators."""
 
 
 @lru_cache(1 << 14)

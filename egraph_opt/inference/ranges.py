@@ -22,7 +22,7 @@ from egraph_opt.facts.fact import NO_NUMBER, Fact, Range, meet_ranges
 from egraph_opt.facts.polynomials import Bounds
 
 from . import intervals
-from .call import Call
+from .call import Call, rules_in
 from .numbers import completed, integer_range
 
 RangeRule = Callable[[Call], Sequence[Range | None]]
@@ -33,17 +33,8 @@ RANGES: dict[str, RangeRule] = {}
 LARGEST_DIM = 2**63 - 1
 
 
-def ranged(*op_types: str) -> Callable[[RangeRule], RangeRule]:
-    """Declares the decorated function as the rule of these operators."""
-
-    def register(function: RangeRule) -> RangeRule:
-        for op_type in op_types:
-            if op_type in RANGES:
-                raise ValueError(f"{op_type} has two rules for ranges")
-            RANGES[op_type] = function
-        return function
-
-    return register
+ranged = rules_in(RANGES, "rules for ranges")
+"""Declares the decorated function as the rule of these operators."""
 
 
 @lru_cache(1 << 14)

@@ -33,7 +33,11 @@ def assumptions_for(loaded: LoadedModel, assume: Mapping[str, Any] | None) -> di
             hint = f": did you mean {similar!r}?" if similar else ""
             has = ", ".join(sorted(dims)) or "none"
             raise AssumptionError(f"{place}: no input or dim has this name{hint} (symbolic dims: {has})")
-        elif known.high < 0 or any(math.isfinite(end) and end % 1 for end in (known.low, known.high)):
+        elif (
+            known.high < 0
+            or known.low == math.inf
+            or any(math.isfinite(end) and end % 1 for end in (known.low, known.high))
+        ):
             ends = known.low if known.single is not None else f"{known.low}..{known.high}"
             raise AssumptionError(f"{place}: a dim is a whole number from 0 on, not {ends}")
     return said

@@ -84,7 +84,7 @@ def random_inputs(
         own = integers.get(spec.name, INTEGERS) if isinstance(integers, Mapping) else integers
         if spec.dtype in BYTES and not (isinstance(integers, Mapping) and spec.name in integers):
             own = _whole_range(spec.dtype)
-        generator = np.random.default_rng([seed, _number(spec.name)])
+        generator = np.random.default_rng([seed, number_of(spec.name)])
         if spec.kind == "tensor":
             values[spec.name] = random_tensor(
                 generator, spec, shape, distribution=distribution, integers=own, bounds=bounds
@@ -184,6 +184,6 @@ def _whole_range(dtype: int) -> Integers:
     return (0, 255) if dtype == TensorProto.UINT8 else (-128, 127)
 
 
-def _number(name: str) -> int:
+def number_of(name: str) -> int:
     """A number that depends on the text alone (`hash` differs between processes)."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")

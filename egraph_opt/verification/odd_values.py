@@ -6,7 +6,6 @@ so that different values meet.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -17,6 +16,7 @@ import numpy as np
 from egraph_opt.facts.assumption import Assumption
 from egraph_opt.verification.comparison import TOLERANCES, Array
 from egraph_opt.verification.execution import Value
+from egraph_opt.verification.inputs import number_of
 from egraph_opt.verification.sizes import Ranges
 
 Spread = Literal["near", "positive", "level", "middle", "wide", "tiny", "lattice", "ties"]
@@ -74,7 +74,7 @@ def spread(
 
     def values(array: Array, name: str) -> Array:
         again = part[0] if kind in ("ties", "tiny", "level") else 0
-        generator = np.random.default_rng([seed, _number(name), again])
+        generator = np.random.default_rng([seed, number_of(name), again])
         made = _spread_values(array, kind, thresholds, generator, part)
         return _within_bounds(made, (bounds or {}).get(name)).astype(array.dtype)
 
@@ -131,7 +131,7 @@ def special(
     def values(array: Array, name: str) -> Array:
         if name in (bounds or {}) or array.size == 0:
             return array
-        generator = np.random.default_rng([seed, _number(name)])
+        generator = np.random.default_rng([seed, number_of(name)])
         table = special_floats(array.dtype, kind)
         if kind == "all":
             return _rolled(table, array, generator, part)
@@ -186,7 +186,7 @@ def integers(
     """The same inputs with the integers of the table, in these ranges, for the inputs named."""
     made = dict(feeds)
     for name, (low, high) in ranges.items():
-        generator = np.random.default_rng([seed, _number(name)])
+        generator = np.random.default_rng([seed, number_of(name)])
 
         def values(array: Array, low: int = low, high: int = high, g: Any = generator) -> Array:
             table = [v for v in integer_table(array.dtype, constants) if low <= v <= high]
@@ -239,7 +239,3 @@ def _replaced(feeds: Mapping[str, Value], kinds: str, values: Any) -> dict[str, 
             else:
                 made[name] = value
     return made
-
-
-def _number(name: str) -> int:
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")

@@ -176,6 +176,11 @@ def views_agree(op: str, x: Fact, x_dims: Dims, y: Fact, y_dims: Dims) -> bool:
 
 
 @hosted()
+def same_rank(x: Fact, y: Fact) -> bool:
+    return x.rank is not None and x.rank == y.rank
+
+
+@hosted()
 def known_dims(z: Fact) -> Dims | None:
     """The dims of a value, all known."""
     return z.shape if z.is_symbolic else None

@@ -14,7 +14,8 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
 from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reshape, transpose
-from egraph_opt.rewrites.conditions.channels import is_constant_bias, is_float_constant, is_present
+from egraph_opt.rewrites.conditions.chains import is_weight
+from egraph_opt.rewrites.conditions.channels import is_constant_bias, is_present
 from egraph_opt.rewrites.conditions.view_shapes import known_dims
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.pointwise import matrix
@@ -33,12 +34,6 @@ def rows(x: Fact, w: Fact, window: ConvWindow) -> Dims | None:
     if dilated or x.shape[2:] != w.shape[2:]:
         return None
     return count, *(1,) * len(spatial), channels * math.prod(spatial)
-
-
-@hosted()
-def is_weight(w: Fact, x: Fact) -> bool:
-    """A constant kernel, of which the transpose is folded, for an image that is none."""
-    return is_float_constant(w) and not x.const
 
 
 def _examples(rng: np.random.Generator) -> Iterator[Example]:

@@ -289,8 +289,8 @@ def reciprocal(x: Tensor, c: Tensor):
 
 
 @hosted()
-def one_slope(c: Fact) -> Settings | None:
-    """The settings of the LeakyRelu that has the slope of every element; an attribute is a float32."""
+def one_alpha(c: Fact) -> Settings | None:
+    """The settings of a LeakyRelu or Elu with the one number of a constant; an attribute is a float32."""
     exact = c.splat is not None and float(np.float32(c.splat)) == c.splat
     return (("alpha", float(c.splat)),) if exact else None  # type: ignore[arg-type]
 
@@ -298,5 +298,5 @@ def one_slope(c: Fact) -> Settings | None:
 @law("elementwise", numerics="bitwise", examples=beside_number(lambda x, c: binary("PRelu", x, c), 0.25))
 def one_slope_for_all(x: Tensor, c: Tensor):
     """PRelu(x, c) = LeakyRelu(x; c) where all of c is one number"""
-    leaky, floats = unary("LeakyRelu", one_slope(c), x), (is_kernel_float(x), fits(c, x))
+    leaky, floats = unary("LeakyRelu", one_alpha(c), x), (is_kernel_float(x), fits(c, x))
     yield rewrite(binary("PRelu", x, c), leaky, *floats, because="runtimes have faster kernels for one slope")

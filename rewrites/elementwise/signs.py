@@ -40,7 +40,7 @@ from egraph_opt.operators.terms import cons, listed, nil
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import all_are, fits, is_float
 from egraph_opt.rewrites.elementwise.bounds import has_single_kernel
-from egraph_opt.rewrites.elementwise.identities import clip
+from egraph_opt.rewrites.elementwise.identities import clip, one_alpha
 
 law = laws_of("signs", numerics="finite", kind="composite", serves="launches")
 
@@ -179,13 +179,6 @@ def slope_by_sign(y: Tensor, x: Tensor, b: Tensor, c: Tensor):
 # --- Elu ---------------------------------------------------------------------------------------------------
 
 
-@hosted()
-def elu_settings(a: Fact) -> Settings | None:
-    """The settings of Elu with a number as its alpha."""
-    exact = a.splat is not None and float(np.float32(a.splat)) == a.splat
-    return (("alpha", float(a.splat)),) if exact else None  # type: ignore[arg-type]
-
-
 def _elu_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, z, one, half = g.input(("N", 3)), g.input(("N", 3)), g.constant(1.0), g.constant([0.5])
@@ -221,7 +214,7 @@ def elu_by_sign(y: Tensor, x: Tensor, a: Tensor, c: Tensor, b: Tensor, s: Settin
     whole = unary("Elu", (("alpha", 1.0),), x)
     yield rule(rectified(y, x, below), *known, then=union(y, whole), because=LOST)
     scaled = (eq(b, below * a), rectified(y, x, b), *known, fits(a, x))
-    yield rule(*scaled, then=union(y, unary("Elu", elu_settings(a), x)), because=LOST)
+    yield rule(*scaled, then=union(y, unary("Elu", one_alpha(a), x)), because=LOST)
     low = (is_same(s, (("max", 0.0), ("min", None))), *known)
     yield rewrite(beside("Add", relu(x), unary("Clip", s, below), i), whole, *low, because=LOST)
     negative = exp(unary("Clip", s, x))

@@ -17,6 +17,7 @@ from egraph_opt.laws import Example, Operands, auxiliary, guard, hosted, law, re
 from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.sorts import Dims, Permutation, Tensor, Unit
 from egraph_opt.operators import reshape, transpose
+from egraph_opt.rewrites.transposes.composition import invert
 
 
 @hosted()
@@ -61,16 +62,10 @@ def turned(p: Permutation) -> Unit:
     """Something is transposed in the way that undoes p."""
 
 
-@hosted()
-def inverse_of(p: Permutation) -> Permutation | None:
-    """None of what is no permutation, as a model that does not run may have it."""
-    return tuple(map(p.index, range(len(p)))) if sorted(p) == list(range(len(p))) else None
-
-
 @auxiliary()
 def turning(x: Tensor, p: Permutation):
     """Fills `turned`."""
-    yield rule(transpose(x, p), then=turned(inverse_of(p)))
+    yield rule(transpose(x, p), then=turned(invert(p)))
 
 
 # --- both -----------------------------------------------------------------------------------------------

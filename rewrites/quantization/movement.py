@@ -44,6 +44,7 @@ from egraph_opt.operators.quantization import is_one_scale
 from egraph_opt.operators.terms import cons, nil
 from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.conditions.operands import moved, moves
+from egraph_opt.rewrites.quantization.round_trips import parameters
 from egraph_opt.rewrites.slicing.concat import listing, operands_of, worth_a_walk
 from egraph_opt.rewrites.slicing.concat_alike import dtype_of
 from egraph_opt.rewrites.transposes.composition import invert
@@ -65,20 +66,15 @@ def makes_none_fewer(m: str) -> bool:
     return m in ("Reshape", "ReshapeTo", "Expand")
 
 
-def _parameters(g: Operands, dtype: Any = np.uint8, shape: tuple[int, ...] = ()) -> tuple[Any, Any]:
-    scales = np.arange(1, 1 + int(np.prod(shape)), dtype=np.float32).reshape(shape) / 20
-    return g.constant(scales), g.constant(np.full(shape, 3, dtype))
-
-
 def _moved(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    s, z = _parameters(g)
+    s, z = parameters(g)
     q = g.input(("N", 4, 6), TensorProto.UINT8)
     x, i = dequantize(q, s, z, 0), g.constant(np.array([2, 0]))
     wide = dequantize(g.input(("N", 1, 6), TensorProto.UINT8), s, z, 0)
     for made in (reshape(x, ("N", 24)), slice_(x, ((1, 0, 2, 1),)), gather(x, i, 1), expand(wide, (1, 5, 6))):
         yield g.fires(made)
-    by_axis = dequantize(q, *_parameters(g, shape=(4,)), 1)
+    by_axis = dequantize(q, *parameters(g, shape=(4,)), 1)
     yield g.near_miss(reshape(by_axis, ("N", 24)), why="there is a scale for each part")
 
 
@@ -91,10 +87,10 @@ def dequantized_behind(q: Tensor, s: Tensor, z: Tensor, i: Tensor, a: Axis, m: S
 
 def _risen(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    s, z = _parameters(g)
+    s, z = parameters(g)
     x = g.input(("N", 4, 6))
     yield g.fires(quantize(reshape(x, ("N", 24)), s, z, 0, TensorProto.UINT8))
-    by_axis = (*_parameters(g, shape=(4,)), 1, TensorProto.UINT8)
+    by_axis = (*parameters(g, shape=(4,)), 1, TensorProto.UINT8)
     other = reshape(g.input((2, 4, 3, 4)), (3, 4, 2, 4))
     yield g.near_miss(quantize(other, *by_axis), why="what is scaled alike is elsewhere")
     part = slice_(x, ((1, 0, 2, 1),))
@@ -157,16 +153,16 @@ def scales_stay(a: Axis, along: Axis, scale: Fact) -> bool:
 
 def _joined(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
-    s, z = _parameters(g)
+    s, z = parameters(g)
     x, y, w = (g.input(("N", n, 4), TensorProto.UINT8) for n in (2, 3, 1))
     yield g.fires(concat(terms(*(dequantize(v, s, z, 0) for v in (x, y, w, x))), 1))
     yield g.fires(concat(terms(*(dequantize(v, s, none(), 0) for v in (x, y))), 1))
-    by_axis = _parameters(g, shape=(4,))
+    by_axis = parameters(g, shape=(4,))
     yield g.fires(concat(terms(*(dequantize(v, *by_axis, 2) for v in (x, y))), 1))
     other = g.constant(np.array(0.25, np.float32))
     both = (dequantize(x, s, z, 0), dequantize(y, other, z, 0))
     yield g.near_miss(concat(terms(*both), 1), why="two scales")
-    parts = _parameters(g, shape=(2,))
+    parts = parameters(g, shape=(2,))
     yield g.near_miss(concat(terms(*[dequantize(x, *parts, 1)] * 2), 1), why="joined along the scales' axis")
 
 

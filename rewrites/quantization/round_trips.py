@@ -4,6 +4,7 @@ With d = q - z of at most 8 bits (float32: 16), d * s is rounded once, and divid
 by |d| / 2^10 (float32: |d| / 2^23) and little more, which is less than a half, so that it is rounded to d.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -68,9 +69,12 @@ def are_alike(s: Fact, z: Fact, t: Fact, w: Fact) -> bool:
     return zero_of(z) is not None and zero_of(z) == zero_of(w)
 
 
-def parameters(g: Operands, scale: float = 0.05, zero: int = 3, dtype: Any = np.uint8) -> tuple[Any, Any]:
-    """One scale and one zero point."""
-    return g.constant(np.array(scale, np.float32)), g.constant(np.array(zero, dtype))
+def parameters(
+    g: Operands, scale: float = 0.05, zero: int = 3, dtype: Any = np.uint8, shape: tuple[int, ...] = ()
+) -> tuple[Any, Any]:
+    """One scale and one zero point, or one and its multiples for the parts of an axis."""
+    scales = scale * np.arange(1, 1 + math.prod(shape)).reshape(shape)
+    return g.constant(scales.astype(np.float32)), g.constant(np.full(shape, zero, dtype))
 
 
 def _there_and_back(rng: np.random.Generator) -> Iterator[Example]:

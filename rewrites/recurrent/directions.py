@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, eq, hosted, law, rule, union
 from egraph_opt.laws.algebra import relu
-from egraph_opt.laws.sorts import Axis, Bundle, Dims, Int, Permutation, Tensor
+from egraph_opt.laws.sorts import Axis, Bundle, Int, Permutation, Tensor
 from egraph_opt.operators import concat, none, output, recurrent, reshape, transpose
 from egraph_opt.operators.recurrent import RecurrentLayer
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.conditions.channels import is_present
-from egraph_opt.rewrites.recurrent.layouts import OUTPUTS, Layout, layout, layouts
+from egraph_opt.rewrites.conditions.view_shapes import known_dims
+from egraph_opt.rewrites.recurrent.layouts import LAYOUTS, Layout, layout, layouts
 from egraph_opt.rewrites.recurrent.states import GATES, example_layer, fixed_steps
 
 
@@ -37,12 +37,7 @@ def joined_order(axes: Layout, a: Axis, k: int) -> Permutation | None:
     if axes[a] not in "1H":
         return None
     names = axes[:a] + {"1": "D", "H": "DH"}[axes[a]] + axes[a + 1 :]
-    return tuple(OUTPUTS[k].index(name) for name in names if name != "1")
-
-
-@hosted()
-def known_dims(z: Fact) -> Dims | None:
-    return z.shape if z.is_symbolic else None
+    return tuple(LAYOUTS[k].index(name) for name in names if name != "1")
 
 
 def _examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -75,7 +70,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 def _others(g: Operands, outputs: list[Any], axis: int) -> Iterator[Example]:
-    """Something else in the place of either output, with both layers there."""
+    """Something else instead of either output, with both layers there."""
     ahead, back = outputs
     for pair in ((relu(ahead), back), (ahead, relu(back))):
         yield g.near_miss(concat(listed(*pair), axis), why="one is no output of a layer")

@@ -13,7 +13,7 @@ from egraph_opt.operators.recurrent import RecurrentLayer
 Layout = Annotated[str, attribute_sort("Layout")]
 """What each axis of a tensor is: S steps, D directions, B batch, H hidden units, 1 nothing (its dim is 1)."""
 
-OUTPUTS = ("SDBH", "DBH", "DBH")
+LAYOUTS = ("SDBH", "DBH", "DBH")
 """The layouts of a layer's outputs."""
 
 
@@ -24,7 +24,7 @@ def layout(v: Tensor, layer: Bundle, k: Int) -> Layout:
 
 @hosted()
 def layout_of_output(s: RecurrentLayer, k: int) -> Layout | None:
-    return None if s.direction == "bidirectional" else OUTPUTS[k].replace("D", "1")
+    return None if s.direction == "bidirectional" else LAYOUTS[k].replace("D", "1")
 
 
 @hosted()

@@ -17,6 +17,7 @@ from egraph_opt.laws import Example, Operands, eq, hosted, laws_of, rewrite, rul
 from egraph_opt.laws.sorts import Bundle, Dims, Slices, Tensor, Tensors
 from egraph_opt.operators import none, output, recurrent, reshape, slice_, transpose
 from egraph_opt.operators.recurrent import OUTPUTS, RecurrentLayer
+from egraph_opt.rewrites.conditions.view_shapes import known_dims
 from egraph_opt.rewrites.recurrent.layouts import Layout, layout, layouts
 from egraph_opt.rewrites.recurrent.states import GATES, example_layer, fixed_steps
 
@@ -105,11 +106,6 @@ def state_slice(spec: Slices, s: RecurrentLayer, steps: Fact) -> Slices | None:
     return tuple((axis - 1, *rest) for axis, *rest in spec if axis)  # type: ignore[misc]
 
 
-@hosted()
-def one_step(cut: Fact) -> Dims | None:
-    return cut.shape if cut.is_symbolic else None
-
-
 def _slices(rng: np.random.Generator) -> Iterator[Example]:
     for kind in GATES:
         g = Operands(rng)
@@ -134,7 +130,7 @@ def slice_last_step(x: Tensor, w: Tensors, h: Tensor, c: Tensor, s: RecurrentLay
     whole = recurrent(x, w, none(), h, c, s)
     cut = slice_(output(whole, 0), t)
     state = slice_(output(whole, 1), state_slice(t, s, output(whole, 0)))
-    yield rewrite(cut, reshape(state, one_step(cut)), because="forgets the other steps")
+    yield rewrite(cut, reshape(state, known_dims(cut)), because="forgets the other steps")
 
 
 @hosted()

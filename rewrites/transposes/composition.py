@@ -19,13 +19,13 @@ def is_identity(p: Permutation) -> bool:
 
 
 @hosted()
-def invert(p: Permutation) -> Permutation:
-    """The permutation that undoes p.
+def invert(p: Permutation) -> Permutation | None:
+    """The permutation that undoes p; None of what is none, as a model that does not run may have it.
 
-    >>> invert((1, 2, 0))
-    (2, 0, 1)
+    >>> invert((1, 2, 0)), invert((0, 7))
+    ((2, 0, 1), None)
     """
-    return tuple(p.index(i) for i in range(len(p)))
+    return tuple(map(p.index, range(len(p)))) if sorted(p) == list(range(len(p))) else None
 
 
 def with_ones_in_order(x: Fact, p: Permutation) -> Permutation:

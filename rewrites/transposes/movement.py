@@ -33,14 +33,10 @@ from egraph_opt.operators import concat, matmul, pad, reduce, reshape, slice_, s
 from egraph_opt.operators.elementwise import binary, cast, where
 from egraph_opt.operators.terms import listed, node
 from egraph_opt.rewrites.conditions.operands import beside, either_side
+from egraph_opt.rewrites.conditions.view_shapes import same_rank
 from egraph_opt.rewrites.transposes.composition import invert, is_identity
 
 law = laws_of("transpose", numerics="bitwise", kind="move", serves="traffic")
-
-
-@hosted()
-def same_rank(x: Fact, y: Fact) -> bool:
-    return x.rank is not None and x.rank == y.rank
 
 
 # --- element by element ---------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from egraph_opt.facts import symbolic
 from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, rewrite
+from egraph_opt.laws.algebra import is_constant
 from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.sorts import Axes, Axis, Dims, Int, Slices, String, Tensor
 from egraph_opt.operators import (
@@ -31,7 +32,7 @@ from egraph_opt.operators import (
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.distributivity import pair_of
 from egraph_opt.rewrites.conditions.operands import factor, factors, moved, moves
-from egraph_opt.rewrites.conditions.view_shapes import broadcast
+from egraph_opt.rewrites.conditions.view_shapes import broadcast, same_rank
 
 LESS = "the expanded operand is more to compute"
 ONE = Literal(INT64, (1,), (1,))
@@ -157,11 +158,6 @@ def target_of_reduced(kind: str, axes: Axes, x: Fact, wide: Fact) -> Dims | None
 
 
 @hosted()
-def has_rank_of(x: Fact, wide: Fact) -> bool:
-    return x.rank is not None and x.rank == wide.rank
-
-
-@hosted()
 def full_dims(x: Fact, wide: Fact) -> Dims | None:
     """The dims of x with leading ones, where it needs some."""
     return led(x, wide) if x.is_symbolic and x.rank != wide.rank else None
@@ -188,7 +184,7 @@ def past_reduce(kind: String, x: Tensor, a: Axes, t: Tensor, dims: Dims):
     wide = moved("Expand", x, t, dims)
     z = reduce(kind, wide, a, 1)
     target = target_of_reduced(kind, a, x, wide)
-    yield rewrite(z, expand(reduce(kind, x, a, 1), target), has_rank_of(x, wide), because=LESS)
+    yield rewrite(z, expand(reduce(kind, x, a, 1), target), same_rank(x, wide), because=LESS)
     full = reshape(x, full_dims(x, wide))
     yield rewrite(z, expand(reduce(kind, full, a, 1), target), because=LESS)
 
@@ -206,12 +202,6 @@ def rows_of_parts(x: Fact, y: Fact, w: Fact, axis: Axis) -> tuple[Slices, Slices
         return None
     place = w.rank - 2
     return ((place, 0, first, 1),), ((place, first, first + second, 1),)
-
-
-@hosted()
-def is_weight(w: Fact) -> bool:
-    """A constant, of which parts are folded."""
-    return w.const
 
 
 def _parts(rng: np.random.Generator) -> Iterator[Example]:
@@ -240,5 +230,5 @@ def product_of_parts(x: Tensor, y: Tensor, w: Tensor, v: Tensor, t: Tensor, c: A
     rows = rows_of_parts(x, y, w, c)
     apart = x @ slice_(w, rows[0]) + y @ slice_(w, rows[1])
     for wide in (x, y):
-        demand = guard(eq(wide, moved("Expand", v, t, dims)), is_weight(w))
+        demand = guard(eq(wide, moved("Expand", v, t, dims)), is_constant(w))
         yield rewrite(concat(pair_of(x, y), c) @ w, apart, demand, inverse="distributivity.inner_concat")

@@ -81,6 +81,7 @@ def test_the_command_line_bounds_inputs(model: onnx.ModelProto, tmp_path: Path) 
         ({"N": (0.5, 0.7)}, "a dim is a whole number"),
         ({"N": 1.5}, "a dim is a whole number"),
         ({"N": (-3, -1)}, "a dim is a whole number"),
+        ({"N": float("inf")}, "a dim is a whole number"),
         ({"N": "banana"}, "32\\*"),
         ({"N": "32*..100*"}, "32\\*"),
         ({"N": True}, "says nothing"),

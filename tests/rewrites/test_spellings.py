@@ -110,8 +110,8 @@ def cases() -> Iterator[tuple[str, Spelling]]:
 def test_every_spelling_is_one_operator(name: str, spelling: Spelling) -> None:
     g = Graph(x=["N", 6, 4])
     counts = check_settled(g.model(spelling(g), opset=13))
-    one_slope = name == "PRelu" and counts == {"LeakyRelu": 1}
-    assert one_slope or counts == {name: 1}
+    one_alpha = name == "PRelu" and counts == {"LeakyRelu": 1}
+    assert one_alpha or counts == {name: 1}
 
 
 @pytest.mark.parametrize(

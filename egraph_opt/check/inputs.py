@@ -3,7 +3,8 @@
 Every value of a table is in every input at least once: small inputs are fed several times.  Which tables,
 follows from what the law claims (`laws.exactness`): a `bitwise` law holds for whatever elements there are; a
 `finite` one promises something of each element where all is finite; a `reassociates` law something of sums
-as a whole, and that what is finite stays finite up to `RANGE`.  All of them get numbers of every magnitude,
+as a whole, and that what is finite stays finite up to `RANGE`, also where all of a row is one number, of
+which differences leave their rounding.  All of them get numbers of every magnitude,
 and what is around the numbers that the law itself names: a threshold shows beside it only.
 
 Operands that are indices, counts or divisors get what suits those, by operand and not by graph.
@@ -25,7 +26,7 @@ from egraph_opt.check.roles import cast_range, roles_of
 from egraph_opt.laws.exactness import Numerics
 from egraph_opt.laws.examples import SIZES
 
-Kind = Literal["normal", "wide", "tiny", "special", "moderate", "every size", "large"]
+Kind = Literal["normal", "wide", "tiny", "special", "moderate", "every size", "large", "level"]
 Feeds = dict[str, npt.NDArray[Any]]
 
 ANY = "D"
@@ -67,7 +68,7 @@ MOST_FEEDS = 28
 BY_CLASS: Mapping[Numerics, tuple[Kind, ...]] = {
     "bitwise": ("normal", "wide", "special"),
     "finite": ("normal", "wide", "every size"),
-    "reassociates": ("normal", "wide", "tiny", "moderate", "large"),
+    "reassociates": ("normal", "wide", "tiny", "moderate", "level", "large"),
     "approximate": ("normal",),
 }
 """What a law is fed with."""
@@ -143,7 +144,8 @@ class Inputs:
             elif np.issubdtype(dtype, np.integer):
                 found = self._integers(rng, (number, k), size, kind, dtype)
             else:
-                found = self._within(self._floats(rng, (number, k), size, kind, dtype), dtype)
+                floats = self._floats(rng, (number, k), size, kind, dtype, rows=shape[0] if shape else 1)
+                found = self._within(floats, dtype)
             return np.asarray(found).reshape(shape).astype(dtype)
 
     def _integers(
@@ -156,7 +158,7 @@ class Inputs:
             return rng.choice(tables.COUNTS, size)
         if role == "divisor":
             table: Iterable[int] = DIVISORS
-        elif kind in ("normal", "tiny"):
+        elif kind in ("normal", "tiny", "level"):
             near = [int(n) for n in self.numbers if n == int(n)]
             table = [*range(-5, 6), *near]
         elif kind == "wide":
@@ -180,10 +182,12 @@ class Inputs:
         return np.where((values >= max(low, -high)) & (values <= high), values, 0.5)
 
     def _floats(
-        self, rng: np.random.Generator, at: tuple[int, int], size: int, kind: Kind, dtype: Any
+        self, rng: np.random.Generator, at: tuple[int, int], size: int, kind: Kind, dtype: Any, *, rows: int
     ) -> Any:
         half = dtype == np.float16
         values = rng.standard_normal(size)
+        if kind == "level":
+            return np.repeat(4 * rng.standard_normal(rows), size // max(rows, 1))
         if kind == "tiny":
             return values * (1e-3 if half else 1e-9)
         near = rng.choice(self.numbers if kind == "wide" else self.moderate, size)

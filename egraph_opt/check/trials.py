@@ -254,7 +254,7 @@ class Original:
         self, trial: Trial, runner: Runner, reference: Reference, claim: Claim, *rest: Any
     ) -> Failure | None:
         tally, only = rest
-        if trial.kind in ("large", "every size") and claim == "real":
+        if trial.kind in ("large", "level", "every size") and claim == "real":
             claim = "stays finite"
         if trial.kind == "wide" and claim == "real":
             claim = "real where finite"

@@ -1,9 +1,11 @@
 """What laws of this project said until the gate looked at it."""
 
+import numpy as np
 from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Axes, Axis, Dims, Flag, Tensor, hosted, rewrite
+from egraph_opt.laws import Axes, Axis, Dims, Flag, Tensor, hosted, rewrite, sqrt
+from egraph_opt.laws.algebra import relu
 from egraph_opt.operators import arg_reduce, cast, reduce, reshape, softmax, unary
 
 from . import of_one, wrong
@@ -75,3 +77,39 @@ def largest_of_wider(x: Tensor, a: Axes, k: Flag):
 @hosted()
 def is_narrow(x: Fact) -> bool:
     return x.dtype == T.INT32
+
+
+def _variance(x, axes):
+    """As a difference, which rounding brings below 0."""
+    mean = reduce("ReduceMean", x, axes, 1)
+    return reduce("ReduceMean", x * x, axes, 1) - mean * mean
+
+
+@wrong("reassociates", of_one(lambda x: sqrt(relu(_variance(x, (1,)))), (2, 512)), values=(0.95257413,))
+def variance_without_its_bound(x: Tensor, a: Axes):
+    """Sqrt(Relu(ReduceMean(x * x) - ReduceMean(x)^2)) = Sqrt(ReduceMean(x * x) - ReduceMean(x)^2)
+
+    Wrong where x is all alike: what is left is rounding, which may be below 0.
+    """
+    spelled = _variance(x, a)
+    yield rewrite(sqrt(relu(spelled)), sqrt(spelled), because="a variance is never below 0")
+
+
+@hosted()
+def are_matrices(x: Fact, w: Fact, a: Fact, b: Fact) -> bool:
+    return (x.rank or 0) >= 2 and w.rank == a.rank == b.rank == 2
+
+
+def _updated(g):
+    x, large = g.input((2, 1)), g.constant(np.full((1, 1), 1e20))
+    return x @ g.constant(np.ones((1, 1))) + (x @ large) @ large
+
+
+@wrong("reassociates", _updated, values=(1e-10, 2e-10))
+def update_of_large_factors(x: Tensor, w: Tensor, a: Tensor, b: Tensor):
+    """x @ W + (x @ A) @ B = x @ (W + A @ B)
+
+    Wrong where A @ B overflows and (x @ A) @ B does not.
+    """
+    total = x @ w + (x @ a) @ b
+    yield rewrite(total, x @ (w + a @ b), are_matrices(x, w, a, b), because="one product")

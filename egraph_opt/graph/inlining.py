@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 
 import onnx_ir as ir
 
 from egraph_opt.facts.fact import UNKNOWN, Fact
 from egraph_opt.graph.body_equality import bodies_key
-from egraph_opt.graph.names import Namer, names_in
+from egraph_opt.graph.names import UniqueNames
 from egraph_opt.graph.walks import captured_values, is_deterministic
 
 
@@ -46,32 +43,11 @@ def _equal(node: ir.Node, a: ir.Graph, b: ir.Graph) -> bool:
     return key is not None and key == bodies_key([b], captured)
 
 
-@dataclass(frozen=True)
-class _Names:
-    """How often each name occurs in a model, and new ones."""
-
-    namer: Namer
-    counts: Mapping[str, int]
-
-    def rename(self, node: ir.Node) -> None:
-        """Give a node and its outputs other names where theirs occur elsewhere too."""
-        if self.counts.get(node.name or "", 0) > 1:
-            node.name = self.namer.fresh(node.op_type.lower())
-        for value in node.outputs:
-            if value.name and self.counts.get(value.name, 0) > 1:
-                value.name = self.namer.fresh(value.name)
-
-
 class Inliner:
     """Inlines branches anywhere in one model; names of what moves stay where no other scope has them."""
 
-    def __init__(self, model: ir.Graph) -> None:
-        self._model = model
-
-    @cached_property
-    def _names(self) -> _Names:
-        """Of the model before anything moves; most models have nothing that does."""
-        return _Names(Namer(self._model), Counter(names_in(self._model)))
+    def __init__(self, names: UniqueNames) -> None:
+        self._names = names
 
     def inline(
         self, graph: ir.Graph, facts: Mapping[ir.Value, Fact], fits: Callable[[ir.Node, ir.Graph], bool]
@@ -85,20 +61,20 @@ class Inliner:
         decided = [(node, branch) for node in graph if (branch := decided_branch(node, facts)) is not None]
         decided = [(node, branch) for node, branch in decided if fits(node, branch)]
         for node, branch in decided:
-            self._replace(graph, node, branch, self._names)
+            self._replace(graph, node, branch)
         return bool(decided)
 
-    def _replace(self, graph: ir.Graph, node: ir.Node, branch: ir.Graph, names: _Names) -> None:
+    def _replace(self, graph: ir.Graph, node: ir.Node, branch: ir.Graph) -> None:
         moved = [self._constant_node(value) for value in branch.initializers.values()]
         for inner in list(branch):
             branch.remove(inner)
             moved.append(inner)
         for inner in moved:
-            names.rename(inner)
+            self._names.rename(inner)
         for value, inside in zip(node.outputs, list(branch.outputs), strict=True):
             result = ir.Value(name=value.name, type=value.type, shape=value.shape)
             moved.append(
-                ir.Node("", "Identity", [inside], outputs=[result], name=names.namer.fresh("branch"))
+                ir.Node("", "Identity", [inside], outputs=[result], name=self._names.namer.fresh("branch"))
             )
             value.replace_all_uses_with(result, replace_graph_outputs=True)
         branch.outputs.clear()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from functools import cached_property
 
 from egraph_opt.graph.walks import bodies, nodes_within
 from egraph_opt.imports import onnx_ir as ir
@@ -51,3 +53,29 @@ class Namer:
             if name not in self._taken:
                 self._taken.add(name)
                 return name
+
+
+class UniqueNames:
+    """The names of a model before anything in it moves to another scope, and new ones.
+
+    Names are counted when they are first asked for: in most models nothing moves.
+    """
+
+    def __init__(self, model: ir.Graph) -> None:
+        self._model = model
+
+    @cached_property
+    def namer(self) -> Namer:
+        return Namer(self._model)
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        return Counter(names_in(self._model))
+
+    def rename(self, node: ir.Node) -> None:
+        """Give a node and its outputs other names where theirs occur elsewhere too."""
+        if self._counts[node.name or ""] > 1:
+            node.name = self.namer.fresh(node.op_type.lower())
+        for value in node.outputs:
+            if value.name and self._counts[value.name] > 1:
+                value.name = self.namer.fresh(value.name)

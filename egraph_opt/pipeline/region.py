@@ -20,8 +20,10 @@ from egraph_opt.egraph.saturation import SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.facts.assumption import Assumptions
 from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact, Shape
+from egraph_opt.graph.code_motion import CodeMotion
 from egraph_opt.graph.constants import Constants, byte_size, constants_of, fold_constants
 from egraph_opt.graph.inlining import Inliner
+from egraph_opt.graph.names import UniqueNames
 from egraph_opt.graph.walks import bodies
 from egraph_opt.inference.constants import tensor_fact
 from egraph_opt.inference.core import infer_node
@@ -45,6 +47,7 @@ class Setting:
         limits: how many bytes folding the constants of a graph may add, and take.
         exactness: what the result keeps.
         inliner: of branches that are decided.
+        motion: of work out of bodies.
         saturate: from terms to a snapshot: by the laws, or read from a file.
         warn: called with each oddity.
         clock: called with each stage that begins.
@@ -57,6 +60,7 @@ class Setting:
     limits: Limits
     exactness: Exactness
     inliner: Inliner
+    motion: CodeMotion
     saturate: Callable[[Lowered], tuple[Snapshot, SaturationReport]]
     warn: Callable[[str], None]
     clock: Callable[[str], None]
@@ -139,8 +143,11 @@ def saturate_region(
             if not sized:  # what is computed of them has a size only now
                 constants = folded
                 continue
-        fits = partial(_fits, facts=ChainMap(facts, dict(outer_facts)), setting=setting, constants=folded)
-        if not setting.inliner.inline(graph, facts, fits):
+        around = ChainMap(facts, dict(outer_facts))
+        fits = partial(_fits, facts=around, setting=setting, constants=folded)
+        inside = partial(_infer_inside, setting=setting, constants=folded)
+        moved = setting.inliner.inline(graph, facts, fits) or setting.motion.hoist(graph, around, inside)
+        if not moved:
             break
         constants = constants_of(graph, setting.ir_version, outer_constants)
         facts = inferred(constants)
@@ -250,15 +257,21 @@ def _ignore(message: str) -> None:
     """Bodies are inferred again when they are saturated; their warnings come then."""
 
 
+def _infer_inside(
+    body: ir.Graph, facts: Mapping[ir.Value, Fact], *, setting: Setting, constants: Constants
+) -> Mapping[ir.Value, Fact]:
+    """The facts of a body's values and of those around it."""
+    known = constants_of(body, setting.ir_version, constants)
+    inferred = _infer(body, replace(setting, warn=_ignore), facts, known, is_body=True)
+    return ChainMap(inferred, dict(facts))
+
+
 def _fits(
     node: ir.Node, branch: ir.Graph, *, facts: Mapping[ir.Value, Fact], setting: Setting, constants: Constants
 ) -> bool:
     """Whether the users of an If's outputs are well typed on the outputs of a branch."""
-    known = constants_of(branch, setting.ir_version, constants)
-    inside = _infer(branch, replace(setting, warn=_ignore), facts, known, is_body=True)
-    outputs = {
-        v: inside.get(b) or facts.get(b, UNKNOWN) for v, b in zip(node.outputs, branch.outputs, strict=True)
-    }
+    inside = _infer_inside(branch, facts, setting=setting, constants=constants)
+    outputs = {v: inside.get(b, UNKNOWN) for v, b in zip(node.outputs, branch.outputs, strict=True)}
     for user in {use.node for value in node.outputs for use in value.uses()}:
         if bodies(user):
             continue
@@ -288,6 +301,7 @@ def region_of(
         if message not in warnings:
             warnings.append(message)
 
+    names = UniqueNames(loaded.model.graph)
     setting = Setting(
         opsets=loaded.opset_imports,
         ir_version=loaded.ir_version,
@@ -295,7 +309,8 @@ def region_of(
         assume=assume,
         limits=limits,
         exactness=exactness,
-        inliner=Inliner(loaded.model.graph),
+        inliner=Inliner(names),
+        motion=CodeMotion(names),
         saturate=saturate_one,
         warn=warn,
         clock=clock,

@@ -57,7 +57,7 @@ branches (float[L] x, bool c) => (float[M] y)
             i = NonZero (x) j = Cast <to = 1> (i) k = Neg (j) p = Reshape (k, flat)
         },
         else_branch = other () => (float[Q] q) {
-            h = NonZero (x) l = Cast <to = 1> (h)
+            w = Floor (x) h = NonZero (w) l = Cast <to = 1> (h)
             m = Concat <axis = 1> (l, l) n = Abs (m) q = Reshape (n, flat)
         }
     >

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from egraph_opt.egraph.admission import admission_of_thread
@@ -161,15 +161,19 @@ def run_rounds(
     memory: MemoryBudget = UNLIMITED,
 ) -> SaturationReport:
     """Saturate what an engine has loaded; the report has no sizes yet."""
-    left_out = frozenset(rule for rule in engine.program.rules if not active(rule))
-    run = _Run(engine, nodes, time.monotonic() + seconds, memory, left_out)
+    everything = frozenset(engine.program.rules)
+    left_out = frozenset(rule for rule in everything if not active(rule))
+    last = _rules_of([entry for entry in engine.laws if entry.last], everything) - left_out
+    run = _Run(engine, nodes, time.monotonic() + seconds, memory)
     stop, done = "saturated" if not engine.laws else "rounds", 0
     while engine.laws and done < rounds:
         done += 1
-        changed, stopped = run.round()
+        changed, stopped = run.round(left_out | last)
         if stopped or not (changed or run.back_off.wake()):
             stop = stopped or "saturated"
             break
+    if last and stop in ("saturated", "rounds"):
+        run.round(everything - last)
     return SaturationReport(
         done,
         0,
@@ -182,20 +186,24 @@ def run_rounds(
     )
 
 
+def _rules_of(laws: Iterable[Law], rules: Iterable[str]) -> frozenset[str]:
+    """The rules of some laws, by name."""
+    keys = {law.key for law in laws}
+    return frozenset(rule for rule in rules if rule.split("#")[0] in keys)
+
+
 class _Run:
     """Rounds on a loaded engine; matches and seconds add up."""
 
-    def __init__(
-        self, engine: Engine, nodes: int, deadline: float, memory: MemoryBudget, left_out: frozenset[str]
-    ) -> None:
-        self._engine, self._nodes, self._memory, self._left_out = engine, nodes, memory, left_out
+    def __init__(self, engine: Engine, nodes: int, deadline: float, memory: MemoryBudget) -> None:
+        self._engine, self._nodes, self._memory = engine, nodes, memory
         self._admission = admission_of_thread()
         self.matches: dict[str, int] = {}
         self.rule_matches: dict[str, int] = {}
         self.pace, self.back_off = Pace(deadline), BackOff()
         self._size = 0
 
-    def round(self) -> tuple[bool, str]:
+    def round(self, left_out: frozenset[str]) -> tuple[bool, str]:
         """Every ruleset once, then the analysis: (something changed, the limit that was reached or "")."""
         changed, stopped, size = False, "", self._engine.size()
         if FEW < MULTIPLIED * self._size < size and self.pace.is_crowded(self._engine.crowd(CHAINED)):
@@ -209,7 +217,7 @@ class _Run:
             started = time.monotonic()
             room = 2 * self._nodes + OVERSHOOT - self._engine.most
             with self._admission.limited(room, self.pace.deadline):
-                updated, found = self._engine.apply(ruleset, self.back_off.resting | self._left_out)
+                updated, found = self._engine.apply(ruleset, self.back_off.resting | left_out)
             self.pace.record(name, time.monotonic() - started, size)
             self._count(found)
             changed |= updated

@@ -89,6 +89,7 @@ class Law:
         uses: the auxiliaries whose tables it asks.
         resumes: its guards keep it from what it made itself: where it was used, saturation begins again from
             the graph that was chosen.
+        last: it runs once, when all others are done: no law builds on what it writes.
         dropped: the statement and the condition of it that its function states and the law lacks, see
             `dropping`.
     """
@@ -105,6 +106,7 @@ class Law:
     required: tuple[str, ...] = ()
     uses: tuple[Auxiliary, ...] = ()
     resumes: bool = False
+    last: bool = False
     dropped: tuple[int, int] | None = None
     within: Approximate | None = None
 
@@ -148,6 +150,7 @@ def law(
     required: tuple[str, ...] = (),
     uses: tuple[Auxiliary, ...] = (),
     resumes: bool = False,
+    last: bool = False,
 ) -> Callable[[Callable[..., Any]], Law]:
     """Register a law; see the module's text.
 
@@ -157,6 +160,7 @@ def law(
         required: laws (`ruleset.name`) that its test needs as well.
         uses: auxiliaries whose tables it asks.
         resumes: it goes on from the graph that was chosen, as `Law` has it.
+        last: it runs once, when all others are done, as `Law` has it.
 
     Raises:
         LawError: the name is taken, the docstring states no law, or a word is none of those there are.
@@ -193,6 +197,7 @@ def law(
             required=required,
             uses=uses,
             resumes=resumes,
+            last=last,
             within=within,
         )
         if declared.key in registered:

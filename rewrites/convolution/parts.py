@@ -3,14 +3,16 @@
 Slice(Conv(x, W, b)) = Conv(Slice(x), W, b)                 along the batch
 Slice(Conv(x, W, b)) -> Conv(x, Slice(W), Slice(b))         along the channels
 
-Where what is sliced is a Slice or a Concat itself.
+Where what is sliced is a Slice or a Concat itself; constant kernels are cut for whoever finds that cheaper,
+when all else is done.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from egraph_opt.laws import Example, Operands, auxiliary, eq, equal, guard, hosted, law, rewrite, rule
+from egraph_opt.laws import Example, Operands, absent, auxiliary, eq, equal, guard, hosted, law, rewrite, rule
+from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Slices, Tensor
 from egraph_opt.operators import ConvWindow, concat, conv, none, slice_
 from egraph_opt.operators.terms import listed as terms
@@ -82,4 +84,40 @@ def slice_of_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, s: Slic
         part = slice_(conv(x, w, bias, u), s)
         yield rewrite(
             part, conv(x, slice_(w, t), sliced, u), known, varying, inverse="convolutions_of_one_image"
+        )
+
+
+def _channel_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, w, b = g.input(("N", 2, 5, 4)), g.random(7, 2, 3, 3), g.random(7)
+    for bias in (none(), b):
+        yield g.fires(slice_(conv(x, w, bias, RING), ((1, 3, 7, 1),)))
+    yield g.fires(slice_(conv(x, w, none(), RING), ((1, 6, None, -2),)))
+    for y, cut, why in (
+        (conv(x, g.input((7, 2, 3, 3)), none(), RING), (1, 3, 7, 1), "the weight would be cut in each run"),
+        (conv(x, w, g.input((7,)), RING), (1, 3, 7, 1), "the bias would be cut in each run"),
+        (conv(x, w, none(), RING), (2, 0, 2, 1), "rows of the image"),
+        (conv(x, g.random(6, 1, 3, 3), none(), HALVES), (1, 0, 2, 1), "groups would be others"),
+    ):
+        yield g.near_miss(slice_(y, (cut,)), why)
+
+
+@law(
+    "joining",
+    numerics="reassociates",
+    kind="move",
+    serves="arithmetic",
+    last=True,
+    examples=_channel_examples,
+)
+def channels_of_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, s: Slices):
+    """Slice(Conv(x, W, b)) = Conv(x, Slice(W), Slice(b)) along the channels, W and b constant"""
+    t, folded = slice_of_weight(s, u), guard(absent(varies(w)))
+    for bias, sliced, known in (
+        (none(), none(), ()),
+        (b, slice_(b, t), (is_present(b), guard(absent(varies(b))))),
+    ):
+        part = slice_(conv(x, w, bias, u), s)
+        yield rewrite(
+            *(part, conv(x, slice_(w, t), sliced, u), known, folded), inverse="convolutions_of_one_image"
         )

@@ -1,7 +1,7 @@
 """BatchNormalization as a scale and a shift per channel, so that whatever takes in those takes it in too.
 
 BatchNormalization(x; s, b, m, v) = x * k + (b - m * k) with k = s / sqrt(v + epsilon)
-x * k + c = BatchNormalization(x; k, c, 0, 1)
+x * k + c = BatchNormalization(x; k, c, 0, 1)                     along another axis between Transposes
 BatchNormalization(x; s, b, m, v) * c = BatchNormalization(x; s * c, b * c, m, v)
 BatchNormalization(x; s, b, m, v) + c = BatchNormalization(x; s, b + c, m, v)
 """
@@ -14,8 +14,8 @@ from onnx import TensorProto
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, absent, eq, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import number_like, sqrt, varies
-from egraph_opt.laws.sorts import Dims, Float, Int, Tensor
-from egraph_opt.operators import Literal, batchnorm, literal, reshape
+from egraph_opt.laws.sorts import Dims, Float, Int, Permutation, Tensor
+from egraph_opt.operators import Literal, batchnorm, literal, reshape, transpose
 from egraph_opt.operators.terms import node, opset
 from egraph_opt.rewrites.conditions.channels import (
     at_axis,
@@ -105,18 +105,48 @@ def expand_batchnorm(
 
 @hosted()
 def channel_literal(x: Fact, k: Fact, c: Fact, number: int, value: float) -> Literal | None:
-    """`value` per channel, where k scales and c shifts the channels of x, at least one of them by channel.
+    """`value` per channel, where k scales and c shifts the channels of x, at least one of them by channel."""
+    channels = _affine_count(x, k, c, number, 1)
+    return None if channels is None else splat(x, (channels,), value)
+
+
+def _affine_count(x: Fact, k: Fact, c: Fact, number: int, axis: int) -> int | None:
+    """The dim of x along which k scales and c shifts it, at least one of them element by element.
 
     Only float32 and float64: onnxruntime has no other kernels.
     """
     if x.shape is None or len(x.shape) < 3 or x.const or number < 9 or not is_scale(k) or not is_shift(c):
         return None
-    channels = x.shape[1]
-    if not isinstance(channels, int) or channels < 2:
+    count = x.shape[axis]
+    if not isinstance(count, int) or count < 2:
         return None
-    counts = [count_along(operand, len(x.shape), 1, channels) for operand in (k, c)]
-    known = None not in counts and channels in counts and x.dtype in (TensorProto.FLOAT, TensorProto.DOUBLE)
-    return splat(x, (channels,), value) if known else None
+    counts = [count_along(operand, len(x.shape), axis, count) for operand in (k, c)]
+    known = None not in counts and count in counts and x.dtype in (TensorProto.FLOAT, TensorProto.DOUBLE)
+    return count if known else None
+
+
+def _affine_axis(x: Fact, k: Fact, c: Fact, number: int) -> int | None:
+    """The axis, other than that of channels, along which k scales and c shifts x."""
+    axes = (a for a in range(x.rank or 0) if a != 1 and _affine_count(x, k, c, number, a) is not None)
+    return next(axes, None)
+
+
+@hosted()
+def swap_with_channels(x: Fact, k: Fact, c: Fact, number: int) -> Permutation | None:
+    """The permutation that swaps the channels of x and the axis along which k scales and c shifts it."""
+    axis = _affine_axis(x, k, c, number)
+    if axis is None:
+        return None
+    order = list(range(x.rank or 0))
+    order[1], order[axis] = axis, 1
+    return tuple(order)
+
+
+@hosted()
+def row_literal(x: Fact, k: Fact, c: Fact, number: int, value: float) -> Literal | None:
+    """`value` for each element along that axis."""
+    axis = _affine_axis(x, k, c, number)
+    return None if axis is None else splat(x, (x.shape[axis],), value)  # type: ignore[index,arg-type]
 
 
 @hosted()
@@ -144,6 +174,33 @@ def contract_affine(x: Tensor, k: Tensor, c: Tensor, i: Int):
     zeros, ones = (literal(channel_literal(x, k, c, opset(), value)) for value in (0.0, 1.0))
     weight, bias = ones * reshape(k, vector_dims(k)), zeros + reshape(c, vector_dims(c))
     whole = batchnorm(x, weight, bias, zeros, ones, 0.0)
+    yield rewrite(x * k + c, whole, guard(eq(node(i), x * k)), inverse="expand_batchnorm")
+
+
+def _row_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, k, c = g.input(("N", 3, 4)), g.random(4), g.random(4)
+    yield from g.all_fire(
+        x * k + c,
+        x * g.constant(np.float32(2)) + c,
+        g.input((5, 3, "L")) * g.random(5, 1, 1) + g.random(5, 1, 1),
+    )
+    yield from g.near_misses(
+        (x * g.random(3, 1) + g.random(3, 1), "these are the channels"),
+        (x * k + g.random(3, 1), "two axes"),
+        (x * g.random(1) + g.random(1), "one number for all"),
+        (x * g.input((4,)) + c, "the scale is no constant"),
+        (g.input((2, 4)) * k + c, "rank 2"),
+    )
+
+
+@law("batchnorm", numerics="reassociates", kind="fuse", last=True, examples=_row_examples)
+def contract_affine_rows(x: Tensor, k: Tensor, c: Tensor, i: Int):
+    """x * k + c = Transpose(BatchNormalization(Transpose(x); k, c, 0, 1)) where these are not the channels"""
+    zeros, ones = (literal(row_literal(x, k, c, opset(), value)) for value in (0.0, 1.0))
+    weight, bias = ones * reshape(k, vector_dims(k)), zeros + reshape(c, vector_dims(c))
+    swap = swap_with_channels(x, k, c, opset())
+    whole = transpose(batchnorm(transpose(x, swap), weight, bias, zeros, ones, 0.0), swap)
     yield rewrite(x * k + c, whole, guard(eq(node(i), x * k)), inverse="expand_batchnorm")
 
 

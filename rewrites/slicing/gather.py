@@ -17,7 +17,7 @@ import numpy as np
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, ne, rewrite
-from egraph_opt.laws.algebra import is_same
+from egraph_opt.laws.algebra import is_same, varies
 from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.sorts import Axis, Dims, Slices, Tensor
 from egraph_opt.operators import Literal, gather, literal, reshape, slice_
@@ -159,6 +159,36 @@ def from_slice(x: Tensor, s: Slices, d: Dims):
     part = slice_(x, s)
     picked = lone_index(s, d, x, part)
     yield rewrite(reshape(part, d), gather(x, literal(picked[0]), picked[1]), inverse="to_slice")
+
+
+MOST = 4096
+"""Indices that are written out to take what a Slice takes."""
+
+
+@hosted()
+def few_indices(s: Slices, x: Fact) -> tuple[Literal, Axis] | None:
+    """`taken_indices` where they are not too many to be written out."""
+    found = taken_indices.function(s, x)
+    return found if found is not None and len(found[0].values) <= MOST else None
+
+
+def _cuts(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, long = g.input(("N", 6, 4)), g.input((2, "L", 4))
+    for entry in ((1, 2, 5, 1), (1, 5, 0, -2), (2, 0, 1, 1), (1, -3, None, 1)):
+        yield g.fires(slice_(x, (entry,)))
+    yield g.near_miss(slice_(x, ((1, 0, 2, 1), (2, 0, 2, 1))), why="two axes")
+    yield g.near_miss(slice_(long, ((1, 2, None, 1),)), why="how many are taken is not known")
+    yield g.near_miss(slice_(g.input((2, MOST + 2)), ((1, 1, None, 1),)), why="too many indices")
+    yield g.near_miss(slice_(g.random(3, 4), ((1, 0, 2, 1),)), why="a constant is cut once")
+
+
+@law(last=True, examples=_cuts)
+def slice_as_gather(x: Tensor, s: Slices):
+    """Slice(x, a, .., d) = Gather(x, [a, a+d, ..])"""
+    found = few_indices(s, x)
+    taken = gather(x, literal(found[0]), found[1])
+    yield rewrite(slice_(x, s), taken, guard(varies(x)), inverse="to_slice")
 
 
 # --- composed -------------------------------------------------------------------------------------------

@@ -13,7 +13,9 @@ Operands that are indices, counts or divisors get what suits those, by operand a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import ml_dtypes
@@ -61,6 +63,9 @@ INTEGERS = (
 )
 DIVISORS = (1, 2, 3, 7, -2, -3, 100)
 """Division by zero ends the process, and so does that of the least integer by -1."""
+
+MOST_KEPT = 2**12
+"""Elements of an input that is kept for the next term."""
 
 MOST_FEEDS = 28
 """Sets of inputs of a kind, where an input has few elements."""
@@ -112,104 +117,126 @@ class Inputs:
         roles = roles_of(model)
         self.values = [(v.name, v.type.tensor_type, roles[v.name]) for v in model.graph.input]
         near = {float(n) for n in numbers if np.isfinite(n) and abs(n) < RANGE}
-        self.numbers = np.array(
-            sorted({s * (n + d) for n in near for s in (1, -1) for d in (0, 1e-3, -1e-3, 0.5, -0.5)} | {0.0})
-        )
+        beside = {s * (n + d) for n in near for s in (1, -1) for d in (0, 1e-3, -1e-3, 0.5, -0.5)}
+        self.numbers = tuple(sorted(beside | {0.0}))
         self.range = cast_range(model)
-        self.moderate = self.numbers[np.abs(self.numbers) <= 50]
 
     def feeds(self, sizes: Mapping[str, int], kind: Kind) -> Iterator[Feeds]:
         """Sets of inputs of one kind, as many as hold the whole table in every input."""
         shapes = {
-            name: [d.dim_value if d.HasField("dim_value") else sizes[d.dim_param] for d in tensor.shape.dim]
+            name: tuple(
+                d.dim_value if d.HasField("dim_value") else sizes[d.dim_param] for d in tensor.shape.dim
+            )
             for name, tensor, _ in self.values
         }
-        least = min((int(np.prod(shape)) for shape in shapes.values() if 0 not in shape), default=1)
+        least = min((math.prod(shape) for shape in shapes.values() if 0 not in shape), default=1)
         wanted = len(TABLES[kind]) / SHARE[kind] if kind in TABLES else 8
         for number in range(min(-(-int(wanted) // max(least, 1)), MOST_FEEDS)):
             yield {
-                name: self._tensor(np.random.default_rng([number, k]), number, shapes[name], kind, k)
-                for k, (name, _, _) in enumerate(self.values)
+                name: self._tensor(_Place(number, k, shapes[name], kind, tensor.elem_type, role))
+                for k, (name, tensor, role) in enumerate(self.values)
             }
 
-    def _tensor(
-        self, rng: np.random.Generator, number: int, shape: Sequence[int], kind: Kind, k: int
-    ) -> npt.NDArray[Any]:
-        _, tensor, _ = self.values[k]
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
-        size = int(np.prod(shape))
-        with np.errstate(all="ignore"):
-            if dtype == np.bool_:
-                found: Any = rng.integers(0, 2, size)
-            elif np.issubdtype(dtype, np.integer):
-                found = self._integers(rng, (number, k), size, kind, dtype)
-            else:
-                floats = self._floats(rng, (number, k), size, kind, dtype, rows=shape[0] if shape else 1)
-                found = self._within(floats, dtype)
-            return np.asarray(found).reshape(shape).astype(dtype)
+    def _tensor(self, place: _Place) -> npt.NDArray[Any]:
+        small = math.prod(place.shape) <= MOST_KEPT
+        return (_tensor if small else _tensor.__wrapped__)(place, self.numbers, self.range)
 
-    def _integers(
-        self, rng: np.random.Generator, at: tuple[int, int], size: int, kind: Kind, dtype: Any
-    ) -> Any:
-        info, role = np.iinfo(dtype), self.values[at[1]][2]
-        if role == "index":
-            return rng.choice((-1, 0, 0, 1) if kind == "wide" and info.min < 0 else (0, 1), size)
-        if role == "count":
-            return rng.choice(tables.COUNTS, size)
-        if role == "divisor":
-            table: Iterable[int] = DIVISORS
-        elif kind in ("normal", "tiny", "level"):
-            near = [int(n) for n in self.numbers if n == int(n)]
-            table = [*range(-5, 6), *near]
-        elif kind == "wide":
-            bits = rng.integers(0, info.bits, size).tolist()
-            signs = rng.choice((-1, 1) if info.min < 0 else (1,), size).tolist()
-            return np.array(
-                [s * ((2**b + b) % (info.max + 1)) for s, b in zip(signs, bits, strict=True)], dtype
-            )
+
+@dataclass(frozen=True)
+class _Place:
+    """Which tensor of the table: of which set of inputs, and for which input of a model."""
+
+    number: int
+    k: int
+    shape: tuple[int, ...]
+    kind: Kind
+    elem_type: int
+    role: str
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def dtype(self) -> Any:
+        return onnx.helper.tensor_dtype_to_np_dtype(self.elem_type)
+
+
+@lru_cache(maxsize=1 << 12)
+def _tensor(place: _Place, numbers: tuple[float, ...], within: tuple[float, float]) -> npt.NDArray[Any]:
+    """Terms of a law have inputs of the same shapes again and again: what depends on nothing else is kept."""
+    rng, dtype = np.random.default_rng([place.number, place.k]), place.dtype
+    with np.errstate(all="ignore"):
+        if dtype == np.bool_:
+            found: Any = rng.integers(0, 2, place.size)
+        elif np.issubdtype(dtype, np.integer):
+            found = _integers(rng, place, numbers)
         else:
-            table = (*INTEGERS, int(info.min), int(info.max))
-        fits = np.array([n for n in table if info.min <= n <= info.max], dtype=dtype)
-        return _dealt(rng, at, fits, size)
-
-    def _within(self, values: Any, dtype: Any) -> Any:
-        """Numbers that may be cast as the model does."""
-        low, high = self.range
-        if low == -np.inf and high == np.inf:
-            return values
-        values = np.abs(values) if low == 0 else values
-        high = min(high, float(ml_dtypes.finfo(dtype).max))  # type: ignore[no-untyped-call]
-        return np.where((values >= max(low, -high)) & (values <= high), values, 0.5)
-
-    def _floats(
-        self, rng: np.random.Generator, at: tuple[int, int], size: int, kind: Kind, dtype: Any, *, rows: int
-    ) -> Any:
-        half = dtype == np.float16
-        values = rng.standard_normal(size)
-        if kind == "level":
-            return np.repeat(4 * rng.standard_normal(rows), size // max(rows, 1))
-        if kind == "tiny":
-            return values * (1e-3 if half else 1e-9)
-        near = rng.choice(self.numbers if kind == "wide" else self.moderate, size)
-        if kind == "normal":
-            return np.where(rng.random(size) < 0.2, near, values)
-        if kind == "wide":
-            spread = np.exp(rng.uniform(np.log(1e-3), np.log(50 if half else 1e4), size))
-            return np.where(rng.random(size) < 0.4, near, spread * np.sign(values))
-        table = np.array(TABLES[kind])
-        values = np.where(rng.random(size) < SHARE[kind], _dealt(rng, at, table, size), values)
-        if kind == "moderate" and half:
-            return np.clip(values, -4, 4)  # Exp(-20) is 0 there
-        return np.clip(values, -HALF_RANGE, HALF_RANGE) if kind == "large" and half else values
+            found = _within(_floats(rng, place, np.array(numbers)), dtype, within)
+        made: npt.NDArray[Any] = np.asarray(found).reshape(place.shape).astype(dtype)
+    made.flags.writeable = False
+    return made
 
 
-def _dealt(rng: np.random.Generator, at: tuple[int, int], table: npt.NDArray[Any], size: int) -> Any:
+def _integers(rng: np.random.Generator, place: _Place, numbers: tuple[float, ...]) -> Any:
+    info, size, kind = np.iinfo(place.dtype), place.size, place.kind
+    if place.role == "index":
+        return rng.choice((-1, 0, 0, 1) if kind == "wide" and info.min < 0 else (0, 1), size)
+    if place.role == "count":
+        return rng.choice(tables.COUNTS, size)
+    if place.role == "divisor":
+        table: Iterable[int] = DIVISORS
+    elif kind in ("normal", "tiny", "level"):
+        near = [int(n) for n in numbers if n == int(n)]
+        table = [*range(-5, 6), *near]
+    elif kind == "wide":
+        bits = rng.integers(0, info.bits, size).tolist()
+        signs = rng.choice((-1, 1) if info.min < 0 else (1,), size).tolist()
+        return np.array(
+            [s * ((2**b + b) % (info.max + 1)) for s, b in zip(signs, bits, strict=True)], place.dtype
+        )
+    else:
+        table = (*INTEGERS, int(info.min), int(info.max))
+    fits = np.array([n for n in table if info.min <= n <= info.max], dtype=place.dtype)
+    return _dealt(rng, place, fits)
+
+
+def _within(values: Any, dtype: Any, within: tuple[float, float]) -> Any:
+    """Numbers that may be cast as the model does."""
+    low, high = within
+    if low == -np.inf and high == np.inf:
+        return values
+    values = np.abs(values) if low == 0 else values
+    high = min(high, float(ml_dtypes.finfo(dtype).max))  # type: ignore[no-untyped-call]
+    return np.where((values >= max(low, -high)) & (values <= high), values, 0.5)
+
+
+def _floats(rng: np.random.Generator, place: _Place, numbers: npt.NDArray[Any]) -> Any:
+    half, size, kind = place.dtype == np.float16, place.size, place.kind
+    values = rng.standard_normal(size)
+    if kind == "level":
+        rows = place.shape[0] if place.shape else 1
+        return np.repeat(4 * rng.standard_normal(rows), size // max(rows, 1))
+    if kind == "tiny":
+        return values * (1e-3 if half else 1e-9)
+    near = rng.choice(numbers if kind == "wide" else numbers[np.abs(numbers) <= 50], size)
+    if kind == "normal":
+        return np.where(rng.random(size) < 0.2, near, values)
+    if kind == "wide":
+        spread = np.exp(rng.uniform(np.log(1e-3), np.log(50 if half else 1e4), size))
+        return np.where(rng.random(size) < 0.4, near, spread * np.sign(values))
+    table = np.array(TABLES[kind])
+    values = np.where(rng.random(size) < SHARE[kind], _dealt(rng, place, table), values)
+    if kind == "moderate" and half:
+        return np.clip(values, -4, 4)  # Exp(-20) is 0 there
+    return np.clip(values, -HALF_RANGE, HALF_RANGE) if kind == "large" and half else values
+
+
+def _dealt(rng: np.random.Generator, place: _Place, table: npt.NDArray[Any]) -> Any:
     """Elements of a table one after the other, so that all are there in the end, shuffled.
 
-    Args:
-        at: the number of the set, and of the input, which has an order of its own.
+    Every input has an order of its own.
     """
-    number, k = at
-    order = np.random.default_rng([k, len(table)]).permutation(len(table))
-    picked = table[order][np.arange(number * size, (number + 1) * size) % len(table)]
-    return rng.permutation(picked)
+    order = np.random.default_rng([place.k, len(table)]).permutation(len(table))
+    first = place.number * place.size
+    return rng.permutation(table[order][np.arange(first, first + place.size) % len(table)])

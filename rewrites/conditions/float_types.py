@@ -1,0 +1,94 @@
+"""What is asked of types of floats: which of them has the numbers of another, or of a constant.
+
+No laws here.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto as T
+from onnx.helper import tensor_dtype_to_np_dtype
+
+from egraph_opt.facts.dtypes import FLOATS, KERNEL_FLOATS
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Operands, hosted
+from egraph_opt.laws.sorts import DataType, Tensor
+from egraph_opt.operators import cast
+
+WIDER: dict[int, frozenset[int]] = {
+    T.FLOAT16: frozenset((T.FLOAT, T.DOUBLE)),
+    T.BFLOAT16: frozenset((T.FLOAT, T.DOUBLE)),
+    T.FLOAT: frozenset((T.DOUBLE,)),
+}
+"""By type of floats, those that have all of its numbers and more."""
+
+
+def is_wider(dtype: int, to: int) -> bool:
+    """Two types of floats of which the second has every number of the first, and more."""
+    return to in WIDER.get(dtype, frozenset())
+
+
+@hosted()
+def widens(x: Fact, to: DataType) -> bool:
+    """A cast to a wider type of floats."""
+    return is_wider(x.dtype, to)
+
+
+@hosted()
+def type_of(x: Fact) -> DataType:
+    return x.dtype
+
+
+@hosted()
+def is_of_type(x: Fact, dtype: DataType) -> bool:
+    return x.dtype == dtype
+
+
+@hosted()
+def is_kernel_type(dtype: DataType) -> bool:
+    """Of a float type that onnxruntime has kernels for."""
+    return dtype in KERNEL_FLOATS
+
+
+@hosted()
+def are_alike(x: Fact, y: Fact) -> bool:
+    return x.dtype == y.dtype
+
+
+def has_number(dtype: int, number: float) -> bool:
+    """A float type has this number."""
+    if dtype not in FLOATS:
+        return False
+    with np.errstate(over="ignore"):
+        rounded = float(np.asarray(number, tensor_dtype_to_np_dtype(dtype)))
+    return rounded == number or (math.isnan(rounded) and math.isnan(number))
+
+
+@hosted()
+def has_numbers(x: Fact, c: Fact) -> bool:
+    """Every element of a constant, of a wider type than x, is a number of x's type."""
+    return type_has_numbers(x.dtype, c)
+
+
+@hosted()
+def type_has_numbers(dtype: DataType, c: Fact) -> bool:
+    """Every element of a constant of a wider type is a number of this type."""
+    numbers = c.data if c.splat is None else (c.splat,)
+    known = is_wider(dtype, c.dtype) and c.const and numbers is not None
+    return known and all(has_number(dtype, float(v)) for v in numbers or ())
+
+
+# --- operands of examples ---------------------------------------------------------------------------------
+
+
+def in_double(g: Operands) -> tuple[Tensor, Tensor, Any]:
+    """A float32 value, the same in double, and one of double."""
+    x = g.input(("N", 4))
+    return x, cast(x, T.DOUBLE), g.input(("N", 4), T.DOUBLE)
+
+
+def constants_in_double(g: Operands) -> tuple[Any, Any]:
+    """One of numbers that float32 has, and one that it has not."""
+    known = g.constant(np.array([0.5, 2.0, -np.inf, 0.0]), T.DOUBLE)
+    return known, g.constant(np.array(0.1), T.DOUBLE)

@@ -1,0 +1,173 @@
+"""What needs no rounding is computed in the type that floats had before a cast that widens.
+
+    Relu(Cast_T(x)) = Cast_T(Relu(x))                  T has every value of x's type; Neg, Abs, Floor, ..
+    ReduceMax(Cast_T(x)) = Cast_T(ReduceMax(x))        MaxPool likewise
+    Cast_T(x) < Cast_T(y) = x < y                      ArgMax(Cast_T(x)) = ArgMax(x), IsNaN likewise
+
+What operators make of numbers of a type is a number of the type, the same in any wider one.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto as T
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, kernel, laws_of, rewrite
+from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.sorts import Axes, Axis, DataType, Flag, Int, Settings, String, Tensor
+from egraph_opt.operators import arg_reduce, binary, cast, pool, reduce, unary
+from egraph_opt.operators.windows import PoolWindow
+from egraph_opt.rewrites.conditions.float_types import (
+    are_alike,
+    constants_in_double,
+    has_number,
+    has_numbers,
+    in_double,
+    type_of,
+    widens,
+)
+from egraph_opt.rewrites.conditions.operands import beside, either_side
+from egraph_opt.rewrites.conditions.values import is_kernel_float
+
+law = laws_of(
+    "cast", numerics="bitwise", kind="move", serves="traffic", source="Ascend auto-optimizer, TypeCast"
+)
+
+FUNCTIONS = frozenset(("Abs", "Ceil", "Floor", "Neg", "Relu", "Round"))
+"""What makes numbers of a float type of numbers of that type, without rounding."""
+
+EXTREMES = frozenset(("ReduceMax", "ReduceMin", "MaxPool"))
+"""What takes one of several numbers; of a zero of either sign any."""
+
+COMPARISONS = frozenset(("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"))
+
+FORGOTTEN = "the wide type is forgotten"
+
+
+# --- conditions -------------------------------------------------------------------------------------------
+
+
+@hosted()
+def is_exact(op: str, settings: Settings, x: Fact) -> bool:
+    """A function of floats that gives the same number in any wider type."""
+    if op == "Clip":
+        return all(v is not None and has_number(x.dtype, v) for _, v in settings)
+    return op in FUNCTIONS
+
+
+@hosted()
+def is_nearly_exact(op: str, settings: Settings, x: Fact) -> bool:
+    """Likewise of finite floats; a bound that is absent is the greatest number of its type."""
+    if op == "Clip":
+        return any(v is None for _, v in settings) and all(
+            v is None or has_number(x.dtype, v) for _, v in settings
+        )
+    return op == "Sign"
+
+
+@hosted()
+def is_extreme(op: str) -> bool:
+    return op in EXTREMES
+
+
+@hosted()
+def is_comparison(op: str) -> bool:
+    return op in COMPARISONS
+
+
+# --- functions --------------------------------------------------------------------------------------------
+
+
+def _clip(low: float | None, high: float | None, x: Any) -> Any:
+    return unary("Clip", (("max", high), ("min", low)), x)
+
+
+def _function_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, wide, other = in_double(g)
+    for of in (*(partial(unary, op, ()) for op in sorted(FUNCTIONS)), partial(_clip, -0.5, 2.0)):
+        yield from g.all_fire(of(wide), cast(of(x), T.DOUBLE))
+    yield g.fires(unary("Floor", (), cast(g.input(("N", 4), T.FLOAT16), T.FLOAT)))
+    yield from g.near_misses(
+        (unary("Relu", (), cast(other, T.FLOAT)), "numbers are rounded"),
+        (unary("Exp", (), wide), "the result is rounded"),
+        (_clip(0.1, 2.0, wide), "float32 has no such bound"),
+        (_clip(0.0, None, wide), "the greatest number is a bound"),
+        (unary("Abs", (), cast(g.input((3,), T.INT32), T.FLOAT)), "float32 has 24 bits"),
+    )
+
+
+@law(examples=_function_examples)
+def function_of_wide(op: String, s: Settings, x: Tensor, t: DataType):
+    """Relu(Cast_T(x)) = Cast_T(Relu(x)) where T has all of x's type; likewise Floor, Abs, Neg, .."""
+    known = (widens(x, t), kernel(is_kernel_float(x)), guard(varies(x)))
+    yield equal(unary(op, s, cast(x, t)), cast(unary(op, s, x), t), is_exact(op, s, x), *known)
+
+
+@law(numerics="finite")
+def extreme_of_wide(op: String, x: Tensor, t: DataType, a: Axes, k: Flag, w: PoolWindow):
+    """ReduceMax(Cast_T(x)) = Cast_T(ReduceMax(x)) where T has all of x's type; MaxPool, ReduceMin likewise"""
+    wide, known = cast(x, t), (is_extreme(op), widens(x, t), kernel(is_kernel_float(x)), guard(varies(x)))
+    yield equal(reduce(op, wide, a, k), cast(reduce(op, x, a, k), t), *known)
+    yield equal(pool(op, wide, w), cast(pool(op, x, w), t), *known)
+
+
+def _nearly_exact(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, wide, other = in_double(g)
+    for of in (partial(unary, "Sign", ()), partial(_clip, None, 2.0), partial(_clip, 0.0, None)):
+        yield from g.all_fire(of(wide), cast(of(x), T.DOUBLE))
+    yield from g.near_misses(
+        (unary("Sign", (), cast(other, T.FLOAT)), "numbers are rounded, to 0 perhaps"),
+        (_clip(0.1, None, wide), "float32 has no such bound"),
+        (unary("Exp", (), wide), "the result is rounded"),
+    )
+
+
+@law(numerics="finite", examples=_nearly_exact)
+def finite_function_of_wide(op: String, s: Settings, x: Tensor, t: DataType):
+    """Sign(Cast_T(x)) = Cast_T(Sign(x)) where T has all of x's type; Clip by one bound likewise"""
+    known = (widens(x, t), kernel(is_kernel_float(x)), guard(varies(x)))
+    yield equal(unary(op, s, cast(x, t)), cast(unary(op, s, x), t), is_nearly_exact(op, s, x), *known)
+
+
+# --- questions --------------------------------------------------------------------------------------------
+
+
+def _compared(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    _, v, other = in_double(g)
+    w, half = cast(g.input((4,)), T.DOUBLE), cast(g.input((4,), T.FLOAT16), T.DOUBLE)
+    known, tenth = constants_in_double(g)
+    for op in sorted(COMPARISONS):
+        yield from g.all_fire(binary(op, v, w), binary(op, v, known), binary(op, known, v))
+    yield from g.near_misses(
+        (binary("Less", v, tenth), "float32 has no such number"),
+        (binary("Less", v, half), "of two types"),
+        (binary("Less", v, other), "it may be any number"),
+        *((binary("Add", v, c), "the sum is rounded") for c in (w, known)),
+    )
+
+
+@law(kind="eliminate", uses=(either_side,), examples=_compared)
+def comparison_of_wide(op: String, x: Tensor, y: Tensor, c: Tensor, i: Int, t: DataType):
+    """Cast_T(x) < Cast_T(y) = x < y where T has all of their type, with constants of x's type likewise"""
+    wide, known = cast(x, t), (is_comparison(op), kernel(is_kernel_float(x)))
+    both = binary(op, x, y)
+    yield rewrite(
+        binary(op, wide, cast(y, t)), both, are_alike(x, y), widens(x, t), *known, because=FORGOTTEN
+    )
+    less = beside(op, x, cast(c, type_of(x)), i)
+    yield rewrite(beside(op, wide, c, i), less, has_numbers(x, c), *known, because=FORGOTTEN)
+
+
+@law(kind="eliminate")
+def question_of_wide(op: String, x: Tensor, t: DataType, a: Axis, k: Flag, last: Flag):
+    """ArgMax(Cast_T(x)) = ArgMax(x) where T has all of x's type; ArgMin, IsNaN likewise"""
+    wide, known = cast(x, t), (widens(x, t), kernel(is_kernel_float(x)))
+    yield rewrite(unary("IsNaN", (), wide), unary("IsNaN", (), x), *known, because=FORGOTTEN)
+    place = arg_reduce(op, x, a, k, last)
+    yield rewrite(arg_reduce(op, wide, a, k, last), place, *known, because=FORGOTTEN)

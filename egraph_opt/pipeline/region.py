@@ -145,7 +145,7 @@ def saturate_region(
                 continue
         around = ChainMap(facts, dict(outer_facts))
         fits = partial(_fits, facts=around, setting=setting, constants=folded)
-        inside = partial(_infer_inside, setting=setting, constants=folded)
+        inside = partial(_settle_inside, setting=setting, constants=folded)
         moved = setting.inliner.inline(graph, facts, fits) or setting.motion.hoist(graph, around, inside)
         if not moved:
             break
@@ -264,6 +264,18 @@ def _infer_inside(
     known = constants_of(body, setting.ir_version, constants)
     inferred = _infer(body, replace(setting, warn=_ignore), facts, known, is_body=True)
     return ChainMap(inferred, dict(facts))
+
+
+def _settle_inside(
+    body: ir.Graph, facts: Mapping[ir.Value, Fact], *, setting: Setting, constants: Constants
+) -> Mapping[ir.Value, Fact]:
+    """Inline the decided Ifs of a body, of which the branch not taken shares nothing: the facts inside."""
+    while True:
+        known = constants_of(body, setting.ir_version, constants)
+        inside = _infer_inside(body, facts, setting=setting, constants=constants)
+        fits = partial(_fits, facts=inside, setting=setting, constants=known)
+        if not setting.inliner.inline(body, inside, fits):
+            return inside
 
 
 def _fits(

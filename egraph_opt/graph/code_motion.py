@@ -23,6 +23,15 @@ Operands = Mapping[ir.Value, ir.TensorProtocol | None]
 """The operands of a node that may move, each with its tensor where that moves, too."""
 
 
+VIEWS = frozenset(
+    (
+        "Cast Concat Expand Flatten Gather GatherElements Reshape Shape Slice Split Squeeze Transpose "
+        "Unsqueeze"
+    ).split()
+)
+"""What is taken in by what uses it: it stays in branches, of which only one runs, and that once."""
+
+
 @dataclass(frozen=True)
 class _Body:
     """A graph within a node, and the graph that the node is in.
@@ -112,7 +121,7 @@ class CodeMotion:
     def _key(self, graph: ir.Graph, node: ir.Node) -> Hashable | None:
         """Equal for nodes of two branches that compute the same; None for what stays where it is."""
         operands, attributes = self._operands(graph, node), plain_attributes(node)
-        if operands is None or attributes is None:
+        if operands is None or attributes is None or node.op_type in VIEWS:
             return None
         keys = tuple(
             value if value is None or operands[value] is None else self._contents.key(operands[value])

@@ -290,6 +290,14 @@ def _reduce_sum(call: Call) -> list[Range | None]:
     return [None if x is None else intervals.multiply(x, _count(call, _reduced(call)))]
 
 
+@ranged("MatMul")
+def _product(call: Call) -> list[Range | None]:
+    x, y, shape = _of(call, 0), _of(call, 1), call.shape(0)
+    if x is None or y is None:
+        return [None]
+    return [intervals.multiply(intervals.multiply(x, y), _count(call, shape[-1:] if shape else (None,)))]
+
+
 @ranged("CumSum")
 def _cumulated(call: Call) -> list[Range | None]:
     x, axis, shape = _of(call, 0), call.fact(1).splat, call.shape(0)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
-from egraph_opt.facts.fact import Fact, Range
+from egraph_opt.facts.fact import Fact, Range, Shape
 from egraph_opt.inference.intervals import multiply, within
 from egraph_opt.inference.ranges import range_of
 from egraph_opt.laws import Example, Operands, auxiliary, equal, guard, hosted, law, rewrite, shorthand
@@ -65,13 +65,30 @@ def _binary_fits(by_proof: bool, how: Attributes, xs: Facts, z: Fact) -> bool:
     return how[0] in ARITHMETIC and _fit(by_proof, *xs) and _fit(by_proof, z) and not traps
 
 
+def _sums_fit(by_proof: bool, terms: Range | None, count: Shape) -> bool:
+    """Partial sums of so many terms, whatever their order; those of one sign do not pass the whole sum."""
+    if not by_proof or terms is None:
+        return not by_proof
+    if all(isinstance(n, int) for n in count):
+        return within(multiply(terms, (0, math.prod(n for n in count if isinstance(n, int)))), _NARROW)
+    return terms[0] >= 0 or terms[1] <= 0
+
+
 def _sum_fits(by_proof: bool, x: Fact, z: Fact, axes: tuple[int, ...]) -> bool:
-    """Partial sums as well, whatever their order."""
     if not _fit(by_proof, x, z) or x.shape is None:
         return False
-    lengths = [x.shape[axis] for axis in axes if axis < len(x.shape)]
-    count = math.prod(n if isinstance(n, int) else 2**32 for n in lengths)
-    return not by_proof or within(multiply(range_of(x) or _NARROW, (0, count)), _NARROW)
+    return _sums_fit(by_proof, range_of(x), tuple(x.shape[axis] for axis in axes if axis < len(x.shape)))
+
+
+def _product_fits(by_proof: bool, xs: Facts, z: Fact) -> bool:
+    x, y = xs
+    if not _fit(by_proof, *xs) or not _fit(by_proof, z) or not x.shape:
+        return False
+    ranges = range_of(x), range_of(y)
+    terms = multiply(*ranges) if ranges[0] and ranges[1] else None
+    return (not by_proof or bool(terms and within(terms, _NARROW))) and _sums_fit(
+        by_proof, terms, x.shape[-1:]
+    )
 
 
 def _reduce_fits(by_proof: bool, how: Attributes, xs: Facts, z: Fact) -> bool:
@@ -99,6 +116,8 @@ def int32_has(by_proof: bool, kind: str, how: Attributes, c: Fact, xs: Facts, z:
     """Whether int32 has what an operator (see `applied`) takes and makes."""
     if kind == "cumsum":
         return _cumsum_fits(by_proof, c, xs[0], z)
+    if kind == "matmul":
+        return _product_fits(by_proof, xs, z)
     if kind in ("concat", "where"):
         return _fit(by_proof, *xs)
     if kind == "variadic":
@@ -167,6 +186,7 @@ def applications(
         (unary(op, s, x), attributes(op, s), none(), one, unary(op_, how[1], x)),
         (binary(op, x, y), attributes(op), none(), two, binary(op_, x, y)),
         (variadic(op, xs), attributes(op), none(), xs, variadic(op_, xs)),
+        (x @ y, attributes(), none(), two, x @ y),
         (concat(xs, a), attributes(a), none(), xs, concat(xs, how[0])),
         (where(c, x, y), attributes(), c, two, where(c, x, y)),
         (reduce(op, x, axes, k), attributes(op, axes, k), none(), one, reduce(op_, x, how[1], how[2])),
@@ -218,6 +238,7 @@ def _examples_of(g: Operands, x: Any, dtype: Any) -> Iterator[Any]:
     yield where(g.input((3,), TensorProto.BOOL), x, c)
     yield from (reduce(kind, x, (1,), 1) for kind in ("ReduceMax", "ReduceMin", "ReduceSum"))
     yield cumsum(x, g.constant(np.array(1)), (("exclusive", 0), ("reverse", 0)))
+    yield x @ g.constant(np.array([[1, -2], [5, 0], [3, 3]], dtype))
 
 
 def _all_examples(g: Operands, x: Any) -> Iterator[Example]:
@@ -241,6 +262,8 @@ def _proved_examples(rng: np.random.Generator) -> Iterator[Example]:
         (binary("Add", single, single), "it is narrow"),
         (cast(binary("Add", single, single), INT64), "the narrow sum may be beyond int32"),
         (reduce("ReduceSum", _small(g, "N", "L"), (1,), 0), "a sum of an unknown number of elements"),
+        (_small(g, "N", "L") @ _small(g, "L", 3), "a sum of an unknown number of products"),
+        (_small(g, "N", 3, most=2**20) @ _small(g, 3, 2, most=2**11), "a product is beyond int32"),
         **LIMITS,
     )
 

@@ -72,8 +72,58 @@ def test_no_other_target_wants_it(target: str) -> None:
     check_untouched(embedding(), target, assume=VOCABULARY)
 
 
-def test_without_an_assumption_ids_may_be_any_number() -> None:
-    check_untouched(embedding(), "ascend")
+def test_without_an_assumption_only_what_is_looked_up_is_narrow() -> None:
+    """Ids may be any number, but an index of 30525 rows has lower bits only."""
+    result = outcome(embedding(), "ascend")
+    assert in_type(result.model, INT64) == ["Equal"]
+    assert in_type(result.model, INT32) == ["Add"]
+
+
+def positions(opset: int = 17, *, looked_up: bool = True) -> onnx.ModelProto:
+    """Position ids of sequences of any length, counted where there is no padding."""
+    g = Graph()
+    ids = g.input("ids", ["N", "L"], INT64)
+    mask = g.add("Cast", g.add("Not", g.add("Equal", ids, g.constant(1))), to=INT64)
+    counted = g.add("Mul", g.add("CumSum", mask, g.constant(1)), mask)
+    y = g.add("Add", counted, g.constant(1))
+    if looked_up:
+        return g.model(g.add("Gather", g.weight(514, 4), y), opset=opset)
+    return g.model(y, opset=opset, dtypes={y: INT64})
+
+
+@pytest.mark.parametrize("opset", OPSETS)
+def test_positions_of_any_length_are_counted_in_int32(opset: int) -> None:
+    model = positions(opset)
+    result = outcome(model, "ascend")
+    assert in_type(result.model, INT64) == ["Equal"]
+    assert result.report.cost.before > 410 and result.report.cost.after < 114
+    check_settled(model, "ascend")
+
+
+def test_positions_that_are_an_output_ask_for_a_longest_sequence() -> None:
+    model = positions(looked_up=False)
+    check_untouched(model, "ascend")
+    result = outcome(model, "ascend", assume={"L": (1, 512)})
+    assert in_type(result.model, INT64) == ["Equal"]
+
+
+def test_products_of_bounded_matrices_are_computed_in_int32() -> None:
+    g = Graph()
+    x = g.add("Cast", g.input("x", ["N", 16], TensorProto.INT8), to=INT64)
+    y = g.add("MatMul", x, g.constant(np.arange(64).reshape(16, 4) - 30))
+    model = g.model(y, dtypes={y: INT64})
+    result = outcome(model, "ascend")
+    assert result.report.cost.before > 202 and result.report.cost.after < 107
+    check_settled(model, "ascend")
+
+
+@pytest.mark.parametrize(("most", "narrow"), [(1000, True), (2**20, False)])
+def test_products_of_matrices_fit_or_stay(most: int, narrow: bool) -> None:
+    g = Graph()
+    x, y = g.input("x", [2, "N", 16], INT64), g.input("y", [16, 3], INT64)
+    z = g.add("MatMul", x, y)
+    result = outcome(g.model(z, dtypes={z: INT64}), "ascend", assume={"x": (-most, most), "y": (0, most)})
+    assert (result.report.cost.after < 12) == narrow
 
 
 def test_who_asks_for_it_by_name_gets_it_without_a_proof() -> None:

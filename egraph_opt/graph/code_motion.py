@@ -123,9 +123,10 @@ class CodeMotion:
         operands, attributes = self._operands(graph, node), plain_attributes(node)
         if operands is None or attributes is None or node.op_type in VIEWS:
             return None
+        tensors = [None if value is None else operands[value] for value in node.inputs]
         keys = tuple(
-            value if value is None or operands[value] is None else self._contents.key(operands[value])
-            for value in node.inputs
+            value if tensor is None else self._contents.key(tensor)
+            for value, tensor in zip(node.inputs, tensors, strict=True)
         )
         used = tuple(bool(value.name) for value in node.outputs)
         return node.op_identifier(), node.version, attributes, keys, used

@@ -84,8 +84,8 @@ def _product_fits(by_proof: bool, xs: Facts, z: Fact) -> bool:
     x, y = xs
     if not _fit(by_proof, *xs) or not _fit(by_proof, z) or not x.shape:
         return False
-    ranges = range_of(x), range_of(y)
-    terms = multiply(*ranges) if ranges[0] and ranges[1] else None
+    one, other = range_of(x), range_of(y)
+    terms = multiply(one, other) if one and other else None
     return (not by_proof or bool(terms and within(terms, _NARROW))) and _sums_fit(
         by_proof, terms, x.shape[-1:]
     )

@@ -76,7 +76,7 @@ def test_a_split_is_gathers_where_slices_are_dear(axis: int, dims: str) -> None:
 def test_slices_from_behind_are_gathers() -> None:
     text = "g (float[N, 9] x) => (float[N, 3] y) { y = Slice (x, start, end, axis, step) }"
     bounds = {"start": [-2], "end": [1], "axis": [1], "step": [-2]}
-    given = model(text, **{name: np.array(values) for name, values in bounds.items()})
+    given = model(text, 17, **{name: np.array(values) for name, values in bounds.items()})
     assert preferred(given, Slice=100) == ["Gather"]
 
 
@@ -86,7 +86,7 @@ def test_convolutions_of_slices_that_are_added_are_one() -> None:
         p = Conv (a, u) q = Conv (b, v) r = Conv (c, w) t = Add (p, q) y = Add (t, r) }"""
     bounds = {f"{name}{k}": np.array([k + more]) for k in range(3) for name, more in (("s", 0), ("e", 6))}
     kernels = {name: random(3, 2, 1, 1) + k for k, name in enumerate("uvw")}
-    assert preferred(model(text, axis=np.array([3]), **bounds, **kernels), Slice=2, Add=2) == ["Conv"]
+    assert preferred(model(text, 17, axis=np.array([3]), **bounds, **kernels), Slice=2, Add=2) == ["Conv"]
 
 
 @pytest.mark.parametrize(("dims", "scale"), [("N, 5, 4", (4,)), ("6, 2, L", (6, 1, 1)), ("2, 3, L, 5", (5,))])

@@ -11,7 +11,8 @@ from onnx import TensorProto as T
 
 from tests.knowledge_bases.graphs import Dims, Graph, check_settled, check_untouched, outcome
 
-WIDE = {T.DOUBLE: np.float64, T.FLOAT: np.float32}
+WIDE: dict[int, type] = {T.DOUBLE: np.float64, T.FLOAT: np.float32}
+NARROW: dict[type, int] = {np.float64: T.FLOAT, np.float32: T.FLOAT16}
 
 
 def _reduced(kind: str) -> Callable[[Graph, str, int, type], str]:
@@ -34,7 +35,7 @@ def _beside(op: str, *, first: bool = False) -> Callable[[Graph, str, int, type]
 
 def _pair(op: str) -> Callable[[Graph, str, int, type], str]:
     def made(g: Graph, x: str, opset: int, wide: type) -> str:
-        of = {np.float64: T.FLOAT, np.float32: T.FLOAT16}[wide]
+        of = NARROW[wide]
         return g.add(op, x, g.add("Cast", g.input("y", [4], of), to={v: k for k, v in WIDE.items()}[wide]))
 
     return made

@@ -15,14 +15,14 @@ from egraph_opt.cost.views import Prices
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.facts.fact import UNKNOWN
-from egraph_opt.graph.names import Namer
+from egraph_opt.graph.names import Namer, names_in
 from egraph_opt.operators.declaration import operators
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.graph import rebuild_graph
 
 
 def rewritten_model(choice: Choice, opset: int) -> onnx.ModelProto:
-    graph = rebuild_graph(choice, 10, Namer(choice.lowered.graph))
+    graph = rebuild_graph(choice, 10, Namer(names_in(choice.lowered.graph)))
     return ir.to_proto(ir.Model(graph, ir_version=10))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import onnx_ir as ir
 
+from egraph_opt.graph.names import Namer
 from egraph_opt.graph.walks import bodies
 
 
@@ -30,8 +31,8 @@ def _carried(node: ir.Node) -> list[tuple[int, int]]:
     return [(k, k - 1) for k in range(2, len(node.inputs))]
 
 
-def drop_kept(node: ir.Node, graph: ir.Graph) -> bool:
-    """Take from a loop what it carries along unchanged, so that users take the first value."""
+def drop_kept(node: ir.Node, graph: ir.Graph, namer: Namer) -> bool:
+    """Take from a loop what it carries along unchanged, and give users the first value: whether there was any."""
     carried = _carried(node)
     kept: dict[int, tuple[int, ir.Value]] = {}
     for place, end in carried:
@@ -43,7 +44,7 @@ def drop_kept(node: ir.Node, graph: ir.Graph) -> bool:
     for place, (end, given) in reversed(kept.items()):
         inside = graph.inputs[place]
         del graph.inputs[place], graph.outputs[end]
-        hand_on(graph, inside, given)
+        hand_on(graph, inside, given, namer)
     inputs = [value for k, value in enumerate(node.inputs) if k not in kept]
     first = carried[0][1]
     _replace(node, inputs, {end - first: given for end, given in kept.values()})
@@ -97,10 +98,10 @@ def _source(graph: ir.Graph, value: ir.Value) -> ir.Value:
     return value
 
 
-def hand_on(graph: ir.Graph, old: ir.Value, new: ir.Value) -> None:
+def hand_on(graph: ir.Graph, old: ir.Value, new: ir.Value, namer: Namer) -> None:
     """Let the users of a value take another; what a graph hands out it must make itself, by an Identity."""
     if old.is_graph_output():
-        inside = ir.Value(name=f"{old.name}_handed_out", type=old.type, shape=old.shape)
+        inside = ir.Value(name=namer.fresh("handed_out"), type=old.type, shape=old.shape)
         graph.append(ir.Node("", "Identity", [new], outputs=[inside]))
         for k, output in enumerate(graph.outputs):
             if output is old:

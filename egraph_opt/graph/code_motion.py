@@ -16,7 +16,7 @@ from egraph_opt.graph.body_signatures import drop_agreed, drop_kept, hand_on, is
 from egraph_opt.graph.constants import constant_of_node
 from egraph_opt.graph.content import Contents
 from egraph_opt.graph.names import UniqueNames
-from egraph_opt.graph.running import Facts, cannot_fail, runs_once
+from egraph_opt.graph.running import Facts, Scope, cannot_fail, runs_once
 from egraph_opt.graph.walks import bodies, is_deterministic
 
 Operands = Mapping[ir.Value, ir.TensorProtocol | None]
@@ -37,7 +37,7 @@ class _Body:
     """A graph within a node, and the graph that the node is in.
 
     Attributes:
-        facts: of what is inside and around.
+        facts: of what is around, and inside the first graph, which of a loop is the only one.
         runs: at least once for certain.
     """
 
@@ -59,7 +59,7 @@ class CodeMotion:
     names: UniqueNames
     _contents: Contents = field(default_factory=Contents, repr=False)
 
-    def hoist(self, graph: ir.Graph, facts: Facts, infer: Callable[[ir.Graph, Facts], Facts]) -> bool:
+    def hoist(self, graph: ir.Graph, facts: Scope, infer: Callable[[ir.Graph, Scope], Scope]) -> bool:
         """Move what can be moved out of the bodies within a graph, at any depth: whether there was anything.
 
         Args:
@@ -76,8 +76,7 @@ class CodeMotion:
                     continue
                 inside = [infer(body, known) for body in graphs]
                 if is_loop(node) or is_if(node):
-                    merged = {value: fact for part in inside for value, fact in part.items()}
-                    found.append(_Body(outer, node, graphs, merged, runs_once(node, known)))
+                    found.append(_Body(outer, node, graphs, inside[0], runs_once(node, known)))
                 pending.extend(zip(graphs, inside, strict=True))
         moved = False
         for body in reversed(found):  # what leaves an inner loop may leave the outer one, too
@@ -94,28 +93,27 @@ class CodeMotion:
                 continue
             self._move(body, node, operands)
             changed = True
-        return changed | drop_kept(body.node, graph)
+        return changed | drop_kept(body.node, graph, self.names.namer)
 
     def _from_branches(self, body: _Body) -> bool:
         """Move what both branches compute of equal operands."""
         yes, no = body.graphs
         changed = any([_skip_identities(yes), _skip_identities(no)])
-        pending = True
-        while pending:
-            pending = False
-            others = {key: node for node in no if (key := self._key(no, node)) is not None}
-            for node in list(yes):
-                key = self._key(yes, node)
-                same = others.pop(key, None) if key is not None else None
-                if same is None:
-                    continue
-                operands = self._operands(yes, node)
-                assert operands is not None  # or it had no key
-                self._move(body, node, operands)
-                for value, other in zip(node.outputs, same.outputs, strict=True):
-                    hand_on(no, other, value)
-                no.remove(same, safe=True)
-                changed = pending = True  # what uses them may be equal now
+        others = {self._key(no, node): node for node in no}
+        for node in list(yes):
+            key = self._key(yes, node)
+            same = others.pop(key, None) if key is not None else None
+            if same is None:
+                continue
+            operands = self._operands(yes, node)
+            assert operands is not None  # or it had no key
+            self._move(body, node, operands)
+            for value, other in zip(node.outputs, same.outputs, strict=True):
+                users = [use.node for use in other.uses()]
+                hand_on(no, other, value, self.names.namer)
+                others.update((self._key(no, user), user) for user in users if user.graph is no)
+            no.remove(same, safe=True)
+            changed = True
         return changed | drop_agreed(body.node, yes, no)
 
     def _key(self, graph: ir.Graph, node: ir.Node) -> Hashable | None:
@@ -161,7 +159,7 @@ class CodeMotion:
                 if given is value:
                     node.replace_input_with(k, outside)
         for value in node.outputs:
-            hand_on(graph, value, value)
+            hand_on(graph, value, value, self.names.namer)
         graph.remove(node)
         self.names.rename(node)
         body.outer.insert_before(body.node, node)

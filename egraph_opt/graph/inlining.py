@@ -9,6 +9,7 @@ import onnx_ir as ir
 from egraph_opt.facts.fact import UNKNOWN, Fact
 from egraph_opt.graph.body_equality import bodies_key
 from egraph_opt.graph.names import UniqueNames
+from egraph_opt.graph.running import known_number
 from egraph_opt.graph.walks import captured_values, is_deterministic
 
 
@@ -21,8 +22,7 @@ def decided_branch(node: ir.Node, facts: Mapping[ir.Value, Fact]) -> ir.Graph | 
         or node.inputs[0] is None
     ):
         return None
-    condition = facts.get(node.inputs[0], UNKNOWN)
-    known = condition.splat if condition.splat is not None else (condition.ints or (None,))[0]
+    known = known_number(facts.get(node.inputs[0], UNKNOWN))
     branch, other = node.attributes["then_branch"], node.attributes["else_branch"]
     if branch.is_ref() or other.is_ref():
         return None

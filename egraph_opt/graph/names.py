@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from functools import cached_property
 
 from egraph_opt.graph.walks import bodies, nodes_within
 from egraph_opt.imports import onnx_ir as ir
@@ -38,10 +37,10 @@ def rename_all(graph: ir.Graph, namer: Namer) -> None:
 
 
 class Namer:
-    """Hands out names that no value or node of the model has, deterministically."""
+    """Hands out names that are not taken, such as `names_in` has those of a model, deterministically."""
 
-    def __init__(self, graph: ir.Graph) -> None:
-        self._taken = set(names_in(graph))
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
         self._next: dict[str, int] = {}
 
     def fresh(self, stem: str) -> str:
@@ -56,21 +55,14 @@ class Namer:
 
 
 class UniqueNames:
-    """The names of a model before anything in it moves to another scope, and new ones.
+    """The names of a model as it is before anything in it moves to another scope, and new ones.
 
-    Names are counted when they are first asked for: in most models nothing moves.
+    Only what is in a body moves: of a model without any, nothing is counted.
     """
 
     def __init__(self, model: ir.Graph) -> None:
-        self._model = model
-
-    @cached_property
-    def namer(self) -> Namer:
-        return Namer(self._model)
-
-    @cached_property
-    def _counts(self) -> Counter[str]:
-        return Counter(names_in(self._model))
+        self._counts = Counter(names_in(model) if any(map(bodies, model)) else ())
+        self.namer = Namer(self._counts)
 
     def rename(self, node: ir.Node) -> None:
         """Give a node and its outputs other names where theirs occur elsewhere too."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 
 import onnx_ir as ir
+from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import UNKNOWN, Fact
 
 Facts = Mapping[ir.Value, Fact]
+Scope = ChainMap[ir.Value, Fact]
+"""Facts of the values of a graph, and behind them those of what is around it."""
 
 SAFE = frozenset(
     (
@@ -21,7 +25,7 @@ SAFE = frozenset(
         "GlobalMaxPool MaxPool BatchNormalization InstanceNormalization"
     ).split()
 )
-"""Operators that cannot fail on tensors that have elements and whose sizes are known and fit."""
+"""Operators that cannot fail on tensors of numbers that have elements and whose sizes are known and fit."""
 
 SAFE_BY_SIZES = frozenset(
     (
@@ -37,6 +41,8 @@ def cannot_fail(node: ir.Node, facts: Facts) -> bool:
     known = [facts.get(value, UNKNOWN) for value in (*node.inputs, *node.outputs) if value is not None]
     if not all(fact.is_static and 0 not in (fact.shape or ()) for fact in known):
         return False
+    if any(fact.dtype == TensorProto.STRING for fact in known):
+        return False  # a text may be no number
     if node.op_type in SAFE_BY_SIZES:
         return all(fact.has_numbers for fact in known[1 : len(known) - len(node.outputs)])
     return node.op_type in SAFE or (node.op_type == "Div" and known[-1].dtype in FLOATS)

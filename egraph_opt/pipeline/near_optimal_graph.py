@@ -15,7 +15,7 @@ from egraph_opt.extraction.solution import Solution, measure
 from egraph_opt.extraction.structure import Floats, Ints
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import byte_size
-from egraph_opt.graph.names import Namer
+from egraph_opt.graph.names import Namer, names_in
 from egraph_opt.memory.candidates import Candidate, Need, as_solution, candidates
 from egraph_opt.memory.objective import MemoryPoint, Objective, pareto_front, pick
 from egraph_opt.memory.trace import arrange, places_in
@@ -82,7 +82,7 @@ def _need(choice: Choice, points: Mapping[str, int], places: Mapping[str, int], 
         for value in lowered.leaves
         if value.graph is not lowered.graph and not lowered.constants.has(value)
     }
-    graph = rebuild_graph(choice, IR_VERSION, Namer(lowered.graph), captured, info)
+    graph = rebuild_graph(choice, IR_VERSION, Namer(names_in(lowered.graph)), captured, info)
     found = arrange(graph, info.facts, points, places, is_body=is_body)
     live = [found.trace.values[buffer] for buffer in found.usage.at_peak()]
     return Need(found.usage.peak, sorted({info.owners[v] for v in live if v in info.owners}))

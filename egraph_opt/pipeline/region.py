@@ -24,6 +24,7 @@ from egraph_opt.graph.code_motion import CodeMotion
 from egraph_opt.graph.constants import Constants, byte_size, constants_of, fold_constants
 from egraph_opt.graph.inlining import Inliner
 from egraph_opt.graph.names import UniqueNames
+from egraph_opt.graph.running import Scope
 from egraph_opt.graph.walks import bodies
 from egraph_opt.inference.constants import tensor_fact
 from egraph_opt.inference.core import infer_node
@@ -124,7 +125,7 @@ def saturate_region(
     inferred = partial(_infer, graph, setting, outer_facts, is_body=is_body, contradicting=contradicting)
     facts = inferred(constants)
     within: dict[ir.Value, Fact] = {}
-    original = () if is_body else original_nodes(graph, facts, setting, constants, within)
+    original = () if is_body else original_nodes(graph, ChainMap(facts), setting, constants, within)
     memory = None if is_body else trace(graph, ChainMap(within, facts))
     while True:
         setting.clock("fold")
@@ -210,11 +211,7 @@ def _infer(
 
 
 def original_nodes(
-    graph: ir.Graph,
-    facts: Mapping[ir.Value, Fact],
-    setting: Setting,
-    constants: Constants,
-    within: dict[ir.Value, Fact],
+    graph: ir.Graph, facts: Scope, setting: Setting, constants: Constants, within: dict[ir.Value, Fact]
 ) -> tuple[OriginalNode, ...]:
     """The nodes of a graph that run, as cost models see them; those of bodies within, whose facts it adds."""
     described = []
@@ -227,7 +224,7 @@ def original_nodes(
             known = constants_of(body, setting.ir_version, constants)
             inferred = _infer(body, replace(setting, warn=_ignore), facts, known, is_body=True)
             within.update(inferred)
-            inner.append(original_nodes(body, ChainMap(inferred, dict(facts)), setting, known, within))
+            inner.append(original_nodes(body, facts.new_child(inferred), setting, known, within))
         inputs = tuple(None if v is None else facts.get(v, UNKNOWN) for v in node.inputs)
         view = NodeView(
             node.op_type,
@@ -257,18 +254,14 @@ def _ignore(message: str) -> None:
     """Bodies are inferred again when they are saturated; their warnings come then."""
 
 
-def _infer_inside(
-    body: ir.Graph, facts: Mapping[ir.Value, Fact], *, setting: Setting, constants: Constants
-) -> Mapping[ir.Value, Fact]:
+def _infer_inside(body: ir.Graph, facts: Scope, *, setting: Setting, constants: Constants) -> Scope:
     """The facts of a body's values and of those around it."""
     known = constants_of(body, setting.ir_version, constants)
     inferred = _infer(body, replace(setting, warn=_ignore), facts, known, is_body=True)
-    return ChainMap(inferred, dict(facts))
+    return facts.new_child(inferred)
 
 
-def _settle_inside(
-    body: ir.Graph, facts: Mapping[ir.Value, Fact], *, setting: Setting, constants: Constants
-) -> Mapping[ir.Value, Fact]:
+def _settle_inside(body: ir.Graph, facts: Scope, *, setting: Setting, constants: Constants) -> Scope:
     """Inline the decided Ifs of a body, of which the branch not taken shares nothing: the facts inside."""
     while True:
         known = constants_of(body, setting.ir_version, constants)
@@ -278,9 +271,7 @@ def _settle_inside(
             return inside
 
 
-def _fits(
-    node: ir.Node, branch: ir.Graph, *, facts: Mapping[ir.Value, Fact], setting: Setting, constants: Constants
-) -> bool:
+def _fits(node: ir.Node, branch: ir.Graph, *, facts: Scope, setting: Setting, constants: Constants) -> bool:
     """Whether the users of an If's outputs are well typed on the outputs of a branch."""
     inside = _infer_inside(branch, facts, setting=setting, constants=constants)
     outputs = {v: inside.get(b, UNKNOWN) for v, b in zip(node.outputs, branch.outputs, strict=True)}

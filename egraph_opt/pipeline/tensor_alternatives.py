@@ -17,7 +17,7 @@ from egraph_opt.errors import UnknownTensorError
 from egraph_opt.extraction import alternatives
 from egraph_opt.extraction.registry import solution_of
 from egraph_opt.extraction.solution import Solution
-from egraph_opt.graph.names import Namer
+from egraph_opt.graph.names import Namer, names_in
 from egraph_opt.operators.declaration import Literal
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
@@ -103,7 +103,7 @@ def _names(lowered: Lowered, term_classes: np.ndarray) -> dict[str, int]:
 def _written_names(choice: Choice, model: ir.Model) -> dict[str, int]:
     """The classes of what the rebuilt graph computes (not its bodies), by the names of nodes and values."""
     info = ValueInfo()
-    graph = rebuild_graph(choice, model.ir_version, Namer(model.graph), info=info)
+    graph = rebuild_graph(choice, model.ir_version, Namer(names_in(model.graph)), info=info)
     made = {value: node for node in graph for value in node.outputs}
     values = {value: owner for value, owner in info.owners.items() if value in made}
     nodes = {made[value].name or "": owner for value, owner in values.items()}

@@ -8,7 +8,7 @@ import onnx_ir as ir
 
 from egraph_opt.facts.fact import CLASH, Fact, meet
 from egraph_opt.graph.constants import stored_bytes
-from egraph_opt.graph.names import Namer
+from egraph_opt.graph.names import Namer, names_in
 from egraph_opt.graph.walks import captured_values, nodes_within
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.constants import SPLAT_BYTES
@@ -148,7 +148,7 @@ def rebuild_model(choice: Choice, model: ir.Model, info: ValueInfo | None = None
     Args:
         info: is filled with the values.
     """
-    graph = rebuild_graph(choice, model.ir_version, Namer(model.graph), info=info)
+    graph = rebuild_graph(choice, model.ir_version, Namer(names_in(model.graph)), info=info)
     return ir.Model(
         graph,
         ir_version=model.ir_version,

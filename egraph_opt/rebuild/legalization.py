@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from egraph_opt.graph.names import Namer
+from egraph_opt.graph.names import Namer, names_in
 from egraph_opt.imports import onnx_ir as ir
 from egraph_opt.laws.selection import LEGALIZE
 
@@ -71,7 +71,7 @@ def topk_int32(model: ir.Model) -> int:
     """
     changed = 0
     for graph in (model.graph, *(function.graph for function in model.functions.values())):
-        namer = Namer(graph)
+        namer = Namer(names_in(graph))
         for node in list(graph.all_nodes()):
             if node.op_type == "TopK" and node.domain in ("", "ai.onnx"):
                 with_k = _narrow_count(node, namer, as_constant=graph is model.graph)

@@ -22,7 +22,7 @@ from egraph_opt.cost.registry import cost_model
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.graph.names import Namer
+from egraph_opt.graph.names import Namer, names_in
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.pipeline.region import Region
 from egraph_opt.rebuild.choice import Choice
@@ -54,7 +54,7 @@ class _EveryNode(NodeWriter):
     """Writes a representative of every class, then all other e-nodes that can be written."""
 
     def __init__(self, choice: Choice, ir_version: int, writable: np.ndarray[Any, Any]) -> None:
-        namer = Namer(choice.lowered.graph)
+        namer = Namer(names_in(choice.lowered.graph))
         super().__init__(choice, ir_version, namer, {}, info=ValueInfo(), rebuild_body=_no_body)
         self.inputs = [self.constants.copied(value) for value in self.lowered.graph.inputs]
         self.writable = writable

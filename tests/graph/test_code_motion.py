@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import onnx_ir as ir
 import onnxruntime as ort
 import pytest
 from onnx import parser
 
 from egraph_opt import optimize
+from egraph_opt.graph import code_motion
 from egraph_opt.verification import verify
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>'
@@ -232,3 +234,85 @@ def test_branches_that_use_other_constants_share_what_is_before() -> None:
 def test_what_one_branch_does_stays_in_it() -> None:
     model = optimized(BRANCHES.replace("Exp (w)", "Sin (w)", 1))
     assert operators(model.graph) == ["If"]
+
+
+ALIKE = (
+    HEAD
+    + """
+g (float[4] x, float[4] w, int64 trips, bool c) => (float[4] y, float[4] z) {
+    yes = Constant <value = bool {1}> ()
+    y = Loop (trips, yes, x) <body = b (int64 i, bool k, float[4] s) => (bool l, float[4] t) {
+        e = Exp (w)
+        t = Mul (s, e)
+        l = Identity (k)
+    }>
+    z = Loop (trips, yes, x) <body = b (int64 i, bool k, float[4] s) => (bool l, float[4] t) {
+        e = Sin (w)
+        t = Add (s, e)
+        l = Identity (k)
+    }>
+}
+"""
+)
+
+
+def test_two_loops_that_use_one_name_for_what_moves() -> None:
+    assert sorted(operators(optimized(ALIKE).graph)) == ["Exp", "Loop", "Loop", "Sin"]
+
+
+HANDED = (
+    HEAD
+    + """
+g (float[4] x, float[4] w, bool c, bool d) => (float[4] y) {
+    y = If (c) <
+        then_branch = t () => (float[4] p) {
+            p = If (d) <
+                then_branch = tt () => (float[4] e) { e = Exp (w) },
+                else_branch = te () => (float[4] e) { f = Exp (w) e = Neg (f) }
+            >
+        },
+        else_branch = e () => (float[4] e) { e = Exp (w) }
+    >
+}
+"""
+)
+
+
+def test_what_is_handed_out_at_two_depths_has_two_names() -> None:
+    model = optimized(HANDED)
+    assert operators(model.graph)[-1] == "If"
+    x = np.linspace(-1, 1, 4, dtype=np.float32)
+    for c in (False, True):
+        for d in (False, True):
+            feeds = {"x": x, "w": x, "c": np.array(c), "d": np.array(d)}
+            for given, wanted in zip(ran(model, **feeds), ran(parsed(HANDED), **feeds), strict=True):
+                np.testing.assert_array_equal(given, wanted)
+
+
+def test_texts_that_may_be_no_numbers_are_read_where_the_loop_runs() -> None:
+    reading = LOOP.replace("float[16, 16] w,", "string[16, 16] w,").replace(
+        "e = Exp (w)", "e = Cast <to = 1> (w)"
+    )
+    assert operators(optimize(parsed(reading), cost="nodes").model.graph) == ["Loop"]
+
+
+def test_long_branches_that_are_alike_are_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = 60
+    chain = "".join(f"v{k} = Tanh ({f'v{k - 1}' if k else 'w'}) " for k in range(steps))
+    text = f"""{HEAD} g (float[4] w, bool c) => (float[4] y) {{
+        y = If (c) <
+            then_branch = t () => (float[4] p) {{ {chain} p = Neg (v{steps - 1}) }},
+            else_branch = e () => (float[4] q) {{ {chain} q = Exp (v{steps - 1}) }}
+        >
+    }}"""
+    asked = 0
+    plain = code_motion.plain_attributes
+
+    def counted(node: ir.Node) -> str | None:
+        nonlocal asked
+        asked += 1
+        return plain(node)
+
+    monkeypatch.setattr(code_motion, "plain_attributes", counted)
+    assert operators(optimized(text).graph) == ["Tanh"] * steps + ["If"]
+    assert asked < 30 * steps

@@ -93,3 +93,31 @@ def test_a_branch_that_gives_a_vector_where_a_scalar_is_asked_for_stays_inside()
     """
     result = optimize(parser.parse_model(text), cost="nodes", verify=False)
     assert "If" in _types(result.model)
+
+
+def test_two_branches_that_move_out_with_one_name_are_told_apart() -> None:
+    """The name is there twice, and in the branches alone."""
+
+    def branch(value: float, name: str) -> onnx.GraphProto:
+        node = helper.make_node("Add", ["x", "c"], [name], name=f"add_{name}")
+        data = helper.make_tensor("c", TensorProto.FLOAT, [1], [value])
+        output = helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+        return helper.make_graph([node], "branch", [], [output], [data])
+
+    yes = helper.make_tensor("yes", TensorProto.BOOL, [], [True])
+    nodes = [
+        helper.make_node(
+            "If", ["yes"], [name], then_branch=branch(value, "inner"), else_branch=branch(0.0, other)
+        )
+        for name, other, value in (("p", "r", 1.0), ("q", "s", 2.0))
+    ]
+    nodes.append(helper.make_node("Mul", ["p", "q"], ["y"]))
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [3]) for name in "xy")
+    model = helper.make_model(
+        helper.make_graph(nodes, "g", [x], [y], [yes]),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+    result = optimize(model, cost="nodes", strict=True)
+    assert _types(result.model) == ["Add", "Add", "Mul"]
+    assert verify(model, result.model).status == "passed"

@@ -17,11 +17,17 @@ def is_if(node: ir.Node) -> bool:
 
 
 def is_loop(node: ir.Node) -> bool:
-    """A Loop or Scan whose body has the inputs and outputs of the node; a Scan of opset 8 has others."""
+    """A Loop or Scan whose body has the inputs and outputs of the node: that of opset 8 has others, a bad file any."""
     if node.op_type not in ("Loop", "Scan") or node.domain not in ("", "ai.onnx"):
         return False
     made = len(node.outputs) + (node.op_type == "Loop")
-    return [(len(body.inputs), len(body.outputs)) for body in bodies(node)] == [(len(node.inputs), made)]
+    if [(len(body.inputs), len(body.outputs)) for body in bodies(node)] != [(len(node.inputs), made)]:
+        return False
+    if node.op_type == "Scan":
+        scanned, axes = node.attributes["num_scan_inputs"].as_int(), node.attributes.get("scan_input_axes")
+        if not 1 <= scanned <= len(node.inputs) or (axes is not None and len(axes.as_ints()) != scanned):
+            return False
+    return all(end < made for _, end in _carried(node))
 
 
 def _carried(node: ir.Node) -> list[tuple[int, int]]:
@@ -93,7 +99,8 @@ def _replace(node: ir.Node, inputs: Sequence[ir.Value | None], given: Mapping[in
 def _source(graph: ir.Graph, value: ir.Value) -> ir.Value:
     """What a value of a graph is a copy of."""
     while value.graph is graph and (maker := value.producer()) is not None and maker.op_type == "Identity":
-        assert maker.inputs[0] is not None
+        if maker.inputs[0] is None:
+            break  # what a model may say that no runtime takes
         value = maker.inputs[0]
     return value
 

@@ -98,3 +98,46 @@ def a_loop_whose_body_has_other_inputs() -> ModelProto:
 def a_scan_of_minus_one_inputs() -> ModelProto:
     body = graph_of([helper.make_node("Identity", ["i"], ["o"])], ["o"], [info("i", [3])])
     return model_of([node("Scan", "x", "y", body=body, num_scan_inputs=-1)])
+
+
+@model_case
+def a_scan_of_more_inputs_than_it_has() -> ModelProto:
+    body = graph_of([helper.make_node("Identity", ["i"], ["o"])], ["o"], [info("i", [3])])
+    return model_of([node("Scan", "x", "y", body=body, num_scan_inputs=5)])
+
+
+@model_case
+def a_scan_of_no_inputs() -> ModelProto:
+    body = graph_of([helper.make_node("Identity", ["i"], ["o"])], ["o"], [info("i", [3])])
+    return model_of([node("Scan", "x", "y", body=body, num_scan_inputs=0)])
+
+
+@model_case
+def a_scan_of_axes_of_others() -> ModelProto:
+    body = graph_of([helper.make_node("Identity", ["i"], ["o"])], ["o"], [info("i", [])])
+    return model_of([node("Scan", "x", "y", body=body, num_scan_inputs=1, scan_input_axes=[0, 0])])
+
+
+@model_case
+def a_loop_that_hands_on_less_than_it_carries() -> ModelProto:
+    nodes = [helper.make_node("Identity", [name], [f"{name}o"]) for name in "ks"]
+    inputs = [
+        info("i", [], TensorProto.INT64),
+        info("k", [], TensorProto.BOOL),
+        info("s", [2, 3]),
+        info("t", [2, 3]),
+    ]
+    body = graph_of(nodes, ["ko", "so"], inputs)
+    return model_of(
+        [node("Loop", "n c x x", "y", body=body)], number("n", 3), numpy_helper.from_array(np.array(True), "c")
+    )
+
+
+@model_case
+def a_loop_whose_copy_copies_nothing() -> ModelProto:
+    nodes = [helper.make_node("Identity", [name], [made]) for name, made in (("k", "ko"), ("", "so"))]
+    inputs = [info("i", [], TensorProto.INT64), info("k", [], TensorProto.BOOL), info("s", [2, 3])]
+    body = graph_of(nodes, ["ko", "so"], inputs)
+    return model_of(
+        [node("Loop", "n c x", "y", body=body)], number("n", 3), numpy_helper.from_array(np.array(True), "c")
+    )

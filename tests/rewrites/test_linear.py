@@ -273,4 +273,4 @@ def test_orders_of_factors_do_not_multiply() -> None:
     constants = {f"c{k}": random(1) + k for k in range(7)} | {"w": random(4, 3, 3, 3)}
     made = model(nodes, constants, ["N", 3, 6, 6])
     assert operators(made) == {"Add": 1, "Conv": 1}
-    assert optimize(made, cost="nodes").report.saturation.nodes < 120
+    assert optimize(made, cost="nodes").report.saturation.nodes < 150

@@ -17,7 +17,7 @@ def is_if(node: ir.Node) -> bool:
 
 
 def is_loop(node: ir.Node) -> bool:
-    """A Loop or Scan whose body has the inputs and outputs of the node: that of opset 8 has others, a bad file any."""
+    """A Loop or Scan whose body has the inputs and outputs of the node, as not in opset 8 nor a bad file."""
     if node.op_type not in ("Loop", "Scan") or node.domain not in ("", "ai.onnx"):
         return False
     made = len(node.outputs) + (node.op_type == "Loop")
@@ -38,7 +38,7 @@ def _carried(node: ir.Node) -> list[tuple[int, int]]:
 
 
 def drop_kept(node: ir.Node, graph: ir.Graph, namer: Namer) -> bool:
-    """Take from a loop what it carries along unchanged, and give users the first value: whether there was any."""
+    """Take from a loop what it carries along unchanged, and give users the first value: whether any was."""
     carried = _carried(node)
     kept: dict[int, tuple[int, ir.Value]] = {}
     for place, end in carried:

@@ -13,6 +13,7 @@ from egraph_opt.facts.fact import Dim, Fact, Range
 
 from . import intervals
 from .call import Call, normal_axes, normal_axis
+from .elementwise import COMPARISONS
 from .float_ranges import ANY, interval_of
 from .intervals import hull
 from .ranges import LARGEST_DIM, range_of, ranged
@@ -60,8 +61,6 @@ BINARY: dict[str, Callable[[Range, Range], Range | None]] = {
     "Or": intervals.greatest,
     "Xor": intervals.exclusive_or,
 }
-
-COMPARISONS = frozenset(("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"))
 
 UNARY: dict[str, Callable[[Range], Range]] = {
     "Neg": intervals.negate,

@@ -10,23 +10,16 @@ import numpy as np
 from onnx import TensorProto as T
 from onnx.helper import tensor_dtype_to_np_dtype
 
-from egraph_opt.facts.dtypes import FLOATS, KERNEL_FLOATS
+from egraph_opt.facts.dtypes import FLOATS, HOLDS, KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Operands, hosted
 from egraph_opt.laws.sorts import DataType, Tensor
 from egraph_opt.operators import cast
 
-WIDER: dict[int, frozenset[int]] = {
-    T.FLOAT16: frozenset((T.FLOAT, T.DOUBLE)),
-    T.BFLOAT16: frozenset((T.FLOAT, T.DOUBLE)),
-    T.FLOAT: frozenset((T.DOUBLE,)),
-}
-"""By type of floats, those that have all of its numbers and more."""
-
 
 def is_wider(dtype: int, to: int) -> bool:
     """Two types of floats of which the second has every number of the first, and more."""
-    return to in WIDER.get(dtype, frozenset())
+    return dtype in FLOATS and to != dtype and to in HOLDS[dtype]
 
 
 @hosted()
@@ -36,24 +29,9 @@ def widens(x: Fact, to: DataType) -> bool:
 
 
 @hosted()
-def type_of(x: Fact) -> DataType:
-    return x.dtype
-
-
-@hosted()
-def is_of_type(x: Fact, dtype: DataType) -> bool:
-    return x.dtype == dtype
-
-
-@hosted()
 def is_kernel_type(dtype: DataType) -> bool:
     """Of a float type that onnxruntime has kernels for."""
     return dtype in KERNEL_FLOATS
-
-
-@hosted()
-def are_alike(x: Fact, y: Fact) -> bool:
-    return x.dtype == y.dtype
 
 
 def has_number(dtype: int, number: float) -> bool:

@@ -12,6 +12,7 @@ An auxiliary says of each what it stands for.
 
 from typing import Any
 
+from egraph_opt.inference.elementwise import COMPARISONS
 from egraph_opt.laws import auxiliary, eq, equal, hosted, ne, opset, rewrite, rule, shorthand, table, union
 from egraph_opt.laws.sorts import (
     Axis,
@@ -94,6 +95,11 @@ def moved(op: String, x: Tensor, i: Tensor, how: Any) -> Tensor:
 
 COMPUTED = "computed"
 """How something is expanded to a target that is a tensor."""
+
+
+@hosted()
+def is_comparison(op: str) -> bool:
+    return op in COMPARISONS
 
 
 @hosted()

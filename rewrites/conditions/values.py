@@ -8,6 +8,7 @@ from egraph_opt.facts.dtypes import FLOATS, INTEGERS, KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact, Shape
 from egraph_opt.laws import hosted
 from egraph_opt.laws.algebra import is_uniform
+from egraph_opt.laws.sorts import DataType
 
 
 @hosted()
@@ -24,6 +25,21 @@ def is_integer(x: Fact) -> bool:
 def is_kernel_float(x: Fact) -> bool:
     """Of a float type that onnxruntime has kernels for."""
     return x.dtype in KERNEL_FLOATS
+
+
+@hosted()
+def is_of_type(x: Fact, dtype: DataType) -> bool:
+    return x.dtype > 0 and x.dtype == dtype
+
+
+@hosted()
+def dtype_of(x: Fact) -> DataType | None:
+    return x.dtype if x.dtype > 0 else None
+
+
+@hosted()
+def of_one_type(x: Fact, y: Fact) -> bool:
+    return x.dtype > 0 and x.dtype == y.dtype
 
 
 @hosted()

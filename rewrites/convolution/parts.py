@@ -8,6 +8,7 @@ when all else is done.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -66,6 +67,14 @@ def _slice_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(part, why) if why else g.fires(part)
 
 
+def _of_channels(x: Any, w: Any, b: Any, u: Any, s: Any, of_weight: Any, *of_bias: Any) -> Iterator[Any]:
+    """Without a bias and with one, on conditions of the weight and of the bias."""
+    t = slice_of_weight(s, u)
+    for bias, sliced, known in ((none(), none(), ()), (b, slice_(b, t), (is_present(b), *of_bias))):
+        whole, part = slice_(conv(x, w, bias, u), s), conv(x, slice_(w, t), sliced, u)
+        yield rewrite(whole, part, known, of_weight, inverse="convolutions_of_one_image")
+
+
 @law(
     "joining",
     numerics="reassociates",
@@ -79,12 +88,7 @@ def slice_of_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, s: Slic
     """Slice(Conv(x, W, b)) = Conv(Slice(x), W, b), or Conv(x, Slice(W), Slice(b)), where one is above"""
     part = slice_(conv(x, w, b, u), s)
     yield equal(part, conv(slice_(x, s), w, b, u), cuts_batch(s), guard(asked(x, 0)))
-    t, varying = slice_of_weight(s, u), guard(asked(w, 0), all_vary(w))
-    for bias, sliced, known in ((none(), none(), ()), (b, slice_(b, t), is_present(b))):
-        part = slice_(conv(x, w, bias, u), s)
-        yield rewrite(
-            part, conv(x, slice_(w, t), sliced, u), known, varying, inverse="convolutions_of_one_image"
-        )
+    yield from _of_channels(x, w, b, u, s, guard(asked(w, 0), all_vary(w)))
 
 
 def _channel_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -112,12 +116,4 @@ def _channel_examples(rng: np.random.Generator) -> Iterator[Example]:
 )
 def channels_of_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, s: Slices):
     """Slice(Conv(x, W, b)) = Conv(x, Slice(W), Slice(b)) along the channels, W and b constant"""
-    t, folded = slice_of_weight(s, u), guard(absent(varies(w)))
-    for bias, sliced, known in (
-        (none(), none(), ()),
-        (b, slice_(b, t), (is_present(b), guard(absent(varies(b))))),
-    ):
-        part = slice_(conv(x, w, bias, u), s)
-        yield rewrite(
-            *(part, conv(x, slice_(w, t), sliced, u), known, folded), inverse="convolutions_of_one_image"
-        )
+    yield from _of_channels(x, w, b, u, s, guard(absent(varies(w))), guard(absent(varies(b))))

@@ -20,6 +20,7 @@ from egraph_opt.laws.algebra import exp
 from egraph_opt.laws.sorts import Axes, Axis, Flag, Float, Settings, String, Tensor
 from egraph_opt.operators import batchnorm, binary, cast, none, reduce, resize, softmax, unary, where
 from egraph_opt.operators.linear import ConvWindow, GemmSettings, conv, gemm
+from egraph_opt.rewrites.conditions.operands import is_comparison
 
 law = laws_of("approximate", serves="arithmetic")
 
@@ -85,7 +86,6 @@ def resize_to_nearest(x: Tensor, r: Tensor, s: Tensor, z: Tensor, p: Settings):
 # --- float64 in float32 ------------------------------------------------------------------------------------
 
 _BINARY = frozenset(("Add", "Sub", "Mul", "Div", "Pow", "PRelu"))
-_COMPARISONS = frozenset(("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"))
 _STEEP = frozenset(
     ["Acos", "Acosh", "Asin", "Atanh", "Ceil", "Floor", "Hardmax", "ReduceLogSum", "Round", "Shrink", "Sign",
      "Tan", "ThresholdedRelu"]
@@ -102,11 +102,6 @@ def are_double(*operands: Fact) -> bool:
 @hosted()
 def is_arithmetic(op: str) -> bool:
     return op in _BINARY
-
-
-@hosted()
-def is_comparison(op: str) -> bool:
-    return op in _COMPARISONS
 
 
 @hosted()

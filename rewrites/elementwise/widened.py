@@ -15,22 +15,22 @@ import numpy as np
 from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.inference.elementwise import COMPARISONS
 from egraph_opt.laws import Example, Operands, equal, guard, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axes, Axis, DataType, Flag, Int, Settings, String, Tensor
 from egraph_opt.operators import arg_reduce, binary, cast, pool, reduce, unary
 from egraph_opt.operators.windows import PoolWindow
 from egraph_opt.rewrites.conditions.float_types import (
-    are_alike,
     constants_in_double,
     has_number,
     has_numbers,
     in_double,
-    type_of,
     widens,
 )
-from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.conditions.values import is_kernel_float
+from egraph_opt.rewrites.conditions.operands import beside, either_side, is_comparison
+from egraph_opt.rewrites.conditions.values import dtype_of, is_kernel_float, of_one_type
+from egraph_opt.rewrites.reductions.reduction import is_extreme
 
 law = laws_of(
     "cast", numerics="bitwise", kind="move", serves="traffic", source="Ascend auto-optimizer, TypeCast"
@@ -38,11 +38,6 @@ law = laws_of(
 
 FUNCTIONS = frozenset(("Abs", "Ceil", "Floor", "Neg", "Relu", "Round"))
 """What makes numbers of a float type of numbers of that type, without rounding."""
-
-EXTREMES = frozenset(("ReduceMax", "ReduceMin", "MaxPool"))
-"""What takes one of several numbers; of a zero of either sign any."""
-
-COMPARISONS = frozenset(("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"))
 
 FORGOTTEN = "the wide type is forgotten"
 
@@ -66,16 +61,6 @@ def is_nearly_exact(op: str, settings: Settings, x: Fact) -> bool:
             v is None or has_number(x.dtype, v) for _, v in settings
         )
     return op == "Sign"
-
-
-@hosted()
-def is_extreme(op: str) -> bool:
-    return op in EXTREMES
-
-
-@hosted()
-def is_comparison(op: str) -> bool:
-    return op in COMPARISONS
 
 
 # --- functions --------------------------------------------------------------------------------------------
@@ -110,9 +95,9 @@ def function_of_wide(op: String, s: Settings, x: Tensor, t: DataType):
 @law(numerics="finite")
 def extreme_of_wide(op: String, x: Tensor, t: DataType, a: Axes, k: Flag, w: PoolWindow):
     """ReduceMax(Cast_T(x)) = Cast_T(ReduceMax(x)) where T has all of x's type; MaxPool, ReduceMin likewise"""
-    wide, known = cast(x, t), (is_extreme(op), widens(x, t), kernel(is_kernel_float(x)), guard(varies(x)))
-    yield equal(reduce(op, wide, a, k), cast(reduce(op, x, a, k), t), *known)
-    yield equal(pool(op, wide, w), cast(pool(op, x, w), t), *known)
+    wide, known = cast(x, t), (widens(x, t), kernel(is_kernel_float(x)), guard(varies(x)))
+    yield equal(reduce(op, wide, a, k), cast(reduce(op, x, a, k), t), is_extreme(op), *known)
+    yield equal(pool("MaxPool", wide, w), cast(pool("MaxPool", x, w), t), *known)
 
 
 def _nearly_exact(rng: np.random.Generator) -> Iterator[Example]:
@@ -158,9 +143,9 @@ def comparison_of_wide(op: String, x: Tensor, y: Tensor, c: Tensor, i: Int, t: D
     wide, known = cast(x, t), (is_comparison(op), kernel(is_kernel_float(x)))
     both = binary(op, x, y)
     yield rewrite(
-        binary(op, wide, cast(y, t)), both, are_alike(x, y), widens(x, t), *known, because=FORGOTTEN
+        binary(op, wide, cast(y, t)), both, of_one_type(x, y), widens(x, t), *known, because=FORGOTTEN
     )
-    less = beside(op, x, cast(c, type_of(x)), i)
+    less = beside(op, x, cast(c, dtype_of(x)), i)
     yield rewrite(beside(op, wide, c, i), less, has_numbers(x, c), *known, because=FORGOTTEN)
 
 

@@ -21,32 +21,27 @@ from egraph_opt.laws import (
     eq,
     equal,
     guard,
-    hosted,
     kernel,
-    laws_of,
     rewrite,
     rule,
     table,
 )
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import DataType, String, Tensor, Tensors, Unit
+from egraph_opt.laws.sorts import DataType, Tensor, Tensors, Unit
 from egraph_opt.operators import cast, variadic, where
 from egraph_opt.operators.terms import cons, listed, nil
 from egraph_opt.rewrites.conditions.float_types import (
-    are_alike,
     constants_in_double,
     has_numbers,
     in_double,
     is_kernel_type,
-    is_of_type,
     type_has_numbers,
-    type_of,
     widens,
 )
+from egraph_opt.rewrites.conditions.values import dtype_of, is_of_type, of_one_type
+from egraph_opt.rewrites.elementwise.widened import law
 
-law = laws_of(
-    "cast", numerics="bitwise", kind="move", serves="traffic", source="Ascend auto-optimizer, TypeCast"
-)
+EXTREMES = ("Max", "Min")
 
 FORGOTTEN = "the constant in its wide type is forgotten"
 
@@ -86,19 +81,14 @@ def _sides(x: Any, c: Any) -> tuple[tuple[Any, Any], ...]:
 def where_of_wide(x: Tensor, y: Tensor, c: Tensor, i: Tensor, t: DataType):
     """Where(i, Cast_T(x), Cast_T(y)) = Cast_T(Where(i, x, y)), with constants of x's type likewise"""
     wide, known = cast(x, t), guard(varies(x))
-    yield equal(where(i, wide, cast(y, t)), cast(where(i, x, y), t), are_alike(x, y), widens(x, t), *known)
-    for given, made in zip(_sides(wide, c), _sides(x, cast(c, type_of(x))), strict=True):
+    yield equal(where(i, wide, cast(y, t)), cast(where(i, x, y), t), of_one_type(x, y), widens(x, t), *known)
+    for given, made in zip(_sides(wide, c), _sides(x, cast(c, dtype_of(x))), strict=True):
         yield rewrite(
             where(i, *given), cast(where(i, *made), t), has_numbers(x, c), *known, because=FORGOTTEN
         )
 
 
 # --- lists ------------------------------------------------------------------------------------------------
-
-
-@hosted()
-def is_extreme(op: str) -> bool:
-    return op in ("Max", "Min")
 
 
 @table()
@@ -117,12 +107,13 @@ def before_casts(xs: Tensors, dtype: DataType) -> Tensors:
 
 
 @auxiliary()
-def widened_lists(op: String, x: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, t: DataType, s: DataType):
+def widened_lists(x: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, t: DataType, s: DataType):
     """Fills `has_widened`, `narrow_wanted` and `before_casts`."""
     wide, more = eq(xs, cons(cast(x, t), rest)), eq(xs, cons(x, rest))
-    yield rule(wide, widens(x, t), then=has_widened(xs, type_of(x)))
+    yield rule(wide, widens(x, t), then=has_widened(xs, dtype_of(x)))
     yield rule(more, has_widened(rest, s), then=has_widened(xs, s))
-    yield rule(variadic(op, xs), is_extreme(op), has_widened(xs, s), then=narrow_wanted(xs, s))
+    for op in EXTREMES:
+        yield rule(variadic(op, xs), has_widened(xs, s), then=narrow_wanted(xs, s))
     yield rule(narrow_wanted(xs, s), more, then=narrow_wanted(rest, s))
     yield rule(narrow_wanted(xs, s), eq(xs, nil()), then=assign(before_casts(xs, s), nil()))
     known = (narrow_wanted(xs, s), eq(ys, before_casts(rest, s)))
@@ -149,6 +140,6 @@ def _list_examples(rng: np.random.Generator) -> Iterator[Example]:
 def extreme_of_many(xs: Tensors, ys: Tensors, s: DataType):
     """Max(Cast_T(x), Cast_T(y), ..) = Cast_T(Max(x, y, ..)), with constants of x's type likewise, and Min"""
     found = (eq(ys, before_casts(xs, s)), kernel(is_kernel_type(s)))
-    for op in ("Max", "Min"):
+    for op in EXTREMES:
         wide, narrow = variadic(op, xs), variadic(op, ys)
-        yield rewrite(wide, cast(narrow, type_of(wide)), *found, because="casts sink")
+        yield rewrite(wide, cast(narrow, dtype_of(wide)), *found, because="casts sink")

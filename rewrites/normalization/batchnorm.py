@@ -7,6 +7,7 @@ BatchNormalization(x; s, b, m, v) + c = BatchNormalization(x; s, b + c, m, v)
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto
@@ -168,12 +169,16 @@ def _affine_examples(rng: np.random.Generator) -> Iterator[Example]:
     )
 
 
+def _affine(x: Any, k: Any, c: Any, zeros: Any, ones: Any) -> Any:
+    """x * k + c as a BatchNormalization with a mean of 0 and a variance of 1."""
+    weight, bias = ones * reshape(k, vector_dims(k)), zeros + reshape(c, vector_dims(c))
+    return batchnorm(x, weight, bias, zeros, ones, 0.0)
+
+
 @law("batchnorm", numerics="reassociates", kind="fuse", examples=_affine_examples)
 def contract_affine(x: Tensor, k: Tensor, c: Tensor, i: Int):
     """x * k + c = BatchNormalization(x; k, c, 0, 1), where the model itself has x * k"""
-    zeros, ones = (literal(channel_literal(x, k, c, opset(), value)) for value in (0.0, 1.0))
-    weight, bias = ones * reshape(k, vector_dims(k)), zeros + reshape(c, vector_dims(c))
-    whole = batchnorm(x, weight, bias, zeros, ones, 0.0)
+    whole = _affine(x, k, c, *(literal(channel_literal(x, k, c, opset(), value)) for value in (0.0, 1.0)))
     yield rewrite(x * k + c, whole, guard(eq(node(i), x * k)), inverse="expand_batchnorm")
 
 
@@ -197,10 +202,9 @@ def _row_examples(rng: np.random.Generator) -> Iterator[Example]:
 @law("batchnorm", numerics="reassociates", kind="fuse", last=True, examples=_row_examples)
 def contract_affine_rows(x: Tensor, k: Tensor, c: Tensor, i: Int):
     """x * k + c = Transpose(BatchNormalization(Transpose(x); k, c, 0, 1)) where these are not the channels"""
-    zeros, ones = (literal(row_literal(x, k, c, opset(), value)) for value in (0.0, 1.0))
-    weight, bias = ones * reshape(k, vector_dims(k)), zeros + reshape(c, vector_dims(c))
+    constants = (literal(row_literal(x, k, c, opset(), value)) for value in (0.0, 1.0))
     swap = swap_with_channels(x, k, c, opset())
-    whole = transpose(batchnorm(transpose(x, swap), weight, bias, zeros, ones, 0.0), swap)
+    whole = transpose(_affine(transpose(x, swap), k, c, *constants), swap)
     yield rewrite(x * k + c, whole, guard(eq(node(i), x * k)), inverse="expand_batchnorm")
 
 

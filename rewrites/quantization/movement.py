@@ -44,9 +44,9 @@ from egraph_opt.operators.quantization import is_one_scale
 from egraph_opt.operators.terms import cons, nil
 from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.conditions.operands import moved, moves
+from egraph_opt.rewrites.conditions.values import dtype_of
 from egraph_opt.rewrites.quantization.round_trips import parameters
 from egraph_opt.rewrites.slicing.concat import listing, operands_of, worth_a_walk
-from egraph_opt.rewrites.slicing.concat_alike import dtype_of
 from egraph_opt.rewrites.transposes.composition import invert
 
 law = laws_of("quantization", numerics="bitwise", kind="move", serves="traffic")

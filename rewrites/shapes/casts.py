@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from onnx import TensorProto as T
 
-from egraph_opt.facts.dtypes import FLOATS
+from egraph_opt.facts.dtypes import FLOATS, HOLDS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.intervals import within
 from egraph_opt.inference.numbers import integer_range
@@ -22,29 +22,9 @@ from egraph_opt.laws import Example, Operands, absent, guard, hosted, laws_of, r
 from egraph_opt.laws.algebra import is_same
 from egraph_opt.laws.sorts import Axis, DataType, Tensor
 from egraph_opt.operators import cast, gather, unary
+from egraph_opt.rewrites.conditions.values import is_of_type
 
 law = laws_of("cast", numerics="bitwise", kind="eliminate")
-
-_WITHIN = {
-    "BOOL": "BOOL INT8 UINT8 INT16 UINT16 INT32 UINT32 INT64 UINT64 FLOAT16 BFLOAT16 FLOAT DOUBLE",
-    "UINT8": "UINT8 INT16 UINT16 INT32 UINT32 INT64 UINT64 FLOAT16 BFLOAT16 FLOAT DOUBLE",
-    "INT8": "INT8 INT16 INT32 INT64 FLOAT16 BFLOAT16 FLOAT DOUBLE",
-    "UINT16": "UINT16 INT32 UINT32 INT64 UINT64 FLOAT DOUBLE",
-    "INT16": "INT16 INT32 INT64 FLOAT DOUBLE",
-    "UINT32": "UINT32 INT64 UINT64 DOUBLE",
-    "INT32": "INT32 INT64 DOUBLE",
-    "UINT64": "UINT64",
-    "INT64": "INT64",
-    "FLOAT16": "FLOAT16 FLOAT DOUBLE",
-    "BFLOAT16": "BFLOAT16 FLOAT DOUBLE",
-    "FLOAT": "FLOAT DOUBLE",
-    "DOUBLE": "DOUBLE",
-}
-HOLDS: dict[int, frozenset[int]] = {
-    T.DataType.Value(name): frozenset(T.DataType.Value(wider) for wider in within.split())
-    for name, within in _WITHIN.items()
-}
-"""The types that hold every value of a type exactly."""
 
 _SIGNED = frozenset((T.INT8, T.INT16, T.INT32, T.INT64))
 _INTEGERS = _SIGNED | {T.UINT8, T.UINT16, T.UINT32, T.UINT64}
@@ -83,15 +63,10 @@ def _has_range(x: Fact, through: int) -> bool:
     return through in HOLDS and within(known, integer_range(through))
 
 
-@hosted()
-def is_own_type(x: Fact, to: DataType) -> bool:
-    return x.dtype > 0 and x.dtype == to
-
-
 @law(source="onnxoptimizer eliminate_nop_cast")
 def to_own_type(x: Tensor, t: DataType):
     """Cast_T(x) = x for x of type T"""
-    yield rewrite(cast(x, t), x, is_own_type(x, t), because="every x is cast to its own type")
+    yield rewrite(cast(x, t), x, is_of_type(x, t), because="every x is cast to its own type")
 
 
 @hosted()

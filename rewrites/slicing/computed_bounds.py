@@ -14,6 +14,7 @@ from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.sorts import Axes, Slices, Steps, Tensor
 from egraph_opt.operators import Literal, concat, literal, slice_, slice_at
 from egraph_opt.operators.terms import listed
+from egraph_opt.rewrites.conditions.values import of_one_type
 
 law = laws_of(
     "slice",
@@ -43,12 +44,6 @@ def all_axes(a: Axes, b: Axes) -> Axes:
 @hosted()
 def all_steps(a: Steps, b: Steps) -> Steps:
     return (*a, *b)
-
-
-@hosted()
-def are_alike(s: Fact, t: Fact) -> bool:
-    """Bounds of one type."""
-    return s.dtype == t.dtype
 
 
 @hosted()
@@ -101,10 +96,10 @@ def compose_computed(
     twice = slice_at(slice_at(x, s, e, a, m), t, f, b, n)
     starts, ends = concat(listed(s, t), 0), concat(listed(e, f), 0)
     once = slice_at(x, starts, ends, all_axes(a, b), all_steps(m, n))
-    yield rewrite(twice, once, in_order(a, b), are_alike(s, t), because=JOINED)
+    yield rewrite(twice, once, in_order(a, b), of_one_type(s, t), because=JOINED)
     starts, ends = concat(listed(t, s), 0), concat(listed(f, e), 0)
     once = slice_at(x, starts, ends, all_axes(b, a), all_steps(n, m))
-    yield rewrite(twice, once, in_order(b, a), are_alike(s, t), because=JOINED)
+    yield rewrite(twice, once, in_order(b, a), of_one_type(s, t), because=JOINED)
 
 
 def _known(rng: np.random.Generator) -> Iterator[Example]:

@@ -32,6 +32,7 @@ from egraph_opt.operators import cast, concat, slice_, unary
 from egraph_opt.operators.terms import cons, nil
 from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.conditions.operands import function_of, functions
+from egraph_opt.rewrites.conditions.values import dtype_of
 from egraph_opt.rewrites.slicing.concat import listing, operands_of, worth_a_walk
 from egraph_opt.rewrites.slicing.slice import dim_at
 
@@ -167,11 +168,6 @@ def join_slices(y: Tensor, xs: Tensors, ys: Tensors, rest: Tensors, a: Axis):
 @table()
 def mapped(xs: Tensors, axis: Axis, op: String, settings: Any, source: DataType) -> Tensors:
     """The arguments of a list whose elements are all one function, or "Cast", of tensors of one type."""
-
-
-@hosted()
-def dtype_of(x: Fact) -> DataType | None:
-    return x.dtype if x.dtype > 0 else None
 
 
 @auxiliary(listing, functions)

@@ -23,6 +23,7 @@ from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axis, DataType, Int, Sizes, String, Tensor, Tensors
 from egraph_opt.operators import cast, concat, expand_to, output, pad, reshape_to, shape_of, split, where
 from egraph_opt.operators.terms import limit
+from egraph_opt.rewrites.conditions.float_types import has_number
 from egraph_opt.rewrites.conditions.operands import moved, moves
 from egraph_opt.rewrites.targets.narrowing import LIMITS, all_cast, casts_of_lists
 
@@ -52,7 +53,7 @@ def has(op: str, how: Any, to: DataType) -> bool:
     value = how[2]
     if to in INTEGERS:
         return bool(within((int(value), int(value)), integer_range(to)))
-    return bool(float(np.float32(value)) == value or value != value)
+    return has_number(to, value)
 
 
 @hosted()

@@ -16,6 +16,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact, Range, Shape
+from egraph_opt.inference.elementwise import COMPARISONS
 from egraph_opt.inference.intervals import multiply, within
 from egraph_opt.inference.ranges import range_of
 from egraph_opt.laws import Example, Operands, auxiliary, equal, guard, hosted, law, rewrite, shorthand
@@ -33,7 +34,6 @@ _NARROW: Range = (-(2**31), 2**31 - 1)
 
 UNARY = frozenset(("Abs", "BitwiseNot", "Clip", "Neg", "Sign"))
 ARITHMETIC = frozenset(("Add", "Sub", "Mul", "Div", "Mod"))
-COMPARISONS = frozenset(("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"))
 LIMITS = {"narrow_int64": 1}
 
 

@@ -128,9 +128,8 @@ def a_loop_that_hands_on_less_than_it_carries() -> ModelProto:
         info("t", [2, 3]),
     ]
     body = graph_of(nodes, ["ko", "so"], inputs)
-    return model_of(
-        [node("Loop", "n c x x", "y", body=body)], number("n", 3), numpy_helper.from_array(np.array(True), "c")
-    )
+    looped = node("Loop", "n c x x", "y", body=body)
+    return model_of([looped], number("n", 3), numpy_helper.from_array(np.array(True), "c"))
 
 
 @model_case

@@ -113,3 +113,22 @@ def update_of_large_factors(x: Tensor, w: Tensor, a: Tensor, b: Tensor):
     """
     total = x @ w + (x @ a) @ b
     yield rewrite(total, x @ (w + a @ b), are_matrices(x, w, a, b), because="one product")
+
+
+@wrong(
+    "bitwise",
+    of_one(lambda x: cast(reduce("ReduceSum", x, (0,), 1), T.INT32), (2,), T.INT64),
+    values=(2.0**53, 1.0),
+)
+def lower_bits_of_sum(x: Tensor, a: Axes, k: Flag):
+    """Cast_32(ReduceSum(x)) = ReduceSum(Cast_32(x)) for an x of int64
+
+    Wrong in onnxruntime, which adds int64 in float64.
+    """
+    total, low = cast(reduce("ReduceSum", x, a, k), T.INT32), reduce("ReduceSum", cast(x, T.INT32), a, k)
+    yield rewrite(total, low, is_wide(x), because="the upper bits are forgotten")
+
+
+@hosted()
+def is_wide(x: Fact) -> bool:
+    return x.dtype == T.INT64

@@ -67,12 +67,12 @@ def _slice_examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(part, why) if why else g.fires(part)
 
 
-def _of_channels(x: Any, w: Any, b: Any, u: Any, s: Any, of_weight: Any, *of_bias: Any) -> Iterator[Any]:
+def _of_channels(x: Any, w: Any, b: Any, u: Any, s: Any, *, weight: Any, bias: Any = ()) -> Iterator[Any]:
     """Without a bias and with one, on conditions of the weight and of the bias."""
     t = slice_of_weight(s, u)
-    for bias, sliced, known in ((none(), none(), ()), (b, slice_(b, t), (is_present(b), *of_bias))):
-        whole, part = slice_(conv(x, w, bias, u), s), conv(x, slice_(w, t), sliced, u)
-        yield rewrite(whole, part, known, of_weight, inverse="convolutions_of_one_image")
+    for shift, sliced, known in ((none(), none(), ()), (b, slice_(b, t), (is_present(b), bias))):
+        whole, part = slice_(conv(x, w, shift, u), s), conv(x, slice_(w, t), sliced, u)
+        yield rewrite(whole, part, known, weight, inverse="convolutions_of_one_image")
 
 
 @law(
@@ -88,7 +88,7 @@ def slice_of_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, s: Slic
     """Slice(Conv(x, W, b)) = Conv(Slice(x), W, b), or Conv(x, Slice(W), Slice(b)), where one is above"""
     part = slice_(conv(x, w, b, u), s)
     yield equal(part, conv(slice_(x, s), w, b, u), cuts_batch(s), guard(asked(x, 0)))
-    yield from _of_channels(x, w, b, u, s, guard(asked(w, 0), all_vary(w)))
+    yield from _of_channels(x, w, b, u, s, weight=guard(asked(w, 0), all_vary(w)))
 
 
 def _channel_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -116,4 +116,4 @@ def _channel_examples(rng: np.random.Generator) -> Iterator[Example]:
 )
 def channels_of_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, s: Slices):
     """Slice(Conv(x, W, b)) = Conv(x, Slice(W), Slice(b)) along the channels, W and b constant"""
-    yield from _of_channels(x, w, b, u, s, guard(absent(varies(w))), guard(absent(varies(b))))
+    yield from _of_channels(x, w, b, u, s, weight=guard(absent(varies(w))), bias=guard(absent(varies(b))))

@@ -111,7 +111,7 @@ class Draw(Scope):
         floating = np.issubdtype(numbers, np.floating)
         odd = tables.ODD_ELEMENTS[self.numerics] if floating else self.large_integers
         hints = Hints(self.numbers, self._leaf_dims(), odd, tables.TOO_LARGE[self.numerics])
-        values = elements(self.rng, int(np.prod(shape)), floating, hints)
+        values = elements(self.rng, shape, floating, hints)
         if dtype == TensorProto.FLOAT16 and self.numerics != "bitwise":
             values = np.clip(values, -HALF_RANGE, HALF_RANGE)
         with np.errstate(all="ignore"):

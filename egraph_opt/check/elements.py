@@ -29,11 +29,14 @@ class Hints(NamedTuple):
     huge: Sequence[float] = ()
 
 
-def elements(rng: Random, size: int, floating: bool, hints: Hints) -> Array:
-    """So many elements of a constant."""
+def elements(rng: Random, shape: tuple[int, ...], floating: bool, hints: Hints) -> Array:
+    """The elements of a constant of a shape."""
+    size = int(np.prod(shape))
     filled = pick(rng, *tables.ELEMENTS, *("named",) * 4 * bool(hints.named))
     if size == 1 and filled in ("uniform", "mixed", "ordered"):
         filled = "one"
+    if filled == "units" and len(shape) > 1 and size:
+        return _units(rng, shape)
     if filled == "named":
         return np.full(size, pick(rng, *hints.named))
     if filled == "of a dim":
@@ -49,6 +52,16 @@ def elements(rng: Random, size: int, floating: bool, hints: Hints) -> Array:
         return np.arange(size)
     mixed = tables.MIXED if floating else tables.MIXED_INTEGERS
     return np.asarray(rng.choice(np.array(hints.odd if filled == "odd" else mixed), size))
+
+
+def _units(rng: Random, shape: tuple[int, ...]) -> Array:
+    """A 1 in each row along the first axis, in all at one place of a kernel: channels in order, or not."""
+    made = np.zeros((*shape[:2], int(np.prod(shape[2:]))))
+    columns = np.arange(shape[0]) % shape[1]
+    if pick(rng, 0, 1):
+        columns = rng.permutation(columns)
+    made[np.arange(shape[0]), columns, pick(rng, made.shape[2] // 2, int(rng.integers(made.shape[2])))] = 1
+    return made.reshape(-1)
 
 
 def indices(rng: Random, shape: tuple[int, ...], dims: Sequence[int]) -> Array:

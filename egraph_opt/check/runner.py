@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import onnx
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
@@ -33,6 +35,11 @@ class Runner:
                     raise
         self._plain = Reference(model, wide=False) if self.session is None else None
 
+    @cached_property
+    def holds_nothing(self) -> bool:
+        """Whether a constant of the model has no elements."""
+        return any(0 in tensor.dims for tensor in self.model.graph.initializer)
+
     @property
     def by_reference(self) -> bool:
         return self.session is None
@@ -41,7 +48,8 @@ class Runner:
         if self.session is None:
             assert self._plain is not None
             return self._plain.run(feeds)
-        if any(array.size == 0 for array in feeds.values()) and _crashes_on_nothing(self.model):
+        empty = self.holds_nothing or any(array.size == 0 for array in feeds.values())
+        if empty and _crashes_on_nothing(self.model):
             raise RuntimeError("onnxruntime ends the process on it")
         return [np.asarray(output) for output in self.session.run(None, feeds)]
 

@@ -53,9 +53,10 @@ SHARES = (0.1, 0.5, 0.9, 0.9)
 
 ELEMENTS = (
     *("one", "one", "uniform", "uniform", "mixed", "mixed", "odd", "ordered"),
-    *("of a dim", "huge", "huge"),
+    *("of a dim", "huge", "huge", "units"),
 )
-"""What a constant holds; "of a dim" is a dim of another operand, or its inverse, "huge" from `TOO_LARGE`."""
+"""What a constant holds; "of a dim" is a dim of another operand, or its inverse, "huge" from `TOO_LARGE`,
+"units" a single 1 in each row."""
 
 TOO_LARGE: Mapping[Numerics, tuple[float, ...]] = {
     "bitwise": (1e30, -1e30),

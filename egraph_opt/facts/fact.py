@@ -60,6 +60,8 @@ class Fact:
             than its type has and where neither ``splat`` nor numbers in ``data`` say it already.
         interval: likewise of a float tensor, where that is less than any float, up to the rounding of the
             operators that make it.
+        units: of a constant whose rows along the first axis have a single 1.0 each and else zeros, as the
+            identity has: by row, where in it.
     """
 
     dtype: int = 0
@@ -70,6 +72,7 @@ class Fact:
     data: tuple[int | float | str, ...] | None = None
     range: Range | None = None
     interval: Interval | None = None
+    units: tuple[int, ...] | None = None
 
     @property
     def rank(self) -> int | None:
@@ -209,6 +212,7 @@ def meet(a: Fact, b: Fact) -> Fact:
         data=a.data if a.data is not None else b.data,
         range=meet_ranges(a.range, b.range),
         interval=meet_intervals(a.interval, b.interval),
+        units=a.units if a.units is not None else b.units,
     )
     return known.settled()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +19,9 @@ MAX_SCANNED = 2**28
 """Tensors of more bytes are not read to find a splat."""
 
 _CHUNK = 1 << 20
+
+MAX_UNITS = 4096
+"""Of more rows, what each of them is is not kept."""
 
 
 def tensor_fact(tensor: ir.TensorProtocol) -> Fact:
@@ -42,9 +46,23 @@ def array_fact(array: Array, dtype: int) -> Fact:
     flat = array.reshape(-1)
     items = array.astype(np.object_) if flat.size <= SMALL else None
     known = completed(with_data(fact, items, flat[0].item() if _is_uniform(flat) else None))
+    if dtype in FLOATS and array.ndim > 1:
+        return replace(known, units=_units(array.reshape(len(array), -1)))
     if dtype not in INTEGERS or known.has_numbers:
         return known
     return narrowed(known, (int(flat.min()), int(flat.max())))
+
+
+def _units(rows: Array) -> tuple[int, ...] | None:
+    """Where each row has its only 1, all else being 0."""
+    if (
+        len(rows) > MAX_UNITS or np.count_nonzero(rows[0]) != 1
+    ):  # as most weights: the others are not looked at
+        return None
+    places = (rows != 0).argmax(axis=1)
+    if np.count_nonzero(rows) != len(rows) or (rows[np.arange(len(rows)), places] != 1).any():
+        return None
+    return tuple(places.tolist())
 
 
 def _is_uniform(flat: Array) -> bool:

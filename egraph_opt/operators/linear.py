@@ -73,15 +73,39 @@ def _lower_conv(node: NodeReader) -> TermSpec | None:
         pads = explicit_pads(node, kernel, strides, dilations)  # type: ignore[arg-type]
         padding: tuple[int, ...] = ()
     else:
-        if node.attribute("output_shape") or node.attribute("auto_pad") not in (None, "NOTSET", "VALID"):
-            return None
-        pads = node.attribute("pads") or (0,) * (2 * axes)
         padding = tuple(node.attribute("output_padding") or ())
+        pads = _transposed_pads(node, strides, dilations)
     if pads is None:
         return None
     window = ConvWindow(tuple(strides), pads, tuple(dilations), node.attribute("group") or 1, padding)
     operator_name = "conv" if node.op_type == "Conv" else "conv_transpose"
     return TermSpec(operator_name, (window,), (0, 1, 2 if node.has(2) else None))
+
+
+def _transposed_pads(
+    node: NodeReader, strides: tuple[int, ...], dilations: tuple[int, ...]
+) -> tuple[int, ...] | None:
+    """The pads of a ConvTranspose, which may follow from the shape that it is to make.
+
+    None where they depend on unknown dims or are below 0, and for SAME padding, of which readings differ.
+    """
+    axes, mode = len(strides), node.attribute("auto_pad") or "NOTSET"
+    wanted = node.attribute("output_shape")
+    if not wanted:
+        stated = {"NOTSET": node.attribute("pads") or (0,) * (2 * axes), "VALID": (0,) * (2 * axes)}
+        return stated.get(mode)
+    kernel, dims = ((node.fact(k).shape or ())[2:] for k in (1, 0))
+    extra, begins, ends = node.attribute("output_padding") or (0,) * axes, [], []
+    for k, (size, dim, s, d) in enumerate(zip(kernel, dims, strides, dilations, strict=True)):
+        if not isinstance(size, int) or not isinstance(dim, int):
+            return None
+        total = s * (dim - 1) + extra[k] + (size - 1) * d + 1 - wanted[k - axes]
+        if total < 0:
+            return None
+        small, large = total // 2, total - total // 2
+        begins.append(small if mode == "SAME_UPPER" else large)
+        ends.append(large if mode == "SAME_UPPER" else small)
+    return (*begins, *ends)
 
 
 def _matmul_form(opset: int, attributes: tuple[()], facts: tuple[Fact, ...]) -> OnnxForm | None:

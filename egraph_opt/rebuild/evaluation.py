@@ -142,9 +142,12 @@ def _evaluator(
     """What runs a node; `given` are its operands' types, None for an absent one."""
     from onnx.reference import ReferenceEvaluator  # all of its operators, and few models need any
 
+    from egraph_opt.rebuild.conv_transpose import ConvTranspose
+
     form = OnnxForm(op_type, (), attributes, domain)
     output = onnx.ValueInfoProto(name="y")
-    return ReferenceEvaluator(node_model(form, given, output, max(opset, _SINCE.get(op_type, 1))))
+    model = node_model(form, given, output, max(opset, _SINCE.get(op_type, 1)))
+    return ReferenceEvaluator(model, new_ops=[ConvTranspose])
 
 
 def node_model(

@@ -211,6 +211,11 @@ def shift_of_bias(w: Fact, b: Fact, c: Fact, window: ConvWindow, transposed: int
 
 
 @hosted()
+def is_ungrouped(window: ConvWindow) -> bool:
+    return window.group == 1
+
+
+@hosted()
 def is_present(b: Fact) -> bool:
     return b != ABSENT
 

@@ -17,11 +17,10 @@ from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Slices, Tensor
 from egraph_opt.operators import ConvWindow, concat, conv, none, slice_
 from egraph_opt.operators.terms import listed as terms
-from egraph_opt.rewrites.conditions.channels import is_present
+from egraph_opt.rewrites.conditions.channels import is_present, is_ungrouped
 from egraph_opt.rewrites.conditions.values import all_vary
 from egraph_opt.rewrites.convolution.joined import HALVES
 from egraph_opt.rewrites.convolution.outputs import PLAIN
-from egraph_opt.rewrites.convolution.pointwise import is_ungrouped
 from egraph_opt.rewrites.convolution.sums import RING
 from egraph_opt.rewrites.slicing.movement import asked, asking_rules
 

@@ -1,6 +1,7 @@
 """A convolution that sees its whole image at once is a product of matrices.
 
 Conv(x, W, b) -> Reshape(Reshape(x) @ Reshape(W)' + b)        for a kernel as large as the image, without pads
+W @ Reshape(x, [N, C, ..]) -> Reshape(Conv(x, W))             for all pixels of an image in a row
 
 So are the gates of squeeze and excite, whose images are single elements, and heads of detectors.
 """
@@ -9,16 +10,29 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, guard, hosted, kernel, law, rewrite
+from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, reshape, transpose
 from egraph_opt.rewrites.conditions.chains import is_weight
-from egraph_opt.rewrites.conditions.channels import is_constant_bias, is_present
-from egraph_opt.rewrites.conditions.view_shapes import known_dims
+from egraph_opt.rewrites.conditions.channels import (
+    is_constant_bias,
+    is_float_constant,
+    is_present,
+    static_shape,
+)
+from egraph_opt.rewrites.conditions.view_shapes import known_dims, same_dims
 from egraph_opt.rewrites.convolution.outputs import PLAIN
-from egraph_opt.rewrites.convolution.pointwise import matrix
+
+
+@hosted()
+def matrix(w: Fact) -> Dims | None:
+    """[M, C * K]."""
+    shape = static_shape(w)
+    return None if shape is None else (shape[0], math.prod(shape[1:]))
 
 
 @hosted()
@@ -68,3 +82,52 @@ def of_whole_image(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
         z = conv(x, w, bias, u)
         once = (guard(is_weight(w, x)), *known)
         yield rewrite(z, reshape(total, known_dims(z)), *once, because="a product knows no window")
+
+
+# --- pixels in a row --------------------------------------------------------------------------------------
+
+
+@hosted()
+def pixel_kernel(w: Fact, x: Fact, flat: Fact) -> Dims | None:
+    """[M, C, 1, ..], for a matrix that is multiplied with the pixels of an image in a row."""
+    shape = static_shape(w)
+    if shape is None or len(shape) != 2 or not is_float_constant(w) or x.shape is None or flat.shape is None:
+        return None
+    if len(x.shape) < 4 or len(flat.shape) != 3 or not same_dims(flat.shape[:2], x.shape[:2]):
+        return None
+    return (*shape, *(1,) * (len(x.shape) - 2)) if x.shape[1] == shape[1] else None
+
+
+@hosted()
+def is_no_double(x: Fact) -> bool:
+    """Onnxruntime convolves no float64."""
+    return x.dtype != TensorProto.DOUBLE
+
+
+@hosted()
+def pixel_window(x: Fact) -> ConvWindow | None:
+    axes = (x.rank or 0) - 2
+    return ConvWindow((1,) * axes, (0,) * (2 * axes), (1,) * axes) if axes > 0 else None
+
+
+def _row_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    image, w = g.input(("N", 4, 2, "L")), g.random(6, 4)
+    yield g.fires(w @ reshape(image, ("N", 4, "2*L")))
+    yield g.fires(w @ reshape(g.input((2, 4, 2, 3, 2)), (2, 4, 12)))
+    yield from g.near_misses(
+        (w @ reshape(g.input(("N", 2, 2, "L")), ("N", 4, "L")), "rows are channels"),
+        (g.random(6, 2) @ reshape(g.input((3, 4, 2, 5)), (6, 2, 10)), "these are no channels"),
+        (g.input((6, 4)) @ reshape(image, ("N", 4, "2*L")), "the weight is no constant"),
+        (w @ reshape(g.input((2, 4, 5)), (2, 4, 5)), "they are in a row"),
+    )
+
+
+@law("convolution", numerics="reassociates", kind="replace", serves="traffic", examples=_row_examples)
+def of_pixels_in_a_row(x: Tensor, w: Tensor, d: Dims):
+    """W @ Reshape(x, [N, C, ..]) = Reshape(Conv(x, Reshape(W))) for all pixels of an image in a row"""
+    flat = reshape(x, d)
+    z = w @ flat
+    image = conv(x, reshape(w, pixel_kernel(w, x, flat)), none(), pixel_window(x))
+    known = (kernel(is_no_double(x)), guard(varies(x)))
+    yield rewrite(z, reshape(image, known_dims(z)), *known, because="forgets how pixels were put in a row")

@@ -20,8 +20,8 @@ from egraph_opt.laws.algebra import is_constant
 from egraph_opt.laws.sorts import Settings, String, Tensor, Tensors, Unit
 from egraph_opt.operators import ConvWindow, Literal, concat, conv, gather, literal, none, unary
 from egraph_opt.operators.terms import append, cons, limit, listed, nil
+from egraph_opt.rewrites.conditions.channels import is_ungrouped
 from egraph_opt.rewrites.conditions.formats import is_image
-from egraph_opt.rewrites.convolution.pointwise import is_ungrouped
 
 _INT64 = 7
 ONE = "of the orders one is enough"

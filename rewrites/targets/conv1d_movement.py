@@ -1,6 +1,6 @@
 """Squeezes of images sink past operators with axes, so that lifted convolutions meet (see `conv1d`).
 
-    Transpose, Pad, Slice, Split, Gather, Softmax, BatchNormalization of Squeeze(x)
+    Transpose, Pad, Slice, Split, Gather, Softmax, Resize, Batch- and InstanceNormalization of Squeeze(x)
         = Squeeze of the same on x, its axes moved
     Reduce(Squeeze(x)) -> Squeeze(Reduce(x)), or without one where the axes are dropped anyway
 
@@ -23,12 +23,28 @@ from egraph_opt.laws.sorts import (
     Number,
     Pads,
     Permutation,
+    Settings,
     Sizes,
     Slices,
     String,
     Tensor,
 )
-from egraph_opt.operators import batchnorm, gather, output, pad, reduce, slice_, softmax, split, transpose
+from egraph_opt.operators import (
+    Literal,
+    batchnorm,
+    gather,
+    instance_norm,
+    literal,
+    none,
+    output,
+    pad,
+    reduce,
+    resize,
+    slice_,
+    softmax,
+    split,
+    transpose,
+)
 from egraph_opt.rewrites.conditions.image_rows import (
     DEMAND,
     SHARED,
@@ -85,6 +101,22 @@ def pads_of(x: Fact, pads: Pads) -> Pads | None:
     if pads[UNIT] or pads[UNIT + 4]:
         return None
     return tuple(p for k, p in enumerate(pads) if k % 4 != UNIT)
+
+
+@hosted()
+def scales_of(x: Fact, scales: Fact, settings: Settings) -> Literal | None:
+    """The scales of a Resize that takes none from beyond its image, for all axes; 1 for the unit axis."""
+    numbers, given = scales.data, dict(settings)
+    if numbers is None or given.get("mode") not in ("linear", "nearest") or given.get("axes"):
+        return None
+    if given.get("coordinate_transformation_mode") == "tf_crop_and_resize" or given.get("antialias"):
+        return None
+    if x.rank == UNIT + 2:
+        moved = (*numbers[:UNIT], 1.0, *numbers[UNIT:]) if len(numbers) == UNIT + 1 else None
+    else:
+        whole = len(numbers) == UNIT + 2 and numbers[UNIT] == 1
+        moved = (*numbers[:UNIT], *numbers[UNIT + 1 :]) if whole else None
+    return None if moved is None else Literal(scales.dtype, (len(moved),), moved)
 
 
 def sinking(law_name: str, x: Tensor, y: Any, other: Any) -> Any:
@@ -145,3 +177,16 @@ def past_reduce(x: Tensor, k: String, a: Axes, m: Flag):
 def past_batchnorm(x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, e: Float):
     """BatchNormalization(Squeeze(x)) = Squeeze(BatchNormalization(x))"""
     yield sinking("past_batchnorm", x, *(batchnorm(y, s, b, m, v, e) for y in (view(x), x)))
+
+
+@law("conv1d", numerics="reassociates", **SHARED)
+def past_instance_norm(x: Tensor, s: Tensor, b: Tensor, e: Float):
+    """InstanceNormalization(Squeeze(x)) = Squeeze(InstanceNormalization(x))"""
+    yield sinking("past_instance_norm", x, *(instance_norm(y, s, b, e) for y in (view(x), x)))
+
+
+@law("conv1d", numerics="reassociates", **SHARED)
+def past_resize(x: Tensor, c: Tensor, s: Settings):
+    """Resize(Squeeze(x)) = Squeeze(Resize(x)) by the same factors, and 1 for the unit axis"""
+    other = resize(x, none(), literal(scales_of(x, c, s)), none(), s)
+    yield sinking("past_resize", x, resize(view(x), none(), c, none(), s), other)

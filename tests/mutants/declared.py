@@ -43,11 +43,11 @@ def _law(key: str, what: str, file: str, old: str, new: str) -> Mutant:
 
 LAWS = (
     _law(
-        "convolution.conv_after_pointwise",
-        "no kernel need be 1",
-        "convolution/pointwise",
-        "known = (is_pointwise(w1, u1), is_ungrouped(u2),",
-        "known = (is_ungrouped(u2),",
+        "convolution.of_convolution",
+        "what the first makes may be padded",
+        "convolution/composed",
+        "any(p and not whole[k % axes] for k, p in enumerate(other.pads))",
+        "False",
     ),
     _law(
         "matmul.scalars_meet",

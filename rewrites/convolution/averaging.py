@@ -1,0 +1,68 @@
+"""A convolution of each channel by itself whose kernel is 1/K throughout is a mean of K pixels.
+
+Conv(x, 1/K, b) -> AveragePool(x) + b       pads counted
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from onnx.helper import tensor_dtype_to_np_dtype
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Example, Operands, hosted, law, rewrite
+from egraph_opt.laws.sorts import Tensor
+from egraph_opt.operators import ConvWindow, conv, none, pool, reshape
+from egraph_opt.operators.windows import PoolWindow
+from egraph_opt.rewrites.conditions.channels import static_shape
+from egraph_opt.rewrites.linear.selecting import per_channel
+
+
+@hosted()
+def averaging(w: Fact, window: ConvWindow) -> PoolWindow | None:
+    """The window of a mean, where a convolution takes one; None for one that pads a whole kernel."""
+    shape = static_shape(w)
+    if shape is None or w.splat is None or shape[1] != 1 or shape[0] != window.group:
+        return None
+    kernel, count = shape[2:], math.prod(shape[2:])
+    rounded = float(np.asarray(1 / count, tensor_dtype_to_np_dtype(w.dtype)))
+    if count == 1 or w.splat != rounded or any(d != 1 for d in window.dilations):
+        return None
+    if not all(0 <= p < k for p, k in zip(window.pads, kernel * 2, strict=True)):
+        return None
+    return PoolWindow(kernel, window.strides, window.pads, window.dilations, 0, 1)
+
+
+def _examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+
+    def averaged(*kernel: int, groups: int = 4, rows: int = 4, value: float = 0.0, **how: Any) -> Any:
+        axes = len(kernel)
+        window = {"strides": (1,) * axes, "pads": (0,) * (2 * axes), "dilations": (1,) * axes, **how}
+        w = g.constant(np.full((rows, 4 // groups, *kernel), value or 1 / math.prod(kernel), np.float32))
+        x = g.input(("N", 4, 6, "L")[: axes + 2])
+        bias = g.random(rows) if len(kernel) == 1 else none()
+        return conv(x, w, bias, ConvWindow(**window, group=groups))
+
+    yield from g.all_fire(
+        averaged(3, 3),
+        averaged(3, 3, pads=(1, 1, 1, 1)),
+        averaged(2, 3, strides=(2, 1), pads=(1, 0, 0, 2)),
+        averaged(4),
+    )
+    yield from g.near_misses(
+        (averaged(3, 3, value=0.1), "a ninth is less"),
+        (averaged(3, 3, groups=2), "sums of channels"),
+        (averaged(3, 3, rows=8), "each channel twice"),
+        (averaged(3, 3, dilations=(2, 1)), "pixels are left out"),
+        (averaged(2, 2, pads=(2, 0, 0, 0)), "windows of padding alone"),
+    )
+
+
+@law("pooling", numerics="reassociates", kind="move", serves="arithmetic", examples=_examples)
+def mean_of_each_channel(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
+    """Conv(x, W, b) = AveragePool(x) + b where W is 1/K throughout and each channel a group"""
+    mean = pool("AveragePool", x, averaging(w, u))
+    yield rewrite(conv(x, w, none(), u), mean, because="the weight is forgotten")
+    yield rewrite(conv(x, w, b, u), mean + reshape(b, per_channel(b, w)), because="the weight is forgotten")

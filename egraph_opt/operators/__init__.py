@@ -20,7 +20,7 @@ from egraph_opt.operators.linear import ConvWindow, GemmSettings, conv, conv_tra
 from egraph_opt.operators.views import reshape, reshape_to, transpose
 from egraph_opt.operators.slicing import concat, gather, slice_, slice_at, split
 from egraph_opt.operators.extending import expand, expand_to, pad, shape_of
-from egraph_opt.operators.reductions import arg_reduce, batchnorm, instance_norm, reduce, softmax
+from egraph_opt.operators.reductions import arg_reduce, batchnorm, group_norm, instance_norm, reduce, softmax
 from egraph_opt.operators.composites import (
     attention,
     layer_norm,
@@ -63,6 +63,7 @@ __all__ = [
     "gather_nd",
     "gemm",
     "global_pool",
+    "group_norm",
     "instance_norm",
     "layer_norm",
     "leaf",

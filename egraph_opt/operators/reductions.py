@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from onnx import TensorProto
+
 from egraph_opt.facts.fact import Fact
-from egraph_opt.operators.declaration import OnnxForm, TermSpec, ints, lowers, operator
+from egraph_opt.operators.declaration import Attributes, OnnxForm, TermSpec, ints, lowers, operator
 from egraph_opt.operators.expressions import String, Tensor
-from egraph_opt.operators.sorts import Axes, Axis, Flag, Float
+from egraph_opt.operators.sorts import Axes, Axis, Flag, Float, Settings
 
 if TYPE_CHECKING:
     from egraph_opt.operators.node_reader import NodeReader
@@ -130,3 +132,21 @@ def instance_norm(x: Tensor, scale: Tensor, bias: Tensor, epsilon: Float) -> Ten
 @lowers("InstanceNormalization")
 def _lower_instance_norm(node: NodeReader) -> TermSpec | None:
     return TermSpec("instance_norm", (node.attribute("epsilon"),), (0, 1, 2))
+
+
+def _group_form(opset: int, attributes: tuple[Attributes], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    """Before opset 21 it has a scale per group, and no runtime."""
+    return OnnxForm("GroupNormalization", (0, 1, 2), attributes[0]) if opset >= 21 else None
+
+
+@operator(form=_group_form)
+def group_norm(x: Tensor, scale: Tensor, bias: Tensor, settings: Settings) -> Tensor:
+    """`instance_norm` with the mean and variance of groups of channels; scale and bias are per channel."""
+
+
+@lowers("GroupNormalization")
+def _lower_group_norm(node: NodeReader) -> TermSpec | None:
+    if node.opset < 21 or node.attribute("stash_type") != TensorProto.FLOAT:
+        return None
+    settings = tuple((name, node.attribute(name)) for name in ("epsilon", "num_groups"))
+    return TermSpec("group_norm", (settings,), (0, 1, 2))

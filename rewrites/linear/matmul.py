@@ -204,13 +204,15 @@ def _large_scalars(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y, large = g.input((3, 4)) * g.constant(1e-30), g.input((4, 5)), g.constant(1e30)
     yield g.near_miss((x * large) @ (y * large), why="the product of the scales would overflow")
+    half, known = g.constant(0.5), g.constant(np.full((3, 4), -1e20))
+    yield g.near_miss((known * half) @ (y * g.constant(1e20)), why="scaled again, a constant would overflow")
 
 
 @law(kind="merge", examples=_large_scalars)
 def scalars_meet(x: Tensor, y: Tensor, s: Tensor, t: Tensor):
     """(x * s) @ (y * t) = (x * (s * t)) @ y for numbers s and t"""
-    sound = (may_combine("Mul", s, t), is_scalar(t, x, y))
-    demand = guard(is_scale(s), is_scale(t), is_scalar(s, x, y), are_activations(x, y))
+    sound = (may_combine("Mul", s, t), is_scalar(t, x, y), are_activations(x, y))
+    demand = guard(is_scale(s), is_scale(t), is_scalar(s, x, y))
     yield rewrite(
         (x * s) @ (y * t), (x * (s * t)) @ y, sound, demand, because="one scale is never worse than two"
     )

@@ -53,8 +53,8 @@ LAWS = (
         "matmul.scalars_meet",
         "the second factor may be any shape",
         "linear/matmul",
-        'sound = (may_combine("Mul", s, t), is_scalar(t, x, y))',
-        'sound = (may_combine("Mul", s, t),)',
+        'sound = (may_combine("Mul", s, t), is_scalar(t, x, y), are',
+        'sound = (may_combine("Mul", s, t), are',
     ),
     _law(
         "softmax.level_shift",

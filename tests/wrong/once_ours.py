@@ -4,9 +4,21 @@ import numpy as np
 from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Axes, Axis, Dims, Flag, Tensor, hosted, rewrite, sqrt
+from egraph_opt.laws import Axes, Axis, Dims, Flag, Float, Settings, Tensor, hosted, rewrite, sqrt
 from egraph_opt.laws.algebra import relu
-from egraph_opt.operators import arg_reduce, cast, reduce, reshape, softmax, unary
+from egraph_opt.operators import (
+    Literal,
+    arg_reduce,
+    cast,
+    group_norm,
+    instance_norm,
+    literal,
+    reduce,
+    reshape,
+    softmax,
+    unary,
+)
+from egraph_opt.rewrites.conditions.values import all_are
 
 from . import of_one, wrong
 
@@ -132,3 +144,43 @@ def lower_bits_of_sum(x: Tensor, a: Axes, k: Flag):
 @hosted()
 def is_wide(x: Fact) -> bool:
     return x.dtype == T.INT64
+
+
+@hosted()
+def settings_of_groups(x: Fact, y: Fact, epsilon: float) -> Settings | None:
+    """The channels of y are groups of those of x."""
+    if x.shape is None or y.shape is None or len(x.shape) < 3 or len(y.shape) < 3 or x.shape[0] != y.shape[0]:
+        return None
+    channels, groups = x.shape[1], y.shape[1]
+    if not isinstance(channels, int) or not isinstance(groups, int) or channels % groups:
+        return None
+    return ("epsilon", epsilon), ("num_groups", groups)
+
+
+@hosted()
+def number_of_channels(x: Fact, value: float) -> Literal | None:
+    channels = (x.shape or (0, 0))[1]
+    return Literal(x.dtype, (channels,), (value,)) if isinstance(channels, int) else None
+
+
+def _in_groups(g):
+    x, one, zero = g.input((1, 4, 64)), g.constant(np.ones(2)), g.constant(np.zeros(2))
+    return reshape(instance_norm(reshape(x, (1, 2, 128)), one, zero, 1e-6), (1, 4, 64))
+
+
+@wrong("reassociates", _in_groups, opset=21, values=(777.7,))
+def groups_of_channels(x: Tensor, s: Tensor, b: Tensor, e: Float, d: Dims, back: Dims):
+    """Reshape(InstanceNormalization(Reshape(x); 1, 0)) = GroupNormalization(x; 1, 0)
+
+    Wrong in onnxruntime, which takes the variance as a difference: below 0 where x is one number throughout.
+    """
+    y = reshape(x, d)
+    z = reshape(instance_norm(y, s, b, e), back)
+    one, zero = (literal(number_of_channels(x, value)) for value in (1.0, 0.0))
+    whole = group_norm(x, one, zero, settings_of_groups(x, y, e))
+    yield rewrite(z, whole, all_are(s, 1.0), all_are(b, 0.0), same_dims_as(z, x), because="one node")
+
+
+@hosted()
+def same_dims_as(x: Fact, y: Fact) -> bool:
+    return x.shape == y.shape

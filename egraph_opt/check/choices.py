@@ -12,7 +12,7 @@ one that meets them.  Nothing depends on a name, a clock or a seed of the caller
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,8 +45,9 @@ class Choices(np.random.Generator):
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(np.random.PCG64(seed))
-        self._weight: Counter[tuple[Any, Any]] = Counter()
-        self._chosen: list[tuple[str, str]] = []
+        self._ids: dict[tuple[str, str], int] = {}
+        self._weight: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        self._chosen: list[int] = []
         self._made: dict[str, Any] = {}
         self._kept: list[dict[str, Any]] = []
         self._base: dict[str, Any] = {}
@@ -89,7 +90,7 @@ class Choices(np.random.Generator):
             value = values[int(self.integers(len(values)))]
         else:
             value = self._least(label, values)
-        self._chosen.append((label, repr(value)))
+        self._chosen.append(self._id(label, value))
         self._made[label] = value
         return value
 
@@ -97,15 +98,18 @@ class Choices(np.random.Generator):
         """A value of which the fewest pairs were there; of several a random one."""
         values = list(dict.fromkeys(values))
         best, found = float("inf"), values[0]
-        known, before = self._weight.get, self._chosen[-NEIGHBOURS:]
+        before = [self._weight[other].get for other in self._chosen[-NEIGHBOURS:]]
         for k in self.integers(len(values), size=min(len(values), CANDIDATES)).tolist():
-            own = (label, repr(values[k]))
-            weight = known((own, own), 0)
-            for other in before:
-                weight += known((other, own), 0)
+            own = self._id(label, values[k])
+            weight = self._weight[own][own]
+            for with_other in before:
+                weight += with_other(own, 0)
             if weight < best:
                 best, found = weight, values[k]
         return found
+
+    def _id(self, label: str, value: Any) -> int:
+        return self._ids.setdefault((label, repr(value)), len(self._ids))
 
     def mark(self) -> int:
         """How many choices there are; see `back`."""
@@ -117,9 +121,9 @@ class Choices(np.random.Generator):
 
     def _count(self, weight: int) -> None:
         for k, own in enumerate(self._chosen):
-            self._weight[own, own] += weight
+            self._weight[own][own] += weight
             for other in self._chosen[max(k - NEIGHBOURS, 0) : k]:
-                self._weight[other, own] += weight
+                self._weight[other][own] += weight
 
 
 Random = np.random.Generator

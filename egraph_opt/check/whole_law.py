@@ -31,8 +31,8 @@ TERMS = 320
 LEAST = 16
 """Terms of a statement, however many there are; fewer only where few are asked for of the law."""
 
-VARIANTS = 96
-"""Variants of the author's examples that are tried."""
+VARIANTS, VARIANTS_A_TERM = 96, 3
+"""Variants of the author's examples that are tried, at most, and for each term that is asked for."""
 
 SHOWN_FRUITLESS = 80, 640
 """Tries after which no term is expected of a statement that the author's examples show: at least, and where
@@ -116,11 +116,11 @@ class _Gate:
                 f"{place} fired and added nothing that can be written to a class of {example.term!r}"
             )
 
-    def variants(self) -> None:
+    def variants(self, most: int) -> None:
         """The author's examples in other types, sizes and ranks, on which the law need not fire."""
         together: dict[object, list[TriedTerm]] = {}
         found = [v for example in self.written if example.fires for _, v in variants(example)]
-        for variant in found[:: -(-len(found) // VARIANTS) or 1]:
+        for variant in found[:: -(-len(found) // most) or 1]:
             candidate = self.trying.candidate(variant, reference=False)
             if candidate is not None:
                 together.setdefault(variant.limits, []).append(candidate)
@@ -207,7 +207,7 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawR
         for side in sides:
             gate.statement(side, max(terms // len(sides), min(LEAST, terms // 3)))
         if any(found.changed < FEW for found in gate.found.values()):
-            gate.variants()
+            gate.variants(min(VARIANTS, VARIANTS_A_TERM * terms))
     grown = growth(gate.trying, gate.holds(), neighbours=neighbours)
     if grown is not None:
         raise LawRefusedError(f"{place_of(law)}: {law.key} grows without end: {grown}")

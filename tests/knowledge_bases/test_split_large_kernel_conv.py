@@ -169,3 +169,28 @@ def test_the_parts_add_up_in_float16_too() -> None:
     weight = g.constant(np.random.default_rng(0).standard_normal((4, 8, 400)) / 50, np.float16)
     model = g.model(g.add("Conv", x, weight, pads=[3, 3]), dtypes={"v0_0": onnx.TensorProto.FLOAT16})
     assert optimized(model, "ascend")["Slice"] == 2
+
+
+@pytest.mark.parametrize(
+    ("image", "weight", "attributes"),
+    [
+        ([1, 16, 4096], (16, 16, 3), {"dilations": [512], "pads": [512, 512]}),
+        ([1, 8, 1, 2048], (8, 4, 1, 3), {"dilations": [1, 512], "pads": [0, 512, 0, 512], "group": 2}),
+        (["N", 8, 600, 640], (8, 8, 3, 3), {"dilations": [300, 320], "pads": [300, 320, 300, 320]}),
+        ([1, 8, 1000, 90], (4, 8, 2, 3), {"dilations": [400, 1]}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("opset", OPSETS)
+def test_a_dilation_beyond_the_limit_looks_at_neighbours(
+    image: Dims, weight: tuple[int, ...], attributes: dict[str, Any], opset: int
+) -> None:
+    model = _conv(image, weight, opset=opset, **attributes)
+    result = outcome(model, "ascend")
+    assert max(max(steps) for steps in _windows(result.model, "dilations")) == 1
+    assert result.report.cost.after < 0.8 * result.report.cost.before
+    check_settled(model, "ascend")
+
+
+def test_a_dilation_within_the_limit_stays() -> None:
+    check_untouched(_conv([1, 8, 1, 2048], (8, 8, 1, 3), dilations=[1, 128], pads=[0, 128, 0, 128]), "ascend")

@@ -51,7 +51,7 @@ AUTO_OPTIMIZER = tuple(
         ("MergeConsecutiveConcat", "concat"),
         ("TypeCast", "narrowing cast"),
         ("SplitQKVMatmul", "selection split gather horizontal"),
-        ("SplitLargeKernelConv", "large_kernel large_stride"),
+        ("SplitLargeKernelConv", "large_kernel large_stride large_dilation"),
         ("MergeCasts", "cast"),
         ("EmptySliceFix", "slice concat"),
         ("DynamicReshape", "reshape shapes expand"),

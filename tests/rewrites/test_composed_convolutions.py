@@ -167,3 +167,30 @@ def test_a_shape_that_is_asked_for_is_no_obstacle(mode: str, shape: list[int], p
     y = g.add("ConvTranspose", "x", g.weight(2, 3, 4), strides=[2], output_shape=shape, auto_pad=mode, **how)
     numbers = (g.weight(3, positive=k in (0, 3)) for k in range(4))
     assert optimized(g.model(g.add("BatchNormalization", y, *numbers))) == {"ConvTranspose": 1}
+
+
+# --- transposed ones without strides ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("opset", [11, 17])
+@pytest.mark.parametrize(
+    ("image", "weight", "settings"),
+    [([1, 8, 4, 64], (8, 8, 1, 300), {}), ([1, 8, 1200], (8, 4, 301), {"pads": [150, 150], "group": 2})],
+    ids=str,
+)
+def test_a_large_kernel_that_is_transposed_is_turned_and_cut(
+    image: Dims, weight: tuple[int, ...], settings: dict[str, Any], opset: int
+) -> None:
+    g = Graph(x=image)
+    y = g.add(
+        "ConvTranspose", "x", g.weight(*weight), g.weight(weight[1] * settings.get("group", 1)), **settings
+    )
+    result = outcome(g.model(y, opset=opset), "ascend")
+    assert result.counts["ConvTranspose"] == 0 and result.counts["Conv"] >= 1
+    assert result.report.cost.after < 0.6 * result.report.cost.before
+
+
+def test_a_transposed_convolution_in_a_row_is_part_of_the_next() -> None:
+    g = Graph(x=[1, 8, 6, 7])
+    y = g.add("ConvTranspose", "x", g.weight(8, 4, 1, 1))
+    assert optimized(g.model(g.add("Conv", y, g.weight(6, 4, 3, 3)))).total() == 1

@@ -163,3 +163,21 @@ def test_a_single_convolution_is_not_worth_its_views() -> None:
     counts, _, report = _optimized(g.model(g.add("Softmax", g.conv("x"), axis=-1)))
     assert report.cost.after <= report.cost.before
     assert sum(_views(counts).values()) in (0, 2)
+
+
+def test_an_instance_normalization_stays_an_image() -> None:
+    g = _Graph()
+    y = g.add("InstanceNormalization", g.conv("x"), g.weight(CHANNELS), g.weight(CHANNELS))
+    counts, _, report = _optimized(g.model(g.conv(g.add("Relu", y))))
+    assert sum(counts[view] for view in VIEWS) == 2
+    assert report.cost.after < 0.9 * report.cost.before
+
+
+@pytest.mark.parametrize("mode", ["linear", "nearest"])
+def test_a_resize_stays_an_image(mode: str) -> None:
+    g = _Graph()
+    scales = g.constant(np.array([1, 1, 2], np.float32))
+    y = g.add("Resize", g.conv("x"), "", scales, mode=mode)
+    counts, _, report = _optimized(g.model(g.conv(y)))
+    assert sum(counts[view] for view in VIEWS) == 2
+    assert report.cost.after < 0.9 * report.cost.before

@@ -122,7 +122,7 @@ def test_what_is_too_much_to_fold_is_told() -> None:
         helper.make_node("Add", ["x", "a"], ["y"]),
     ]
     info = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1100, 1100]) for name in "xy"]
-    weight = numpy_helper.from_array(np.eye(1100, dtype=np.float32), "w")
+    weight = numpy_helper.from_array(np.eye(1100, dtype=np.float32) / 2, "w")
     graph = helper.make_graph(nodes, "g", info[:1], info[1:], [weight])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     result = optimize(model, "nodes", verify=False)

@@ -41,7 +41,7 @@ def elements(rng: Random, shape: tuple[int, ...], floating: bool, hints: Hints) 
         return np.full(size, pick(rng, *hints.named))
     if filled == "of a dim":
         dim = pick(rng, *(hints.dims or (1,)))
-        return np.full(size, pick(rng, dim, 1 / dim))
+        return np.full(size, pick(rng, dim, 1 / dim, *(about / dim for about in tables.ABOUT_1)))
     if filled == "one":
         return np.full(size, pick(rng, *(tables.NUMBERS if floating else tables.INTEGERS)))
     if filled == "huge" and floating:

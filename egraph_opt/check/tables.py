@@ -33,6 +33,9 @@ FEW_VALUES = {"keepdims": (0, 1), "last": (0, 1), "to": CASTS, "mode": ("constan
 NUMBERS = (0.0, 1.0, 0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -2.0, -0.5, -0.0, 1.0005)
 """All elements of a constant."""
 
+ABOUT_1 = (1.0005, 1.01)
+"""Of one over a dim: what is only about that is no mean."""
+
 MIXED = (-2.0, -0.5, 0.0, 0.5, 1.0, 3.0)
 """Elements of a constant that differ."""
 

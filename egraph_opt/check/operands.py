@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 _NAMES: dict[str, Sequence[str]] = {
     "unary": (*UNARY, "Relu", "Sigmoid", "Neg", "Sqrt", "Clip"),
-    "binary": (*BINARY, *("Add", "Mul", "Sub", "Div") * 4),
+    "binary": (*BINARY, *("Add", "Mul", "Sub", "Div") * 4, *("PRelu",) * 3),  # which broadcasts one way only
     "variadic": VARIADIC,
     "reduce": REDUCTIONS,
     "arg_reduce": ("ArgMax", "ArgMin"),

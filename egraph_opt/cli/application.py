@@ -82,7 +82,7 @@ RewritesOption = Annotated[
     typer.Option(
         metavar="A,B",
         help="Rulesets and laws, separated by commas; `default` (if none is named): all exact ones;"
-        " -NAME leaves a ruleset or a law out.",
+        " -NAME leaves a ruleset or a law out; +NAME applies one that changes values wherever it matches.",
     ),
 ]
 LoadOption = Annotated[

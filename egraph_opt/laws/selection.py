@@ -58,7 +58,8 @@ def select(
     The name `default` is that of all that are exact, which are taken where none are named:
     ``["default", "approximate"]`` adds a ruleset to them, ``["default", "-concat", "-slice.compose"]`` leaves
     out a ruleset and a law (and so does ``["-concat", "-slice.compose"]``).  `legalize` names no laws.
-    Laws that change values take part where `names` has them or their ruleset, and not for `extra`.
+    Laws that change values take part where `names` has them or their ruleset, and not for `extra`;
+    ``"+approximate"`` names them, and requires them as well (see `required`).
     Of all these take part those whose class `exactness` lets in.
 
     Raises:
@@ -86,6 +87,23 @@ def select(
     )
 
 
+def required(names: Iterable[str] | None, chosen: Iterable[Law]) -> tuple[Law, ...]:
+    """Of the laws that are chosen those that are named with a plus: they are applied wherever they match.
+
+    Raises:
+        ExactnessError: a name of laws that keep values, which are chosen by cost alone.
+    """
+    wanted = {name[1:] for name in names or () if name.startswith("+")}
+    found = tuple(law for law in chosen if not wanted.isdisjoint((law.ruleset, law.key)))
+    for name in sorted(wanted):
+        if any(law.exact for law in found if name in (law.ruleset, law.key)):
+            raise ExactnessError(
+                f"+{name}: has laws that keep values, and such are chosen by what they cost;"
+                " only those that change values can be required"
+            )
+    return found
+
+
 def waiting(names: Iterable[str] | None) -> tuple[Law, ...]:
     """The laws that would be among the default ones if they did not change values, and are not named."""
     chosen, left_out = _read(names)
@@ -100,7 +118,7 @@ def _read(names: Iterable[str] | None) -> tuple[set[str], set[str]]:
     """The names that are chosen, and those that are left out."""
     given = (DEFAULT,) if names is None else tuple(names)
     left_out = {name[1:] for name in given if name.startswith("-")}
-    chosen = {name for name in given if not name.startswith("-")}
+    chosen = {name.removeprefix("+") for name in given if not name.startswith("-")}
     return chosen or ({DEFAULT} if left_out else set()), left_out
 
 

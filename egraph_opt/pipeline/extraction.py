@@ -141,7 +141,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
         points=request.points,
         objective=request.objective,
     )
-    uses = uses_in(iterations)
+    uses = uses_in(iterations, original.required)
     matched = [f"{row.ruleset}.{row.name}" for row in uses if row.matches]
     changing = value_changing(matched)
     checks = Checks(
@@ -175,7 +175,10 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
         replace(memory, constants_before=original.constant_bytes),
         original.exactness,
     )
-    report = report_of(account, region, chosen.extracted, chosen.model, (*uses, *finished.rewrites))
+    rewrites = (*uses, *finished.rewrites)
+    report = report_of(
+        account, region, chosen.extracted, chosen.model, rewrites, is_same=not original.required
+    )
     if report.status == "fallback":
         return Result(report, original.loaded, None)
     proto = None if external_tensors(finished.proto) else finished.proto

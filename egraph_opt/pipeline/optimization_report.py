@@ -86,8 +86,14 @@ def report_of(
     extracted: Extracted,
     written: ir.Model,
     rewrites: tuple[RewriteReport, ...],
+    *,
+    is_same: bool = True,
 ) -> Report:
-    """The account of an optimised model; `fallback` where verification failed, and so it is not used."""
+    """The account of an optimised model; `fallback` where verification failed, and so it is not used.
+
+    Args:
+        is_same: the region is of the model as it came.
+    """
     failed = account.verification.status == "failed"
     counts = account.counts
     after = counts if failed else nodes_of(written)
@@ -96,7 +102,7 @@ def report_of(
     status, reason = "optimized", ""
     if failed:
         status, reason = "fallback", account.verification.detail
-    elif after.file == counts.file and same_graph(region.lowered.graph, written.graph):
+    elif is_same and after.file == counts.file and same_graph(region.lowered.graph, written.graph):
         status, reason = "unchanged", "nothing cheaper was found"
     return Report(
         status=status,

@@ -14,6 +14,7 @@ from egraph_opt.graph.node_counts import NodeCount
 from egraph_opt.laws.exactness import Exactness
 from egraph_opt.model.reading import LoadedModel
 from egraph_opt.pipeline.limits import Limits
+from egraph_opt.report.figures import RewriteReport
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class GivenModel:
         reason: why nothing can be done; mostly "".
         legalize: results are to be made what the target's compiler takes, outside the standard.
         strict: what goes wrong while a chosen graph is saturated again is raised.
+        required: the laws that were applied before, since they were required.
     """
 
     loaded: LoadedModel
@@ -40,6 +42,7 @@ class GivenModel:
     reason: str
     legalize: bool
     strict: bool
+    required: tuple[RewriteReport, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import TypeVar
 
 import onnx_ir as ir
@@ -112,16 +113,20 @@ def _next(
     return found if cheaper else None
 
 
-def uses_in(iterations: Sequence[Iteration]) -> tuple[RewriteReport, ...]:
-    """What became of the matches of each law, in all iterations."""
+def uses_in(
+    iterations: Sequence[Iteration], before: Sequence[RewriteReport] = ()
+) -> tuple[RewriteReport, ...]:
+    """What became of the matches of each law, in all iterations and before them."""
+    return added(before, *(iteration.uses for iteration in iterations))
+
+
+def added(*uses: Sequence[RewriteReport]) -> tuple[RewriteReport, ...]:
+    """What became of the matches of each law, several times."""
     found: dict[tuple[str, str], RewriteReport] = {}
-    for iteration in iterations:
-        for row in iteration.uses:
-            before = found.get((row.ruleset, row.name))
-            if before is not None:
-                saves = row.saves or before.saves
-                row = replace(
-                    row, matches=row.matches + before.matches, used=row.used + before.used, saves=saves
-                )
-            found[row.ruleset, row.name] = row
+    for row in chain.from_iterable(uses):
+        known = found.get((row.ruleset, row.name))
+        if known is not None:
+            saves = row.saves or known.saves
+            row = replace(row, matches=row.matches + known.matches, used=row.used + known.used, saves=saves)
+        found[row.ruleset, row.name] = row
     return tuple(found[key] for key in sorted(found))

@@ -39,6 +39,7 @@ from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.sizes import points_of, sizes_that_run
 from egraph_opt.pipeline.target import SaturatedFor
 from egraph_opt.pipeline.tensor_alternatives import TensorAlternative, tensor_alternatives
+from egraph_opt.report.figures import RewriteReport
 
 ObjectiveLike = str | tuple[str, float] | Objective
 
@@ -56,6 +57,7 @@ class Saturated:
         legalize: results are to be made what the target's compiler takes, outside the standard.
         again: saturates a graph that was chosen, as `optimize` does.
         strict: what goes wrong while that is done is raised.
+        required: what became of the laws that were required, which were applied before.
     """
 
     loaded: LoadedModel
@@ -71,6 +73,7 @@ class Saturated:
     legalize: bool = False
     again: Again | None = field(default=None, repr=False, compare=False)
     strict: bool = field(default=False, repr=False, compare=False)
+    required: tuple[RewriteReport, ...] = ()
 
     @property
     def original(self) -> GivenModel:
@@ -86,6 +89,7 @@ class Saturated:
             self.reason,
             self.legalize,
             self.strict,
+            self.required,
         )
 
     def mismatch(self, cost: str | CostModel) -> str:
@@ -111,7 +115,13 @@ class Saturated:
 
         Raises:
             OSError: the file cannot be written.
+            EgraphOptError: laws were required, which changed the model before it was saturated.
         """
+        if self.required:
+            raise EgraphOptError(
+                f"{self.loaded.source}: is not the model that was saturated, since laws were required of it,"
+                " and a file would not know it again: optimize it at once"
+            )
         came = self.loaded.original
         inside = not self.loaded.external
         model = came.read_bytes() if isinstance(came, Path) and inside else None

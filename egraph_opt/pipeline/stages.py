@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.node_counts import nodes_of
 from egraph_opt.laws.exactness import REAL, Exactness, exactness_named
 from egraph_opt.laws.law import Law
-from egraph_opt.laws.selection import DEFAULT, LEGALIZE, select, waiting
+from egraph_opt.laws.selection import DEFAULT, LEGALIZE, required, select, waiting
 from egraph_opt.memory.objective import objective_of
 from egraph_opt.model.reading import ModelSource, read_model
 from egraph_opt.pipeline.assumptions import assumptions_for
@@ -31,6 +31,8 @@ from egraph_opt.pipeline.limits import NO_TIME, SATURATED_MEMORY, TOO_SHORT, Clo
 from egraph_opt.pipeline.mishaps import reason_of
 from egraph_opt.pipeline.offending_law import without_offending_law
 from egraph_opt.pipeline.region import Region, region_of
+from egraph_opt.pipeline.required import Replaced, replaced
+from egraph_opt.pipeline.restarts import added
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.saturated import ObjectiveLike, Saturated
 from egraph_opt.pipeline.target import SaturatedFor
@@ -53,7 +55,8 @@ def saturate(
     Args:
         model: a path, a ModelProto or an onnx_ir.Model; it is not changed.
         rewrites: names of rulesets; by default all that keep values, which together are called `default`:
-            ``["default", "approximate"]`` adds one.
+            ``["default", "approximate"]`` adds one, ``["default", "+approximate"]`` applies its laws
+            wherever they match, whatever that costs.
         exactness: what the result keeps: ``"bitwise"`` every bit, ``"finite"`` every element up to the
             rounding of single operators where all is finite, ``"real"`` what is equal in real arithmetic.
         limits: where to stop.
@@ -79,13 +82,19 @@ def saturate(
     warnings = [*loaded.warnings, *rules.remarks]
     counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
     reason = loaded.unsupported or ("" if limits.seconds else NO_TIME)
-    region = None
+
+    def saturated(model: ir.Model, laws: tuple[Law, ...]) -> Region:
+        run = _Saturation(replace(rules, laws=laws), limits, started, clock, strict)
+        given = replace(loaded, model=model)
+        return region_of(*(given, limits, ranges, run), exactness=exactness, warnings=warnings, clock=clock)
+
+    region, changed = None, Replaced(loaded.model)
     if not reason:
-        run = _Saturation(rules, limits, started, clock, strict)
         try:
-            region = region_of(
-                *(loaded, limits, ranges, run), exactness=exactness, warnings=warnings, clock=clock
-            )
+            came, changed = _with_required(loaded.model, rules.required, saturated, limits.fold_bytes)
+            region = saturated(changed.model, rules.laws)
+            if came is not None:
+                region = replace(region, original=came.original, memory=came.memory)
         except _TooShortError as error:
             reason = str(error)
         except Exception as error:
@@ -93,17 +102,13 @@ def saturate(
     clock("")
 
     def again(model: ir.Model) -> Region | None:
-        following = _Saturation(rules, limits, started, clock, strict)
         try:
-            chosen = replace(loaded, model=model.clone())
-            return region_of(
-                *(chosen, limits, ranges, following), exactness=exactness, warnings=warnings, clock=clock
-            )
+            return saturated(model.clone(), rules.laws)
         except _TooShortError:
             return None
 
     return Saturated(
-        loaded=loaded,
+        loaded=replace(loaded, model=changed.model),
         region=region,
         counts=counts,
         constant_bytes=size,
@@ -116,6 +121,7 @@ def saturate(
         legalize=rules.legalize,
         again=again,
         strict=strict,
+        required=changed.uses,
     )
 
 
@@ -124,12 +130,14 @@ class Rules:
     """What is applied to a model.
 
     Attributes:
+        required: those of them that are applied wherever they match.
         saturated_for: their keys, and what the target publishes.
         legalize: the result is to be made what the target's compiler takes, outside the standard.
         remarks: what the user has to know of laws that were not taken.
     """
 
     laws: tuple[Law, ...]
+    required: tuple[Law, ...]
     saturated_for: SaturatedFor
     legalize: bool
     remarks: tuple[str, ...] = ()
@@ -149,7 +157,24 @@ def _rules(rewrites: Iterable[str] | None, target: str | CostModel | None, exact
     remarks = tuple(
         f"{law.key} changes values, and takes part only where it is named" for law in waiting(names)
     )
-    return Rules(laws, saturated_for, LEGALIZE in (names or ()), remarks)
+    return Rules(laws, required(names, laws), saturated_for, LEGALIZE in (names or ()), remarks)
+
+
+def _with_required(
+    model: ir.Model,
+    laws: tuple[Law, ...],
+    saturated: Callable[[ir.Model, tuple[Law, ...]], Region],
+    fold_bytes: int,
+) -> tuple[Region | None, Replaced]:
+    """The model as it came, where required laws match, and what they make of it, one after the other."""
+    came, changed = None, Replaced(model)
+    for _ in laws:
+        region = saturated(changed.model.clone(), laws)
+        following = replaced(changed.model, region, fold_bytes)
+        if not following.uses:
+            break
+        came, changed = came or region, replace(following, uses=added(changed.uses, following.uses))
+    return came, changed
 
 
 class _TooShortError(Exception):
@@ -214,7 +239,8 @@ def optimize(
         model: a path, a ModelProto or an onnx_ir.Model; it is not changed.
         cost: a cost model or the name of one (see `egraph-opt costs`).
         rewrites: names of rulesets (see `egraph-opt rules`); by default all that keep values, which together
-            are called `default`: ``["default", "approximate"]`` adds one.
+            are called `default`: ``["default", "approximate"]`` adds one, ``["default", "+approximate"]``
+            applies its laws wherever they match, whatever that costs.
         exactness: what the result keeps: ``"bitwise"`` every bit, ``"finite"`` every element up to the
             rounding of single operators where all is finite, ``"real"`` what is equal in real arithmetic.
         limits: where the search stops.

@@ -1,6 +1,7 @@
 """Laws that change values, to be named by the user: the ruleset `approximate`.
 
     Resize_linear(x) -> Resize_nearest(x)        likewise cubic
+    Resize_cubic(x) -> Resize_linear(x)
     op(x, y) -> Cast_64(op(Cast_32(x), Cast_32(y)))      in float64, computed in float32
 
 What they change is reported, with the largest error that verification saw.  The bounds are what can be said
@@ -81,6 +82,32 @@ def resize_to_nearest(x: Tensor, r: Tensor, s: Tensor, z: Tensor, p: Settings):
     yield rewrite(
         resize(x, r, s, z, p), resize(x, r, s, z, to_nearest(p)), because="forgets how it interpolated"
     )
+
+
+@hosted()
+def to_linear(settings: Settings) -> Settings | None:
+    """The attributes with mode linear, of one that is cubic."""
+    given = dict(settings)
+    return tuple(sorted((given | {"mode": "linear"}).items())) if given.get("mode") == "cubic" else None
+
+
+def _cubic_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, scales = g.input(("N", 3, 4, 5)), g.constant(np.array([1, 1, 2, 2], np.float32))
+    yield g.fires(resize(x, none(), scales, none(), _settings("cubic")))
+    for mode in ("linear", "nearest"):
+        yield g.near_miss(resize(x, none(), scales, none(), _settings(mode)), why="it is not cubic")
+
+
+@law(
+    numerics=approximate(2.0, of="operands"),
+    source="Ascend auto-optimizer, ResizeModeToNearest",
+    examples=_cubic_examples,
+)
+def resize_to_linear(x: Tensor, r: Tensor, s: Tensor, z: Tensor, p: Settings):
+    """Resize_cubic(x) = Resize_linear(x)"""
+    linear = resize(x, r, s, z, to_linear(p))
+    yield rewrite(resize(x, r, s, z, p), linear, because="forgets how it interpolated")
 
 
 # --- float64 in float32 ------------------------------------------------------------------------------------

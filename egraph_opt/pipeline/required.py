@@ -16,7 +16,7 @@ from egraph_opt.cost.pricing import given_of, original_choice, with_given
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost.repricing import key_of
 from egraph_opt.cost.views import UNWRITABLE, Prices
-from egraph_opt.laws.law import registered
+from egraph_opt.laws.law import Law, registered
 from egraph_opt.pipeline.region import Region
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.graph import rebuild_model
@@ -47,11 +47,12 @@ def replaced(model: ir.Model, region: Region, fold_bytes: int) -> Replaced:
     matches = Counter[str]()
     for part in region.walk():
         matches.update(part.saturation.matches)
-    rows = (
-        RewriteReport(*key.rsplit(".", 1), matches[key], count, numerics=registered[key].numerics)
-        for key, count in sorted(used.items())
-    )
-    return Replaced(rebuild_model(choice, model), tuple(rows))
+    rows = tuple(_row(registered[key], matches[key], count) for key, count in sorted(used.items()))
+    return Replaced(rebuild_model(choice, model), rows)
+
+
+def _row(law: Law, matches: int, used: int) -> RewriteReport:
+    return RewriteReport(law.ruleset, law.name, matches, used, numerics=law.numerics)
 
 
 def _choice(region: Region, fold_bytes: int, used: Counter[str]) -> Choice:

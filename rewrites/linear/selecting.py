@@ -169,6 +169,6 @@ def convolution_of_units(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     """Conv(x, P, b) = Gather(x, p, 1) + b where rows of P have a single 1 and pixels stay"""
     whole, some = keeps_all(x, w, u), gather(x, literal(chosen_channels(x, w, u)), 1)
     shift = reshape(b, per_channel(b, w))
-    for bias, made in ((none(), lambda y: y), (b, lambda y: y + shift)):
-        yield rewrite(conv(x, w, bias, u), made(x), whole, because=FORGOTTEN)
-        yield rewrite(conv(x, w, bias, u), made(some), because=FORGOTTEN)
+    for bias, all_of, some_of in ((none(), x, some), (b, x + shift, some + shift)):
+        yield rewrite(conv(x, w, bias, u), all_of, whole, because=FORGOTTEN)
+        yield rewrite(conv(x, w, bias, u), some_of, because=FORGOTTEN)

@@ -31,14 +31,14 @@ class Stepped(NamedTuple):
     Attributes:
         pads: the zeros around it.
         inside: those that are left to the convolution, in steps.
-        count: the steps in it.
+        steps: how many steps it has.
         made: the steps in what is made of it.
         length: how many pixels of these are no padding.
     """
 
     pads: tuple[int, int]
     inside: tuple[int, int]
-    count: int
+    steps: int
     made: int
     length: int
 
@@ -99,7 +99,7 @@ def in_rows(x: Fact, w: Fact, window: ConvWindow, most: int) -> Rows | None:
     nothing = (0,) * (rank - 1)
     return Rows(
         pads=(*nothing, along.pads[0], *nothing, along.pads[1]),
-        image=(*x.shape[:2], along.count, step),
+        image=(*x.shape[:2], along.steps, step),
         kernel=(*shape[:2], shape[-1], 1),
         window=ConvWindow((1, 1), (along.inside[0], 0, along.inside[1], 0), (1, 1), window.group),
         made=(x.shape[0], shape[0], *(1,) * (rank - 3), along.made * step),
@@ -192,7 +192,7 @@ def in_batches(x: Fact, w: Fact, y: Fact, window: ConvWindow, most: int) -> Batc
         along = _axis(dims[k], shape[k + 2], window.dilations[k], *ends[k])
         if along is None or window.strides[k] != 1:
             return None
-        found[k], dims[k], results[k], ends[k] = along, along.count, along.made, along.inside
+        found[k], dims[k], results[k], ends[k] = along, along.steps, along.made, along.inside
     if not far:
         return None
     steps, (count, channels) = [window.dilations[k] for k in far], (x.shape or ())[:2]
@@ -218,8 +218,8 @@ def in_batches(x: Fact, w: Fact, y: Fact, window: ConvWindow, most: int) -> Batc
         whole=(
             count,
             shape[0],
-            *(r * window.dilations[k] if k in found else r for k, r in enumerate(results)),
-        ),  # type: ignore[operator]
+            *(found[k].made * window.dilations[k] if k in found else r for k, r in enumerate(results)),
+        ),
         kept=tuple((k + 2, 0, found[k].length, 1) for k in far),
     )
 

@@ -11,6 +11,7 @@ from onnx import parser
 
 from egraph_opt import optimize
 from egraph_opt.graph import code_motion
+from egraph_opt.graph.body_equality import plain_attributes
 from egraph_opt.verification import verify
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>'
@@ -306,12 +307,11 @@ def test_long_branches_that_are_alike_are_walked_once(monkeypatch: pytest.Monkey
         >
     }}"""
     asked = 0
-    plain = code_motion.plain_attributes
 
     def counted(node: ir.Node) -> str | None:
         nonlocal asked
         asked += 1
-        return plain(node)
+        return plain_attributes(node)
 
     monkeypatch.setattr(code_motion, "plain_attributes", counted)
     assert operators(optimized(text).graph) == ["Tanh"] * steps + ["If"]

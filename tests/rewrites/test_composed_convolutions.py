@@ -109,7 +109,8 @@ def test_a_convolution_that_does_nothing_goes(weight: Any, settings: dict[str, A
 @pytest.mark.parametrize("rank", [2, 3, 4])
 @pytest.mark.parametrize("before", [True, False])
 def test_a_product_with_the_identity_goes(rank: int, before: bool) -> None:
-    g = Graph(x=["N", 3, 5, 5][-rank:])
+    dims: Dims = ["N", 3, 5, 5]
+    g = Graph(x=dims[-rank:])
     y = g.add("MatMul", *(("x", g.constant(np.eye(5))) if before else (g.constant(np.eye(5)), "x")))
     assert optimized(g.model(g.add("Relu", y))) == {"Relu": 1}
 

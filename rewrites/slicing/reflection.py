@@ -1,0 +1,174 @@
+"""What a reflecting Pad adds along an axis are slices of the tensor, backwards.
+
+    Pad_reflect(x; a in front, b behind) = Concat(x[a:0:-1], x, x[-2:-2-b:-1])       axis by axis
+
+Targets without the mode take the one side, all others the other.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from onnx import TensorProto
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
+from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.sorts import Axis, Number, Pads, Slices, Tensor
+from egraph_opt.operators import concat, pad, slice_
+from egraph_opt.operators.terms import listed
+
+
+class Mirror(NamedTuple):
+    """The reflection along the first axis that is padded: the slices, and the pads of all other axes."""
+
+    axis: Axis
+    front: Slices
+    behind: Slices
+    others: Pads
+
+
+def _front(axis: int, count: int) -> Slices:
+    return ((axis, count, 0, -1),)
+
+
+def _behind(axis: int, count: int, dim: int) -> Slices:
+    end = dim - 2 - count
+    return ((axis, dim - 2, end if end >= 0 else None, -1),)
+
+
+@hosted()
+def mirrored(x: Fact, pads: Pads, in_front: int, behind: int) -> Mirror | None:
+    """None where the first axis that is padded is not padded on these sides, or may have too few elements."""
+    if x.shape is None or min(pads, default=0) < 0:
+        return None
+    rank = len(x.shape)
+    axis = next((k for k in range(rank) if pads[k] or pads[k + rank]), None)
+    if axis is None or (bool(pads[axis]), bool(pads[axis + rank])) != (bool(in_front), bool(behind)):
+        return None
+    dim, before, after = x.shape[axis], pads[axis], pads[axis + rank]
+    if not isinstance(dim, int) or max(before, after) >= dim:
+        return None
+    others = tuple(0 if k % rank == axis else p for k, p in enumerate(pads))
+    return Mirror(axis, _front(axis, before), _behind(axis, after, dim), others)
+
+
+@hosted()
+def reflection(x: Fact, axis: Axis, front: Slices, behind: Slices, parts: int) -> Pads | None:
+    """The pads of which these slices are what is added; of two parts, one is x and one slice is empty."""
+    if (
+        bool(front) + bool(behind) + 1 != parts
+        or x.shape is None
+        or not axis < len(x.shape)
+        or not isinstance(dim := x.shape[axis], int)
+    ):
+        return None
+    rank, before = len(x.shape), front[0][1] if front else 0
+    end = behind[0][2] if behind else dim - 2
+    after = dim - 2 - (-1 if end is None else end)
+    if not (0 <= before < dim and 0 <= after < dim) or (front and front != _front(axis, before)):
+        return None
+    if behind and behind != _behind(axis, after, dim):
+        return None
+    pads = [0] * (2 * rank)
+    pads[axis], pads[axis + rank] = before, after
+    return tuple(pads)
+
+
+def _reflected(x: Any, *pads: int) -> Any:
+    return pad(x, "reflect", pads, 0.0)
+
+
+def _examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input(("N", 3, 4, 5))
+    for y in (
+        _reflected(x, 0, 0, 1, 0, 0, 0, 2, 0),
+        _reflected(x, 0, 0, 1, 2, 0, 0, 3, 1),
+        _reflected(x, 0, 0, 0, 4, 0, 0, 0, 0),
+        _reflected(x, 0, 2, 0, 0, 0, 0, 0, 0),
+        _reflected(x, 0, 0, 0, 0, 0, 0, 0, 3),
+    ):
+        yield g.fires(y)
+    yield from g.near_misses(
+        (pad(x, "edge", (0, 0, 1, 0, 0, 0, 1, 0), 0.0), "the edge is repeated"),
+        (_reflected(g.input((2, "L", 4)), 0, 2, 0, 0, 1, 0), "there may be fewer"),
+        (pad(x, "constant", (0, 0, 1, 0, 0, 0, 1, 0), 0.0), "zeros"),
+    )
+
+
+def _slice_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y = g.input(("N", 3, 4, 5)), g.input(("N", 3, 4, 5))
+
+    def around(front: Any, behind: Any, axis: int = 2, of: Any = None) -> Any:
+        source = x if of is None else of
+        first, last = (
+            [slice_(source, ((axis, *bounds, -1),)) for bounds in (side,) if bounds]
+            for side in (front, behind)
+        )
+        return concat(listed(*first, x, *last), axis)
+
+    yield from g.all_fire(
+        around((1, 0), (2, 1)), around((3, 0), (2, None)), around((2, 0), ()), around((), (3, 1), axis=3)
+    )
+    yield from g.near_misses(
+        (around((1, None), (3, 1)), "the edge is repeated"),
+        (around((2, 0), (1, None)), "it begins further inside"),
+        (around((1, 0), (2, 1), of=y), "of another tensor"),
+    )
+
+
+@hosted()
+def zero_of(x: Fact) -> Number | None:
+    """What a Pad that needs no value has: 0, of a type for which onnxruntime pads."""
+    if x.dtype in (TensorProto.FLOAT, TensorProto.DOUBLE):
+        return 0.0
+    return 0 if x.dtype in (TensorProto.INT32, TensorProto.INT64) else None
+
+
+_OF_PAD: dict[str, Any] = {"numerics": "bitwise", "kind": "split", "serves": "target"}
+
+
+@law("padding", **_OF_PAD, source="Ascend auto-optimizer, reflection Pad", examples=_examples)
+def reflected_by_slices(x: Tensor, p: Pads, v: Number):
+    """Pad_reflect(x) = Pad_reflect(Concat(x[a:0:-1], x, x[-2:-2-b:-1])), which pads one axis less"""
+    for in_front, behind in ((1, 1), (1, 0), (0, 1)):
+        how = mirrored(x, p, in_front, behind)
+        parts = [slice_(x, how[1])] * in_front + [x] + [slice_(x, how[2])] * behind
+        inner = pad(concat(listed(*parts), how[0]), "reflect", how[3], v)
+        yield rewrite(pad(x, "reflect", p, v), inner, guard(varies(x)), inverse="slices_that_reflect")
+
+
+@law("padding", **{**_OF_PAD, "kind": "fuse", "serves": "launches"}, examples=_slice_examples)
+def slices_that_reflect(x: Tensor, a: Axis, s: Slices, t: Slices):
+    """Concat(x[a:0:-1], x, x[-2:-2-b:-1]) = Pad_reflect(x), in front or behind alone as well"""
+    front, behind = slice_(x, s), slice_(x, t)
+    for parts, first, last in (((front, x, behind), s, t), ((front, x), s, ()), ((x, behind), (), t)):
+        whole = pad(x, "reflect", reflection(x, a, first, last, len(parts)), zero_of(x))
+        yield rewrite(concat(listed(*parts), a), whole, guard(varies(x)), inverse="reflected_by_slices")
+
+
+@hosted()
+def both_pads(p: Pads, q: Pads) -> Pads | None:
+    """The pads of both, of different axes."""
+    rank = len(p) // 2
+    for k in range(rank):
+        if (p[k] or p[k + rank]) and (q[k] or q[k + rank]):
+            return None
+    return tuple(a + b for a, b in zip(p, q, strict=True))
+
+
+def _pair_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input(("N", 3, 4, 5))
+    rows, columns = (0, 0, 1, 0, 0, 0, 2, 0), (0, 0, 0, 3, 0, 0, 0, 0)
+    yield g.fires(_reflected(_reflected(x, *rows), *columns))
+    yield g.near_miss(_reflected(_reflected(x, *rows), *rows), why="the second one reflects the first")
+
+
+@law("padding", **{**_OF_PAD, "kind": "merge", "serves": "launches"}, examples=_pair_examples)
+def reflections_meet(x: Tensor, p: Pads, q: Pads, v: Number, w: Number):
+    """Pad_reflect(Pad_reflect(x)) = Pad_reflect(x) along the axes of both, which are different ones"""
+    twice = pad(pad(x, "reflect", p, v), "reflect", q, w)
+    yield rewrite(twice, pad(x, "reflect", both_pads(p, q), v), because="forgets which axis came first")

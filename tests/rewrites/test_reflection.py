@@ -1,0 +1,68 @@
+"""A reflecting Pad and slices backwards with a Concat are one another, whichever is cheaper."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+
+from egraph_opt import optimize
+from egraph_opt.cost.model import CostModel, NodeView
+
+from ..knowledge_bases.graphs import Graph, check_untouched, optimized
+
+Dims = list[int | str]
+
+
+class WithoutPads(CostModel):
+    """A target for which padding is dear."""
+
+    name = "without pads"
+    unit = ""
+
+    def cost(self, node: NodeView) -> float:
+        return 100.0 if node.op_type == "Pad" else 1.0
+
+
+def _padded(dims: Dims, pads: list[int], opset: int = 17, mode: str = "reflect") -> onnx.ModelProto:
+    g = Graph(x=dims)
+    return g.model(g.add("Relu", g.add("Pad", "x", g.constant(pads), mode=mode)), opset=opset)
+
+
+CASES = [
+    (["N", 8, 12, 9], [0, 0, 1, 2, 0, 0, 3, 1]),
+    ([2, 3, 5], [0, 0, 4, 0, 0, 0]),
+    ([2, 3, 5], [0, 2, 0, 0, 0, 0]),
+    (["N", 4, 3, 6, 5], [0, 0, 1, 1, 1, 0, 0, 1, 2, 3]),
+]
+
+
+@pytest.mark.parametrize("opset", [11, 13, 18, 21])
+@pytest.mark.parametrize(("dims", "pads"), CASES, ids=str)
+def test_slices_where_a_pad_is_dear_and_a_pad_where_it_is_less(
+    dims: Dims, pads: list[int], opset: int
+) -> None:
+    model = _padded(dims, pads, opset)
+    apart = optimize(model, WithoutPads(), strict=True)
+    counts = Counter(node.op_type for node in apart.model.graph.node)
+    assert counts["Pad"] == 0 and counts["Concat"] == sum(
+        bool(a or b) for a, b in zip(pads[: len(dims)], pads[len(dims) :], strict=True)
+    )
+    x = np.random.default_rng(0).standard_normal([d if isinstance(d, int) else 3 for d in dims])
+    given, wanted = (
+        ort.InferenceSession(m.SerializeToString()).run(None, {"x": x.astype(np.float32)})[0]
+        for m in (apart.model, model)
+    )
+    np.testing.assert_array_equal(given, wanted)
+    assert optimized(apart.model) == {"Pad": 1, "Relu": 1}
+
+
+def test_an_axis_of_unknown_length_may_have_too_few_elements() -> None:
+    check_untouched(_padded(["N", 3, "L"], [0, 0, 1, 0, 0, 1]), WithoutPads())
+
+
+def test_edges_and_zeros_are_no_reflections() -> None:
+    check_untouched(_padded([1, 3, 5], [0, 0, 1, 0, 0, 1], mode="edge"), WithoutPads())

@@ -199,7 +199,15 @@ def last_axis_of(x: Fact) -> Axis | None:
     return x.rank - 1 if x.rank else None
 
 
-@law(source="ShuffleNet; algebra")
+def _permutation_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, turned = g.input(("N", 4, 5, "L")), g.constant(np.array([2, 0, 3, 1]))
+    halves = ConvWindow((1, 1), (0,) * 4, (1, 1), 2)
+    yield g.fires(conv(gather(x, turned, 1), g.random(6, 4, 3, 1), none(), PLAIN))
+    yield g.near_miss(conv(gather(x, turned, 1), g.random(6, 2, 1, 1), none(), halves), why="groups")
+
+
+@law(source="ShuffleNet; algebra", examples=_permutation_examples)
 def permutation_into_weight(x: Tensor, i: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     """Conv(Gather(x, i), W, b) = Conv(x, Gather(W, i^-1), b) where i is a permutation of the channels
 

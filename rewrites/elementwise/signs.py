@@ -201,6 +201,7 @@ def _elu_examples(rng: np.random.Generator) -> Iterator[Example]:
             )
         ),
         (where(binary("Greater", x, g.constant(0.0)), x, (exp(x) + one) * half), "plus 1"),
+        (relu(x) + exp(clip(None, 0.0, x)) + one, "plus 1"),
         (relu(z) + clip(None, 0.0, below), "another tensor"),
         (relu(x) + clip(None, 1.0, below), "another bound"),
     )

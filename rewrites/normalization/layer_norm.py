@@ -21,6 +21,7 @@ from egraph_opt.laws.algebra import is_constant, sqrt, varies
 from egraph_opt.laws.sorts import Axes, Dims, Float, Int, Permutation, Tensor
 from egraph_opt.operators import Literal, literal, reduce, reshape, transpose
 from egraph_opt.operators.composites import layer_norm, rms_norm, scale_dims, shifted_layer_norm
+from egraph_opt.rewrites.conditions.channels import overflows_nowhere
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import broadcasts_into
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
@@ -87,14 +88,32 @@ def is_scale_of(s: Fact, x: Fact, axes: Axes) -> bool:
     return same_dims(s.shape, scale_dims(x, axes))
 
 
-@law(kind="fuse", uses=(either_side,))
+@hosted()
+def fit_together(op: str, s: Fact, g: Fact) -> bool:
+    """Two constants overflow nothing together, as far as they are known."""
+    return overflows_nowhere(op, s, g)
+
+
+def _large_scales(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, large = g.input(("N", 4)), g.constant(np.full(4, 1e20))
+    for function in (rms_norm, layer_norm):
+        for y in (
+            function(x, large, (1,), 1e-5) * large,
+            function(x, large * reshape(large, (4,)), (1,), 1e-5),
+        ):
+            yield g.near_miss(y, why="both together overflow")
+
+
+@law(kind="fuse", uses=(either_side,), examples=_large_scales)
 def scale(x: Tensor, s: Tensor, g: Tensor, a: Axes, e: Float, i: Int):
     """RMS(x; s) * g = RMS(x; s * g), likewise LayerNormalization without bias"""
     for function in (rms_norm, layer_norm):
         norm, both = function(x, s, a, e), function(x, s * reshape(g, fitting(x, a, g)), a, e)
-        scaled = beside("Mul", norm, g, i)
-        yield rewrite(scaled, both, guard(varies(scaled)), inverse="scale")
-        yield rewrite(both, norm * g, kernel(is_scale_of(s, x, a)), guard(varies(both)), inverse="scale")
+        scaled, sound = beside("Mul", norm, g, i), fit_together("Mul", s, g)
+        yield rewrite(scaled, both, sound, varies(x), inverse="scale")
+        known = (sound, kernel(is_scale_of(s, x, a)), varies(x))
+        yield rewrite(both, norm * g, known, inverse="scale")
 
 
 @hosted()
@@ -118,11 +137,17 @@ def shift(x: Tensor, s: Tensor, b: Tensor, c: Tensor, a: Axes, e: Float, i: Int)
     yield rewrite(summed, twice, sound, guard(varies(summed)), inverse="shift")
 
 
+@hosted()
+def is_positive(epsilon: float) -> bool:
+    """With 0, of elements that are all alike the quotient is one of roundings."""
+    return epsilon > 0
+
+
 @law(kind="composite", source="ONNX, LayerNormalization")
 def centred(x: Tensor, s: Tensor, a: Axes, e: Float):
     """RMS(x - mean(x); s) = Layer(x; s)"""
     away = x - reduce("ReduceMean", x, a, KEPT)
-    yield rewrite(rms_norm(away, s, a, e), layer_norm(x, s, a, e), inverse=PARTS)
+    yield rewrite(rms_norm(away, s, a, e), layer_norm(x, s, a, e), is_positive(e), inverse=PARTS)
 
 
 @hosted()
@@ -166,6 +191,6 @@ def inner_axes(x: Tensor, s: Tensor, b: Tensor, a: Axes, e: Float):
         (layer_norm(x, s, a, e), layer_norm(behind, scale, last, e)),
         (shifted_layer_norm(x, s, b, a, e), shifted_layer_norm(behind, scale, reshape(b, d), last, e), b),
     ):
-        sound = [is_scale_of(operand, x, a) for operand in (s, *bias)]
+        sound = [is_positive(e), *(is_scale_of(operand, x, a) for operand in (s, *bias))]
         fixed, back = guard(*map(is_constant, (s, *bias))), invert(p)
         yield rewrite(given, transpose(moved, back), *sound, fixed, because="ONNX has the last axes only")

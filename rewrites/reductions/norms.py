@@ -7,16 +7,18 @@ ReduceLogSumExp(x - m) + m -> ReduceLogSumExp(x)      m is one number along the 
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, equal, guard, hosted, laws_of, rewrite
-from egraph_opt.laws.algebra import exp, log, sqrt, varies
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, kernel, laws_of, rewrite
+from egraph_opt.laws.algebra import exp, log, relu, sqrt, varies
 from egraph_opt.laws.sorts import Axes, Flag, Int, Tensor
 from egraph_opt.operators import reduce, unary
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import fits, is_kernel_float
+from egraph_opt.rewrites.elementwise.intervals import is_not_negative
 
 law = laws_of("norms", numerics="reassociates", kind="composite", serves="launches")
 
@@ -38,10 +40,18 @@ def sizes(x: Tensor, a: Axes, k: Flag):
     yield equal(total, reduce("ReduceL1", x, a, k), *floats)
 
 
-@law()
+def _log_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input(("N", 3, 4))
+    total = partial(reduce, "ReduceSum")
+    yield from g.all_fire(log(total(exp(x), (1,), KEPT)), reduce("ReduceLogSum", relu(x), (0, 2), 0))
+    yield g.near_miss(log(total(x, (1,), KEPT)), why="what is about 0 may be rounded to below")
+
+
+@law(examples=_log_examples)
 def logarithm_of_sum(x: Tensor, a: Axes, k: Flag):
-    """Log(ReduceSum(x)) = ReduceLogSum(x)"""
-    floats = (is_kernel_float(x), guard(varies(x)))
+    """Log(ReduceSum(x)) = ReduceLogSum(x) for an x that is never negative, of which nothing cancels"""
+    floats = (kernel(is_kernel_float(x)), is_not_negative(x), guard(varies(x)))
     yield equal(log(reduce("ReduceSum", x, a, k)), reduce("ReduceLogSum", x, a, k), *floats)
 
 

@@ -104,6 +104,7 @@ def _scalar_examples(rng):
     x, c, p = g.input((2, 3, 4)), g.input((1,)), (2, 0, 1)
     yield g.fires(binary("Sub", c, transpose(x, p)))
     yield g.fires(transpose(binary("Sub", c, x), p))
+    yield g.near_miss(transpose(binary("Sub", g.input(()), c), (0,)), why="the axis is c's")
 
 
 @law(examples=_scalar_examples, uses=(either_side,))

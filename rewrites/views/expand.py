@@ -30,6 +30,7 @@ from egraph_opt.rewrites.conditions.operands import (
     moved,
     moves,
 )
+from egraph_opt.rewrites.conditions.values import broadcasts_into
 from egraph_opt.rewrites.conditions.view_shapes import broadcast, same_dims
 
 law = laws_of("expand", numerics="bitwise")
@@ -132,16 +133,17 @@ def _operands(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @hosted()
-def may_widen(op: str, side: int) -> bool:
+def may_widen(op: str, side: int, wide: Fact, z: Fact) -> bool:
     """A slope may be widened to what it multiplies, and not the other way round."""
-    return op != "PRelu" or side == 1
+    return op != "PRelu" or (side == 1 and broadcasts_into(wide.shape, z.shape))
 
 
 @law(kind="eliminate", serves="traffic", source="OnnxSlim", examples=_operands, uses=(either_side, moves))
 def redundant_in_binary(x: Tensor, y: Tensor, op: String, t: Tensor, dims: Dims, i: Int):
     """Expand(x) op y = x op y where y brings the dims"""
-    z = beside(op, _wide(x, t, dims), y, i)
-    known = (brings(z, x, y), may_widen(op, i))
+    wide = _wide(x, t, dims)
+    z = beside(op, wide, y, i)
+    known = (brings(z, x, y), may_widen(op, i, wide, z))
     yield rewrite(z, beside(op, x, y, i), *known, because="forgets the dims")
 
 

@@ -143,7 +143,15 @@ def is_positive(epsilon: float) -> bool:
     return epsilon > 0
 
 
-@law(kind="composite", source="ONNX, LayerNormalization")
+def _centred_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, s = g.input(("N", 5)), g.random(5)
+    away = x - reduce("ReduceMean", x, (1,), KEPT)
+    yield g.fires(rms_norm(away, s, (1,), 1e-5))
+    yield g.near_miss(rms_norm(away, s, (1,), 0.0), why="of a level row nothing is left but rounding")
+
+
+@law(kind="composite", source="ONNX, LayerNormalization", examples=_centred_examples)
 def centred(x: Tensor, s: Tensor, a: Axes, e: Float):
     """RMS(x - mean(x); s) = Layer(x; s)"""
     away = x - reduce("ReduceMean", x, a, KEPT)
@@ -179,6 +187,9 @@ def _wide_scales(rng: np.random.Generator) -> Iterator[Example]:
         shifted_layer_norm(x, own, wide, (0, 1), 1e-5),
     ):
         yield g.near_miss(norm, why="a number for each element along an axis that is not normalised")
+    yield g.near_miss(
+        layer_norm(x, g.random(2, 4, 1), (0, 1), 0.0), why="of a level row only rounding is left"
+    )
 
 
 @law(kind="move", serves="target", source="ONNX, which normalises the last axes only", examples=_wide_scales)

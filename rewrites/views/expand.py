@@ -129,6 +129,8 @@ def _operands(rng: np.random.Generator) -> Iterator[Example]:
     yield g.fires(binary("Sub", wide, like))
     yield g.fires(binary("Sub", like, wide))
     yield g.near_miss(binary("PRelu", expand(g.input((1, 1)), (2, 3)), slope), why="a slope may not widen x")
+    many = expand_to(g.input(("N",)), g.constant(np.array([3])))
+    yield g.near_miss(binary("PRelu", g.input(("N",)), many), why="a slope may not widen x, where N is 1")
     yield g.near_miss(expand(g.input((1, 4)), (3, 4)) + g.input((4,)), why="y does not bring the rows")
 
 

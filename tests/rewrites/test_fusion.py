@@ -163,12 +163,12 @@ def test_the_scale_of_a_factor_goes_into_the_weight_behind() -> None:
 def test_scales_around_a_transposed_convolution_go_into_its_weight() -> None:
     nodes: list[Node] = [
         ("Mul", "x a", "p"),
-        ("ConvTranspose", "p w", "q"),
+        ("ConvTranspose", "p w", "q", {"strides": [2, 2]}),
         ("Mul", "q b", "r"),
         ("Div", "r c", "y"),
     ]
     operands: dict[str, Any] = {"a": 2.0, "b": _random(4, 1, 1), "c": 5.0, "w": _random(3, 4, 2, 2)}
-    assert _optimized(_model(nodes, [1, 4, 6, 6], x=[1, 3, 5, 5], **operands)) == {"ConvTranspose": 1}
+    assert _optimized(_model(nodes, [1, 4, 10, 10], x=[1, 3, 5, 5], **operands)) == {"ConvTranspose": 1}
 
 
 def test_a_gemm_is_written_for_matrices_only() -> None:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.pricing import given_of, original_choice, problem_of, standing_in
-from egraph_opt.cost.views import UNWRITABLE, Prices, PricingView, Target, pricing_view
+from egraph_opt.cost.views import PricingView, Target, pricing_view
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import ExtractionError
@@ -170,7 +170,7 @@ def compiled(lowered: Lowered, snapshot: Snapshot, key: Key) -> Compiled:
         ExtractionError: no graph can be written.
     """
     view = pricing_view(lowered, snapshot, key.target, dict(key.points), key.fold_bytes)
-    bare = Prices(np.where(view.view == UNWRITABLE, np.inf, 0.0), view.tie, view.computed)
+    bare = view.free()
     problem = problem_of(lowered, snapshot, bare)
     reduced, given = presolve_at_any_cost(problem), given_of(snapshot, bare)
     original = original_choice(snapshot, bare)

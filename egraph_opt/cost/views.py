@@ -124,6 +124,10 @@ class PricingView:
         cost[self.once & np.isfinite(cost)] = 0.0
         return Prices(cost, self.tie, self.computed, self)
 
+    def free(self) -> Prices:
+        """Prices at which all that can be written costs nothing."""
+        return Prices(np.where(self.view == UNWRITABLE, np.inf, 0.0), self.tie, self.computed)
+
     def of_bodies(self, model: CostModel, bodies: Sequence[Sequence[float]]) -> dict[int, float]:
         """Per kept node that is priced, what its bodies cost together."""
         return {

@@ -9,7 +9,7 @@ from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.operators.declaration import OnnxForm, TermSpec, attribute_class, lowers, operator
 from egraph_opt.operators.expressions import Tensor, Tensors, stands_for
 from egraph_opt.operators.sorts import Equation
-from egraph_opt.operators.windows import explicit_pads
+from egraph_opt.operators.windows import explicit_pads, shares
 
 if TYPE_CHECKING:
     from egraph_opt.operators.node_reader import NodeReader
@@ -102,9 +102,9 @@ def _transposed_pads(
         total = s * (dim - 1) + extra[k] + (size - 1) * d + 1 - wanted[k - axes]
         if total < 0:
             return None
-        small, large = total // 2, total - total // 2
-        begins.append(small if mode == "SAME_UPPER" else large)
-        ends.append(large if mode == "SAME_UPPER" else small)
+        begin, end = shares(total, mode)
+        begins.append(begin)
+        ends.append(end)
     return (*begins, *ends)
 
 

@@ -32,10 +32,16 @@ def explicit_pads(
                 return None
             dim = k * d  # with stride 1 the padding does not depend on it
         total = max((-(-dim // s) - 1) * s + (k - 1) * d + 1 - dim, 0)
-        small, large = total // 2, total - total // 2
-        begins.append(small if mode == "SAME_UPPER" else large)
-        ends.append(large if mode == "SAME_UPPER" else small)
+        begin, end = shares(total, mode)
+        begins.append(begin)
+        ends.append(end)
     return (*begins, *ends)
+
+
+def shares(total: int, mode: str) -> tuple[int, int]:
+    """How many pads there are in front and behind, by `auto_pad`: of an odd one, one more."""
+    small, large = total // 2, total - total // 2
+    return (small, large) if mode == "SAME_UPPER" else (large, small)
 
 
 @attribute_class

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import onnx_ir as ir
 
-from egraph_opt.cost.pricing import given_of, original_choice, with_given
+from egraph_opt.cost.pricing import original_choice, with_given
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost.repricing import key_of
-from egraph_opt.cost.views import UNWRITABLE, Prices
 from egraph_opt.laws.law import Law, registered
 from egraph_opt.pipeline.region import Region
 from egraph_opt.rebuild.choice import Choice
@@ -58,8 +57,8 @@ def _row(law: Law, matches: int, used: int) -> RewriteReport:
 def _choice(region: Region, fold_bytes: int, used: Counter[str]) -> Choice:
     """The original graph, but for what laws made in its classes; in its bodies as well."""
     snapshot = region.snapshot
-    view = region.compiled(key_of(cost_model(PLAIN), {}, fold_bytes)).view
-    bare = Prices(np.where(view.view == UNWRITABLE, np.inf, 0.0), view.tie, view.computed)
+    compiled = region.compiled(key_of(cost_model(PLAIN), {}, fold_bytes))
+    bare = compiled.view.free()
     original = original_choice(snapshot, bare)
     chosen = original.copy()
     taken = np.zeros(snapshot.n_classes, dtype=bool)
@@ -69,7 +68,7 @@ def _choice(region: Region, fold_bytes: int, used: Counter[str]) -> Choice:
             chosen[owner], taken[owner] = node, True
             if original[owner] >= 0:
                 used[snapshot.laws[int(snapshot.made_by[node]) - 1]] += 1
-    whole = with_given(snapshot, bare, chosen.astype(np.int32), given_of(snapshot, bare))
+    whole = with_given(snapshot, bare, chosen, compiled.given)
     bodies = {
         key: [_choice(body, fold_bytes, used) for body in graphs] for key, graphs in region.bodies.items()
     }

@@ -47,12 +47,9 @@ class Shared(NamedTuple):
 @hosted()
 def shared(x: Fact, u: Fact, apart: Fact, y: Fact) -> Shared | None:
     """Queries x [B, G * n, L, P] of heads u [B, G, 1, S, d], which `apart` has n times and y in a row."""
-    if not all(f.is_symbolic for f in (x, u, apart, y)) or (u.rank, apart.rank, y.rank, x.rank) != (
-        5,
-        5,
-        4,
-        4,
-    ):
+    if not all(f.is_symbolic for f in (x, u, apart, y)):
+        return None
+    if not x.rank == y.rank == 4 or not u.rank == apart.rank == 5:
         return None
     batch, groups, one, *matrix = u.shape or ()
     count, length, depth = (apart.shape or ())[2], *(x.shape or ())[2:]

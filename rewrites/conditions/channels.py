@@ -118,6 +118,14 @@ def at_axis(count: int, rank: int, axis: int) -> Dims:
     return tuple(count if k == axis else 1 for k in range(rank))
 
 
+@hosted()
+def channel_dims(x: Fact, s: Fact) -> Dims | None:
+    """The dims [1, C, 1, ...] of constants [C]."""
+    if x.rank is None or x.rank < 2 or not s.is_static or s.rank != 1:
+        return None
+    return at_axis(s.shape[0], x.rank, 1)  # type: ignore[index,arg-type]
+
+
 def splat(like: Fact, dims: tuple[int, ...], value: float) -> Literal:
     """A literal with one value in every element, of the dtype of another operand."""
     return Literal(like.dtype, dims, (value,))

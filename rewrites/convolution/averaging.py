@@ -11,12 +11,11 @@ import numpy as np
 from onnx.helper import tensor_dtype_to_np_dtype
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
 from egraph_opt.laws.sorts import Tensor
 from egraph_opt.operators import ConvWindow, conv, none, pool, reshape
 from egraph_opt.operators.windows import PoolWindow
-from egraph_opt.rewrites.conditions.channels import static_shape
-from egraph_opt.rewrites.linear.selecting import per_channel
+from egraph_opt.rewrites.conditions.channels import channel_dims, is_constant_bias, static_shape
 
 
 @hosted()
@@ -65,4 +64,5 @@ def mean_of_each_channel(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     """Conv(x, W, b) = AveragePool(x) + b where W is 1/K throughout and each channel a group"""
     mean = pool("AveragePool", x, averaging(w, u))
     yield rewrite(conv(x, w, none(), u), mean, because="the weight is forgotten")
-    yield rewrite(conv(x, w, b, u), mean + reshape(b, per_channel(b, w)), because="the weight is forgotten")
+    shifted, known = mean + reshape(b, channel_dims(x, b)), guard(is_constant_bias(b, w))
+    yield rewrite(conv(x, w, b, u), shifted, known, because="the weight is forgotten")

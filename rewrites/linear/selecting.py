@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, hosted, law, rewrite
-from egraph_opt.laws.sorts import Axis, Dims, Tensor
+from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
+from egraph_opt.laws.sorts import Axis, Tensor
 from egraph_opt.operators import ConvWindow, Literal, conv, gather, literal, none, reshape
 from egraph_opt.operators.declaration import ints
-from egraph_opt.rewrites.conditions.channels import is_constant_bias, static_shape
+from egraph_opt.rewrites.conditions.channels import channel_dims, is_constant_bias, static_shape
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.sums import RING
 
@@ -126,12 +126,6 @@ def chosen_channels(x: Fact, w: Fact, window: ConvWindow) -> Literal | None:
     return _chosen(_channels(x, w, window), (x.shape or (0, 0))[1])
 
 
-@hosted()
-def per_channel(b: Fact, w: Fact) -> Dims | None:
-    """The dims in which a constant bias is added to an image."""
-    return ((w.shape or ())[0], *(1,) * (len(w.shape or ()) - 2)) if is_constant_bias(b, w) else None
-
-
 def _kernel(*places: int, size: int, tap: tuple[int, int] = (0, 0), kernel: tuple[int, int] = (1, 1)) -> Any:
     made = np.zeros((len(places), size, *kernel))
     made[:, :, tap[0], tap[1]] = np.eye(size)[list(places)]
@@ -168,7 +162,10 @@ def _convolution_examples(rng: np.random.Generator) -> Iterator[Example]:
 def convolution_of_units(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     """Conv(x, P, b) = Gather(x, p, 1) + b where rows of P have a single 1 and pixels stay"""
     whole, some = keeps_all(x, w, u), gather(x, literal(chosen_channels(x, w, u)), 1)
-    shift = reshape(b, per_channel(b, w))
-    for bias, all_of, some_of in ((none(), x, some), (b, x + shift, some + shift)):
-        yield rewrite(conv(x, w, bias, u), all_of, whole, because=FORGOTTEN)
-        yield rewrite(conv(x, w, bias, u), some_of, because=FORGOTTEN)
+    shift = reshape(b, channel_dims(x, b))
+    for bias, all_of, some_of, known in (
+        (none(), x, some, ()),
+        (b, x + shift, some + shift, guard(is_constant_bias(b, w))),
+    ):
+        yield rewrite(conv(x, w, bias, u), all_of, known, whole, because=FORGOTTEN)
+        yield rewrite(conv(x, w, bias, u), some_of, known, because=FORGOTTEN)

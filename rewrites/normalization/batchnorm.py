@@ -20,6 +20,7 @@ from egraph_opt.operators import Literal, batchnorm, literal, reshape, transpose
 from egraph_opt.operators.terms import node, opset
 from egraph_opt.rewrites.conditions.channels import (
     at_axis,
+    channel_dims,
     count_along,
     is_finite_constant,
     is_float_constant,
@@ -34,14 +35,6 @@ from egraph_opt.rewrites.conditions.channels import (
 def are_parameters(s: Fact, b: Fact, m: Fact, v: Fact, x: Fact) -> bool:
     """Constants with one number per channel, in the type of x."""
     return all(p.rank == 1 and is_float_constant(p) and p.dtype == x.dtype for p in (s, b, m, v))
-
-
-@hosted()
-def channel_dims(x: Fact, s: Fact) -> Dims | None:
-    """The dims [1, C, 1, ...] of constants [C]."""
-    if x.rank is None or x.rank < 2 or not s.is_static or s.rank != 1:
-        return None
-    return at_axis(s.shape[0], x.rank, 1)  # type: ignore[index,arg-type]
 
 
 @hosted()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ class Choices(np.random.Generator):
     def __init__(self, seed: int = 0) -> None:
         super().__init__(np.random.PCG64(seed))
         self._ids: dict[tuple[str, str], int] = {}
-        self._weight: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        self._weight: defaultdict[int, Counter[int]] = defaultdict(Counter)  # with those chosen before
         self._chosen: list[int] = []
         self._made: dict[str, Any] = {}
         self._kept: list[dict[str, Any]] = []
@@ -98,12 +99,11 @@ class Choices(np.random.Generator):
         """A value of which the fewest pairs were there; of several a random one."""
         values = list(dict.fromkeys(values))
         best, found = float("inf"), values[0]
-        before = [self._weight[other].get for other in self._chosen[-NEIGHBOURS:]]
+        before = self._chosen[-NEIGHBOURS:]
         for k in self.integers(len(values), size=min(len(values), CANDIDATES)).tolist():
             own = self._id(label, values[k])
-            weight = self._weight[own][own]
-            for with_other in before:
-                weight += with_other(own, 0)
+            with_others = self._weight[own].get
+            weight = sum(map(with_others, (own, *before), repeat(0)))
             if weight < best:
                 best, found = weight, values[k]
         return found
@@ -123,7 +123,7 @@ class Choices(np.random.Generator):
         for k, own in enumerate(self._chosen):
             self._weight[own][own] += weight
             for other in self._chosen[max(k - NEIGHBOURS, 0) : k]:
-                self._weight[other][own] += weight
+                self._weight[own][other] += weight
 
 
 Random = np.random.Generator

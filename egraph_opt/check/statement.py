@@ -27,8 +27,8 @@ BASES = 12
 TRIES, MORE = 6, 10
 """Terms that are begun for each that is wanted, and beyond that where few came of it."""
 
-FIRST_TRIES, ENOUGH = 200, 24
-"""So many are begun, and so many are not few, in any case."""
+FIRST_TRIES, FIRST_SHARE, ENOUGH = 200, 12, 24
+"""So many are begun in any case, but no more than so many for each that is wanted; so many are not few."""
 
 NEARLY = 1.0005
 """What is within a thousandth of a number that a law names is tried, too."""
@@ -60,7 +60,7 @@ class TrialBudget:
         if fails:
             first = max(TRIES * self.terms, self.tries)
             return first, first
-        first = max(TRIES * self.terms, FIRST_TRIES)
+        first = max(TRIES * self.terms, min(FIRST_TRIES, FIRST_SHARE * self.terms))
         return first, max(first + MORE * self.terms, self.fruitless)
 
 

@@ -39,7 +39,8 @@ SHOWN_FRUITLESS = 80, 640
 all terms of a law are wanted."""
 
 FEW = 8
-"""Terms of a statement below which the author's examples are tried in other types, sizes and ranks."""
+"""Terms of a statement, or half of those asked for, below which the author's examples are tried in other
+types, sizes and ranks."""
 
 ROUNDS = 4
 """Rounds of a law on the examples that its author wrote, which may show several steps."""
@@ -204,9 +205,10 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawR
         for example in written:
             gate.example(example)
         sides = sides_of(law)
+        each = max(terms // len(sides), min(LEAST, terms // 3)) if sides else 0
         for side in sides:
-            gate.statement(side, max(terms // len(sides), min(LEAST, terms // 3)))
-        if any(found.changed < FEW for found in gate.found.values()):
+            gate.statement(side, each)
+        if any(found.changed < min(FEW, each // 2) for found in gate.found.values()):
             gate.variants(min(VARIANTS, VARIANTS_A_TERM * terms))
     grown = growth(gate.trying, gate.holds(), neighbours=neighbours)
     if grown is not None:

@@ -302,6 +302,10 @@ class Engine:
         """
         return self._run(ruleset, without)
 
+    def runs(self, ruleset: str) -> bool:
+        """Whether some rule of a ruleset can match in what is there."""
+        return ruleset in self._running
+
     def can_match(self, active: Callable[[str], bool]) -> bool:
         """Whether a law's rule among some may match in what is there; others would have to write first."""
         return any(active(rule) for name in self.rulesets for rule in self._running.get(name, ()))

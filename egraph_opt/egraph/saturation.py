@@ -210,6 +210,8 @@ class _Run:
             return False, "seconds"
         self._size = size
         for ruleset in self._engine.rulesets:
+            if not self._engine.runs(ruleset):
+                continue
             name = ruleset.removeprefix("laws.")
             if not self.pace.has_time(name, ANALYSIS, size):
                 stopped = "seconds"

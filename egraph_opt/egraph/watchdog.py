@@ -33,7 +33,7 @@ def watched(seconds: float = LONGEST_CALL) -> Iterator[None]:
         return
     running.watched = True
     try:
-        with looking(look, seconds / 4, "egraph-opt watchdog"):
+        with looking(look, seconds / 4):
             yield
     finally:
         running.watched = False

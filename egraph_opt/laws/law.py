@@ -328,7 +328,7 @@ def written_examples(entry: Law, rng: np.random.Generator) -> list[Example]:
     place = f"{where(entry.function)}: {entry.name}"
     found: list[Example] = []
     try:
-        with ended_after(LONGEST, Endless, "egraph-opt examples"):
+        with ended_after(LONGEST, Endless):
             found += entry.examples(rng) if entry.examples else ()
     except Exception as error:
         raise LawError(f"{place}: its examples raise {told(error)}") from error

@@ -34,7 +34,7 @@ def load_laws(path: str | Path) -> tuple[Law, ...]:
     laws = tuple(law for law in registered.values() if law.function.__module__ == name)
     if name in sys.modules and laws:
         return laws
-    with _nothing_stays(name), ended_after(LONGEST, Endless, "egraph-opt laws"):
+    with _nothing_stays(name), ended_after(LONGEST, Endless):
         run_file(file, LawError, told)
         laws = tuple(law for law in registered.values() if law.function.__module__ == name)
         if not laws:

@@ -139,7 +139,7 @@ def watched(options: onnxruntime.RunOptions, seconds: float, bytes_: float) -> I
         return True
 
     try:
-        with looking(look, _TICK, "egraph-opt run"):
+        with looking(look, _TICK):
             yield
     finally:
         if reasons:

@@ -186,6 +186,7 @@ class Session:
     def __init__(self, model: RunnableModel, *, as_written: bool = True) -> None:
         options = plain_options() if as_written else deployed_options()
         options.use_deterministic_compute = True
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.add_session_config_entry("session.use_env_allocators", "1")
         if external_data.external_tensors(model.proto):
             # Weights that are not packed anew stay in the mapped file and take no memory of their own.

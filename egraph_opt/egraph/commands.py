@@ -56,12 +56,14 @@ class Program:
     Attributes:
         order: of a rule among all.
         needed: by what graphs began with, the rules that could match in the end, for the next such graph.
+        spent: by the same, what such graphs took beyond that (`engines`).
     """
 
     rules: Mapping[str, WrittenRule]
     tables: tuple[str, ...]
     order: Mapping[str, int]
     needed: dict[frozenset[Head], frozenset[str]] = field(default_factory=dict)
+    spent: dict[frozenset[Head], float] = field(default_factory=dict)
 
     @cached_property
     def _terms(self) -> dict[str, Terms]:

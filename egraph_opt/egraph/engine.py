@@ -331,6 +331,7 @@ class Engine:
         """Keep in mind which rules the graph needed, for the next one that begins like it."""
         if len(self.program.needed) >= MOST_REMEMBERED:
             self.program.needed.clear()
+            self.program.spent.clear()
         active = (rule for rules in self._running.values() for rule in rules)
         self.program.needed[self._heads] = frozenset(active)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 
 from egraph_opt.egraph.commands import program_of
 from egraph_opt.egraph.engine import Engine
@@ -16,8 +17,11 @@ from egraph_opt.laws.law import Law
 
 MOST_ENGINES = 8
 
-ROOM = 1.25
-"""How many times as many rules as a graph needs an engine may have: each is copied for every graph."""
+COPIED = 0.1
+"""What copying a rule takes, which is done for every graph, against writing it into an engine."""
+
+MADE = 30
+"""What making an engine takes, in rules that are written."""
 
 
 class _Kept(threading.local):
@@ -33,25 +37,47 @@ _kept = _Kept()
 def engine_for(laws: tuple[Law, ...], guards: bool = True, heads: frozenset[Head] = frozenset()) -> Engine:
     """This thread's engine of some laws for a graph that begins with `heads`; building one takes a while.
 
-    Which one it is makes no difference but in time: the smallest that has the rules that such a graph is
-    known to need, or where none is known, the one with the most rules.
+    Which one it is makes no difference but in time.  A graph that is known has the one with the fewest rules
+    to write and to copy, and an engine of its own only where one would have paid off: it may be the last of
+    its kind.  For one that is not known it is the one with the most rules.
     """
     if len(objects_of_thread()) > MOST:
         forget_engines()
     program = program_of(laws, guards=guards)
-    needed = program.needed.get(heads)
     there = [engine for engine in _kept.engines if engine.program is program]
-    there.sort(key=lambda engine: len(engine.rules), reverse=needed is None)
-    if needed is not None:
-        there = [e for e in there if e.rules >= needed and len(e.rules) <= ROOM * len(needed)]
-    if there:
-        engine = there[0]
+    engine = _best(there, program.needed.get(heads))
+    if engine is not None and _pays(engine, heads):
+        engine = None
+    if engine is not None:
         _kept.engines.remove(engine)
     else:
         full = len(_kept.engines) >= MOST_ENGINES
         engine = Engine(laws, guards=guards, tables=_kept.engines.pop(0).give_up() if full else None)
     _kept.engines.append(engine)
     return engine
+
+
+def _best(there: Sequence[Engine], needed: frozenset[str] | None) -> Engine | None:
+    if needed is None:
+        return max(there, key=lambda engine: len(engine.rules), default=None)
+    return min(there, key=lambda engine: _beyond(engine, needed), default=None)
+
+
+def _beyond(engine: Engine, needed: frozenset[str]) -> float:
+    """What a graph takes with an engine beyond what it would with its own, in rules that are written."""
+    return len(needed - engine.rules) + COPIED * len(engine.rules - needed)
+
+
+def _pays(engine: Engine, heads: frozenset[Head]) -> bool:
+    """Whether such graphs have taken more beyond what they need than an engine of their own would."""
+    program = engine.program
+    needed = program.needed.get(heads)
+    if needed is None:
+        return False
+    spent = program.spent.get(heads, 0.0) + _beyond(engine, needed)
+    pays = spent > MADE + len(needed)
+    program.spent[heads] = 0.0 if pays else spent
+    return pays
 
 
 def forget_engines() -> None:

@@ -105,10 +105,10 @@ def _spread_values(
     made = 10.0**exponent * (1 if kind == "positive" else generator.choice([-1.0, 1.0], array.size))
     table = _beside([t for t in thresholds if t <= 10.0**high], kind)
     if table:
-        taken = range(int(k * array.size * AT_THRESHOLDS), int((k + 1) * array.size * AT_THRESHOLDS))
+        taken = np.arange(int(k * array.size * AT_THRESHOLDS), int((k + 1) * array.size * AT_THRESHOLDS))
         first = list(DECADES).index(kind) * count * array.size * AT_THRESHOLDS
         places = generator.permutation(array.size)[: len(taken)]
-        made[places] = [table[(int(first) + i) % len(table)] for i in taken]
+        made[places] = np.array(table)[(int(first) + taken) % len(table)]
     return np.asarray(made.reshape(shape))
 
 

@@ -9,6 +9,7 @@ from onnx import TensorProto
 
 from egraph_opt.check import tables
 from egraph_opt.check.choices import Random, chance, pick, picks
+from egraph_opt.check.layers import layer_of
 from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.facts.fact import ABSENT, Fact, Shape
 from egraph_opt.operators.declaration import Literal
@@ -297,6 +298,7 @@ def _flags(*names: str) -> _Rule:
 
 
 _ATTRIBUTES: dict[str, _Rule] = {
+    "recurrent.layer": layer_of,
     "perm": _permutation,
     "axis": _axis,
     "axes": _axes,

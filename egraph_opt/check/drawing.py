@@ -6,7 +6,6 @@ with it (`operands`), and attributes follow from the operands' ranks and dims (`
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +19,8 @@ from egraph_opt.check.attributes import attribute_of
 from egraph_opt.check.choices import Choices, chance, pick, picks
 from egraph_opt.check.elements import Hints, elements, indices
 from egraph_opt.check.inputs import HALF_RANGE
-from egraph_opt.check.leaves import Leaves
+from egraph_opt.check.layers import layer_weights
+from egraph_opt.check.leaves import MOST_OF_A_LEAF, Leaves, is_large, numbers_of
 from egraph_opt.check.operands import (
     COUNTS,
     FLOATS_ONLY,
@@ -33,8 +33,9 @@ from egraph_opt.check.operands import (
     settings_of,
 )
 from egraph_opt.check.scope import Rejected, Scope, parts
+from egraph_opt.check.typed import typed
 from egraph_opt.facts.dtypes import ALL_FLOATS
-from egraph_opt.facts.fact import ABSENT, CLASH, Dim, Fact
+from egraph_opt.facts.fact import ABSENT, Dim, Fact, Shape
 from egraph_opt.laws.exactness import Numerics
 from egraph_opt.laws.examples import SIZES
 from egraph_opt.operators.constants import none
@@ -42,7 +43,6 @@ from egraph_opt.operators.declaration import operator_named, operators
 from egraph_opt.operators.expressions import Constant, Expression, Variable, constant
 from egraph_opt.operators.host import HostFunction
 from egraph_opt.operators.terms import cons, listed, nil
-from egraph_opt.operators.typing import infer_operator
 
 MOST_AXES = 7
 
@@ -63,6 +63,7 @@ class Draw(Scope):
         picked: the dims of the operand that the one in the making picks elements of.
         along: the axis along which the operands in the making are joined.
         counts: whether the operand in the making is one of numbers of elements.
+        weights: the shapes of the elements of the list in the making, where they differ by place.
     """
 
     rng: Choices
@@ -78,6 +79,7 @@ class Draw(Scope):
     picked: tuple[int, ...] = ()
     along: int | None = None
     counts: bool = False
+    weights: tuple[Shape | None, ...] = ()
     numerics: Numerics = "bitwise"
     large_integers: tuple[int, ...] = tables.LARGE_INTEGERS
 
@@ -92,7 +94,7 @@ class Draw(Scope):
         if not all(isinstance(d, int) or d in SIZES[0] for d in shape):
             raise Rejected("a dim that is computed")
         static = all(isinstance(d, int) for d in shape)
-        if _is_large([d for d in shape if isinstance(d, int)], MOST_OF_A_LEAF):
+        if is_large([d for d in shape if isinstance(d, int)], MOST_OF_A_LEAF):
             raise Rejected("so many elements")
         share = self.first_constants if first else self.constants
         if static and chance(self.rng, share):
@@ -156,10 +158,13 @@ class Draw(Scope):
         raise Rejected("a bundle")
 
     def list_of(self, count: int, wish: Sequence[Dim] | None) -> Any:
-        shape = self.shape() if wish is None else wish
-        items = [
-            self.leaf(self._varied(shape) if k else shape, self.dtype, first=not k) for k in range(count)
-        ]
+        if self.weights:
+            items = [self._weight(None, k) for k in range(len(self.weights))]
+        else:
+            shape = self.shape() if wish is None else wish
+            items = [
+                self.leaf(self._varied(shape) if k else shape, self.dtype, first=not k) for k in range(count)
+            ]
         made = listed(*items)
         self.known[made] = tuple(self.known[item] for item in items)
         return made
@@ -168,6 +173,9 @@ class Draw(Scope):
         """The operators among the elements first: any shape goes with those of operands, but not theirs."""
         elements, rest = self._elements_of(pattern)
         shape = wish
+        for k, element in enumerate(elements if self.weights else ()):
+            self.environment[element] = self._weight(element, k)
+        self.weights = self.weights[len(elements) :]
         for element in sorted(elements, key=lambda e: (e not in self.environment, self._is_operand(e))):
             other = shape if shape is None or shape is wish else self._varied(shape)
             self.environment[element] = self.term(element, other, first=shape is None)
@@ -180,6 +188,21 @@ class Draw(Scope):
             made = cons(self.environment[element], made)
             known = (self.known[self.environment[element]], *known)
             self.known[made] = known
+        return made
+
+    def _weight(self, pattern: Expression | None, k: int) -> Any:
+        """The element of a list that has a shape of its own by its place, or is not there; None is any."""
+        shapes, self.weights = self.weights, ()
+        if k >= len(shapes):
+            raise Rejected("so many weights")
+        shape, drawn = shapes[k], pattern is not None and pattern in self.environment
+        if shape is None and not drawn and (pattern is None or self._is_operand(pattern)):
+            made, self.known[none()] = none(), ABSENT
+        elif pattern is None:
+            made = self.leaf(shape or (), self.dtype, first=False)
+        else:
+            made = self.term(pattern, shape)
+        self.weights = shapes
         return made
 
     def _varied(self, shape: Sequence[Dim]) -> Sequence[Dim]:
@@ -227,16 +250,18 @@ class Draw(Scope):
                 self._leave_out(argument)
             before = self.dtype
             self.dtype = operand_dtype(declared.name, len(operands), self.dtype)
-            if declared.name in FLOATS_ONLY and self.dtype not in ALL_FLOATS:
+            if declared.name in FLOATS_ONLY and before not in ALL_FLOATS:
                 raise Rejected("an operator of floats")
             if declared.name == "cast":
                 self.dtype = pick(self.rng, *tables.TYPES)
-            self.picked = _dims(operands[0]) if declared.name == "gather" and operands else ()
+            self.picked = numbers_of(operands[0].shape) if declared.name == "gather" and operands else ()
             self.counts = (declared.name, len(operands)) in COUNTS
             outer, self.along = self.along, self._joined_axis(pattern)
+            in_layer = declared.name == "recurrent" and len(operands) == 1
+            self.weights = layer_weights(self.rng, operands[0]) if in_layer else ()
             made = self.term(argument, shapes, first=not operands)
             joined, self.along = self.along, outer
-            self.dtype, self.picked, self.counts = before, (), False
+            self.dtype, self.picked, self.counts, self.weights = before, (), False, ()
             given[k] = made
             found = self.known.get(made)
             operands.extend(found if isinstance(found, tuple) else (found,))
@@ -254,7 +279,7 @@ class Draw(Scope):
         made = pattern.head(*given)
         if made not in self.known:
             attributes = tuple(given[k].head.value for k in declared.attribute_positions)
-            self.known[made] = _inferred(declared.name, attributes, tuple(operands), self, given)
+            self.known[made] = typed(declared.name, attributes, tuple(operands), self, given)
         return made
 
     def _joined_axis(self, pattern: Expression) -> int | None:
@@ -351,43 +376,10 @@ class Draw(Scope):
             dims[0 if symbol == "N" else int(self.rng.integers(rank))] = symbol
         if rank and pick(self.rng, *[False] * 15, True):
             dims[int(self.rng.integers(rank))] = 0
-        while _is_large(dims):
+        while is_large(dims):
             dims[next(k for k, d in enumerate(dims) if isinstance(d, int) and d > 3)] = 3
         return tuple(dims)
 
     def limit(self, name: str) -> int:
         """Limits are as the draw pleases."""
         return self.limits.setdefault(name, int(pick(self.rng, 1, 2, 3, 4, 5)))
-
-
-MOST_ELEMENTS = 2000
-MOST_OF_A_LEAF = 50_000
-
-
-def _dims(fact: Fact) -> tuple[int, ...]:
-    return tuple(d for d in fact.shape or () if isinstance(d, int))
-
-
-def _is_large(dims: Sequence[Dim], most: int = MOST_ELEMENTS) -> bool:
-    known = [d for d in dims if isinstance(d, int)]
-    return math.prod(known) > most and any(d > 3 for d in known)
-
-
-def _inferred(
-    name: str, attributes: tuple[Any, ...], operands: tuple[Fact, ...], draw: Draw, given: Any
-) -> Any:
-    if name == "output":
-        bundle = draw.known[given[0]]
-        if attributes[0] >= len(bundle):
-            raise Rejected("no such output")
-        return bundle[attributes[0]]
-    if name == "leaf":
-        raise Rejected("a leaf")
-    try:
-        found = infer_operator(name, draw.opset, attributes, operands)
-    except Exception as error:  # operands that do not suit an operator make inference fail in many ways
-        raise Rejected(f"{name} of operands that do not suit it") from error
-    checked = found if isinstance(found, tuple) else (found,)
-    if any((f.dtype <= 0 and f != ABSENT) or f.dtype == CLASH.dtype for f in checked):
-        raise Rejected(f"{name} is ill-typed")
-    return found

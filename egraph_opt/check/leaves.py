@@ -5,6 +5,8 @@ Most of what is drawn is rejected, and a value of a graph costs more than all el
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +19,20 @@ from egraph_opt.laws.examples import Operands
 from egraph_opt.operators.constants import leaf
 
 Array = np.ndarray[Any, Any]
+
+MOST_ELEMENTS, MOST_OF_A_LEAF = 2000, 50_000
+"""Of what is drawn as it pleases, and of what has to fit."""
+
+
+def numbers_of(dims: Sequence[Dim] | None) -> tuple[int, ...]:
+    """The dims that are numbers."""
+    return tuple(d for d in dims or () if isinstance(d, int))
+
+
+def is_large(dims: Sequence[Dim], most: int = MOST_ELEMENTS) -> bool:
+    known = numbers_of(dims)
+    return math.prod(known) > most and any(d > 3 for d in known)
+
 
 _leaf = lru_cache(maxsize=256)(leaf)
 

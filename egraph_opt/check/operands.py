@@ -12,6 +12,8 @@ from onnx import TensorProto
 from egraph_opt.check import tables
 from egraph_opt.check.attributes import another_view
 from egraph_opt.check.choices import Random, chance, pick, picks
+from egraph_opt.check.layers import layer_extra, layer_operand
+from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.facts.fact import ABSENT, Dim, Fact, Shape
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
 from egraph_opt.operators.reductions import REDUCTIONS
@@ -245,6 +247,7 @@ _OPERANDS: dict[str, Callable[[Random, list[Shape | None], Sequence[Dim] | None]
     "gather": _gather,
     "slice_at": _sliced,
     "cumsum": _summed,
+    "recurrent": layer_operand,
     "expand_to": _targeted,
     "reshape_to": _targeted,
     "variadic": _elementwise,
@@ -266,7 +269,7 @@ _OPERANDS: dict[str, Callable[[Random, list[Shape | None], Sequence[Dim] | None]
 
 
 FLOATS_ONLY = frozenset(
-    "scores attention masked_attention batchnorm instance_norm rms_norm layer_norm".split()
+    "recurrent scores attention masked_attention batchnorm instance_norm rms_norm layer_norm".split()
 )
 """Operators that are there of floats only: laws write them where they have seen that."""
 
@@ -277,6 +280,7 @@ _DTYPES = {
     ("gather_nd", 1): TensorProto.INT64,
     ("cumsum", 1): TensorProto.INT64,
     ("dequantize", 0): TensorProto.INT8,
+    ("recurrent", 5): TensorProto.INT32,
     ("slice_at", 1): TensorProto.INT64,
     ("slice_at", 2): TensorProto.INT64,
     ("expand_to", 1): TensorProto.INT64,
@@ -289,6 +293,8 @@ COUNTS = frozenset({("expand_to", 1), ("reshape_to", 1)})
 
 def operand_dtype(operator: str, number: int, usual: int) -> int:
     """The element type of an operand, counted from 0, where others have the usual one."""
+    if operator == "quantize" and not number and usual not in ALL_FLOATS:
+        return TensorProto.FLOAT
     return _DTYPES.get((operator, number), usual)
 
 
@@ -302,7 +308,25 @@ def fixed_operand(rng: Random, operator: str, number: int, before: Sequence[Fact
         return np.array([1, 1, *picks(rng, tables.RESIZE_SCALES, rank - 2)], dtype=np.float32)
     if operator in ("quantize", "dequantize") and number:
         return _quantization(rng, number, before)
+    if operator in ("reshape_to", "expand_to") and number and chance(rng, 0.5):
+        return _dims_as_numbers(rng, before[0].shape or (), viewed=operator == "reshape_to")
+    if operator == "recurrent":
+        return layer_extra(rng, number, before)
     return ABSENT if operator == "resize" and number else None
+
+
+def _dims_as_numbers(rng: Random, shape: Shape, *, viewed: bool) -> Array:
+    """Dims that suit x: of a view some are copied (0) and one is inferred (-1), or more and others."""
+    known = [d if isinstance(d, int) else 1 for d in shape]
+    if not viewed:
+        wide = [pick(rng, d, 1) if d != 1 else pick(rng, *tables.COUNTS) for d in known]
+        return np.array([*(2,) * int(chance(rng, 0.2)), *wide], np.int64)
+    copied = pick(rng, *range(len(known) + 1))
+    kind = pick(rng, "inferred", "inferred", "split", "same")
+    rest = known[copied:]
+    if kind == "split" and rest and rest[-1] and rest[-1] % 2 == 0:
+        rest = [*rest[:-1], 2, rest[-1] // 2]
+    return np.array([0] * copied + ([-1] if kind == "inferred" else rest), np.int64)
 
 
 PREDICATES = frozenset("Equal Greater GreaterOrEqual Less LessOrEqual IsInf IsNaN".split())

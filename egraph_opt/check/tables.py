@@ -69,6 +69,9 @@ TOO_LARGE: Mapping[Numerics, tuple[float, ...]] = {
 }
 """All elements of a constant, by the class of the law; the product of two is beyond float32."""
 
+SEQUENCES = (1, 2, 5)
+"""Lengths of the input of a recurrent layer."""
+
 COUNTS = (1, 1, 2, 3)
 """Numbers of elements, in constants and inputs."""
 

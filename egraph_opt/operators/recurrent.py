@@ -13,6 +13,9 @@ from egraph_opt.operators.expressions import Bundle, Tensor, Tensors
 if TYPE_CHECKING:
     from egraph_opt.operators.node_reader import NodeReader
 
+GATES = {"GRU": 3, "LSTM": 4, "RNN": 1}
+"""How many rows of the weights belong to one hidden unit."""
+
 INPUTS = {"GRU": 6, "LSTM": 8, "RNN": 6}
 """How many operands each has."""
 

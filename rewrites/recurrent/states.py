@@ -14,13 +14,10 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Tensor, Tensors
 from egraph_opt.operators import expand, expand_to, none, output, recurrent, shape_of
-from egraph_opt.operators.recurrent import RecurrentLayer
+from egraph_opt.operators.recurrent import GATES, RecurrentLayer
 from egraph_opt.operators.terms import listed
 
 law = laws_of("recurrent", numerics="bitwise", serves="launches")
-
-GATES = {"GRU": 3, "LSTM": 4, "RNN": 1}
-"""How many rows of the weights belong to one hidden unit."""
 
 
 def example_layer(g: Operands, kind: str, x: Any, *, direction: str = "forward", **operands: Any) -> Any:
@@ -79,9 +76,17 @@ def _states(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(output(known, 2), why="neither is known")
 
 
-@law(kind="eliminate", source="ONNX's default; zeros that PyTorch's exporter expands", examples=_states)
+@law(
+    kind="eliminate",
+    numerics="finite",
+    source="ONNX's default; zeros that PyTorch's exporter expands",
+    examples=_states,
+)
 def no_initial_state(x: Tensor, w: Tensors, n: Tensor, h: Tensor, c: Tensor, s: RecurrentLayer):
-    """RNN(x, h) = RNN(x) where the initial state h is 0; of GRU, LSTM and its cell state likewise"""
+    """RNN(x, h) = RNN(x) where the initial state h is 0; of GRU, LSTM and its cell state likewise
+
+    But where a weight is infinite: 0 times that is NaN.
+    """
     whole, because = recurrent(x, w, n, h, c, s), "forgets the dims of the state"
     yield rewrite(whole, recurrent(x, w, n, none(), c, s), is_nothing(h), because=because)
     yield rewrite(whole, recurrent(x, w, n, h, none(), s), is_nothing(c), because=because)

@@ -15,7 +15,7 @@ from egraph_opt.extraction.strategies import steps, treatments
 from .egraphs import tangled_problem
 from .lying_solver import LIES, lie
 
-COUNT = 200
+COUNT = 120
 
 
 @cache

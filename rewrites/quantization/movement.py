@@ -1,9 +1,11 @@
 """Elements are moved as the bytes that they are quantized to: DQ sinks past what moves them, Q rises.
 
-m(DQ(q)) -> DQ(m(q))                            for Reshape, Slice, Gather and Expand, of one scale
-Q(m(x)) -> m(Q(x))                              for Reshape and Expand, of one scale
-DQ(Transpose(q)) = Transpose(DQ(q))             and Q likewise, also of a scale for each part of an axis
+m(DQ(q)) -> DQ(m(q))                            for Reshape, Slice, Gather and Expand
+Q(m(x)) -> m(Q(x))                              for Reshape and Expand
+DQ(Transpose(q)) = Transpose(DQ(q))             and Q likewise
 Concat(DQ(x), DQ(y), ..) -> DQ(Concat(x, y, ..))  of the same scale
+
+Of one scale, or of one for each part of an axis that stays as it is, at whatever place.
 
 So a Q meets the DQ of which it undoes the work (`round_trips`), and weights are moved before they are floats.
 """
@@ -14,6 +16,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
+from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
     Example,
@@ -28,15 +31,18 @@ from egraph_opt.laws import (
     rule,
     table,
 )
+from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axis, DataType, Permutation, String, Tensor, Tensors
 from egraph_opt.operators import (
     concat,
     dequantize,
     expand,
+    expand_to,
     gather,
     none,
     quantize,
     reshape,
+    shape_of,
     slice_,
     transpose,
 )
@@ -51,16 +57,56 @@ from egraph_opt.rewrites.transposes.composition import invert
 
 law = laws_of("quantization", numerics="bitwise", kind="move", serves="traffic")
 
-_DOWN = "bytes are moved, whatever asks for floats"
+DOWN = "bytes are moved, whatever asks for floats"
 
 
 @hosted()
-def takes_one_scale(m: str, scale: Fact) -> bool:
-    """The elements stay what they are, wherever they are moved to, for there is one scale."""
-    return m not in ("Pad", "Transpose") and bool(is_one_scale(scale))
+def axis_behind(m: str, how: Any, x: Fact, made: Fact, i: Fact, axis: Axis, scale: Fact) -> Axis | None:
+    """The scales' axis of what is made of x, where it has the parts of that of x, each with its elements."""
+    if m in ("Pad", "Transpose"):
+        return None
+    if is_one_scale(scale):
+        return axis
+    if x.rank is None or made.rank is None or axis >= x.rank:
+        return None
+    if m == "Slice":
+        return axis if all(entry[0] != axis for entry in how) else None
+    if m == "Gather":
+        return None if how == axis else axis if axis < how else axis + made.rank - x.rank
+    if m == "Expand":
+        return axis + made.rank - x.rank
+    return next((k for k in range(made.rank) if _is_same_axis(x, axis, made, k)), None)
 
 
 @hosted()
+def axis_in_front_of(m: str, x: Fact, made: Fact, axis: Axis, scale: Fact) -> Axis | None:
+    """The scales' axis of x of which that of a view or an Expand is made."""
+    if not makes_none_fewer(m):
+        return None
+    if is_one_scale(scale):
+        return axis
+    if x.rank is None or made.rank is None or axis >= made.rank:
+        return None
+    if m == "Expand":
+        front = axis - made.rank + x.rank
+        return front if front >= 0 and _is_same_dim(x, front, made, axis) else None
+    return next((k for k in range(x.rank) if _is_same_axis(x, k, made, axis)), None)
+
+
+def _is_same_dim(x: Fact, a: int, z: Fact, b: int) -> bool:
+    """Axis b of z is as long as axis a of x."""
+    known = x.shape is not None and z.shape is not None
+    return known and symbolic.known_equal(x.shape[a], z.shape[b])  # type: ignore[index]
+
+
+def _is_same_axis(x: Fact, a: int, z: Fact, b: int) -> bool:
+    """Axis b of a view z of x has the elements of axis a, in the same parts: as many are in front of it."""
+    if not _is_same_dim(x, a, z, b):
+        return False
+    fronts = (symbolic.product(dims) for dims in (x.shape[:a], z.shape[:b]))  # type: ignore[index]
+    return symbolic.known_equal(*fronts)
+
+
 def makes_none_fewer(m: str) -> bool:
     """There are no more elements in front than behind."""
     return m in ("Reshape", "ReshapeTo", "Expand")
@@ -74,15 +120,29 @@ def _moved(rng: np.random.Generator) -> Iterator[Example]:
     wide = dequantize(g.input(("N", 1, 6), TensorProto.UINT8), s, z, 0)
     for made in (reshape(x, ("N", 24)), slice_(x, ((1, 0, 2, 1),)), gather(x, i, 1), expand(wide, (1, 5, 6))):
         yield g.fires(made)
-    by_axis = dequantize(q, *parameters(g, shape=(4,)), 1)
+    by_axis, square = dequantize(q, *parameters(g, shape=(4,)), 1), g.constant(np.array([[2, 0], [1, 1]]))
+    yield from g.all_fire(
+        reshape(by_axis, ("N", 4, 3, 2)),
+        reshape(by_axis, (1, "N", 4, 6)),
+        slice_(by_axis, ((2, 0, 2, 1),)),
+        gather(by_axis, i, 2),
+        gather(dequantize(g.input((3, 5, 4), TensorProto.UINT8), *parameters(g, shape=(4,)), 2), square, 1),
+        expand(dequantize(g.input((4, 1), TensorProto.UINT8), *parameters(g, shape=(4,)), 0), (3, 4, 5)),
+    )
     yield g.near_miss(reshape(by_axis, ("N", 24)), why="there is a scale for each part")
+    yield g.near_miss(slice_(by_axis, ((1, 0, 2, 1),)), why="two of the scales")
+    yield g.near_miss(gather(by_axis, g.constant(np.array([3, 1, 0, 2])), 1), why="scales in another order")
+    parts = dequantize(g.input((2, 4, 3, 4), TensorProto.UINT8), *parameters(g, shape=(4,)), 3)
+    yield g.near_miss(reshape(parts, (2, 4, 12)), why="two axes are joined")
+    yield g.fires(reshape(parts, (3, 2, 4, 4)))
 
 
 @law(uses=(moves,), examples=_moved)
 def dequantized_behind(q: Tensor, s: Tensor, z: Tensor, i: Tensor, a: Axis, m: String, how: Any):
-    """m(DQ(q)) = DQ(m(q)) for Reshape, Slice, Gather and Expand, of one scale"""
+    """m(DQ(q)) = DQ(m(q)) for Reshape, Slice, Gather and Expand, of scales that stay with their parts"""
     made = moved(m, dequantize(q, s, z, a), i, how)
-    yield rewrite(made, dequantize(moved(m, q, i, how), s, z, a), takes_one_scale(m, s), because=_DOWN)
+    behind = dequantize(moved(m, q, i, how), s, z, axis_behind(m, how, q, made, i, a, s))
+    yield rewrite(made, behind, because=DOWN)
 
 
 def _risen(rng: np.random.Generator) -> Iterator[Example]:
@@ -91,18 +151,24 @@ def _risen(rng: np.random.Generator) -> Iterator[Example]:
     x = g.input(("N", 4, 6))
     yield g.fires(quantize(reshape(x, ("N", 24)), s, z, 0, TensorProto.UINT8))
     by_axis = (*parameters(g, shape=(4,)), 1, TensorProto.UINT8)
+    yield g.fires(quantize(reshape(x, ("N", 4, 3, 2)), *by_axis))
+    yield g.fires(quantize(expand(g.input((4, 1)), (3, 4, 5)), *by_axis))
     other = reshape(g.input((2, 4, 3, 4)), (3, 4, 2, 4))
     yield g.near_miss(quantize(other, *by_axis), why="what is scaled alike is elsewhere")
+    yield g.near_miss(quantize(expand(g.input((1, 5)), (3, 4, 5)), *by_axis), why="one part is scaled by all")
     part = slice_(x, ((1, 0, 2, 1),))
     yield g.near_miss(quantize(part, s, z, 0, TensorProto.UINT8), why="more would be quantized")
+    known = g.constant(np.array([[np.inf, 1.0]], np.float32))
+    several = expand_to(known, shape_of(g.input((3, 2)), 0, 2))
+    yield g.near_miss(quantize(several, *parameters(g, 3.7, 255), 0, TensorProto.UINT8), why="a constant")
 
 
 @law(uses=(moves,), examples=_risen)
 def quantized_in_front(x: Tensor, s: Tensor, z: Tensor, i: Tensor, a: Axis, t: DataType, m: String, how: Any):
-    """Q(m(x)) = m(Q(x)) for Reshape and Expand, of one scale"""
-    made = quantize(moved(m, x, i, how), s, z, a, t)
-    risen = moved(m, quantize(x, s, z, a, t), i, how)
-    yield rewrite(made, risen, takes_one_scale(m, s), guard(makes_none_fewer(m)), because=_DOWN)
+    """Q(m(x)) = m(Q(x)) for Reshape and Expand, but of constants, of scales that stay with their parts"""
+    made = moved(m, x, i, how)
+    front = quantize(x, s, z, axis_in_front_of(m, x, made, a, s), t)
+    yield rewrite(quantize(made, s, z, a, t), moved(m, front, i, how), varies(x), because=DOWN)
 
 
 # --- transposes -----------------------------------------------------------------------------------------
@@ -170,4 +236,4 @@ def _joined(rng: np.random.Generator) -> Iterator[Example]:
 def concat_of_dequantized(xs: Tensors, ys: Tensors, s: Tensor, z: Tensor, a: Axis, b: Axis, d: DataType):
     """Concat(DQ(x), DQ(y), ..) = DQ(Concat(x, y, ..)) of the same scale"""
     known = (guard(worth_a_walk(xs)), eq(ys, dequantized(xs, a, s, z, b, d)), scales_stay(a, b, s))
-    yield rewrite(concat(xs, a), dequantize(concat(ys, a), s, z, b), *known, because=_DOWN)
+    yield rewrite(concat(xs, a), dequantize(concat(ys, a), s, z, b), *known, because=DOWN)

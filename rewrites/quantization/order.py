@@ -1,6 +1,7 @@
 """Q and DQ of a positive scale keep an order, and Q saturates.
 
 Q(Relu(x)) -> Q(x), Q(Clip(x)) -> Q(x)      where the quantized type has no numbers beyond the bounds
+Q(Relu(DQ(q))) -> Clip(q), Q(Clip(DQ(q))) -> Clip(q)        by the bytes of the bounds
 MaxPool(DQ(q)) -> DQ(MaxPool(q))
 """
 
@@ -8,7 +9,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted, laws_of, opset, relu, rewrite
@@ -57,6 +58,75 @@ def saturated(x: Tensor, f: String, g: Settings, s: Tensor, z: Tensor, a: Axis, 
     """Q(Relu(x)) = Q(x), and Q(Clip(x)) = Q(x), where the quantized type has no numbers beyond the bounds"""
     cut = quantize(unary(f, g, x), s, z, a, to)
     yield rewrite(cut, quantize(x, s, z, a, to), is_saturated(f, g, s, z, to), because="forgets the bounds")
+
+
+# --- bounds of bytes ------------------------------------------------------------------------------------
+
+
+@hosted()
+def bounds_of_bytes(f: str, settings: Settings, s: Fact, z: Fact, q: Fact, to: DataType) -> Settings | None:
+    """The bounds that f has, quantized."""
+    scales, zero = positive_scale(s), zero_of(z)
+    if scales is None or zero is None or f not in ("Clip", "Relu"):
+        return None
+    if q.dtype != to or to not in BYTES or s.dtype != TensorProto.FLOAT:
+        return None
+    bounds = dict(settings) if f == "Clip" else {"min": 0.0, "max": None}
+    if s.splat is None and any(bounds.values()):
+        return None
+    least, greatest = QUANTIZED[to]
+
+    def as_byte(bound: float | None) -> int | None:
+        if bound is None:
+            return None
+        with np.errstate(all="ignore"):
+            steps = np.rint(np.float32(bound) / np.float32(scales[0]))
+        return None if np.isnan(steps) else int(min(max(steps + zero, least), greatest))
+
+    return tuple((name, as_byte(bound)) for name, bound in sorted(bounds.items()))
+
+
+BYTES = (TensorProto.INT8, TensorProto.UINT8)
+
+
+@hosted()
+def clips_bytes(version: int) -> bool:
+    """Clip knows bytes."""
+    return version >= 12
+
+
+def _cut_bytes(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    for dtype, zero in ((np.uint8, 3), (np.int8, -7)):
+        to = int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+        s, z = parameters(g, zero=zero, dtype=dtype)
+        x = dequantize(g.input(("N", 4), to), s, z, 0)
+        for made in (relu(x), *(unary("Clip", (("max", m), ("min", n)), x) for m, n in _BOUNDS)):
+            yield g.fires(quantize(made, s, z, 0, to))
+    scales, zeros = parameters(g, shape=(4,))
+    by_axis = dequantize(g.input(("N", 4), TensorProto.UINT8), scales, zeros, 1)
+    yield g.fires(quantize(relu(by_axis), scales, zeros, 1, TensorProto.UINT8))
+    some = unary("Clip", (("max", 0.4), ("min", None)), by_axis)
+    yield g.near_miss(quantize(some, scales, zeros, 1, TensorProto.UINT8), why="a bound for each scale")
+    to, (s, z) = TensorProto.UINT8, parameters(g)
+    x = dequantize(g.input(("N", 4), to), s, z, 0)
+    yield g.near_miss(quantize(unary("Abs", (), x), s, z, 0, to), why="Abs turns round what is negative")
+    other = g.constant(np.array(0.25, np.float32))
+    yield g.near_miss(quantize(relu(x), other, z, 0, to), why="two scales")
+    low = g.constant(np.array(-0.05, np.float32))
+    turned = dequantize(g.input(("N", 4), to), low, z, 0)
+    yield g.near_miss(quantize(relu(turned), low, z, 0, to), why="the least byte is the greatest number")
+
+
+_BOUNDS = ((0.4, -0.1), (None, 0.12), (0.0, None), (1e9, -1e9))
+
+
+@law(kind="fuse", examples=_cut_bytes)
+def cut_bytes(q: Tensor, f: String, g: Settings, s: Tensor, z: Tensor, a: Axis, to: DataType):
+    """Q(Relu(DQ(q))) = Clip(q) of equal scales, bounded by what 0 is quantized to; Clip likewise"""
+    cut = quantize(unary(f, g, dequantize(q, s, z, a)), s, z, a, to)
+    clipped = unary("Clip", bounds_of_bytes(f, g, s, z, q, to), q)
+    yield rewrite(cut, clipped, clips_bytes(opset()), because="forgets the scale")
 
 
 # --- the greatest of several ----------------------------------------------------------------------------

@@ -180,9 +180,13 @@ def _bounds(rng: Random, dim: Any, own: Sequence[Any]) -> tuple[int, int | None,
     """
     start, end = pick(rng, *tables.BOUNDS_OF_SLICES, *own)
     step = (
-        pick(rng, *tables.STEPS) if isinstance(dim, int) else pick(rng, *[s for s in tables.STEPS if s > 0])
+        pick(rng, *tables.STEPS)
+        if isinstance(dim, int)
+        else pick(rng, *[s for s in tables.STEPS if s > 0], -1)
     )
-    if step < 0:
+    if step < 0 and not isinstance(dim, int):
+        start, end = -1, -HUGE
+    elif step < 0:
         start, end = (-1, -HUGE) if end is None else (end - 1 if end > 0 else end, start)
     bounds = normal_slice(dim, start, HUGE if end is None else end, step)
     return None if bounds in ((0, None, 1), (0, dim, 1)) else bounds

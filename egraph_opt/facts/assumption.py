@@ -31,6 +31,15 @@ class Assumption(NamedTuple):
         return below if below >= max(self.low, 1) else below + self.step if self.step > 1 else int(within)
 
     @property
+    def least(self) -> int:
+        """Of a dim: the least number of 0 or more that is as assumed.
+
+        >>> [known.least for known in (Assumption(-3, 8), Assumption(1, 8), Assumption(33, 640, 32))]
+        [0, 1, 64]
+        """
+        return math.ceil(max(self.low, 0) / self.step) * self.step
+
+    @property
     def single(self) -> float | None:
         """The only number that is as assumed; None where there are several."""
         return self.low if self.low == self.high else None
@@ -106,9 +115,17 @@ def _number(text: str) -> int | float:
         return float(text)
 
 
-def part_of(name: str, step: int) -> str:
-    """The symbol that stands for a dim over what it is a multiple of, which no user has a name for."""
-    return f"?{name}/{step}"
+def part_of(name: str, known: Assumption) -> str | None:
+    """The symbol that a dim has instead of its own: how many steps it is above the least.
+
+    None where a dim is one number, or any of 0 or more.
+
+    >>> part_of("H", Assumption(64, 640, 32)), part_of("H", Assumption(0, 640))
+    ('?(H-64)/32', None)
+    """
+    if known.single is not None or (known.step == 1 and not known.least):
+        return None
+    return f"?({name}-{known.least})/{known.step}" if known.least else f"?{name}/{known.step}"
 
 
 __all__ = ["FORMS", "Assumption", "Assumptions", "assumptions_of", "parsed", "part_of"]

@@ -126,12 +126,13 @@ class _GraphInference:
         return replace(fact, shape=tuple(dims))
 
     def _dim(self, name: str, *, declared: bool) -> Dim:
-        """A symbol; where that is assumed a number, or a multiple of a symbol."""
+        """A symbol; where something is assumed of it a number, or what makes it so of another symbol."""
         assumed = self._assume.get(name)
         if assumed is not None and assumed.single is not None:
             return int(assumed.low)
-        if assumed is not None and assumed.step > 1:
-            return symbolic.mul(assumed.step, symbolic.symbol(part_of(name, assumed.step)))
+        part = None if assumed is None else part_of(name, assumed)
+        if assumed is not None and part is not None:
+            return symbolic.add(symbolic.mul(assumed.step, symbolic.symbol(part)), assumed.least)
         return symbolic.symbol(name) if declared else self._fresh(name)
 
     def _declared(self, value: ir.Value) -> Fact:

@@ -86,13 +86,17 @@ def narrowed(fact: Fact, found: Range | None) -> Fact:
 def bounds_from(assume: Assumptions) -> Bounds:
     """Assumptions as bounds of symbols; those that have no whole number bound nothing.
 
-    >>> bounds_from({"H": Assumption(32, 640, 32), "N": Assumption(1, 8)})
-    (('?H/32', 1, 20), ('H', 32, 640), ('N', 1, 8))
+    >>> bounds_from({"H": Assumption(32, 640, 32), "N": Assumption(0, 8)})
+    (('?(H-32)/32', 0, 19), ('H', 32, 640), ('N', 0, 8))
     """
-    ends = [(name, max(low, 0), high) for name, (low, high, _) in assume.items()]
-    multiples = [(name, *known) for name, known in assume.items() if known.step > 1]
-    ends += [(part_of(name, step), max(low, 0) / step, high / step) for name, low, high, step in multiples]
-    bounded = [end for end in sorted(ends) if end[1] <= end[2] < LARGEST_DIM]
+    ends: list[tuple[str, float, float]] = []
+    for name, known in assume.items():
+        ends.append((name, max(known.low, 0), known.high))
+        part = part_of(name, known)
+        if part is not None:
+            ends.append((part, 0, (known.high - known.least) / known.step))
+    ends.sort()
+    bounded = [end for end in ends if end[1] <= end[2] < LARGEST_DIM]
     return tuple((name, math.ceil(low), math.floor(high)) for name, low, high in bounded)
 
 

@@ -31,8 +31,16 @@ def normal_slice(dim: Dim, start: int, end: int, step: int) -> tuple[int, int | 
         start, end = min(max(start, 0), dim - 1), min(max(end, -1), dim - 1)
         return (start, None if end < 0 else end, step) if dim > 0 else None
     if step < 0:
-        return None
+        return _backwards(dim, start, None if end <= -huge else end, step)
     return start, (None if end >= huge else end), step
+
+
+def _backwards(dim: Dim, start: int, end: int | None, step: int) -> tuple[int, int | None, int] | None:
+    """A slice downwards of a dim that is no number: of all, or where both bounds are known to be within."""
+    if (start, end, step) == (-1, None, -1):
+        return start, end, step
+    within = [start + 1 if start >= 0 else -start, 0 if end is None or end >= 0 else -1 - end]
+    return (start, end, step) if symbolic.is_at_least(dim, max(within)) else None
 
 
 def _slice_form(opset: int, attributes: tuple[Slices], facts: tuple[Fact, ...]) -> OnnxForm | None:

@@ -30,15 +30,15 @@ from egraph_opt.pipeline.region import Region
 def points_of(inputs: Iterable[Fact], assume: Assumptions) -> dict[str, int]:
     """What symbolic dims are priced at: as assumed, else as `default_points` has it.
 
-    A dim that is a multiple of something has a point, and so has the symbol that it is a multiple of.
+    A dim that has another symbol instead of its own has a point, and so has that symbol.
     """
     given = {name: int(known.low) for name, known in assume.items() if known.single is not None}
     points = default_points(inputs, given=given)
     for name, known in assume.items():
-        part = part_of(name, known.step)
-        if part in points:
+        part = part_of(name, known)
+        if part is not None and part in points:
             points[name] = known.nearest(given.get(name, points[part]))
-            points[part] = points[name] // known.step
+            points[part] = (points[name] - known.least) // known.step
     return dict(sorted(points.items()))
 
 

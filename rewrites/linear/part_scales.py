@@ -91,9 +91,9 @@ def pads_around(spec: Slices, y: Fact, dims: Dims) -> Pads | None:
 
 
 @hosted()
-def last_dim(y: Fact) -> Dims | None:
-    """The last dim, as the dims of a vector."""
-    return (y.shape[-1],) if y.shape else None
+def last_dim(y: Fact, w: Fact) -> Dims | None:
+    """The last dim of a product with a matrix w, as the dims of a vector."""
+    return (y.shape[-1],) if y.shape and (w.rank or 0) >= 2 else None
 
 
 @hosted()
@@ -170,7 +170,7 @@ def scale_of_part(
     )
     for view, spec, dims in views:
         part = literal(ones_of_part(spec, y, dims, c)) * c
-        scales = reshape(pad(part, "constant", pads_around(spec, y, dims), 1.0), last_dim(y))
+        scales = reshape(pad(part, "constant", pads_around(spec, y, dims), 1.0), last_dim(y, w))
         product = x @ (w * scales)
         for whole, made in (
             (product, (eq(y, x @ w),)),

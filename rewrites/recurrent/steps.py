@@ -32,9 +32,9 @@ def is_last(axes: Layout, spec: Slices, s: RecurrentLayer, v: Fact) -> bool:
     place = axes.find("S")
     if len(spec) != 1 or spec[0][0] != place or axes.index("B") > axes.index("H") or not v.is_symbolic:
         return False
-    count, bounds = v.shape[place], spec[0][1:3]  # type: ignore[index]
-    last = (count - 1, count) if isinstance(count, int) else (-1, None)
-    return bounds == ((0, 1) if s.direction == "reverse" else last)
+    count, bounds = v.shape[place], spec[0][1:]  # type: ignore[index]
+    last = (count - 1, count, 1) if isinstance(count, int) else (-1, None, 1)
+    return bounds == ((0, 1, 1) if s.direction == "reverse" else last)
 
 
 @hosted()
@@ -164,11 +164,22 @@ def turned(s: RecurrentLayer) -> RecurrentLayer | None:
     return None if other is None else RecurrentLayer(s.kind, tuple(sorted(settings.items())))
 
 
+def backwards(x: Fact, axis: int) -> Slices:
+    """All of an axis, the last element first."""
+    count = (x.shape or ())[axis]
+    return ((axis, count - 1 if isinstance(count, int) else -1, None, -1),)
+
+
 @hosted()
 def turns_steps(t: Slices, x: Fact) -> bool:
     """Whether a slice takes all steps of x, the last one first."""
-    count = x.shape[0] if x.shape else None
-    return isinstance(count, int) and t == ((0, count - 1, None, -1),)
+    return bool(x.shape) and t == backwards(x, 0)
+
+
+@hosted()
+def turns_view(axes: Layout, t: Slices, v: Fact) -> bool:
+    """Whether it takes those of a view of all steps, in which axes have their order."""
+    return axes.replace("1", "") == "SBH" and v.is_symbolic and t == backwards(v, axes.index("S"))
 
 
 def _turning(rng: np.random.Generator) -> Iterator[Example]:
@@ -178,18 +189,32 @@ def _turning(rng: np.random.Generator) -> Iterator[Example]:
         outputs = range(OUTPUTS[kind])
         yield from (g.fires(output(example_layer(g, kind, x), k)) for k in outputs)
         yield g.fires(output(example_layer(g, kind, x, direction="reverse"), 0))
+        narrow = reshape(output(example_layer(g, kind, x), 0), (5, 4, 2))
+        yield g.fires(slice_(narrow, ((0, 4, None, -1),)))
+        yield g.fires(slice_(narrow, ((1, 3, None, -1),)))  # of the layer; the batch stays as it is
         part = slice_(fixed_steps(g, 6), ((0, 4, None, -1),))
         layer = example_layer(g, kind, part)
         yield from (g.near_miss(output(layer, k), why="a step is left out") for k in outputs)
+        shorter = reshape(output(layer, 0), (5, 4, 2))
+        yield g.near_miss(slice_(shorter, ((0, 4, None, -1),)), why="a step is left out")
         both = example_layer(g, kind, x, direction="bidirectional")
         yield g.near_miss(output(both, 0), why="both directions change places")
 
 
-@law(numerics="reassociates", kind="move", source="TensorFlow and Keras exporters", examples=_turning)
-def reversed_steps(x: Tensor, w: Tensors, h: Tensor, c: Tensor, s: RecurrentLayer, t: Slices):
+@law(
+    numerics="reassociates",
+    kind="move",
+    source="TensorFlow and Keras exporters",
+    examples=_turning,
+    uses=(layouts,),
+)
+def reversed_steps(x: Tensor, v: Tensor, z: Tensor, w: Tensors, h: Tensor, c: Tensor, s: RecurrentLayer,
+                   t: Slices, r: Slices, b: Bundle):  # fmt: skip
     """RNN(x[::-1]) = RNN of the other direction(x), its steps [::-1], for sequences of one length"""
     found = recurrent(slice_(x, t), w, none(), h, c, s)
     other, because = (recurrent(x, w, none(), h, c, turned(s)), "every layer is one on reversed steps")
     yield rewrite(output(found, 0), slice_(output(other, 0), t), turns_steps(t, x), because=because)
     for k in (1, 2):
         yield rewrite(output(found, k), output(other, k), turns_steps(t, x), because=because)
+    view = (eq(b, found), turns_steps(t, x), eq(z, slice_(v, r)), turns_view(layout(v, b, 0), r, v))
+    yield rule(*view, then=union(z, reshape(output(other, 0), known_dims(z))), because=because)

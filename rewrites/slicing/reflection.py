@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from onnx import TensorProto
 
-from egraph_opt.facts.fact import Fact
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Axis, Number, Pads, Slices, Tensor
+from egraph_opt.laws.sorts import Axis, Mode, Number, Pads, Slices, Tensor
 from egraph_opt.operators import concat, pad, slice_
 from egraph_opt.operators.terms import listed
 
@@ -32,7 +33,9 @@ def _front(axis: int, count: int) -> Slices:
     return ((axis, count, 0, -1),)
 
 
-def _behind(axis: int, count: int, dim: int) -> Slices:
+def _behind(axis: int, count: int, dim: Dim) -> Slices:
+    if not isinstance(dim, int):
+        return ((axis, -2, -2 - count, -1),)
     end = dim - 2 - count
     return ((axis, dim - 2, end if end >= 0 else None, -1),)
 
@@ -47,28 +50,32 @@ def mirrored(x: Fact, pads: Pads, in_front: int, behind: int) -> Mirror | None:
     if axis is None or (bool(pads[axis]), bool(pads[axis + rank])) != (bool(in_front), bool(behind)):
         return None
     dim, before, after = x.shape[axis], pads[axis], pads[axis + rank]
-    if not isinstance(dim, int) or max(before, after) >= dim:
+    if not symbolic.is_at_least(dim, max(before, after) + 1):
         return None
     others = tuple(0 if k % rank == axis else p for k, p in enumerate(pads))
     return Mirror(axis, _front(axis, before), _behind(axis, after, dim), others)
 
 
+def _count_behind(behind: Slices, dim: Dim) -> int | None:
+    """How many elements a slice takes that begins with the last but one."""
+    if not behind:
+        return 0
+    end = behind[0][2]
+    if isinstance(dim, int):
+        return dim - 2 - (-1 if end is None else end)
+    return None if end is None else -2 - end
+
+
 @hosted()
 def reflection(x: Fact, axis: Axis, front: Slices, behind: Slices, parts: int) -> Pads | None:
     """The pads of which these slices are what is added; of two parts, one is x and one slice is empty."""
-    if (
-        bool(front) + bool(behind) + 1 != parts
-        or x.shape is None
-        or not axis < len(x.shape)
-        or not isinstance(dim := x.shape[axis], int)
-    ):
+    if bool(front) + bool(behind) + 1 != parts or x.shape is None or not axis < len(x.shape):
         return None
-    rank, before = len(x.shape), front[0][1] if front else 0
-    end = behind[0][2] if behind else dim - 2
-    after = dim - 2 - (-1 if end is None else end)
-    if not (0 <= before < dim and 0 <= after < dim) or (front and front != _front(axis, before)):
+    dim, rank = x.shape[axis], len(x.shape)
+    before, after = front[0][1] if front else 0, _count_behind(behind, dim)
+    if after is None or min(before, after) < 0 or not symbolic.is_at_least(dim, max(before, after) + 1):
         return None
-    if behind and behind != _behind(axis, after, dim):
+    if (front and front != _front(axis, before)) or (behind and behind != _behind(axis, after, dim)):
         return None
     pads = [0] * (2 * rank)
     pads[axis], pads[axis + rank] = before, after
@@ -150,13 +157,13 @@ def slices_that_reflect(x: Tensor, a: Axis, s: Slices, t: Slices):
 
 
 @hosted()
-def both_pads(p: Pads, q: Pads) -> Pads | None:
-    """The pads of both, of different axes."""
+def both_pads(mode: Mode, p: Pads, q: Pads) -> Pads | None:
+    """The pads of both: of edges, or of different axes."""
     rank = len(p) // 2
     for k in range(rank):
-        if (p[k] or p[k + rank]) and (q[k] or q[k + rank]):
+        if mode != "edge" and (p[k] or p[k + rank]) and (q[k] or q[k + rank]):
             return None
-    return tuple(a + b for a, b in zip(p, q, strict=True))
+    return tuple(a + b for a, b in zip(p, q, strict=True)) if mode in ("edge", "reflect") else None
 
 
 def _pair_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -164,11 +171,13 @@ def _pair_examples(rng: np.random.Generator) -> Iterator[Example]:
     x = g.input(("N", 3, 4, 5))
     rows, columns = (0, 0, 1, 0, 0, 0, 2, 0), (0, 0, 0, 3, 0, 0, 0, 0)
     yield g.fires(_reflected(_reflected(x, *rows), *columns))
+    yield g.fires(pad(pad(x, "edge", rows, 0.0), "edge", (0, 0, 2, 3, 0, 0, 0, 1), 0.0))
     yield g.near_miss(_reflected(_reflected(x, *rows), *rows), why="the second one reflects the first")
+    yield g.near_miss(_reflected(pad(x, "edge", rows, 0.0), *columns), why="of two modes")
 
 
 @law("padding", **{**_OF_PAD, "kind": "merge", "serves": "launches"}, examples=_pair_examples)
-def reflections_meet(x: Tensor, p: Pads, q: Pads, v: Number, w: Number):
-    """Pad_reflect(Pad_reflect(x)) = Pad_reflect(x) along the axes of both, which are different ones"""
-    twice = pad(pad(x, "reflect", p, v), "reflect", q, w)
-    yield rewrite(twice, pad(x, "reflect", both_pads(p, q), v), because="forgets which axis came first")
+def borders_meet(x: Tensor, m: Mode, p: Pads, q: Pads, v: Number, w: Number):
+    """Pad(Pad(x)) = Pad(x) of reflections along different axes, and of edges"""
+    twice = pad(pad(x, m, p, v), m, q, w)
+    yield rewrite(twice, pad(x, m, both_pads(m, p, q), v), because="forgets which border came first")

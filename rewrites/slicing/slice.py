@@ -26,6 +26,8 @@ Bounds = tuple[int, int | None, int]
 
 WHOLE: Bounds = (0, None, 1)
 NOTHING: Bounds = (0, 0, 1)
+BACKWARDS: Bounds = (-1, None, -1)
+"""All of an axis of unknown length, the last element first."""
 
 
 def entry_of(axis: int, taken: range) -> Entry:
@@ -57,6 +59,8 @@ def beside(spec: Slices, axis: Axis) -> Slices:
 def _compose_open(axis: int, inner: Bounds, outer: Bounds) -> Entry | None:
     """A slice of a slice of an axis whose length is not known; all that ONNX can say of it."""
     (a, b, s), (c, d, t) = inner, outer
+    if inner == outer == BACKWARDS:
+        return axis, *WHOLE
     if s != 1 or t != 1 or a < 0 or c < 0:
         return None
     ends = [e for e in (b, d if d is None or d < 0 else a + d) if e is not None]
@@ -113,6 +117,7 @@ def _compositions(rng: np.random.Generator) -> Iterator[Example]:
         (long, (1, 1, 5, 1), (1, 1, 9, 1)),
         (long, (1, 1, -1, 1), (1, 1, -1, 1)),
         (long, (1, -3, None, 1), (2, 0, 2, 1)),
+        (long, (1, -1, None, -1), (1, -1, None, -1)),
     ):
         yield g.fires(slice_(slice_(base, (s,)), (t,)))
     twice = slice_(slice_(long, ((1, -3, None, 1),)), ((1, 0, 2, 1),))

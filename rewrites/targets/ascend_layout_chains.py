@@ -5,8 +5,7 @@ f(From(z)) -> From(f'(z))                    functions of each element, Casts am
 From(z) + y -> From(z +' To(y))              what broadcasts within the format
 Kernel(From(z), ys) -> From(Kernel'(z, To(ys)))
 
-Here is what works on each element; what knows of channels and axes is in `ascend_layout_channels`.
-Everything else (Reshape, Transpose, Softmax, Slice ...) reads ND.
+What knows of channels and axes is in `ascend_layout_channels`; all else (Reshape, Softmax, ..) reads ND.
 """
 
 from egraph_opt.facts.fact import Fact
@@ -90,8 +89,7 @@ def laid_cast(to: int, y: Fact) -> Kernel | None:
 @hosted()
 def laid_binary(layout: str, op: str, x: Fact, y: Fact, result: Fact) -> Kernel | None:
     """An operator of two operands, neither of which is broadcast but as the format allows."""
-    enters = is_chip_float(result) and is_chip_float(x) and is_chip_float(y)
-    enters = enters and suits(layout, x, result) and suits(layout, y, result)
+    enters = is_chip_float(result) and all(is_chip_float(z) and suits(layout, z, result) for z in (x, y))
     return ("binary", (op,), 2, True) if enters else None
 
 

@@ -98,9 +98,17 @@ def test_steps_beside_lengths_are_no_state() -> None:
     assert outcome(g.model(g.add("Gather", steps, g.constant(-1), axis=0))).counts == {"GRU": 1, "Gather": 1}
 
 
-def _both_directions(*, reversal: bool) -> onnx.ModelProto:
+def test_steps_backwards_are_not_the_last_one() -> None:
+    g = Layers(x=["T", 2, 6])
+    steps, *_ = g.layer("GRU", "x")
+    backwards = g.add("Slice", g.squeezed(steps, 1), *(g.constant([v]) for v in (-1, -(2**60), 0, -1)))
+    model = g.model(g.add("Reshape", backwards, g.constant([-1, 10])))
+    assert outcome(model).counts["Slice"] == 1
+
+
+def _both_directions(*, reversal: bool, steps: int | str = 7) -> onnx.ModelProto:
     """Two layers, batch first; the second reads and writes its steps backwards, or is one in reverse."""
-    g = Layers(x=[2, 7, 6])
+    g = Layers(x=[2, steps, 6])
     x = g.add("Transpose", "x", perm=[1, 0, 2])
 
     def backwards(x: str) -> str:
@@ -121,6 +129,14 @@ def test_two_directions_are_one_layer(reversal: bool) -> None:
     model = _both_directions(reversal=reversal)
     assert check_settled(model) == {"Transpose": 2, "LSTM": 1, "Reshape": 1}
     assert outcome(model, "ascend").report.cost.after < 13.2
+
+
+def test_two_directions_of_any_length_are_one_layer() -> None:
+    assert check_settled(_both_directions(reversal=True, steps="T")) == {
+        "Transpose": 2,
+        "LSTM": 1,
+        "Reshape": 1,
+    }
 
 
 def test_states_of_two_directions_are_one_state() -> None:

@@ -1,0 +1,199 @@
+"""What an edge Pad adds along an axis are the first and the last element, as often as it says.
+
+    Pad_edge(x; a in front, b behind) = Concat(x[:1], .., x, .., x[-1:])             axis by axis
+
+Targets without the mode take the one side, all others the other.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import (
+    Example,
+    Operands,
+    assign,
+    auxiliary,
+    eq,
+    guard,
+    hosted,
+    laws_of,
+    rewrite,
+    rule,
+    table,
+)
+from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.sorts import Axis, Dims, Number, Pads, Slices, Tensor, Tensors
+from egraph_opt.operators import concat, expand, pad, slice_
+from egraph_opt.operators.terms import cons, listed, nil
+from egraph_opt.rewrites.slicing.concat import listing, operands_of
+from egraph_opt.rewrites.slicing.reflection import zero_of
+from egraph_opt.rewrites.slicing.slice import dim_at
+
+law = laws_of("padding", numerics="bitwise", kind="split", serves="target")
+
+
+class Edges(NamedTuple):
+    """Along the first axis that is padded: the ends, how they are repeated, and the pads of other axes."""
+
+    axis: Axis
+    first: Slices
+    last: Slices
+    in_front: Dims
+    behind: Dims
+    others: Pads
+
+
+def ends_of(dim: Any, axis: int) -> tuple[Slices, Slices]:
+    """The slices that are the first and the last element of an axis."""
+    last = (axis, dim - 1, dim, 1) if isinstance(dim, int) else (axis, -1, None, 1)
+    return ((axis, 0, 1, 1),), (last,)  # type: ignore[return-value]
+
+
+@hosted()
+def edges(x: Fact, pads: Pads, in_front: int, behind: int) -> Edges | None:
+    """None where the first axis that is padded is not padded on these sides, or may have no element."""
+    if x.shape is None or min(pads, default=0) < 0:
+        return None
+    rank = len(x.shape)
+    axis = next((k for k in range(rank) if pads[k] or pads[k + rank]), None)
+    if axis is None or (bool(pads[axis]), bool(pads[axis + rank])) != (bool(in_front), bool(behind)):
+        return None
+    if not symbolic.is_at_least(x.shape[axis], 1):
+        return None
+    times = [(1,) * axis + (pads[k],) + (1,) * (rank - axis - 1) for k in (axis, axis + rank)]
+    others = tuple(0 if k % rank == axis else p for k, p in enumerate(pads))
+    return Edges(axis, *ends_of(x.shape[axis], axis), *times, others)
+
+
+@law(source="Ascend auto-optimizer, reflection Pad")
+def edges_by_slices(x: Tensor, p: Pads, v: Number):
+    """Pad_edge(x) = Pad_edge(Concat(x[:1], .., x, .., x[-1:])), which pads one axis less"""
+    for in_front, behind in ((1, 1), (1, 0), (0, 1)):
+        how = edges(x, p, in_front, behind)
+        first, last = expand(slice_(x, how[1]), how[3]), expand(slice_(x, how[2]), how[4])
+        inner = pad(concat(listed(*[first] * in_front, x, *[last] * behind), how[0]), "edge", how[5], v)
+        yield rewrite(pad(x, "edge", p, v), inner, guard(varies(x)), inverse="slices_that_are_edges")
+
+
+# --- the other way --------------------------------------------------------------------------------------
+
+
+@table(merge="last")
+def times(e: Tensor, x: Tensor, spec: Slices) -> Number:
+    """How often e repeats an end of an axis of x."""
+
+
+@table(merge="last")
+def tail(xs: Tensors, axis: Axis, x: Tensor) -> Number:
+    """How many last elements of x a list is."""
+
+
+@table(merge="last")
+def framed(xs: Tensors, axis: Axis, x: Tensor) -> Dims:
+    """How many first and last elements of x are around it in a list."""
+
+
+@hosted()
+def is_end(x: Fact, spec: Slices) -> bool:
+    """One slice takes the first or the last element of an axis, which has one."""
+    dim = dim_at(x, spec[0][0]) if len(spec) == 1 else None
+    return symbolic.is_at_least(dim, 1) and spec in ends_of(dim, spec[0][0])
+
+
+@hosted()
+def repeated(y: Fact, dims: Dims, spec: Slices) -> Number | None:
+    """How often an Expand repeats y along the axis of a slice, and along no other."""
+    axis = spec[0][0]
+    if y.shape is None or len(dims) > len(y.shape):
+        return None
+    aligned = (*(1,) * (len(y.shape) - len(dims)), *dims)
+    for k, (dim, own) in enumerate(zip(aligned, y.shape, strict=True)):
+        if k != axis and dim != 1 and not symbolic.known_equal(dim, own):
+            return None
+    return aligned[axis] if isinstance(aligned[axis], int) else None
+
+
+@hosted()
+def is_side(x: Fact, spec: Slices, axis: Axis, side: int) -> bool:
+    """A slice takes that end of that axis."""
+    return spec[0][0] == axis and spec == ends_of(dim_at(x, axis), axis)[side]
+
+
+@hosted()
+def once() -> Number:
+    return 1
+
+
+@hosted()
+def plus(m: Number, n: Number) -> Number:
+    return m + n
+
+
+@hosted()
+def frame(front: Number, behind: Number) -> Dims:
+    return front, behind
+
+
+@hosted()
+def more_in_front(found: Dims, n: Number) -> Dims:
+    return found[0] + n, found[1]
+
+
+@auxiliary(listing)
+def frames(xs: Tensors, rest: Tensors, e: Tensor, x: Tensor, y: Tensor, t: Slices, d: Dims, f: Dims, a: Axis,
+           m: Number, n: Number):  # fmt: skip
+    """Fills `times`, `tail` and `framed`."""
+    yield rule(eq(e, slice_(x, t)), is_end(x, t), then=assign(times(e, x, t), once()))
+    yield rule(
+        eq(e, expand(y, d)), eq(once(), times(y, x, t)), then=assign(times(e, x, t), repeated(y, d, t))
+    )
+    last = (operands_of(xs, a), eq(xs, cons(e, nil())), eq(n, times(e, x, t)))
+    yield rule(*last, is_side(x, t, a, 1), then=assign(tail(xs, a, x), n))
+    some = (operands_of(xs, a), eq(xs, cons(e, rest)), eq(n, times(e, x, t)))
+    more = (*some, eq(m, tail(rest, a, x)), is_side(x, t, a, 1))
+    yield rule(*more, then=assign(tail(xs, a, x), plus(m, n)))
+    yield rule(operands_of(xs, a), eq(xs, cons(x, nil())), then=assign(framed(xs, a, x), frame(0, 0)))
+    whole = (operands_of(xs, a), eq(xs, cons(x, rest)), eq(n, tail(rest, a, x)))
+    yield rule(*whole, then=assign(framed(xs, a, x), frame(0, n)))
+    around = (*some, eq(f, framed(rest, a, x)), is_side(x, t, a, 0))
+    yield rule(*around, then=assign(framed(xs, a, x), more_in_front(f, n)))
+
+
+@hosted()
+def pads_along(x: Fact, axis: Axis, found: Dims) -> Pads | None:
+    """The pads of one axis."""
+    if x.rank is None or not any(found):
+        return None
+    pads = [0] * (2 * x.rank)
+    pads[axis], pads[axis + x.rank] = found
+    return tuple(pads)
+
+
+def _edge_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y = g.input(("N", 3, 4)), g.input(("N", 3, 4))
+    first, last = slice_(x, ((1, 0, 1, 1),)), slice_(x, ((1, 2, 3, 1),))
+    yield from g.all_fire(
+        concat(listed(first, first, x, last), 1),
+        concat(listed(expand(first, (1, 5, 1)), x), 1),
+        concat(listed(x, last, last), 1),
+    )
+    yield from g.near_misses(
+        (concat(listed(first, y), 1), "of another tensor"),
+        (concat(listed(last, x), 1), "the other end"),
+        (concat(listed(x, slice_(x, ((1, 1, 2, 1),))), 1), "an inner element"),
+        (concat(listed(x, slice_(x, ((1, 1, 3, 1),))), 1), "two elements"),
+    )
+    long = g.input(("N", "L"))
+    yield g.near_miss(concat(listed(slice_(long, ((1, 0, 1, 1),)), long), 1), why="there may be none")
+
+
+@law(kind="fuse", serves="launches", examples=_edge_examples, uses=(frames,))
+def slices_that_are_edges(xs: Tensors, x: Tensor, a: Axis, f: Dims):
+    """Concat(x[:1], .., x, .., x[-1:]) = Pad_edge(x), in front or behind alone as well"""
+    found, whole = eq(f, framed(xs, a, x)), pad(x, "edge", pads_along(x, a, f), zero_of(x))
+    yield rewrite(concat(xs, a), whole, found, guard(varies(x)), inverse="edges_by_slices")

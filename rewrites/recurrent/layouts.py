@@ -11,7 +11,8 @@ from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.operators.recurrent import RecurrentLayer
 
 Layout = Annotated[str, attribute_sort("Layout")]
-"""What each axis of a tensor is: S steps, D directions, B batch, H hidden units, 1 nothing (its dim is 1)."""
+"""What each axis of a tensor is: S steps, D directions, B batch, H hidden units, X those of both
+directions, one after the other, 1 nothing (its dim is 1)."""
 
 LAYOUTS = ("SDBH", "DBH", "DBH")
 """The layouts of a layer's outputs."""
@@ -19,12 +20,12 @@ LAYOUTS = ("SDBH", "DBH", "DBH")
 
 @table()
 def layout(v: Tensor, layer: Bundle, k: Int) -> Layout:
-    """The axes of v, which has the elements of output k of a layer of one direction, without lengths."""
+    """The axes of v, which has the elements of output k of a layer without lengths."""
 
 
 @hosted()
-def layout_of_output(s: RecurrentLayer, k: int) -> Layout | None:
-    return None if s.direction == "bidirectional" else LAYOUTS[k].replace("D", "1")
+def layout_of_output(s: RecurrentLayer, k: int) -> Layout:
+    return LAYOUTS[k] if s.direction == "bidirectional" else LAYOUTS[k].replace("D", "1")
 
 
 @hosted()
@@ -34,7 +35,7 @@ def layout_of_transpose(axes: Layout, p: Permutation) -> Layout:
 
 @hosted()
 def layout_of_view(axes: Layout, v: Fact, dims: Dims) -> Layout | None:
-    """The axes of a view that inserts and takes away axes of 1."""
+    """The axes of a view that inserts and takes away axes of 1, and joins directions with hidden units."""
     if not v.is_symbolic or len(axes) != v.rank:
         return None
     left = [(name, dim) for name, dim in zip(axes, v.shape or (), strict=True) if name != "1"]
@@ -42,6 +43,10 @@ def layout_of_view(axes: Layout, v: Fact, dims: Dims) -> Layout | None:
     for dim in dims:
         if left and symbolic.known_equal(dim, left[0][1]):
             found += left.pop(0)[0]
+        elif [name for name, _ in left[:2]] == ["D", "H"] and symbolic.known_equal(
+            dim, symbolic.mul(left[0][1], left[1][1])
+        ):
+            found, left = found + "X", left[2:]
         elif dim == 1:
             found += "1"
         else:

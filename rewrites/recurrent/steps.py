@@ -2,12 +2,14 @@
 
 all steps of RNN(x) at the last one -> last state       step -1 forwards, step 0 in reverse
 all steps of RNN(x) -> last state                       where there is one step
+halves of the last and the first step -> last states    of both directions
 RNN(x[::-1]) = RNN in reverse(x), its steps [::-1]
 
 A layer with lengths has zeros behind the last step of a short sequence; these laws leave it alone.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +32,8 @@ law = laws_of("recurrent", numerics="bitwise", serves="traffic")
 def is_last(axes: Layout, spec: Slices, s: RecurrentLayer, v: Fact) -> bool:
     """Whether a slice of all steps takes the last one: step -1, or 0 in reverse."""
     place = axes.find("S")
+    if "D" in axes or "X" in axes:
+        return False
     if len(spec) != 1 or spec[0][0] != place or axes.index("B") > axes.index("H") or not v.is_symbolic:
         return False
     count, bounds = v.shape[place], spec[0][1:]  # type: ignore[index]
@@ -151,6 +155,69 @@ def single_step(x: Tensor, w: Tensors, h: Tensor, c: Tensor, s: RecurrentLayer):
     """all steps of RNN(x) = last state of RNN(x) where x has one step"""
     steps, state = (output(recurrent(x, w, none(), h, c, s), k) for k in (0, 1))
     yield rewrite(steps, reshape(state, dims_of_one(steps)), because="forgets that there is one step")
+
+
+@hosted()
+def direction_at_end(axes: Layout, spec: Slices, v: Fact, dims: Dims, half: Slices) -> Slices | None:
+    """The part of the last state that half of the last step is, or the other half of the first step.
+
+    Args:
+        axes: of v, all steps.
+        spec: what is taken of v, one step.
+        dims: how that is viewed.
+        half: what is taken of the view, the hidden units of one direction.
+    """
+    if axes.replace("1", "") not in ("SBX", "BSX") or not v.is_symbolic or len(spec) != 1 or len(half) != 1:
+        return None
+    shape = v.shape or ()
+    place, count, width = axes.index("S"), shape[axes.index("S")], shape[axes.index("X")]
+    last = (count - 1, count, 1) if isinstance(count, int) else (-1, None, 1)
+    axis, start, end, step = half[0]
+    if spec[0][0] != place or not isinstance(width, int) or axis != len(dims) - 1 or dims[-1] != width:
+        return None
+    for direction, bounds in enumerate((last, (0, 1, 1))):
+        units = (direction * width // 2, (direction + 1) * width // 2, 1)
+        if spec[0][1:] == bounds and (start, end, step) == units:
+            return ((0, direction, direction + 1, 1),)
+    return None
+
+
+def _ends(rng: np.random.Generator) -> Iterator[Example]:
+    first, last = ((0, 0, 1, 1),), ((0, 4, 5, 1),)
+    for kind in GATES:
+        g = Operands(rng)
+        steps = output(example_layer(g, kind, fixed_steps(g, 5), direction="bidirectional"), 0)
+        both = reshape(transpose(steps, (0, 2, 1, 3)), (5, 4, 4))
+
+        def part(t: Slices, *half: int, of: Any = both) -> Any:
+            return slice_(reshape(slice_(of, t), (4, 4)), ((1, *half, 1),))
+
+        rows = slice_(transpose(both, (1, 0, 2)), ((1, 4, 5, 1),))
+        yield from g.all_fire(
+            part(last, 0, 2), part(first, 2, 4), slice_(reshape(rows, (4, 4)), ((1, 0, 2, 1),))
+        )
+        yield from g.near_misses(
+            (part(first, 0, 2), "the first step"),
+            (part(last, 2, 4), "the first step in reverse"),
+            (part(last, 1, 3), "of both directions"),
+            (part(((0, 2, 3, 1),), 0, 2), "a step between"),
+            (part(last, 0, 2, of=reshape(steps, (5, 4, 4))), "directions and sequences are mixed"),
+        )
+
+
+@law(
+    kind="eliminate",
+    source="PyTorch, what classifies by a bidirectional layer",
+    examples=_ends,
+    uses=(layouts,),
+)
+def ends_of_directions(v: Tensor, z: Tensor, s: RecurrentLayer, x: Tensor, w: Tensors, h: Tensor, c: Tensor,
+                       b: Bundle, t: Slices, d: Dims, r: Slices):  # fmt: skip
+    """the half of the last step (or of the first one) that a direction ends with = its last state"""
+    made, axes = eq(b, recurrent(x, w, none(), h, c, s)), layout(v, b, 0)
+    found = eq(z, slice_(reshape(slice_(v, t), d), r))
+    state = slice_(output(b, 1), direction_at_end(axes, t, v, d, r))
+    yield rule(made, found, then=union(z, reshape(state, known_dims(z))), because="forgets the other steps")
 
 
 # --- reversed steps -------------------------------------------------------------------------------------

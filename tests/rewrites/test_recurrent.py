@@ -178,3 +178,21 @@ def test_a_state_that_the_node_left_out_is_an_output_then(opset: int) -> None:
     result = outcome(g.model(g.add("Relu", last), opset=opset), "ascend")
     (layer,) = (node for node in result.model.graph.node if node.op_type == "RNN")
     assert len(layer.output) == 2 and layer.output[1]
+
+
+@pytest.mark.parametrize(("kind", "dims", "opset"), [("LSTM", [3, 7, 6], 17), ("GRU", ["N", "T", 6], 11)])
+def test_where_directions_end_are_their_states(kind: str, dims: list[int | str], opset: int) -> None:
+    """out[:, -1, :5] and out[:, 0, 5:], batch first, of a bidirectional layer."""
+    g = Layers(x=dims)
+    g.opset = opset
+    steps, *_ = g.layer(kind, g.add("Transpose", "x", perm=[1, 0, 2]), direction="bidirectional")
+    joined = g.add("Reshape", g.add("Transpose", steps, perm=[0, 2, 1, 3]), g.constant([0, 0, 10]))
+    rows = g.add("Transpose", joined, perm=[1, 0, 2])
+    ends = []
+    for step, start in ((-1, 0), (0, 5)):
+        end = g.add("Gather", rows, g.constant(step), axis=1)
+        ends.append(g.add("Slice", end, *(g.constant([k]) for k in (start, start + 5, 1))))
+    model = g.model(g.add("MatMul", g.add("Concat", *ends, axis=1), g.weight(10, 3)), opset=opset)
+    counts = check_settled(model)
+    assert counts[kind] == 1 and counts["Slice"] == 0 and counts["Transpose"] == 1
+    assert outcome(model, "ascend").report.cost.after < 20  # 36 before

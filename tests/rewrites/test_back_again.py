@@ -105,5 +105,6 @@ def test_no_law_builds_on_what_runs_last() -> None:
         "batchnorm.contract_affine_rows",
         "gather.slice_as_gather",
         "joining.channels_of_convolution",
+        "transpose.shuffle_as_gather",
     }
     assert not any(law.last and law.resumes for law in registered.values())

@@ -44,7 +44,7 @@ def test_a_channel_shuffle_goes_into_the_weight(
 def test_a_shuffle_in_front_of_groups_stays() -> None:
     g = Graph(x=[1, 8, 9, 10])
     y = g.add("Conv", _shuffle(g, "x", [1, 8, 9, 10], 2), g.weight(8, 4, 1, 1), group=2)
-    assert optimized(g.model(y), "nodes")["Transpose"] == 1
+    assert optimized(g.model(y), "nodes") == {"Gather": 1, "Conv": 1}
 
 
 @pytest.mark.parametrize("cost", ["nodes", "ascend"])

@@ -116,7 +116,7 @@ def by_way_of(source: Shape, dims: Shape) -> Shape | None:
     """The dims between, if two nodes do so and the one there is does not: axes of 1 bring copies in place.
 
     >>> by_way_of(("N", 4, "L"), ("N", 2, 2, "L"))
-    ('N', 1, 4, 'L')
+    ('N', 4, 1, 'L')
     """
     if None in source or None in dims or runs_empty(source, dims) or reshape_target(source, dims) is None:
         return None

@@ -50,7 +50,7 @@ class Edges(NamedTuple):
 def ends_of(dim: Any, axis: int) -> tuple[Slices, Slices]:
     """The slices that are the first and the last element of an axis."""
     last = (axis, dim - 1, dim, 1) if isinstance(dim, int) else (axis, -1, None, 1)
-    return ((axis, 0, 1, 1),), (last,)  # type: ignore[return-value]
+    return ((axis, 0, 1, 1),), (last,)
 
 
 @hosted()
@@ -66,7 +66,8 @@ def edges(x: Fact, pads: Pads, in_front: int, behind: int) -> Edges | None:
         return None
     times = [(1,) * axis + (pads[k],) + (1,) * (rank - axis - 1) for k in (axis, axis + rank)]
     others = tuple(0 if k % rank == axis else p for k, p in enumerate(pads))
-    return Edges(axis, *ends_of(x.shape[axis], axis), *times, others)
+    first, last = ends_of(x.shape[axis], axis)
+    return Edges(axis, first, last, times[0], times[1], others)
 
 
 @law(source="Ascend auto-optimizer, reflection Pad")
@@ -93,7 +94,7 @@ def tail(xs: Tensors, axis: Axis, x: Tensor) -> Number:
 
 
 @table(merge="last")
-def framed(xs: Tensors, axis: Axis, x: Tensor) -> Dims:
+def framed(xs: Tensors, axis: Axis, x: Tensor) -> Pads:
     """How many first and last elements of x are around it in a list."""
 
 
@@ -114,7 +115,8 @@ def repeated(y: Fact, dims: Dims, spec: Slices) -> Number | None:
     for k, (dim, own) in enumerate(zip(aligned, y.shape, strict=True)):
         if k != axis and dim != 1 and not symbolic.known_equal(dim, own):
             return None
-    return aligned[axis] if isinstance(aligned[axis], int) else None
+    found = aligned[axis]
+    return found if isinstance(found, int) else None
 
 
 @hosted()
@@ -134,17 +136,17 @@ def plus(m: Number, n: Number) -> Number:
 
 
 @hosted()
-def frame(front: Number, behind: Number) -> Dims:
-    return front, behind
+def frame(front: Number, behind: Number) -> Pads:
+    return int(front), int(behind)
 
 
 @hosted()
-def more_in_front(found: Dims, n: Number) -> Dims:
-    return found[0] + n, found[1]
+def more_in_front(found: Pads, n: Number) -> Pads:
+    return found[0] + int(n), found[1]
 
 
 @auxiliary(listing)
-def frames(xs: Tensors, rest: Tensors, e: Tensor, x: Tensor, y: Tensor, t: Slices, d: Dims, f: Dims, a: Axis,
+def frames(xs: Tensors, rest: Tensors, e: Tensor, x: Tensor, y: Tensor, t: Slices, d: Dims, f: Pads, a: Axis,
            m: Number, n: Number):  # fmt: skip
     """Fills `times`, `tail` and `framed`."""
     yield rule(eq(e, slice_(x, t)), is_end(x, t), then=assign(times(e, x, t), once()))
@@ -164,7 +166,7 @@ def frames(xs: Tensors, rest: Tensors, e: Tensor, x: Tensor, y: Tensor, t: Slice
 
 
 @hosted()
-def pads_along(x: Fact, axis: Axis, found: Dims) -> Pads | None:
+def pads_along(x: Fact, axis: Axis, found: Pads) -> Pads | None:
     """The pads of one axis."""
     if x.rank is None or not any(found):
         return None
@@ -193,7 +195,7 @@ def _edge_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(kind="fuse", serves="launches", examples=_edge_examples, uses=(frames,))
-def slices_that_are_edges(xs: Tensors, x: Tensor, a: Axis, f: Dims):
+def slices_that_are_edges(xs: Tensors, x: Tensor, a: Axis, f: Pads):
     """Concat(x[:1], .., x, .., x[-1:]) = Pad_edge(x), in front or behind alone as well"""
     found, whole = eq(f, framed(xs, a, x)), pad(x, "edge", pads_along(x, a, f), zero_of(x))
     yield rewrite(concat(xs, a), whole, found, guard(varies(x)), inverse="edges_by_slices")

@@ -53,7 +53,10 @@ def shuffled(x: Fact, dims: Dims, p: Permutation, z: Fact) -> Shuffle | None:
     moved = [k for k, source in enumerate(p) if k != source]
     if not isinstance(whole, int) or whole > LONGEST or not moved or not set(moved) <= set(inner):
         return None
-    blocks = np.arange(whole).reshape([dims[k] for k in inner])
+    sides = [dim for dim in dims[first : first + count] if isinstance(dim, int)]
+    if len(sides) < count:
+        return None
+    blocks = np.arange(whole).reshape(sides)
     order = blocks.transpose([p[k] - first for k in inner]).reshape(-1)
     return Shuffle(axis, Literal(_INT64, (whole,), tuple(map(int, order))))
 

@@ -34,8 +34,8 @@ def parts_of_axes(source: Shape, dims: Shape) -> list[Shape] | None:
 
     An axis may be split into floor(n / c) times c, since a Reshape to less than n fails.
 
-    >>> parts_of_axes(("N", "H", 6), ("N", "floor(H/7)", 7, 6))
-    [('N',), ('floor(H/7)', 7), (6,)]
+    >>> parts_of_axes(("N", "H", 6), ("N", "H//7", 7, 6))
+    [('N',), ('H//7', 7), (6,)]
     """
     left, found = list(reversed(dims)), []
     for whole in source:

@@ -166,7 +166,7 @@ def test_a_batch_of_nothing_is_viewed_as_it_was(
     assert len([node for node in made.graph.node if node.op_type != "Constant"]) <= nodes
     for batch in (0, 2):
         sizes = {"N": batch, "L": 3, "M": 4}
-        x = np.zeros([sizes.get(d, d) for d in dims], np.float32)
+        x = np.zeros([d if isinstance(d, int) else sizes[d] for d in dims], np.float32)
         expected, found = (plain_session(m.SerializeToString()).run(None, {"x": x})[0] for m in (model, made))
         assert found.shape == expected.shape
 

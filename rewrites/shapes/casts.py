@@ -4,8 +4,6 @@
     Cast_S(Cast_T(x)) -> Cast_S(x)       where T has every value of x: by x's type, or by its range
     Cast_S(Cast_T(x)) -> Cast_S(x)       of integers all three, where S has no more bits than T
     Gather(x, Cast_64(i)) -> Gather(x, i) for i in int32, likewise Cast_32 where int32 has i
-
-Siblings that are equal casts of one value are one e-node anyway.
 """
 
 from collections.abc import Iterator

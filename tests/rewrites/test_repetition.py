@@ -71,3 +71,10 @@ def test_elements_that_are_repeated_broadcast() -> None:
     wide = g.add("Gather", "x", g.constant(np.repeat(np.arange(3), 4)), axis=1)
     y = g.add("Add", g.add("Reshape", wide, g.constant([0, 3, 4, 1])), "z")
     assert "Gather" not in outcome(g.model(y), "ascend").counts
+
+
+def test_parts_that_are_scaled_by_one_number_each_are_scaled_at_once() -> None:
+    g = Graph(x=["N", 8, 5])
+    parts = g.add_many("Split", "x", g.constant([3, 5]), outputs=2, axis=1)
+    scaled = (g.add("Mul", part, g.constant(c)) for part, c in zip(parts, (0.5, [-2.0]), strict=True))
+    assert check_settled(g.model(g.add("Concat", *scaled, axis=1)), "ascend") == Counter(["Mul"])

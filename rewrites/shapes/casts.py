@@ -1,9 +1,9 @@
 """Casts: the one that does nothing, pairs where the first loses nothing, and the one before indices.
 
-    Cast_T(x) -> x                       for x of type T
-    Cast_S(Cast_T(x)) -> Cast_S(x)       where T has every value of x: by x's type, or by its range
-    Cast_S(Cast_T(x)) -> Cast_S(x)       of integers all three, where S has no more bits than T
-    Gather(x, Cast_64(i)) -> Gather(x, i) for i in int32, likewise Cast_32 where int32 has i
+Cast_T(x) -> x                       for x of type T
+Cast_S(Cast_T(x)) -> Cast_S(x)       where T has every value of x: by x's type, or by its range
+Cast_S(Cast_T(x)) -> Cast_S(x)       of integers all three, where S has no more bits than T
+Gather(x, Cast_64(i)) -> Gather(x, i) for i in int32, likewise Cast_32 where int32 has i
 """
 
 from collections.abc import Iterator

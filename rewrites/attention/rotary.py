@@ -119,11 +119,11 @@ def _rotary(x: Any, given: tuple[Any, Any], how: Any, layout: Any, like: Any) ->
 
 
 def _halves(x: Any, rank: int, half: int) -> tuple[Any, Any]:
-    return tuple(slice_(x, ((rank - 1, *cut, 1),)) for cut in ((0, half), (half, 2 * half)))  # type: ignore[return-value]
+    return tuple(slice_(x, ((rank - 1, *cut, 1),)) for cut in ((0, half), (half, 2 * half)))
 
 
 def _neighbours(x: Any, rank: int, size: int) -> tuple[Any, Any]:
-    return tuple(slice_(x, ((rank - 1, start, size - 1 + start, 2),)) for start in (0, 1))  # type: ignore[return-value]
+    return tuple(slice_(x, ((rank - 1, start, size - 1 + start, 2),)) for start in (0, 1))
 
 
 def _rotated(a: Any, b: Any, c: Any, s: Any) -> tuple[Any, Any]:

@@ -131,7 +131,8 @@ def whole_halves(x: Tensor, n: Tensor, s: Float, i: Int):
 @hosted()
 def slope_of_sizes(x: Fact, c: Fact, d: Fact) -> Float | None:
     """The slope below 0 of x * c + |x| * d, where that is x above."""
-    above, below = number_beside(x, c), number_beside(x, d)
+    above: float | None = number_beside.function(x, c)
+    below: float | None = number_beside.function(x, d)
     if above is None or below is None or abs(above + below - 1) > 2.0**-22:
         return None
     return above - below
@@ -170,7 +171,7 @@ def elu_settings(a: Fact) -> Settings | None:
 def celu_settings(k: Fact, a: Fact, opset: int) -> Settings | None:
     """Of Celu, which ONNX has in single precision, for a number above 0 and its reciprocal."""
     found: Settings | None = elu_settings.function(a)
-    if found is None or k.splat is None or abs(k.splat * a.splat - 1) > 2.0**-22:
+    if found is None or k.splat is None or a.splat is None or abs(k.splat * a.splat - 1) > 2.0**-22:
         return None
     return found if k.dtype == TensorProto.FLOAT and is_available("Celu", opset) else None
 

@@ -180,10 +180,14 @@ def softplus_of_size(x: Tensor, i: Int):
     yield rewrite(spelled, softplus(x), inverse="composites.primitives.activations")
 
 
+ALIKE: dict[int, float] = {TensorProto.FLOAT: 16.0, TensorProto.FLOAT16: 8.0}
+"""Above what Softplus(x) is x, by type."""
+
+
 @hosted()
 def is_beyond(x: Fact, c: Fact, op: str, order: str) -> bool:
     """A comparison in that order with a number above which Softplus(x) is x, but for the rounding."""
-    least = {TensorProto.FLOAT: 16.0, TensorProto.FLOAT16: 8.0}.get(x.dtype, math.inf)
+    least = ALIKE.get(x.dtype, math.inf)
     return c.splat is not None and c.splat >= least and op in (order, f"{order}OrEqual")
 
 

@@ -29,6 +29,7 @@ _NAMES: dict[str, Sequence[str]] = {
     "softmax": ("Softmax", "LogSoftmax", "Hardmax"),
     "pool": ("AveragePool", "MaxPool"),
     "global_pool": ("GlobalAveragePool", "GlobalMaxPool"),
+    "blockwise": ("DepthToSpace", "SpaceToDepth"),
     **dict.fromkeys(("to_layout", "from_layout", "laid", "unlaid"), ("NC1HWC0", "FRACTAL_NZ")),
 }
 

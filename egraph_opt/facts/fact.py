@@ -62,6 +62,8 @@ class Fact:
             operators that make it.
         units: of a constant whose rows along the first axis have a single 1.0 each and else zeros, as the
             identity has: by row, where in it.
+        twice: of a constant that has each number of a row along the last axis twice: in its "halves", or as
+            "neighbours".
     """
 
     dtype: int = 0
@@ -73,6 +75,7 @@ class Fact:
     range: Range | None = None
     interval: Interval | None = None
     units: tuple[int, ...] | None = None
+    twice: str | None = None
 
     @property
     def rank(self) -> int | None:
@@ -213,6 +216,7 @@ def meet(a: Fact, b: Fact) -> Fact:
         range=meet_ranges(a.range, b.range),
         interval=meet_intervals(a.interval, b.interval),
         units=a.units if a.units is not None else b.units,
+        twice=a.twice or b.twice,
     )
     return known.settled()
 

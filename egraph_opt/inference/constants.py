@@ -47,7 +47,7 @@ def array_fact(array: Array, dtype: int) -> Fact:
     items = array.astype(np.object_) if flat.size <= SMALL else None
     known = completed(with_data(fact, items, flat[0].item() if _is_uniform(flat) else None))
     if dtype in FLOATS and array.ndim > 1:
-        return replace(known, units=_units(array.reshape(len(array), -1)))
+        return replace(known, units=_units(array.reshape(len(array), -1)), twice=_twice(array))
     if dtype not in INTEGERS or known.has_numbers:
         return known
     return narrowed(known, (int(flat.min()), int(flat.max())))
@@ -63,6 +63,21 @@ def _units(rows: Array) -> tuple[int, ...] | None:
     if np.count_nonzero(rows) != len(rows) or (rows[np.arange(len(rows)), places] != 1).any():
         return None
     return tuple(places.tolist())
+
+
+def _twice(array: Array) -> str | None:
+    """How rows have each number twice; of other constants the first row shows it."""
+    if array.shape[-1] % 2:
+        return None
+    rows = array.reshape(-1, array.shape[-1])
+    half = rows.shape[1] // 2
+    for how, first, second in (
+        ("halves", rows[:, :half], rows[:, half:]),
+        ("neighbours", rows[:, ::2], rows[:, 1::2]),
+    ):
+        if np.array_equal(first[0], second[0]) and np.array_equal(first, second):
+            return how
+    return None
 
 
 def _is_uniform(flat: Array) -> bool:

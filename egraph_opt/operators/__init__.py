@@ -34,6 +34,7 @@ from egraph_opt.operators.blocks import blockwise
 from egraph_opt.operators.gathering import gather_elements, gather_nd
 from egraph_opt.operators.recurrent import recurrent
 from egraph_opt.operators.quantization import dequantize, quantize
+from egraph_opt.operators.rotary import rotary
 # isort: on
 
 __all__ = [
@@ -88,6 +89,7 @@ __all__ = [
     "reshape_to",
     "resize",
     "rms_norm",
+    "rotary",
     "scores",
     "shape_of",
     "shifted_layer_norm",

@@ -1,11 +1,16 @@
-"""Blocks of a plane as channels: what laws write for views; nodes of a model are left as they are."""
+"""Blocks of a plane as channels."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from egraph_opt.facts.fact import Fact
-from egraph_opt.operators.declaration import Attributes, OnnxForm, operator
+from egraph_opt.operators.declaration import Attributes, OnnxForm, TermSpec, lowers, operator
 from egraph_opt.operators.expressions import String, Tensor
 from egraph_opt.operators.sorts import Settings
+
+if TYPE_CHECKING:
+    from egraph_opt.operators.node_reader import NodeReader
 
 
 def _blockwise_form(
@@ -23,3 +28,14 @@ def _blockwise_form(
 @operator(form=_blockwise_form, op_types=("DepthToSpace", "SpaceToDepth"))
 def blockwise(op: String, x: Tensor, settings: Settings) -> Tensor:
     """DepthToSpace or SpaceToDepth of x: [N, C, H, W]; `settings`: blocksize, and mode of the first."""
+
+
+@lowers("DepthToSpace", "SpaceToDepth")
+def _lower_blockwise(node: NodeReader) -> TermSpec | None:
+    if node.fact(0).rank != 4:
+        return None
+    size = ("blocksize", node.attribute("blocksize"))
+    if node.op_type == "SpaceToDepth":
+        return TermSpec("blockwise", (node.op_type, (size,)), (0,))
+    mode = (node.attribute("mode") if node.opset >= 11 else None) or "DCR"
+    return TermSpec("blockwise", (node.op_type, (size, ("mode", mode))), (0,))

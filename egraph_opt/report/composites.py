@@ -17,6 +17,7 @@ _OPERATORS = {
     "layer_norm": "LayerNormalization",
     "masked_attention": "Attention",
     "rms_norm": "RMSNormalization",
+    "rotary": "RotaryEmbedding",
     "shifted_layer_norm": "LayerNormalization",
 }
 

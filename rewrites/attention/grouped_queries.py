@@ -3,7 +3,8 @@
     x @ Repeat(u) -> Reshape(Reshape(x, [B, G, n * L, P]) @ u)          likewise x @ Repeat(u)'
     Attention(q, Repeat(k), Repeat(v)) -> Reshape(Attention(Reshape(q), k, v)), a mask being repeated
 
-where Repeat(u) is what exporters write for groups of n heads, Reshape(Expand(u, [B, G, n, S, d])).
+where Repeat(u) is what exporters write for groups of n heads, Reshape(Expand(u, [B, G, n, S, d])), or
+Expand(u, [B, n, S, d]) for one head.  Gather and Concat that repeat are such views by `views.expand`.
 """
 
 from collections.abc import Iterator
@@ -116,6 +117,12 @@ def mask_of_groups(m: Fact, q: Fact, count: Any) -> tuple[Dims, Dims, Dims] | No
     return (batch, 1, length, keys), (1, count, 1, 1), together
 
 
+def _of_groups(m: Tensor, q: Tensor, how: Any) -> Any:
+    """A mask for the rows of all queries of a group."""
+    rows = mask_of_groups(m, q, how[2])
+    return reshape(expand(reshape(m, rows[0]), rows[1]), rows[2])
+
+
 def _attention_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     q, k, v = g.input(("N", 6, 3, 4)), _heads(g, 2, 3, 5, 4), _heads(g, 2, 3, 5, 7)
@@ -143,7 +150,55 @@ def attention_of_groups(
     )
     z = attention(q, keys, values, s)
     yield rewrite(z, reshape(attention(*operands, s), known_dims(z)), guard(varies(q)), because=FORGETS)
-    z, rows = masked_attention(q, keys, values, m, s), mask_of_groups(m, q, how[2])
-    mask = reshape(expand(reshape(m, rows[0]), rows[1]), rows[2])
+    z, mask = masked_attention(q, keys, values, m, s), _of_groups(m, q, how)
     whole = masked_attention(*operands, mask, s)
     yield rewrite(z, reshape(whole, known_dims(z)), guard(varies(q)), because=FORGETS)
+
+
+# --- one head for all -------------------------------------------------------------------------------------
+
+
+@hosted()
+def one_for_all(x: Fact, u: Fact, wide: Fact) -> Shared | None:
+    """Queries x [B, n, L, P] of one head u [B, 1, S, d], which `wide` has n times."""
+    if not all(f.is_symbolic and f.rank == 4 for f in (x, u, wide)):
+        return None
+    (batch, one, *matrix), (_, count, length, depth) = u.shape or (), x.shape or ()
+    if one != 1 or count == 1 or not same_dims(wide.shape, (batch, count, *matrix)):
+        return None
+    if not symbolic.known_equal((x.shape or ())[0], batch):
+        return None
+    return Shared((batch, 1, *matrix), (batch, 1, symbolic.mul(count, length), depth), count)
+
+
+def _one_head_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    q, mask = g.input(("N", 6, 3, 4)), g.input((3, 5))
+    k, v, each = (g.input(("N", n, 5, d)) for n, d in ((1, 4), (1, 7), (6, 7)))
+    wide, values = (expand(x, (1, 6, 1, 1)) for x in (k, v))
+    yield g.fires(attention(q, wide, values, 0.5))
+    yield g.fires(masked_attention(q, wide, values, mask, 0.5))
+    yield g.near_miss(attention(q, wide, each, 0.5), why="values of each head")
+    rows = expand(g.input(("N", 6, 1, 7)), (1, 1, 5, 1))
+    for repeats in (attention(q, wide, rows, 0.5), masked_attention(q, wide, rows, mask, 0.5)):
+        yield g.near_miss(repeats, why="rows of values are repeated")
+    batches = expand(g.input((1, 6, 5, 4)), (2, 1, 1, 1))
+    others = expand(g.input((2, 1, 5, 7)), (1, 6, 1, 1))
+    yield g.near_miss(
+        attention(g.input((2, 6, 3, 4)), batches, others, 0.5), why="batches of keys are repeated"
+    )
+
+
+@law(examples=_one_head_examples, uses=(moves,))
+def attention_of_one_head(
+    q: Tensor, k: Tensor, v: Tensor, m: Tensor, t: Tensor, r: Tensor, a: Dims, c: Dims, s: Float
+):
+    """Attention(q, Expand(k), Expand(v)) = Reshape(Attention(Reshape(q), k, v)), a mask as well"""
+    keys, values = moved("Expand", k, t, a), moved("Expand", v, r, c)
+    how, known = one_for_all(q, k, keys), (one_for_all(q, v, values), guard(varies(q)))
+    rows = reshape(q, how[1])
+    for z, whole in (
+        (attention(q, keys, values, s), attention(rows, k, v, s)),
+        (masked_attention(q, keys, values, m, s), masked_attention(rows, k, v, _of_groups(m, q, how), s)),
+    ):
+        yield rewrite(z, reshape(whole, known_dims(z)), *known, because=FORGETS)

@@ -62,7 +62,7 @@ def is_logits(s: Fact) -> bool:
 def demand(y: Tensor, s: Tensor, m: Tensor, c: Tensor, i: Int):
     """Fills `demanded`, from Softmax down, through masks and scales."""
     yield rule(eq(y, softmax("Softmax", s, LAST)), is_logits(s), then=demanded(s))
-    for masked in (beside("Add", s, m, i), where(c, s, m), s * c):
+    for masked in (beside("Add", s, m, i), where(c, s, m), where(c, m, s), s * c):
         yield rule(demanded(y), eq(y, masked), is_logits(s), then=demanded(s))
 
 
@@ -138,21 +138,24 @@ def zero_like(n: Fact) -> Literal | None:
 def _where_examples(rng):
     g = Operands(rng)
     q, k = g.input(("N", 3, "L", 4)), g.input(("N", 3, "M", 4))
-    condition = g.constant(rng.integers(0, 2, (3, 1, 1)).astype(bool))
+    condition = g.constant(np.array([[[True]], [[False]], [[True]]]))
     given = scores(q, k, 0.5)
     for lowest in (-math.inf, float(np.finfo(np.float32).min)):
         zero, low = g.constant(0.0), g.constant(lowest)
         yield g.fires(softmax("Softmax", where(condition, given, low), 3))
+        yield g.fires(softmax("Softmax", where(condition, low, given), 3))
         yield g.fires(softmax("Softmax", given + where(condition, zero, low), 3))
     finite = where(condition, given, g.constant(-1e4))
     yield g.near_miss(softmax("Softmax", finite, 3), why="scores are lost that an addition would keep")
     yield g.near_miss(where(condition, given, low), why="no Softmax")
-    raised = softmax("Softmax", given + where(condition, g.constant(1.0), low), 3)
-    yield g.near_miss(raised, why="scores that are kept are raised")
+    always, never = (g.constant(np.full((3, 1, 1), kept)) for kept in (True, False))
+    one = g.constant(1.0)
+    for mask in (where(always, one, low), where(never, low, one)):
+        yield g.near_miss(softmax("Softmax", given + mask, 3), why="scores that are kept are raised")
     single = scores(g.input((1, 3, "L", 4)), g.input((1, 3, "M", 4)), 0.5)
     zeros = g.constant(np.zeros((2, 1, 1, 1), np.float32))
-    repeated = softmax("Softmax", single + where(condition, zeros, low), 3)
-    yield g.near_miss(repeated, why="zeros repeat the scores")
+    for mask in (where(always, zeros, low), where(never, low, zeros)):
+        yield g.near_miss(softmax("Softmax", single + mask, 3), why="zeros repeat the scores")
 
 
 @law(
@@ -162,14 +165,21 @@ def _where_examples(rng):
     examples=_where_examples,
 )
 def mask_of_condition(q: Tensor, k: Tensor, c: Tensor, n: Tensor, z: Tensor, s: Float):
-    """Where(c, Scores, n) = Scores + Where(c, 0, n), n = -infinity or the lowest number"""
-    given = scores(q, k, s)
-    chosen, masked = where(c, given, n), given + where(c, z, n)
+    """Where(c, Scores, n) = Scores + Where(c, 0, n), n = -infinity or the lowest number
+
+    Likewise Where(c, n, Scores).
+    """
+    given, zero = scores(q, k, s), literal(zero_like(n))
     may_stand = guard(fits(c, given), fits(n, given))
-    written = given + where(c, literal(zero_like(n)), n)
-    yield rewrite(chosen, written, guard(demanded(chosen)), may_stand, inverse="mask_of_condition")
     swallowed = (zero_like(n), all_are(z, 0), fits(z, given))
-    yield rewrite(masked, chosen, guard(demanded(masked)), may_stand, swallowed, inverse="mask_of_condition")
+    for chosen, mask, written in (
+        (where(c, given, n), where(c, z, n), where(c, zero, n)),
+        (where(c, n, given), where(c, n, z), where(c, n, zero)),
+    ):
+        asked, masked = guard(demanded(chosen)), given + mask
+        yield rewrite(chosen, given + written, asked, may_stand, inverse="mask_of_condition")
+        known = (guard(demanded(masked)), may_stand, swallowed)
+        yield rewrite(masked, chosen, *known, inverse="mask_of_condition")
 
 
 # --- attention -----------------------------------------------------------------------------------------

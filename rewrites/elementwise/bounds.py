@@ -1,6 +1,7 @@
 """Functions made of bounds and of logarithms of sums.
 
 Max(x, c) = Clip(x) from below by c      Min(x, c) = Clip(x) from above by c      c one finite number
+Where(x > y, x, y) -> Max(x, y)          Where(x > y, y, x) -> Min(x, y)
 Clip_0h(a * x + b) / h -> HardSigmoid(x; a/h, b/h)
 Log(1 + Exp(x)) -> Softplus(x)
 """
@@ -18,7 +19,7 @@ from egraph_opt.laws.algebra import exp, log, number_like
 from egraph_opt.laws.algebra import softplus as softplus_of
 from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.sorts import Float, Name, Settings, String, Tensor
-from egraph_opt.operators import unary, variadic
+from egraph_opt.operators import binary, unary, variadic, where
 from egraph_opt.operators.terms import cons, listed, nil, opset
 from egraph_opt.rewrites.conditions.values import all_are, broadcasts_into, fits
 from egraph_opt.rewrites.elementwise.identities import beside_number, clip
@@ -122,6 +123,44 @@ def constant_bound(op: String, x: Tensor, c: Tensor, s: Settings):
         yield rewrite(bounded, x, is_no_bound(op, c), fits(c, x), because="forgets op")
     bound = number_like(x, only_bound(s, x, opset()))
     yield rewrite(unary("Clip", s, x), variadic(bounding(s), listed(x, bound)), inverse="constant_bound")
+
+
+@hosted()
+def taken_by_choice(op: str, first: int) -> Name | None:
+    """What chooses the first of two numbers (1) where op holds of them, and else the other: Max or Min."""
+    if op not in ("Greater", "GreaterOrEqual", "Less", "LessOrEqual"):
+        return None
+    return "Max" if op.startswith("Greater") == bool(first) else "Min"
+
+
+@hosted()
+def has_bounds(x: Fact, y: Fact, number: int) -> bool:
+    """onnxruntime has Max and Min of these numbers, which broadcast."""
+    return x.dtype == y.dtype and (x.dtype == TensorProto.FLOAT or (number >= 12 and x.dtype in _CLIPPED))
+
+
+def _choices(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, six = g.input(("N", 3)), g.input((3,)), g.constant(6.0)
+    for op in ("Greater", "GreaterOrEqual", "Less", "LessOrEqual"):
+        yield from g.all_fire(where(binary(op, x, six), six, x), where(binary(op, x, y), x, y))
+    yield from g.near_misses(
+        (where(binary("Greater", x, six), x, y), "another one is chosen"),
+        (where(binary("Greater", x, six), x, g.constant(5.0)), "another number"),
+        (where(binary("Equal", x, y), x, y), "no order"),
+    )
+
+
+@law(numerics="finite", kind="fuse", serves="launches", examples=_choices)
+def bound_of_choice(op: String, x: Tensor, y: Tensor):
+    """Where(x > y, x, y) = Max(x, y), Where(x > y, y, x) = Min(x, y)
+
+    Of two zeros, and of NaN, either may come out.
+    """
+    holds, known = binary(op, x, y), has_bounds(x, y, opset())
+    for choice, first in ((where(holds, x, y), 1), (where(holds, y, x), 0)):
+        bound = variadic(taken_by_choice(op, first), listed(x, y))
+        yield rewrite(choice, bound, known, because="forgets which order was asked")
 
 
 # --- HardSigmoid ---------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
     Relu(x) + n * c -> PRelu(x, c)        n = Min(x, 0), -Relu(-x) or (x - |x|) / 2
     Relu(x) - n -> Abs(x)
+    x * c + |x| * d -> PRelu(x, c - d)    c + d = 1
+    Relu(x) + (Exp(n) - 1) * a -> Elu_a(x)      Relu(x) + Min((Exp(x / a) - 1) * a, 0) -> Celu_a(x)
     (x + |x|) / 2 -> Relu(x)              Clip(x) from below by 0 -> Relu(x)
 
 `signs` finds the same functions where they choose by a comparison.
@@ -10,7 +12,9 @@
 from collections.abc import Iterator
 
 import numpy as np
+from onnx import TensorProto
 
+from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
     Example,
     Operands,
@@ -20,19 +24,21 @@ from egraph_opt.laws import (
     hosted,
     kernel,
     laws_of,
+    opset,
     rewrite,
     rule,
     table,
     union,
 )
-from egraph_opt.laws.algebra import number_like, relu
+from egraph_opt.laws.algebra import exp, number_like, relu
 from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.sorts import Float, Int, Settings, Tensor
 from egraph_opt.operators import binary, unary
+from egraph_opt.operators.availability import is_available
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import all_are, fits, is_float
-from egraph_opt.rewrites.elementwise.bounds import has_single_kernel
-from egraph_opt.rewrites.elementwise.identities import beside_number, clip
+from egraph_opt.rewrites.elementwise.bounds import has_single_kernel, number_beside
+from egraph_opt.rewrites.elementwise.identities import beside_number, clip, one_alpha
 
 law = laws_of("halves", numerics="reassociates", kind="composite", serves="launches")
 
@@ -120,6 +126,106 @@ def whole_halves(x: Tensor, n: Tensor, s: Float, i: Int):
     added, taken = beside("Add", relu(x), n, i), relu(x) - n
     for spelled, minus in ((added, -1.0), (taken, 1.0)):
         yield rewrite(spelled, _size(x), known, is_number(s, minus), because=LOST)
+
+
+@hosted()
+def slope_of_sizes(x: Fact, c: Fact, d: Fact) -> Float | None:
+    """The slope below 0 of x * c + |x| * d, where that is x above."""
+    above: float | None = number_beside.function(x, c)
+    below: float | None = number_beside.function(x, d)
+    if above is None or below is None or abs(above + below - 1) > 2.0**-22:
+        return None
+    return above - below
+
+
+def _size_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, z = g.input(("N", 3)), g.input(("N", 3))
+    c, d, wide = g.constant(0.625), g.constant([0.375]), g.constant(np.full((4, 1, 1), 0.375))
+    yield from g.all_fire(x * c + _size(x) * d, _size(x) * d + x * c)
+    yield from g.near_misses(
+        (x * c + _size(z) * d, "another tensor"),
+        (x * c + _size(x) * c, "it is scaled above 0"),
+        (x * c + _size(x) * wide, "broadcasting makes it bigger"),
+    )
+
+
+@law(examples=_size_examples, uses=(either_side,))
+def scaled_sizes(x: Tensor, c: Tensor, d: Tensor, i: Int):
+    """x * c + Abs(x) * d = PRelu(x, c - d) where c + d = 1"""
+    slope, known = number_like(x, slope_of_sizes(x, c, d)), kernel(has_single_kernel(x))
+    spelled = beside("Add", x * c, _size(x) * d, i)
+    yield rewrite(spelled, binary("PRelu", x, slope), known, because=LOST)
+
+
+# --- exponentials below 0 ----------------------------------------------------------------------------------
+
+
+@hosted()
+def elu_settings(a: Fact) -> Settings | None:
+    """Of Elu, for a number above 0."""
+    return one_alpha.function(a) if a.splat is not None and a.splat > 0 else None
+
+
+@hosted()
+def celu_settings(k: Fact, a: Fact, opset: int) -> Settings | None:
+    """Of Celu, which ONNX has in single precision, for a number above 0 and its reciprocal."""
+    found: Settings | None = elu_settings.function(a)
+    if found is None or k.splat is None or a.splat is None or abs(k.splat * a.splat - 1) > 2.0**-22:
+        return None
+    return found if k.dtype == TensorProto.FLOAT and is_available("Celu", opset) else None
+
+
+def _elu_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, z, less, half, two = g.input(("N", 3)), g.input(("N", 3)), *map(g.constant, (-1.0, [0.5], [2.0]))
+
+    def below(y: Tensor, a: Tensor) -> Tensor:
+        return clip(None, 0.0, (exp(y) + less) * a)
+
+    yield from g.all_fire(
+        relu(x) + (exp(clip(None, 0.0, x)) + less) * half,
+        below(x, half) + relu(x),
+        relu(x) + below(x * half, two),
+    )
+    wide, wide_less = g.constant(np.full((4, 1, 1), 0.5)), g.constant(np.full((4, 1, 1), -1.0))
+    yield from g.near_misses(
+        (relu(x) + (exp(clip(None, 0.0, z)) + less) * half, "another tensor"),
+        (relu(x) + (exp(clip(None, 1.0, x)) + less) * half, "another bound"),
+        (relu(x) + (exp(relu(-x)) + less) * half, "the other sign"),
+        (relu(x) + (exp(clip(None, 0.0, x)) + two) * half, "plus 2"),
+        (relu(x) + (exp(clip(None, 0.0, x)) + less) * g.random(3), "several numbers"),
+        (relu(x) + (exp(clip(None, 0.0, x)) + less) * wide, "broadcasting makes it bigger"),
+        (relu(x) + (exp(clip(None, 0.0, x)) + wide_less) * half, "broadcasting makes it bigger"),
+        (relu(z) + below(x, half), "another tensor"),
+        (relu(x) + below(x, less), "the greater of both"),
+        (relu(x) + clip(None, 1.0, (exp(x) + less) * half), "another bound"),
+        (relu(x) + clip(None, 0.0, (exp(x) + two) * half), "plus 2"),
+        (relu(x) + below(x, wide), "broadcasting makes it bigger"),
+        (relu(x) + clip(None, 0.0, (exp(x) + wide_less) * half), "broadcasting makes it bigger"),
+        (relu(x) + below(x * half, half), "no reciprocal"),
+        (relu(z) + below(x * half, two), "another tensor"),
+        (relu(x) + clip(None, 0.0, (exp(x * half) + half) * two), "no minus 1"),
+        (relu(x) + clip(None, 1.0, (exp(x * half) + less) * two), "another bound"),
+        (relu(x) + clip(None, 0.0, (exp(x * half) + wide_less) * two), "broadcasting makes it bigger"),
+        (relu(x) + below(x * half, g.constant(np.full((4, 1, 1), 2.0))), "broadcasting makes it bigger"),
+        (relu(x) + below(x * wide, two), "broadcasting makes it bigger"),
+    )
+
+
+@law(examples=_elu_examples, uses=(negative_parts, either_side))
+def scaled_exponentials(x: Tensor, n: Tensor, c: Tensor, a: Tensor, k: Tensor, r: Settings, s: Float, i: Int):
+    """Relu(x) + (Exp(Min(x, 0)) - 1) * a = Elu_a(x), Relu(x) + Min((Exp(x / a) - 1) * a, 0) = Celu_a(x)"""
+    less, own = (all_are(c, -1), fits(c, x), fits(a, x)), kernel(has_single_kernel(x))
+    elu, low = unary("Elu", elu_settings(a), x), is_bound_by_zero(r, "max")
+    part = (eq(s, negative_part(n, x)), is_number(s, 1.0))
+    yield rewrite(beside("Add", relu(x), (exp(n) + c) * a, i), elu, *part, *less, own, because=LOST)
+    below = unary("Clip", r, (exp(x) + c) * a)
+    yield rewrite(beside("Add", relu(x), below, i), elu, low, *less, own, because=LOST)
+    steep = unary("Clip", r, (exp(x * k) + c) * a)
+    celu = unary("Celu", celu_settings(k, a, opset()), x)
+    known = (low, *less, fits(k, x))
+    yield rewrite(beside("Add", relu(x), steep, i), celu, *known, because=LOST)
 
 
 # --- the upper half ----------------------------------------------------------------------------------------

@@ -4,11 +4,14 @@
     Tanh(x / 2) / 2 + 1 / 2 -> Sigmoid(x)         2 * Sigmoid(2 * x) - 1 -> Tanh(x)
     Relu(x) + Softplus(-|x|) -> Softplus(x)
     (Exp(x) - 1) / (Exp(x) + 1) -> Tanh(x / 2)    (Exp(x) - Exp(-x)) / (Exp(x) + Exp(-x)) -> Tanh(x)
+    Where(x > 20, x, Softplus(x)) -> Softplus(x)
+    n / (n + 2) -> Tanh(Softplus(x))              n = Exp(x) * (Exp(x) + 2)
     x / (Abs(x) + 1) -> Softsign(x)
 
 Exp overflows where they do not.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,10 +21,11 @@ from onnx import TensorProto
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.algebra import exp, number_like, reciprocal, relu, sigmoid, softplus, tanh
-from egraph_opt.laws.sorts import Int, Tensor
-from egraph_opt.operators import unary
+from egraph_opt.laws.sorts import Int, String, Tensor
+from egraph_opt.operators import binary, unary, where
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import all_are, broadcasts_into, fits, is_float
+from egraph_opt.rewrites.elementwise.bounds import has_single_kernel
 from egraph_opt.rewrites.elementwise.identities import beside_number
 
 law = laws_of("logistic", numerics="reassociates", kind="composite", serves="accuracy")
@@ -174,6 +178,65 @@ def softplus_of_size(x: Tensor, i: Int):
     """Relu(x) + Softplus(-Abs(x)) = Softplus(x)"""
     spelled = beside("Add", relu(x), softplus(-unary("Abs", (), x)), i)
     yield rewrite(spelled, softplus(x), inverse="composites.primitives.activations")
+
+
+ALIKE: dict[int, float] = {TensorProto.FLOAT: 16.0, TensorProto.FLOAT16: 8.0}
+"""Above what Softplus(x) is x, by type."""
+
+
+@hosted()
+def is_beyond(x: Fact, c: Fact, op: str, order: str) -> bool:
+    """A comparison in that order with a number above which Softplus(x) is x, but for the rounding."""
+    least = ALIKE.get(x.dtype, math.inf)
+    return c.splat is not None and c.splat >= least and op in (order, f"{order}OrEqual")
+
+
+def _threshold_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, z, far, near = g.input(("N", 3)), g.input(("N", 3)), g.constant(20.0), g.constant(2.0)
+    soft, wide = softplus(x), g.constant(np.full((4, 1, 1), 20.0))
+    yield from g.all_fire(
+        where(binary("Greater", x, far), x, soft), where(binary("LessOrEqual", x, far), soft, x)
+    )
+    yield from g.near_misses(
+        (where(binary("Greater", x, near), x, soft), "they differ above 2"),
+        (where(binary("Less", x, near), soft, x), "they differ above 2"),
+        (where(binary("Greater", x, far), soft, x), "x below"),
+        (where(binary("Greater", x, wide), x, soft), "broadcasting makes it bigger"),
+        (where(binary("Less", x, wide), soft, x), "broadcasting makes it bigger"),
+        (where(binary("Greater", x, far), z, soft), "another tensor"),
+    )
+
+
+@law(kind="eliminate", serves="launches", source="torch.nn.Softplus", examples=_threshold_examples)
+def softplus_below(x: Tensor, c: Tensor, op: String):
+    """Where(x > c, x, Softplus(x)) = Softplus(x) for a c above which they are one number"""
+    soft, holds = softplus(x), binary(op, x, c)
+    for choice, order in ((where(holds, x, soft), "Greater"), (where(holds, soft, x), "Less")):
+        yield rewrite(choice, soft, is_beyond(x, c, op, order), fits(c, x), because="forgets c")
+
+
+def _mish_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, z, two, one = g.input(("N", 3)), g.input(("N", 3)), g.constant(2.0), g.constant([1.0])
+    wide, e = g.constant(np.full((4, 1, 1), 2.0)), exp(x)
+    n = e * (e + two)
+    yield from g.all_fire(n / (n + two), ((e + two) * e) / ((e + two) * e + two))
+    yield from g.near_misses(
+        (n / (n + one), "plus 1"),
+        (e * (e + one) / (e * (e + one) + two), "plus 1"),
+        (n / (n + wide), "broadcasting makes it bigger"),
+        (e * (e + wide) / (e * (e + wide) + two), "broadcasting makes it bigger"),
+        (e * (exp(z) + two) / (e * (exp(z) + two) + two), "two tensors"),
+    )
+
+
+@law(source="YOLOv4's Mish", uses=(either_side,), examples=_mish_examples)
+def tanh_of_softplus(x: Tensor, c: Tensor, d: Tensor, i: Int):
+    """n / (n + 2) = Tanh(Softplus(x)) where n = Exp(x) * (Exp(x) + 2)"""
+    n = beside("Mul", exp(x), exp(x) + c, i)
+    twos = (all_are(c, 2), all_are(d, 2), fits(c, x), fits(d, x), kernel(has_single_kernel(x)))
+    yield rewrite(n / (n + d), tanh(softplus(x)), *twos, because=OVERFLOWS)
 
 
 # --- Softsign ----------------------------------------------------------------------------------------------

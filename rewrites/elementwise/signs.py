@@ -4,6 +4,7 @@
     Where(x > 0, x, -x) -> Abs(x)            Max(x, -x) -> Abs(x)                  x * Sign(x) -> Abs(x)
     Where(x > 0, x, c * x) -> PRelu(x, c)    Max(x, c * x) -> PRelu(x, c)          c <= 1
     Where(x > 0, x, a * (Exp(x) - 1)) -> Elu_a(x)
+    Where(x > c, x, 0) -> ThresholdedRelu_c(x)                                     x * Cast(x > c) likewise
     Relu(x) + c * n -> PRelu(x, c)           n = Min(x, 0), -Relu(-x) or (x - |x|) / 2
     Relu(x) + Min(Exp(x) - 1, 0) -> Elu(x)   Relu(x) + Exp(n) - 1 -> Elu(x)
 
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.inference.float_ranges import ANY, interval_of
@@ -27,6 +29,7 @@ from egraph_opt.laws import (
     hosted,
     kernel,
     laws_of,
+    opset,
     rewrite,
     rule,
     table,
@@ -36,6 +39,7 @@ from egraph_opt.laws.algebra import exp, is_same, relu
 from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.sorts import DataType, Flag, Int, Settings, String, Tensor, Unit
 from egraph_opt.operators import binary, cast, unary, variadic, where
+from egraph_opt.operators.availability import is_available
 from egraph_opt.operators.terms import cons, listed, nil
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import all_are, fits, is_float
@@ -220,3 +224,49 @@ def elu_by_sign(y: Tensor, x: Tensor, a: Tensor, c: Tensor, b: Tensor, s: Settin
     yield rewrite(beside("Add", relu(x), unary("Clip", s, below), i), whole, *low, because=LOST)
     negative = exp(unary("Clip", s, x))
     yield rewrite(beside("Add", relu(x), negative, i) + c, whole, *low, because=LOST)
+
+
+# --- a threshold -------------------------------------------------------------------------------------------
+
+
+@hosted()
+def threshold(x: Fact, c: Fact, opset: int) -> Settings | None:
+    """Of ThresholdedRelu, which onnxruntime has in single precision."""
+    found: Settings | None = one_alpha.function(c)
+    return found if x.dtype == TensorProto.FLOAT and is_available("ThresholdedRelu", opset) else None
+
+
+def _threshold_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, z, zero, half = g.input(("N", 3)), g.input(("N", 3)), g.constant(0.0), g.constant([0.5])
+    wide, nothing = g.constant(np.full((4, 1, 1), 0.5)), g.constant(np.zeros((4, 1, 1)))
+    higher = binary("Greater", x, half)
+    yield from g.all_fire(
+        where(higher, x, zero), where(binary("LessOrEqual", x, half), zero, x), x * cast(higher, 1)
+    )
+    yield from g.near_misses(
+        (where(binary("Less", x, half), zero, x), "the threshold itself stays"),
+        (where(binary("GreaterOrEqual", x, half), x, zero), "the threshold itself stays"),
+        (where(higher, z, zero), "another tensor"),
+        (where(higher, x, half), "another number below"),
+        (where(binary("LessOrEqual", x, half), half, x), "another number below"),
+        (where(binary("Greater", x, wide), x, zero), "broadcasting makes it bigger"),
+        (where(binary("LessOrEqual", x, wide), zero, x), "broadcasting makes it bigger"),
+        (where(higher, x, nothing), "broadcasting makes it bigger"),
+        (where(binary("LessOrEqual", x, half), nothing, x), "broadcasting makes it bigger"),
+        (x * cast(binary("Greater", x, wide), 1), "broadcasting makes it bigger"),
+    )
+
+
+@law(source="ONNX, ThresholdedRelu", examples=_threshold_examples, uses=(either_side,))
+def threshold_of_choice(x: Tensor, c: Tensor, z: Tensor, t: DataType, i: Int):
+    """Where(x > c, x, 0) = ThresholdedRelu_c(x), x * Cast(x > c) = ThresholdedRelu_c(x)"""
+    whole = unary("ThresholdedRelu", threshold(x, c, opset()), x)
+    higher, lower, none_below = (
+        binary("Greater", x, c),
+        binary("LessOrEqual", x, c),
+        (all_are(z, 0), fits(z, x)),
+    )
+    for choice in (where(higher, x, z), where(lower, z, x)):
+        yield rewrite(choice, whole, *none_below, fits(c, x), because=LOST)
+    yield rewrite(beside("Mul", x, cast(higher, t), i), whole, fits(c, x), because=LOST)

@@ -2,8 +2,8 @@
 
 Concat(x op C, y op D, ..) = Concat(x, y, ..) op Concat(C, D, ..)
 
-The constants are concatenated when the graph is rebuilt, so that one operator stays.  See `concat` on how
-lists are walked.
+One number for all of an operand is as many.  The constants are concatenated when the graph is rebuilt: one
+operator stays.  See `concat` on how lists are walked.
 """
 
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from egraph_opt.facts import symbolic
-from egraph_opt.facts.fact import Fact
+from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.laws import Example, Operands, assign, auxiliary, eq, guard, hosted, law, rewrite, rule, table
-from egraph_opt.laws.algebra import is_constant, varies
+from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Axis, Int, String, Tensor, Tensors
-from egraph_opt.operators import binary, concat
+from egraph_opt.operators import Literal, binary, concat, literal
 from egraph_opt.operators.terms import cons, nil
 from egraph_opt.operators.terms import listed as terms
 from egraph_opt.rewrites.conditions.operands import beside, either_side
@@ -34,24 +34,51 @@ def constant(xs: Tensors, axis: Axis, op: String, side: Int, others: Tensors) ->
     """The constants that are beside these operands."""
 
 
+def _dim_of_constant(c: Fact, x: Fact, axis: int) -> Dim:
+    """The dim of a constant along an axis of the operand that it stands beside."""
+    place = axis - ((x.rank or 0) - (c.rank or 0))
+    return c.shape[place] if c.shape is not None and 0 <= place < len(c.shape) else 1
+
+
+@hosted()
+def is_as_long(c: Fact, x: Fact, axis: Axis) -> bool:
+    """A constant has an element, or a row, for each of x along an axis."""
+    dim = x.shape[axis] if x.shape is not None and axis < len(x.shape) else None
+    return c.const and symbolic.known_equal(_dim_of_constant(c, x, axis), dim)
+
+
+MOST = 4096
+"""Of a longer axis, one number is not written for each place."""
+
+
+@hosted()
+def as_long(c: Fact, x: Fact, axis: Axis) -> Literal | None:
+    """One number for all of x, as often as an axis is long."""
+    dim = x.shape[axis] if x.shape is not None and axis < len(x.shape) else None
+    if not c.const or c.splat is None or not broadcasts_into(c.shape, x.shape):
+        return None
+    if not isinstance(dim, int) or not 1 < dim <= MOST or _dim_of_constant(c, x, axis) != 1:
+        return None
+    return Literal(c.dtype, (dim, *(1,) * ((x.rank or 0) - axis - 1)), (c.splat,))
+
+
 @auxiliary(listing, either_side)
 def constants_beside(x: Tensor, c: Tensor, xs: Tensors, ys: Tensors, cs: Tensors, rest: Tensors, a: Axis,
                      op: String, s: Int):  # fmt: skip
     """Fills `varying`, and `constant` for these: what stands beside an operand is asked of that operand."""
-    known = (is_constant(c), varies(x))
-    last = (operands_of(xs, a), eq(xs, cons(beside(op, x, c, s), nil())), known)
-    one = (
-        assign(varying(xs, a, op, s), cons(x, nil())),
-        assign(constant(xs, a, op, s, cons(x, nil())), cons(c, nil())),
-    )
-    yield rule(*last, then=one)
-    found = (operands_of(xs, a), eq(xs, cons(beside(op, x, c, s), rest)), known)
-    tail = (eq(ys, varying(rest, a, op, s)), eq(cs, constant(rest, a, op, s, ys)))
-    more = (
-        assign(varying(xs, a, op, s), cons(x, ys)),
-        assign(constant(xs, a, op, s, cons(x, ys)), cons(c, cs)),
-    )
-    yield rule(*found, *tail, then=more)
+    for long, known in ((c, is_as_long(c, x, a)), (literal(as_long(c, x, a)), as_long(c, x, a))):
+        found, first = (operands_of(xs, a), known, varies(x)), beside(op, x, c, s)
+        one = (
+            assign(varying(xs, a, op, s), cons(x, nil())),
+            assign(constant(xs, a, op, s, cons(x, nil())), cons(long, nil())),
+        )
+        yield rule(*found, eq(xs, cons(first, nil())), then=one)
+        tail = (eq(ys, varying(rest, a, op, s)), eq(cs, constant(rest, a, op, s, ys)))
+        more = (
+            assign(varying(xs, a, op, s), cons(x, ys)),
+            assign(constant(xs, a, op, s, cons(x, ys)), cons(long, cs)),
+        )
+        yield rule(*found, eq(xs, cons(first, rest)), *tail, then=more)
 
 
 @hosted()
@@ -80,12 +107,14 @@ def _parts(rng: np.random.Generator) -> Iterator[Example]:
     sums = binary("Add", x, c), binary("Add", y, d)
     yield g.fires(concat(terms(*sums), 2))
     yield g.fires(concat(terms(*sums, binary("Add", y, g.random(4))), 2))
+    yield g.fires(concat(terms(binary("Add", x, g.constant(0.5)), sums[1], binary("Add", y, g.random(1))), 2))
+    rows = binary("Mul", x, g.constant([2.0])), binary("Mul", x, g.constant(-1.0))
+    yield g.fires(concat(terms(*rows), 1))
     yield g.fires(concat(terms(binary("Div", c, x), binary("Div", d, y)), 2))
     for first, second, axis, why in (
         (sums[0], binary("Mul", y, d), 2, "two operators"),
         (binary("Div", c, x), binary("Div", y, d), 2, "a constant on either side"),
         (sums[0], binary("Add", y, wide), 2, "constants of two ranks"),
-        (sums[0], binary("Add", y, g.random(1)), 2, "one constant is broadcast"),
         (sums[0], sums[0], 1, "the constants do not have the axis"),
         (sums[0], binary("Add", y, g.input((4,))), 2, "one is no constant"),
     ):

@@ -2,6 +2,7 @@
 
 Slice(f(x)) -> f(Slice(x))
 Slice(x op y) -> Slice(x) op Slice(y)
+Slice(Pad(x)) -> Pad(Slice(x))                    where less is padded
 """
 
 from collections.abc import Iterator
@@ -13,8 +14,20 @@ from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, auxiliary, eq, guard, hosted, laws_of, rewrite, rule, table
 from egraph_opt.laws.algebra import is_same
-from egraph_opt.laws.sorts import Axis, Int, Settings, Slices, String, Tensor, Tensors, Unit
-from egraph_opt.operators import binary, cast, concat, slice_, unary
+from egraph_opt.laws.sorts import (
+    Axis,
+    Int,
+    Mode,
+    Number,
+    Pads,
+    Settings,
+    Slices,
+    String,
+    Tensor,
+    Tensors,
+    Unit,
+)
+from egraph_opt.operators import binary, cast, concat, pad, slice_, unary
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.conditions.operands import (
     beside,
@@ -44,6 +57,12 @@ def asked(x: Tensor, axis: Axis) -> Unit:
 def axis_number(k: int, y: Fact) -> Axis | None:
     """The k-th axis of y, where there is one: slices of slices compose along any two axes."""
     return k if y.rank is not None and k < y.rank else None
+
+
+@hosted()
+def first_axis(spec: Slices) -> Axis | None:
+    """An axis that is cut."""
+    return spec[0][0] if spec else None
 
 
 @hosted()
@@ -112,6 +131,8 @@ def _functions(rng: np.random.Generator) -> Iterator[Example]:
     for made in (unary("Relu", (), both), deep, cast(both, TensorProto.DOUBLE)):
         yield g.fires(slice_(made, front))
     yield g.fires(slice_(part, ((1, 1, 3, 1),)))
+    turned = ((0, -1, None, -1), (1, -1, None, -1))
+    yield g.fires(slice_(unary("Relu", (), slice_(g.input((3, 4)), turned)), turned))
     yield g.near_miss(slice_(unary("Relu", (), x), ((1, 0, 2, 1),)), why="there is nothing to take apart")
     rows = unary("Relu", (), concat(listed(x, x), 0))
     yield g.near_miss(slice_(rows, front), why="joined along another axis")
@@ -120,7 +141,7 @@ def _functions(rng: np.random.Generator) -> Iterator[Example]:
 @law(uses=(asking_rules, functions), examples=_functions)
 def through_unary(x: Tensor, op: String, t: Settings, s: Slices):
     """Slice(f(x)) = f(Slice(x)) where x is a Slice or a Concat, or made of such"""
-    inside, demand = function_of(op, t, slice_(x, s)), guard(asked(x, single_axis(s)))
+    inside, demand = function_of(op, t, slice_(x, s)), guard(asked(x, first_axis(s)))
     yield rewrite(slice_(function_of(op, t, x), s), inside, demand, because="only with demand")
 
 
@@ -153,3 +174,75 @@ def through_binary(x: Tensor, z: Tensor, op: String, s: Slices, k: Int):
     for second in (stays(s, z, y), asked(z, single_axis(q))):
         demand = guard(asked(x, single_axis(p)), second)
         yield rewrite(slice_(y, s), parts, *demand, because="only with demand")
+
+
+# --- what was padded ----------------------------------------------------------------------------------------
+
+
+def _cut_padded(spec: Slices, pads: Pads, x: Fact) -> tuple[Slices, Pads] | None:
+    """What is taken of x, and what is padded of that; None where an axis keeps nothing of x."""
+    rank, left, entries = len(pads) // 2, list(pads), []
+    for axis, start, end, step in spec:
+        dim = None if x.shape is None else x.shape[axis]
+        if step != 1 or not isinstance(dim, int):
+            return None
+        first, behind = pads[axis], pads[axis + rank]
+        taken = range(first + dim + behind)[start:end]
+        low, high = max(taken.start - first, 0), min(taken.stop - first, dim)
+        if low >= high or min(first, behind) < 0:
+            return None
+        entries.append((axis, low, high, 1))
+        left[axis] = max(first - taken.start, 0)
+        left[axis + rank] = max(taken.stop - first - dim, 0)
+    return tuple(entries), tuple(left)
+
+
+@hosted()
+def cut_of_padded(spec: Slices, pads: Pads, x: Fact) -> Slices | None:
+    found = _cut_padded(spec, pads, x)
+    return None if found is None else found[0]
+
+
+@hosted()
+def pads_of_cut(spec: Slices, pads: Pads, x: Fact) -> Pads | None:
+    found = _cut_padded(spec, pads, x)
+    return None if found is None else found[1]
+
+
+@hosted()
+def looks_at_edges(mode: Mode) -> bool:
+    """What is padded does not depend on what lies behind the edges."""
+    return mode in ("constant", "edge")
+
+
+@hosted()
+def is_less(pads: Pads, others: Pads) -> bool:
+    return sum(pads) < sum(others)
+
+
+def _padded(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input(("N", 4, 5))
+
+    def padded(first: int, behind: int, mode: str = "constant") -> Tensor:
+        return pad(x, mode, (0, first, 1, 0, behind, 0), 2.0)  # type: ignore[no-any-return]
+
+    yield g.fires(slice_(padded(2, 3, "edge"), ((1, 1, 8, 1),)))
+    for entry in ((1, 2, 6, 1), (1, 1, 4, 1), (1, 3, 100, 1), (1, -7, -1, 1), (2, 1, None, 1)):
+        yield g.fires(slice_(padded(2, 3), (entry,)))
+    yield g.fires(slice_(padded(2, 3), ((1, 1, 8, 1), (2, 0, 4, 1))))
+    yield from g.near_misses(
+        (slice_(padded(2, 3, "reflect"), ((1, 1, 3, 1),)), "what is reflected is cut off"),
+        (slice_(padded(2, 3), ((1, 0, 2, 1),)), "nothing of x is taken"),
+        (slice_(padded(2, 3), ((1, 1, 9, 2),)), "every other row"),
+        (slice_(padded(2, 3), ((2, 0, 4, 1),)), "as much is padded"),
+    )
+
+
+@law(examples=_padded)
+def of_padded(x: Tensor, m: Mode, p: Pads, v: Number, s: Slices):
+    """Slice(Pad(x)) = Pad(Slice(x)) where less is padded"""
+    pads = pads_of_cut(s, p, x)
+    known = (looks_at_edges(m), guard(is_less(pads, p)))
+    less = pad(slice_(x, cut_of_padded(s, p, x)), m, pads, v)
+    yield rewrite(slice_(pad(x, m, p, v), s), less, *known, because="any slice is one of something padded")

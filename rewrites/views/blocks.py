@@ -1,6 +1,8 @@
 """Blocks of a plane that become channels, and back, as one operator.
 
-Reshape(Transpose(Reshape(x))) -> DepthToSpace(x), or SpaceToDepth(x)
+Reshape(Transpose(Reshape(x))) = DepthToSpace(x), or SpaceToDepth(x)
+
+As views they meet others, and each other.
 """
 
 from collections.abc import Iterator
@@ -10,8 +12,9 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact, Shape
-from egraph_opt.laws import Example, Operands, hosted, kernel, law, rewrite
-from egraph_opt.laws.sorts import Dims, Name, Permutation, Settings, Tensor
+from egraph_opt.laws import Example, Operands, guard, hosted, kernel, law, rewrite
+from egraph_opt.laws.algebra import relu, varies
+from egraph_opt.laws.sorts import Dims, Name, Permutation, Settings, String, Tensor
 from egraph_opt.operators import blockwise, reshape, transpose
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
 
@@ -110,4 +113,45 @@ def blocks_of_views(x: Tensor, d: Dims, p: Permutation, e: Dims):
     """Reshape(Transpose(Reshape(x))) = DepthToSpace(x), or SpaceToDepth(x)"""
     views = reshape(transpose(reshape(x, d), p), e)
     whole = blockwise(block_operator(x, d, p, e), x, block_settings(x, d, p))
-    yield rewrite(views, whole, kernel(is_image_of_floats(x)), because="views are for those that meet others")
+    yield rewrite(views, whole, kernel(is_image_of_floats(x)), inverse="views_of_blocks")
+
+
+@hosted()
+def views_of(op: str, known: Settings, x: Fact) -> tuple[Dims, Permutation, Dims] | None:
+    """The dims of an image with its blocks apart, how that is transposed, and the dims of the result."""
+    setting = dict(known)
+    mode, size = setting.get("mode", ""), setting.get("blocksize")
+    if not size or not x.is_symbolic or x.rank != 4:
+        return None
+    n, c, h, w = x.shape or ()
+    p = next((p for p, kind in ORDERS.items() if kind == (op, mode)), None)
+    if p is None:
+        return None
+    if op == "SpaceToDepth":
+        rows, columns = (symbolic.exact_div(d, size) for d in (h, w))
+        if rows is None or columns is None:
+            return None
+        dims: Shape = (n, c, rows, size, columns, size)
+    else:
+        channels = symbolic.exact_div(c, size * size)
+        if channels is None:
+            return None
+        dims = (n, size, size, channels, h, w) if mode == "DCR" else (n, channels, size, size, h, w)
+    return dims, p, merged(dims, p)
+
+
+def _blocks(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    deep, wide, size = g.input(("N", 12, 2, "L")), g.input(("N", 3, 4, 6)), ("blocksize", 2)
+    for mode in ("DCR", "CRD"):
+        yield g.fires(blockwise("DepthToSpace", deep, (size, ("mode", mode))))
+    yield g.fires(blockwise("SpaceToDepth", wide, (size,)))
+    yield g.near_miss(relu(wide), why="no blocks")
+
+
+@law("reshape", numerics="bitwise", kind="split", serves="traffic", examples=_blocks)
+def views_of_blocks(x: Tensor, op: String, k: Settings):
+    """DepthToSpace(x) = Reshape(Transpose(Reshape(x))), likewise SpaceToDepth"""
+    how = views_of(op, k, x)
+    views = reshape(transpose(reshape(x, how[0]), how[1]), how[2])
+    yield rewrite(blockwise(op, x, k), views, guard(varies(x)), inverse="blocks_of_views")

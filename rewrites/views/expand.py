@@ -2,6 +2,8 @@
 
 Expand to own dims -> x
 Expand to a computed target -> Expand to the numbers that it is known to hold
+Concat(x, x, ..) -> Expand(x)                                    along an axis of 1
+Gather(x, [0, 0, .., 1, 1, ..]) -> Reshape(Expand(Reshape(x)))   each as often
 f(Expand(x)) = Expand(f(x)), casts too
 Expand(x) op y -> x op y                          where y brings the dims
 Expand(x) op y -> Expand(x op y)                  where it does not
@@ -17,9 +19,25 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, equal, guard, hosted, kernel, laws_of, ne, rewrite
-from egraph_opt.laws.sorts import Dims, Int, Settings, String, Tensor
-from egraph_opt.operators import binary, expand, expand_to, shape_of, where
+from egraph_opt.laws import (
+    Example,
+    Operands,
+    auxiliary,
+    eq,
+    equal,
+    guard,
+    hosted,
+    kernel,
+    laws_of,
+    ne,
+    rewrite,
+    rule,
+    table,
+)
+from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.sorts import Axis, Dims, Int, Settings, String, Tensor, Tensors, Unit
+from egraph_opt.operators import binary, concat, expand, expand_to, gather, reshape, shape_of, where
+from egraph_opt.operators.terms import cons, listed, nil
 from egraph_opt.rewrites.conditions.operands import (
     among,
     any_place,
@@ -32,8 +50,13 @@ from egraph_opt.rewrites.conditions.operands import (
 )
 from egraph_opt.rewrites.conditions.values import broadcasts_into
 from egraph_opt.rewrites.conditions.view_shapes import broadcast, same_dims
+from egraph_opt.rewrites.slicing.concat import listing, operands_of
+from egraph_opt.rewrites.slicing.gather import from_front, indices_of
+from egraph_opt.rewrites.slicing.slice import dim_at
 
 law = laws_of("expand", numerics="bitwise")
+
+SHARED_HEADS = "heads that several queries share, arXiv 2305.13245"
 
 
 def _wide(x: Tensor, t: Tensor, dims: Any) -> Any:
@@ -188,3 +211,94 @@ def past_where(x: Tensor, y: Tensor, v: Tensor, t: Tensor, dims: Dims, k: Int):
     yield rewrite(z, narrow, brings(z, x, y, v), because="forgets the dims")
     alone = alone_brings(wide, z, x, y, v)
     yield rewrite(z, _wide(narrow, t, dims), alone, because="each operand could be the one")
+
+
+# --- one operand, several times -------------------------------------------------------------------------
+
+
+@table()
+def alike(xs: Tensors, axis: Axis, x: Tensor) -> Unit:
+    """A list of one tensor, as often as there are elements."""
+
+
+@auxiliary(listing)
+def likeness(xs: Tensors, rest: Tensors, x: Tensor, a: Axis):
+    """Fills `alike`, from the end of a list to its front."""
+    yield rule(operands_of(xs, a), eq(xs, cons(x, nil())), then=alike(xs, a, x))
+    yield rule(operands_of(xs, a), alike(rest, a, x), eq(xs, cons(x, rest)), then=alike(xs, a, x))
+
+
+@hosted()
+def repeated(xs: tuple[Fact, ...], axis: Axis, x: Fact) -> Dims | None:
+    """The target of an Expand that has x, of 1 along the axis, as often as the list does."""
+    if dim_at(x, axis) != 1 or len(xs) < 2:
+        return None
+    return tuple(len(xs) if k == axis else 1 for k in range(len(x.shape or ())))
+
+
+def _lists(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, wide = g.input(("N", 1, 3)), g.input(("N", 1, 3)), g.input(("N", 2, 3))
+    yield from g.all_fire(concat(listed(x, x), 1), concat(listed(*[x] * 5), 1))
+    yield from g.near_misses(
+        (concat(listed(x, y), 1), "two tensors"),
+        (concat(listed(x, y, x), 1), "one is another"),
+        (concat(listed(wide, wide), 1), "all of it is repeated, and not each element"),
+        (concat(listed(x, x), 2), "another axis"),
+    )
+
+
+@law(kind="replace", serves="traffic", source=SHARED_HEADS, examples=_lists, uses=(likeness,))
+def concat_of_one(x: Tensor, xs: Tensors, a: Axis):
+    """Concat(x, x, ..) = Expand(x) along an axis of 1"""
+    known = (alike(xs, a, x), guard(varies(x)))
+    wide = expand(x, repeated(xs, a, x))
+    yield rewrite(concat(xs, a), wide, *known, because="a list of one tensor is as long as it likes")
+
+
+# --- each element, several times ------------------------------------------------------------------------
+
+
+@hosted()
+def in_a_row(x: Fact, i: Fact, axis: Axis) -> tuple[Dims, Dims, Dims] | None:
+    """The dims of x with an axis more, to what that is expanded, and both axes together.
+
+    The indices take each element of an axis n times, one after the other.
+    """
+    dim, found = dim_at(x, axis), indices_of(i)
+    if not isinstance(dim, int) or dim < 1 or found is None or i.rank != 1 or not x.is_symbolic:
+        return None
+    count, found = len(found) // dim, from_front(found, dim)
+    if count < 2 or found != tuple(k for k in range(dim) for _ in range(count)):
+        return None
+    shape = x.shape or ()
+    before, behind = shape[:axis], shape[axis + 1 :]
+    ones = (1,) * len(before), (1,) * len(behind)
+    return (*before, dim, 1, *behind), (*ones[0], 1, count, *ones[1]), (*before, dim * count, *behind)
+
+
+def _indices(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, one = g.input(("N", 3, 4)), g.input(("N", 1, "L"))
+
+    def gathered(of: Any, indices: Any) -> Any:
+        return gather(of, g.constant(np.array(indices)), 1)
+
+    yield from g.all_fire(
+        gathered(x, [0, 0, 1, 1, 2, 2]), gathered(x, [0, 0, 0, 1, 1, 1, -1, -1, -1]), gathered(one, [0] * 4)
+    )
+    yield from g.near_misses(
+        (gathered(x, [0, 1, 2, 0, 1, 2]), "all of it is repeated"),
+        (gathered(x, [0, 0, 1, 1]), "not all elements"),
+        (gathered(x, [0, 0, 1, 2, 2]), "one is there once"),
+        (gathered(x, [[0, 0, 1, 1, 2, 2]]), "the indices are no vector"),
+        (gathered(g.input(("N", "L", 4)), [0, 0, 1, 1, 2, 2]), "there may be more elements"),
+    )
+
+
+@law(kind="replace", serves="traffic", source=SHARED_HEADS, examples=_indices)
+def gather_of_each(x: Tensor, i: Tensor, a: Axis):
+    """Gather(x, [0, 0, .., 1, 1, ..]) = Reshape(Expand(Reshape(x))), each as often"""
+    how = in_a_row(x, i, a)
+    wide = reshape(expand(reshape(x, how[0]), how[1]), how[2])
+    yield rewrite(gather(x, i, a), wide, guard(varies(x)), because="forgets the indices")

@@ -225,3 +225,27 @@ def test_any_chain_is_one_slice_of_the_same_elements(cuts: list[Bounds]) -> None
     result = outcome(chain([6, 7], *((cut,) for cut in cuts)))
     assert sum(result.counts.values()) <= sum(a != b for a, b in pairwise(lengths)) + 1
     assert result.counts in (ONE, NONE)
+
+
+@pytest.mark.parametrize("opset", OPSETS)
+def test_what_is_padded_and_sliced_off_is_not_padded(opset: int) -> None:
+    g = Graph(x=["N", 3, 8, 8])
+    padded = g.add("Pad", "x", g.constant([0, 0, 2, 1, 0, 0, 2, 3]))
+    y = sliced(g, padded, (2, 2, 10, 1), (3, 1, 9, 1))
+    assert outcome(g.model(g.add("Relu", y), opset=opset), "ascend").counts == Counter(["Relu"])
+    g = Graph(x=["N", 3, 8, 8])
+    padded = g.add("Pad", "x", g.constant([0, 0, 2, 2, 0, 0, 2, 2]), mode="edge")
+    assert outcome(g.model(sliced(g, padded, (3, 2, 10, 1)), opset=opset)).counts == Counter(["Pad"])
+
+
+def test_what_is_reflected_is_not_sliced_off() -> None:
+    g = Graph(x=[2, 8])
+    padded = g.add("Pad", "x", g.constant([0, 2, 0, 2]), mode="reflect")
+    outcome(g.model(sliced(g, padded, (1, 1, 3, 1))))
+
+
+def test_several_axes_backwards_and_back_are_nothing() -> None:
+    g = Graph(x=["N", 6, 7])
+    back = [(1, -1, -FAR, -1), (2, -1, -FAR, -1)]
+    y = sliced(g, g.add("Relu", sliced(g, "x", *back)), *back)
+    assert check_settled(g.model(y)) == Counter(["Relu"])

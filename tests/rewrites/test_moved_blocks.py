@@ -115,3 +115,31 @@ def test_parts_of_rows_are_gathered_element_by_element() -> None:
     g = Graph(y=[20, 4])
     each = g.input("i", [3, 4], TensorProto.INT64)
     assert check_settled(g.model(g.add("GatherElements", "y", each, axis=0))) == Counter(GatherElements=1)
+
+
+# --- blocks of the model --------------------------------------------------------------------------------
+
+
+def test_blocks_and_back_are_nothing() -> None:
+    g = Graph(x=["N", 12, 4, 6])
+    wide = g.add("Relu", g.add("DepthToSpace", "x", blocksize=2))
+    made = g.model(g.add("SpaceToDepth", wide, blocksize=2), opset=13)
+    assert check_settled(made, "ascend") == Counter(["Relu"])
+    g = Graph(x=[1, 3, 4, 6])
+    y = g.add("Transpose", g.add("Reshape", "x", g.constant([1, 3, 2, 2, 3, 2])), perm=[0, 3, 5, 1, 2, 4])
+    deep = g.add("Sigmoid", g.add("Reshape", y, g.constant([1, 12, 2, 3])))
+    made = g.model(g.add("DepthToSpace", deep, blocksize=2), opset=17)
+    assert outcome(made, "ascend").counts == Counter(["Sigmoid"])
+
+
+def test_blocks_in_another_order_are_no_way_back() -> None:
+    g = Graph(x=["N", 12, 4, 6])
+    wide = g.add("DepthToSpace", "x", blocksize=2, mode="CRD")
+    counts = check_settled(g.model(g.add("SpaceToDepth", wide, blocksize=2)))
+    assert counts == Counter(["DepthToSpace", "SpaceToDepth"])
+
+
+def test_blocks_of_unknown_planes_are_kept() -> None:
+    g = Graph(x=["N", 12, "H", "W"])
+    made = g.model(g.add("Relu", g.add("DepthToSpace", "x", blocksize=2)), opset=11)
+    assert check_settled(made) == Counter(["DepthToSpace", "Relu"])

@@ -48,6 +48,10 @@ def size(g: Graph) -> str:
     return g.add("Abs", "x")
 
 
+def above_six(g: Graph, x: str) -> str:
+    return g.add("Where", g.add("Greater", x, number(g, 6.0)), number(g, 6.0), x)
+
+
 SPELLINGS: dict[str, tuple[Spelling, ...]] = {
     "Sigmoid": (
         lambda g: g.add("Div", number(g, 1.0), plus(g, exponential(g, -1.0), 1.0)),
@@ -67,6 +71,7 @@ SPELLINGS: dict[str, tuple[Spelling, ...]] = {
     "Softplus": (
         lambda g: g.add("Add", g.add("Relu", "x"), g.add("Softplus", g.add("Neg", size(g)))),
         lambda g: g.add("Log", plus(g, exponential(g), 1.0)),
+        lambda g: g.add("Where", g.add("Greater", "x", number(g, 20.0)), "x", g.add("Softplus", "x")),
     ),
     "Relu": (
         lambda g: by_sign(g, "Greater", "x", number(g, 0.0)),
@@ -86,6 +91,7 @@ SPELLINGS: dict[str, tuple[Spelling, ...]] = {
         lambda g: by_sign(g, "Less", "x", times(g, "x", 0.1)),
         lambda g: g.add("Sub", g.add("Relu", "x"), times(g, negative(g), 0.1)),
         lambda g: g.add("Add", times(g, lower(g), 0.1), g.add("Relu", "x")),
+        lambda g: g.add("Add", times(g, "x", 0.625), times(g, size(g), 0.375)),
     ),
     "PRelu": (
         lambda g: by_sign(g, "Greater", "x", g.add("Mul", g.weight(6, 1), "x")),
@@ -98,6 +104,22 @@ SPELLINGS: dict[str, tuple[Spelling, ...]] = {
         lambda g: by_sign(g, "Greater", "x", g.add("Sub", exponential(g), number(g, 1.0))),
         lambda g: by_sign(g, "Less", "x", times(g, plus(g, exponential(g), -1.0), 0.5)),
         lambda g: g.add("Sub", g.add("Add", g.add("Relu", "x"), g.add("Exp", lower(g))), number(g, 1.0)),
+        lambda g: g.add("Add", g.add("Relu", "x"), times(g, plus(g, g.add("Exp", lower(g)), -1.0), 0.5)),
+    ),
+    "Celu": (
+        lambda g: g.add(
+            "Add",
+            g.add("Max", "x", number(g, 0.0)),
+            g.add("Min", times(g, plus(g, exponential(g, 0.5), -1.0), 2.0), number(g, 0.0)),
+        ),
+    ),
+    "ThresholdedRelu": (
+        lambda g: g.add("Where", g.add("Greater", "x", number(g, 0.5)), "x", number(g, 0.0)),
+        lambda g: g.add("Mul", g.add("Cast", g.add("Greater", "x", number(g, -0.5)), to=1), "x"),
+    ),
+    "Clip": (
+        lambda g: above_six(g, g.add("Relu", "x")),
+        lambda g: g.add("Min", number(g, 6.0), g.add("Max", number(g, -1.0), "x")),
     ),
 }
 
@@ -175,6 +197,8 @@ def test_a_norm_is_a_product_and_a_sum_where_that_is_cheaper() -> None:
         lambda g: g.add("Div", exponential(g), plus(g, exponential(g), 2.0)),
         lambda g: by_sign(g, "Greater", "x", plus(g, exponential(g), 1.0)),
         lambda g: g.add("Add", g.add("Relu", "x"), lower(g)),
+        lambda g: g.add("Where", g.add("GreaterOrEqual", "x", number(g, 0.5)), "x", number(g, 0.0)),
+        lambda g: g.add("Where", g.add("Greater", "x", number(g, 2.0)), "x", g.add("Softplus", "x")),
     ],
 )
 def test_what_looks_alike_keeps_its_numbers(spelling: Spelling) -> None:
@@ -188,3 +212,19 @@ def test_integers_are_left_alone() -> None:
     x = g.input("x", ["N", 4], TensorProto.INT64)
     y = g.add("Where", g.add("Greater", x, g.constant(0)), x, g.constant(0))
     assert outcome(g.model(y, dtypes={y: TensorProto.INT64})).counts["Where"] == 1
+
+
+@pytest.mark.parametrize("opset", [11, 17])
+def test_a_blend_by_a_condition_is_a_choice(opset: int) -> None:
+    g = Graph(x=["N", 4], y=["N", 4])
+    mask = g.add("Cast", g.input("m", ["N", 1], TensorProto.BOOL), to=1)
+    rest = g.add("Mul", g.add("Sub", number(g, 1.0), mask), "y")
+    made = g.model(g.add("Add", g.add("Mul", "x", mask), rest), opset=opset)
+    assert check_settled(made) == {"Where": 1}
+    assert outcome(made, "ascend").counts == {"Where": 1}
+
+
+def test_a_blend_by_numbers_stays() -> None:
+    g = Graph(x=["N", 4], y=["N", 4], m=["N", 1])
+    rest = g.add("Mul", g.add("Sub", number(g, 1.0), "m"), "y")
+    assert "Where" not in outcome(g.model(g.add("Add", g.add("Mul", "x", "m"), rest))).counts

@@ -1,6 +1,7 @@
-"""A convolution of each channel by itself whose kernel is 1/K throughout is a mean of K pixels.
+"""A convolution of each channel by itself is a mean, or a scale, where its kernel is no more.
 
 Conv(x, 1/K, b) -> AveragePool(x) + b       pads counted
+Conv(x, w, b) -> x * w + b                  for a kernel of 1
 """
 
 import math
@@ -12,10 +13,16 @@ from onnx.helper import tensor_dtype_to_np_dtype
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
-from egraph_opt.laws.sorts import Tensor
+from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv, none, pool, reshape
 from egraph_opt.operators.windows import PoolWindow
-from egraph_opt.rewrites.conditions.channels import channel_dims, is_constant_bias, static_shape
+from egraph_opt.rewrites.conditions.channels import (
+    channel_dims,
+    is_constant_bias,
+    is_float_constant,
+    static_shape,
+)
 
 
 @hosted()
@@ -66,3 +73,52 @@ def mean_of_each_channel(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
     yield rewrite(conv(x, w, none(), u), mean, because="the weight is forgotten")
     shifted, known = mean + reshape(b, channel_dims(x, b)), guard(is_constant_bias(b, w))
     yield rewrite(conv(x, w, b, u), shifted, known, because="the weight is forgotten")
+
+
+# --- a kernel of one element ----------------------------------------------------------------------------
+
+
+@hosted()
+def scale_of_channels(x: Fact, w: Fact, window: ConvWindow) -> Dims | None:
+    """The dims in which the weight scales x; None where it sees more, or makes other channels."""
+    shape = static_shape(w)
+    if shape is None or x.shape is None or len(x.shape) != len(shape) or not is_float_constant(w):
+        return None
+    if shape[0] != window.group or any(k != 1 for k in (*shape[1:], *window.strides)) or any(window.pads):
+        return None
+    return (shape[0], *shape[2:])
+
+
+def _scale_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, row, w = g.input(("N", 4, 3, "L")), g.input((2, 4, "L")), g.random(4, 1, 1, 1)
+    each = ConvWindow((1, 1), (0,) * 4, (1, 1), 4)
+    yield from g.all_fire(
+        conv(x, w, none(), each),
+        conv(x, w, g.random(4), each),
+        conv(row, g.random(4, 1, 1), g.random(4), ConvWindow((1,), (0, 0), (2,), 4)),
+    )
+    yield from g.near_misses(
+        (conv(x, g.random(4, 1, 2, 1), none(), each), "it sees neighbours"),
+        (conv(x, g.random(8, 1, 1, 1), none(), each), "each channel twice"),
+        (conv(x, w, none(), ConvWindow((2, 1), (0,) * 4, (1, 1), 4)), "it strides"),
+        (conv(x, w, g.random(4), ConvWindow((1, 1), (1, 0, 0, 0), (1, 1), 4)), "it pads"),
+        (conv(x, g.input((4, 1, 1, 1)), none(), each), "the weight is no constant"),
+    )
+
+
+@law(
+    "pooling",
+    numerics="reassociates",
+    kind="replace",
+    serves="arithmetic",
+    last=True,
+    resumes=True,
+    examples=_scale_examples,
+)
+def scale_of_each_channel(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
+    """Conv(x, w, b) = x * w + b where each channel is a group and the kernel one element"""
+    scaled, once = x * reshape(w, scale_of_channels(x, w, u)), guard(varies(x))
+    yield rewrite(conv(x, w, none(), u), scaled, once, because="the weight is forgotten")
+    shifted, known = scaled + reshape(b, channel_dims(x, b)), guard(is_constant_bias(b, w))
+    yield rewrite(conv(x, w, b, u), shifted, once, known, because="the weight is forgotten")

@@ -126,25 +126,25 @@ def kernel_of_folded(
     return Kernel((shape[0], *sizes, *shape[2:]), back, (shape[0], channels, *larger), walk)
 
 
-def _fold(x: Any, apart: Any, order: Any, dims: Any) -> Any:
+def folded(x: Any, apart: Any, order: Any, dims: Any) -> Any:
     return reshape(transpose(reshape(x, apart), order), dims)
 
 
 def _folded_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, deep = g.input(("N", 6, 4, "L")), g.input(("N", 2, 4, 6))
-    shuffled = _fold(x, ("N", 2, 3, 4, "L"), (0, 2, 1, 3, 4), ("N", 6, 4, "L"))
+    shuffled = folded(x, ("N", 2, 3, 4, "L"), (0, 2, 1, 3, 4), ("N", 6, 4, "L"))
     strided = ConvWindow((2, 1), (1, 1, 0, 2), (1, 2))
     yield g.fires(conv(shuffled, g.random(4, 6, 3, 3), none(), RING))
     yield g.fires(conv(shuffled, g.random(4, 6, 3, 2), g.random(4), strided))
     for order in ((0, 3, 5, 1, 2, 4), (0, 5, 3, 1, 2, 4), (0, 1, 3, 5, 2, 4)):
-        image = _fold(deep, ("N", 2, 2, 2, 3, 2), order, ("N", 8, 2, 3))
+        image = folded(deep, ("N", 2, 2, 2, 3, 2), order, ("N", 8, 2, 3))
         yield g.fires(
             conv(image, g.random(4, 8, 2, 2), g.random(4), ConvWindow((1, 2), (1, 0, 1, 1), (1, 1)))
         )
-    rows = _fold(g.input(("N", 2, 4, "L")), ("N", 2, 2, 2, "L"), (0, 3, 1, 2, 4), ("N", 4, 2, "L"))
+    rows = folded(g.input(("N", 2, 4, "L")), ("N", 2, 2, 2, "L"), (0, 3, 1, 2, 4), ("N", 4, 2, "L"))
     yield g.fires(conv(rows, g.random(3, 4, 2, 2), none(), ConvWindow((1, 1), (0,) * 4, (1, 3))))
-    halves = _fold(deep, ("N", 2, 2, 2, 6), (0, 2, 1, 3, 4), ("N", 4, 2, 6))
+    halves = folded(deep, ("N", 2, 2, 2, 6), (0, 2, 1, 3, 4), ("N", 4, 2, 6))
     for image, weight, window, why in (
         (shuffled, g.random(4, 3, 1, 1), replace(PLAIN, group=2), "groups would be others"),
         (shuffled, g.input((4, 6, 1, 1)), PLAIN, "the weight is no constant"),
@@ -164,8 +164,8 @@ def order_into_kernel(
     Only for weights of the original: `large_stride` folds images for a target.
     """
     new = kernel_of_folded(x, d, p, e, w, u)
-    folded, one = conv(_fold(x, d, p, e), w, b, u), conv(x, _fold(w, new[0], new[1], new[2]), b, new[3])
-    yield rewrite(folded, one, guard(eq(w, node(k))), because=FORGETS)
+    image, one = conv(folded(x, d, p, e), w, b, u), conv(x, folded(w, new[0], new[1], new[2]), b, new[3])
+    yield rewrite(image, one, guard(eq(w, node(k))), because=FORGETS)
 
 
 # --- permutations of channels ---------------------------------------------------------------------------
@@ -234,7 +234,9 @@ def phases(xs: Tensors, x: Tensor) -> Phases:
 
 @hosted()
 def is_strided(spec: Slices) -> bool:
-    return all(axis >= 2 and step > 1 for axis, _, _, step in spec)
+    """A phase, or channels in a row."""
+    channels = len(spec) == 1 and spec[0][0] == 1 and spec[0][3] == 1
+    return channels or all(axis >= 2 and step > 1 for axis, _, _, step in spec)
 
 
 @hosted()
@@ -266,7 +268,7 @@ class Fold(NamedTuple):
 @hosted()
 def fold_of_phases(x: Fact, specs: Phases) -> Fold | None:
     """The fold of which the slices are all parts, in its order; None where some are missing."""
-    if x.shape is None or not x.is_symbolic or not specs:
+    if x.shape is None or not x.is_symbolic or not specs or any(axis < 2 for axis, *_ in specs[0]):
         return None
     steps = {axis: step for axis, _, _, step in specs[0]}
     for spec in specs:
@@ -321,5 +323,5 @@ def _phase_examples(rng: np.random.Generator) -> Iterator[Example]:
 def phases_are_folded(x: Tensor, xs: Tensors, s: Phases):
     """Concat(x[0::s, 0::s], x[1::s, 0::s], ..) = Reshape(Transpose(Reshape(x))) of all phases"""
     fold = fold_of_phases(x, s)
-    folded = _fold(x, fold[0], fold[1], fold[2])
-    yield rewrite(concat(xs, 1), folded, eq(s, phases(xs, x)), because="views forget that they were slices")
+    image = folded(x, fold[0], fold[1], fold[2])
+    yield rewrite(concat(xs, 1), image, eq(s, phases(xs, x)), because="views forget that they were slices")

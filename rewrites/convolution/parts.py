@@ -111,6 +111,7 @@ def _channel_examples(rng: np.random.Generator) -> Iterator[Example]:
     kind="move",
     serves="arithmetic",
     last=True,
+    resumes=True,
     examples=_channel_examples,
 )
 def channels_of_convolution(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, s: Slices):

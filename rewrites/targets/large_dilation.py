@@ -1,6 +1,6 @@
 """Convolutions whose dilation is too large for the target see pixels that are far apart as neighbours.
 
-    Conv(x, W, b; dilation d) -> Reshape(Conv(Reshape(x, [N, C, q, d]), W', b))         along a row
+    Conv(x, W, b; dilation d) -> Reshape(Conv(Reshape(x, [N, C, q, d]), W', b))         along one axis
     Conv(x, W, b; dilation d) -> batch-to-space of Conv(space-to-batch of x, W, b)      along any axes
 
 Pixels that are d apart stand below each other in rows of d pixels, or each d-th one is an image of its own.
@@ -80,30 +80,32 @@ class Rows(NamedTuple):
 
 @hosted()
 def in_rows(x: Fact, w: Fact, window: ConvWindow, most: int) -> Rows | None:
-    """None where the dilation is within the limit, the convolution strides, or x has more than one row."""
+    """None where the dilation is within the limit, the convolution strides, or looks along several axes.
+
+    In front of the axis there are none but of one element; what is behind it stays together.
+    """
     shape, axes = static_shape(w), len(window.strides)
-    if shape is None or x.shape is None or len(x.shape) != len(shape) or axes > 2:
+    if shape is None or x.shape is None or len(x.shape) != len(shape) or any(s != 1 for s in window.strides):
         return None
-    above = (*x.shape[2:-1], *shape[2:-1], *window.strides)
-    step, rank = window.dilations[-1], len(shape)
-    if (
-        any(k != 1 for k in above)
-        or any(window.pads[: axes - 1])
-        or any(window.pads[axes:-1])
-        or step <= most
-    ):
+    wide = [k for k in range(axes) if shape[k + 2] != 1]
+    k = wide[0] if len(wide) == 1 else -1
+    elsewhere = [p for n, p in enumerate(window.pads) if n % axes != k]
+    if k < 0 or any(elsewhere) or any(d != 1 for d in x.shape[2 : k + 2]) or window.dilations[k] <= most:
         return None
-    along = _axis(x.shape[-1], shape[-1], step, window.pads[axes - 1], window.pads[-1])
-    if along is None:
+    step, rank, behind = window.dilations[k], len(shape), x.shape[k + 3 :]
+    inner = symbolic.product(behind)
+    along = _axis(x.shape[k + 2], shape[k + 2], step, window.pads[k], window.pads[k + axes])
+    if along is None or inner is None:
         return None
-    nothing = (0,) * (rank - 1)
+    pads = [0] * (2 * rank)
+    pads[k + 2], pads[k + 2 + rank] = along.pads
     return Rows(
-        pads=(*nothing, along.pads[0], *nothing, along.pads[1]),
-        image=(*x.shape[:2], along.steps, step),
-        kernel=(*shape[:2], shape[-1], 1),
+        pads=tuple(pads),
+        image=(*x.shape[:2], along.steps, symbolic.mul(inner, step)),
+        kernel=(*shape[:2], shape[k + 2], 1),
         window=ConvWindow((1, 1), (along.inside[0], 0, along.inside[1], 0), (1, 1), window.group),
-        made=(x.shape[0], shape[0], *(1,) * (rank - 3), along.made * step),
-        kept=((rank - 1, 0, along.length, 1),),
+        made=(x.shape[0], shape[0], *(1,) * k, along.made * step, *behind),
+        kept=((k + 2, 0, along.length, 1),),
     )
 
 
@@ -125,6 +127,9 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
         yield g.fires(term, conv_dilation=4)
     row = conv(g.input((2, 4, 21)), g.random(6, 4, 3), none(), ConvWindow((1,), (2, 3), (7,)))
     yield g.fires(row, conv_dilation=4)
+    for image, pads in (((20, 3), (5, 0, 5, 0)), ((21, "L"), (2, 0, 0, 0))):
+        window = ConvWindow((1, 1), pads, (5, 1))
+        yield g.fires(conv(g.input((2, 4, *image)), g.random(6, 4, 3, 1), none(), window), conv_dilation=4)
     for term, why in (
         (along(20, 3, 4), "within the limit"),
         (along(20, 3, 5, stride=2), "every other pixel"),
@@ -144,7 +149,7 @@ SHARED: dict[str, Any] = {
 
 @law("large_dilation", **SHARED, examples=_examples)
 def dilated_along_rows(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow):
-    """Conv(x, W, b; dilation d) = Reshape(Conv(Reshape(x, [N, C, q, d]), W', b)) along a row"""
+    """Conv(x, W, b; dilation d) = Reshape(Conv(Reshape(x, [N, C, q, d]), W', b)) along a row, or a column"""
     how = in_rows(x, w, u, limit("conv_dilation"))
     image = reshape(pad(x, "constant", how[0], 0.0), how[1])
     row = reshape(conv(image, reshape(w, how[2]), b, how[3]), how[4])

@@ -14,7 +14,18 @@ from typing import Any
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import auxiliary, eq, guard, hosted, law, rewrite, rule, table
 from egraph_opt.laws.sorts import Int, String, Tensor, Tensors, Unit
-from egraph_opt.operators import PoolWindow, concat, pad, pool, slice_, transpose, unary, variadic
+from egraph_opt.operators import (
+    PoolWindow,
+    concat,
+    none,
+    pad,
+    pool,
+    resize,
+    slice_,
+    transpose,
+    unary,
+    variadic,
+)
 from egraph_opt.operators.linear import ConvWindow, conv, conv_transpose
 from egraph_opt.operators.reductions import batchnorm, instance_norm
 from egraph_opt.operators.terms import cons, limit
@@ -96,6 +107,7 @@ def wide(
         instance_norm(x, w, b, s),
         pad(x, mode, s, value),
         slice_(x, s),
+        resize(x, none(), w, none(), s),
     ):
         yield rule(after_wide(x), eq(z, image), then=after_wide(z))
     yield rule(after_wide(x), eq(xs, cons(x, rest)), then=wide_among(xs))

@@ -145,8 +145,9 @@ def test_the_report_says_what_was_done_and_how_far_values_are_off() -> None:
     assert report.status == "optimized"
     assert report.verification.status == "approximate"
     assert report.verification.max_abs_error > 0.01
-    uses = {(law.ruleset, law.name): law.used for law in report.rewrites}
-    assert uses["approximate", "resize_to_nearest"] == 1
+    matches = {(law.ruleset, law.name): law.matches for law in report.rewrites}
+    assert matches["approximate", "resize_to_nearest"] == 1
+    assert report.exactness.matched["approximate"] == 1
     (warning,) = report.warnings
     assert "approximate.resize_to_nearest" in warning and "values differ" in warning
     assert json.loads(json.dumps(report.to_dict()))["verification"]["status"] == "approximate"

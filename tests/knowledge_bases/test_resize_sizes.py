@@ -83,7 +83,7 @@ def test_sizes_that_are_multiples_become_scales(way: str, opset: int) -> None:
 def test_scales_that_are_computed_become_numbers(opset: int, name: str) -> None:
     model = interpolated("ratio", opset, ["N", 3, "H", "W"], factor=3)
     result = outcome(model, "ascend")
-    assert result.counts == {"Relu": 2, name: 1}
+    assert result.counts == {"Relu": 1, name: 1}  # Relu of Relu, past what repeats elements
     again = outcome(result.model, "ascend")
     assert again.report.cost.after == pytest.approx(result.report.cost.after)
 

@@ -213,3 +213,21 @@ def test_other_targets_see_no_transposes(cost: str) -> None:
 def test_a_short_way_is_not_worth_two_transposes() -> None:
     g = Graph(x=[1, 16, 6, WIDE])
     check_untouched(g.model(g.add("Relu", _conv(g, "x", 16, 16))), "ascend")
+
+
+def test_an_upsampling_on_the_way_turns_along() -> None:
+    """A U-Net of wide lines: four convolutions for two transposes."""
+    g = Graph(x=[1, 16, 4, 24000])
+
+    def convolved(y: str, channels: int, steps: int = 1) -> str:
+        made = g.add("Conv", y, g.weight(16, channels, 3, 3), pads=[1] * 4, strides=[1, steps])
+        return g.add("Relu", made)
+
+    first = convolved("x", 16)
+    small = convolved(convolved(first, 16, 2), 16)
+    scales = g.constant([1.0, 1.0, 1.0, 2.0])
+    large = g.add("Resize", small, "", scales, mode="linear", coordinate_transformation_mode="asymmetric")
+    model = g.model(convolved(g.add("Concat", first, large, axis=1), 32))
+    result = outcome(model, "ascend")
+    assert result.counts["Transpose"] == 2
+    assert result.report.cost.after < 0.9 * result.report.cost.before

@@ -1,0 +1,103 @@
+"""A convolution that looks at single elements is a product with the channels, wherever these are.
+
+Conv(Transpose(x), W, b) = Transpose(x @ W' + b)        for a kernel of 1, the channels last in x
+
+Spatial axes and the batch may stand in any order.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from egraph_opt.facts.fact import Fact
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, kernel, law, rewrite
+from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.sorts import Dims, Int, Permutation, Tensor
+from egraph_opt.operators import ConvWindow, conv, none, reshape, transpose
+from egraph_opt.operators.terms import node
+from egraph_opt.rewrites.conditions.channels import (
+    is_constant_bias,
+    is_float_constant,
+    is_present,
+    static_shape,
+)
+from egraph_opt.rewrites.convolution.outputs import PLAIN
+from egraph_opt.rewrites.convolution.resized import looks_at_one
+from egraph_opt.rewrites.convolution.whole_image import is_no_double, matrix, pixel_window
+
+
+@hosted()
+def brings_channels(p: Permutation, window: ConvWindow) -> bool:
+    """The last axis becomes that of the channels, of which there are no groups."""
+    return len(p) > 2 and p[1] == len(p) - 1 and window.group == 1
+
+
+@hosted()
+def kernel_of_matrix(x: Fact, w: Fact, p: Permutation) -> Dims | None:
+    """[M, C, 1, ..] for a matrix [C, M] that is multiplied with the channels."""
+    shape = static_shape(w)
+    if x.shape is None or 0 in x.shape:
+        return None  # ONNX knows no convolution of nothing
+    if shape is None or len(shape) != 2 or not is_float_constant(w) or x.rank != len(p) or len(p) < 3:
+        return None
+    return (shape[1], shape[0], *(1,) * (len(p) - 2)) if p[1] == len(p) - 1 else None
+
+
+@hosted()
+def is_image(x: Fact, p: Permutation) -> bool:
+    """Several spatial axes, none of one element: rows have enough spellings."""
+    return len(p) > 3 and x.shape is not None and 1 not in (x.shape[k] for k in p[2:])
+
+
+@hosted()
+def is_constant_weight(w: Fact) -> bool:
+    return is_float_constant(w)
+
+
+def _examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, first, w = g.input(("N", 3, "L", 4)), (0, 3, 1, 2), g.random(6, 4, 1, 1)
+    for order, bias in (
+        (first, g.random(6)),
+        (first, none()),
+        ((0, 3, 2, 1), none()),
+        ((1, 3, 0, 2), none()),
+    ):
+        yield g.fires(conv(transpose(x, order), w, bias, PLAIN))
+    image = g.input(("N", 4, 3, "L"))
+    yield g.fires(transpose(transpose(image, (0, 2, 3, 1)) @ g.random(4, 6), first))
+    yield from g.near_misses(
+        (conv(transpose(x, first), g.random(6, 4, 2, 1), none(), PLAIN), "the kernel sees neighbours"),
+        (conv(transpose(x, first), w, none(), ConvWindow((2, 1), (0,) * 4, (1, 1))), "it strides"),
+        (conv(transpose(x, first), w, none(), ConvWindow((1, 1), (1,) * 4, (1, 1))), "it pads"),
+        (conv(transpose(g.input((1, 4, 3, 3)), (0, 1, 3, 2)), w, none(), PLAIN), "channels stay"),
+        (
+            conv(transpose(x, first), g.random(6, 2, 1, 1), none(), ConvWindow((1, 1), (0,) * 4, (1, 1), 2)),
+            "groups",
+        ),
+        (conv(transpose(x, first), g.input((6, 4, 1, 1)), none(), PLAIN), "the weight is no constant"),
+        (transpose(x @ g.random(4, 6), first), "nothing has its channels in front"),
+        (transpose(transpose(image, (0, 2, 3, 1)) @ g.random(4, 6), (0, 1, 3, 2)), "channels stay last"),
+    )
+
+
+@law("convolution", numerics="reassociates", kind="replace", serves="traffic", examples=_examples)
+def of_channels_last(
+    x: Tensor, z: Tensor, w: Tensor, b: Tensor, u: ConvWindow, p: Permutation, q: Permutation, k: Int
+):
+    """Conv(Transpose(x), W, b) = Transpose(x @ W' + b) for a kernel of 1, the channels last in x
+
+    To the left where x is transposed itself.  Weights of the original only: others have gone one of the ways.
+    """
+    product = x @ transpose(reshape(w, matrix(w)), (1, 0))
+    once = guard(eq(w, node(k)), is_constant_weight(w), is_image(x, p), varies(x))
+    for bias, shifted, known in (
+        (none(), product, ()),
+        (b, product + b, (is_present(b), guard(is_constant_bias(b, w)))),
+    ):
+        left, point = conv(transpose(x, p), w, bias, u), (looks_at_one(w, u), brings_channels(p, u))
+        yield rewrite(left, transpose(shifted, p), *point, *known, once, inverse="of_channels_last")
+    weight = reshape(transpose(w, (1, 0)), kernel_of_matrix(x, w, p))
+    image = conv(transpose(x, p), weight, none(), pixel_window(x))
+    demand = (kernel(is_no_double(x)), once, guard(eq(x, transpose(z, q))))
+    yield rewrite(transpose(x @ w, p), image, *demand, inverse="of_channels_last")

@@ -1,0 +1,134 @@
+"""Resizes that change nothing, that repeat one element, and that follow each other.
+
+Resize(x; by 1, or to x's own size) -> x
+Resize(x) -> Expand(x)                                     for an image of one element
+Resize(Resize(x; a); b) -> Resize(x; a * b)                for the nearest element and whole numbers
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from egraph_opt.facts import symbolic
+from egraph_opt.facts.fact import ABSENT, Fact
+from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, rewrite
+from egraph_opt.laws.algebra import varies
+from egraph_opt.laws.sorts import Dims, Settings, Tensor
+from egraph_opt.operators import Literal, expand, literal, none, resize
+from egraph_opt.rewrites.conditions.values import is_float
+
+law = laws_of("resize", numerics="finite", kind="eliminate")
+
+NEAREST: tuple[tuple[str, Any], ...] = (
+    ("coordinate_transformation_mode", "asymmetric"),
+    ("mode", "nearest"),
+    ("nearest_mode", "floor"),
+)
+
+
+def _crops(s: Settings) -> bool:
+    given = dict(s)
+    mode = given.get("coordinate_transformation_mode")
+    return mode == "tf_crop_and_resize" or bool(given.get("antialias")) or "axes" in given
+
+
+@hosted()
+def changes_nothing(x: Fact, y: Fact, scales: Fact, sizes: Fact, s: Settings) -> bool:
+    """By 1 along each axis; a size that is the same by another factor looks elsewhere."""
+    if _crops(s) or x.shape is None or y.shape is None or len(x.shape) != len(y.shape):
+        return False
+    if scales != ABSENT:
+        return (
+            scales.data is not None and all(v == 1 for v in scales.data) and len(scales.data) == len(x.shape)
+        )
+    keeps = dict(s).get("keep_aspect_ratio_policy", "stretch") == "stretch"
+    return keeps and sizes != ABSENT and all(map(symbolic.known_equal, x.shape, y.shape))
+
+
+def _examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input(("N", 4, 3, "L"))
+    ones, more = (g.constant(np.array(v, np.float32)) for v in ((1, 1, 1, 1), (1, 1, 1.1, 1)))
+    linear = (("coordinate_transformation_mode", "half_pixel"), ("mode", "linear"))
+    for settings in (NEAREST, linear):
+        yield g.fires(resize(x, none(), ones, none(), settings))
+    small, sizes = g.input((2, 4, 3, 5)), g.constant(np.array([2, 4, 3, 5]))
+    yield g.fires(resize(small, none(), none(), sizes, linear))
+    yield g.near_miss(resize(x, none(), more, none(), linear), why="it looks elsewhere")
+
+
+@law(examples=_examples)
+def by_one(x: Tensor, roi: Tensor, scales: Tensor, sizes: Tensor, s: Settings):
+    """Resize(x) = x by 1, or to x's own size"""
+    y = resize(x, roi, scales, sizes, s)
+    same = (changes_nothing(x, y, scales, sizes, s), is_float(x))
+    yield rewrite(y, x, *same, because="every x is its own Resize")
+
+
+@hosted()
+def written_out(x: Fact, y: Fact, s: Settings) -> Dims | None:
+    """To what an image of one element is expanded, where batch and channels stay."""
+    if _crops(s) or dict(s).get("mode") not in ("nearest", "linear"):
+        return None
+    if x.shape is None or y.shape is None or len(x.shape) != len(y.shape) or len(x.shape) < 3:
+        return None
+    if any(d != 1 for d in x.shape[2:]) or not all(map(symbolic.known_equal, x.shape[:2], y.shape[:2])):
+        return None
+    sizes = tuple(d for d in y.shape[2:] if isinstance(d, int))
+    return (1, 1, *sizes) if len(sizes) == len(y.shape) - 2 else None
+
+
+def _single_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, sizes = g.input(("N", 4, 1, 1)), g.constant(np.array([2, 4, 3, 5]))
+    by = g.constant(np.array([1, 1, 3, 5], np.float32))
+    linear = (("coordinate_transformation_mode", "half_pixel"), ("mode", "linear"))
+    yield g.fires(resize(g.input((2, 4, 1, 1)), none(), none(), sizes, linear))
+    yield g.fires(resize(x, none(), by, none(), NEAREST))
+    yield g.near_miss(resize(g.input(("N", 4, 1, 2)), none(), by, none(), NEAREST), why="there are two")
+
+
+@law(kind="replace", serves="traffic", source="DeepLab, pooling of an image", examples=_single_examples)
+def of_one_element(x: Tensor, roi: Tensor, scales: Tensor, sizes: Tensor, s: Settings):
+    """Resize(x) = Expand(x) for an image of one element"""
+    y = resize(x, roi, scales, sizes, s)
+    known = (is_float(x), guard(varies(x)))
+    yield rewrite(y, expand(x, written_out(x, y, s)), *known, because="forgets how it was made larger")
+
+
+@hosted()
+def both_scales(a: Fact, b: Fact, s: Settings) -> Literal | None:
+    """Of two Resizes that repeat each element: whole numbers, as asymmetric coordinates have them."""
+    given = dict(s)
+    if any(given.get(k) != v for k, v in NEAREST) or _crops(s) or a.data is None or b.data is None:
+        return None
+    if len(a.data) != len(b.data) or a.dtype != b.dtype:
+        return None
+    whole = all(v >= 1 and float(v).is_integer() for v in (*a.data, *b.data))
+    made = tuple(float(v) * float(w) for v, w in zip(a.data, b.data, strict=True))
+    return Literal(a.dtype, (len(made),), made) if whole else None
+
+
+def _twice_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input(("N", 4, 3, "L"))
+    twice, wide, half = (g.constant(np.array((1, 1, *v), np.float32)) for v in ((2, 2), (1, 3), (2, 0.5)))
+    linear = (("coordinate_transformation_mode", "half_pixel"), ("mode", "linear"))
+
+    def both(a: Any, b: Any, s: Any = NEAREST) -> Any:
+        return resize(resize(x, none(), a, none(), s), none(), b, none(), s)
+
+    yield from g.all_fire(both(twice, twice), both(twice, wide))
+    yield from g.near_misses(
+        (both(twice, half), "elements are left out"),
+        (both(twice, twice, linear), "elements between are weighed"),
+    )
+
+
+@law(numerics="bitwise", kind="merge", examples=_twice_examples)
+def twice(x: Tensor, a: Tensor, b: Tensor, s: Settings):
+    """Resize(Resize(x; a); b) = Resize(x; a * b) for the nearest element and whole numbers"""
+    two = resize(resize(x, none(), a, none(), s), none(), b, none(), s)
+    one = resize(x, none(), literal(both_scales(a, b, s)), none(), s)
+    yield rewrite(two, one, because="forgets the factors")

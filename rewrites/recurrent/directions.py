@@ -12,12 +12,12 @@ from egraph_opt.laws import Example, Operands, eq, hosted, law, rule, union
 from egraph_opt.laws.algebra import relu
 from egraph_opt.laws.sorts import Axis, Bundle, Int, Permutation, Tensor
 from egraph_opt.operators import concat, none, output, recurrent, reshape, transpose
-from egraph_opt.operators.recurrent import RecurrentLayer
+from egraph_opt.operators.recurrent import GATES, RecurrentLayer
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.conditions.channels import is_present
 from egraph_opt.rewrites.conditions.view_shapes import known_dims
 from egraph_opt.rewrites.recurrent.layouts import LAYOUTS, Layout, layout, layouts
-from egraph_opt.rewrites.recurrent.states import GATES, example_layer, fixed_steps
+from egraph_opt.rewrites.recurrent.states import example_layer, fixed_steps
 
 
 @hosted()

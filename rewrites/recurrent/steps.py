@@ -18,10 +18,10 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, eq, hosted, laws_of, rewrite, rule, union
 from egraph_opt.laws.sorts import Bundle, Dims, Slices, Tensor, Tensors
 from egraph_opt.operators import none, output, recurrent, reshape, slice_, transpose
-from egraph_opt.operators.recurrent import OUTPUTS, RecurrentLayer
+from egraph_opt.operators.recurrent import GATES, OUTPUTS, RecurrentLayer
 from egraph_opt.rewrites.conditions.view_shapes import known_dims
 from egraph_opt.rewrites.recurrent.layouts import Layout, layout, layouts
-from egraph_opt.rewrites.recurrent.states import GATES, example_layer, fixed_steps
+from egraph_opt.rewrites.recurrent.states import example_layer, fixed_steps
 
 law = laws_of("recurrent", numerics="bitwise", serves="traffic")
 

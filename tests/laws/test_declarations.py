@@ -17,7 +17,7 @@ from egraph_opt.laws.law import Law, auxiliaries
 from egraph_opt.laws.selection import all_laws
 
 MOST_RULES = 1253
-MEDIAN_LINES = 45
+MEDIAN_LINES = 46
 """Both may only shrink, but for what a new family of laws or tables that end growth bring."""
 
 BUILT_IN = [law for law in all_laws() if law.function.__module__.startswith("egraph_opt.rewrites.")]

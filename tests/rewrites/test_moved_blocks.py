@@ -136,7 +136,7 @@ def test_blocks_in_another_order_are_no_way_back() -> None:
     g = Graph(x=["N", 12, 4, 6])
     wide = g.add("DepthToSpace", "x", blocksize=2, mode="CRD")
     counts = check_settled(g.model(g.add("SpaceToDepth", wide, blocksize=2)))
-    assert counts == Counter(["DepthToSpace", "SpaceToDepth"])
+    assert counts == Counter(["Gather"]), "channels change places"
 
 
 def test_blocks_of_unknown_planes_are_kept() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from ..knowledge_bases.graphs import Graph, check_settled, check_untouched, outcome
 
-GATES = {"GRU": 3, "LSTM": 4, "RNN": 1}
+
 
 
 class Layers(Graph):

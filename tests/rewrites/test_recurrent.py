@@ -6,9 +6,9 @@ import numpy as np
 import onnx
 import pytest
 
+from egraph_opt.operators.recurrent import GATES
+
 from ..knowledge_bases.graphs import Graph, check_settled, check_untouched, outcome
-
-
 
 
 class Layers(Graph):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from onnx import TensorProto
+
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import CLASH, Dim, Fact, Shape
 from egraph_opt.inference.float_ranges import confined, interval_of
@@ -132,6 +134,13 @@ def _axes_form(op_type: str, axes: tuple[int, ...], opset: int) -> OnnxForm:
     return OnnxForm(op_type, (0, ints(axes)))
 
 
+def _flattens(opset: int, dtype: int) -> bool:
+    """Whether a Flatten takes this type: before opset 9 floats, before 13 no bfloat16."""
+    if opset < 9:
+        return dtype in (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
+    return opset >= 13 or dtype != TensorProto.BFLOAT16
+
+
 def _reshape_form(opset: int, attributes: tuple[Shape], facts: tuple[Fact, ...]) -> OnnxForm | None:
     dims, source = attributes[0], facts[0].shape
     if source is None:
@@ -141,10 +150,10 @@ def _reshape_form(opset: int, attributes: tuple[Shape], facts: tuple[Fact, ...])
     if len(dims) < len(source) and (axes := inserted_axes(dims, source)) is not None:
         return _axes_form("Squeeze", axes, opset)
     target = reshape_target(source, dims)
-    if (target is None or not bears_zero(target, dims)) and (
-        axis := flattened_axis(source, dims)
-    ) is not None:
-        return OnnxForm("Flatten", (0,), (("axis", axis),))
+    if target is None or not bears_zero(target, dims):
+        axis = flattened_axis(source, dims)
+        if axis is not None and _flattens(opset, facts[0].dtype):
+            return OnnxForm("Flatten", (0,), (("axis", axis),))
     if target is None:
         if opset >= 14 and all(isinstance(d, int) for d in dims):
             return OnnxForm("Reshape", (0, ints(dims)), (("allowzero", 1),))  # type: ignore[arg-type]

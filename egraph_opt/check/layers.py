@@ -75,5 +75,5 @@ def _kind(operands: Sequence[Fact]) -> str:
     recurrence = operands[2].shape if len(operands) > 2 else None
     if recurrence is None or len(recurrence) != 3 or not all(isinstance(d, int) and d for d in recurrence):
         return ""
-    gates = {count: kind for kind, count in GATES.items()}
-    return gates.get(recurrence[1] / recurrence[2], "")  # type: ignore[operator, call-overload, no-any-return]
+    rows, hidden = (int(d) for d in recurrence[1:])  # type: ignore[arg-type]
+    return next((kind for kind, gates in GATES.items() if rows == gates * hidden), "")

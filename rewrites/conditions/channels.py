@@ -169,7 +169,7 @@ def chains(op: String, x: Tensor, y: Tensor, c: Tensor):
     yield rule(applied, is_number(chain, c), then=assign(chained(chain, y), 1))
 
 
-def unchained(op: str, x: Tensor) -> Any:
+def unchained(op: Any, x: Tensor) -> Any:
     """The guard that `op` applies a constant to x, which is not `op` of something and one number itself."""
     return guard(eq(chained(op, x), 0))
 

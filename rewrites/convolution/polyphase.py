@@ -75,7 +75,8 @@ def phases(x: Fact, w: Fact, y: Fact, window: ConvWindow) -> Phases | None:
     kept = []
     for k in range(axes):
         cut = _kept(k + 2, window.pads[k], y.shape[k + 2], whole[k])
-        if cut is None or (isinstance(whole[k], int) and cut[2] is not None and cut[2] > whole[k]):
+        end, size = None if cut is None else cut[2], whole[k]
+        if cut is None or (isinstance(size, int) and isinstance(end, int) and end > size):
             return None
         kept.append(cut)
     pairs = [size for pair in zip(rows, steps, strict=True) for size in pair]

@@ -65,7 +65,7 @@ def _constant_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     image, w = g.input(("N", 3, 6, 5)), g.random(4, 3, 1, 1)
     x, c = conv(image, w, g.random(4), PLAIN), g.constant(rng.uniform(0.5, 2, (4, 1, 1)).astype(np.float32))
-    negative = g.constant(np.float32([-0.5, 1, 2, 3]).reshape(4, 1, 1))
+    negative = g.constant(np.array([-0.5, 1, 2, 3], np.float32).reshape(4, 1, 1))
     for kind, op, window in (
         ("AveragePool", "Mul", COUNTED),
         ("AveragePool", "Add", OPEN),
@@ -158,7 +158,11 @@ def function_of_maximum(
 ):
     """f(MaxPool(x)) = MaxPool(f(x)) for functions that keep the order; to the right behind a convolution"""
     known, behind, name = rises(f, s), guard(eq(x, conv(z, w, b, t))), "function_of_maximum"
-    for pooled in (lambda y: pool("MaxPool", y, u), lambda y: global_pool("GlobalMaxPool", y)):
-        inside, outside = pooled(unary(f, s, x)), unary(f, s, pooled(x))
+    rising = unary(f, s, x)
+    for inside, pooled in (
+        (pool("MaxPool", rising, u), pool("MaxPool", x, u)),
+        (global_pool("GlobalMaxPool", rising), global_pool("GlobalMaxPool", x)),
+    ):
+        outside = unary(f, s, pooled)
         yield rewrite(outside, inside, known, behind, inverse=name)
         yield rewrite(inside, outside, known, guard(varies(x)), inverse=name)

@@ -105,7 +105,7 @@ def both_scales(a: Fact, b: Fact, s: Settings) -> Literal | None:
         return None
     if len(a.data) != len(b.data) or a.dtype != b.dtype:
         return None
-    whole = all(v >= 1 and float(v).is_integer() for v in (*a.data, *b.data))
+    whole = all(v >= 1 and v.is_integer() for v in map(float, (*a.data, *b.data)))
     made = tuple(float(v) * float(w) for v, w in zip(a.data, b.data, strict=True))
     return Literal(a.dtype, (len(made),), made) if whole else None
 

@@ -5,10 +5,19 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
 from egraph_opt.graph.watching import ended_after, looking
+
+
+def _noticing(event: threading.Event) -> Callable[[], bool]:
+    def look() -> bool:
+        event.set()
+        return True
+
+    return look
 
 
 def _until(met: threading.Event) -> None:
@@ -16,7 +25,8 @@ def _until(met: threading.Event) -> None:
 
 
 def test_what_is_watched_is_looked_at_until_there_is_enough() -> None:
-    seen, enough = [], threading.Event()
+    seen: list[threading.Thread] = []
+    enough = threading.Event()
 
     def look() -> bool:
         seen.append(threading.current_thread())
@@ -32,12 +42,13 @@ def test_what_is_watched_is_looked_at_until_there_is_enough() -> None:
 
 
 def test_nothing_is_looked_at_after_its_context() -> None:
-    seen, first = [], threading.Event()
+    seen: list[float] = []
+    first = threading.Event()
 
     def look() -> bool:
         first.set()
         time.sleep(0.01)
-        seen.append(None)
+        seen.append(time.monotonic())
         return False
 
     with looking(look, 0.001):
@@ -63,7 +74,7 @@ def test_one_that_fails_does_not_keep_others_from_being_watched(caplog: pytest.L
 
 def test_a_sooner_look_does_not_wait_for_a_later_one() -> None:
     looked = threading.Event()
-    with looking(lambda: False, 1000.0), looking(lambda: looked.set() or True, 0.001):
+    with looking(lambda: False, 1000.0), looking(_noticing(looked), 0.001):
         _until(looked)
 
 
@@ -94,6 +105,6 @@ def test_a_child_that_was_forked_has_a_thread_of_its_own() -> None:
         child = os.fork()
         if child == 0:
             looked = threading.Event()
-            with looking(lambda: looked.set() or True, 0.001):
+            with looking(_noticing(looked), 0.001):
                 os._exit(0 if looked.wait(20) else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

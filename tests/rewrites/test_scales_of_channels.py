@@ -1,12 +1,8 @@
 """A depthwise convolution whose kernel is one element is a scale."""
 
-from typing import Any
-
 import pytest
 
 from ..knowledge_bases.graphs import Graph, check_settled
-
-TWO: dict[str, Any] = {"kernel_shape": [2, 2], "strides": [2, 2]}
 
 
 @pytest.mark.parametrize("bias", [True, False])

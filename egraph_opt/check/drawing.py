@@ -94,7 +94,7 @@ class Draw(Scope):
         if not all(isinstance(d, int) or d in SIZES[0] for d in shape):
             raise Rejected("a dim that is computed")
         static = all(isinstance(d, int) for d in shape)
-        if is_large([d for d in shape if isinstance(d, int)], MOST_OF_A_LEAF):
+        if is_large(shape, MOST_OF_A_LEAF):
             raise Rejected("so many elements")
         share = self.first_constants if first else self.constants
         if static and chance(self.rng, share):

@@ -45,10 +45,9 @@ def engine_for(laws: tuple[Law, ...], guards: bool = True, heads: frozenset[Head
         forget_engines()
     program = program_of(laws, guards=guards)
     there = [engine for engine in _kept.engines if engine.program is program]
-    engine = _best(there, program.needed.get(heads))
-    if engine is not None and _pays(engine, heads):
-        engine = None
-    if engine is not None:
+    needed = program.needed.get(heads)
+    engine = _best(there, needed)
+    if engine is not None and (needed is None or not _pays(engine, heads, needed)):
         _kept.engines.remove(engine)
     else:
         full = len(_kept.engines) >= MOST_ENGINES
@@ -68,12 +67,9 @@ def _beyond(engine: Engine, needed: frozenset[str]) -> float:
     return len(needed - engine.rules) + COPIED * len(engine.rules - needed)
 
 
-def _pays(engine: Engine, heads: frozenset[Head]) -> bool:
+def _pays(engine: Engine, heads: frozenset[Head], needed: frozenset[str]) -> bool:
     """Whether such graphs have taken more beyond what they need than an engine of their own would."""
     program = engine.program
-    needed = program.needed.get(heads)
-    if needed is None:
-        return False
     spent = program.spent.get(heads, 0.0) + _beyond(engine, needed)
     pays = spent > MADE + len(needed)
     program.spent[heads] = 0.0 if pays else spent

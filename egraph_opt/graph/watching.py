@@ -84,7 +84,7 @@ class _Watcher:
         try:
             if id(one) in self._looks and one.look():
                 self._looks.pop(id(one), None)
-        except Exception:
+        except Exception:  # a defect of one: it is logged, and all others are still watched
             self._looks.pop(id(one), None)
             _log.exception("what was to be watched is watched no more")
         finally:

@@ -27,6 +27,9 @@ QUANTIZED: dict[int, tuple[int, int]] = {
 }
 """The types that something is quantized to, with their least and greatest number."""
 
+BYTES = (TensorProto.INT8, TensorProto.UINT8)
+"""Those of 8 bits, for which onnxruntime has most kernels."""
+
 SCALES = (TensorProto.FLOAT, TensorProto.FLOAT16)
 """The types of scales."""
 

@@ -9,18 +9,17 @@ from collections.abc import Iterator
 
 import numpy as np
 from onnx import TensorProto
+from onnx.helper import tensor_dtype_to_np_dtype
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted, kernel, laws_of, opset, rewrite
 from egraph_opt.laws.sorts import Axis, Mode, Number, Pads, Settings, Tensor
 from egraph_opt.operators import dequantize, none, pad, resize
-from egraph_opt.operators.quantization import is_one_scale
+from egraph_opt.operators.quantization import BYTES, is_one_scale
 from egraph_opt.rewrites.quantization.movement import DOWN
 from egraph_opt.rewrites.quantization.round_trips import parameters, positive_scale, zero_of
 
 law = laws_of("quantization", numerics="bitwise", kind="move", serves="traffic")
-
-NUMPY = {TensorProto.INT8: np.int8, TensorProto.UINT8: np.uint8}
 
 
 @hosted()
@@ -37,7 +36,7 @@ def border_of_bytes(mode: Mode, p: Pads, v: Number, q: Fact, s: Fact, z: Fact, a
 @hosted()
 def has_bytes(q: Fact, version: int) -> bool:
     """Pad and Resize have a kernel for bytes."""
-    return q.dtype in (TensorProto.INT8, TensorProto.UINT8) and version >= 11
+    return q.dtype in BYTES and version >= 11
 
 
 def _padded(rng: np.random.Generator) -> Iterator[Example]:
@@ -45,7 +44,7 @@ def _padded(rng: np.random.Generator) -> Iterator[Example]:
     around = (0, 0, 1, 0, 0, 2)
     for zero, dtype in ((3, TensorProto.UINT8), (-7, TensorProto.INT8)):
         q = g.input(("N", 4, 6), dtype)
-        x = dequantize(q, *parameters(g, zero=zero, dtype=NUMPY[dtype]), 0)
+        x = dequantize(q, *parameters(g, zero=zero, dtype=tensor_dtype_to_np_dtype(dtype)), 0)
         yield from g.all_fire(*(pad(x, mode, around, 0.0) for mode in ("constant", "edge", "reflect")))
     by_axis = dequantize(g.input((2, 4, 6), TensorProto.UINT8), *parameters(g, shape=(4,)), 1)
     yield from g.all_fire(pad(by_axis, "edge", around, 0.0), pad(by_axis, "constant", around, 0.0))
@@ -81,9 +80,9 @@ def _resized(rng: np.random.Generator) -> Iterator[Example]:
     twice, nothing = g.constant(np.array([1, 1, 2, 2], np.float32)), none()
     placed = ("coordinate_transformation_mode", "asymmetric")
     settings = (placed, ("mode", "nearest"), ("nearest_mode", "floor"))
-    for dtype in NUMPY:
+    for dtype in BYTES:
         q = g.input(("N", 2, 3, 4), dtype)
-        x = dequantize(q, *parameters(g, dtype=NUMPY[dtype]), 0)
+        x = dequantize(q, *parameters(g, dtype=tensor_dtype_to_np_dtype(dtype)), 0)
         yield g.fires(resize(x, nothing, twice, nothing, settings))
     linear = (placed, ("mode", "linear"))
     yield g.near_miss(resize(x, nothing, twice, nothing, linear), why="means are no elements")

@@ -15,7 +15,7 @@ from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, hosted, laws_of, opset, relu, rewrite
 from egraph_opt.laws.sorts import Axis, DataType, Settings, String, Tensor
 from egraph_opt.operators import PoolWindow, dequantize, none, pool, quantize, unary
-from egraph_opt.operators.quantization import QUANTIZED, is_one_scale
+from egraph_opt.operators.quantization import BYTES, QUANTIZED, is_one_scale
 from egraph_opt.rewrites.quantization.round_trips import parameters, positive_scale, zero_of
 
 law = laws_of("quantization", numerics="bitwise", kind="eliminate", serves="traffic")
@@ -84,9 +84,6 @@ def bounds_of_bytes(f: str, settings: Settings, s: Fact, z: Fact, q: Fact, to: D
         return None if np.isnan(steps) else int(min(max(steps + zero, least), greatest))
 
     return tuple((name, as_byte(bound)) for name, bound in sorted(bounds.items()))
-
-
-BYTES = (TensorProto.INT8, TensorProto.UINT8)
 
 
 @hosted()

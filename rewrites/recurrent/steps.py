@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts import symbolic
-from egraph_opt.facts.fact import Fact
+from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.laws import Example, Operands, eq, hosted, laws_of, rewrite, rule, union
 from egraph_opt.laws.sorts import Bundle, Dims, Slices, Tensor, Tensors
 from egraph_opt.operators import none, output, recurrent, reshape, slice_, transpose
@@ -29,6 +29,11 @@ law = laws_of("recurrent", numerics="bitwise", serves="traffic")
 # --- the last step --------------------------------------------------------------------------------------
 
 
+def last_of(count: Dim) -> tuple[int, int | None, int]:
+    """The bounds of a slice of the last one of so many."""
+    return (count - 1, count, 1) if isinstance(count, int) else (-1, None, 1)
+
+
 def is_last(axes: Layout, spec: Slices, s: RecurrentLayer, v: Fact) -> bool:
     """Whether a slice of all steps takes the last one: step -1, or 0 in reverse."""
     place = axes.find("S")
@@ -37,8 +42,7 @@ def is_last(axes: Layout, spec: Slices, s: RecurrentLayer, v: Fact) -> bool:
     if len(spec) != 1 or spec[0][0] != place or axes.index("B") > axes.index("H") or not v.is_symbolic:
         return False
     count, bounds = v.shape[place], spec[0][1:]  # type: ignore[index]
-    last = (count - 1, count, 1) if isinstance(count, int) else (-1, None, 1)
-    return bounds == ((0, 1, 1) if s.direction == "reverse" else last)
+    return bounds == ((0, 1, 1) if s.direction == "reverse" else last_of(count))
 
 
 @hosted()
@@ -171,11 +175,10 @@ def direction_at_end(axes: Layout, spec: Slices, v: Fact, dims: Dims, half: Slic
         return None
     shape = v.shape or ()
     place, count, width = axes.index("S"), shape[axes.index("S")], shape[axes.index("X")]
-    last = (count - 1, count, 1) if isinstance(count, int) else (-1, None, 1)
     axis, start, end, step = half[0]
     if spec[0][0] != place or not isinstance(width, int) or axis != len(dims) - 1 or dims[-1] != width:
         return None
-    for direction, bounds in enumerate((last, (0, 1, 1))):
+    for direction, bounds in enumerate((last_of(count), (0, 1, 1))):
         units = (direction * width // 2, (direction + 1) * width // 2, 1)
         if spec[0][1:] == bounds and (start, end, step) == units:
             return ((0, direction, direction + 1, 1),)

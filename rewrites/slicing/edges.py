@@ -30,7 +30,7 @@ from egraph_opt.laws.sorts import Axis, Dims, Number, Pads, Slices, Tensor, Tens
 from egraph_opt.operators import concat, expand, pad, slice_
 from egraph_opt.operators.terms import cons, listed, nil
 from egraph_opt.rewrites.slicing.concat import listing, operands_of
-from egraph_opt.rewrites.slicing.reflection import zero_of
+from egraph_opt.rewrites.slicing.reflection import along, first_padded, zero_of
 from egraph_opt.rewrites.slicing.slice import dim_at
 
 law = laws_of("padding", numerics="bitwise", kind="split", serves="target")
@@ -56,16 +56,11 @@ def ends_of(dim: Any, axis: int) -> tuple[Slices, Slices]:
 @hosted()
 def edges(x: Fact, pads: Pads, in_front: int, behind: int) -> Edges | None:
     """None where the first axis that is padded is not padded on these sides, or may have no element."""
-    if x.shape is None or min(pads, default=0) < 0:
+    found = first_padded(x, pads, in_front, behind)
+    if found is None or x.shape is None or not symbolic.is_at_least(x.shape[found[0]], 1):
         return None
-    rank = len(x.shape)
-    axis = next((k for k in range(rank) if pads[k] or pads[k + rank]), None)
-    if axis is None or (bool(pads[axis]), bool(pads[axis + rank])) != (bool(in_front), bool(behind)):
-        return None
-    if not symbolic.is_at_least(x.shape[axis], 1):
-        return None
+    (axis, others), rank = found, len(x.shape)
     times = [(1,) * axis + (pads[k],) + (1,) * (rank - axis - 1) for k in (axis, axis + rank)]
-    others = tuple(0 if k % rank == axis else p for k, p in enumerate(pads))
     first, last = ends_of(x.shape[axis], axis)
     return Edges(axis, first, last, times[0], times[1], others)
 
@@ -168,11 +163,7 @@ def frames(xs: Tensors, rest: Tensors, e: Tensor, x: Tensor, y: Tensor, t: Slice
 @hosted()
 def pads_along(x: Fact, axis: Axis, found: Pads) -> Pads | None:
     """The pads of one axis."""
-    if x.rank is None or not any(found):
-        return None
-    pads = [0] * (2 * x.rank)
-    pads[axis], pads[axis + x.rank] = found
-    return tuple(pads)
+    return None if x.rank is None or not any(found) else along(x.rank, axis, *found)
 
 
 def _edge_examples(rng: np.random.Generator) -> Iterator[Example]:

@@ -40,19 +40,34 @@ def _behind(axis: int, count: int, dim: Dim) -> Slices:
     return ((axis, dim - 2, end if end >= 0 else None, -1),)
 
 
-@hosted()
-def mirrored(x: Fact, pads: Pads, in_front: int, behind: int) -> Mirror | None:
-    """None where the first axis that is padded is not padded on these sides, or may have too few elements."""
+def first_padded(x: Fact, pads: Pads, in_front: int, behind: int) -> tuple[Axis, Pads] | None:
+    """The first axis that is padded, and the pads of all others; None where it is not on these sides."""
     if x.shape is None or min(pads, default=0) < 0:
         return None
     rank = len(x.shape)
     axis = next((k for k in range(rank) if pads[k] or pads[k + rank]), None)
     if axis is None or (bool(pads[axis]), bool(pads[axis + rank])) != (bool(in_front), bool(behind)):
         return None
-    dim, before, after = x.shape[axis], pads[axis], pads[axis + rank]
+    return axis, tuple(0 if k % rank == axis else p for k, p in enumerate(pads))
+
+
+def along(rank: int, axis: Axis, before: int, after: int) -> Pads:
+    """The pads of one axis."""
+    pads = [0] * (2 * rank)
+    pads[axis], pads[axis + rank] = before, after
+    return tuple(pads)
+
+
+@hosted()
+def mirrored(x: Fact, pads: Pads, in_front: int, behind: int) -> Mirror | None:
+    """None where the first axis that is padded is not padded on these sides, or may have too few elements."""
+    found = first_padded(x, pads, in_front, behind)
+    if found is None or x.shape is None:
+        return None
+    axis, others = found
+    dim, before, after = x.shape[axis], pads[axis], pads[axis + len(x.shape)]
     if not symbolic.is_at_least(dim, max(before, after) + 1):
         return None
-    others = tuple(0 if k % rank == axis else p for k, p in enumerate(pads))
     return Mirror(axis, _front(axis, before), _behind(axis, after, dim), others)
 
 
@@ -71,15 +86,13 @@ def reflection(x: Fact, axis: Axis, front: Slices, behind: Slices, parts: int) -
     """The pads of which these slices are what is added; of two parts, one is x and one slice is empty."""
     if bool(front) + bool(behind) + 1 != parts or x.shape is None or not axis < len(x.shape):
         return None
-    dim, rank = x.shape[axis], len(x.shape)
+    dim = x.shape[axis]
     before, after = front[0][1] if front else 0, _count_behind(behind, dim)
     if after is None or min(before, after) < 0 or not symbolic.is_at_least(dim, max(before, after) + 1):
         return None
     if (front and front != _front(axis, before)) or (behind and behind != _behind(axis, after, dim)):
         return None
-    pads = [0] * (2 * rank)
-    pads[axis], pads[axis + rank] = before, after
-    return tuple(pads)
+    return along(len(x.shape), axis, before, after)
 
 
 def _reflected(x: Any, *pads: int) -> Any:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
-import onnxruntime as ort
 import pytest
 from onnx import TensorProto
 
-from egraph_opt import optimize
-
-from ..knowledge_bases.graphs import Graph, check_settled, check_untouched, optimized, outcome
-from .test_reflection import Dims, WithoutPads
+from ..knowledge_bases.graphs import Graph, check_settled, check_untouched, outcome
+from .test_reflection import Dims, taken_apart
 
 FAR = 2**62
 
@@ -23,10 +19,7 @@ def _slice(g: Graph, x: str, start: int, end: int, axis: int) -> str:
 
 def edge(g: Graph, x: str, axis: int, before: int, after: int) -> str:
     """As exporters write it: the first and the last element, so often."""
-    ends = [
-        g.add("Slice", x, *(g.constant([k]) for k in (start, end, axis)))
-        for start, end in ((0, 1), (-1, FAR))
-    ]
+    ends = [_slice(g, x, start, end, axis) for start, end in ((0, 1), (-1, FAR))]
     return g.add("Concat", *[ends[0]] * before, x, *[ends[1]] * after, axis=axis)
 
 
@@ -40,18 +33,7 @@ def edge(g: Graph, x: str, axis: int, before: int, after: int) -> str:
     ],
 )
 def test_first_and_last_elements_where_a_pad_is_dear(dims: Dims, pads: list[int], opset: int) -> None:
-    g = Graph(x=dims)
-    model = g.model(g.add("Relu", g.add("Pad", "x", g.constant(pads), mode="edge")), opset=opset)
-    apart = optimize(model, WithoutPads(), strict=True)
-    counts = Counter(node.op_type for node in apart.model.graph.node)
-    assert counts["Pad"] == 0
-    x = np.random.default_rng(0).standard_normal([d if isinstance(d, int) else 3 for d in dims])
-    given, wanted = (
-        ort.InferenceSession(m.SerializeToString()).run(None, {"x": x.astype(np.float32)})[0]
-        for m in (apart.model, model)
-    )
-    np.testing.assert_array_equal(given, wanted)
-    assert optimized(apart.model) == {"Pad": 1, "Relu": 1}
+    taken_apart(dims, pads, opset, "edge")
 
 
 @pytest.mark.parametrize(("axis", "before", "after"), [(-1, 1, 1), (2, 2, 0), (1, 0, 3), (-2, 1, 2)])

@@ -1,12 +1,16 @@
 """RNN, GRU and LSTM: directions, states, lengths, biases."""
 
+from typing import Any
+
 import numpy as np
 
+from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Tensor, hosted, relu, rewrite
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.sorts import Int, Slices, Tensors
 from egraph_opt.operators import none, output, recurrent, slice_
 from egraph_opt.operators.recurrent import RecurrentLayer
-from egraph_opt.operators.terms import cons
+from egraph_opt.operators.terms import cons, listed
 from egraph_opt.rewrites.recurrent.states import example_layer, fixed_steps
 
 from . import wrong
@@ -114,3 +118,26 @@ def gates_are_positive(x: Tensor, w: Tensors, h: Tensor, c: Tensor, n: Tensor, s
     """
     layer = output(recurrent(x, w, n, h, c, s), k)
     yield rewrite(relu(layer), layer, because="no layer says that it is positive")
+
+
+def from_zeros(g: Operands) -> Any:
+    """A layer of which nobody knows the weights."""
+    weights = (g.input((1, 2, 3)), g.input((1, 2, 2)), none(), none())
+    layer = RecurrentLayer("RNN", (("direction", "forward"), ("hidden_size", 2)))
+    zeros = g.constant(np.zeros((1, 4, 2), np.float32))
+    return recurrent(fixed_steps(g, 5), listed(*weights), none(), zeros, none(), layer)
+
+
+@hosted()
+def is_nothing(state: Fact) -> bool:
+    return state.splat == 0
+
+
+@wrong("bitwise", lambda g: output(from_zeros(g), 0), values=(0.5, np.inf))
+def zeros_are_nothing(x: Tensor, w: Tensors, h: Tensor, c: Tensor, n: Tensor, s: RecurrentLayer, k: Int):
+    """RNN(x) from zeros = RNN(x)
+
+    Wrong where a weight of the state is infinite: 0 times that is NaN.
+    """
+    layer, other = recurrent(x, w, n, h, c, s), recurrent(x, w, n, none(), c, s)
+    yield rewrite(output(layer, k), output(other, k), is_nothing(h), because="forgets the dims of h")

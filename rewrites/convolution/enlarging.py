@@ -20,14 +20,20 @@ from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.sums import RING
 
 
+MOST_TAPS = 64
+"""Along an axis, of the kernels that others grow to: a target may cut longer ones, whose parts would grow again."""
+
+
 @hosted()
 def zeros_around(w: Fact, window: ConvWindow, v: Fact, other: ConvWindow) -> Pads | None:
-    """The pads of W with which it walks as V does; None where it cannot.
+    """The pads of W with which it walks as V does; None where it cannot, or V is longer than `MOST_TAPS`.
 
     A kernel of one element along an axis has any dilation.
     """
     small, big = static_shape(w), static_shape(v)
     if small is None or big is None or not is_float_constant(w) or len(small) != len(big):
+        return None
+    if max(big[2:], default=0) > MOST_TAPS:
         return None
     if window.strides != other.strides or window.group != other.group or small[1:] == big[1:]:
         return None
@@ -71,6 +77,13 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
         (point, PLAIN, ring, PLAIN, "the results would have different sizes"),
         (point, PLAIN, ring, strided, "strides differ"),
         (g.random(6, 4, 2, 2), RING, ring, dilated, "dilations differ"),
+        (
+            point,
+            PLAIN,
+            g.random(6, 4, 1, 65),
+            ConvWindow((1, 1), (0, 32, 0, 32), (1, 1)),
+            "a target may cut it",
+        ),
         (point, PLAIN, ring, RING, "two images"),
         (g.input((6, 4, 1, 1)), PLAIN, ring, RING, "the weight is no constant"),
     ):

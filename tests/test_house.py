@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -66,12 +67,17 @@ def _modules(*folders: str) -> dict[str, Path]:
 
 
 MODULES = _modules("egraph_opt", *CONTENT)
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+
+
+@cache
+def _trees() -> dict[str, ast.Module]:
+    """Of every module; most workers ask for none."""
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 
 
 def _imports(name: str) -> Iterator[tuple[str, str]]:
     """Module and name of everything that a module imports from within, for types alone as well."""
-    for node in ast.walk(TREES[name]):
+    for node in ast.walk(_trees()[name]):
         if isinstance(node, ast.ImportFrom):
             package = name.split(".") if MODULES[name].name == "__init__.py" else name.split(".")[:-1]
             base = package[: len(package) + 1 - node.level] if node.level else []
@@ -92,7 +98,7 @@ def _room(name: str) -> str:
 
 def _defined(name: str) -> set[str]:
     found = set()
-    for statement in TREES[name].body:
+    for statement in _trees()[name].body:
         for node in ast.walk(statement):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 found.add(node.name)
@@ -178,7 +184,7 @@ def test_names_are_imported_from_where_they_are_defined() -> None:
 
 def test_no_two_classes_share_a_name() -> None:
     places = defaultdict(list)
-    for name, tree in TREES.items():
+    for name, tree in _trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and _room(name) not in CONTENT:
                 places[node.name].append(name)
@@ -205,7 +211,7 @@ def _positional(function: ast.FunctionDef) -> list[str]:
 def test_no_function_takes_more_than_five_positional_parameters() -> None:
     wrong = [
         f"{name}.{node.name}: {', '.join(_positional(node))}"
-        for name, tree in TREES.items()
+        for name, tree in _trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef) and not _declares_a_term(node)
         if len(_positional(node)) > MOST_PARAMETERS

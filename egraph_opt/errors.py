@@ -37,6 +37,10 @@ class AssumptionError(EgraphOptError, ValueError):
     """What is assumed is of nothing that the model has, or no number is so."""
 
 
+class InputShapeError(EgraphOptError, ValueError):
+    """A shape that no input of the model can have."""
+
+
 class ObjectiveError(EgraphOptError, ValueError):
     """An objective that is none, or a limit of bytes that is no positive number."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -30,6 +30,9 @@ from egraph_opt.cli.application import (
 )
 from egraph_opt.facts.assumption import Assumption, parsed
 from egraph_opt.imports import load_onnx_ir
+
+if TYPE_CHECKING:
+    from egraph_opt.model.input_shapes import Sizes
 
 
 def parse_assumption(text: str) -> tuple[str, Assumption]:
@@ -90,6 +93,14 @@ def optimize(
             " is right; may be repeated.",
         ),
     ] = None,
+    input_shape: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME:1,3,320,320",
+            help="The shape that an input gets in OUT, with ? for a dim that stays as it is, or sizes by"
+            " name: NAME:batch=1,height=320; may be repeated.",
+        ),
+    ] = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Allow OUT to be IN.")] = False,
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not compare outputs.")] = False,
     strict: Annotated[
@@ -117,6 +128,7 @@ def optimize(
     load_onnx_ir()
     with errors_as_lines():
         wanted = _objective(objective, memory_limit)
+        shapes = _input_shapes(input_shape)
         _check_files(source, target, report, in_place)
         # Imported here, so that usage errors and --help do not wait for egglog and onnxruntime.
         from egraph_opt.laws.exactness import exactness_named
@@ -144,6 +156,7 @@ def optimize(
                 extractor=extractor,
                 objective=wanted,
                 assume=assumptions or None,
+                input_shapes=shapes,
                 verify=not no_verify,
                 strict=strict,
                 seed=seed,
@@ -156,6 +169,17 @@ def optimize(
     if result.report.status == "fallback":
         say("warning", f"{source}: the original was written: {result.report.reason}")
     Console(highlight=False).print(result.report)
+
+
+def _input_shapes(texts: list[str] | None) -> dict[str, Sizes]:
+    from egraph_opt.model.input_shapes import parse_input_shape
+
+    found: dict[str, Sizes] = {}
+    for name, sizes in map(parse_input_shape, texts or []):
+        if name in found:
+            raise errors.InputShapeError(f"--input-shape: {name or 'the input'!r} has two shapes")
+        found[name] = sizes
+    return found
 
 
 def _objective(name: str, limit: str | None) -> str | tuple[str, float]:

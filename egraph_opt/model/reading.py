@@ -7,7 +7,8 @@ is accepted: graphs out of order are sorted, initializers that are there twice a
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import onnx_ir as ir
@@ -22,6 +23,7 @@ from egraph_opt.model.extent import too_much
 from egraph_opt.model.files import parse_model, read_bytes
 from egraph_opt.model.function_inlining import inlined
 from egraph_opt.model.functions import check_functions
+from egraph_opt.model.input_shapes import Sizes, fix_input_shapes
 from egraph_opt.model.metadata import mark_of, metadata_of
 from egraph_opt.model.structure import OLDEST_OPSET, check_structure, default_opset
 from egraph_opt.model.tensors import check_tensors
@@ -75,13 +77,15 @@ class LoadedModel:
         return loaded
 
 
-def read_model(source: ModelSource) -> LoadedModel:
+def read_model(source: ModelSource, input_shapes: Mapping[str, Sizes] | None = None) -> LoadedModel:
     """Read and check a model.
 
     Args:
         source: a path, a ModelProto or an onnx_ir.Model; the latter two are copied, never changed.  A
         ModelProto
             must have its weights in it, an onnx_ir.Model may have them in files.
+        input_shapes: sizes that are written into the model first (see `fix_input_shapes`), which is the
+            original from then on.
 
     Raises:
         ModelReadError: no such file, a directory, empty, no protobuf, truncated, no ONNX model.
@@ -90,7 +94,10 @@ def read_model(source: ModelSource) -> LoadedModel:
             element types or attributes that break the operators' schemas, tensors that are not what they say,
             functions that call themselves.
         ExternalDataError: a file of weights is missing, too short, or outside the model's folder.
+        InputShapeError: a shape that no input can have.
     """
+    if input_shapes:
+        return _read_fixed(source, input_shapes)
     if isinstance(source, ir.Model):
         return _read_ir(source)
     if isinstance(source, ModelProto):
@@ -106,6 +113,17 @@ def read_model(source: ModelSource) -> LoadedModel:
     name = str(path)
     proto = parse_model(read_bytes(path), name)
     return _read(proto, name, path, path)
+
+
+def _read_fixed(source: ModelSource, input_shapes: Mapping[str, Sizes]) -> LoadedModel:
+    """A model with sizes of its inputs, which no file has."""
+    loaded = read_model(source)
+    proto = original_proto(loaded)
+    fix_input_shapes(proto, input_shapes, loaded.source)
+    original = ModelProto()
+    original.CopyFrom(proto)
+    fixed = _read(proto, loaded.source, None, original, loaded.data_files)
+    return replace(fixed, path=loaded.path)
 
 
 def _read_ir(source: ir.Model) -> LoadedModel:

@@ -125,7 +125,7 @@ def write_original(path: str | os.PathLike[str], *, like: LoadedModel, in_place:
     """
     target = Path(path)
     _check_target(target, like, in_place)
-    if like.path is not None and _same_file(target, like.path):
+    if isinstance(like.original, Path) and _same_file(target, like.original):
         return target
     if like.external:
         return write_model(reread(like).model, target, like=like, in_place=in_place)

@@ -14,7 +14,7 @@ from egraph_opt.cost.registry import cost_model
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
-from egraph_opt.errors import VerificationError
+from egraph_opt.errors import InputShapeError, VerificationError
 from egraph_opt.extraction.registry import extractor_named
 from egraph_opt.extraction.strategies.budget import OnInterrupt
 from egraph_opt.graph.constants import constant_bytes
@@ -23,7 +23,8 @@ from egraph_opt.laws.exactness import REAL, Exactness, exactness_named
 from egraph_opt.laws.law import Law
 from egraph_opt.laws.selection import DEFAULT, LEGALIZE, required, select, waiting
 from egraph_opt.memory.objective import objective_of
-from egraph_opt.model.reading import ModelSource, read_model
+from egraph_opt.model.input_shapes import Sizes
+from egraph_opt.model.reading import LoadedModel, ModelSource, read_model
 from egraph_opt.pipeline.assumptions import assumptions_for
 from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.extraction import unchanged
@@ -36,6 +37,7 @@ from egraph_opt.pipeline.restarts import added
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.saturated import ObjectiveLike, Saturated
 from egraph_opt.pipeline.target import SaturatedFor
+from egraph_opt.verification.running import trouble_of
 
 
 @collected_rarely()
@@ -47,6 +49,7 @@ def saturate(
     limits: Limits = Limits(),
     target: str | CostModel | None = None,
     assume: Mapping[str, Any] | None = None,
+    input_shapes: Mapping[str, Sizes] | None = None,
     strict: bool = False,
     progress: Progress | None = None,
 ) -> Saturated:
@@ -65,6 +68,9 @@ def saturate(
         assume: by name of an input or of a symbolic dim its least and largest value, or the only one; or
             as text, such as "1..8", "32*" (a multiple of 32) or "32*..640*"; the result is right within
             them only.
+        input_shapes: shapes that inputs get, by name: ``(1, 3, 320, 320)``, where None leaves a dim as it
+            is, or ``{"batch": 1, "height": 320}``; they are written into the model, which is the original
+            from then on.
         strict: raise where laws contradict each other in types, instead of leaving them out.
 
     Raises:
@@ -72,12 +78,13 @@ def saturate(
         UnknownRulesetError: a ruleset.
         ExactnessError: the exactness, or a ruleset of which it leaves nothing.
         AssumptionError: an assumption that says nothing, or nothing of this model.
+        InputShapeError: a shape that no input can have.
         UnsoundLawError, InternalError: with strict.
     """
     started = time.monotonic()
     rules, clock = _rules(rewrites, target, exactness), Clock(progress)
     clock("load")
-    loaded = read_model(model)
+    loaded = read_model(model, input_shapes)
     ranges = assumptions_for(loaded, assume)
     warnings = [*loaded.warnings, *rules.remarks]
     counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
@@ -226,6 +233,7 @@ def optimize(
     extractor: str = "auto",
     objective: ObjectiveLike = "cost",
     assume: Mapping[str, Any] | None = None,
+    input_shapes: Mapping[str, Sizes] | None = None,
     verify: bool = True,
     strict: bool = False,
     seed: int = 0,
@@ -249,6 +257,7 @@ def optimize(
             10 % with `("memory", 0.1)`) the one that needs the least memory at its peak; `("cost", bytes)`,
             the cheapest found that needs at most so many bytes, or with a warning the one that needs least.
         assume: as in `saturate`; a dim of one size is that number for laws, and priced at it.
+        input_shapes: as in `saturate`: sizes that the inputs of the result have.
         verify: compare the result with the original in onnxruntime.
         strict: raise, instead of handing back the original, where the result is wrong.
         seed: of the search and of verification's inputs.
@@ -264,7 +273,7 @@ def optimize(
 
     Raises:
         EgraphOptError: one of its kinds, for a model that cannot be read, unknown names, limits that are not
-            positive; with strict also for a wrong result.
+            positive, shapes at which the model does not run; with strict also for a wrong result.
     """
     chosen, wanted = cost_model(cost), objective_of(objective)
     rewrites = None if rewrites is None else tuple(rewrites)
@@ -278,6 +287,7 @@ def optimize(
             limits=limits,
             target=chosen,
             assume=assume,
+            input_shapes=input_shapes,
             strict=strict,
             progress=progress,
         )
@@ -301,6 +311,8 @@ def optimize(
         return saturated, result
 
     saturated, result = run()
+    if input_shapes and result.report.verification.status == "not_comparable":
+        _check_sizes(saturated.loaded, model)
     if result.report.verification.status != "failed":
         return result
     matched = {f"{row.ruleset}.{row.name}" for row in result.report.rewrites if row.matches}
@@ -309,3 +321,10 @@ def optimize(
         parts = (saturated.loaded.source, blame, result.report.verification.detail)
         raise VerificationError(": ".join(str(part) for part in parts if part))
     return found
+
+
+def _check_sizes(fixed: LoadedModel, model: ModelSource) -> None:
+    """Raise where a model runs, but not with the shapes that its inputs have got."""
+    trouble = trouble_of(fixed.original)
+    if trouble and not trouble_of(read_model(model).original):
+        raise InputShapeError(f"{fixed.source}: it does not run with these shapes of inputs: {trouble}")

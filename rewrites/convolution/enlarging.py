@@ -19,9 +19,8 @@ from egraph_opt.rewrites.convolution.horizontal import followers, superseded
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.convolution.sums import RING
 
-
 MOST_TAPS = 64
-"""Along an axis, of the kernels that others grow to: a target may cut longer ones, whose parts would grow again."""
+"""Along an axis, of kernels that others grow to: a target may cut longer ones, whose parts would grow."""
 
 
 @hosted()

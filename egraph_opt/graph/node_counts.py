@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import onnx_ir as ir
@@ -50,29 +50,40 @@ def nodes_of(model: ir.Model | ModelProto) -> NodeCount:
         copy.CopyFrom(model)
         carry(copy)
         model = ir.from_proto(copy)
-    graph = model.graph
-    live: set[ir.Value] = set(graph.inputs)
-    if model.ir_version < _FIRST_CONSTANT_INPUTS_IR:
-        live = {value for value in live if value.name not in graph.initializers}
-    running: list[ir.Node] = []
-    in_bodies: dict[ir.Node, list[ir.Node]] = {}
-    for node in graph:
-        body_nodes = in_bodies[node] = _body_nodes(node)
-        used = [*node.inputs, *(value for inner in body_nodes for value in inner.inputs)]
-        used += [value for body in bodies(node) for value in body.outputs]
-        is_random = any(inner.op_type in RANDOM and not inner.domain for inner in (node, *body_nodes))
-        if is_random or any(value in live for value in used if value is not None):
-            live.update(node.outputs)
-            running.append(node)
-        running += body_nodes
+    in_bodies = {node: _body_nodes(node) for node in model.graph}
     functions = [node for function in model.functions.values() for node in function.all_nodes()]
-    in_file = [*graph, *(inner for nodes in in_bodies.values() for inner in nodes), *functions]
-    counted = [node for node in running if not _is_constant(node)]
+    within = [inner for nodes in in_bodies.values() for inner in nodes]
+    in_file = [*model.graph, *within, *functions]
+    counted = [node for node in (*_running(model, in_bodies), *within) if not _is_constant(node)]
     return NodeCount(
         file=sum(not _is_constant(node) for node in in_file),
         runtime=len(counted),
         operators=dict(sorted(Counter(map(_operator, counted)).items())),
     )
+
+
+def computed_from_constants(model: ir.Model) -> set[str]:
+    """The names of what nodes of the main graph but Constant make that depend on no input and no chance."""
+    running = set(_running(model, {node: _body_nodes(node) for node in model.graph}))
+    still = [node for node in model.graph if node not in running and not _is_constant(node)]
+    return {value.name for node in still for value in node.outputs if value.name}
+
+
+def _running(model: ir.Model, in_bodies: Mapping[ir.Node, Sequence[ir.Node]]) -> list[ir.Node]:
+    """The nodes of the main graph that depend on an input, or are random."""
+    graph = model.graph
+    live: set[ir.Value] = set(graph.inputs)
+    if model.ir_version < _FIRST_CONSTANT_INPUTS_IR:
+        live = {value for value in live if value.name not in graph.initializers}
+    running = []
+    for node in graph:
+        used = [*node.inputs, *(value for inner in in_bodies[node] for value in inner.inputs)]
+        used += [value for body in bodies(node) for value in body.outputs]
+        is_random = any(inner.op_type in RANDOM and not inner.domain for inner in (node, *in_bodies[node]))
+        if is_random or any(value in live for value in used if value is not None):
+            live.update(node.outputs)
+            running.append(node)
+    return running
 
 
 def _is_constant(node: ir.Node) -> bool:

@@ -262,7 +262,12 @@ def _iterations(
             raise error
         mishaps.append(LATER.format(reason_of(error, original.loaded.source, strict=original.strict)))
 
-    return restarted(first, request.model, request.again, choose, deadline=request.deadline, mishap=mishap)
+    return restarted(
+        *(first, request.model, request.again, choose),
+        given=original.loaded.model,
+        deadline=request.deadline,
+        mishap=mishap,
+    )
 
 
 def _choose(original: GivenModel, region: Region, request: Request, clock: Clock) -> Chosen:

@@ -3,6 +3,9 @@
 Guards keep some laws from what they have made themselves: what was merged from n parts is merged from any of
 them, and e-graphs would grow with the square of n, or worse.  In the graph that was chosen, what was made is
 as good as what was there before, and those laws go on from it.
+
+Likewise what has become constant behind operators that no law looks into (a NonZero of a mask whose shape is
+known by now): constants are computed where a graph is read.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import TypeVar
 import onnx_ir as ir
 
 from egraph_opt.cost.model import CostModel
+from egraph_opt.graph.node_counts import computed_from_constants
 from egraph_opt.laws.law import registered
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
@@ -50,15 +54,27 @@ class Iteration:
 AnyIteration = TypeVar("AnyIteration", bound=Iteration)
 
 
-def may_go_on(last: Iteration, model: CostModel) -> bool:
-    """Whether another iteration may find something: a law was used that is kept from what it made.
+def may_go_on(last: Iteration, model: CostModel, given: ir.Model) -> bool:
+    """Whether another iteration may find something.
+
+    A law was used that is kept from what it made, or a value has become constant that was none in the model
+    that was given to it.
 
     Where a cost model has a margin for nodes that the original does not have, costs of two iterations cannot
     be compared.
     """
     if model.margin or any(part.saturation.stop != "saturated" for part in last.region.walk()):
         return False
-    return any(row.used and _resumes(row) for row in last.uses)
+    return any(row.used and _resumes(row) for row in last.uses) or _has_new_constants(last.model, given)
+
+
+def _has_new_constants(model: ir.Model, given: ir.Model) -> bool:
+    """Whether something is computed from constants alone that the model before computed from inputs."""
+    still = computed_from_constants(model)
+    if not still:
+        return False
+    before = {value.name for node in given.graph for value in node.outputs} - computed_from_constants(given)
+    return not before.isdisjoint(still)
 
 
 def _resumes(row: RewriteReport) -> bool:
@@ -72,19 +88,22 @@ def restarted(
     again: Again,
     choose: Callable[[ir.Model, Region], AnyIteration],
     *,
+    given: ir.Model,
     deadline: float,
     mishap: Callable[[Exception], None],
 ) -> list[AnyIteration]:
     """All iterations that made the graph cheaper, the first one included; what goes wrong in one ends them.
 
     Args:
+        given: the model that the first one is of.
         choose: of a model that was saturated; names of values are new beside those of the model.
         deadline: when the graph has to be chosen, as `time.monotonic` has it.
         mishap: called with what went wrong in an iteration, and may raise it.
     """
     found = [first]
     started = time.monotonic()
-    while len(found) < MOST_ITERATIONS and may_go_on(found[-1], model):
+    models = [given, first.model]
+    while len(found) < MOST_ITERATIONS and may_go_on(found[-1], model, models[-2]):
         took = (time.monotonic() - started) / len(found)
         if time.monotonic() + 2 * took > deadline:
             break
@@ -98,6 +117,7 @@ def restarted(
         saving = first.extracted.fusion_saving
         extracted = replace(following.extracted, fusion_saving=saving)
         found.append(replace(following, extracted=extracted))
+        models.append(following.model)
     return found
 
 

@@ -311,7 +311,7 @@ def optimize(
         return saturated, result
 
     saturated, result = run()
-    if input_shapes and result.report.verification.status == "not_comparable":
+    if input_shapes and result.report.verification.status in ("not_comparable", "failed"):
         _check_sizes(saturated.loaded, model)
     if result.report.verification.status != "failed":
         return result

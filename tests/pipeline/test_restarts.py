@@ -132,3 +132,26 @@ def test_laws_that_resume_are_declared() -> None:
     all_laws()
     resuming = {law.ruleset for law in registered.values() if law.resumes}
     assert {"horizontal", "matmul", "distributivity"} <= resuming
+
+
+@pytest.mark.parametrize("cost", ["nodes", "ascend"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "n = NonZero (r) m = Cast <to = 1> (n) c = ReduceMax (m)",
+        "c = GatherND (r, at)",
+        "u = Unique (r) s = Shape (u) n = ScatterND (r, at, one) m = Cast <to = 1> (s) c = Mul (n, m)",
+    ],
+)
+def test_what_becomes_constant_behind_operators_without_laws_is_computed(lines: str, cost: str) -> None:
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[batch, width] x) => (float[batch, n] y)'
+        "<int64 first = {0}, int64 step = {1}, int64[1, 1] at = {1}, float[1] one = {7}> {"
+        " shape = Shape (x) width = Gather (shape, step) i = Range (first, width, step) r = Cast <to = 1> (i)"
+        f" {lines} y = Add (x, c) }}"
+    )
+    result = optimize(model, cost, input_shapes={"x": (None, 12)}, strict=True)
+    assert [node.op_type for node in result.model.graph.node] == ["Add"]
+    assert result.report.verification.status == "passed"
+    free = optimize(model, cost, strict=True)
+    assert free.report.nodes.runtime_after > 3

@@ -6,6 +6,7 @@ The public names are imported when they are first asked for: to read a model nob
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from egraph_opt.imports import load_onnx_ir
@@ -14,17 +15,24 @@ if TYPE_CHECKING:
     from egraph_opt.cost.model import CostModel, NodeView
     from egraph_opt.cost.parameters import parameter
     from egraph_opt.cost.registry import cost_model
+    from egraph_opt.errors import EgraphOptError
     from egraph_opt.pipeline.limits import Limits
     from egraph_opt.pipeline.result import Result
     from egraph_opt.pipeline.saturated import Saturated
     from egraph_opt.pipeline.stages import optimize, saturate
+    from egraph_opt.report.optimization import Report
+
+    __version__: str
 
 __all__ = [
     "CostModel",
+    "EgraphOptError",
     "Limits",
     "NodeView",
+    "Report",
     "Result",
     "Saturated",
+    "__version__",
     "cost_model",
     "optimize",
     "parameter",
@@ -33,8 +41,10 @@ __all__ = [
 
 _MODULES = {
     "CostModel": "cost.model",
+    "EgraphOptError": "errors",
     "Limits": "pipeline.limits",
     "NodeView": "cost.model",
+    "Report": "report.optimization",
     "Result": "pipeline.result",
     "Saturated": "pipeline.saturated",
     "cost_model": "cost.registry",
@@ -46,6 +56,8 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":  # which takes a while to look up
+        return version("egraph-opt")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if _MODULES[name].startswith("pipeline."):

@@ -25,6 +25,10 @@ class ExternalDataError(EgraphOptError):
     """Weights outside the model's file are missing, too short, or outside the model's folder."""
 
 
+class ArgumentError(EgraphOptError, TypeError):
+    """An argument of a type that it cannot have."""
+
+
 class LimitsError(EgraphOptError, ValueError):
     """A limit that is not positive, or not a number."""
 

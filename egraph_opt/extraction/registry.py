@@ -117,8 +117,8 @@ def extractor_named(name: str) -> Extractor:
     Raises:
         UnknownExtractorError: there is none; suggests the nearest.
     """
-    if name not in EXTRACTORS:
-        raise UnknownExtractorError(name, EXTRACTORS)
+    if not isinstance(name, str) or name not in EXTRACTORS:
+        raise UnknownExtractorError(str(name), EXTRACTORS)
     return EXTRACTORS[name]
 
 

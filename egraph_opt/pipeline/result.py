@@ -29,6 +29,9 @@ class Result:
     _proto: onnx.ModelProto | None = field(default=None, repr=False)
     """The model, where all of its weights are in it."""
 
+    def __repr__(self) -> str:
+        return f"<Result of {self._loaded.source}: {self.report!r}>"
+
     @cached_property
     def model(self) -> onnx.ModelProto:
         """The ONNX model: made when it is asked for, as weights that are in files are loaded into it.

@@ -75,6 +75,14 @@ class Saturated:
     strict: bool = field(default=False, repr=False, compare=False)
     required: tuple[RewriteReport, ...] = ()
 
+    def __repr__(self) -> str:
+        source = self.loaded.source
+        if self.region is None:
+            return f"<Saturated {source}: {self.reason}>"
+        parts = self.region.walk()
+        e_nodes = sum(part.snapshot.n_nodes for part in parts)
+        return f"<Saturated {source}: {self.counts.runtime} run-time nodes, {e_nodes:,} e-nodes>"
+
     @property
     def original(self) -> GivenModel:
         """The model as it came, and what was found on the way here."""

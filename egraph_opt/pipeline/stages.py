@@ -25,6 +25,7 @@ from egraph_opt.laws.selection import DEFAULT, LEGALIZE, required, select, waiti
 from egraph_opt.memory.objective import objective_of
 from egraph_opt.model.input_shapes import Sizes
 from egraph_opt.model.reading import LoadedModel, ModelSource, read_model
+from egraph_opt.pipeline.arguments import check_arguments, limits_of, names_of
 from egraph_opt.pipeline.assumptions import assumptions_for
 from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.extraction import unchanged
@@ -44,9 +45,9 @@ from egraph_opt.verification.running import trouble_of
 def saturate(
     model: ModelSource,
     *,
-    rewrites: Iterable[str] | None = None,
+    rewrites: str | Iterable[str] | None = None,
     exactness: Exactness = REAL,
-    limits: Limits = Limits(),
+    limits: Limits | Mapping[str, Any] = Limits(),
     target: str | CostModel | None = None,
     assume: Mapping[str, Any] | None = None,
     input_shapes: Mapping[str, Sizes] | None = None,
@@ -57,12 +58,12 @@ def saturate(
 
     Args:
         model: a path, a ModelProto or an onnx_ir.Model; it is not changed.
-        rewrites: names of rulesets; by default all that keep values, which together are called `default`:
-            ``["default", "approximate"]`` adds one, ``["default", "+approximate"]`` applies its laws
-            wherever they match, whatever that costs.
+        rewrites: names of rulesets, a list or with commas; by default all that keep values, which together
+            are called `default`: ``["default", "approximate"]`` adds one, ``["default", "+approximate"]``
+            applies its laws wherever they match, whatever that costs.
         exactness: what the result keeps: ``"bitwise"`` every bit, ``"finite"`` every element up to the
             rounding of single operators where all is finite, ``"real"`` what is equal in real arithmetic.
-        limits: where to stop.
+        limits: where to stop; ``{"nodes": 1000}`` will do.
         target: a cost model whose own rulesets and limits (of kernels, say) take part; the result may be
             priced under it, and under any whose rulesets and limits are among these.
         assume: by name of an input or of a symbolic dim its least and largest value, or the only one; or
@@ -82,6 +83,8 @@ def saturate(
         UnsoundLawError, InternalError: with strict.
     """
     started = time.monotonic()
+    check_arguments(model, assume=assume, input_shapes=input_shapes)
+    rewrites, limits = names_of(rewrites), limits_of(limits)
     rules, clock = _rules(rewrites, target, exactness), Clock(progress)
     clock("load")
     loaded = read_model(model, input_shapes)
@@ -150,9 +153,8 @@ class Rules:
     remarks: tuple[str, ...] = ()
 
 
-def _rules(rewrites: Iterable[str] | None, target: str | CostModel | None, exactness: str) -> Rules:
+def _rules(names: tuple[str, ...] | None, target: str | CostModel | None, exactness: str) -> Rules:
     wanted = cost_model(target) if target is not None else None
-    names = None if rewrites is None else tuple(rewrites)
     wanted_exactness = exactness_named(exactness)
     laws = select(names, wanted.rulesets if wanted else (), wanted_exactness)
     saturated_for = SaturatedFor(
@@ -227,9 +229,9 @@ def optimize(
     model: ModelSource,
     cost: str | CostModel = "ascend",
     *,
-    rewrites: Iterable[str] | None = None,
+    rewrites: str | Iterable[str] | None = None,
     exactness: Exactness = REAL,
-    limits: Limits = Limits(),
+    limits: Limits | Mapping[str, Any] = Limits(),
     extractor: str = "auto",
     objective: ObjectiveLike = "cost",
     assume: Mapping[str, Any] | None = None,
@@ -246,12 +248,12 @@ def optimize(
     Args:
         model: a path, a ModelProto or an onnx_ir.Model; it is not changed.
         cost: a cost model or the name of one (see `egraph-opt costs`).
-        rewrites: names of rulesets (see `egraph-opt rules`); by default all that keep values, which together
-            are called `default`: ``["default", "approximate"]`` adds one, ``["default", "+approximate"]``
-            applies its laws wherever they match, whatever that costs.
+        rewrites: names of rulesets (see `egraph-opt rules`), a list or with commas; by default all that keep
+            values, which together are called `default`: ``["default", "approximate"]`` adds one,
+            ``["default", "+approximate"]`` applies its laws wherever they match, whatever that costs.
         exactness: what the result keeps: ``"bitwise"`` every bit, ``"finite"`` every element up to the
             rounding of single operators where all is finite, ``"real"`` what is equal in real arithmetic.
-        limits: where the search stops.
+        limits: where the search stops; ``{"nodes": 1000}`` will do.
         extractor: how to choose, see `egraph_opt.extraction`.
         objective: `"cost"`, the cheapest graph; `"memory"`, of those found that cost at most 5 % more (or
             10 % with `("memory", 0.1)`) the one that needs the least memory at its peak; `("cost", bytes)`,
@@ -276,7 +278,8 @@ def optimize(
             positive, shapes at which the model does not run; with strict also for a wrong result.
     """
     chosen, wanted = cost_model(cost), objective_of(objective)
-    rewrites = None if rewrites is None else tuple(rewrites)
+    rewrites, limits = names_of(rewrites), limits_of(limits)
+    check_arguments(model, assume=assume, input_shapes=input_shapes, seed=seed, measure=measure)
     extractor_named(extractor)  # before the work, not after it
 
     def run(left_out: frozenset[str] = frozenset()) -> tuple[Saturated, Result]:

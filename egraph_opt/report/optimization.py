@@ -83,6 +83,14 @@ class Report:
         plain["seconds"] = {stage: plain["seconds"].get(stage, 0.0) for stage in STAGES} | plain["seconds"]
         return plain
 
+    def __repr__(self) -> str:
+        nodes, cost = self.nodes, self.cost
+        return (
+            f"<Report: {self.status}, run-time nodes {nodes.runtime_before} -> {nodes.runtime_after},"
+            f" {cost.model} {cost.before:.4g} -> {cost.after:.4g} {cost.unit},"
+            f" verification {self.verification.status}>"
+        )
+
     def __str__(self) -> str:
         text = io.StringIO()
         Console(file=text, width=100, color_system=None, force_terminal=False).print(self)

@@ -70,7 +70,7 @@ def test_what_comes_out_is_shown_in_a_line(model: onnx.ModelProto) -> None:
     assert repr(result) == f"<Result of <ModelProto>: {shown}>"
     assert repr(saturated).startswith("<Saturated <ModelProto>: 3 run-time nodes, ")
     assert repr(saturate(model, limits={"seconds": 0})).startswith(
-        "<Saturated <ModelProto>: there was no time"
+        "<Saturated <ModelProto>: no time was given"
     )
 
 

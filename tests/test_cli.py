@@ -339,3 +339,31 @@ def test_weights_in_files_stay_in_files(tmp_path: Path) -> None:
     onnx.save(proto, source, save_as_external_data=True, location="in.data", size_threshold=0)
     assert run("optimize", source, tmp_path / "out.onnx").exit_code == 0
     assert sorted(os.listdir(tmp_path)) == ["in.data", "in.onnx", "out.onnx", "out.onnx.data"]
+
+
+def test_a_dry_run_writes_no_model(model: Path, tmp_path: Path) -> None:
+    for arguments in ((model,), (model, tmp_path / "out.onnx")):
+        result = run("optimize", *arguments, "--cost", "nodes", "--dry-run")
+        assert result.exit_code == 0, result.output
+        assert result.stdout.startswith("optimized\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["in.onnx"]
+
+
+def test_the_file_to_write_is_needed_otherwise(model: Path) -> None:
+    result = run("optimize", model, "--cost", "nodes")
+    assert result.exit_code == 2
+    assert "--dry-run writes none" in result.stderr
+
+
+def test_one_line_is_all_that_a_quiet_run_prints(model: Path, tmp_path: Path) -> None:
+    result = run("optimize", model, tmp_path / "out.onnx", "--cost", "nodes", "-q")
+    (line,) = result.stdout.splitlines()
+    assert line == f"{model}: optimized, run-time nodes 3 -> 1, nodes 3 -> 1 nodes, verification passed"
+    assert (tmp_path / "out.onnx").exists()
+
+
+def test_a_report_on_stdout_is_json_and_nothing_else(model: Path, tmp_path: Path) -> None:
+    result = run("optimize", model, tmp_path / "out.onnx", "--cost", "nodes", "--report", "-")
+    assert json.loads(result.stdout)["nodes"]["runtime_after"] == 1
+    assert (tmp_path / "out.onnx").exists()
+    assert not Path("-").exists()

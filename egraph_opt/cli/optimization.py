@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from egraph_opt.model.input_shapes import Sizes
 
 
+STDOUT = Path("-")
+"""A file that stands for what the command prints."""
+
+
 def parse_assumption(text: str) -> tuple[str, Assumption]:
     """`NAME=VALUE`, `NAME=LO..HI` or `NAME=K*` for a multiple, as name and what is said of it."""
     name, _, value = text.rpartition("=")
@@ -51,7 +55,9 @@ def parse_assumption(text: str) -> tuple[str, Assumption]:
 @app.command(no_args_is_help=True)
 def optimize(
     source: Annotated[Path, typer.Argument(metavar="IN", help="The model to optimize.", show_default=False)],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", show_default=False)],
+    target: Annotated[
+        Path | None, typer.Argument(metavar="OUT", help="The file to write.", show_default=False)
+    ] = None,
     cost: CostOption = "ascend",
     set_: SetOption = None,
     rewrites: RewritesOption = None,
@@ -118,18 +124,28 @@ def optimize(
         int | None, typer.Option(metavar="K", min=1, help="Time the K best graphs and take the fastest.")
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE.json", help="Write the report as JSON, too.")
+        Path | None,
+        typer.Option(
+            metavar="FILE.json", help="Write the report as JSON, too; - writes that alone to stdout."
+        ),
     ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print one line instead of the report.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no model; OUT may be left out.")] = False,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the inputs for verification.")] = 0,
 ) -> None:
     """Optimize a model and write the result."""
+    if target is None and not dry_run:
+        raise typer.BadParameter("the file to write is missing; --dry-run writes none", param_hint="OUT")
+    written = None if dry_run else target
     assumptions = dict(parse_assumption(text) for text in assume or [])
     names = names_of(rewrites)
     load_onnx_ir()
     with errors_as_lines():
         wanted = _objective(objective, memory_limit)
         shapes = _input_shapes(input_shape)
-        _check_files(source, target, report, in_place)
+        _check_files(source, written, report, in_place)
         # Imported here, so that usage errors and --help do not wait for egglog and onnxruntime.
         from egraph_opt.laws.exactness import exactness_named
         from egraph_opt.pipeline.limits import Limits
@@ -163,12 +179,19 @@ def optimize(
                 progress=progress,
                 measure=measure if measure_best is None else measure_best,
             )
-        result.save(target, in_place=in_place)
-        if report is not None:
+        if written is not None:
+            result.save(written, in_place=in_place)
+        if report is not None and report != STDOUT:
             _write_json(result.report.to_dict(), report)
     if result.report.status == "fallback":
-        say("warning", f"{source}: the original was written: {result.report.reason}")
-    Console(highlight=False).print(result.report)
+        what = "nothing" if written is None else "the original"
+        say("warning", f"{source}: {what} was written: {result.report.reason}")
+    if report == STDOUT:
+        typer.echo(_json(result.report.to_dict()), nl=False)
+    elif quiet:
+        typer.echo(f"{source}: {result.report.headline}")
+    else:
+        Console(highlight=False).print(result.report)
 
 
 def _input_shapes(texts: list[str] | None) -> dict[str, Sizes]:
@@ -193,27 +216,31 @@ def _objective(name: str, limit: str | None) -> str | tuple[str, float]:
     return "cost", parse_bytes(limit)
 
 
-def _check_files(source: Path, target: Path, report: Path | None, in_place: bool) -> None:
+def _check_files(source: Path, target: Path | None, report: Path | None, in_place: bool) -> None:
     """What can be known to go wrong at the end is said at the start."""
     from egraph_opt.model.writing import check_target
 
-    check_target(target, source, in_place=in_place)
-    if report is not None:
+    if target is not None:
+        check_target(target, source, in_place=in_place)
+    if report is not None and report != STDOUT:
         if not report.parent.is_dir() or report.is_dir():
             raise errors.OutputError(f"{report}: the report cannot be written there")
-        if report.resolve() in (source.resolve(), target.resolve()):
+        if report.resolve() in [path.resolve() for path in (source, target) if path is not None]:
             raise errors.OutputError(f"{report}: the report would overwrite a model")
 
 
 def _write_json(report: dict[str, object], path: Path) -> None:
     from egraph_opt.model.files import replacing
 
-    text = json.dumps(report, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     try:
         with replacing(path) as file:
-            file.write(text.encode())
+            file.write(_json(report).encode())
     except OSError as error:
         raise errors.OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _json(report: dict[str, object]) -> str:
+    return json.dumps(report, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 @app.command(no_args_is_help=True)

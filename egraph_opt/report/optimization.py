@@ -83,13 +83,18 @@ class Report:
         plain["seconds"] = {stage: plain["seconds"].get(stage, 0.0) for stage in STAGES} | plain["seconds"]
         return plain
 
-    def __repr__(self) -> str:
+    @property
+    def headline(self) -> str:
+        """What was done, in a line."""
         nodes, cost = self.nodes, self.cost
         return (
-            f"<Report: {self.status}, run-time nodes {nodes.runtime_before} -> {nodes.runtime_after},"
+            f"{self.status}, run-time nodes {nodes.runtime_before} -> {nodes.runtime_after},"
             f" {cost.model} {cost.before:.4g} -> {cost.after:.4g} {cost.unit},"
-            f" verification {self.verification.status}>"
+            f" verification {self.verification.status}"
         )
+
+    def __repr__(self) -> str:
+        return f"<Report: {self.headline}>"
 
     def __str__(self) -> str:
         text = io.StringIO()

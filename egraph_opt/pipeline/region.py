@@ -13,6 +13,7 @@ from functools import partial
 
 import onnx_ir as ir
 
+from egraph_opt.cost.empty_dims import refused_by_original
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost.repricing import Compiled, CompiledCache, Key
 from egraph_opt.egraph.lowering import Lowered, lower
@@ -163,6 +164,7 @@ def saturate_region(
     )
     lowered.own_types = setting.exactness != REAL
     lowered.fold_quantized = setting.limits.fold_quantized
+    lowered.refused = refused_by_original(lowered)
     setting.clock("saturate")
     snapshot, report = setting.saturate(lowered)
     for dropped in report.dropped:

@@ -35,6 +35,7 @@ from egraph_opt.operators.gathering import gather_elements, gather_nd
 from egraph_opt.operators.recurrent import recurrent
 from egraph_opt.operators.quantization import dequantize, quantize
 from egraph_opt.operators.rotary import rotary
+from egraph_opt.operators.norm_pools import lp_pool
 # isort: on
 
 __all__ = [
@@ -72,6 +73,7 @@ __all__ = [
     "literal_fact",
     "lowering_of",
     "lowers",
+    "lp_pool",
     "masked_attention",
     "matmul",
     "none",

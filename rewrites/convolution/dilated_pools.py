@@ -98,8 +98,8 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
         PoolWindow((1, 3), (1, 2), (0, 2, 0, 2), (1, 2)),
     ):
         yield g.fires(pool("MaxPool", x, window), **limits)
-    mean = replace(g.fires(pool("AveragePool", x, dilated(3, 2, (2, 2)))), opset=21)
-    yield replace(mean, limits=limits)
+    mean = pool("AveragePool", x, dilated(3, 2, (2, 2)))
+    yield replace(g.fires(mean, **limits), opset=21)
     yield g.fires(pool("MaxPool", g.input(("N", 2, 9)), PoolWindow((3,), (1,), (2, 2), (2,))), **limits)
     yield g.near_miss(pool("MaxPool", x, dilated(3, 2, (1, 2))), why="the pads are no whole steps", **limits)
     both = PoolWindow((3, 2), (1, 1), (0,) * 4, (2, 1))

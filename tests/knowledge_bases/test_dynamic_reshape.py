@@ -178,6 +178,24 @@ def test_a_target_that_is_an_output_too_stays_for_it() -> None:
     assert result.model.graph.output[1].name == target
 
 
+@pytest.mark.parametrize(
+    ("op", "number", "rounded", "known"),
+    [
+        ("Mul", 1 / 32, "Floor", True),
+        ("Div", 32, "Ceil", True),
+        ("Div", 32, "", True),
+        ("Div", 32, "Round", False),
+    ],
+)
+def test_a_dim_that_is_divided_in_floats(op: str, number: float, rounded: str, known: bool) -> None:
+    g = Shapes(x=[1, 3, "H", 8])
+    rows = g.add(op, g.add("Cast", g.dim("x", 2), to=FLOAT), g.constant(float(number)))
+    rows = g.add("Cast", g.add(rounded, rows) if rounded else rows, to=INT64)
+    model = g.model(g.add("Reshape", "x", g.target("x", (1, 3), rows, (32, 8))))
+    assert (outcome(model, assume={"H": "32*..640*"}).counts == ONE) is known
+    assert outcome(model, assume={"H": "32*"}).counts["Cast"] == 2, "float32 has 24 bits"
+
+
 @pytest.mark.parametrize("cost", ["flops", "bytes", "ascend"])
 def test_every_target_wants_it(cost: str) -> None:
     g = Shapes(x=["N", "L", 12])

@@ -77,7 +77,9 @@ class Inliner:
         return last.outputs[0]
 
     def _constant(self, tensor: ir.TensorProtocol) -> ir.Node:
-        made = ir.Value(name=self._fresh(), type=ir.TensorType(tensor.dtype), shape=ir.Shape(tensor.numpy().shape))
+        made = ir.Value(
+            name=self._fresh(), type=ir.TensorType(tensor.dtype), shape=ir.Shape(tensor.numpy().shape)
+        )
         return ir.Node("", "Constant", [], [ir.AttrTensor("value", tensor)], outputs=[made])
 
     def _moving_axis(

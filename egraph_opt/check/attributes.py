@@ -316,6 +316,8 @@ _ATTRIBUTES: dict[str, _Rule] = {
     "window": _conv_window,
     "conv_transpose.window": _transposed_window,
     "pool.window": _pool_window,
+    "lp_pool.window": _pool_window,
+    "power": _from(1, 2, 3),
     "quantize.axis": _scaled_axis,
     "quantize.to": _quantized_to,
     "dequantize.axis": _scaled_axis,

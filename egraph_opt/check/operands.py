@@ -259,6 +259,7 @@ _OPERANDS: dict[str, Callable[[Random, list[Shape | None], Sequence[Dim] | None]
     "batchnorm": _channels,
     "instance_norm": _channels,
     "pool": _pooled,
+    "lp_pool": _pooled,
     "global_pool": _pooled,
     "layer_norm": _lasts,
     "shifted_layer_norm": _lasts,

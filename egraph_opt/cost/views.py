@@ -14,6 +14,7 @@ import onnx_ir as ir
 
 from egraph_opt.cost.asking import price_of, price_of_bodies
 from egraph_opt.cost.constant_nodes import FREE, constant_nodes, nodes_by_e_node
+from egraph_opt.cost.empty_dims import is_refused
 from egraph_opt.cost.expansion import expand_pseudo, stages_of_pseudo
 from egraph_opt.cost.model import CostModel, NodeView, Parts, bind
 from egraph_opt.egraph.lowering import Lowered
@@ -197,6 +198,8 @@ class _Compiler:
         source = self.original.get(node)
         if source is not None and source[1]:
             return self._verbatim(source[0], self.results(node))
+        if name == "reshape" and source is None and is_refused(self.lowered, operands[0], attributes[0]):
+            return UNWRITABLE
         form, parts = operator_named(name).form, None
         written = None if form is None else form(self.lowered.opset, attributes, operands)
         if written is None:

@@ -51,6 +51,8 @@ class Lowered:
         constants: the data of the constants.
         own_types: constants that laws write are computed as onnxruntime would: node by node in their types.
         fold_quantized: quantised constants that laws make wider are computed as others are.
+        refused: what is not 0 where the graph runs, of symbols and dims: views beside others that may be are
+            not written with a dim to infer; None to write them all.
     """
 
     graph: ir.Graph
@@ -67,6 +69,7 @@ class Lowered:
     constants: Constants = field(default_factory=Constants)
     own_types: bool = False
     fold_quantized: bool = False
+    refused: frozenset[str] | None = None
 
 
 class _Lowering:

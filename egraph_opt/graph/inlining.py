@@ -1,85 +1,98 @@
-"""Ifs whose condition is known or does not matter: the branch taken moves into the graph around it."""
+"""Bodies that run once or not at all move into the graph around them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import numpy as np
 import onnx_ir as ir
 
-from egraph_opt.facts.fact import UNKNOWN, Fact
-from egraph_opt.graph.body_equality import bodies_key
+from egraph_opt.facts.fact import Fact
+from egraph_opt.graph.decided_bodies import Decided, decided
 from egraph_opt.graph.names import UniqueNames
-from egraph_opt.graph.running import known_number
-from egraph_opt.graph.walks import captured_values, is_deterministic
-
-
-def decided_branch(node: ir.Node, facts: Mapping[ir.Value, Fact]) -> ir.Graph | None:
-    """The branch that an If takes, where what is known of its condition decides that, or both are equal."""
-    if (
-        node.op_type != "If"
-        or node.domain not in ("", "ai.onnx")
-        or not node.inputs
-        or node.inputs[0] is None
-    ):
-        return None
-    known = known_number(facts.get(node.inputs[0], UNKNOWN))
-    branch, other = node.attributes["then_branch"], node.attributes["else_branch"]
-    if branch.is_ref() or other.is_ref():
-        return None
-    if known is None:
-        taken = branch.as_graph() if _equal(node, branch.as_graph(), other.as_graph()) else None
-    else:
-        taken = (branch if known else other).as_graph()
-    # Of branches that make more than the If hands out onnxruntime runs some; they stay branches.
-    return taken if taken is not None and len(taken.outputs) == len(node.outputs) else None
-
-
-def _equal(node: ir.Node, a: ir.Graph, b: ir.Graph) -> bool:
-    """Whether two branches compute the same."""
-    if len(a) != len(b) or not is_deterministic(node):
-        return False
-    captured = {value: (k,) for k, value in enumerate(captured_values(node))}
-    key = bodies_key([a], captured)
-    return key is not None and key == bodies_key([b], captured)
 
 
 class Inliner:
-    """Inlines branches anywhere in one model; names of what moves stay where no other scope has them."""
+    """Inlines bodies anywhere in one model; names of what moves stay where no other scope has them."""
 
-    def __init__(self, names: UniqueNames) -> None:
-        self._names = names
+    def __init__(self, names: UniqueNames, opset: int) -> None:
+        self._names, self._opset = names, opset
 
     def inline(
-        self, graph: ir.Graph, facts: Mapping[ir.Value, Fact], fits: Callable[[ir.Node, ir.Graph], bool]
+        self, graph: ir.Graph, facts: Mapping[ir.Value, Fact], fits: Callable[[ir.Node, Decided], bool]
     ) -> bool:
-        """Replace the decided Ifs of a graph (not of its bodies) by their branches: whether there were any.
+        """Replace the decided nodes of a graph (not of its bodies) by their bodies: whether there were any.
 
         Args:
-            fits: whether the users of an If's outputs take what a branch gives.  An If hides its outputs'
+            fits: whether the users of a node's outputs take what a body gives.  An If hides its outputs'
                 types, so a model may run with a vector of one element where a scalar is asked for.
         """
-        decided = [(node, branch) for node in graph if (branch := decided_branch(node, facts)) is not None]
-        decided = [(node, branch) for node, branch in decided if fits(node, branch)]
-        for node, branch in decided:
-            self._replace(graph, node, branch)
-        return bool(decided)
+        found = [(node, known) for node in graph if (known := decided(node, self._opset, facts)) is not None]
+        found = [(node, known) for node, known in found if fits(node, known)]
+        for node, known in found:
+            self._replace(graph, node, known)
+        return bool(found)
 
-    def _replace(self, graph: ir.Graph, node: ir.Node, branch: ir.Graph) -> None:
-        moved = [self._constant_node(value) for value in branch.initializers.values()]
-        for inner in list(branch):
-            branch.remove(inner)
-            moved.append(inner)
-        for inner in moved:
-            self._names.rename(inner)
-        for value, inside in zip(node.outputs, list(branch.outputs), strict=True):
+    def _replace(self, graph: ir.Graph, node: ir.Node, known: Decided) -> None:
+        moved: list[ir.Node] = []
+        for inner, outer, axis in known.given:
+            value = self._given(outer, axis, moved)
+            inner.replace_all_uses_with(value, replace_graph_outputs=True)
+        inside: list[ir.Value] = []
+        if known.body is not None:
+            moved += [self._constant_node(value) for value in known.body.initializers.values()]
+            inside = list(known.body.outputs)
+            for inner_node in list(known.body):
+                known.body.remove(inner_node)
+                moved.append(inner_node)
+        for inner_node in moved:
+            self._names.rename(inner_node)
+        for value, source, axis in known.results:
+            made = inside[source] if isinstance(source, int) else source
             result = ir.Value(name=value.name, type=value.type, shape=value.shape)
-            moved.append(
-                ir.Node("", "Identity", [inside], outputs=[result], name=self._names.namer.fresh("branch"))
-            )
+            if axis is None:
+                last = ir.Node("", "Identity", [made], outputs=[result], name=self._fresh())
+            else:
+                last = self._moving_axis("Unsqueeze", made, axis, result, moved)
+            moved.append(last)
             value.replace_all_uses_with(result, replace_graph_outputs=True)
-        branch.outputs.clear()
+        if known.body is not None:
+            known.body.outputs.clear()
         graph.insert_before(node, moved)
         graph.remove(node, safe=True)
+
+    def _fresh(self) -> str:
+        return self._names.namer.fresh("branch")
+
+    def _given(self, outer: ir.Value | ir.TensorProtocol, axis: int | None, moved: list[ir.Node]) -> ir.Value:
+        """What an input of a body is."""
+        if isinstance(outer, ir.Value) and axis is None:
+            return outer
+        if isinstance(outer, ir.Value):
+            assert axis is not None
+            last = self._moving_axis("Squeeze", outer, axis, ir.Value(name=self._fresh()), moved)
+        else:
+            last = self._constant(outer)
+        moved.append(last)
+        return last.outputs[0]
+
+    def _constant(self, tensor: ir.TensorProtocol) -> ir.Node:
+        made = ir.Value(
+            name=self._fresh(), type=ir.TensorType(tensor.dtype), shape=ir.Shape(tensor.numpy().shape)
+        )
+        return ir.Node("", "Constant", [], [ir.AttrTensor("value", tensor)], outputs=[made])
+
+    def _moving_axis(
+        self, op_type: str, value: ir.Value, axis: int, result: ir.Value, moved: list[ir.Node]
+    ) -> ir.Node:
+        """A Squeeze or an Unsqueeze of one axis."""
+        if self._opset < 13:
+            axes = ir.AttrInt64s("axes", [axis])
+            return ir.Node("", op_type, [value], [axes], outputs=[result], name=self._fresh())
+        place = self._constant(ir.Tensor(np.array([axis], np.int64)))
+        moved.append(place)
+        inputs = [value, place.outputs[0]]
+        return ir.Node("", op_type, inputs, outputs=[result], name=self._fresh())
 
     def _constant_node(self, value: ir.Value) -> ir.Node:
         """An initializer of a branch as a Constant node: below IR version 4 a graph could not have it."""

@@ -35,6 +35,8 @@ from egraph_opt.operators.gathering import gather_elements, gather_nd
 from egraph_opt.operators.recurrent import recurrent
 from egraph_opt.operators.quantization import dequantize, quantize
 from egraph_opt.operators.rotary import rotary
+from egraph_opt.operators.norm_pools import lp_pool
+from egraph_opt.operators.sequences import reverse_sequence
 # isort: on
 
 __all__ = [
@@ -72,6 +74,7 @@ __all__ = [
     "literal_fact",
     "lowering_of",
     "lowers",
+    "lp_pool",
     "masked_attention",
     "matmul",
     "none",
@@ -88,6 +91,7 @@ __all__ = [
     "reshape",
     "reshape_to",
     "resize",
+    "reverse_sequence",
     "rms_norm",
     "rotary",
     "scores",

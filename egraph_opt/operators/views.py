@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from onnx import TensorProto
@@ -105,27 +106,59 @@ def in_place(source: Shape, dims: Shape, inferred: int | None) -> Shape | None:
     return tuple(placed)
 
 
-def runs_empty(source: Shape, dims: Shape) -> bool:
-    """One node makes `source` `dims` whatever its symbolic dims are, 0 among them."""
+def refuses(source: Shape, dims: Shape, *, flattens: bool = True) -> frozenset[str]:
+    """What may not be 0 for the node that makes `source` `dims`: symbols, or dims, beside an inferred one.
+
+    >>> sorted(refuses(("N", 3, "L"), ("N", "3*L"))), sorted(refuses(("N", 3, 4, "L"), ("N", 3, "4*L")))
+    ([], ['N'])
+
+    Args:
+        flattens: a Flatten takes the type.
+    """
     short, long = sorted((source, dims), key=len)
     if len(short) < len(long) and inserted_axes(short, long) is not None:
-        return True
+        return frozenset()
     target = reshape_target(source, dims)
-    return (target is not None and bears_zero(target, dims)) or flattened_axis(source, dims) is not None
+    if target is None or bears_zero(target, dims) or (flattens and flattened_axis(source, dims) is not None):
+        return frozenset()
+    return zeros_of(dim for dim, written in zip(dims, target, strict=True) if written != -1)
 
 
-def by_way_of(source: Shape, dims: Shape) -> Shape | None:
-    """The dims between, if two nodes do so and the one there is does not: axes of 1 bring copies in place.
+def zeros_of(dims: Iterable[Dim]) -> frozenset[str]:
+    """What makes one of these dims 0 where it is: the symbols of a product, or a dim as it is."""
+    found: set[str] = set()
+    for dim in dims:
+        if isinstance(dim, str) and not symbolic.is_at_least(dim, 1):
+            names = {symbolic.symbol(name) for name in symbolic.symbols(dim)}
+            factors = all(symbolic.exact_div(dim, name) is not None for name in names)
+            found |= names if factors else {dim}
+    return frozenset(found)
+
+
+def by_way_of(source: Shape, dims: Shape, *, flattens: bool = True) -> Shape | None:
+    """The dims between, if two nodes bear dims of 0 and the one there is does not.
+
+    Axes of 1 bring copies in place.
 
     >>> by_way_of(("N", 4, "L"), ("N", 2, 2, "L"))
     ('N', 4, 1, 'L')
     """
-    if None in source or None in dims or runs_empty(source, dims) or reshape_target(source, dims) is None:
+    refused = partial(refuses, flattens=flattens)
+    if None in source or None in dims or not refused(source, dims):
         return None
     for between in (in_place(source, dims, None), in_place(dims, source, None)):
-        if between is not None and runs_empty(source, between) and runs_empty(between, dims):
+        ends = () if between is None else ((source, between), (between, dims))
+        if ends and all(is_one_node(*end, flattens=flattens) and not refused(*end) for end in ends):
             return between
     return None
+
+
+def is_one_node(source: Shape, dims: Shape, *, flattens: bool = True) -> bool:
+    """One node makes `source` `dims`, whichever it is, if not all dims are numbers."""
+    short, long = sorted((source, dims), key=len)
+    if len(short) < len(long) and inserted_axes(short, long) is not None:
+        return True
+    return reshape_target(source, dims) is not None or (flattens and flattened_axis(source, dims) is not None)
 
 
 def _axes_form(op_type: str, axes: tuple[int, ...], opset: int) -> OnnxForm:
@@ -134,7 +167,7 @@ def _axes_form(op_type: str, axes: tuple[int, ...], opset: int) -> OnnxForm:
     return OnnxForm(op_type, (0, ints(axes)))
 
 
-def _flattens(opset: int, dtype: int) -> bool:
+def has_flatten(opset: int, dtype: int) -> bool:
     """Whether a Flatten takes this type: before opset 9 floats, before 13 no bfloat16."""
     if opset < 9:
         return dtype in (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
@@ -152,7 +185,7 @@ def _reshape_form(opset: int, attributes: tuple[Shape], facts: tuple[Fact, ...])
     target = reshape_target(source, dims)
     if target is None or not bears_zero(target, dims):
         axis = flattened_axis(source, dims)
-        if axis is not None and _flattens(opset, facts[0].dtype):
+        if axis is not None and has_flatten(opset, facts[0].dtype):
             return OnnxForm("Flatten", (0,), (("axis", axis),))
     if target is None:
         if opset >= 14 and all(isinstance(d, int) for d in dims):

@@ -57,9 +57,14 @@ class PoolWindow:
     count_include_pad: int = 0
 
 
+def settings_of(window: PoolWindow) -> dict[str, Any]:
+    """The attributes of a pool of any kind."""
+    return {"kernel_shape": window.kernel, "pads": window.pads, "strides": window.strides}
+
+
 def _pool_form(opset: int, attributes: tuple[str, PoolWindow], facts: tuple[Fact, ...]) -> OnnxForm | None:
     kind, window = attributes
-    settings: dict[str, Any] = {"kernel_shape": window.kernel, "pads": window.pads, "strides": window.strides}
+    settings = settings_of(window)
     if any(d != 1 for d in window.dilations):
         if opset < (10 if kind == "MaxPool" else 19):
             return None
@@ -80,9 +85,16 @@ def pool(kind: String, x: Tensor, window: PoolWindow) -> Tensor:
 
 @lowers("AveragePool", "MaxPool")
 def _lower_pool(node: NodeReader) -> TermSpec | None:
+    if node.uses_output(1) or node.attribute("storage_order"):
+        return None
+    window = window_of(node)
+    return None if window is None else TermSpec("pool", (node.op_type, window), (0,))
+
+
+def window_of(node: NodeReader) -> PoolWindow | None:
+    """The window of a pool; None where it depends on dims that are not known."""
     kernel = tuple(node.attribute("kernel_shape"))
-    x = node.fact(0)
-    if node.uses_output(1) or node.attribute("storage_order") or x.rank != len(kernel) + 2:
+    if node.fact(0).rank != len(kernel) + 2:
         return None
     strides = tuple(node.attribute("strides") or (1,) * len(kernel))
     dilations = tuple(node.attribute("dilations") or (1,) * len(kernel))
@@ -93,9 +105,7 @@ def _lower_pool(node: NodeReader) -> TermSpec | None:
     if pads is None:
         return None
     include = node.attribute("count_include_pad") or 0
-    return TermSpec(
-        "pool", (node.op_type, PoolWindow(kernel, strides, pads, dilations, ceil_mode, include)), (0,)
-    )
+    return PoolWindow(kernel, strides, pads, dilations, ceil_mode, include)
 
 
 def _global_pool_form(opset: int, attributes: tuple[str], facts: tuple[Fact, ...]) -> OnnxForm | None:

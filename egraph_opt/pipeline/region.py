@@ -13,6 +13,7 @@ from functools import partial
 
 import onnx_ir as ir
 
+from egraph_opt.cost.empty_dims import refused_by_original
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost.repricing import Compiled, CompiledCache, Key
 from egraph_opt.egraph.lowering import Lowered, lower
@@ -22,6 +23,7 @@ from egraph_opt.facts.assumption import Assumptions
 from egraph_opt.facts.fact import CLASH, UNKNOWN, Fact, Shape
 from egraph_opt.graph.code_motion import CodeMotion
 from egraph_opt.graph.constants import Constants, byte_size, constants_of, fold_constants
+from egraph_opt.graph.decided_bodies import Decided
 from egraph_opt.graph.inlining import Inliner
 from egraph_opt.graph.names import UniqueNames
 from egraph_opt.graph.running import Scope
@@ -147,7 +149,7 @@ def saturate_region(
         around = ChainMap(facts, dict(outer_facts))
         fits = partial(_fits, facts=around, setting=setting, constants=folded)
         inside = partial(_settle_inside, setting=setting, constants=folded)
-        moved = setting.inliner.inline(graph, facts, fits) or setting.motion.hoist(graph, around, inside)
+        moved = setting.inliner.inline(graph, around, fits) or setting.motion.hoist(graph, around, inside)
         if not moved:
             break
         constants = constants_of(graph, setting.ir_version, outer_constants)
@@ -163,6 +165,7 @@ def saturate_region(
     )
     lowered.own_types = setting.exactness != REAL
     lowered.fold_quantized = setting.limits.fold_quantized
+    lowered.refused = refused_by_original(lowered)
     setting.clock("saturate")
     snapshot, report = setting.saturate(lowered)
     for dropped in report.dropped:
@@ -271,10 +274,17 @@ def _settle_inside(body: ir.Graph, facts: Scope, *, setting: Setting, constants:
             return inside
 
 
-def _fits(node: ir.Node, branch: ir.Graph, *, facts: Scope, setting: Setting, constants: Constants) -> bool:
-    """Whether the users of an If's outputs are well typed on the outputs of a branch."""
-    inside = _infer_inside(branch, facts, setting=setting, constants=constants)
-    outputs = {v: inside.get(b, UNKNOWN) for v, b in zip(node.outputs, branch.outputs, strict=True)}
+def _fits(node: ir.Node, known: Decided, *, facts: Scope, setting: Setting, constants: Constants) -> bool:
+    """Whether the users of a node's outputs are well typed on what its body gives."""
+    inside = facts
+    if known.body is not None:
+        around = facts.new_child({inner: _given(outer, axis, facts) for inner, outer, axis in known.given})
+        inside = _infer_inside(known.body, around, setting=setting, constants=constants)
+    outputs: dict[ir.Value, Fact] = {}
+    for value, source, axis in known.results:
+        made = known.body.outputs[source] if known.body is not None and isinstance(source, int) else source
+        fact = inside.get(made, UNKNOWN)  # type: ignore[arg-type]
+        outputs[value] = fact if axis is None else _with_axis(fact, axis)
     for user in {use.node for value in node.outputs for use in value.uses()}:
         if bodies(user):
             continue
@@ -286,6 +296,24 @@ def _fits(node: ir.Node, branch: ir.Graph, *, facts: Scope, setting: Setting, co
         if any(fact.dtype == CLASH.dtype for fact in facts_of_user):
             return False
     return True
+
+
+def _given(outer: ir.Value | ir.TensorProtocol, axis: int | None, facts: Scope) -> Fact:
+    """The fact of what a body is given."""
+    if not isinstance(outer, ir.Value):
+        return tensor_fact(outer)
+    fact = facts.get(outer, UNKNOWN)
+    if axis is None or fact.shape is None:
+        return fact
+    axis %= len(fact.shape)
+    return Fact(fact.dtype, (*fact.shape[:axis], *fact.shape[axis + 1 :]))
+
+
+def _with_axis(fact: Fact, axis: int) -> Fact:
+    if fact.shape is None:
+        return Fact(fact.dtype)
+    axis %= len(fact.shape) + 1
+    return Fact(fact.dtype, (*fact.shape[:axis], 1, *fact.shape[axis:]))
 
 
 def region_of(
@@ -312,7 +340,7 @@ def region_of(
         assume=assume,
         limits=limits,
         exactness=exactness,
-        inliner=Inliner(names),
+        inliner=Inliner(names, loaded.opset_imports.get("", 1)),
         motion=CodeMotion(names),
         saturate=saturate_one,
         warn=warn,

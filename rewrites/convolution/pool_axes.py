@@ -90,9 +90,10 @@ def saves_work(window: PoolWindow) -> bool:
 
 @hosted()
 def fits_by_axis(window: PoolWindow, side: int, area: int, stride: int) -> bool:
-    """The window is within the target's limits along each axis, but not as a whole."""
+    """The window is within the target's limits along each axis, but not as a whole, or has a dilation."""
     along = all(window_fits((k,), (s,), side, area, stride) for k, s, *_ in along_axes(window))
-    return along and not window_fits(window.kernel, window.strides, side, area, stride)
+    fits = window_fits(window.kernel, window.strides, side, area, stride)
+    return along and (not fits or any(d > 1 for d in window.dilations))
 
 
 @hosted()

@@ -1,19 +1,21 @@
 """Pools without partial windows, and as reductions where windows lie next to each other.
 
 Pool(x; ceil_mode) -> Pool(x; pads at the end)
+Pool(x; pads at the end) -> Concat(Pool(x), Pool(the end of x))   beyond a target's limits
 Pool(x; stride = kernel) -> Reduce(Reshape(x))              beyond a target's limits, where no cascade fits
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.sorts import Axes, Dims, Name, Slices, String, Tensor
-from egraph_opt.operators import PoolWindow, pool, reduce, reshape, slice_
-from egraph_opt.operators.terms import limit
+from egraph_opt.operators import PoolWindow, concat, pool, reduce, reshape, slice_
+from egraph_opt.operators.terms import limit, listed
 from egraph_opt.rewrites.conditions.view_shapes import known_dims
 from egraph_opt.rewrites.convolution.pool_axes import Along, along_axes, is_within, leaves_out_pads, of_axes
 from egraph_opt.rewrites.convolution.pooling import window_fits
@@ -51,6 +53,80 @@ def partial_windows(kind: String, x: Tensor, w: PoolWindow):
     y = pool(kind, x, w)
     padded = pool(kind, x, whole_windows(kind, w, x, y))
     yield rewrite(y, padded, kernel(is_within(w, x)), because="ceil_mode is one of many ways to pad")
+
+
+class Apart(NamedTuple):
+    """A last window that is partial along an axis, and the others.
+
+    Attributes:
+        axis: of x.
+        whole, end: which part of x the others and the last one look at.
+        window, last: with which windows.
+    """
+
+    axis: int
+    whole: Slices
+    end: Slices
+    window: PoolWindow
+    last: PoolWindow
+
+
+@hosted()
+def last_apart(kind: str, window: PoolWindow, x: Fact, y: Fact) -> Apart | None:
+    """The last window along the first axis with pads behind it, where it is the only one that has some."""
+    if not leaves_out_pads(kind, window) or window.ceil_mode or not x.shape or not y.shape:
+        return None
+    along = along_axes(window)
+    axis = next((k for k, (_, _, _, behind, _) in enumerate(along) if behind), None)
+    if axis is None or len(x.shape) != len(along) + 2:
+        return None
+    (size, stride, before, _, dilation), dim, count = along[axis], x.shape[axis + 2], y.shape[axis + 2]
+    if not isinstance(dim, int) or not isinstance(count, int) or count < 2 or dilation != 1:
+        return None
+    start = (count - 1) * stride - before
+    covered = start - stride + size
+    if not 0 < start < dim < start + size or covered > dim:
+        return None
+    parts = [((axis + 2, *ends, 1),) for ends in ((0, covered), (start, dim))]
+    windows = (
+        of_axes(window, [*along[:axis], own, *along[axis + 1 :]])
+        for own in ((size, stride, before, 0, 1), (dim - start, 1, 0, 0, 1))
+    )
+    return Apart(axis + 2, *parts, *windows)
+
+
+@hosted()
+def is_beyond(window: PoolWindow, side: int, area: int, stride: int) -> bool:
+    """The target has no kernel for such a window."""
+    return not window_fits(window.kernel, window.strides, side, area, stride)
+
+
+def _end_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, limits = g.input(("N", 2, 4, 15)), {"pool_kernel": 4, "pool_window": 4, "pool_stride": 4}
+
+    def padded(size: int, stride: int, before: int, behind: int, **more: int) -> PoolWindow:
+        return PoolWindow((1, size), (1, stride), (0, before, 0, behind), (1, 1), **more)
+
+    for kind in ("AveragePool", "MaxPool"):
+        for window in (padded(6, 6, 0, 3), padded(6, 4, 2, 3), padded(14, 2, 1, 2)):
+            yield g.fires(pool(kind, x, window), **limits)
+        yield g.near_miss(pool(kind, x, padded(7, 3, 0, 5)), why="two windows are partial", **limits)
+        yield g.near_miss(pool(kind, x, padded(4, 4, 0, 1)), why="within the limits", **limits)
+    counted = pool("AveragePool", x, padded(6, 6, 0, 3, count_include_pad=1))
+    yield g.near_miss(counted, why="pads count", **limits)
+
+
+@law(
+    kind="split", serves="target", source="ONNX; a cascade needs windows without pads", examples=_end_examples
+)
+def partial_window_apart(kind: String, x: Tensor, w: PoolWindow):
+    """Pool(x; pads behind) = Concat(Pool(x), Pool(the end of x)) where the last window alone is partial"""
+    y = pool(kind, x, w)
+    parts = last_apart(kind, w, x, y)
+    both = listed(pool(kind, slice_(x, parts[1]), parts[3]), pool(kind, slice_(x, parts[2]), parts[4]))
+    beyond = guard(is_beyond(w, limit("pool_kernel"), limit("pool_window"), limit("pool_stride")))
+    yield rewrite(y, concat(both, parts[0]), beyond, because="forgets that they are windows of one pool")
 
 
 # --- windows next to each other -------------------------------------------------------------------------

@@ -86,17 +86,20 @@ def _others(g: Operands, outputs: list[Any], axis: int) -> Iterator[Example]:
     uses=(layouts,),
 )
 def two_directions(v: Tensor, u: Tensor, z: Tensor, x: Tensor, w: Tensor, r: Tensor, b: Tensor, m: Tensor,
-                   n: Tensor, c: Tensor, s: RecurrentLayer, t: RecurrentLayer, f: Bundle, e: Bundle, a: Axis,
-                   p: Layout, k: Int):  # fmt: skip
-    """Concat(RNN(x), RNN in reverse(x)) = RNN in both directions(x), along hidden units or directions"""
+                   n: Tensor, c: Tensor, d: Tensor, s: RecurrentLayer, t: RecurrentLayer, f: Bundle,
+                   e: Bundle, a: Axis, p: Layout, k: Int):  # fmt: skip
+    """Concat(RNN(x), RNN in reverse(x)) = RNN in both directions(x), along hidden units or directions
+
+    Both have the same lengths, or none.
+    """
     nothing = none()
     for b_, c_, known in ((b, c, (is_present(b), is_present(c))), (nothing, nothing, ())):
-        ahead = eq(f, recurrent(x, listed(w, r, b_, nothing), nothing, nothing, nothing, s))
-        back = eq(e, recurrent(x, listed(m, n, c_, nothing), nothing, nothing, nothing, t))
+        ahead = eq(f, recurrent(x, listed(w, r, b_, nothing), d, nothing, nothing, s))
+        back = eq(e, recurrent(x, listed(m, n, c_, nothing), d, nothing, nothing, t))
         found = (ahead, back, eq(p, layout(v, f, k)), eq(p, layout(u, e, k)), eq(z, concat(listed(v, u), a)))
         order = joined_order(p, a, k)
         bias = concat(listed(b, c), 0) if known else nothing
         weights = listed(concat(listed(w, m), 0), concat(listed(r, n), 0), bias, nothing)
-        one = output(recurrent(x, weights, nothing, nothing, nothing, both(s, t)), k)
+        one = output(recurrent(x, weights, d, nothing, nothing, both(s, t)), k)
         joined = union(z, reshape(transpose(one, order), known_dims(z)))
         yield rule(*found, *known, then=joined, because="forgets which weights were whose")

@@ -6,7 +6,7 @@ from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import assign, auxiliary, eq, hosted, rule, table
 from egraph_opt.laws.sorts import Bundle, Dims, Int, Permutation, Tensor, Tensors
-from egraph_opt.operators import none, output, recurrent, reshape, transpose
+from egraph_opt.operators import output, recurrent, reshape, transpose
 from egraph_opt.operators.expressions import attribute_sort
 from egraph_opt.operators.recurrent import RecurrentLayer
 
@@ -20,7 +20,7 @@ LAYOUTS = ("SDBH", "DBH", "DBH")
 
 @table()
 def layout(v: Tensor, layer: Bundle, k: Int) -> Layout:
-    """The axes of v, which has the elements of output k of a layer without lengths."""
+    """The axes of v, which has the elements of output k of a layer."""
 
 
 @hosted()
@@ -55,10 +55,10 @@ def layout_of_view(axes: Layout, v: Fact, dims: Dims) -> Layout | None:
 
 
 @auxiliary()
-def layouts(v: Tensor, x: Tensor, w: Tensors, h: Tensor, c: Tensor, s: RecurrentLayer, b: Bundle,
+def layouts(v: Tensor, x: Tensor, w: Tensors, n: Tensor, h: Tensor, c: Tensor, s: RecurrentLayer, b: Bundle,
             p: Permutation, d: Dims, k: Int):  # fmt: skip
     """Fills `layout`."""
-    made = eq(b, recurrent(x, w, none(), h, c, s))
+    made = eq(b, recurrent(x, w, n, h, c, s))
     yield rule(made, eq(v, output(b, k)), then=assign(layout(v, b, k), layout_of_output(s, k)))
     known = layout(x, b, k)
     yield rule(known, eq(v, transpose(x, p)), then=assign(layout(v, b, k), layout_of_transpose(known, p)))

@@ -27,7 +27,7 @@ law = laws_of("cast", numerics="bitwise", kind="eliminate")
 _SIGNED = frozenset((T.INT8, T.INT16, T.INT32, T.INT64))
 _INTEGERS = _SIGNED | {T.UINT8, T.UINT16, T.UINT32, T.UINT64}
 
-_WHOLE: dict[int, int] = {T.FLOAT16: 2**11, T.BFLOAT16: 2**8, T.FLOAT: 2**24, T.DOUBLE: 2**53}
+WHOLE: dict[int, int] = {T.FLOAT16: 2**11, T.BFLOAT16: 2**8, T.FLOAT: 2**24, T.DOUBLE: 2**53}
 """Up to where a float type has every integer."""
 
 _BITS = {getattr(T, f"{sign}INT{bits}"): bits for bits in (8, 16, 32, 64) for sign in ("", "U")}
@@ -55,7 +55,7 @@ def _has_range(x: Fact, through: int) -> bool:
     known = range_of(x)
     if known is None:
         return False
-    most = _WHOLE.get(through)
+    most = WHOLE.get(through)
     if most is not None:
         return within(known, (-most, most))
     return through in HOLDS and within(known, integer_range(through))

@@ -13,10 +13,10 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, absent, equal, guard, hosted, laws_of, rewrite
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, laws_of, opset, rewrite
 from egraph_opt.laws.sorts import Axis, DataType, Dims, Flag, Settings, String, Tensor
 from egraph_opt.operators import cast, reshape, reshape_to, shape_of, softmax, unary
-from egraph_opt.operators.views import by_way_of
+from egraph_opt.operators.views import by_way_of, has_flatten
 from egraph_opt.rewrites.conditions.view_shapes import changes_dims, known_dims, same_dims
 
 law = laws_of("reshape", numerics="bitwise")
@@ -27,17 +27,11 @@ def own_dims(x: Fact, dims: Dims) -> bool:
     return same_dims(x.shape, dims)
 
 
-@hosted()
-def brings_in_place(x: Fact, a: Dims, b: Dims) -> bool:
-    """Two views can be written for empty tensors, too, and the one that they are cannot."""
-    return x.is_symbolic and not x.const and by_way_of(x.shape or (), b) == a
-
-
 @law(kind="merge", source="onnxoptimizer fuse_consecutive_reshapes, fuse_consecutive_squeezes")
 def compose_reshapes(x: Tensor, a: Dims, b: Dims):
     """Reshape_b(Reshape_a(x)) = Reshape_b(x), or x where these are its dims"""
     both = reshape(reshape(x, a), b)
-    demand = guard(changes_dims(x, b), absent(brings_in_place(x, a, b)))
+    demand = guard(changes_dims(x, b))
     yield rewrite(both, reshape(x, b), demand, because="forgets a")
     yield rewrite(both, x, own_dims(x, b), because="forgets a")
 
@@ -49,19 +43,17 @@ def drop_own_dims(x: Tensor, dims: Dims):
 
 
 @hosted()
-def known_target(x: Fact, z: Fact, target: Fact) -> Dims | None:
+def known_target(x: Fact, z: Fact) -> Dims | None:
     """The dims of a reshape's result, where those of its operand are known as well."""
-    if not (x.is_symbolic and z.is_symbolic) or dims_between.function(x, z, target):
-        return None
-    return z.shape
+    return z.shape if x.is_symbolic and z.is_symbolic else None
 
 
 @hosted()
-def dims_between(x: Fact, z: Fact, target: Fact) -> Dims | None:
+def dims_between(x: Fact, z: Fact, target: Fact, opset: int) -> Dims | None:
     """What comes before, where a view of an empty tensor, of which none is inferred, takes two steps."""
     if not (x.is_symbolic and z.is_symbolic) or -1 in (target.value or ()):
         return None
-    return by_way_of(x.shape or (), z.shape or ())
+    return by_way_of(x.shape or (), z.shape or (), flattens=has_flatten(opset, x.dtype))
 
 
 def _targets(rng: np.random.Generator) -> Iterator[Example]:
@@ -85,11 +77,12 @@ def know_the_target(x: Tensor, t: Tensor, a: Flag):
     """Reshape(x, target) = Reshape_dims(x) where the dims of the result are known
 
     It can be written where at most one of them is neither a number nor a copy of x's dim at the same place.
-    Beside a copy of 0 none is inferred: where axes of 1 help, all are copied.
+    Beside a copy of 0 none is inferred: where axes of 1 help, all are copied, else the target stays computed.
     """
     z, because = reshape_to(x, t, a), "forgets how the target is computed"
-    yield rewrite(z, reshape(x, known_target(x, z, t)), because=because)
-    yield rewrite(z, reshape(reshape(x, dims_between(x, z, t)), known_dims(z)), because=because)
+    yield rewrite(z, reshape(x, known_target(x, z)), because=because)
+    between = reshape(x, dims_between(x, z, t, opset()))
+    yield rewrite(z, reshape(between, known_dims(z)), because=because)
 
 
 @law(kind="move", source="TASO")

@@ -5,6 +5,7 @@ Reshape_d(x) -> Reshape_d(Reshape_m(x))      m: without axes of 1, or with some 
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -14,15 +15,12 @@ from egraph_opt.laws import Example, Operands, hosted, law, rewrite
 from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import binary, concat, reshape, reshape_to, shape_of, unary
 from egraph_opt.operators.terms import listed
-from egraph_opt.operators.views import in_place, inserted_axes, reshape_target
+from egraph_opt.operators.views import in_place, is_one_node, refuses
 
 
 def in_one(source: Shape, dims: Shape) -> bool:
     """One node says it: a Reshape, or a Squeeze or Unsqueeze."""
-    if reshape_target(source, dims) is not None:
-        return True
-    short, long = sorted((source, dims), key=len)
-    return len(short) < len(long) and inserted_axes(short, long) is not None
+    return is_one_node(source, dims, flattens=False)
 
 
 def without_ones(dims: Shape) -> Shape:
@@ -78,10 +76,15 @@ def stepping_stone(x: Fact, dims: Dims) -> Dims | None:
     for source, target in ((x.shape, dims), (dims, x.shape)):
         symbols = [k for k, dim in enumerate(target) if not isinstance(dim, int)]
         candidates += [found for k in symbols if (found := in_place(source, target, k)) is not None]
-    for between in candidates:
-        if in_one(x.shape, between) and in_one(between, dims):
-            return between
-    return last_split(x.shape, dims)
+    ways = [way for way in candidates if in_one(x.shape, way) and in_one(way, dims)]
+    if not ways:
+        return last_split(x.shape, dims)
+    return min(ways, key=partial(_refused_on, x.shape, dims))
+
+
+def _refused_on(source: Shape, dims: Shape, between: Shape) -> int:
+    """How many dims may not be 0 on a way."""
+    return len(refuses(source, between) | refuses(between, dims))
 
 
 def _views(rng: np.random.Generator) -> Iterator[Example]:

@@ -196,3 +196,32 @@ def test_where_directions_end_are_their_states(kind: str, dims: list[int | str],
     counts = check_settled(model)
     assert counts[kind] == 1 and counts["Slice"] == 0 and counts["Transpose"] == 1
     assert outcome(model, "ascend").report.cost.after < 20  # 36 before
+
+
+@pytest.mark.parametrize("kind", ["GRU", "LSTM"])
+def test_sequences_of_several_lengths_in_both_directions_are_one_layer(kind: str) -> None:
+    g = Layers(x=[7, 3, 6])
+    lengths = g.input("lengths", [3], onnx.TensorProto.INT32)
+    wide = g.add("Cast", lengths, to=onnx.TensorProto.INT64)
+    turned = {"batch_axis": 1, "time_axis": 0}
+    ahead, *_ = g.layer(kind, "x", lengths=lengths)
+    back, *_ = g.layer(kind, g.add("ReverseSequence", "x", wide, **turned), lengths=lengths)
+    back = g.add("ReverseSequence", g.squeezed(back, 1), wide, **turned)
+    counts = check_settled(g.model(g.add("Concat", g.squeezed(ahead, 1), back, axis=2)))
+    assert counts == {kind: 1, "Transpose": 1, "Reshape": 1}
+
+
+@pytest.mark.parametrize(("lengths", "nodes"), [([7, 7, 7], 1), ([1, 1, 1], 2), ([7, 6, 7], 3)])
+def test_sequences_of_known_lengths_backwards(lengths: list[int], nodes: int) -> None:
+    g = Layers(x=[7, 3, 6])
+    turned = g.add("ReverseSequence", "x", g.constant(lengths), batch_axis=1, time_axis=0)
+    ends = (g.constant([-1]), g.constant([-100]), g.constant([0]), g.constant([-1]))
+    counts = check_settled(g.model(g.add("Sin", g.add("Slice", turned, *ends))))
+    assert sum(counts.values()) == nodes
+
+
+def test_full_lengths_around_a_layer_are_a_layer_in_reverse() -> None:
+    g = Layers(x=[7, 3, 6])
+    turned = g.add("ReverseSequence", "x", g.constant([7, 7, 7]), batch_axis=1, time_axis=0)
+    _, state, *_ = g.layer("GRU", turned)
+    assert check_settled(g.model(state)) == {"GRU": 1}

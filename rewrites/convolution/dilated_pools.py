@@ -9,7 +9,7 @@ the greatest.  For targets that publish limits of windows, which have no kernel 
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -87,7 +87,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, limits = g.input((2, 2, 8, 7)), {"pool_kernel": 255}
 
-    def dilated(size: int, step: int, pads: tuple[int, int] = (0, 0), **more: tuple[int, int]) -> PoolWindow:
+    def dilated(size: int, step: int, pads: tuple[int, int] = (0, 0), **more: Any) -> PoolWindow:
         window = PoolWindow((size, 1), (1, 1), (pads[0], 0, pads[1], 0), (step, 1))
         return replace(window, **more)
 

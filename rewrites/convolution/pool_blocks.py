@@ -87,12 +87,12 @@ def last_apart(kind: str, window: PoolWindow, x: Fact, y: Fact) -> Apart | None:
     covered = start - stride + size
     if not 0 < start < dim < start + size or covered > dim:
         return None
-    parts = [((axis + 2, *ends, 1),) for ends in ((0, covered), (start, dim))]
-    windows = (
+    others, last = (
         of_axes(window, [*along[:axis], own, *along[axis + 1 :]])
         for own in ((size, stride, before, 0, 1), (dim - start, 1, 0, 0, 1))
     )
-    return Apart(axis + 2, *parts, *windows)
+    whole, end = (((axis + 2, *ends, 1),) for ends in ((0, covered), (start, dim)))
+    return Apart(axis + 2, whole, end, others, last)
 
 
 @hosted()

@@ -42,7 +42,7 @@ INT32, INT64 = TensorProto.INT32, TensorProto.INT64
 def _known_lengths(lengths: Fact) -> set[int | str] | None:
     if lengths.splat is not None:
         return {int(lengths.splat)}
-    return set(lengths.value) if lengths.value and None not in lengths.value else None  # type: ignore[arg-type]
+    return set(lengths.value) if lengths.value and None not in lengths.value else None
 
 
 @hosted()

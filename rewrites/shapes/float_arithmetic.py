@@ -70,7 +70,8 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     signed = unary("Clip", (("max", 50), ("min", -50)), g.input((3,), T.INT32))
 
     def beside_number(x: Tensor, op: str, number: float, through: int = T.FLOAT) -> Tensor:
-        return binary(op, cast(x, through), cast(g.constant(np.array(number, np.float32)), through))
+        found: Tensor = binary(op, cast(x, through), cast(g.constant(np.array(number, np.float32)), through))
+        return found
 
     third, seven = beside_number(n, "Div", 3), beside_number(n, "Mul", 7)
     quarter, wider = beside_number(n, "Mul", 0.25), beside_number(wide, "Div", 3, T.DOUBLE)

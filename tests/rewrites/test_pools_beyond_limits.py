@@ -57,7 +57,7 @@ def test_a_partial_window_at_the_end_is_pooled_alone(kind: str, x: Dims, window:
 
 
 def test_two_partial_windows_stay() -> None:
-    window = {"kernel_shape": [1, 300], "strides": [1, 100], "pads": [0, 0, 0, 299]}
+    window: dict[str, Any] = {"kernel_shape": [1, 300], "strides": [1, 100], "pads": [0, 0, 0, 299]}
     check_untouched(pooled([1, 8, 1, 900], "AveragePool", **window), "ascend")
 
 
@@ -72,7 +72,7 @@ def test_norms_of_windows_next_to_each_other_are_reductions(power: int, name: st
 
 
 def test_norms_of_large_overlapping_windows_are_means() -> None:
-    window = {"kernel_shape": [1, 300], "strides": [1, 100], "p": 3}
+    window: dict[str, Any] = {"kernel_shape": [1, 300], "strides": [1, 100], "p": 3}
     left, counts = found(pooled([1, 8, 1, 1000], "LpPool", **window))
     assert left < 0.3
     assert counts["AveragePool"] == 2

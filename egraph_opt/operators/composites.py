@@ -170,10 +170,11 @@ def scores(q: Tensor, k: Tensor, scale: Float) -> Tensor:
 def _attend(masked: bool) -> Any:
     def expand(attributes: tuple[float, int]) -> tuple[Step, ...]:
         scale, wide = attributes
-        functions = [("binary", ("Add",), (3,))] if masked else []
-        functions += [("cast", (TensorProto.FLOAT,), ())] if wide else []
-        functions += [("softmax", ("Softmax", 3), ())]
-        functions += [("cast", (TensorProto.FLOAT16,), ())] if wide else []
+        functions: list[tuple[str, tuple[Any, ...], tuple[int, ...]]] = [("softmax", ("Softmax", 3), ())]
+        if wide:
+            functions = [("cast", (TensorProto.FLOAT,), ()), *functions, ("cast", (TensorProto.FLOAT16,), ())]
+        if masked:
+            functions = [("binary", ("Add",), (3,)), *functions]
         steps = _scores(scale)
         for name, settings, others in (*functions, ("matmul", (), (2,))):
             steps = (*steps, Step(name, settings, (Earlier(len(steps) - 1), *others)))

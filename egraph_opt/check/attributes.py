@@ -333,6 +333,7 @@ _ATTRIBUTES: dict[str, _Rule] = {
     "pad.value": _pad_value,
     "epsilon": _from(*tables.EPSILONS),
     "scale": _from(*tables.SCALES),
+    "wide": _from(0, 1),
     "to": _cast_to,
     "index": _from(0, 1, 2),
     "start": lambda rng, shape, *_: int(pick(rng, *range(max(len(shape), 1)))) if chance(rng, 0.4) else 0,

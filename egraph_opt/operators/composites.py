@@ -25,7 +25,7 @@ from egraph_opt.operators.declaration import (
     operator,
 )
 from egraph_opt.operators.expressions import Tensor
-from egraph_opt.operators.sorts import Axes, Float
+from egraph_opt.operators.sorts import Axes, Flag, Float
 
 if TYPE_CHECKING:
     from egraph_opt.operators.node_reader import NodeReader
@@ -168,12 +168,17 @@ def scores(q: Tensor, k: Tensor, scale: Float) -> Tensor:
 
 
 def _attend(masked: bool) -> Any:
-    def expand(attributes: tuple[float]) -> tuple[Step, ...]:
-        steps = _scores(*attributes)
+    def expand(attributes: tuple[float, int]) -> tuple[Step, ...]:
+        scale, wide = attributes
+        functions: list[tuple[str, tuple[Any, ...], tuple[int, ...]]] = [("softmax", ("Softmax", 3), ())]
+        if wide:
+            functions = [("cast", (TensorProto.FLOAT,), ()), *functions, ("cast", (TensorProto.FLOAT16,), ())]
         if masked:
-            steps = (*steps, Step("binary", ("Add",), (Earlier(len(steps) - 1), 3)))
-        soft = Step("softmax", ("Softmax", 3), (Earlier(len(steps) - 1),))
-        return (*steps, soft, Step("matmul", (), (Earlier(len(steps)), 2)))
+            functions = [("binary", ("Add",), (3,)), *functions]
+        steps = _scores(scale)
+        for name, settings, others in (*functions, ("matmul", (), (2,))):
+            steps = (*steps, Step(name, settings, (Earlier(len(steps) - 1), *others)))
+        return steps
 
     return expand
 
@@ -200,19 +205,23 @@ def _is_native(opset: int, facts: tuple[Fact, ...]) -> bool:
     return True
 
 
-def _attention_form(opset: int, attributes: tuple[float], facts: tuple[Fact, ...]) -> OnnxForm:
-    inputs = (0, 1, 2, 3) if len(facts) == 4 else (0, 1, 2)
+def _attention_form(opset: int, attributes: tuple[float, int], facts: tuple[Fact, ...]) -> OnnxForm:
+    (scale, wide), inputs = attributes, (0, 1, 2, 3) if len(facts) == 4 else (0, 1, 2)
     domain = "" if _is_native(opset, facts) else PSEUDO_DOMAIN
-    return OnnxForm("Attention", inputs, (("scale", attributes[0]),), domain)
+    precision = (("softmax_precision", int(TensorProto.FLOAT)),) if wide else ()
+    return OnnxForm("Attention", inputs, (("scale", scale), *precision), domain)
 
 
 @operator(form=_attention_form, expand=_attend(masked=False))
-def attention(q: Tensor, k: Tensor, v: Tensor, scale: Float) -> Tensor:
-    """Softmax(q @ k' * scale) @ v; v: [B, H, S, e]."""
+def attention(q: Tensor, k: Tensor, v: Tensor, scale: Float, wide: Flag) -> Tensor:
+    """Softmax(q @ k' * scale) @ v; v: [B, H, S, e].
+
+    `wide`: of float16, the Softmax computed in float32 and rounded.
+    """
 
 
 @operator(form=_attention_form, expand=_attend(masked=True))
-def masked_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: Float) -> Tensor:
+def masked_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: Float, wide: Flag) -> Tensor:
     """Softmax(q @ k' * scale + mask) @ v."""
 
 
@@ -223,9 +232,10 @@ def _lower_attention(node: NodeReader) -> TermSpec | None:
         return None
     if any(node.uses_output(k) for k in range(1, node.output_count)):
         return None
-    plain = ("is_causal", "softcap", "qk_matmul_output_mode", "softmax_precision")
-    scale = node.attribute("scale")
-    if any(node.attribute(name) for name in plain):
+    plain = ("is_causal", "softcap", "qk_matmul_output_mode")
+    scale, precision = node.attribute("scale"), node.attribute("softmax_precision") or q.dtype
+    wide = precision == TensorProto.FLOAT and q.dtype == TensorProto.FLOAT16
+    if any(node.attribute(name) for name in plain) or (precision != q.dtype and not wide):
         return None
     if scale is None:
         if not isinstance(q.shape[3], int) or q.shape[3] == 0:
@@ -236,4 +246,4 @@ def _lower_attention(node: NodeReader) -> TermSpec | None:
     facts = tuple(node.fact(k) for k in operands)
     if (masked and facts[3].dtype != q.dtype) or not _is_native(node.opset, facts):
         return None
-    return TermSpec("masked_attention" if masked else "attention", (scale,), operands)
+    return TermSpec("masked_attention" if masked else "attention", (scale, int(wide)), operands)

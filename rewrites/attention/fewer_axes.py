@@ -15,9 +15,10 @@ from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, auxiliary, eq, guard, hosted, laws_of, rewrite, rule, table
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Axis, Dims, Int, Permutation, Tensor, Unit
+from egraph_opt.laws.sorts import Axis, Dims, Flag, Int, Permutation, Tensor, Unit
 from egraph_opt.operators import reshape, softmax, transpose, where
 from egraph_opt.operators.composites import SWAP_LAST
+from egraph_opt.rewrites.attention.scaled_dot_product import softmaxes, weights
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.view_shapes import known_dims, same_dims
 
@@ -49,11 +50,11 @@ def is_over_last(s: Fact, axis: Axis) -> bool:
     return s.rank == axis + 1
 
 
-@auxiliary(either_side)
-def asking_for(y: Tensor, s: Tensor, m: Tensor, c: Tensor, a: Axis, i: Int):
+@auxiliary(either_side, softmaxes)
+def asking_for(y: Tensor, s: Tensor, m: Tensor, c: Tensor, a: Axis, i: Int, w: Flag):
     """Fills `asked_for`, from Softmax down."""
     known = has_few_axes(s)
-    yield rule(eq(y, softmax("Softmax", s, a)), known, is_over_last(s, a), then=asked_for(s))
+    yield rule(eq(y, weights(s, a, w)), known, is_over_last(s, a), then=asked_for(s))
     for masked in (beside("Add", s, m, i), where(c, s, m), where(c, m, s), s * c):
         yield rule(asked_for(y), eq(y, masked), known, then=asked_for(s))
 
@@ -127,10 +128,10 @@ def _sums(rng: np.random.Generator) -> Iterator[Example]:
     )
 
 
-@law(examples=_sums)
-def values_of_stacks(s: Tensor, v: Tensor, d: Dims):
+@law(examples=_sums, uses=(softmaxes,))
+def values_of_stacks(s: Tensor, v: Tensor, d: Dims, w: Flag):
     """Reshape(Softmax(s)) @ v = Reshape(Softmax(s) @ Reshape(v)) with four axes"""
-    soft = softmax("Softmax", s, LAST)
+    soft = weights(s, LAST, w)
     stack = reshape(soft, d)
     y = stack @ v
     whole = reshape(soft @ reshape(v, lifted(v, stack)), known_dims(y))
@@ -157,14 +158,14 @@ def swaps_last(p: Permutation, axis: Axis, x: Fact) -> bool:
 
 
 @hosted()
-def have_axes(v: Fact, soft: Fact) -> bool:
-    return v.rank is not None and v.rank == soft.rank
+def have_axes(v: Fact, s: Fact) -> bool:
+    return v.rank is not None and v.rank == s.rank
 
 
-@law(numerics="reassociates", examples=_in_front)
-def values_in_front(s: Tensor, v: Tensor, p: Permutation, a: Axis):
+@law(numerics="reassociates", examples=_in_front, uses=(softmaxes,))
+def values_in_front(s: Tensor, v: Tensor, p: Permutation, a: Axis, w: Flag):
     """v @ Softmax(s)' = (Softmax(s) @ v')'"""
-    soft = softmax("Softmax", s, a)
+    soft = weights(s, a, w)
     whole = transpose(soft @ transpose(v, swapped(v)), p)
-    known = (swaps_last(p, a, soft), guard(varies(v)), have_axes(v, soft))
+    known = (swaps_last(p, a, s), guard(varies(v)), have_axes(v, s))
     yield rewrite(v @ transpose(soft, p), whole, *known, because="every product is one of what is turned")

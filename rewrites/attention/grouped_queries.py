@@ -11,14 +11,16 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Dims, Float, Tensor
+from egraph_opt.laws.sorts import Dims, Flag, Float, Tensor
 from egraph_opt.operators import (
     attention,
+    cast,
     concat,
     expand,
     expand_to,
@@ -126,18 +128,18 @@ def _of_groups(m: Tensor, q: Tensor, how: Any) -> Any:
 def _attention_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     q, k, v = g.input(("N", 6, 3, 4)), _heads(g, 2, 3, 5, 4), _heads(g, 2, 3, 5, 7)
-    yield g.fires(attention(q, k, v, 0.5))
+    yield g.fires(attention(q, k, v, 0.5, 0))
     for mask in (g.input((3, 5)), g.random(1, 1, 3, 5)):
-        yield g.fires(masked_attention(q, k, v, mask, 0.5))
-    yield g.near_miss(attention(q, k, g.input(("N", 6, 5, 7)), 0.5), why="values of each head")
-    yield g.near_miss(attention(q, k, _heads(g, 3, 2, 5, 7), 0.5), why="groups of two sizes")
-    yield g.near_miss(masked_attention(q, k, v, g.input((6, 3, 5)), 0.5), why="a mask of each head")
+        yield g.fires(masked_attention(q, k, v, mask, 0.5, 0))
+    yield g.near_miss(attention(q, k, g.input(("N", 6, 5, 7)), 0.5, 0), why="values of each head")
+    yield g.near_miss(attention(q, k, _heads(g, 3, 2, 5, 7), 0.5, 0), why="groups of two sizes")
+    yield g.near_miss(masked_attention(q, k, v, g.input((6, 3, 5)), 0.5, 0), why="a mask of each head")
 
 
 @law(examples=_attention_examples, uses=(moves,))
 def attention_of_groups(
     q: Tensor, k: Tensor, v: Tensor, m: Tensor, t: Tensor, r: Tensor, a: Dims, b: Dims, c: Dims, d: Dims,
-    s: Float,
+    s: Float, w: Flag,
 ):  # fmt: skip
     """Attention(q, Repeat(k), Repeat(v)) = Reshape(Attention(Reshape(q), k, v)), a mask as well"""
     wide_keys, wide_values = moved("Expand", k, t, a), moved("Expand", v, r, c)
@@ -148,10 +150,10 @@ def attention_of_groups(
         reshape(k, how[0]),
         reshape(v, shared_alike(how, q, v, wide_values, values)),
     )
-    z = attention(q, keys, values, s)
-    yield rewrite(z, reshape(attention(*operands, s), known_dims(z)), guard(varies(q)), because=FORGETS)
-    z, mask = masked_attention(q, keys, values, m, s), _of_groups(m, q, how)
-    whole = masked_attention(*operands, mask, s)
+    z = attention(q, keys, values, s, w)
+    yield rewrite(z, reshape(attention(*operands, s, w), known_dims(z)), guard(varies(q)), because=FORGETS)
+    z, mask = masked_attention(q, keys, values, m, s, w), _of_groups(m, q, how)
+    whole = masked_attention(*operands, mask, s, w)
     yield rewrite(z, reshape(whole, known_dims(z)), guard(varies(q)), because=FORGETS)
 
 
@@ -176,29 +178,34 @@ def _one_head_examples(rng: np.random.Generator) -> Iterator[Example]:
     q, mask = g.input(("N", 6, 3, 4)), g.input((3, 5))
     k, v, each = (g.input(("N", n, 5, d)) for n, d in ((1, 4), (1, 7), (6, 7)))
     wide, values = (expand(x, (1, 6, 1, 1)) for x in (k, v))
-    yield g.fires(attention(q, wide, values, 0.5))
-    yield g.fires(masked_attention(q, wide, values, mask, 0.5))
-    yield g.near_miss(attention(q, wide, each, 0.5), why="values of each head")
+    yield g.fires(attention(q, wide, values, 0.5, 0))
+    yield g.fires(masked_attention(q, wide, values, mask, 0.5, 0))
+    queries, *halves = (cast(x, TensorProto.FLOAT16) for x in (q, k, v))
+    yield g.fires(attention(queries, *(expand(x, (1, 6, 1, 1)) for x in halves), 0.5, 1))
+    yield g.near_miss(attention(q, wide, each, 0.5, 0), why="values of each head")
     rows = expand(g.input(("N", 6, 1, 7)), (1, 1, 5, 1))
-    for repeats in (attention(q, wide, rows, 0.5), masked_attention(q, wide, rows, mask, 0.5)):
+    for repeats in (attention(q, wide, rows, 0.5, 0), masked_attention(q, wide, rows, mask, 0.5, 0)):
         yield g.near_miss(repeats, why="rows of values are repeated")
     batches = expand(g.input((1, 6, 5, 4)), (2, 1, 1, 1))
     others = expand(g.input((2, 1, 5, 7)), (1, 6, 1, 1))
     yield g.near_miss(
-        attention(g.input((2, 6, 3, 4)), batches, others, 0.5), why="batches of keys are repeated"
+        attention(g.input((2, 6, 3, 4)), batches, others, 0.5, 0), why="batches of keys are repeated"
     )
 
 
 @law(examples=_one_head_examples, uses=(moves,))
 def attention_of_one_head(
-    q: Tensor, k: Tensor, v: Tensor, m: Tensor, t: Tensor, r: Tensor, a: Dims, c: Dims, s: Float
+    q: Tensor, k: Tensor, v: Tensor, m: Tensor, t: Tensor, r: Tensor, a: Dims, c: Dims, s: Float, w: Flag
 ):
     """Attention(q, Expand(k), Expand(v)) = Reshape(Attention(Reshape(q), k, v)), a mask as well"""
     keys, values = moved("Expand", k, t, a), moved("Expand", v, r, c)
     how, known = one_for_all(q, k, keys), (one_for_all(q, v, values), guard(varies(q)))
     rows = reshape(q, how[1])
     for z, whole in (
-        (attention(q, keys, values, s), attention(rows, k, v, s)),
-        (masked_attention(q, keys, values, m, s), masked_attention(rows, k, v, _of_groups(m, q, how), s)),
+        (attention(q, keys, values, s, w), attention(rows, k, v, s, w)),
+        (
+            masked_attention(q, keys, values, m, s, w),
+            masked_attention(rows, k, v, _of_groups(m, q, how), s, w),
+        ),
     ):
         yield rewrite(z, reshape(whole, known_dims(z)), *known, because=FORGETS)

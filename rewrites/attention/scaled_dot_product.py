@@ -5,6 +5,7 @@ Scores(q, k; s) * c -> Scores(q, k; s * c)
 Scores(q * c, k; s) -> Scores(q, k; s * c)                 likewise k * c
 Softmax(Scores(q, k; s)) @ v = Attention(q, k, v; s)
 Softmax(Scores(q, k; s) + m) @ v = Attention(q, k, v, m; s)
+                                                           Softmax: in float16 also computed in float32
 (Scores + m) + n = Scores + (m + n)                        masks
 Where(c, Scores, -inf) = Scores + Where(c, 0, -inf)        where there is demand by a Softmax
 
@@ -12,6 +13,8 @@ Where(c, Scores, -inf) = Scores + Where(c, 0, -inf)        where there is demand
 """
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto
@@ -19,6 +22,7 @@ from onnx import TensorProto
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
+    Example,
     Operands,
     auxiliary,
     eq,
@@ -29,11 +33,12 @@ from egraph_opt.laws import (
     laws_of,
     rewrite,
     rule,
+    shorthand,
     table,
 )
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Float, Int, Tensor, Unit
-from egraph_opt.operators import Literal, literal, softmax, transpose, where
+from egraph_opt.laws.sorts import Axis, Dims, Flag, Float, Int, Tensor, Unit
+from egraph_opt.operators import Literal, cast, literal, softmax, transpose, where
 from egraph_opt.operators.composites import SWAP_LAST, attention, masked_attention, scores
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import all_are, broadcasts_into, fits
@@ -41,11 +46,34 @@ from egraph_opt.rewrites.conditions.view_shapes import same_dims
 
 law = laws_of("attention", numerics="reassociates")
 
+HALF, SINGLE = TensorProto.FLOAT16, TensorProto.FLOAT
+
 _LOWEST: dict[int, float] = {TensorProto.FLOAT: -1e30, TensorProto.DOUBLE: -1e30}
 """What is no higher takes no part in a Softmax, and swallows what is added to it."""
 
 LAST = 3
 """The axis of Softmax: keys."""
+
+
+# --- weights -------------------------------------------------------------------------------------------
+
+
+@shorthand
+def weights(s: Tensor, axis: Axis, wide: Flag) -> Tensor:
+    """Softmax(s); where `wide` is 1, of float16 and computed in float32."""
+
+
+@auxiliary()
+def softmaxes(s: Tensor, a: Axis):
+    """Says what `weights` is."""
+    yield equal(softmax("Softmax", s, a), weights(s, a, 0))
+    wide = cast(softmax("Softmax", cast(s, SINGLE), a), HALF)
+    yield equal(wide, weights(s, a, 1), is_half(s))
+
+
+@hosted()
+def is_half(s: Fact) -> bool:
+    return s.dtype == HALF
 
 
 @table()
@@ -58,10 +86,10 @@ def is_logits(s: Fact) -> bool:
     return s.dtype in KERNEL_FLOATS and s.rank == 4 and not s.const
 
 
-@auxiliary(either_side)
-def demand(y: Tensor, s: Tensor, m: Tensor, c: Tensor, i: Int):
+@auxiliary(either_side, softmaxes)
+def demand(y: Tensor, s: Tensor, m: Tensor, c: Tensor, i: Int, w: Flag):
     """Fills `demanded`, from Softmax down, through masks and scales."""
-    yield rule(eq(y, softmax("Softmax", s, LAST)), is_logits(s), then=demanded(s))
+    yield rule(eq(y, weights(s, LAST, w)), is_logits(s), then=demanded(s))
     for masked in (beside("Add", s, m, i), where(c, s, m), where(c, m, s), s * c):
         yield rule(demanded(y), eq(y, masked), is_logits(s), then=demanded(s))
 
@@ -191,12 +219,37 @@ def is_values(v: Fact, q: Fact) -> bool:
     return have_heads_of(v, q) and not v.const
 
 
-@law(kind="composite", source="ONNX, Attention", uses=(either_side,))
-def attend(q: Tensor, k: Tensor, v: Tensor, m: Tensor, s: Float, i: Int):
-    """Softmax(Scores(q, k; s) + m) @ v = Attention(q, k, v, m; s), with and without a mask m"""
+def _attention_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    dims: tuple[Dims, ...] = (("N", 3, "L", 4), ("N", 3, "M", 4), ("N", 3, "M", 5))
+    q, k, v = (g.input(d, HALF) for d in dims)
+    given, mask = scores(q, k, 0.5), g.input(("L", "M"), HALF)
+
+    def inside(s: Any, wide: int, to: int = HALF, kind: str = "Softmax") -> Any:
+        return cast(softmax(kind, cast(s, wide), LAST), to)
+
+    yield g.fires(inside(given, SINGLE) @ v)
+    yield g.fires(inside(mask + given, SINGLE) @ v)
+    single = [g.input(d) for d in dims]
+    yield g.fires(softmax("Softmax", scores(single[0], single[1], 0.5), LAST) @ single[2])
+    yield from g.near_misses(
+        (inside(given, TensorProto.DOUBLE) @ v, "the operator computes in float32"),
+        (inside(given, SINGLE, SINGLE) @ single[2], "the weights are not rounded"),
+        (inside(cast(given, SINGLE) + g.input(("L", "M")), SINGLE) @ v, "the mask is not of float16"),
+        (inside(given, SINGLE, kind="Hardmax") @ v, "no Softmax"),
+        (inside(scores(single[0], single[1], 0.5), SINGLE) @ v, "scores are not of float16"),
+    )
+
+
+@law(kind="composite", source="ONNX, Attention", uses=(either_side, softmaxes), examples=_attention_examples)
+def attend(q: Tensor, k: Tensor, v: Tensor, m: Tensor, s: Float, i: Int, w: Flag):
+    """Softmax(Scores(q, k; s) + m) @ v = Attention(q, k, v, m; s), with and without a mask m
+
+    A Softmax of float16 that is computed in float32 is the operator's softmax_precision.
+    """
     given, values = scores(q, k, s), kernel(is_values(v, q))
-    yield equal(softmax("Softmax", given, LAST) @ v, attention(q, k, v, s), values)
-    whole, known = masked_attention(q, k, v, m, s), kernel(values, masks_scores(m, q, k))
+    yield equal(weights(given, LAST, w) @ v, attention(q, k, v, s, w), values)
+    whole, known = masked_attention(q, k, v, m, s, w), kernel(values, masks_scores(m, q, k))
     logits = beside("Add", given, m, i)
-    yield rewrite(softmax("Softmax", logits, LAST) @ v, whole, *known, inverse="attend")
-    yield rewrite(whole, softmax("Softmax", given + m, LAST) @ v, *known, inverse="attend")
+    yield rewrite(weights(logits, LAST, w) @ v, whole, *known, inverse="attend")
+    yield rewrite(whole, weights(given + m, LAST, w) @ v, *known, inverse="attend")

@@ -44,9 +44,15 @@ def kernel_of_matrix(x: Fact, w: Fact, p: Permutation) -> Dims | None:
 
 
 @hosted()
-def is_image(x: Fact, p: Permutation) -> bool:
-    """Several spatial axes, none of one element: rows have enough spellings."""
-    return len(p) > 3 and x.shape is not None and 1 not in (x.shape[k] for k in p[2:])
+def is_large(x: Fact, p: Permutation) -> bool:
+    """No spatial axis is of one element: what has such an axis has enough spellings."""
+    return len(p) > 2 and x.shape is not None and 1 not in (x.shape[k] for k in p[2:])
+
+
+@hosted()
+def has_several_axes(p: Permutation) -> bool:
+    """Of one spatial axis the product is one with columns, W' @ x', and needs no transposes."""
+    return len(p) > 3
 
 
 @hosted()
@@ -64,6 +70,9 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
         ((1, 3, 0, 2), none()),
     ):
         yield g.fires(conv(transpose(x, order), w, bias, PLAIN))
+    line = ConvWindow((1,), (0, 0), (1,))
+    for order in ((0, 2, 1), (1, 2, 0)):
+        yield g.fires(conv(transpose(g.input(("N", 3, 4)), order), g.random(6, 4, 1), none(), line))
     image = g.input(("N", 4, 3, "L"))
     yield g.fires(transpose(transpose(image, (0, 2, 3, 1)) @ g.random(4, 6), first))
     yield from g.near_misses(
@@ -90,7 +99,7 @@ def of_channels_last(
     To the left where x is transposed itself.  Weights of the original only: others have gone one of the ways.
     """
     product = x @ transpose(reshape(w, matrix(w)), (1, 0))
-    once = guard(eq(w, node(k)), is_constant_weight(w), is_image(x, p), varies(x))
+    once = guard(eq(w, node(k)), is_constant_weight(w), is_large(x, p), varies(x))
     for bias, shifted, known in (
         (none(), product, ()),
         (b, product + b, (is_present(b), guard(is_constant_bias(b, w)))),
@@ -99,5 +108,5 @@ def of_channels_last(
         yield rewrite(left, transpose(shifted, p), *point, *known, once, inverse="of_channels_last")
     weight = reshape(transpose(w, (1, 0)), kernel_of_matrix(x, w, p))
     image = conv(transpose(x, p), weight, none(), pixel_window(x))
-    demand = (kernel(is_no_double(x)), once, guard(eq(x, transpose(z, q))))
+    demand = (kernel(is_no_double(x)), once, guard(has_several_axes(p), eq(x, transpose(z, q))))
     yield rewrite(transpose(x @ w, p), image, *demand, inverse="of_channels_last")

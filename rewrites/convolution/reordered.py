@@ -4,6 +4,7 @@ Conv(Concat(x[2:], x[:2]), W, b) -> Conv(Gather(x, i), W, b)              all ch
 Conv(Concat(x[1::s], x[0::s], ..), W, b) -> Conv(x, F'(W), b)             all phases of x, see `folded_images`
 Conv(x[:, ::-1], W, b) -> Conv(x, W[:, ::-1], b)
 Gather(Conv(x, W, b), i) -> Conv(x, Gather(W, i), Gather(b, i))           along the channels
+Shuffle(Conv(x, W, b)) -> Conv(x, Gather(W, i), Gather(b, i))             by views and a Transpose
 
 So are images in BGR that were trained in RGB, and halves that changed places.
 """
@@ -18,8 +19,19 @@ from onnx import TensorProto
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Slices, Tensor, Tensors
-from egraph_opt.operators import ConvWindow, Literal, concat, conv, gather, literal, none, slice_
+from egraph_opt.laws.sorts import Dims, Permutation, Slices, Tensor, Tensors
+from egraph_opt.operators import (
+    ConvWindow,
+    Literal,
+    concat,
+    conv,
+    gather,
+    literal,
+    none,
+    reshape,
+    slice_,
+    transpose,
+)
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.conditions.channels import is_constant_bias, is_present
 from egraph_opt.rewrites.convolution.folded_images import (
@@ -36,6 +48,7 @@ from egraph_opt.rewrites.convolution.folded_images import (
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 from egraph_opt.rewrites.slicing.gather import from_front, indices_of
 from egraph_opt.rewrites.slicing.slice import dim_at, taken_by
+from egraph_opt.rewrites.transposes.shuffled import Shuffle, shuffled
 
 law = laws_of("convolution", numerics="reassociates", kind="fuse", serves="traffic")
 
@@ -199,3 +212,41 @@ def chosen_channels(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, i: Tensor):
         new = none() if not known else gather(b, rows, 0)
         left = gather(conv(x, w, bias, u), i, 1)
         yield rewrite(left, conv(x, gather(w, rows, 0), new, u), once, *known, because="forgets the others")
+
+
+@hosted()
+def is_of_channels(shuffle: Shuffle) -> bool:
+    return shuffle.axis == 1
+
+
+def _shuffles(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, w, b, apart = g.input(("N", 4, 2, "L")), g.random(6, 4, 1, 1), g.random(6), ("N", 2, 3, 2, "L")
+
+    def shuffle(y: Any, dims: Any = apart, p: Any = (0, 2, 1, 3, 4)) -> Any:
+        return reshape(transpose(reshape(y, dims), p), ("N", 6, 2, "L"))
+
+    for bias in (none(), b):
+        yield g.fires(shuffle(conv(x, w, bias, PLAIN)))
+    halves = ConvWindow((1, 1), (0,) * 4, (1, 1), 2)
+    for bias in (none(), b):
+        yield from g.near_misses(
+            (shuffle(conv(x, g.random(6, 2, 1, 1), bias, halves)), "groups would be others"),
+            (shuffle(conv(x, w, bias, PLAIN), ("N", 6, 2, 1, "L"), (0, 1, 3, 2, 4)), "rows stay as they are"),
+        )
+        rows = conv(g.input((1, 4, 6, 6)), w, bias, PLAIN)
+        turned = transpose(reshape(rows, (1, 6, 2, 3, 6)), (0, 1, 3, 2, 4))
+        yield g.near_miss(reshape(turned, (1, 6, 6, 6)), "rows change places")
+
+
+@law(examples=_shuffles, source="ShuffleNet, arXiv 1707.01083")
+def shuffled_channels(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, d: Dims, p: Permutation, e: Dims):
+    """Shuffle(Conv(x, W, b)) = Conv(x, Gather(W, i), Gather(b, i)) for Reshape(Transpose(Reshape(..)))"""
+    for bias, known in ((none(), ()), (b, (is_present(b), guard(is_constant_bias(b, w))))):
+        y = conv(x, w, bias, u)
+        z = reshape(transpose(reshape(y, d), p), e)
+        how = shuffled(y, d, p, z)
+        rows = literal(how[1])
+        new = none() if not known else gather(b, rows, 0)
+        sound = (is_of_channels(how), takes_all_channels(w, u), guard(varies(x)))
+        yield rewrite(z, conv(x, gather(w, rows, 0), new, u), *sound, *known, because="forgets the order")

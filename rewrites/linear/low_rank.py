@@ -1,6 +1,7 @@
 """A product and an update of low rank are one product: adapters that were trained beside a weight go into it.
 
 x @ W + (x @ A) @ B = x @ (W + A @ B)         likewise W @ x + B @ (A @ x), differences, and behind a shift
+Concat(x @ W, x) @ V -> (x @ W) @ V1 + x @ V2     likewise Concat(x, x @ W), and x @ W + c
 
 `arithmetic.distributivity` has sums of single products.
 """
@@ -10,11 +11,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
-from egraph_opt.laws.sorts import Int, String, Tensor
-from egraph_opt.operators import binary
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, rewrite
+from egraph_opt.laws.sorts import Axis, Int, Slices, String, Tensor
+from egraph_opt.operators import binary, concat, slice_
+from egraph_opt.operators.terms import listed, node
 from egraph_opt.rewrites.arithmetic.distributivity import is_sum
-from egraph_opt.rewrites.conditions.chains import of_weight, weights
+from egraph_opt.rewrites.conditions.chains import is_weight, of_weight, weights
 from egraph_opt.rewrites.conditions.channels import is_float_constant, overflows_nowhere, static_shape
 from egraph_opt.rewrites.conditions.operands import factor, factors
 
@@ -72,6 +74,7 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     serves="arithmetic",
     source="LoRA, arXiv 2106.09685",
     uses=(factors, weights),
+    resumes=True,
     examples=_examples,
 )
 def low_rank_update(op: String, x: Tensor, w: Tensor, a: Tensor, b: Tensor, c: Tensor, i: Int):
@@ -85,3 +88,64 @@ def low_rank_update(op: String, x: Tensor, w: Tensor, a: Tensor, b: Tensor, c: T
         yield rewrite(binary(op, first, second), factor(x, total, i), *known, because=FORGETS)
         shifted = factor(x, total, i) + c
         yield rewrite(binary(op, first + c, second), shifted, *known, because=FORGETS)
+
+
+# --- what is joined with its own operand ------------------------------------------------------------------
+
+
+@hosted()
+def rows_of_parts(first: Fact, both: Fact, v: Fact, axis: Axis) -> tuple[Slices, Slices] | None:
+    """The rows of V that columns of the first of two parts are multiplied with, and those of the second."""
+    shape, width = static_shape(v), (first.shape or (None,))[-1]
+    if shape is None or len(shape) != 2 or not is_float_constant(v) or both.rank != axis + 1:
+        return None
+    if not isinstance(width, int) or not 0 < width < shape[0]:
+        return None
+    return ((0, 0, width, 1),), ((0, width, shape[0], 1),)
+
+
+@hosted()
+def have_rows(w: Fact, x: Fact) -> bool:
+    """A matrix, and rows that it is multiplied with."""
+    return w.rank == 2 and (x.rank or 0) >= 2
+
+
+def _joined_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, w, v, last = g.input(("N", 3, 4)), g.random(4, 2), g.random(6, 5), 2
+    y, square = x @ w, g.input((4, 4))
+    for parts in ((y, x), (x, y), (y + g.random(2), x), (x, y + g.random(1, 2))):
+        yield g.fires(concat(listed(*parts), last) @ v)
+    yield from g.near_misses(
+        (concat(listed(y, g.input(("N", 3, 4))), last) @ v, "of another operand"),
+        (concat(listed(y, x), last) @ g.input((6, 5)), "the weight is no constant"),
+        (concat(listed(square, square @ g.random(4, 4)), 0) @ g.random(4, 5), "rows are joined"),
+        (concat(listed(x @ g.input((4, 2)), x), last) @ v, "the inner weight is no constant"),
+    )
+    large, steep = g.constant(np.full((3, 2), -1e20)), g.constant(np.full((7, 4), 1e20))
+    for product in (large @ g.input((2, 5)), large @ g.input((2, 5)) + g.constant(0.5)):
+        for parts in ((product, large), (large, product)):
+            yield g.near_miss(concat(listed(*parts), 1) @ steep, "infinities of both signs are summed")
+
+
+@law(
+    "matmul",
+    numerics="reassociates",
+    kind="split",
+    serves="arithmetic",
+    source="algebra; dense connections",
+    examples=_joined_examples,
+)
+def joined_with_operand(x: Tensor, w: Tensor, v: Tensor, c: Tensor, a: Axis, k: Int):
+    """Concat(x @ W, x) @ V = (x @ W) @ V1 + x @ V2, likewise Concat(x, x @ W), and with x @ W + c for x @ W
+
+    The sum is x @ (W @ V1 + V2) by `low_rank_update`, less to compute than there was.  Weights of the
+    original only: of a row of such layers every part of every weight would be taken apart.
+    """
+    for y in (x @ w, x @ w + c):
+        for i, operands in enumerate(((y, x), (x, y))):
+            both = concat(listed(*operands), a)
+            rows = rows_of_parts(operands[0], both, v, a)
+            total = y @ slice_(v, rows[i]) + x @ slice_(v, rows[1 - i])
+            known = (is_weight(w, x), guard(eq(v, node(k)), have_rows(w, x)))
+            yield rewrite(both @ v, total, *known, because="forgets the whole")

@@ -20,7 +20,7 @@ from typing import Any
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import assign, auxiliary, eq, guard, hosted, laws_of, rewrite, rule, table
 from egraph_opt.laws.algebra import erf, exp, log, number_like, relu, sigmoid, softplus, sqrt, tanh, varies
-from egraph_opt.laws.sorts import Axes, Axis, Float, Int, Settings, String, Tensor
+from egraph_opt.laws.sorts import Axes, Axis, Flag, Float, Int, Settings, String, Tensor
 from egraph_opt.operators import (
     attention,
     layer_norm,
@@ -36,6 +36,7 @@ from egraph_opt.operators import (
 )
 from egraph_opt.operators.activations import CUBE
 from egraph_opt.operators.composites import SWAP_LAST
+from egraph_opt.rewrites.attention.scaled_dot_product import softmaxes, weights
 from egraph_opt.rewrites.normalization.layer_norm import KEPT, unit_scale
 
 law = laws_of(
@@ -134,12 +135,12 @@ def normalisation_parts(x: Tensor, s: Tensor, b: Tensor, a: Axes, e: Float):
     yield rewrite(rms_norm(x, s, a, e), x / root * s, runs, inverse="normalization.root_mean_square")
 
 
-@law(source="ONNX, Attention's body")
-def attention_parts(q: Tensor, k: Tensor, v: Tensor, m: Tensor, s: Float):
+@law(source="ONNX, Attention's body", uses=(softmaxes,))
+def attention_parts(q: Tensor, k: Tensor, v: Tensor, m: Tensor, s: Float, w: Flag):
     """Attention(q, k, v, m; s) = Softmax(Scores(q, k; s) + m) @ v, Scores(q, k; s) = q @ k' * s"""
     given = scores(q, k, s)
-    yield rewrite(attention(q, k, v, s), softmax("Softmax", given, 3) @ v, inverse="attention.attend")
-    masked = softmax("Softmax", given + m, 3) @ v
-    yield rewrite(masked_attention(q, k, v, m, s), masked, inverse="attention.attend")
+    yield rewrite(attention(q, k, v, s, w), weights(given, 3, w) @ v, inverse="attention.attend")
+    masked = weights(given + m, 3, w) @ v
+    yield rewrite(masked_attention(q, k, v, m, s, w), masked, inverse="attention.attend")
     product, runs = q @ transpose(k, SWAP_LAST), guard(varies(q))
     yield rewrite(given, product * number_like(q, s), runs, inverse="attention.scale_of_scores")

@@ -156,17 +156,17 @@ def _misses(g: Operands) -> Iterator[tuple[Any, float, str]]:
 def _plain_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     q, k, v = _operands(g)
-    yield g.fires(attention(q, k, v, 0.5))
-    yield g.fires(attention(q, q, q, -0.5))
+    yield g.fires(attention(q, k, v, 0.5, 0))
+    yield g.fires(attention(q, q, q, -0.5, 0))
     for operands, scale, why in _misses(g):
-        yield g.near_miss(attention(*operands, scale), why)
+        yield g.near_miss(attention(*operands, scale, 0), why)
 
 
 @law(RULESET, source="onnxruntime, MultiHeadAttention", examples=_plain_examples, **SHARED)
 def multi_head(q: Tensor, k: Tensor, v: Tensor, s: Float):
     """Attention(q, k, v; s) = Heads(MultiHeadAttention(Rows(q), Rows(k), Rows(v); h, s))"""
     whole = multi_head_attention(_rows(q), _rows(k), _rows(v), none(), heads_of(q, k, v, s), s)
-    yield rewrite(attention(q, k, v, s), _apart(whole, q, v), because=ONE_WAY)
+    yield rewrite(attention(q, k, v, s, 0), _apart(whole, q, v), because=ONE_WAY)
 
 
 @hosted()
@@ -207,14 +207,14 @@ _SMALL: tuple[Shape, ...] = (("L", "M"), (1, "M"))
 def _biased_examples(rng: np.random.Generator) -> Iterator[Example]:
     for shape in _BIASES:
         g = Operands(rng)
-        yield g.fires(masked_attention(*_operands(g), g.input(shape), 0.5))
+        yield g.fires(masked_attention(*_operands(g), g.input(shape), 0.5, 0))
     g = Operands(rng)
     for shape, why in _NO_BIASES:
-        yield g.near_miss(masked_attention(*_operands(g), g.input(shape), 0.5), why)
+        yield g.near_miss(masked_attention(*_operands(g), g.input(shape), 0.5, 0), why)
     for shape in _SMALL:
         for operands, scale, why in _misses(g):
             dtype = TensorProto.DOUBLE if "doubles" in why else TensorProto.FLOAT
-            yield g.near_miss(masked_attention(*operands, g.input(shape, dtype), scale), why)
+            yield g.near_miss(masked_attention(*operands, g.input(shape, dtype), scale, 0), why)
 
 
 @law(RULESET, source="onnxruntime, MultiHeadAttention", examples=_biased_examples, **SHARED)
@@ -223,7 +223,7 @@ def biased_multi_head(q: Tensor, k: Tensor, v: Tensor, m: Tensor, s: Float):
 
     What is the same for all queries, as a mask of keys is, is repeated for each.
     """
-    given, heads = masked_attention(q, k, v, m, s), heads_of(q, k, v, s)
+    given, heads = masked_attention(q, k, v, m, s, 0), heads_of(q, k, v, s)
     once = reshape(m, row_bias_dims(m, q, k))
     target = concat(listed(literal(ints((1, 1))), shape_of(q, 2, 3), literal(ints((1,)))), 0)
     for bias in (reshape(m, bias_dims(m, q, k)), expand_to(once, target)):

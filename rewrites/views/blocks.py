@@ -11,11 +11,13 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
+from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact, Shape
-from egraph_opt.laws import Example, Operands, guard, hosted, kernel, law, rewrite
+from egraph_opt.laws import Example, Operands, guard, hosted, kernel, law, opset, rewrite
 from egraph_opt.laws.algebra import relu, varies
 from egraph_opt.laws.sorts import Dims, Name, Permutation, Settings, String, Tensor
 from egraph_opt.operators import blockwise, reshape, transpose
+from egraph_opt.operators.quantization import BYTES
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
 
 ORDERS: dict[tuple[int, ...], tuple[str, str]] = {
@@ -78,21 +80,22 @@ def block_settings(x: Fact, dims: Dims, p: Permutation) -> Settings | None:
 
 
 @hosted()
-def is_image_of_floats(x: Fact) -> bool:
+def has_kernel(x: Fact, version: int) -> bool:
     """Of a type that onnxruntime moves in blocks."""
-    return x.dtype in (TensorProto.FLOAT, TensorProto.DOUBLE)
+    return x.dtype in KERNEL_FLOATS or (x.dtype in BYTES and version >= 11)
 
 
 def _examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     deep, wide, long = g.input(("N", 12, 2, 5)), g.input(("N", 3, 4, 6)), g.input(("N", 3, 4, 9))
-    first, second, apart = tuple(ORDERS)
+    bytes_, (first, second, apart) = g.input(("N", 12, 2, 5), TensorProto.UINT8), tuple(ORDERS)
     for x, dims, p, result in (
         (deep, ("N", 2, 2, 3, 2, 5), first, ("N", 3, 4, 10)),
         (deep, ("N", 3, 2, 2, 2, 5), second, ("N", 3, 4, 10)),
         (wide, ("N", 3, 2, 2, 3, 2), apart, ("N", 12, 2, 3)),
     ):
         yield g.fires(reshape(transpose(reshape(x, dims), p), result))
+    yield g.fires(reshape(transpose(reshape(bytes_, ("N", 2, 2, 3, 2, 5)), first), ("N", 3, 4, 10)))
     for x, dims, p, other, why in (
         (deep, ("N", 2, 2, 3, 2, 5), first, ("N", 3, 40), "the plane is flat"),
         (deep, ("N", 3, 2, 2, 2, 5), (0, 1, 4, 3, 5, 2), ("N", 3, 4, 10), "blocks are turned"),
@@ -113,7 +116,7 @@ def blocks_of_views(x: Tensor, d: Dims, p: Permutation, e: Dims):
     """Reshape(Transpose(Reshape(x))) = DepthToSpace(x), or SpaceToDepth(x)"""
     views = reshape(transpose(reshape(x, d), p), e)
     whole = blockwise(block_operator(x, d, p, e), x, block_settings(x, d, p))
-    yield rewrite(views, whole, kernel(is_image_of_floats(x)), inverse="views_of_blocks")
+    yield rewrite(views, whole, kernel(has_kernel(x, opset())), inverse="views_of_blocks")
 
 
 @hosted()

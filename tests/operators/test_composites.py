@@ -39,10 +39,12 @@ def normalised(function: Any, operands: int, axes: tuple[int, ...]) -> Build:
     return lambda g: function(g.input(("N", 3, 4)), *(g.random(*shape) for _ in range(operands)), axes, 1e-5)
 
 
-def attending(mask: tuple[int, ...] | None) -> Build:
+def attending(mask: tuple[int, ...] | None, dtype: int = onnx.TensorProto.FLOAT, wide: int = 0) -> Build:
     def build(g: Operands) -> Any:
-        q, k, v = g.input((2, 3, 5, 4)), g.input((2, 3, 6, 4)), g.input((2, 3, 6, 7))
-        return attention(q, k, v, 0.5) if mask is None else masked_attention(q, k, v, g.input(mask), 0.3)
+        q, k, v = (g.input(dims, dtype) for dims in ((2, 3, 5, 4), (2, 3, 6, 4), (2, 3, 6, 7)))
+        if mask is None:
+            return attention(q, k, v, 0.5, wide)
+        return masked_attention(q, k, v, g.input(mask, dtype), 0.3, wide)
 
     return build
 
@@ -59,6 +61,8 @@ CASES = {
     "layer": (normalised(layer_norm, 1, (2,)), "LayerNormalization", 17),
     "layer-shifted": (normalised(shifted_layer_norm, 2, (1, 2)), "LayerNormalization", 17),
     "attention": (attending(None), "Attention", 23),
+    "attention-wide": (attending(None, onnx.TensorProto.FLOAT16, 1), "Attention", 23),
+    "attention-wide-mask": (attending((5, 6), onnx.TensorProto.FLOAT16, 1), "Attention", 23),
     "attention-mask": (attending((5, 6)), "Attention", 23),
     "attention-mask-of-heads": (attending((1, 3, 5, 6)), "Attention", 23),
     "attention-mask-of-batches": (attending((2, 1, 5, 6)), "Attention", 23),
@@ -101,7 +105,7 @@ def test_a_mask_that_onnxruntime_does_not_broadcast_is_added() -> None:
 
 def test_attention_without_elements_is_not_left_to_onnxruntime() -> None:
     def build(g: Operands) -> Any:
-        return attention(g.input((0, 3, 5, 4)), g.input((0, 3, 6, 4)), g.input((0, 3, 6, 7)), 0.5)
+        return attention(g.input((0, 3, 5, 4)), g.input((0, 3, 6, 4)), g.input((0, 3, 6, 7)), 0.5, 0)
 
     assert "Attention" not in kinds(written(build, NEWEST))
 

@@ -41,6 +41,8 @@ def mixed(image: Dims, by_hand: bool, opset: int, bias: bool) -> onnx.ModelProto
         ([1, 5, 6, 12], 13, False),
         (["N", 6, "W", 12], 17, True),
         ([1, 3, 4, 5, 12], 21, True),
+        ([2, 30, 12], 11, True),
+        (["N", "L", 12], 17, False),
     ],
 )
 def test_a_convolution_of_single_elements_is_a_product(image: Dims, opset: int, bias: bool) -> None:

@@ -137,6 +137,14 @@ def test_neighbours_are_bytes(opset: int, dtype: int) -> None:
     check_as_bytes(*between(made, ("N", 4, 5, 6), opset, dtype))
 
 
+@pytest.mark.parametrize(
+    ("kind", "dims", "opset", "dtype"),
+    [("DepthToSpace", ("N", 8, 3, 5), 13, UINT8), ("SpaceToDepth", (2, 3, 4, 6), 11, INT8)],
+)
+def test_blocks_are_bytes(kind: str, dims: Any, opset: int, dtype: int) -> None:
+    check_as_bytes(*between(lambda g, x: g.add(kind, x, blocksize=2), dims, opset, dtype))
+
+
 @pytest.mark.parametrize(("opset", "dtype"), [(12, UINT8), (13, INT8), (21, UINT8)])
 def test_a_relu_between_bytes_is_a_bound_of_bytes(opset: int, dtype: int) -> None:
     model, _ = between(lambda g, x: g.add("Relu", x), ("N", 4, 6), opset, dtype)

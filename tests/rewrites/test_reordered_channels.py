@@ -74,6 +74,17 @@ def test_channels_that_are_chosen_behind_a_convolution_are_those_computed(
     assert check_settled(model, "ascend") == {"Conv": 1}
 
 
+@pytest.mark.parametrize(("group", "between", "left"), [(1, "", 1), (1, "Relu", 1), (2, "", 2)])
+def test_a_shuffle_behind_a_convolution_goes_into_its_weight(group: int, between: str, left: int) -> None:
+    """But for groups, which have their channels of x; blocks of a plane that are made and taken back."""
+    g = Graph(x=["N", 4, 6, 8])
+    y = g.add("Conv", "x", g.weight(12, 4 // group, 3, 3), g.weight(12), group=group)
+    y = g.add("DepthToSpace", y, blocksize=2, mode="CRD")
+    y = g.add("SpaceToDepth", g.add(between, y) if between else y, blocksize=2)
+    counts = check_settled(g.model(y), "ascend")
+    assert counts.total() - counts["Relu"] == left
+
+
 # --- transposed convolutions ----------------------------------------------------------------------------
 
 

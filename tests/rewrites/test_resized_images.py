@@ -99,3 +99,47 @@ def test_two_that_repeat_are_one() -> None:
     g = Graph(x=["N", 4, 6, 5])
     y = resized(g, resized(g, "x", (1, 1, 2, 2), LINEAR), (1, 1, 2, 2), LINEAR)
     assert check_settled(g.model(y)) == {"Resize": 2}
+
+
+# --- several alike ----------------------------------------------------------------------------------------
+
+
+def combined(
+    op: str, images: list[list[Any]], how: dict[str, Any], opset: int, factor: float = 2.0
+) -> onnx.ModelProto:
+    """Images that are resized and combined; the last by another factor for its width."""
+    g = Graph()
+    large = [
+        resized(g, g.input(f"x{k}", dims), (1, 1, 2, factor if dims is images[-1] else 2), how, opset)
+        for k, dims in enumerate(images)
+    ]
+    if op == "Concat":
+        return g.model(g.add("Concat", *large, axis=1), opset=opset)
+    total = large[0]
+    for image in large[1:]:
+        total = g.add(op, total, image)
+    return g.model(total, opset=opset)
+
+
+@pytest.mark.parametrize(
+    ("op", "channels", "opset", "how"),
+    [
+        ("Add", (4, 4, 4, 4, 4, 4), 11, NEAREST),
+        ("Sub", (4, 4), 13, {**LINEAR, "mode": "cubic"}),
+        ("Mul", (4, 4), 21, NEAREST),
+        ("Concat", (4, 3, 1), 17, LINEAR),
+    ],
+)
+def test_images_that_are_resized_alike_are_combined_first(
+    op: str, channels: tuple[int, ...], opset: int, how: dict[str, Any]
+) -> None:
+    model = combined(op, [["N", c, 6, "W"] for c in channels], how, opset)
+    assert check_settled(model, "ascend") == {"Resize": 1, op: 1 if op == "Concat" else len(channels) - 1}
+    assert outcome(model, "ascend").report.saturation.nodes < 60 * len(channels)
+
+
+def test_images_that_are_resized_otherwise_are_not() -> None:
+    assert check_settled(combined("Mul", [[1, 4, 6, 5], [1, 4, 6, 5]], LINEAR, 17), "ascend")["Resize"] == 2
+    assert (
+        check_settled(combined("Add", [[1, 4, 6, 5], [1, 4, 6, 10]], NEAREST, 17, 1), "ascend")["Resize"] == 2
+    )

@@ -146,14 +146,14 @@ def einsum_of_one(x: Tensor):
     yield rewrite(einsum("ij->j", listed(x)), reduce("ReduceSum", x, (1,), 0), because="a sum is cheaper")
 
 
-@wrong("reassociates", lambda g: attention(heads(g) * g.constant(2.0), heads(g), heads(g), 0.5), opset=23)
+@wrong("reassociates", lambda g: attention(heads(g) * g.constant(2.0), heads(g), heads(g), 0.5, 0), opset=23)
 def scale_of_query(q: Tensor, k: Tensor, v: Tensor, c: Tensor, s: Float):
     """Attention(q * c, k, v; s) = Attention(q, k, v; c) for a number c
 
     Wrong with a scale of its own.
     """
-    whole = attention(q, k, v, number_of(c))
-    yield rewrite(attention(q * c, k, v, s), whole, because="the kernel scales")
+    whole = attention(q, k, v, number_of(c), 0)
+    yield rewrite(attention(q * c, k, v, s, 0), whole, because="the kernel scales")
 
 
 @hosted()
@@ -161,10 +161,12 @@ def number_of(c: Fact) -> Float | None:
     return float(c.splat) if c.splat is not None and c.shape == () else None
 
 
-@wrong("reassociates", lambda g: attention(heads(g), heads(g), heads(g) + heads(g), 0.5), opset=23)
+@wrong("reassociates", lambda g: attention(heads(g), heads(g), heads(g) + heads(g), 0.5, 0), opset=23)
 def shift_of_values(q: Tensor, k: Tensor, v: Tensor, c: Tensor, s: Float):
     """Attention(q, k, v + c) = Attention(q, k, v) + c, since weights sum up to 1
 
     Wrong where c varies from key to key.
     """
-    yield rewrite(attention(q, k, v + c, s), attention(q, k, v, s) + c, fits(c, v), because="sums move on")
+    yield rewrite(
+        attention(q, k, v + c, s, 0), attention(q, k, v, s, 0) + c, fits(c, v), because="sums move on"
+    )

@@ -1,7 +1,8 @@
 """Views of empty tensors: a result runs on a batch of nothing where the original does.
 
-A Reshape that infers a dim (-1) fails beside one that is 0.  Where the original does so itself, or fails
-otherwise, the dims that it has beside are not 0; an e-node that asks it of other dims is not written.
+A Reshape that infers a dim (-1) fails beside one that is 0, and onnxruntime convolves and pools no image without
+rows or columns.  Where the original does so, these dims are not 0; an e-node that asks it of other dims is not
+written.
 """
 
 from __future__ import annotations
@@ -15,13 +16,21 @@ from egraph_opt.operators.node_reader import NodeReader
 from egraph_opt.operators.views import has_flatten, refuses, zeros_of
 
 
+OF_IMAGES = frozenset(("AveragePool", "Conv", "LpPool", "MaxPool"))
+"""Operators whose kernels refuse images of which a spatial dim is 0, and take batches of none."""
+
+
 def refused_by_original(lowered: Lowered) -> frozenset[str]:
     """What is not 0 where the original graph runs at all."""
     facts = {value: lowered.facts[term] or UNKNOWN for value, term in lowered.term_of.items()}
     found: set[str] = set()
     for node in lowered.graph:
-        if node.op_type == "Reshape" and node.domain in ("", "ai.onnx") and len(node.inputs) > 1:
+        if node.domain not in ("", "ai.onnx"):
+            continue
+        if node.op_type == "Reshape" and len(node.inputs) > 1:
             found |= _refused(NodeReader(node, lowered.opset, facts))
+        elif node.op_type in OF_IMAGES:
+            found |= zeros_of((NodeReader(node, lowered.opset, facts).fact(0).shape or ())[2:])
     return frozenset(found)
 
 

@@ -2,6 +2,7 @@
 
 Reshape_d(x) -> Reshape_d(Reshape_m(x))      m: without axes of 1, or with some that bring copies in place;
                                              or with the last axis split, where several are
+Reshape_d(x) -> Reshape_d(Unsqueeze(Flatten(x)))      so that not a product of dims is inferred, but the batch
 """
 
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from egraph_opt.laws import Example, Operands, hosted, law, rewrite
 from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import binary, concat, reshape, reshape_to, shape_of, unary
 from egraph_opt.operators.terms import listed
-from egraph_opt.operators.views import in_place, is_one_node, refuses
+from egraph_opt.operators.views import flattened_axis, in_place, is_one_node, refuses
 
 
 def in_one(source: Shape, dims: Shape) -> bool:
@@ -123,3 +124,67 @@ def _views(rng: np.random.Generator) -> Iterator[Example]:
 def in_two_steps(x: Tensor, d: Dims):
     """Reshape_d(x) = Reshape_d(Reshape_m(x)) where one node cannot say the left one"""
     yield rewrite(reshape(x, d), reshape(reshape(x, stepping_stone(x, d)), d), inverse="compose_reshapes")
+
+
+# --- the batch is inferred ----------------------------------------------------------------------------------
+
+
+@hosted()
+def rows_of(x: Fact, dims: Dims) -> Dims | None:
+    """The dims of a Flatten whose second one is the last of `dims`, a product of several of x.
+
+    Beside it the one dim in front that is no number can be inferred, of a batch of nothing, too.
+    """
+    if not x.is_symbolic or x.const or x.shape is None or None in dims or len(dims) < 3:
+        return None
+    last, free = dims[-1], [dim for dim in dims[:-1] if not isinstance(dim, int)]
+    if isinstance(last, int) or len(free) != 1:
+        return None
+    if is_one_node(x.shape, dims) and not refuses(x.shape, dims):
+        return None
+    rows = (symbolic.product(dims[:-1]), last)
+    axis = flattened_axis(x.shape, rows)
+    return rows if axis is not None and axis < len(x.shape) - 1 and in_one(_below(rows, dims), dims) else None
+
+
+def _below(rows: Shape, dims: Shape) -> Shape:
+    """Rows with axes of 1 in front, so that the last dim stands where it does in `dims`."""
+    return (*(1,) * (len(dims) - 2), *rows)
+
+
+@hosted()
+def below_each_other(rows: Dims, dims: Dims) -> Dims:
+    """The dims of the Unsqueeze behind a Flatten."""
+    return _below(rows, dims)
+
+
+def _pixels(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x = g.input(("N", 3, "L", "M"))
+    yield g.fires(reshape(x, ("N", 3, "L*M")))
+    yield g.fires(reshape(x, ("N", 1, 3, "L*M")))
+    y, three, two = g.input(("N", 6, "L", 2)), *(g.constant(np.array([k])) for k in (3, 2))
+    target = listed(three, shape_of(y, 0, 1), two, binary("Mul", shape_of(y, 2, 3), two))
+    yield g.fires(reshape_to(y, concat(target, 0), 0))
+    yield g.near_miss(reshape(g.input(("N", 3, 4, "L")), ("N", 12, "L")), why="the last dim is one of x")
+    yield g.near_miss(reshape(x, ("3*N", "L*M")), why="a Flatten says it")
+    yield g.near_miss(
+        reshape(g.input(("N", "M", 3, "L")), ("N", "M", "3*L")), why="two dims would be inferred"
+    )
+    yield g.near_miss(reshape(g.input((2, 3, "L", "M")), (2, 3, "L*M")), why="no dim that is copied may be 0")
+
+
+@law(
+    "reshape",
+    numerics="bitwise",
+    kind="split",
+    serves="target",
+    source="algebra",
+    required=("reshape.know_the_target",),
+    examples=_pixels,
+)
+def through_rows(x: Tensor, d: Dims):
+    """Reshape_d(x) = Reshape_d(Unsqueeze(Flatten(x))) where a product would be inferred beside the batch"""
+    rows = rows_of(x, d)
+    below = reshape(reshape(x, rows), below_each_other(rows, d))
+    yield rewrite(reshape(x, d), reshape(below, d), inverse="compose_reshapes")

@@ -88,6 +88,22 @@ def test_it_is_where_the_original_refuses_such_a_batch() -> None:
     assert (pixels.counts, targets(pixels.model)) == (ONE, [[0, 3, -1]])
 
 
+@pytest.mark.parametrize("operator", ["Conv", "MaxPool"])
+@pytest.mark.parametrize("cost", ["nodes", "ascend"])
+def test_the_batch_itself_is_inferred_of_images_that_have_pixels(operator: str, cost: str) -> None:
+    """onnxruntime convolves and pools no image without rows."""
+    g = Shapes(x=["N", 3, "H", "W"])
+    window = {"kernel_shape": [3, 3], "pads": [1] * 4}
+    y = g.add(operator, "x", *([g.weight(3, 3, 3, 3)] if operator == "Conv" else []), **window)
+    model = g.model(g.add("Relu", _pixels(g, y)))
+    result = outcome(model, cost)
+    assert result.counts == Counter([operator, "Relu", "Flatten", "Unsqueeze", "Reshape"])
+    assert targets(result.model) == [[-1, 3, 0]]
+    for batch in (0, 2):
+        expected, found = shapes_of(model, result.model, N=batch, H=4, W=6)
+        assert found == expected
+
+
 def test_pixels_there_and_back_need_no_target() -> None:
     g = Shapes(x=["N", 3, "H", "W"])
     back = g.add("Reshape", g.add("Relu", _pixels(g)), g.add("Shape", "x"))

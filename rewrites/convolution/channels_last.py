@@ -71,8 +71,8 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
     ):
         yield g.fires(conv(transpose(x, order), w, bias, PLAIN))
     line = ConvWindow((1,), (0, 0), (1,))
-    for order in ((0, 2, 1), (1, 2, 0)):
-        yield g.fires(conv(transpose(g.input(("N", 3, 4)), order), g.random(6, 4, 1), none(), line))
+    for turned in ((0, 2, 1), (1, 2, 0)):
+        yield g.fires(conv(transpose(g.input(("N", 3, 4)), turned), g.random(6, 4, 1), none(), line))
     image = g.input(("N", 4, 3, "L"))
     yield g.fires(transpose(transpose(image, (0, 2, 3, 1)) @ g.random(4, 6), first))
     yield from g.near_misses(

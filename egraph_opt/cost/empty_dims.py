@@ -1,8 +1,8 @@
 """Views of empty tensors: a result runs on a batch of nothing where the original does.
 
-A Reshape that infers a dim (-1) fails beside one that is 0, and onnxruntime convolves and pools no image without
-rows or columns.  Where the original does so, these dims are not 0; an e-node that asks it of other dims is not
-written.
+A Reshape that infers a dim (-1) fails beside one that is 0, and onnxruntime convolves and pools no image
+without rows or columns.  Where the original does so, these dims are not 0; an e-node that asks it of other dims
+is not written.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import UNKNOWN, Dim, Fact, Shape
 from egraph_opt.operators.node_reader import NodeReader
 from egraph_opt.operators.views import has_flatten, refuses, zeros_of
-
 
 OF_IMAGES = frozenset(("AveragePool", "Conv", "LpPool", "MaxPool"))
 """Operators whose kernels refuse images of which a spatial dim is 0, and take batches of none."""

@@ -1,8 +1,8 @@
 """Views of empty tensors: a result runs on a batch of nothing where the original does.
 
 A Reshape that infers a dim (-1) fails beside one that is 0, and onnxruntime convolves and pools no image
-without rows or columns.  Where the original does so, these dims are not 0; an e-node that asks it of other dims
-is not written.
+without rows or columns.  Where the original does so, these dims are not 0; what asks it of other dims is not
+written.
 """
 
 from __future__ import annotations

@@ -133,10 +133,18 @@ def squares() -> onnx.ModelProto:
     return g.model(g.add("Softmax", g.add("Pow", "x", g.constant(2.0)), axis=-1))
 
 
-def integers() -> onnx.ModelProto:
+def integers(op: str) -> onnx.ModelProto:
     g = Graph()
-    x = g.input("x", [100_000], TensorProto.INT64)
-    y = g.add("Add", g.add("Mul", x, g.constant(3)), g.constant(1))
+    x = g.input("x", [1000, 100], TensorProto.INT64)
+    parameters = {"keepdims": 0} if op.startswith("Reduce") else {}
+    y = g.add(op, g.add("Mul", x, g.constant(3)), g.constant([0] if parameters else 7), **parameters)
+    return g.model(y, dtypes={y: TensorProto.INT64})
+
+
+def matrices() -> onnx.ModelProto:
+    g = Graph()
+    x = g.input("x", [64, 64], TensorProto.INT64)
+    y = g.add("MatMul", x, g.constant(np.arange(4096).reshape(64, 64) % 7))
     return g.model(y, dtypes={y: TensorProto.INT64})
 
 
@@ -258,12 +266,25 @@ CASES = (
         ),
     ),
     Case(
-        "Mul and Add on int64 that fits int32",
-        integers,
+        "Mul and Div on int64 that fits int32",
+        lambda: integers("Div"),
         (
-            Flip("aicpu_rules", [], {"Cast": -2}),
+            Flip("aicore_types", [], {"Cast": -2}),
+            Flip("aicore_casts", [], {"Cast": -2}),
             Flip("kernel_types", ["float", "float16", "bool", "int64"], {"Cast": -2}),
         ),
+        assume={"x": (0, 100)},
+    ),
+    Case(
+        "Mul and ReduceSum on int64 that fits int32",
+        lambda: integers("ReduceSum"),
+        (Flip("family", "910a", {"Cast": 2}),),
+        assume={"x": (0, 100)},
+    ),
+    Case(
+        "MatMul on int64 that fits int32",
+        matrices,
+        (Flip("aicpu_rules", [], {"Cast": -2}),),
         assume={"x": (0, 100)},
     ),
     Case(

@@ -39,6 +39,7 @@ from egraph_opt.cost_models import (
     ascend_layout,
     ascend_moves,
     ascend_remarks,
+    ascend_scalar,
     ascend_soc,
     ascend_types,
     ascend_vector,
@@ -174,8 +175,8 @@ class Ascend(CostModel):
         return ascend_control.of_bodies(self.soc, node, costs)
 
     def remarks(self, views: Sequence[NodeView]) -> Sequence[str]:
-        """What prices are guesses: operators, types and shapes that are not known, assumed iterations."""
-        return ascend_remarks.remarks(self.soc, views)
+        """What prices are guesses: operators, types and shapes that nobody knows, or measured; iterations."""
+        return ascend_remarks.remarks(self.soc, views, self.cost)
 
     def kernel_name(self, node: NodeView) -> str:
         """The ONNX operator that a kernel begins with; TransData is a conversion between formats."""
@@ -291,7 +292,8 @@ class Ascend(CostModel):
         """The time on the vector units."""
         subject = node.input(0) if node.op_type in counting.REDUCTIONS else node.output()
         width = self._device.width(subject)
-        return self._device.vector(self._device.elements(subject), self._steps(node), width)
+        amount = self._device.vector(self._device.elements(subject), self._steps(node), width)
+        return amount + ascend_scalar.scalar_time(self._device, node)
 
     def _other_product(self, node: NodeView) -> float:
         """Products whose tiles are not looked at: their arithmetic at the cube's efficiency."""

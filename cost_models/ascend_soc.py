@@ -91,6 +91,9 @@ class Soc:
     pool_efficiency: float
     aicpu_gops: float
     kernel_types: frozenset[int]
+    conv_transpose_factor: float
+    scalar_cycles: Mapping[str, float]
+    scatter_cores: int
     vector_cycles: Mapping[str, float]
     vector_steps: Mapping[str, tuple[str, ...]]
     family: str

@@ -83,6 +83,11 @@ def parts(side: int, middle: int, last: int, *, inner: bool) -> onnx.ModelProto:
     return g.model(g.add("Softmax", taken[0], axis=-1), g.add("Softmax", taken[1], axis=-2))
 
 
+def upsampled() -> onnx.ModelProto:
+    g = Graph(x=[1, 32, 32, 32])
+    return g.model(g.add("Softmax", g.add("ConvTranspose", "x", g.weight(32, 32, 3, 3)), axis=1))
+
+
 def rows(count: int) -> onnx.ModelProto:
     """Two Gathers of eight rows of many."""
     g = Graph(x=[count, 1024])
@@ -152,7 +157,7 @@ _APART = {"MatMul": 2, "Split": -1}
 _ONE_CONVOLUTION = {"Conv": -1, "Split": 1}
 _UNFOLDED = {"Add": 1, "Conv": -1, "Mul": 1}
 _FOLDED = {"Add": -1, "Conv": 1, "Mul": -1}
-_SPLIT = {"Gather": -2, "Split": 1}
+_SPLIT = {"Slice": -2, "Split": 1}
 
 CASES = (
     Case(
@@ -206,7 +211,13 @@ CASES = (
             Flip("memory_gbs", 300.0, _SPLIT),
             Flip("l2_speedup", 3.0, _SPLIT),
             Flip("fixed_vector_us", 3.0, _SPLIT),
+            Flip("scalar_cycles", {"picked_row": 0.0}, {"Gather": 2, "Slice": -2}),
         ),
+    ),
+    Case(
+        "ConvTranspose without strides",
+        upsampled,
+        (Flip("conv_transpose_factor", 1.0, {"Conv": -1, "ConvTranspose": 1}),),
     ),
     Case(
         "two convolutions of one image to 24 channels each",
@@ -302,7 +313,7 @@ CASES = (
         lambda: rows(1024),
         (
             Flip("host_us", 3.0, {"Gather": 2, "Split": -1}),
-            Flip("dispatch", "offline", {"Gather": 2, "Split": -1}),
+            Flip("dispatch", "offline", {"Slice": 2, "Split": -1}),
         ),
         given={"dispatch": "eager"},
     ),
@@ -323,6 +334,7 @@ UNABLE = {
     "loop_iterations": "a body is chosen by itself, and iterations multiply all of its choices alike",
     "branch_price": "a branch is chosen by itself: what is cheapest in it does not depend on the other",
     "then_probability": "as branch_price",
+    "scatter_cores": "no law trades a scatter for other operators",
     "host_wait_us": "no law trades an operator that waits for others: where one can go, it goes",
 }
 """Parameters that change what a graph costs, but never which is chosen, and why."""

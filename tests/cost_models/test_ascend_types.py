@@ -20,7 +20,7 @@ ASCEND = CHIPS["310p3"]
 SAME = ("Abs", "Add", "CumSum", "Div", "Max", "Min", "Mod", "Mul", "Neg", "Pow", "Sign", "Sub")
 
 
-def node(op: str, dtype: int, *, made: int | None = None, side: int = 256) -> NodeView:
+def node(op: str, dtype: int, *, made: int | None = None, side: int = 16) -> NodeView:
     """An operator on square matrices of a type, with a result of the type that ONNX says."""
     x, axis = Fact(dtype, (side, side)), Fact(T.INT64, (1,), const=True, value=(1,))
     inputs: tuple[Fact, ...] = (x, x)

@@ -221,7 +221,7 @@ CASES = (
     ),
     Case(
         "two convolutions of one image to 24 channels each",
-        lambda: twins(24, 170, 170, pads=[1, 1, 1, 1]),
+        lambda: twins(24, 200, 200, pads=[1, 1, 1, 1]),
         (
             Flip("transdata_efficiency", 0.2, _ONE_CONVOLUTION),
             Flip("fixed_transdata_us", 6.0, _ONE_CONVOLUTION),

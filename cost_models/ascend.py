@@ -39,11 +39,13 @@ from egraph_opt.cost_models import (
     ascend_layout,
     ascend_moves,
     ascend_remarks,
+    ascend_scalar,
     ascend_soc,
+    ascend_types,
     ascend_vector,
     counting,
 )
-from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device, KernelDevice
+from egraph_opt.cost_models.ascend_device import Device, KernelDevice
 from egraph_opt.cost_models.layouts import is_conversion, is_laid
 from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
@@ -114,7 +116,7 @@ class Ascend(CostModel):
             }
             # 1-D convolutions run as images of height 1; laws look for chains that stay images.
             | {"lift_conv1d": 1}
-            # The AI CPU does most arithmetic on int64 (see aicpu_rules), an AI core that on int32.
+            # Some operators the AI CPU does on int64, an AI core on int32 (see aicore_types, aicpu_rules).
             | {"narrow_int64": 1}
             # Formats of kernels: channels in blocks, matrices in tiles, and which products need the latter.
             | {"channel_block": self._device.channel_block(self.soc.float_bytes)}
@@ -173,8 +175,8 @@ class Ascend(CostModel):
         return ascend_control.of_bodies(self.soc, node, costs)
 
     def remarks(self, views: Sequence[NodeView]) -> Sequence[str]:
-        """What prices are guesses: operators, types and shapes that are not known, assumed iterations."""
-        return ascend_remarks.remarks(self.soc, views)
+        """What prices are guesses: operators, types and shapes that nobody knows, or measured; iterations."""
+        return ascend_remarks.remarks(self.soc, views, self.cost)
 
     def kernel_name(self, node: NodeView) -> str:
         """The ONNX operator that a kernel begins with; TransData is a conversion between formats."""
@@ -260,12 +262,7 @@ class Ascend(CostModel):
 
     def _on_ai_cpu(self, node: NodeView) -> bool:
         """Whether no AI core runs this operator on these types."""
-        facts = (*node.inputs[:1], *node.outputs[:1])
-        dtypes = {fact.dtype for fact in facts if fact is not None}
-        return not dtypes <= self.soc.kernel_types | CHIP_FLOATS or any(
-            (node.op_type in ops or "*" in ops) and (not types or not dtypes.isdisjoint(types))
-            for ops, types in self.soc.aicpu_rules
-        )
+        return ascend_types.on_ai_cpu(self.soc, node)
 
     def _ai_cpu(self, operations: float, node: NodeView) -> float:
         amount = operations + counting.elements(node.output())
@@ -295,7 +292,8 @@ class Ascend(CostModel):
         """The time on the vector units."""
         subject = node.input(0) if node.op_type in counting.REDUCTIONS else node.output()
         width = self._device.width(subject)
-        return self._device.vector(self._device.elements(subject), self._steps(node), width)
+        amount = self._device.vector(self._device.elements(subject), self._steps(node), width)
+        return amount + ascend_scalar.scalar_time(self._device, node)
 
     def _other_product(self, node: NodeView) -> float:
         """Products whose tiles are not looked at: their arithmetic at the cube's efficiency."""

@@ -46,6 +46,8 @@ def convolution_time(device: Device, node: NodeView) -> float | None:
 
     pixels = y_shape[0] * counting.product(y_shape[2:])
     computing = device.cube(pixels, columns, depth, packed, width)
+    if transposed:
+        computing *= soc.conv_transpose_factor
     weights = packed * depth * columns * width
     images = device.blocked(x_shape, width) + device.blocked(y_shape, width)
     moving = device.stream(weights, parts=0 if w.const else 1)

@@ -133,8 +133,7 @@ class Device:
 
     def transdata(self, plain: float, padded: float) -> float:
         """Converting between ND (`plain` bytes) and a blocked format (`padded` bytes), as a kernel."""
-        moving = self.stream(plain + padded) / self.soc.transdata_efficiency
-        return self.soc.fixed_transdata_us + moving
+        return self.soc.fixed_transdata_us + self.rearrange(plain + padded, self.soc.transdata_efficiency)
 
     def padded(self, layout: str, fact: Fact | None) -> float | None:
         """Bytes of a value in a format; None where it has none: a constant, too few axes, no float."""

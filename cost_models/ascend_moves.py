@@ -5,6 +5,7 @@ from __future__ import annotations
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_device import Device
+from egraph_opt.cost_models.ascend_scalar import scalar_time
 from egraph_opt.facts.fact import Fact
 
 
@@ -21,7 +22,7 @@ def transpose(device: Device, node: NodeView) -> float:
 
 
 def move(device: Device, node: NodeView) -> float:
-    """Slice, Concat, Split, Gather, Pad, Expand ...: bytes in and out, slower where rows are short."""
+    """Slice, Concat, Split, Gather, Pad, Expand ...: bytes in and out, and what goes one by one."""
     soc, out = device.soc, node.output()
     inputs: tuple[Fact | None, ...] = node.inputs
     if node.op_type in counting.SELECTIONS:
@@ -29,22 +30,7 @@ def move(device: Device, node: NodeView) -> float:
     moving = device.operands((*inputs, *node.outputs))
     if _strided(node):
         moving = max(moving, device.rearrange(2 * device.bytes_of(out), soc.transpose_efficiency))
-    computing = 0.0
-    if node.op_type.startswith("Gather"):
-        # Every row that is picked takes as long as its elements do, up to those of a block.
-        row, width = _row_bytes(device, node), device.width(node.input(0))
-        one_by_one = counting.elements(out) * min(row, soc.block_bytes) / max(row, width)
-        computing = device.vector(one_by_one, device.cycles("Gather"), width)
-    return soc.fixed_vector_us + max(moving, computing)
-
-
-def _row_bytes(device: Device, node: NodeView) -> float:
-    """Contiguous bytes that one index of a Gather picks."""
-    shape, width = counting.dims(node.input(0)), device.width(node.input(0))
-    if node.op_type != "Gather" or not shape:
-        return width
-    axis = node.integer("axis", 0) % len(shape)
-    return counting.product(shape[axis + 1 :]) * width
+    return soc.fixed_vector_us + moving + scalar_time(device, node)
 
 
 def _kept_row(node: NodeView) -> int:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import chain
 
 import onnx
 
 from egraph_opt.cost.model import NodeView
-from egraph_opt.cost_models import ascend_control, ascend_cube, counting
+from egraph_opt.cost_models import ascend_control, ascend_cube, ascend_types, counting
 from egraph_opt.cost_models.ascend_device import CHIP_FLOATS
-from egraph_opt.cost_models.ascend_soc import Soc
+from egraph_opt.cost_models.ascend_soc import UNLISTED, Soc
 from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 
@@ -19,9 +21,29 @@ SHOWN = 5
 _FREE = counting.LEAVES | counting.QUERIES | counting.CONTROL
 
 
-def remarks(soc: Soc, views: Sequence[NodeView]) -> tuple[str, ...]:
+UNMEASURED = frozenset(("CumProd", "CumSum", "GridSample", "NonMaxSuppression", "RoiAlign"))
+"""Operators whose time on such a chip nobody published, and which are no arithmetic on vectors."""
+
+
+def remarks(soc: Soc, views: Sequence[NodeView], price: Callable[[NodeView], float]) -> tuple[str, ...]:
     """A sentence for each kind of guess among the prices of some nodes."""
-    return (*_operators(soc, views), *_types(soc, views), *_shapes(views), *_loops(soc, views))
+    found = (
+        _operators(soc, views),
+        _unmeasured(views, price),
+        _types(soc, views),
+        _lists(soc, views),
+        _shapes(views),
+        _loops(soc, views),
+    )
+    return tuple(chain.from_iterable(found))
+
+
+def _unmeasured(views: Sequence[NodeView], price: Callable[[NodeView], float]) -> Iterator[str]:
+    found = [view for view in views if view.op_type in UNMEASURED and view.domain in ("", "ai.onnx")]
+    if found:
+        part, whole = (math.fsum(map(price, nodes)) for nodes in (found, views))
+        names = _listed(view.op_type for view in found)
+        yield f"the price of {names} rests on no measurement: {part / whole:.0%} of the cost"
 
 
 def _operators(soc: Soc, views: Iterable[NodeView]) -> Iterator[str]:
@@ -35,7 +57,7 @@ def is_known(soc: Soc, node: NodeView) -> bool:
     """Whether the price of an operator comes from what is known of it."""
     if node.domain not in ("", "ai.onnx"):
         return node.domain == PSEUDO_DOMAIN
-    if node.op_type in soc.vector_steps or counting.is_counted(node.op_type):
+    if node.op_type in soc.vector_steps or node.op_type in soc.types or counting.is_counted(node.op_type):
         return True
     if node.op_type in ascend_cube.CONVOLUTIONS or node.op_type in ascend_cube.PRODUCTS:
         return True
@@ -54,6 +76,17 @@ def _types(soc: Soc, views: Iterable[NodeView]) -> Iterator[str]:
         how = "as float16" if dtype in CHIP_FLOATS else "on the AI CPU"
         users = _listed(view.op_type for view in nodes)
         yield f"the chip has no kernels for {name}, priced {how}: {users}"
+
+
+def _lists(soc: Soc, views: Iterable[NodeView]) -> Iterator[str]:
+    """Whose lists say where integers run, on a chip that they do not name."""
+    if soc.family != UNLISTED:
+        return
+    views = [view for view in views if ascend_types.is_listed(soc, view) and not view.domain]
+    others = [view for view in views if any(fact.dtype not in CHIP_FLOATS for fact in _facts(view))]
+    if others:
+        names = _listed(view.op_type for view in others)
+        yield f"no list of types names the chip, those for all chips are taken, mostly the 910A's: {names}"
 
 
 def _shapes(views: Sequence[NodeView]) -> Iterator[str]:

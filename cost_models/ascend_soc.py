@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.resources import files
+from itertools import product
 from types import MappingProxyType
 from typing import Any
 
@@ -22,8 +23,20 @@ from egraph_opt.errors import UnknownCostModelError
 _PACKAGE = "egraph_opt.cost_models"
 _PREFIX = "ascend"
 
+EVERY = "*"
+"""Chips of every family."""
+
+UNLISTED = "unlisted"
+"""The family of chips that no list names."""
+
 Rule = tuple[frozenset[str], frozenset[int]]
 """Operators (or ``*``) and data types (empty: all) that run on the AI CPU together."""
+
+Types = Mapping[str, frozenset[int]]
+"""Data types that the AI cores take, by operator."""
+
+Casts = frozenset[tuple[int, int]]
+"""Pairs of data types that the AI cores cast from and to."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +91,35 @@ class Soc:
     pool_efficiency: float
     aicpu_gops: float
     kernel_types: frozenset[int]
+    conv_transpose_factor: float
+    scalar_cycles: Mapping[str, float]
+    scatter_cores: int
     vector_cycles: Mapping[str, float]
     vector_steps: Mapping[str, tuple[str, ...]]
+    family: str
+    aicore_types: tuple[Mapping[str, Any], ...]
+    aicore_casts: tuple[Mapping[str, Any], ...]
     aicpu_rules: tuple[Rule, ...]
+
+    @cached_property
+    def types(self) -> Types:
+        """What its AI cores take, of operators that have a list: that of its family, or the one for all."""
+        found: dict[str, frozenset[int]] = {}
+        for chips in (EVERY, self.family):
+            for entry in self.aicore_types:
+                if chips in entry["chips"]:
+                    found |= dict.fromkeys(entry["ops"], _numbers(entry["dtypes"]))
+        return found
+
+    @cached_property
+    def casts(self) -> Casts:
+        """Casts on its AI cores: those of its family, and those of all."""
+        return frozenset(
+            pair
+            for entry in self.aicore_casts
+            if {EVERY, self.family} & set(entry["chips"])
+            for pair in product(_numbers(entry["from"]), _numbers(entry["to"]))
+        )
 
 
 def socs() -> tuple[str, ...]:
@@ -134,6 +173,7 @@ def _names() -> dict[str, Names]:
     return {
         "operators": Names("ONNX operators", operators),
         "operators or *": Names("ONNX operators, or *", ("*", *operators)),
+        "families": Names("families of chips, or *", (EVERY, "310p", "910a", "910b")),
         "types": Names("ONNX data types", types),
         "types or *": Names("ONNX data types, or *", ("*", *types)),
     }

@@ -83,6 +83,11 @@ def parts(side: int, middle: int, last: int, *, inner: bool) -> onnx.ModelProto:
     return g.model(g.add("Softmax", taken[0], axis=-1), g.add("Softmax", taken[1], axis=-2))
 
 
+def upsampled() -> onnx.ModelProto:
+    g = Graph(x=[1, 32, 32, 32])
+    return g.model(g.add("Softmax", g.add("ConvTranspose", "x", g.weight(32, 32, 3, 3)), axis=1))
+
+
 def rows(count: int) -> onnx.ModelProto:
     """Two Gathers of eight rows of many."""
     g = Graph(x=[count, 1024])
@@ -133,10 +138,18 @@ def squares() -> onnx.ModelProto:
     return g.model(g.add("Softmax", g.add("Pow", "x", g.constant(2.0)), axis=-1))
 
 
-def integers() -> onnx.ModelProto:
+def integers(op: str) -> onnx.ModelProto:
     g = Graph()
-    x = g.input("x", [100_000], TensorProto.INT64)
-    y = g.add("Add", g.add("Mul", x, g.constant(3)), g.constant(1))
+    x = g.input("x", [1000, 100], TensorProto.INT64)
+    parameters = {"keepdims": 0} if op.startswith("Reduce") else {}
+    y = g.add(op, g.add("Mul", x, g.constant(3)), g.constant([0] if parameters else 7), **parameters)
+    return g.model(y, dtypes={y: TensorProto.INT64})
+
+
+def matrices() -> onnx.ModelProto:
+    g = Graph()
+    x = g.input("x", [64, 64], TensorProto.INT64)
+    y = g.add("MatMul", x, g.constant(np.arange(4096).reshape(64, 64) % 7))
     return g.model(y, dtypes={y: TensorProto.INT64})
 
 
@@ -144,7 +157,7 @@ _APART = {"MatMul": 2, "Split": -1}
 _ONE_CONVOLUTION = {"Conv": -1, "Split": 1}
 _UNFOLDED = {"Add": 1, "Conv": -1, "Mul": 1}
 _FOLDED = {"Add": -1, "Conv": 1, "Mul": -1}
-_SPLIT = {"Gather": -2, "Split": 1}
+_SPLIT = {"Slice": -2, "Split": 1}
 
 CASES = (
     Case(
@@ -198,11 +211,17 @@ CASES = (
             Flip("memory_gbs", 300.0, _SPLIT),
             Flip("l2_speedup", 3.0, _SPLIT),
             Flip("fixed_vector_us", 3.0, _SPLIT),
+            Flip("scalar_cycles", {"picked_row": 0.0}, {"Gather": 2, "Slice": -2}),
         ),
     ),
     Case(
+        "ConvTranspose without strides",
+        upsampled,
+        (Flip("conv_transpose_factor", 1.0, {"Conv": -1, "ConvTranspose": 1}),),
+    ),
+    Case(
         "two convolutions of one image to 24 channels each",
-        lambda: twins(24, 170, 170, pads=[1, 1, 1, 1]),
+        lambda: twins(24, 200, 200, pads=[1, 1, 1, 1]),
         (
             Flip("transdata_efficiency", 0.2, _ONE_CONVOLUTION),
             Flip("fixed_transdata_us", 6.0, _ONE_CONVOLUTION),
@@ -258,12 +277,25 @@ CASES = (
         ),
     ),
     Case(
-        "Mul and Add on int64 that fits int32",
-        integers,
+        "Mul and Div on int64 that fits int32",
+        lambda: integers("Div"),
         (
-            Flip("aicpu_rules", [], {"Cast": -2}),
+            Flip("aicore_types", [], {"Cast": -2}),
+            Flip("aicore_casts", [], {"Cast": -2}),
             Flip("kernel_types", ["float", "float16", "bool", "int64"], {"Cast": -2}),
         ),
+        assume={"x": (0, 100)},
+    ),
+    Case(
+        "Mul and ReduceSum on int64 that fits int32",
+        lambda: integers("ReduceSum"),
+        (Flip("family", "910a", {"Cast": 2}),),
+        assume={"x": (0, 100)},
+    ),
+    Case(
+        "MatMul on int64 that fits int32",
+        matrices,
+        (Flip("aicpu_rules", [], {"Cast": -2}),),
         assume={"x": (0, 100)},
     ),
     Case(
@@ -281,7 +313,7 @@ CASES = (
         lambda: rows(1024),
         (
             Flip("host_us", 3.0, {"Gather": 2, "Split": -1}),
-            Flip("dispatch", "offline", {"Gather": 2, "Split": -1}),
+            Flip("dispatch", "offline", {"Slice": 2, "Split": -1}),
         ),
         given={"dispatch": "eager"},
     ),
@@ -302,6 +334,7 @@ UNABLE = {
     "loop_iterations": "a body is chosen by itself, and iterations multiply all of its choices alike",
     "branch_price": "a branch is chosen by itself: what is cheapest in it does not depend on the other",
     "then_probability": "as branch_price",
+    "scatter_cores": "no law trades a scatter for other operators",
     "host_wait_us": "no law trades an operator that waits for others: where one can go, it goes",
 }
 """Parameters that change what a graph costs, but never which is chosen, and why."""

@@ -254,22 +254,10 @@ def test_dropping_the_axes_of_an_image_costs_the_conversion_that_a_squeeze_costs
     assert ASCEND.cost(dropped) < total(ASCEND, *spelled)
 
 
-@pytest.mark.parametrize(("dtype", "falls"), [(1, False), (10, False), (6, False), (7, True), (11, True)])
-def test_types_that_ai_cores_lack_run_on_the_ai_cpu(dtype: int, falls: bool) -> None:
-    fact = Fact(dtype, (8, 8))
-    assert (ASCEND.cost(node("Add", [fact, fact], fact)) > 50) == falls
-
-
 def test_a_cast_to_double_falls_to_the_ai_cpu_and_one_to_half_does_not() -> None:
     x = f32(64)
     assert ASCEND.cost(node("Cast", [x], Fact(11, (64,)))) > 50
     assert ASCEND.cost(node("Cast", [x], Fact(10, (64,)))) < 5
-
-
-def test_integer_topk_runs_on_the_ai_cpu() -> None:
-    for dtype, falls in ((1, False), (6, True), (7, True)):
-        fact = Fact(dtype, (8, 100))
-        assert (ASCEND.cost(node("TopK", [fact, ints(5)], Fact(dtype, (8, 5)))) > 50) == falls
 
 
 def test_fewer_views_are_better_and_cheaper_than_anything_that_runs() -> None:

@@ -54,6 +54,8 @@ def shown(value: Any) -> str:
         return f"{value:,}"
     if not value:
         return "none"
+    if any(isinstance(part, dict) for part in value):
+        return "as declared"
     return f"`{value}`" if isinstance(value, str) or len(value) < 5 else "as declared"
 
 

@@ -56,12 +56,17 @@ def test_bounds_of_numbers_are_finite() -> None:
 def test_every_rule_has_a_source_and_names_operators_and_types_that_exist() -> None:
     operators = {schema.name for schema in onnx.defs.get_all_schemas()} | {"*"}
     types = {name.lower() for name, _ in onnx.TensorProto.DataType.items()} | {"*"}
-    for rule in FILES["ascend.toml"]["aicpu_rules"]["value"]:
-        assert set(rule) == {"ops", "dtypes", "confidence", "source"}
-        assert set(rule["ops"]) <= operators
-        assert set(rule["dtypes"]) <= types
-        assert rule["confidence"] in CONFIDENCES
-        assert rule["source"]
+    for name, wanted in (
+        ("aicpu_rules", {"ops", "dtypes"}),
+        ("aicore_types", {"ops", "chips", "dtypes"}),
+        ("aicore_casts", {"chips", "from", "to"}),
+    ):
+        for rule in FILES["ascend.toml"][name]["value"]:
+            assert set(rule) == wanted | {"confidence", "source"}
+            assert set(rule.get("ops", ())) <= operators
+            assert {*rule.get("dtypes", ()), *rule.get("from", ()), *rule.get("to", ())} <= types
+            assert rule["confidence"] in CONFIDENCES
+            assert rule["source"]
 
 
 def test_steps_are_of_onnx_operators_and_take_instructions_of_known_cost() -> None:

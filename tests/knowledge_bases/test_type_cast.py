@@ -7,6 +7,7 @@ import pytest
 from onnx import TensorProto
 
 from egraph_opt import optimize
+from egraph_opt.cost_models.ascend import Ascend
 
 from .graphs import OPSETS, Graph, check_settled, check_untouched, outcome
 
@@ -18,7 +19,10 @@ ON_AI_CPU = frozenset(
     "Abs Add CumSum Div Equal Greater GreaterOrEqual Less LessOrEqual Max Min Mod Mul Neg ReduceMax ReduceMin"
     " ReduceSum Sign Sub".split()
 )
-"""Operators that Ascend runs on the AI CPU in int64."""
+"""Arithmetic on integers."""
+
+LACKING = Ascend(aicore_types=[], aicpu_rules=[{"ops": [*sorted(ON_AI_CPU), "MatMul"], "dtypes": ["int64"]}])
+"""A chip whose AI cores compute nothing in int64; 310P3 lacks some of it."""
 
 VOCABULARY = {"ids": (0, 30522)}
 
@@ -54,16 +58,16 @@ def embedding(opset: int = 17, dims=("N", 20)) -> onnx.ModelProto:
 @pytest.mark.parametrize("opset", OPSETS)
 def test_token_ids_within_a_vocabulary_are_computed_in_int32(opset: int) -> None:
     model = embedding(opset)
-    counts = check_settled(model, "ascend", assume=VOCABULARY)
+    counts = check_settled(model, LACKING, assume=VOCABULARY)
     assert counts == {"Cast": 1, "Equal": 1, "Add": 1, "Where": 1, "Gather": 1}
-    result = outcome(model, "ascend", assume=VOCABULARY)
+    result = outcome(model, LACKING, assume=VOCABULARY)
     assert sorted(in_type(result.model, INT32)) == ["Add", "Equal"]
     assert in_type(result.model, INT64) == []
 
 
 @pytest.mark.parametrize("dims", [(), (7,), ("N", 7), (2, 3, "L"), ("N", 2, 3, 4)])
 def test_of_every_rank(dims) -> None:
-    result = outcome(embedding(dims=dims), "ascend", assume=VOCABULARY)
+    result = outcome(embedding(dims=dims), LACKING, assume=VOCABULARY)
     assert in_type(result.model, INT64) == []
 
 
@@ -74,9 +78,14 @@ def test_no_other_target_wants_it(target: str) -> None:
 
 def test_without_an_assumption_only_what_is_looked_up_is_narrow() -> None:
     """Ids may be any number, but an index of 30525 rows has lower bits only."""
-    result = outcome(embedding(), "ascend")
+    result = outcome(embedding(), LACKING)
     assert in_type(result.model, INT64) == ["Equal"]
     assert in_type(result.model, INT32) == ["Add"]
+
+
+def test_where_ai_cores_compute_in_int64_nothing_is_cast() -> None:
+    """Equal and Add do on 310P3, and the index is looked up as it is."""
+    check_untouched(embedding(), "ascend", assume=VOCABULARY)
 
 
 def positions(opset: int = 17, *, looked_up: bool = True) -> onnx.ModelProto:
@@ -94,16 +103,23 @@ def positions(opset: int = 17, *, looked_up: bool = True) -> onnx.ModelProto:
 @pytest.mark.parametrize("opset", OPSETS)
 def test_positions_of_any_length_are_counted_in_int32(opset: int) -> None:
     model = positions(opset)
-    result = outcome(model, "ascend")
+    result = outcome(model, LACKING)
     assert in_type(result.model, INT64) == ["Equal"]
     assert result.report.cost.before > 410 and result.report.cost.after < 114
-    check_settled(model, "ascend")
+    check_settled(model, LACKING)
+
+
+def test_only_what_ai_cores_lack_in_int64_asks_for_int32() -> None:
+    """CumSum on 310P3: the truth values are cast to int32 at once, and what follows is int32 as well."""
+    result = outcome(positions(), "ascend")
+    assert in_type(result.model, INT64) == ["Equal"]
+    assert result.report.cost.before > 100 and result.report.cost.after < 25
 
 
 def test_positions_that_are_an_output_ask_for_a_longest_sequence() -> None:
     model = positions(looked_up=False)
-    check_untouched(model, "ascend")
-    result = outcome(model, "ascend", assume={"L": (1, 512)})
+    check_untouched(model, LACKING)
+    result = outcome(model, LACKING, assume={"L": (1, 512)})
     assert in_type(result.model, INT64) == ["Equal"]
 
 
@@ -112,9 +128,9 @@ def test_products_of_bounded_matrices_are_computed_in_int32() -> None:
     x = g.add("Cast", g.input("x", ["N", 16], TensorProto.INT8), to=INT64)
     y = g.add("MatMul", x, g.constant(np.arange(64).reshape(16, 4) - 30))
     model = g.model(y, dtypes={y: INT64})
-    result = outcome(model, "ascend")
+    result = outcome(model, LACKING)
     assert result.report.cost.before > 202 and result.report.cost.after < 107
-    check_settled(model, "ascend")
+    check_settled(model, LACKING)
 
 
 @pytest.mark.parametrize(("most", "narrow"), [(1000, True), (2**20, False)])
@@ -122,12 +138,12 @@ def test_products_of_matrices_fit_or_stay(most: int, narrow: bool) -> None:
     g = Graph()
     x, y = g.input("x", [2, "N", 16], INT64), g.input("y", [16, 3], INT64)
     z = g.add("MatMul", x, y)
-    result = outcome(g.model(z, dtypes={z: INT64}), "ascend", assume={"x": (-most, most), "y": (0, most)})
+    result = outcome(g.model(z, dtypes={z: INT64}), LACKING, assume={"x": (-most, most), "y": (0, most)})
     assert (result.report.cost.after < 12) == narrow
 
 
 def test_who_asks_for_it_by_name_gets_it_without_a_proof() -> None:
-    result = outcome(embedding(), "ascend", rewrites=["default", "assume"])
+    result = outcome(embedding(), LACKING, rewrites=["default", "assume"])
     assert in_type(result.model, INT64) == []
     assert {law.ruleset for law in result.report.rewrites if law.used} >= {"assume"}
     (warning,) = result.report.warnings
@@ -143,7 +159,7 @@ def test_the_ends_of_the_range_give_the_same_bits() -> None:
     total = g.add("ReduceSum", y, g.constant([1]), keepdims=0)
     model = g.model(y, total, dtypes={y: INT64, total: INT64})
     ends = {"ids": (-30_000, 30_000)}
-    result = outcome(model, "ascend", assume=ends)
+    result = outcome(model, LACKING, assume=ends)
     assert in_type(result.model, INT64) == []
     for fill in (-30_000, 30_000, 0):
         feeds = np.full((3, 4), fill)
@@ -173,7 +189,7 @@ def test_what_proves_a_range_by_itself(source: str) -> None:
     x = SOURCES[source](g)
     y = g.add("Sub", g.add("Mul", x, g.constant(3)), x)
     model = g.model(g.add("Cast", y, to=FLOAT))
-    result = outcome(model, "ascend")
+    result = outcome(model, LACKING)
     assert set(in_type(result.model, INT64)) <= {"Mod"} - ({"Mod"} if source != "a remainder" else set())
     assert "Sub" in in_type(result.model, INT32)
 
@@ -185,9 +201,9 @@ def test_a_narrow_value_is_not_cast_to_and_fro() -> None:
     y = g.add("Transpose", g.add("Add", x, g.constant(3)), perm=[1, 0])
     y = g.add("Concat", y, g.add("Neg", y), axis=0)
     model = g.model(g.add("Cast", g.add("Mul", y, y), to=INT32), dtypes={"v6_0": INT32})
-    counts = check_settled(model, "ascend")
+    counts = check_settled(model, LACKING)
     assert counts["Cast"] == 1
-    assert in_type(outcome(model, "ascend").model, INT64) == []
+    assert in_type(outcome(model, LACKING).model, INT64) == []
 
 
 def test_casts_stand_at_the_borders_of_inputs_and_outputs() -> None:
@@ -198,9 +214,9 @@ def test_casts_stand_at_the_borders_of_inputs_and_outputs() -> None:
     less = g.add("Less", twice, x)
     model = g.model(total, twice, less, dtypes={total: INT64, twice: INT64, less: BOOL})
     assume = {"ids": (-1000, 1000), "more": (0, 5)}
-    counts = check_settled(model, "ascend", assume=assume)
+    counts = check_settled(model, LACKING, assume=assume)
     assert counts == {"Add": 2, "Less": 1, "Cast": 4}
-    names = [v.name for v in outcome(model, "ascend", assume=assume).model.graph.output]
+    names = [v.name for v in outcome(model, LACKING, assume=assume).model.graph.output]
     assert names == [total, twice, less]
 
 
@@ -209,7 +225,7 @@ def test_a_shape_that_is_computed_goes_back_to_int64() -> None:
     n = g.input("n", [1], INT64)
     rows = g.add("Mul", n, g.constant([2]))
     y = g.add("Reshape", "x", g.add("Concat", rows, g.constant([-1]), axis=0))
-    result = outcome(g.model(y), "ascend", assume={"n": (1, 3), "N": (6, 6)})
+    result = outcome(g.model(y), LACKING, assume={"n": (1, 3), "N": (6, 6)})
     assert in_type(result.model, INT64) == []
     assert result.counts["Reshape"] == 1
 
@@ -220,8 +236,8 @@ def test_shapes_of_bounded_dims_are_proved_too() -> None:
     wide = g.add("Mul", dims, g.input("k", [2], INT64))
     model = g.model(wide, dtypes={wide: INT64})
     bounded = {"N": (1, 8), "L": (1, 512), "k": (0, 100)}
-    assert in_type(outcome(model, "ascend", assume=bounded).model, INT32) == ["Mul"]
-    check_untouched(model, "ascend", assume={"k": (0, 100)})
+    assert in_type(outcome(model, LACKING, assume=bounded).model, INT32) == ["Mul"]
+    check_untouched(model, LACKING, assume={"k": (0, 100)})
 
 
 @pytest.mark.parametrize("opset", OPSETS)
@@ -232,10 +248,10 @@ def test_positions_counted_by_cumsum(opset: int) -> None:
     positions = g.add("Mul", g.add("CumSum", mask, g.constant(1)), mask)
     y = g.add("Gather", g.weight(20, 4), g.add("Add", positions, g.constant(1)))
     model = g.model(y, opset=opset)
-    result = outcome(model, "ascend")
+    result = outcome(model, LACKING)
     assert in_type(result.model, INT64) == []
     assert result.counts["CumSum"] == 1 and result.counts["Cast"] == 1
-    check_settled(model, "ascend")
+    check_settled(model, LACKING)
 
 
 REFUSED = {
@@ -254,7 +270,7 @@ def test_what_is_not_proved_stays(why: str) -> None:
     g = Graph()
     x = g.input("ids", ["N", 4], INT64)
     y = REFUSED[why](g, x)
-    result = outcome(g.model(y, dtypes={y: INT64}), "ascend", assume={"ids": (0, 100_000)})
+    result = outcome(g.model(y, dtypes={y: INT64}), LACKING, assume={"ids": (0, 100_000)})
     assert in_type(result.model, INT32) == []
 
 

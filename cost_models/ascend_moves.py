@@ -30,7 +30,27 @@ def move(device: Device, node: NodeView) -> float:
     moving = device.operands((*inputs, *node.outputs))
     if _strided(node):
         moving = max(moving, device.rearrange(2 * device.bytes_of(out), soc.transpose_efficiency))
+    parts = device.parts((*node.inputs, *node.outputs))
+    blocks = sum(device.stream(2 * _in_blocks(device, part, whole), parts) for part, whole in _cuts(node))
+    moving = max(moving, blocks)
     return soc.fixed_vector_us + moving + scalar_time(device, node)
+
+
+def _cuts(node: NodeView) -> list[tuple[Fact, Fact]]:
+    """The parts that are cut out of a tensor or put into one, each with that tensor."""
+    x, y = node.input(0), node.output()
+    parts, whole = {"Slice": ((y,), x), "Split": (node.outputs, x), "Concat": (node.inputs, y)}.get(
+        node.op_type, ((), None)
+    )
+    return [] if whole is None else [(part, whole) for part in parts if part is not None]
+
+
+def _in_blocks(device: Device, part: Fact, whole: Fact) -> float:
+    """The bytes of a part whose rows lie apart in the whole tensor: each takes a block at least."""
+    cut, full = counting.dims(part), counting.dims(whole)
+    axis = max((k for k, (n, m) in enumerate(zip(cut, full, strict=False)) if n != m), default=-1)
+    row = counting.product(cut[axis:]) * device.width(part) if axis >= 0 else 0.0
+    return device.bytes_of(part) * max(1.0, device.soc.block_bytes / row) if row > 0 else 0.0
 
 
 def _kept_row(node: NodeView) -> int:

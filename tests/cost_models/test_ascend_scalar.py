@@ -103,6 +103,29 @@ def test_results_side_by_side_are_found_together() -> None:
     assert ASCEND.cost(pixels) < ASCEND.cost(largest(160_000)) / 50
 
 
+def cut(width: int, rows: int = ANCHORS, *, whole: int = 40) -> NodeView:
+    """Columns of a matrix."""
+    bounds = [Fact(T.INT64, (1,), const=True, value=(k,)) for k in (0, width, 1)]
+    return node("Slice", [f32(rows, whole), *bounds], f32(rows, width))
+
+
+def test_columns_that_are_cut_take_a_block_for_each_row() -> None:
+    """16 float16 are a block: one column takes as long as they do, and no longer than the next."""
+    costs = [ASCEND.cost(cut(width)) for width in range(1, 40)]
+    assert costs[0] == costs[15] < costs[16]
+    assert all(before <= after <= 1.2 * before for before, after in pairwise(costs))
+    bounds = [Fact(T.INT64, (1,), const=True, value=(k,)) for k in (0, 1, 0)]
+    row = node("Slice", [f32(32, ANCHORS), *bounds], f32(1, ANCHORS))
+    assert ASCEND.cost(row) < costs[0] / 5
+
+
+def test_a_split_into_columns_costs_no_more_than_slices_and_a_concat_what_a_split_does() -> None:
+    wide, columns = f32(ANCHORS, 7), (f32(ANCHORS, 1),) * 7
+    split = NodeView("Split", "", {"axis": 1}, (wide,), columns)
+    concat = NodeView("Concat", "", {"axis": 1}, columns, (wide,))
+    assert ASCEND.cost(split) == ASCEND.cost(concat) <= 7 * ASCEND.cost(cut(1, whole=7))
+
+
 @pytest.mark.parametrize("op", ["GatherElements", "GatherND"])
 def test_elements_are_picked_like_those_of_a_column(op: str) -> None:
     indices = i64(1000, 100) if op == "GatherElements" else i64(1000, 100, 2)

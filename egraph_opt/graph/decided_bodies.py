@@ -70,9 +70,13 @@ def _equal(node: ir.Node, a: ir.Graph, b: ir.Graph) -> bool:
 
 
 def _loop(node: ir.Node, facts: Mapping[ir.Value, Fact]) -> Decided | None:
+    if "body" not in node.attributes or len(node.inputs) < 2:
+        return None
     body, states = node.attributes["body"].as_graph(), node.inputs[2:]
     most, first = (_number(node, k, facts) for k in (0, 1))
     if not _are_tensors(states, facts) or len(body.inputs) != len(states) + 2:
+        return None
+    if len(body.outputs) <= max(len(states), len(node.outputs)):
         return None
     if most == 0 or first == 0:
         return _none(node, states)
@@ -85,20 +89,27 @@ def _loop(node: ir.Node, facts: Mapping[ir.Value, Fact]) -> Decided | None:
 
 
 def _scan(node: ir.Node, opset: int, facts: Mapping[ir.Value, Fact]) -> Decided | None:
-    if opset < 11:  # before 9 it has batches, before 11 no axis is counted from the end
+    # Before 9 it has batches, before 11 no axis is counted from the end.
+    if opset < 11 or not {"body", "num_scan_inputs"} <= node.attributes.keys():
         return None
     body, count = node.attributes["body"].as_graph(), node.attributes["num_scan_inputs"].as_int()
+    if not 0 < count <= len(node.inputs) == len(body.inputs) or len(node.outputs) > len(body.outputs):
+        return None
     states, scanned = node.inputs[: len(node.inputs) - count], node.inputs[len(node.inputs) - count :]
-    axes = _axes(node, "scan_input_axes", count)
+    axes, behind = (
+        _axes(node, f"scan_{name}_axes", number)
+        for name, number in (("input", count), ("output", len(node.outputs) - len(states)))
+    )
+    if len(axes) != count or len(behind) != len(node.outputs) - len(states):
+        return None
     lengths = {_length(facts.get(value, UNKNOWN), axis) for value, axis in zip(scanned, axes, strict=True)}  # type: ignore[arg-type]
-    if not _are_tensors(node.inputs, facts) or len(body.inputs) != len(node.inputs):
+    if not _are_tensors(node.inputs, facts):
         return None
     if 0 in lengths:
         return _none(node, states)
     if lengths != {1}:
         return None
     given = zip(body.inputs, node.inputs, (*[None] * len(states), *axes), strict=True)
-    behind = _axes(node, "scan_output_axes", len(node.outputs) - len(states))
     results = zip(node.outputs, range(len(node.outputs)), (*[None] * len(states), *behind), strict=True)
     return Decided(body, tuple(given), tuple(results))  # type: ignore[arg-type]
 

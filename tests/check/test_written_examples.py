@@ -7,7 +7,8 @@ import onnx
 import pytest
 
 from egraph_opt.check.alternatives import prices_of, rebuilt_original, rewritten_model
-from egraph_opt.check.terms import lower_example, show_all
+from egraph_opt.check.batches import lowered_at
+from egraph_opt.check.terms import show_all
 from egraph_opt.cost.pricing import original_choice
 from egraph_opt.egraph.saturation import saturate_terms
 from egraph_opt.laws import Example
@@ -21,7 +22,7 @@ EVERY = 9
 
 def _by_engine(example: Example) -> onnx.ModelProto:
     """An example that went into an e-graph and was read out again, no law applied."""
-    lowered = lower_example(example)
+    lowered = lowered_at(example)
     show_all(lowered)
     snapshot, _ = saturate_terms(lowered, (), {}, nodes=5000, rounds=1, seconds=60, strict=True)
     prices = prices_of(lowered, snapshot)
@@ -34,7 +35,7 @@ def _by_engine(example: Example) -> onnx.ModelProto:
 def test_an_example_is_rebuilt_as_an_engine_without_laws_has_it(entry: Law) -> None:
     assert entry.examples is not None
     for example in list(entry.examples(np.random.default_rng(0)))[:2]:
-        lowered = lower_example(example)
+        lowered = lowered_at(example)
         show_all(lowered)
         rebuilt, expected = rebuilt_original(lowered, lowered.opset), _by_engine(example)
         assert rebuilt.graph.input == expected.graph.input

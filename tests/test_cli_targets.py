@@ -140,7 +140,7 @@ def test_parameters_are_readable_in_eighty_columns() -> None:
     for entry in ascend_soc.declared("310p3").values():
         assert " ".join(entry.source.split()) in whole
     assert "Gelu=Mul Mul Muls Add Exp Add Div" in whole
-    assert "- ops NonZero; dtypes double, int8" in whole
+    assert "- ops NonZero; chips 910b; dtypes float, float16" in whole
 
 
 def test_a_model_without_parameters_says_so() -> None:

@@ -23,7 +23,7 @@ SEED ?= 0
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzzing --seconds $(SECONDS) --seed $(SEED) $(OPTIONS)
 
-# All wrong laws, of which `make test` tries a fifth, and that each is wrong.
+# All wrong laws, of which `make test` tries an eighth, and that each is wrong.
 wrong: $(VENV)/.dev
 	ALL_WRONG_LAWS=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/check/test_wrong_laws.py tests/wrong $(OPTIONS)
 

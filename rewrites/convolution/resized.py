@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws import Example, Operands, equal, guard, hosted, law, rewrite
@@ -131,6 +132,9 @@ def _function_examples(rng: np.random.Generator) -> Iterator[Example]:
     for f in ("Relu", "Abs", "Sigmoid"):
         yield g.fires(unary(f, (), resize(x, none(), twice, none(), NEAREST)))
     yield g.near_miss(relu(resize(x, none(), twice, none(), linear)), why="elements between are weighed")
+    whole = g.input(("N", 4, 3, "L"), TensorProto.INT64)
+    negative = unary("Clip", (("max", -1), ("min", -5)), resize(whole, none(), twice, none(), NEAREST))
+    yield g.near_miss(negative, why="integers that are resized may overflow")
 
 
 @law("convolution", numerics="finite", kind="move", serves="arithmetic", examples=_function_examples)
@@ -140,7 +144,7 @@ def function_of_resize(
     """f(Resize(x)) = Resize(f(x)) for the nearest element"""
     before = resize(x, roi, scales, sizes, s)
     behind = resize(unary(f, t, x), roi, scales, sizes, s)
-    known = (repeats(f, s), guard(is_float(x), varies(x)))
+    known = (repeats(f, s), is_float(x), guard(varies(x)))
     yield rewrite(unary(f, t, before), behind, *known, because="the larger image is more to compute")
 
 

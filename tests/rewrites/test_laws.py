@@ -19,7 +19,7 @@ from egraph_opt.laws.selection import all_laws
 from .unnoticed import GROWS_ALONE, UNNOTICED, UNTRIED
 
 ALL = bool(os.environ.get("ALL_LAWS"))
-TERMS = 160 if ALL else 6
+TERMS = 160 if ALL else 8
 """Terms of a law; `make laws` tries as many as `check_law`."""
 
 EVERY = 1 if ALL else 12

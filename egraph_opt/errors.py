@@ -230,5 +230,15 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.5) -> str | None:
     return by_folded[found[0]] if found else None
 
 
+def hint_of(name: str, known: Iterable[str]) -> str:
+    """What a message says behind a name that nothing has: the most similar one, or nothing.
+
+    >>> hint_of("ascned", ["ascend", "flops"]), hint_of("banana", ["ascend", "flops"])
+    (": did you mean 'ascend'?", '')
+    """
+    near = nearest(name, known)
+    return f": did you mean {near!r}?" if near else ""
+
+
 class LawError(EgraphOptError):
     """A law, table or host function is declared wrongly."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
-from egraph_opt.errors import nearest
+from egraph_opt.errors import hint_of
 
 Path = tuple[str | int, ...]
 """Where in a value something stands: names of entries, indices of lists."""
@@ -117,8 +117,7 @@ class Names:
         if not isinstance(name, str):
             raise RefusedError(f"must be one of {self}")
         if name not in self.known:
-            near = nearest(name, self.known)
-            hint = f": did you mean {near!r}?" if near else ""
+            hint = hint_of(name, self.known)
             raise RefusedError(f"is not one of {self}{hint}", known=self.known if entry else None)
         return name
 

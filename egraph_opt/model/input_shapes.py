@@ -8,7 +8,7 @@ from typing import Any
 
 from onnx import ModelProto, TensorShapeProto, ValueInfoProto
 
-from egraph_opt.errors import InputShapeError, nearest
+from egraph_opt.errors import InputShapeError, hint_of
 
 Sizes = Sequence[int | None] | Mapping[str, int]
 """Of one input: the whole shape, where None leaves a dim as it is; or sizes by the names of its dims."""
@@ -80,9 +80,7 @@ def _no_input(name: str, free: Sequence[str]) -> str:
     has = ", ".join(free) or "none"
     if name == ONLY:
         return f"which input the shape is of has to be said (inputs: {has})"
-    similar = nearest(name, free)
-    hint = f": did you mean {similar!r}?" if similar else ""
-    return f"no input is named {name!r}{hint} (inputs: {has})"
+    return f"no input is named {name!r}{hint_of(name, free)} (inputs: {has})"
 
 
 def _fixed(info: ValueInfoProto, sizes: Sizes, place: str) -> Iterator[tuple[str, int]]:
@@ -111,14 +109,12 @@ def _fixed(info: ValueInfoProto, sizes: Sizes, place: str) -> Iterator[tuple[str
 
 
 def _by_name(dims: Sequence[Any], sizes: Mapping[str, int], place: str) -> list[int | None]:
-    names = [dim.dim_param for dim in dims]
+    known = sorted({dim.dim_param for dim in dims} - {""})
     for name in sizes:
-        if name not in names or not name:
-            has = ", ".join(sorted({*names} - {""})) or "none"
-            similar = nearest(name, sorted({*names} - {""}))
-            hint = f": did you mean {similar!r}?" if similar else ""
+        if name not in known:
+            has, hint = ", ".join(known) or "none", hint_of(name, known)
             raise InputShapeError(f"{place} has no dim {name!r}{hint} (dims with names: {has})")
-    return [sizes.get(name) for name in names]
+    return [sizes.get(dim.dim_param) for dim in dims]
 
 
 def _shown(dims: Sequence[Any]) -> str:

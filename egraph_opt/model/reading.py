@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import onnx_ir as ir
@@ -96,10 +96,8 @@ def read_model(source: ModelSource, input_shapes: Mapping[str, Sizes] | None = N
         ExternalDataError: a file of weights is missing, too short, or outside the model's folder.
         InputShapeError: a shape that no input can have.
     """
-    if input_shapes:
-        return _read_fixed(source, input_shapes)
     if isinstance(source, ir.Model):
-        return _read_ir(source)
+        return _read_ir(source, input_shapes)
     if isinstance(source, ModelProto):
         if stray := external_data.external_tensors(source):
             raise ExternalDataError(
@@ -108,25 +106,14 @@ def read_model(source: ModelSource, input_shapes: Mapping[str, Sizes] | None = N
             )
         proto = ModelProto()
         proto.CopyFrom(source)
-        return _read(proto, "<ModelProto>", None, source)
+        return _read(proto, "<ModelProto>", None, source, input_shapes=input_shapes)
     path = Path(source)
     name = str(path)
     proto = parse_model(read_bytes(path), name)
-    return _read(proto, name, path, path)
+    return _read(proto, name, path, path, input_shapes=input_shapes)
 
 
-def _read_fixed(source: ModelSource, input_shapes: Mapping[str, Sizes]) -> LoadedModel:
-    """A model with sizes of its inputs, which no file has."""
-    loaded = read_model(source)
-    proto = original_proto(loaded)
-    fix_input_shapes(proto, input_shapes, loaded.source)
-    original = ModelProto()
-    original.CopyFrom(proto)
-    fixed = _read(proto, loaded.source, None, original, loaded.data_files)
-    return replace(fixed, path=loaded.path)
-
-
-def _read_ir(source: ir.Model) -> LoadedModel:
+def _read_ir(source: ir.Model, input_shapes: Mapping[str, Sizes] | None) -> LoadedModel:
     name = "<onnx_ir.Model>"
     with external_data.pinned(source, name) as files:
         try:
@@ -135,7 +122,7 @@ def _read_ir(source: ir.Model) -> LoadedModel:
             raise InvalidModelError(f"{name}: cannot be serialized: {innermost(error)}") from error
     original = ModelProto()
     original.CopyFrom(proto)
-    return _read(proto, name, None, original, files)
+    return _read(proto, name, None, original, files, input_shapes=input_shapes)
 
 
 def _read(
@@ -144,13 +131,19 @@ def _read(
     path: Path | None,
     original: Path | ModelProto,
     files: frozenset[Path] = frozenset(),
+    *,
+    input_shapes: Mapping[str, Sizes] | None = None,
 ) -> LoadedModel:
-    """Check and deserialize a model that belongs to us."""
+    """Check and deserialize a model that belongs to us; with `input_shapes` it is the original itself."""
     check_tensors(proto, source)  # before anybody believes how large they are
     if path is not None:
         files = external_data.pin(proto, model_folders(path), source)
     structure = check_structure(proto, source)
     check_attributes(proto, source)
+    if input_shapes:
+        fix_input_shapes(proto, input_shapes, source)
+        original = ModelProto()
+        original.CopyFrom(proto)
     warnings = [*structure.warnings]
     calls = check_functions(proto, source)
     unsupported = calls.problem or _unsupported(proto)

@@ -10,7 +10,7 @@ from typing import Any
 import onnx_ir as ir
 from onnx import ModelProto
 
-from egraph_opt.errors import ArgumentError, LimitsError, nearest
+from egraph_opt.errors import ArgumentError, LimitsError, hint_of
 from egraph_opt.pipeline.limits import Limits
 
 
@@ -30,8 +30,7 @@ def limits_of(limits: Limits | Mapping[str, Any]) -> Limits:
     known = [field.name for field in fields(Limits)]
     for name in limits:
         if name not in known:
-            similar = nearest(str(name), known)
-            hint = f": did you mean {similar!r}?" if similar else ""
+            hint = hint_of(str(name), known)
             raise LimitsError(f"there is no limit {name!r}{hint} (limits: {', '.join(known)})")
     return Limits(**limits)
 

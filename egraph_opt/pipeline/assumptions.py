@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from egraph_opt.errors import AssumptionError, nearest
+from egraph_opt.errors import AssumptionError, hint_of
 from egraph_opt.facts.assumption import Assumption, assumptions_of
 from egraph_opt.inference.graph import names_of_dims
 from egraph_opt.model.reading import LoadedModel
@@ -29,8 +29,7 @@ def assumptions_for(loaded: LoadedModel, assume: Mapping[str, Any] | None) -> di
             if known.step > 1:
                 raise AssumptionError(f"{place}: elements of an input are not told to be multiples, dims are")
         elif name not in dims:
-            similar = nearest(name, [*inputs, *dims])
-            hint = f": did you mean {similar!r}?" if similar else ""
+            hint = hint_of(name, [*inputs, *dims])
             has = ", ".join(sorted(dims)) or "none"
             raise AssumptionError(f"{place}: no input or dim has this name{hint} (symbolic dims: {has})")
         elif (

@@ -102,8 +102,10 @@ def restarted(
     """
     found = [first]
     started = time.monotonic()
-    models = [given, first.model]
-    while len(found) < MOST_ITERATIONS and may_go_on(found[-1], model, models[-2]):
+    while len(found) < MOST_ITERATIONS:
+        before = found[-2].model if len(found) > 1 else given
+        if not may_go_on(found[-1], model, before):
+            break
         took = (time.monotonic() - started) / len(found)
         if time.monotonic() + 2 * took > deadline:
             break
@@ -117,7 +119,6 @@ def restarted(
         saving = first.extracted.fusion_saving
         extracted = replace(following.extracted, fusion_saving=saving)
         found.append(replace(following, extracted=extracted))
-        models.append(following.model)
     return found
 
 

@@ -278,8 +278,8 @@ def optimize(
             positive, shapes at which the model does not run; with strict also for a wrong result.
     """
     chosen, wanted = cost_model(cost), objective_of(objective)
-    rewrites, limits = names_of(rewrites), limits_of(limits)
-    check_arguments(model, assume=assume, input_shapes=input_shapes, seed=seed, measure=measure)
+    rewrites = names_of(rewrites)
+    check_arguments(seed=seed, measure=measure)  # the others `saturate` checks
     extractor_named(extractor)  # before the work, not after it
 
     def run(left_out: frozenset[str] = frozenset()) -> tuple[Saturated, Result]:

@@ -134,7 +134,7 @@ def _function_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield g.near_miss(relu(resize(x, none(), twice, none(), linear)), why="elements between are weighed")
     whole = g.input(("N", 4, 3, "L"), TensorProto.INT64)
     negative = unary("Clip", (("max", -1), ("min", -5)), resize(whole, none(), twice, none(), NEAREST))
-    yield g.near_miss(negative, why="integers that are resized may overflow")
+    yield g.near_miss(negative, why="ONNX's reference resizes integers as floats")
 
 
 @law("convolution", numerics="finite", kind="move", serves="arithmetic", examples=_function_examples)

@@ -103,8 +103,9 @@ class Outcome(NamedTuple):
 def outcome(model: onnx.ModelProto, target: str | CostModel = "nodes", **options: Any) -> Outcome:
     """Optimise; laws that contradict each other and outputs that differ from the original's are errors."""
     result = optimize(model, cost=target, strict=True, verify=False, **options)
-    checked = verify(model, result.model, seeds=1, assume=options.get("assume"))
-    assert checked.status == "passed", checked.detail
+    if result.model.graph != model.graph:
+        checked = verify(model, result.model, seeds=1, assume=options.get("assume"))
+        assert checked.status == "passed", checked.detail
     cost = result.report.cost
     assert cost.after <= cost.before * (1 + 1e-9)
     counts = {name: count.after for name, count in result.report.operators.items() if count.after}

@@ -138,10 +138,12 @@ def _settle(path: Path, journal: Path) -> None:
 
 def _read_journal(journal: Path) -> tuple[str, list[str]]:
     """The new weights and the old ones; nothing where it was not written to the end."""
+    if journal.is_symlink() or not journal.is_file():  # a pipe would be waited for
+        return "", []
     try:
         entry = json.loads(journal.read_text(encoding="utf-8"))
         return str(entry["new"]), [str(name) for name in entry["old"]]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "", []
 
 

@@ -17,6 +17,7 @@ from typing import IO, Any
 from egraph_opt.errors import RunsError
 from egraph_opt.lab.sweep.work import Done, RunRow
 from egraph_opt.model.files import replacing
+from egraph_opt.model.streams import is_stream
 
 FORMAT = "egraph-opt sweep"
 VERSION = 1
@@ -76,6 +77,8 @@ def open_journal(path: Path, digests: Mapping[str, str], runs: int) -> Iterator[
 
 def _opened(path: Path, header: Mapping[str, Any]) -> IO[bytes]:
     """The file, which has at least its first line."""
+    if is_stream(path):
+        raise RunsError(f"{path}: is no file that can be read again: name another with -o")
     try:
         if not path.exists():
             with replacing(path) as new:

@@ -185,6 +185,7 @@ def optimize(
                 seed=seed,
                 progress=progress,
                 measure=measure if measure_best is None else measure_best,
+                isolate=True,
             )
         if written == STDOUT:
             _print_bytes(result.to_bytes())

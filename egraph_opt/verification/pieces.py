@@ -87,7 +87,7 @@ def _needed(nodes: Sequence[onnx.NodeProto], wanted: set[str], given: set[str]) 
 
 
 @dataclass(frozen=True)
-class Step:
+class Cutout:
     """What a piece computes, and from what."""
 
     wanted: Sequence[str]
@@ -107,7 +107,7 @@ class Step:
         return {name: self.given[name] for name in sorted(read.intersection(self.given))}
 
 
-def part_of(model: RunnableModel, step: Step, inputs: Mapping[str, Value]) -> RunnableModel:
+def part_of(model: RunnableModel, step: Cutout, inputs: Mapping[str, Value]) -> RunnableModel:
     """The part of a model that computes some tensors from others.
 
     Args:
@@ -199,7 +199,7 @@ class Pieces:
             self.relative = max(self.relative, runs.relative)
             self.deviations = {**runs.deviations, **self.deviations}
 
-    def _steps(self, known: dict[str, Value]) -> Iterator[Step]:
+    def _steps(self, known: dict[str, Value]) -> Iterator[Cutout]:
         """Of each piece; `known` grows between, and loses what is past."""
         graph = self.before.proto.graph
         inputs = {entry.name for entry in graph.input}
@@ -211,4 +211,4 @@ class Pieces:
                 del known[name]
             given = {name: known[name] for name in known if name in inputs or name in start.crossing}
             if wanted:
-                yield Step(wanted, given)
+                yield Cutout(wanted, given)

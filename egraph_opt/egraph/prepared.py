@@ -17,6 +17,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
+from glob import glob
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -156,9 +157,10 @@ def installation() -> str:
     digest.update(repr((FORMAT, sys.version, version("egraph-opt"), version("egglog"))).encode())
     for package in SOURCES:
         folder = Path(import_module(f"egraph_opt.{package}").__path__[0])
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(path.relative_to(folder).as_posix().encode())
-            digest.update(path.read_bytes())
+        for name in sorted(glob("**/*.py", root_dir=folder, recursive=True)):
+            digest.update(name.encode())
+            with open(f"{folder}/{name}", "rb", buffering=0) as file:
+                digest.update(file.read())
     return digest.hexdigest()[:24]
 
 

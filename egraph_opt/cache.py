@@ -1,25 +1,75 @@
-"""The user's cache folder: what is kept there can always be made again, and the folder be deleted."""
+"""The user's cache folder: what is kept there can always be made again, and the folder be deleted.
+
+It is the user's alone: a folder that others own, read or write is passed over, with a line that says so.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
+import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+
+_log = logging.getLogger(__name__)
 
 FOLDER_VARIABLE = "EGRAPH_OPT_CACHE"
 """Environment variable: the folder of caches; empty for none at all."""
 
 
+_refused: set[str] = set()
+"""What has been said of folders, each once in a process."""
+
+
 def cache_folder() -> Path | None:
-    """Where caches are kept; None where the environment says that there are none."""
+    """Where caches are kept; None where the environment says that there are none, or others can get there."""
     named = os.environ.get(FOLDER_VARIABLE)
     if named == "":
         return None
-    if named:
-        return Path(named)
+    folder = Path(named) if named else _default_folder()
+    reason = _not_private(folder)
+    if not reason:
+        return folder
+    line = f"{folder}: nothing is kept there: {reason}; or name another folder by {FOLDER_VARIABLE}"
+    if line not in _refused:
+        _refused.add(line)
+        _log.warning("%s", line)
+    return None
+
+
+def _default_folder() -> Path:
+    """The folder that has our name; earlier releases let others read it."""
     import platformdirs  # not where the environment names a folder, or nothing is kept
 
-    return Path(platformdirs.user_cache_dir("egraph-opt"))
+    folder = Path(platformdirs.user_cache_dir("egraph-opt"))
+    with suppress(OSError):
+        if _not_private(folder):
+            folder.chmod(0o700)
+    return folder
+
+
+def _not_private(folder: Path) -> str:
+    """Why a folder is not the user's alone; nothing where it is, or is not there yet."""
+    if not hasattr(os, "geteuid"):  # Windows, where the profile is
+        return ""
+    try:
+        found = folder.stat()
+    except OSError:
+        return ""
+    if not stat.S_ISDIR(found.st_mode):
+        return "it is no folder"
+    if found.st_uid != os.geteuid():
+        return "it belongs to another user"
+    mode = stat.S_IMODE(found.st_mode)
+    return f"others may use it (mode {mode:o}): `chmod 700` it" if mode & 0o077 else ""
+
+
+def make_folder(folder: Path) -> None:
+    """Make a cache folder that is not there, for the user alone; raises OSError."""
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def replace_text(path: Path, text: str) -> None:
@@ -28,7 +78,7 @@ def replace_text(path: Path, text: str) -> None:
     Raises:
         OSError: it cannot be written; then nothing is left of it.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

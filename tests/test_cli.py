@@ -71,6 +71,25 @@ def test_a_model_is_optimized_and_written(model: Path, tmp_path: Path) -> None:
     assert "\x1b" not in result.stdout
 
 
+def piped(*arguments: object, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "egraph_opt.cli", *map(str, arguments)]
+    return subprocess.run(command, input=given, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("target", ["-", "/dev/stdout"])
+def test_a_model_goes_through_pipes(model: Path, target: str) -> None:
+    done = piped("optimize", "-", target, "--cost", "nodes", "-q", given=model.read_bytes())
+    assert done.returncode == 0, done.stderr
+    assert [node.op_type for node in onnx.ModelProto.FromString(done.stdout).graph.node] == ["Relu"]
+    assert done.stderr.startswith(b"-: optimized")
+
+
+def test_one_thing_is_written_to_stdout(model: Path) -> None:
+    result = run("optimize", model, "-", "--cost", "nodes", "--report", "-")
+    assert result.exit_code != 0
+    assert "name another file for the report" in error_line(result)
+
+
 def test_the_report_is_written_as_json(model: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     result = run("optimize", model, tmp_path / "out.onnx", "--cost", "nodes", "--report", report)

@@ -56,7 +56,7 @@ def list_() -> None:
     for place in sorted(counts):
         table.add_row(*(Text(cell) for cell in (*place, str(counts[place]), str(refused[place]))))
     print_table(table)
-    typer.echo(f"in {store.path}" if store.path else "nothing is kept: EGRAPH_OPT_CACHE is empty")
+    typer.echo(f"in {store.path}" if store.path else "nothing is kept")
 
 
 @measurements.command()

@@ -32,11 +32,15 @@ from egraph_opt.facts.assumption import Assumption, parsed
 from egraph_opt.imports import load_onnx_ir
 
 if TYPE_CHECKING:
+    from onnx import ModelProto
+
     from egraph_opt.model.input_shapes import Sizes
 
 
 STDOUT = Path("-")
-"""A file that stands for what the command prints."""
+"""A file that stands for what the command prints, or for what it reads."""
+
+_NAMES_OF_STDOUT = (STDOUT, Path("/dev/stdout"), Path("/dev/fd/1"), Path("/proc/self/fd/1"))
 
 
 def parse_assumption(text: str) -> tuple[str, Assumption]:
@@ -54,9 +58,11 @@ def parse_assumption(text: str) -> tuple[str, Assumption]:
 
 @app.command(no_args_is_help=True)
 def optimize(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="The model to optimize.", show_default=False)],
+    source: Annotated[
+        Path, typer.Argument(metavar="IN", help="The model to optimize; - is stdin.", show_default=False)
+    ],
     target: Annotated[
-        Path | None, typer.Argument(metavar="OUT", help="The file to write.", show_default=False)
+        Path | None, typer.Argument(metavar="OUT", help="The file to write; - is stdout.", show_default=False)
     ] = None,
     cost: CostOption = "ascend",
     set_: SetOption = None,
@@ -138,7 +144,8 @@ def optimize(
     """Optimize a model and write the result."""
     if target is None and not dry_run:
         raise typer.BadParameter("the file to write is missing; --dry-run writes none", param_hint="OUT")
-    written = None if dry_run else target
+    written = None if dry_run else STDOUT if target in _NAMES_OF_STDOUT else target
+    report = STDOUT if report in _NAMES_OF_STDOUT else report
     assumptions = dict(parse_assumption(text) for text in assume or [])
     names = names_of(rewrites)
     load_onnx_ir()
@@ -164,7 +171,7 @@ def optimize(
             limits = replace(limits, memory_bytes=parse_bytes(limit_memory))
         with progress_on(Console(stderr=True)) as progress:
             result = run(
-                source,
+                _model_on_stdin() if source == STDOUT else source,
                 cost_of(cost, set_),
                 rewrites=names,
                 exactness=exactness_named(exactness),
@@ -178,8 +185,11 @@ def optimize(
                 seed=seed,
                 progress=progress,
                 measure=measure if measure_best is None else measure_best,
+                isolate=True,
             )
-        if written is not None:
+        if written == STDOUT:
+            _print_bytes(result.to_bytes())
+        elif written is not None:
             result.save(written, in_place=in_place)
         if report is not None and report != STDOUT:
             _write_json(result.report.to_dict(), report)
@@ -189,9 +199,25 @@ def optimize(
     if report == STDOUT:
         typer.echo(_json(result.report.to_dict()), nl=False)
     elif quiet:
-        typer.echo(f"{source}: {result.report.headline}")
+        typer.echo(f"{source}: {result.report.headline}", err=written == STDOUT)
     else:
-        Console(highlight=False).print(result.report)
+        Console(highlight=False, stderr=written == STDOUT).print(result.report)
+
+
+def _model_on_stdin() -> ModelProto:
+    from egraph_opt.model.files import parse_model
+    from egraph_opt.model.streams import MOST_READ
+
+    return parse_model(typer.get_binary_stream("stdin").read(MOST_READ), "<stdin>")
+
+
+def _print_bytes(data: bytes) -> None:
+    try:
+        stream = typer.get_binary_stream("stdout")
+        stream.write(data)
+        stream.flush()
+    except OSError as error:
+        raise errors.OutputError(f"stdout: cannot be written: {error.strerror or error}") from error
 
 
 def _input_shapes(texts: list[str] | None) -> dict[str, Sizes]:
@@ -218,11 +244,16 @@ def _objective(name: str, limit: str | None) -> str | tuple[str, float]:
 
 def _check_files(source: Path, target: Path | None, report: Path | None, in_place: bool) -> None:
     """What can be known to go wrong at the end is said at the start."""
+    from egraph_opt.model.streams import is_stream
     from egraph_opt.model.writing import check_target
 
-    if target is not None:
+    if target is not None and target != STDOUT:
         check_target(target, source, in_place=in_place)
-    if report is not None and report != STDOUT:
+    if report is None:
+        return
+    if report == STDOUT == target:
+        raise errors.OutputError("-: the model is written to stdout: name another file for the report")
+    if report != STDOUT and not is_stream(report):
         if not report.parent.is_dir() or report.is_dir():
             raise errors.OutputError(f"{report}: the report cannot be written there")
         if report.resolve() in [path.resolve() for path in (source, target) if path is not None]:

@@ -16,6 +16,7 @@ from egraph_opt.cost.asking import price_of, price_of_bodies
 from egraph_opt.cost.constant_nodes import FREE, constant_nodes, nodes_by_e_node
 from egraph_opt.cost.empty_dims import is_refused
 from egraph_opt.cost.expansion import expand_pseudo, stages_of_pseudo
+from egraph_opt.cost.kernels import Kernels
 from egraph_opt.cost.model import CostModel, NodeView, Parts, bind
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
@@ -151,6 +152,7 @@ class _Compiler:
         self.bodies: dict[int, int] = {}
         self.original = nodes_by_e_node(lowered, snapshot)
         self.own = {*self.original, *self._applied(dict(target.applied))}  # grows with what stands for these
+        self.kernels = Kernels(lowered)
         self.outputs: dict[int, dict[int, Fact]] = {}
         for k, name in enumerate(snapshot.operator):
             if name == "output":
@@ -212,6 +214,8 @@ class _Compiler:
                 return UNWRITABLE
         inputs = form_facts(written, operands)
         results = self.results(node)
+        if not self.kernels.compute(written, inputs, results):
+            return UNWRITABLE
         return self._view(written.op_type, written.domain, written.attributes, inputs, results, parts=parts)
 
     def _verbatim(self, node: ir.Node, results: tuple[Fact, ...]) -> int:
@@ -245,7 +249,7 @@ class _Compiler:
             if step.operator in FREE:
                 places.append(None)
                 continue
-            written = self._written(step, given)
+            written = self._written(step, given, known[-1:])
             original, as_it_was = self.original.get(part.node, (None, False))
             if written is not None:
                 inputs = form_facts(written, given)
@@ -263,11 +267,13 @@ class _Compiler:
             nodes.append(view)
         return Parts(tuple(map(self.bind, operands)), tuple(nodes), tuple(sources))
 
-    def _written(self, step: Step, operands: tuple[Fact, ...]) -> OnnxForm | None:
+    def _written(self, step: Step, operands: tuple[Fact, ...], results: Sequence[Fact]) -> OnnxForm | None:
         """A step as the opset has it; it may not stand for further ones."""
         form = operator_named(step.operator).form
         written = None if form is None else form(self.lowered.opset, step.attributes, operands)
-        return None if written is None or written.domain == PSEUDO_DOMAIN else written
+        if written is None or written.domain == PSEUDO_DOMAIN:
+            return None
+        return written if self.kernels.compute(written, form_facts(written, operands), results) else None
 
     def _kept(self, key: int, operands: tuple[Fact, ...], results: tuple[Fact, ...]) -> int:
         node = self.lowered.kept[key]

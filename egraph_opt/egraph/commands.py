@@ -1,22 +1,24 @@
 """The commands that an engine begins with: what it keeps tables of, and the rules of some laws.
 
-Texts are written once for all graphs; an engine takes the rules that can match in its own (see `relevance`).
+An engine takes the rules that can match in its graph (see `relevance`); their texts are written then, once
+for all graphs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+from typing import Any
 
 from egraph_opt.egraph.analysis import analysis_rules, known_rules
-from egraph_opt.egraph.prepared import PreparedRule, prepared_rules
+from egraph_opt.egraph.prepared import PreparedTerms, TermsOfRules, is_ours, prepared_terms
 from egraph_opt.egraph.program import rule_text, statement_rules
 from egraph_opt.egraph.relevance import Head, Occurring, Terms, asking, terms_of_rule
 from egraph_opt.egraph.vocabulary import declaration
 from egraph_opt.errors import LawError
 from egraph_opt.laws.checking import check
-from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, where
+from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, statements, where
 from egraph_opt.laws.statements import unguarded, without_guards
 from egraph_opt.operators.expressions import declared_functions, functions
 
@@ -34,18 +36,21 @@ def alone(rule: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class WrittenRule:
-    """A rule as egglog reads it, the ruleset it runs in, and the terms it is about.
-
-    `writes`: how many e-nodes a match makes, at most.
-    """
+    """A rule as egglog reads it, the ruleset it runs in, and the terms it is about."""
 
     name: str
     ruleset: str
-    text: str
     terms: Terms
+    write: Callable[[], str]
+
+    @cached_property
+    def text(self) -> str:
+        """The rule, written when it is asked for first."""
+        return self.write()
 
     @cached_property
     def writes(self) -> int:
+        """How many e-nodes a match makes, at most."""
         return self.text.count("(let w")
 
 
@@ -101,8 +106,11 @@ def program_of(laws: tuple[Law, ...], *, apart: bool = False, guards: bool = Tru
 @lru_cache(maxsize=8)
 def _program(laws: tuple[Law, ...], apart: bool, guards: bool, declared: int) -> Program:
     tables, always = _of_all_programs(declared)
-    rules = {rule.name: rule for rule in (*always, *_rules_of_laws(laws, apart, guards))}
-    prepared_rules().keep()
+    prepared = prepared_terms()
+    rules = {rule.name: rule for rule in always}
+    for source, ruleset in _sources(laws, apart, guards):
+        rules |= {rule.name: rule for rule in _rules(source, ruleset, prepared)}
+    prepared.keep()
     return Program(rules, tables, {name: k for k, name in enumerate(rules)})
 
 
@@ -122,46 +130,63 @@ def rule_texts(laws: tuple[Law, ...]) -> list[str]:
 def _analysis() -> Iterator[WrittenRule]:
     for ruleset, rules in ((FACTS, analysis_rules()), (TABLES, known_rules())):
         for name, statement in rules:
-            text = rule_text(statement.conditions, statement.actions, ruleset=alone(name), name=name)
-            yield WrittenRule(name, ruleset, text, terms_of_rule(statement.conditions, statement.actions))
+            parts = statement.conditions, statement.actions
+            write = partial(rule_text, *parts, ruleset=alone(name), name=name)
+            yield WrittenRule(name, ruleset, terms_of_rule(*parts), write)
 
 
-def _rules_of_laws(laws: tuple[Law, ...], apart: bool, guards: bool) -> Iterator[WrittenRule]:
+def _sources(laws: tuple[Law, ...], apart: bool, guards: bool) -> Iterator[tuple[_Source, str]]:
+    """Where rules come from, and the ruleset that they are in."""
     written: set[str] = set()
     for identity, law in enumerate(laws, start=1):
         for entry in auxiliaries([law]):  # what they write is stamped with the first law that uses them
             if entry.name not in written:
                 written.add(entry.name)
-                yield from _rules(entry, TABLES, identity, entry.name, guards)
-        ruleset = f"laws.{law.key if apart else law.ruleset}"
-        yield from _rules(law, ruleset, identity, law.key, guards)
+                yield _Source(entry, entry.name, identity, guards), TABLES
+        yield _Source(law, law.key, identity, guards), f"laws.{law.key if apart else law.ruleset}"
 
 
-def _rules(
-    entry: Law | Auxiliary, ruleset: str, identity: int, name: str, guards: bool
-) -> Iterator[WrittenRule]:
-    """The rules of a law, checked and written, or as they were kept."""
+@dataclass(frozen=True, eq=False)
+class _Source:
+    """Where the rules of a law come from, which is stamped on what they write."""
 
-    def write(identity: int | str) -> Iterator[PreparedRule]:
-        return _written(entry, identity, name, guards)
+    entry: Law | Auxiliary
+    name: str
+    identity: int
+    guards: bool
 
-    for rule in prepared_rules().of(entry, f"{name} {guards}", identity, write):
-        yield WrittenRule(rule.name, ruleset, rule.text, rule.terms)
+    @cached_property
+    def _rules(self) -> dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]]:
+        """Conditions and actions of each, by what its name has behind that of the law."""
+        return {
+            suffix: (unguarded(conditions) if self.guards else without_guards(conditions), actions)
+            for k, statement in enumerate(statements(self.entry))
+            for suffix, conditions, actions in statement_rules(statement, f"#{k}")
+        }
+
+    def terms(self) -> TermsOfRules:
+        """What each is about; the law is checked before, which needs no doing again while that is kept."""
+        check(self.entry)
+        return {suffix: terms_of_rule(*parts) for suffix, parts in self._rules.items()}
+
+    def write(self, suffix: str) -> str:
+        """The text of one; of one that there is not, which only a file can name, none."""
+        if suffix not in self._rules:
+            return ""
+        rule, of_law = f"{self.name}{suffix}", isinstance(self.entry, Law)
+        try:
+            return rule_text(
+                *self._rules[suffix], ruleset=alone(rule), name=rule, identity=self.identity, of_law=of_law
+            )
+        except LawError as error:
+            raise LawError(f"{where(self.entry.function)}: {self.entry.name}: {error}") from error
 
 
-def _written(entry: Law | Auxiliary, identity: int | str, name: str, guards: bool) -> Iterator[PreparedRule]:
-    for k, statement in enumerate(check(entry)):
-        for rule_name, conditions, actions in statement_rules(statement, f"{name}#{k}"):
-            kept = unguarded(conditions) if guards else without_guards(conditions)
-            try:
-                text = rule_text(
-                    kept,
-                    actions,
-                    ruleset=alone(rule_name),
-                    name=rule_name,
-                    identity=identity,
-                    of_law=isinstance(entry, Law),
-                )
-            except LawError as error:
-                raise LawError(f"{where(entry.function)}: {entry.name}: {error}") from error
-            yield PreparedRule(rule_name, text, terms_of_rule(kept, actions))
+def _rules(source: _Source, ruleset: str, prepared: PreparedTerms) -> Iterator[WrittenRule]:
+    """The rules of a law; those of others are written at once, so that a mistake is found."""
+    key = f"{source.name} {source.guards}"
+    for suffix, terms in prepared.of(source.entry, key, source.terms).items():
+        rule = WrittenRule(f"{source.name}{suffix}", ruleset, terms, partial(source.write, suffix))
+        if not is_ours(source.entry):
+            _ = rule.text
+        yield rule

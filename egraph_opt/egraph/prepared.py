@@ -1,106 +1,81 @@
-"""Rules of our own laws, kept in the user's cache folder as egglog's text.
+"""What rules of our own laws are about, kept in the user's cache folder: which terms each matches and writes.
 
-Checking the statements of all laws and writing them down takes a tenth of a second, and comes out the same
-until a law or a version changes.  What is kept is text with marks: for the number of the law, which depends
-on the other laws of an engine, and for functions and constants, which egglog takes as objects.  Functions are
-named and looked up among ours, constants are Python literals: nothing is pickled, and nothing that a file
-says is run.
+Only rules whose terms occur in a graph are written (`relevance`), which are a quarter of them; to know
+which, all statements would have to be made and checked in every process.  What is kept is names of terms:
+egglog never gets anything of a file, and a file that lies keeps rules out of an e-graph, or lets them in that
+find nothing.
 
 A file that is broken, foreign or cannot be read or written is passed over, with one line for who debugs.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import cache
+from glob import glob
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from egraph_opt.cache import cache_folder, replace_text
-from egraph_opt.egraph.relevance import Terms
-from egraph_opt.egraph.vocabulary import object_text, texts_of_objects
+from egraph_opt.egraph.relevance import Head, Terms
 from egraph_opt.forking import lock_across_forks
 from egraph_opt.laws.law import Auxiliary, Law, statements_are_declared_in
-from egraph_opt.operators.host import HostFunction
 
 _log = logging.getLogger(__name__)
 
-FORMAT = 1
+FORMAT = 2
 """Of the file; one of another format is not read."""
 
 SOURCES = ("egraph", "facts", "inference", "laws", "operators", "rewrites")
-"""The packages whose text decides how rules are written."""
+"""The packages whose text decides what rules are about."""
 
 MOST_FILES = 4
 """Of several installations and versions; the oldest go."""
 
-LAW = "\ue000law\ue001"
-"""The mark for the number of the law."""
+_SUFFIX = re.compile(r"#[0-9]{1,4}<?")
+"""What the name of a rule has behind that of its law."""
 
 _lock = lock_across_forks()
-_MARK = re.compile("\ue000(\\w+)\ue001")
-_OBJECT = re.compile(r'\(py-object "[^"]*"\)')
+
+TermsOfRules = Mapping[str, Terms]
+"""By what the name of a rule has behind that of its law, in order."""
 
 
-@dataclass(frozen=True)
-class PreparedRule:
-    """A rule's name, its text, and the terms it is about."""
-
-    name: str
-    text: str
-    terms: Terms
+def is_ours(entry: Law | Auxiliary) -> bool:
+    """Whether a law is one of those whose text `installation` is a digest of, and no variant."""
+    return statements_are_declared_in(entry, "egraph_opt.rewrites")
 
 
-Write = Callable[[int | str], Iterable[PreparedRule]]
-"""Writes the rules of a law, given the law's number."""
-
-
-class PreparedRules:
+class PreparedTerms:
     """What is known of the rules of laws, and the file that it comes from; None for no file."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self.rules: dict[str, list[Any]] = {}
-        self.objects: list[str] = []
-        self._texts: dict[int, str] = {}
+        self.rules: dict[str, TermsOfRules] = {}
         self._changed = False
         if path is not None:
             self._read(path)
 
-    def of(self, entry: Law | Auxiliary, key: str, law: int, write: Write) -> list[PreparedRule]:
-        """The rules of a law, as they were written before, or as `write` writes them now.
+    def of(self, entry: Law | Auxiliary, key: str, find: Callable[[], TermsOfRules]) -> TermsOfRules:
+        """The terms of the rules of a law, as they were found before, or as `find` finds them now.
 
         Args:
             key: tells them from others of this law.
-            law: its number.
         """
-        if self.path is None or not statements_are_declared_in(entry, "egraph_opt.rewrites"):
-            return list(write(law))
+        if self.path is None or not is_ours(entry):
+            return find()
         with _lock:
-            return self._kept(key, law, write) or list(write(law))
-
-    def _kept(self, key: str, law: int, write: Write) -> list[PreparedRule] | None:
-        """The rules of a law that may be kept; None where they name what has no name."""
-        if key not in self.rules:
-            marked = [self._marked(rule) for rule in write(LAW)]
-            if None in marked:
-                return None
-            self.rules[key] = marked
-            self._changed = True
-        try:
-            return [self._filled(rule, str(law)) for rule in self.rules[key]]
-        except (ImportError, AttributeError, LookupError, TypeError, ValueError, SyntaxError) as error:
-            _log.debug("%s: the rules of %s are written anew: %s", self.path, key, error)
-            return None
+            if key not in self.rules:
+                self.rules[key] = find()
+                self._changed = True
+            return self.rules[key]
 
     def keep(self) -> None:
         """Write down what was not in the file; of two processes the last one's is kept."""
@@ -108,78 +83,63 @@ class PreparedRules:
             if self.path is None or not self._changed:
                 return
             self._changed = False
-            content = json.dumps({"objects": self.objects, "rules": self.rules}, sort_keys=True)
+            content = json.dumps(_encoded(self.rules))
         try:
             head = json.dumps({"format": FORMAT, "digest": _digest(content)})
             replace_text(self.path, f"{head}\n{content}")
             for old in sorted(self.path.parent.glob("rules-*.json"), key=_age)[MOST_FILES:]:
                 old.unlink(missing_ok=True)
         except OSError as error:
-            _log.debug("%s: rules are not kept: %s", self.path, error)
+            _log.debug("%s: terms of rules are not kept: %s", self.path, error)
 
     def _read(self, path: Path) -> None:
         try:
             head, _, content = path.read_text(encoding="utf-8").partition("\n")
             if json.loads(head) != {"format": FORMAT, "digest": _digest(content)}:
                 raise ValueError("it is broken, or of another format")
-            found = json.loads(content)
-            self.objects, self.rules = list(found["objects"]), dict(found["rules"])
+            self.rules = _decoded(json.loads(content))
         except FileNotFoundError:
             pass
-        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-            _log.debug("%s: rules are written anew: %s", path, error)
-            self.objects, self.rules = [], {}
-
-    def _marked(self, rule: PreparedRule) -> list[Any] | None:
-        """A rule as JSON has it, with marks for the objects that it names; None where one has no name."""
-        text = rule.text
-        for written in sorted(set(_OBJECT.findall(text))):
-            name = _name_of(texts_of_objects[written])
-            if name is None:
-                return None
-            if name not in self.objects:
-                self.objects.append(name)
-            text = text.replace(written, f"\ue000{self.objects.index(name)}\ue001")
-        return [rule.name, text, sorted(rule.terms.matched), sorted(rule.terms.written)]
-
-    def _filled(self, kept: list[Any], law: str) -> PreparedRule:
-        name, marked, matched, written = kept
-        text = _MARK.sub(lambda mark: law if mark[1] == "law" else self._object(int(mark[1])), marked)
-        return PreparedRule(name, text, Terms(frozenset(map(tuple, matched)), frozenset(map(tuple, written))))
-
-    def _object(self, number: int) -> str:
-        if number not in self._texts:
-            self._texts[number] = object_text(_named(self.objects[number]))
-        return self._texts[number]
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            _log.debug("%s: terms of rules are found anew: %s", path, error)
 
 
-def _name_of(value: Any) -> str | None:
-    """How an object is written down: a host function by its place, a constant as a literal."""
-    if isinstance(value, HostFunction):
-        name = f"{value.__module__}:{value.name}"
-        return name if _is_ours(value.__module__) and "<" not in name else None
-    try:
-        text = repr(value)
-        return f"={text}" if repr(ast.literal_eval(text)) == text else None
-    except (ValueError, SyntaxError, RecursionError):
-        return None
+def _encoded(rules: Mapping[str, TermsOfRules]) -> dict[str, Any]:
+    """As JSON has it: every term once, and rules with the numbers of theirs."""
+    numbers: dict[Head, int] = {}
+    kept = {
+        key: [
+            [suffix, *([numbers.setdefault(head, len(numbers)) for head in sorted(heads)] for heads in both)]
+            for suffix, terms in of_law.items()
+            for both in [(terms.matched, terms.written)]
+        ]
+        for key, of_law in rules.items()
+    }
+    return {"heads": list(numbers), "rules": kept}
 
 
-def _named(name: str) -> Any:
-    """The object of a name; raises ValueError where it is none of ours."""
-    if name.startswith("="):
-        return ast.literal_eval(name[1:])
-    module, _, function = name.partition(":")
-    if not _is_ours(module):
-        raise ValueError(f"{name} is no function of ours")
-    found = getattr(import_module(module), function)
-    if not isinstance(found, HostFunction):
-        raise ValueError(f"{name} is no host function")
-    return found
+def _decoded(found: Any) -> dict[str, TermsOfRules]:
+    """The inverse of `_encoded`; raises where it is nothing of the kind."""
+    heads = [(_text(function), _text(name)) for function, name in found["heads"]]
+    return {
+        key: {
+            _suffix(suffix): Terms(frozenset(heads[k] for k in matched), frozenset(heads[k] for k in written))
+            for suffix, matched, written in of_law
+        }
+        for key, of_law in found["rules"].items()
+    }
 
 
-def _is_ours(module: str) -> bool:
-    return module.startswith(tuple(f"egraph_opt.{package}." for package in SOURCES))
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise TypeError(f"{value!r} is no name")
+    return value
+
+
+def _suffix(value: Any) -> str:
+    if not _SUFFIX.fullmatch(value):
+        raise ValueError(f"{value!r} is no rule of a law")
+    return _text(value)
 
 
 def _age(path: Path) -> float:
@@ -192,28 +152,29 @@ def _digest(text: str) -> str:
 
 @cache
 def installation() -> str:
-    """A digest of all that rules are written by: versions, the text of laws and of what writes them."""
+    """A digest of what decides what rules are about: versions, the text of laws and of what reads them."""
     digest = hashlib.sha256()
     digest.update(repr((FORMAT, sys.version, version("egraph-opt"), version("egglog"))).encode())
     for package in SOURCES:
         folder = Path(import_module(f"egraph_opt.{package}").__path__[0])
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(path.relative_to(folder).as_posix().encode())
-            digest.update(path.read_bytes())
+        for name in sorted(glob("**/*.py", root_dir=folder, recursive=True)):
+            digest.update(name.encode())
+            with open(f"{folder}/{name}", "rb", buffering=0) as file:
+                digest.update(file.read())
     return digest.hexdigest()[:24]
 
 
 @cache
-def _kept_in(folder: Path | None) -> PreparedRules:
+def _kept_in(folder: Path | None) -> PreparedTerms:
     if folder is None:
-        return PreparedRules(None)
+        return PreparedTerms(None)
     try:
-        return PreparedRules(folder / f"rules-{installation()}.json")
+        return PreparedTerms(folder / f"rules-{installation()}.json")
     except (OSError, LookupError) as error:  # installed without its sources
-        _log.debug("rules are not kept: %s", error)
-        return PreparedRules(None)
+        _log.debug("terms of rules are not kept: %s", error)
+        return PreparedTerms(None)
 
 
-def prepared_rules() -> PreparedRules:
-    """The rules that are kept in the user's cache folder."""
+def prepared_terms() -> PreparedTerms:
+    """What is kept in the user's cache folder."""
     return _kept_in(cache_folder())

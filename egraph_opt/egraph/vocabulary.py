@@ -24,15 +24,9 @@ def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-texts_of_objects: dict[str, Any] = {}
-"""The objects that rules name, by how they are written."""
-
-
 def object_text(value: object) -> str:
     """An object that a rule names, as egglog reads it."""
-    text = f"(py-object {quoted(handle_in_rules(value).text)})"
-    texts_of_objects[text] = value
-    return text
+    return f"(py-object {quoted(handle_in_rules(value).text)})"
 
 
 def host_text(function: Callable[..., Any]) -> str:

@@ -216,7 +216,7 @@ def load_json(path: str | Path) -> ExtractionProblem:
         children = [[number[nodes[child]["eclass"]] for child in node["children"]] for node in nodes.values()]
         cost = [float(node["cost"]) for node in nodes.values()]
         roots = [number[root] for root in graph["root_eclasses"]]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         reason = f"{source.name} is not an e-graph in extraction-gym's JSON form: {error!r}"
         raise ExtractionError(reason) from error
     return ExtractionProblem(

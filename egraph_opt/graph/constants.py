@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import onnx_ir as ir
 
 from egraph_opt.facts.fact import UNKNOWN, Fact
 from egraph_opt.graph.content import Contents
+from egraph_opt.graph.isolation import CrashError, apart
 from egraph_opt.graph.runtime import plain_options, plain_session
 from egraph_opt.graph.walks import bodies, is_deterministic
 from egraph_opt.graph.work import FoldingBudget
@@ -248,8 +250,11 @@ def _evaluate(
         graph.output.append(onnx.ValueInfoProto(name=names[value]))
     imports = [onnx.helper.make_opsetid(domain, version) for domain, version in opsets.items()]
     model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=max(ir_version, 4))
-    session = plain_session(model.SerializeToString(), plain_options(threads=1))
-    return session.run([names[value] for value in wanted], feeds)  # type: ignore[no-any-return]
+    return list(apart(_computed, model.SerializeToString(), [names[value] for value in wanted], feeds))
+
+
+def _computed(model: bytes, names: list[str], feeds: Mapping[str, np.ndarray]) -> list[Any]:
+    return list(plain_session(model, plain_options(threads=1)).run(names, feeds))
 
 
 def _feed(tensor: ir.TensorProtocol, name: str, graph: onnx.GraphProto, feeds: dict[str, np.ndarray]) -> None:
@@ -298,7 +303,8 @@ def fold_constants(
             arrays = _evaluate(batch, wanted, known, opsets, ir_version)
         except Exception as error:  # onnxruntime raises many types; one node without a kernel fails them all
             _log.info("folding constants at once failed (%s); folding one by one", error)
-            _fold_singly(batch, facts, known, opsets, ir_version=ir_version, scratch=scratch)
+            known_to = partial(_evaluate, constants=known, opsets=opsets, ir_version=ir_version)
+            _fold_singly(batch, facts, known, scratch, evaluate=known_to, warn=warn)
             continue
         for value, array in zip(wanted, arrays, strict=True):
             known.tensors[value] = _as_tensor(array, value, facts, scratch)
@@ -343,10 +349,10 @@ def _fold_singly(
     nodes: list[ir.Node],
     facts: Mapping[ir.Value, Fact],
     constants: Constants,
-    opsets: Mapping[str, int],
-    *,
-    ir_version: int,
     scratch: Scratch,
+    *,
+    evaluate: Callable[[list[ir.Node], list[ir.Value]], list[np.ndarray]],
+    warn: Callable[[str], None],
 ) -> None:
     """Add to the constants what can be computed."""
     for node in nodes:
@@ -354,7 +360,10 @@ def _fold_singly(
             continue
         wanted = [v for v in node.outputs if v.name]
         try:
-            arrays = _evaluate([node], wanted, constants, opsets, ir_version)
+            arrays = evaluate([node], wanted)
+        except CrashError as error:
+            warn(f"node {node.name!r} ({node.op_type}) depends on constants, and is not computed: {error}")
+            continue
         except Exception as error:  # no kernel, or an error of the model's own: the node stays
             _log.info("%s %s is not folded: %s", node.op_type, node.name, error)
             continue

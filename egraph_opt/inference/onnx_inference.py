@@ -46,14 +46,14 @@ def accepts(op_type: str, domain: str, dtypes: tuple[int | None, ...], n_outputs
             if formal.option == defs.OpSchema.FormalParameterOption.Single:
                 return False
         elif dtype:
-            if formal.types and _TYPE_NAMES[dtype] not in formal.types:
+            if formal.types and TYPE_NAMES[dtype] not in formal.types:
                 return False
             if formal.is_homogeneous and bound.setdefault(formal.type_str, dtype) != dtype:
                 return False
     return True
 
 
-_TYPE_NAMES = {number: f"tensor({name.lower()})" for name, number in onnx.TensorProto.DataType.items()}
+TYPE_NAMES = {number: f"tensor({name.lower()})" for name, number in onnx.TensorProto.DataType.items()}
 
 
 def infer_by_onnx(

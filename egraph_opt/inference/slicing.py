@@ -37,8 +37,7 @@ def slice_length(dim: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
         return None
     if step == 0:
         raise ContradictionError("a Slice with step 0")
-    if step < 0 and end in (2**31 - 1, 2**63 - 1):
-        # By the words of the standard the end of the dim, onnxruntime goes to its front.
+    if step < 0 and end in (2**31 - 1, 2**63 - 1):  # see `operators.slicing.BEYOND_ALL`
         return None
     if step > 0:
         first, last = clamped(start, dim, 0, dim), clamped(end, dim, 0, dim)

@@ -1,4 +1,8 @@
-"""Tables as comma-separated values: the one place that writes them."""
+"""Tables as comma-separated values: the one place that writes them.
+
+A spreadsheet takes a cell that begins like a formula for one, and runs it: what is text, as the name of a
+model is, is marked as text.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,28 @@ def csv_text(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     """A header, and a line a row; None is an empty cell."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
+    writer.writerow(map(_cell, columns))
+    writer.writerows([_cell(value) for value in row] for row in rows)
     return text.getvalue()
+
+
+_FORMULA = "=+-@\t\r\n＝＋－＠"
+"""What a formula begins with, in one program or another."""
+
+
+def _cell(value: object) -> object:
+    """A value as it is written: text that could be a formula behind an apostrophe."""
+    if isinstance(value, str) and value.lstrip(" ")[:1] in tuple(_FORMULA) and not _is_number(value):
+        return f"'{value}"
+    return value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def records_as_csv(rows: Sequence[Any], kind: type[Any]) -> str:

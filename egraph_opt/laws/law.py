@@ -280,7 +280,9 @@ def pattern_variables(entry: Law | Auxiliary) -> list[Expression]:
     """The typed parameters of a law, as variables."""
     hints = get_type_hints(entry.function, include_extras=True)
     hints.pop("return", None)
-    missing = [name for name in inspect.signature(entry.function).parameters if name not in hints]
+    code = entry.function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount + sum(map(bool, (code.co_flags & 4, code.co_flags & 8)))
+    missing = [name for name in code.co_varnames[:count] if name not in hints]
     if missing:
         raise LawError(f"{where(entry.function)}: {entry.name}: {missing[0]} has no sort")
     return [variable(name, sort_of(bound)) for name, bound in hints.items()]

@@ -15,7 +15,7 @@ from contextlib import closing
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from egraph_opt.cache import cache_folder
+from egraph_opt.cache import cache_folder, make_folder
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.imports import onnxruntime
 from egraph_opt.measurement.timing import Measurement, Refusal
@@ -38,15 +38,21 @@ COLUMNS = tuple("machine runtime setting key micros entering leaving kernels spr
 
 _COLUMNS = ", ".join(COLUMNS)
 
-_SCHEMA = f"""
-CREATE TABLE IF NOT EXISTS measurements (
+_TABLE = """CREATE TABLE measurements (
     machine TEXT NOT NULL, runtime TEXT NOT NULL, setting TEXT NOT NULL, key TEXT NOT NULL,
     micros REAL, entering REAL, leaving REAL, kernels INTEGER, spread REAL, runs INTEGER, refusal TEXT,
     PRIMARY KEY (machine, runtime, setting, key)
-) WITHOUT ROWID;
+) WITHOUT ROWID"""
+"""All that a file of ours declares: views, triggers and virtual tables of another could compute anything."""
+
+_SCHEMA = f"""
+{_TABLE.replace("TABLE", "TABLE IF NOT EXISTS", 1)};
 PRAGMA user_version = {FORMAT};
 PRAGMA application_id = {_APPLICATION};
 """
+
+
+_DECLARED = ("table", "measurements", _TABLE)
 
 
 def default_path() -> Path | None:
@@ -164,7 +170,7 @@ class Store:
         if self._prepared:
             return
         self._prepared = True
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path.parent)
         if self.path.exists() and self.path.stat().st_size:
             try:
                 with closing(sqlite3.connect(self.path, timeout=_WAIT)) as connection:
@@ -205,6 +211,8 @@ def _check_format(connection: sqlite3.Connection) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if (application, version) != (_APPLICATION, FORMAT):
         raise ValueError("no measurements of this release")
+    if connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall() != [_DECLARED]:
+        raise ValueError("it declares something else than our table of measurements")
 
 
 def _chunks(keys: list[str]) -> Iterator[list[str]]:

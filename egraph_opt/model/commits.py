@@ -23,6 +23,8 @@ from onnx import ModelProto
 from egraph_opt.model.external_data import locations
 from egraph_opt.model.files import TOKEN, clear_leftovers, in_place_of
 from egraph_opt.model.locks import ending_cleanly, left_over, new_locked_file
+from egraph_opt.model.mapping import mapped_file
+from egraph_opt.model.streams import is_stream, written_through
 
 _JOURNAL = ".journal"
 
@@ -47,9 +49,13 @@ def replacing_model(path: Path, *, with_data: bool, keep: frozenset[Path]) -> It
     """New files that take the place of a model and its weights when the block ends well, in one step.
 
     Args:
-        with_data: the new model has weights in a file of their own.
+        with_data: the new model has weights in a file of their own; not of a stream.
         keep: files that are not removed, though the model at `path` has its weights there: the input's.
     """
+    if is_stream(path):
+        with written_through(path) as stream:
+            yield Replacement(stream, None, "")
+        return
     with ending_cleanly(partial(finish_killed_runs, path)):
         finish_killed_runs(path)
         old = [file.name for file in _used_data(path) or () if not any(_same(file, other) for other in keep)]
@@ -112,6 +118,16 @@ def _data_files(path: Path) -> list[Path]:
     return [file for file in path.parent.iterdir() if _is_data_name(path, file.name)]
 
 
+def named_by_others(data: Path, path: Path) -> bool:
+    """Whether another model beside that at `path` has the name of a file of weights in it, or may have it."""
+    name = os.fsencode(data.name)
+    try:
+        others = [file for file in path.parent.glob("*.onnx") if file.is_file() and not _same(file, path)]
+        return any(file.stat().st_size and mapped_file(str(file)).find(name) >= 0 for file in others)
+    except OSError:
+        return True
+
+
 def _used_data(path: Path) -> list[Path] | None:
     """Of those the files that the model at `path` has its weights in; None where there is no model."""
     model = ModelProto()
@@ -138,10 +154,12 @@ def _settle(path: Path, journal: Path) -> None:
 
 def _read_journal(journal: Path) -> tuple[str, list[str]]:
     """The new weights and the old ones; nothing where it was not written to the end."""
+    if journal.is_symlink() or not journal.is_file():  # a pipe would be waited for
+        return "", []
     try:
         entry = json.loads(journal.read_text(encoding="utf-8"))
         return str(entry["new"]), [str(name) for name in entry["old"]]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "", []
 
 

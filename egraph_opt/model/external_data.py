@@ -1,7 +1,7 @@
 """Weights in files of their own: where they may lie, and how a model refers to them.
 
-Reading keeps them on disk.  The files that the input's weights are in are never touched, since those may be
-mapped into memory, and other models may share them.
+Reading keeps them on disk.  The files that the input's weights are in are never written to, since those may
+be mapped into memory, and other models may share them.
 """
 
 from __future__ import annotations
@@ -235,12 +235,16 @@ def _absolute(tensor: ir.TensorProtocol) -> ir.TensorProtocol:
 
 def map_files(model: ir.Model) -> None:
     """Read the external tensors of a model through one mapping a file from now on; it is changed."""
+    exchange(model, _absolute)
 
+
+def exchange(model: ir.Model, new: Callable[[ir.TensorProtocol], ir.TensorProtocol]) -> None:
+    """Make every tensor of the model what `new` makes of it, where that is another."""
     for value, tensor in list(_owned(model)):
-        value.const_value = _absolute(tensor)
+        value.const_value = new(tensor)
     for node, attribute, tensors in list(_attributes(model)):
-        if any(isinstance(tensor, ir.ExternalTensor) for tensor in tensors):
-            found = [_absolute(tensor) for tensor in tensors]
+        found = [new(tensor) for tensor in tensors]
+        if any(a is not b for a, b in zip(tensors, found, strict=True)):
             node.attributes[attribute.name] = _with_tensors(attribute, found)
 
 

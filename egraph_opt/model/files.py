@@ -15,6 +15,7 @@ from onnx import ModelProto
 
 from egraph_opt.errors import EgraphOptError, InvalidModelError, ModelReadError, OutputError
 from egraph_opt.model.locks import ending_cleanly, free_name, left_over, new_locked_file
+from egraph_opt.model.streams import is_stream, read_stream, written_through
 
 TOKEN = "[a-z0-9_]{8}"
 """What tells the temporary files of one target apart; also those of earlier releases."""
@@ -35,7 +36,7 @@ def read_bytes(path: Path) -> bytes:
 def content_of(path: Path, failure: type[EgraphOptError]) -> bytes:
     """The bytes of any file; raises an error of the kind given where they cannot be read."""
     try:
-        return path.read_bytes()
+        return read_stream(path) if is_stream(path) else path.read_bytes()
     except FileNotFoundError:
         raise failure(f"{path}: there is no such file") from None
     except OSError as error:
@@ -108,8 +109,12 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """A new file that takes the place of `path` when the block ends well, and vanishes when it does not.
 
     It is written in the same folder, flushed to the disk, and renamed; whoever has the old file open keeps
-    it.  What a killed process has left is removed first.
+    it.  What a killed process has left is removed first.  A stream is written through.
     """
+    if is_stream(path):
+        with written_through(path) as stream:
+            yield stream
+        return
     with ending_cleanly(partial(clear_leftovers, path)):
         clear_leftovers(path)
         with in_place_of(path) as (file, _):

@@ -25,6 +25,7 @@ from egraph_opt.model.function_inlining import inlined
 from egraph_opt.model.functions import check_functions
 from egraph_opt.model.input_shapes import Sizes, fix_input_shapes
 from egraph_opt.model.metadata import mark_of, metadata_of
+from egraph_opt.model.streams import is_stream
 from egraph_opt.model.structure import OLDEST_OPSET, check_structure, default_opset
 from egraph_opt.model.tensors import check_tensors
 
@@ -110,6 +111,8 @@ def read_model(source: ModelSource, input_shapes: Mapping[str, Sizes] | None = N
     path = Path(source)
     name = str(path)
     proto = parse_model(read_bytes(path), name)
+    if is_stream(path):  # which cannot be read again
+        return read_model(proto, input_shapes)
     return _read(proto, name, path, path, input_shapes=input_shapes)
 
 

@@ -9,8 +9,8 @@ The file that the weights of a model are written to, one after the other.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,11 +19,12 @@ from onnx import ModelProto
 
 from egraph_opt.errors import EgraphOptError, OutputError
 from egraph_opt.model import external_data
-from egraph_opt.model.commits import replacing_model
-from egraph_opt.model.external_data import SMALLEST, external_tensor, replaced, tensors_in
+from egraph_opt.model.commits import named_by_others, replacing_model
+from egraph_opt.model.external_data import SMALLEST, exchange, external_tensor, replaced, tensors_in
 from egraph_opt.model.files import read_bytes
 from egraph_opt.model.metadata import restore_metadata
 from egraph_opt.model.reading import LoadedModel, innermost, original_proto, reread
+from egraph_opt.model.streams import is_stream, refused
 
 EMBEDDED_LIMIT = 2**31 - 2**24
 """Bytes of weights up to which a model is one file: protobuf's 2 GB, less room for the graph itself."""
@@ -72,11 +73,12 @@ def write_model(
 
     The file appears whole or not at all.  Weights go into a second file beside it, where the input had them
     in one or where they have more than 2 GB: `<name>.data`, or `<name>.<n>.data` where that exists.  The old
-    model keeps its weights until the new one takes its place; then they are removed.  The files of the
-    input's weights are neither written to nor removed, not even in place.
+    model keeps its weights until the new one takes its place; then they are removed, in place as well: of the
+    files of the input's weights those of such a name that no other model of the folder names.  What is no
+    regular file is written through, and gets all weights.
 
     Args:
-        model: the graph; it is not changed.
+        model: the graph; in place its weights are those of the new file from then on, else it is not changed.
         path: of the file to write; one that exists is replaced.
         like: what the graph was made from.
         proto: what `to_proto` made of the graph, which is then not serialised again.
@@ -90,17 +92,51 @@ def write_model(
     """
     target = Path(path)
     _check_target(target, like, in_place)
+    moved: Moved | None = None
     try:
-        apart, inputs = _needs_data_file(model, like), _inputs(like)
-        with replacing_model(target, with_data=apart, keep=inputs) as new:
+        apart, kept = _needs_data_file(model, like) and not is_stream(target), _kept(like, target)
+        with replacing_model(target, with_data=apart, keep=kept) as new:
             if new.weights is None:
-                new.file.write(_bytes(to_proto(model, like) if proto is None else proto))
+                new.file.write(in_one_file(model, like, proto))
             else:
-                with unloaded(model, new.weights, new.name):
+                moved = Moved(new.weights, new.name, _alignments(model))
+                with replaced(model, moved):
                     new.file.write(_bytes(to_proto(model, like, embed=False)))
+            if goes := not like.data_files <= kept:
+                exchange(model, lambda tensor: _in_memory(tensor) if tensor.nbytes < SMALLEST else tensor)
+        if goes and moved is not None:
+            exchange(model, moved.to(target.parent))
     except OSError as error:
         raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from error
     return target
+
+
+def in_one_file(model: ir.Model, like: LoadedModel, proto: ModelProto | None = None) -> bytes:
+    """The bytes of an optimized graph with all weights in it; raises OutputError where these are too many."""
+    found = to_proto(model, like) if proto is None else proto
+    if external_data.external_tensors(found):
+        raise OutputError(
+            f"{like.source}: more than 2 GB of weights do not fit into one file: name a new file"
+        )
+    return _bytes(found)
+
+
+def original_in_one_file(like: LoadedModel) -> bytes:
+    """As `in_one_file`, of the model as it was read: byte by byte, where it was in one file."""
+    if isinstance(like.original, Path) and not like.external:
+        return read_bytes(like.original)
+    return in_one_file(like.model, like, to_original_proto(like))
+
+
+def _kept(like: LoadedModel, target: Path) -> frozenset[Path]:
+    """Of the files that the input is in those that stay when the model at `target` is replaced.
+
+    In place the weights of the input are those of the old model, which go where they are nobody else's.
+    """
+    inputs = like.data_files | ({like.path} if like.path is not None else set())
+    if like.path is None or not _same_file(target, like.path):
+        return inputs
+    return frozenset(file for file in inputs if named_by_others(file, target))
 
 
 def _needs_data_file(model: ir.Model, like: LoadedModel) -> bool:
@@ -111,11 +147,6 @@ def _needs_data_file(model: ir.Model, like: LoadedModel) -> bool:
 
 def _bytes(proto: ModelProto) -> bytes:
     return bytes(proto.SerializeToString(deterministic=True))
-
-
-def _inputs(like: LoadedModel) -> frozenset[Path]:
-    """The files that the input is in."""
-    return like.data_files | ({like.path} if like.path is not None else set())
 
 
 def write_original(path: str | os.PathLike[str], *, like: LoadedModel, in_place: bool = False) -> Path:
@@ -130,10 +161,8 @@ def write_original(path: str | os.PathLike[str], *, like: LoadedModel, in_place:
     if like.external:
         return write_model(reread(like).model, target, like=like, in_place=in_place)
     try:
-        with replacing_model(target, with_data=False, keep=_inputs(like)) as new:
-            new.file.write(
-                read_bytes(like.original) if isinstance(like.original, Path) else _bytes(like.original)
-            )
+        with replacing_model(target, with_data=False, keep=_kept(like, target)) as new:
+            new.file.write(original_in_one_file(like))
     except OSError as error:
         raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from error
     return target
@@ -152,6 +181,8 @@ def check_target(target: Path, source: Path | None, *, in_place: bool = False) -
         raise OutputError(f"{target}: is a directory; give the name of a file in it")
     if not target.parent.is_dir():
         raise OutputError(f"{target}: there is no folder {str(target.parent)!r}")
+    if reason := refused(target):
+        raise OutputError(f"{target}: {reason}; name a file")
     if not in_place and source is not None and _same_file(target, source):
         raise OutputError(f"{target}: is the input itself; name another file, or ask for --in-place")
 
@@ -168,33 +199,40 @@ _LARGEST_ALIGNMENT = 2**16
 """That of mappings on Windows; offsets are multiples of more only by chance."""
 
 
-@contextmanager
-def unloaded(model: ir.Model, file: BinaryIO, location: str) -> Iterator[None]:
-    """Write the larger tensors of a model to `file`; while it lasts, they are external tensors there.
+@dataclass
+class Moved:
+    """Writes the larger tensors of a model to `file`, and answers external tensors there.
 
     Tensors that share a place in the input's data, or are one object, share it in the output.  Small external
     tensors are taken into the model.
     """
-    places: dict[object, tuple[int, int]] = {}
-    alignments = _alignments(model)
 
-    def moved(tensor: ir.TensorProtocol) -> ir.TensorProtocol:
+    file: BinaryIO
+    location: str
+    alignments: Mapping[tuple[str, bool], int]
+    places: dict[object, tuple[int, int]] = field(default_factory=dict)
+
+    def __call__(self, tensor: ir.TensorProtocol) -> ir.TensorProtocol:
         if tensor.dtype == ir.DataType.STRING:
             return tensor
         if tensor.nbytes < SMALLEST:
-            return _in_memory(tensor) if isinstance(tensor, ir.ExternalTensor) else tensor
+            return _in_memory(tensor)
         key: object = id(tensor)
         if isinstance(tensor, ir.ExternalTensor):
             key = (tensor.path, tensor.offset, tensor.nbytes)
-        if key not in places:
-            places[key] = _append(tensor, file, alignments.get(_group(tensor), 1))
-        return external_tensor(tensor, location, *places[key])
+        if key not in self.places:
+            self.places[key] = _append(tensor, self.file, self.alignments.get(_group(tensor), 1))
+        return external_tensor(tensor, self.location, *self.places[key])
 
-    with replaced(model, moved):
-        yield
+    def to(self, folder: Path) -> Moved:
+        """The same from where the folder is that they are in."""
+        return replace(self, location=str(folder.resolve() / self.location))
 
 
 def _in_memory(tensor: ir.TensorProtocol) -> ir.TensorProtocol:
+    """A tensor whose elements are in no file."""
+    if not isinstance(tensor, ir.ExternalTensor):
+        return tensor
     return ir.Tensor(
         tensor.numpy().copy(),
         dtype=tensor.dtype,

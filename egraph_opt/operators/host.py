@@ -174,19 +174,22 @@ class HostFunction:
         return get_type_hints(self.function, include_extras=True)
 
     @functools.cached_property
+    def _parameters(self) -> tuple[inspect.Parameter, ...]:
+        return tuple(inspect.signature(self.function).parameters.values())
+
+    @functools.cached_property
     def _sorts(self) -> dict[str, Sort]:
         """By parameter that takes one argument."""
-        parameters = inspect.signature(self.function).parameters.values()
         return {
             p.name: sort_of(self._hints.get(p.name, Any))
-            for p in parameters
+            for p in self._parameters
             if p.kind is not inspect.Parameter.VAR_POSITIONAL
         }
 
     @functools.cached_property
     def _counts(self) -> tuple[int, float]:
         """How many arguments it takes, at least and at most."""
-        parameters = inspect.signature(self.function).parameters.values()
+        parameters = self._parameters
         variadic = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
         least = sum(p.default is p.empty and p.kind is not p.VAR_POSITIONAL for p in parameters)
         return least, float("inf") if variadic else len(parameters)

@@ -16,12 +16,19 @@ if TYPE_CHECKING:
     from egraph_opt.operators.node_reader import NodeReader
 
 
+BEYOND_ALL = (2**31 - 1, 2**63 - 1)
+"""Ends of which a Slice downwards takes nothing by the words of the standard, and all in onnxruntime: such a
+node stays as it is written."""
+
+
 def normal_slice(dim: Dim, start: int, end: int, step: int) -> tuple[int, int | None, int] | None:
     """Bounds as ONNX reads them, in one form; None where it depends on a dim that is not a number.
 
     With a known dim both bounds lie within it.  Otherwise a start of 0 or more, or a negative one (from the
     end), and an end likewise or None (to the end).  Downwards (negative step) an end of None is the front.
     """
+    if step < 0 and end in BEYOND_ALL:
+        return None
     huge = 10**9  # as in `inference.slicing`
     if isinstance(dim, int):
         start, end = (v + dim if v < 0 else v for v in (start, end))

@@ -8,6 +8,7 @@ from typing import Any
 
 from egraph_opt.facts.fact import ABSENT, CLASH, UNKNOWN, Fact
 from egraph_opt.inference.core import infer_node
+from egraph_opt.inference.kernels import Types, takes_types
 from egraph_opt.operators.constants import literal_fact
 from egraph_opt.operators.declaration import (
     PSEUDO_DOMAIN,
@@ -54,9 +55,15 @@ def _infer_operator(
         return UNKNOWN if steps is None else (*operands[:1], *infer_steps(steps, opset, operands))[-1]
     if form is None:
         return UNKNOWN
-    return infer_node(form.op_type, form.domain, form.attributes, form_facts(form, operands), 1, opset=opset)[
-        0
-    ]
+    given = form_facts(form, operands)
+    if not takes_types(form.op_type, form.domain, types_of(given), opset):
+        return UNKNOWN  # it is not written
+    return infer_node(form.op_type, form.domain, form.attributes, given, 1, opset=opset)[0]
+
+
+def types_of(facts: Sequence[Fact | None]) -> Types:
+    """The element types of operands or results."""
+    return tuple(None if fact is None else fact.dtype for fact in facts)
 
 
 def infer_steps(steps: Sequence[Step], opset: int, operands: tuple[Fact, ...]) -> tuple[Fact, ...]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import onnx
 
 from egraph_opt.cost.model import CostModel, NodeView
+from egraph_opt.graph.isolation import apart
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.whole import Latency, latencies
 from egraph_opt.pipeline.result import Result
@@ -120,4 +122,5 @@ def _time(
         models += [str(result.save(Path(folder) / f"{k}.onnx")) for k, result in enumerate(results)]
         proto = onnx.load(original, load_external_data=False) if isinstance(original, Path) else original
         points = results[0].report.cost.points
-        return latencies(models, setting, points, proto, seconds=SECONDS, seed=seed)
+        timed = partial(latencies, seconds=SECONDS, seed=seed)
+        return list(apart(timed, models, setting, dict(points), proto))

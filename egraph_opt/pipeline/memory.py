@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import onnx_ir as ir
 
 from egraph_opt.cost.model import bind
 from egraph_opt.facts.fact import UNKNOWN, Fact
+from egraph_opt.facts.symbolic import symbols
 from egraph_opt.graph.constants import byte_size, constant_bytes
 from egraph_opt.graph.walks import captured_values
 from egraph_opt.graph.work import operations
@@ -29,18 +31,30 @@ MOST_ROUNDS, ROUNDS = 10_000.0, 100.0
 
 
 def run_needs(region: Region, points: Mapping[str, int], sizes: Mapping[str, int]) -> RunNeeds:
-    """What a run takes; sizes that are not known count as nothing.
+    """What a run takes; sizes that only it shows count as nothing, and as `points` in what it may take.
 
     Args:
-        points: numbers for symbols that have no size.
+        points: guesses for symbols that have no size.
     """
-    return _Estimate({**points, **sizes}).of(region)
+    known = _Estimate(sizes)
+    needs = known.of(region)
+    if not known.open:
+        return needs
+    guessed = _Estimate({**points, **sizes}, guesses=True).of(region)
+    return replace(needs, guessed_bytes=guessed.bytes, guessed_operations=guessed.operations)
 
 
 class _Estimate:
-    def __init__(self, at: Mapping[str, int]) -> None:
-        self._at = at
+    """Of runs at some sizes.
+
+    Attributes:
+        open: there are dims that these sizes say nothing of; with `guesses` they are taken to be 128.
+    """
+
+    def __init__(self, at: Mapping[str, int], *, guesses: bool = False) -> None:
+        self._at, self._guesses = at, guesses
         self._bound: dict[Fact, Fact] = {}
+        self.open = False
 
     def of(self, region: Region) -> RunNeeds:
         """Tensors live from where they are made to where they are used last."""
@@ -69,8 +83,14 @@ class _Estimate:
         term = None if value is None else region.lowered.term_of.get(value)
         fact = (None if term is None else region.lowered.facts[term]) or UNKNOWN
         if fact not in self._bound:
-            self._bound[fact] = bind(fact, self._at)
+            self._bound[fact] = bind(fact, self._at) if self._guesses or self._is_known(fact) else UNKNOWN
         return self._bound[fact]
+
+    def _is_known(self, fact: Fact) -> bool:
+        if all(symbols(dim) <= self._at.keys() for dim in fact.shape or ()):
+            return True
+        self.open = True
+        return False
 
     def _bytes(self, region: Region, value: ir.Value) -> float:
         size = byte_size(self._fact(region, value)) or 0

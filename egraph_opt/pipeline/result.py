@@ -11,7 +11,14 @@ import onnx
 import onnx_ir as ir
 
 from egraph_opt.model.reading import LoadedModel
-from egraph_opt.model.writing import to_original_proto, to_proto, write_model, write_original
+from egraph_opt.model.writing import (
+    in_one_file,
+    original_in_one_file,
+    to_original_proto,
+    to_proto,
+    write_model,
+    write_original,
+)
 from egraph_opt.report.optimization import Report
 
 
@@ -53,3 +60,13 @@ class Result:
         if self._graph is None:
             return write_original(path, like=self._loaded, in_place=in_place)
         return write_model(self._graph, path, like=self._loaded, proto=self._proto, in_place=in_place)
+
+    def to_bytes(self) -> bytes:
+        """The model in one file, for a pipe or a network.
+
+        Raises:
+            OutputError: it has more than 2 GB of weights.
+        """
+        if self._graph is None:
+            return original_in_one_file(self._loaded)
+        return in_one_file(self._graph, self._loaded, self._proto)

@@ -18,6 +18,7 @@ from egraph_opt.errors import InputShapeError, VerificationError
 from egraph_opt.extraction.registry import extractor_named
 from egraph_opt.extraction.strategies.budget import OnInterrupt
 from egraph_opt.graph.constants import constant_bytes
+from egraph_opt.graph.isolation import CrashError, apart, isolated
 from egraph_opt.graph.node_counts import nodes_of
 from egraph_opt.laws.exactness import REAL, Exactness, exactness_named
 from egraph_opt.laws.law import Law
@@ -242,6 +243,7 @@ def optimize(
     progress: Progress | None = None,
     on_interrupt: OnInterrupt = "best",
     measure: bool | int | None = None,
+    isolate: bool = False,
 ) -> Result:
     """Optimise an ONNX model by equality saturation.
 
@@ -269,6 +271,8 @@ def optimize(
         measure: time the result beside the original in onnxruntime, and hand out the original where that is
             faster (unless the cost model prices another machine); a number: time so many good graphs and
             take the fastest.  By default what the cost model asks for.
+        isolate: run onnxruntime in a process of its own (on Linux), so that a kernel that crashes is reported
+            with its node, and does not end this process; the command line does.
 
     Returns:
         The optimized model; the original where nothing is better, with the reason.
@@ -313,13 +317,14 @@ def optimize(
             result = unchanged(replace(saturated.original, reason=reason), chosen)
         return saturated, result
 
-    saturated, result = run()
-    if input_shapes and result.report.verification.status in ("not_comparable", "failed"):
-        _check_sizes(saturated.loaded, model)
-    if result.report.verification.status != "failed":
-        return result
-    matched = {f"{row.ruleset}.{row.name}" for row in result.report.rewrites if row.matches}
-    found, blame = without_offending_law(result, matched, lambda left_out: run(left_out)[1])
+    with isolated(isolate):
+        saturated, result = run()
+        if input_shapes and result.report.verification.status in ("not_comparable", "failed"):
+            _check_sizes(saturated.loaded, model)
+        if result.report.verification.status != "failed":
+            return result
+        matched = {f"{row.ruleset}.{row.name}" for row in result.report.rewrites if row.matches}
+        found, blame = without_offending_law(result, matched, lambda left_out: run(left_out)[1])
     if strict:
         parts = (saturated.loaded.source, blame, result.report.verification.detail)
         raise VerificationError(": ".join(str(part) for part in parts if part))
@@ -328,6 +333,10 @@ def optimize(
 
 def _check_sizes(fixed: LoadedModel, model: ModelSource) -> None:
     """Raise where a model runs, but not with the shapes that its inputs have got."""
-    trouble = trouble_of(fixed.original)
-    if trouble and not trouble_of(read_model(model).original):
+    try:
+        trouble = apart(trouble_of, fixed.original)
+        runs_otherwise = bool(trouble) and not apart(trouble_of, read_model(model).original)
+    except CrashError:
+        return
+    if runs_otherwise:
         raise InputShapeError(f"{fixed.source}: it does not run with these shapes of inputs: {trouble}")

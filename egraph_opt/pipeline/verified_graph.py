@@ -19,8 +19,8 @@ from egraph_opt.rebuild.legalization import legalize
 from egraph_opt.report.figures import RewriteReport
 from egraph_opt.verification.budget import RunBudget
 from egraph_opt.verification.course import Promise
+from egraph_opt.verification.isolated import verify_apart as check_outputs
 from egraph_opt.verification.result import SKIPPED, Verification
-from egraph_opt.verification.verifier import verify as check_outputs
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,12 @@ def finish(rebuilt: ir.Model, loaded: LoadedModel, checks: Checks, clock: Callab
         verification = check_outputs(
             loaded.original,
             proto,
+            checks.budget or RunBudget(),
             seed=checks.seed,
             assume=checks.assume,
             approximate=bool(checks.changing),
             promise=Promise(checks.exactness, names=True, small_integers=checks.granted),
             end=checks.end,
-            budget=checks.budget,
         )
     clock("rebuild")
     changed = legalize(rebuilt) if checks.legalize and verification.status != "failed" else {}

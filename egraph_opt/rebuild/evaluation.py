@@ -10,6 +10,7 @@ have given when the model runs, each rounded in its own types, and not the more 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -122,8 +123,14 @@ def _evaluate(form: OnnxForm, arrays: list[np.ndarray[Any, Any] | None], opset: 
     if form.op_type == "Mean" and not form.domain:  # the reference adds in place, to the first operand
         arrays = list(np.broadcast_arrays(*(a for a in arrays if a is not None)))
     given = tuple(None if a is None else ir.DataType.from_numpy(a.dtype) for a in arrays)
+    feeds = {f"x{k}": a for k, a in enumerate(arrays) if a is not None}
+    if form.op_type.startswith("Reduce") and not floats:
+        # The reference fails on logarithms of integers, and has another mean of none.
+        with suppress(Exception):  # onnxruntime's errors share no base class
+            output = onnx.helper.make_tensor_value_info("y", int(given[0] or 0), None)
+            return _session(node_model(form, given, output, opset).SerializeToString()).run(None, feeds)[0]
     evaluator = _evaluator(form.op_type, form.domain, form.attributes, given, opset)
-    (answer,) = evaluator.run(None, {f"x{k}": a for k, a in enumerate(arrays) if a is not None})
+    (answer,) = evaluator.run(None, feeds)
     return answer
 
 

@@ -44,10 +44,14 @@ class RunNeeds:
     Attributes:
         bytes: of all tensors that are there at once, at most.
         operations: multiplications and the like.
+        guessed_bytes, guessed_operations: the same where sizes that only a run shows are guessed: nothing is
+            refused for those, and a run may take them.
     """
 
     bytes: float = 0.0
     operations: float = 0.0
+    guessed_bytes: float = 0.0
+    guessed_operations: float = 0.0
 
 
 Estimate = Callable[[Sizes], RunNeeds]
@@ -104,13 +108,16 @@ class RunBudget:
         """What a run may allocate: what is not known from shapes is taken to be no more than what is."""
         if self.estimate is _nothing:
             return self.bytes
-        return min(LEAST_BYTES + 4 * self.needs(sizes).bytes, self.bytes)
+        needs = self.needs(sizes)
+        return min(LEAST_BYTES + 4 * max(needs.bytes, needs.guessed_bytes), self.bytes)
 
     def seconds(self, sizes: Sizes) -> float:
         """How long a run may take."""
         if self.estimate is _nothing:
             return LONGEST_SECONDS
-        return min(LEAST_SECONDS + self.needs(sizes).operations / SLOWEST, LONGEST_SECONDS)
+        needs = self.needs(sizes)
+        most = max(needs.operations, needs.guessed_operations)
+        return min(LEAST_SECONDS + most / SLOWEST, LONGEST_SECONDS)
 
 
 def _elements(shape: Sequence[int]) -> float:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from google.protobuf.message import DecodeError, EncodeError
 from onnxruntime.capi import onnxruntime_pybind11_state as _state
 
 from egraph_opt.errors import ModelReadError
+from egraph_opt.graph.isolation import CrashedBeforeError, step
 from egraph_opt.graph.runtime import DATA_FOLDER, SILENT, deployed_options, plain_options, plain_session
 from egraph_opt.model import external_data
 from egraph_opt.model.reading import model_folders
@@ -193,6 +194,8 @@ class Session:
             options.add_session_config_entry("session.disable_prepacking", "1")
         if model.folder is not None and isinstance(model.content, bytes):
             options.add_session_config_entry(DATA_FOLDER, str(Path(model.folder).resolve()))
+        self._shown = partial(_shown, model.proto, model.folder, as_written)
+        self._begin(None)
         try:
             self._session = plain_session(model.content, options)
         except _FAILURES as error:
@@ -218,6 +221,7 @@ class Session:
         """
         options = onnxruntime.RunOptions()
         options.log_severity_level = SILENT
+        self._begin(feeds)
         try:
             if seconds == bytes_ == math.inf:
                 return self._run(feeds, options)
@@ -225,6 +229,13 @@ class Session:
                 return self._run(feeds, options)
         except _FAILURES as error:
             raise _failure(error) from error
+
+    def _begin(self, feeds: Mapping[str, Value] | None) -> None:
+        """Say what is done, in case that the runtime crashes; raises ExecutionError where it did before."""
+        try:
+            step(partial(self._shown, feeds))
+        except CrashedBeforeError as error:
+            raise ExecutionError(str(error)) from error
 
     def _run(self, feeds: Mapping[str, Value], options: onnxruntime.RunOptions) -> list[Value]:
         if self._by_pointer:
@@ -246,6 +257,13 @@ class Session:
                 values[name] = make.ortvalue_from_numpy_with_onnx_type(raw.view(f"u{dtype.itemsize}"), code)
         results = self._session.run_with_ort_values(None, values, options)
         return [_array(value) for value in results]
+
+
+def _shown(
+    proto: onnx.ModelProto, folder: str | None, as_written: bool, feeds: Mapping[str, Value] | None
+) -> tuple[RunnableModel, bool, dict[str, Value] | None]:
+    """What a session does, to be done again: its model, how it is loaded, and what it is run on."""
+    return RunnableModel(proto, b"", folder), as_written, None if feeds is None else dict(feeds)
 
 
 def _array(value: onnxruntime.OrtValue) -> Value:

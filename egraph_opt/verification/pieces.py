@@ -86,15 +86,38 @@ def _needed(nodes: Sequence[onnx.NodeProto], wanted: set[str], given: set[str]) 
     return kept[::-1]
 
 
-def part_of(model: RunnableModel, given: Mapping[str, Value], wanted: Sequence[str]) -> RunnableModel:
+@dataclass(frozen=True)
+class Cutout:
+    """What a piece computes, and from what."""
+
+    wanted: Sequence[str]
+    given: Mapping[str, Value]
+
+    def nodes(self, model: RunnableModel) -> list[onnx.NodeProto]:
+        """Those of a model that the piece is of."""
+        return _needed(model.proto.graph.node, set(self.wanted), set(self.given))
+
+    def read(self, model: RunnableModel) -> set[str]:
+        """The names that a model's piece reads."""
+        return {name for node in self.nodes(model) for name in _read(node)} | set(self.wanted)
+
+    def inputs(self, *models: RunnableModel) -> dict[str, Value]:
+        """What is given and the piece of some model reads, by name."""
+        read = {name for model in models for name in self.read(model)}
+        return {name: self.given[name] for name in sorted(read.intersection(self.given))}
+
+
+def part_of(model: RunnableModel, step: Cutout, inputs: Mapping[str, Value]) -> RunnableModel:
     """The part of a model that computes some tensors from others.
+
+    Args:
+        inputs: those that it has, whether it reads them or not: two models are fed alike.
 
     Raises:
         NotComparableError: what is given are not all tensors.
     """
-    graph = model.proto.graph
-    nodes = _needed(graph.node, set(wanted), set(given))
-    read = {name for node in nodes for name in _read(node)} | set(wanted)
+    graph, given, wanted = model.proto.graph, step.given, step.wanted
+    nodes, read = step.nodes(model), step.read(model)
     part = onnx.ModelProto(ir_version=max(model.proto.ir_version, 4))
     part.opset_import.extend(model.proto.opset_import)
     part.functions.extend(model.proto.functions)
@@ -104,8 +127,7 @@ def part_of(model: RunnableModel, given: Mapping[str, Value], wanted: Sequence[s
         tensor for tensor in graph.initializer if tensor.name in read and tensor.name not in given
     )
     part.graph.sparse_initializer.extend(s for s in graph.sparse_initializer if s.values.name in read)
-    for name in sorted(read.intersection(given)):
-        part.graph.input.append(_info(name, given[name]))
+    part.graph.input.extend(_info(name, value) for name, value in inputs.items())
     part.graph.output.extend(onnx.ValueInfoProto(name=name) for name in wanted)
     return load(part, folder=model.folder)
 
@@ -144,9 +166,10 @@ class Pieces:
         """
         most = self.budget.seconds(sizes)
         known = dict(feeds)
-        for wanted, given in self._steps(known):
-            session = Session(part_of(self.before, given, wanted))
-            made = session.run(_only(session, given), seconds=most)
+        for step in self._steps(known):
+            inputs = step.inputs(self.before)
+            session = Session(part_of(self.before, step, inputs))
+            made = session.run(inputs, seconds=most)
             known.update(zip(session.output_names, made, strict=True))
         return [known[output.name] for output in self.before.proto.graph.output]
 
@@ -158,14 +181,14 @@ class Pieces:
             NotComparableError: memory does not allow to run a piece.
         """
         known = dict(feeds)
-        for k, (wanted, given) in enumerate(self._steps(known)):
+        for k, step in enumerate(self._steps(known)):
             place = f"piece {k + 1} of {len(self.cuts) - 1}"
             try:
-                before, after = (part_of(model, given, wanted) for model in (self.before, self.after))
+                inputs = step.inputs(self.before, self.after)
+                before, after = (part_of(model, step, inputs) for model in (self.before, self.after))
                 runs = Runs(before, after, self.seed, approximate=self.approximate, budget=self.budget)
-                inputs = _only(runs.original, given)
                 made = runs.run_original(inputs, sizes)
-                runs.compare(_only(runs.optimized, given) | inputs, sizes, f"{where}, {place}")
+                runs.compare(inputs, sizes, f"{where}, {place}")
                 runs.finish()
             except OutOfMemoryError as error:
                 raise NotComparableError(f"memory ran out in {place}, those before agree: {error}") from error
@@ -176,8 +199,8 @@ class Pieces:
             self.relative = max(self.relative, runs.relative)
             self.deviations = {**runs.deviations, **self.deviations}
 
-    def _steps(self, known: dict[str, Value]) -> Iterator[tuple[list[str], dict[str, Value]]]:
-        """For each piece what it computes, and from what; `known` grows between, and loses what is past."""
+    def _steps(self, known: dict[str, Value]) -> Iterator[Cutout]:
+        """Of each piece; `known` grows between, and loses what is past."""
         graph = self.before.proto.graph
         inputs = {entry.name for entry in graph.input}
         outputs = {entry.name for entry in graph.output}
@@ -188,8 +211,4 @@ class Pieces:
                 del known[name]
             given = {name: known[name] for name in known if name in inputs or name in start.crossing}
             if wanted:
-                yield wanted, given
-
-
-def _only(session: Session, given: Mapping[str, Value]) -> dict[str, Value]:
-    return {name: given[name] for name in session.input_names if name in given}
+                yield Cutout(wanted, given)

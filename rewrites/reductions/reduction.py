@@ -13,6 +13,7 @@ from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.facts.fact import Fact
+from egraph_opt.inference.ranges import range_of
 from egraph_opt.laws import Example, Operands, hosted, law, rewrite
 from egraph_opt.laws.sorts import Axes, Dims, Flag, String, Tensor
 from egraph_opt.operators import global_pool, reduce, reshape
@@ -143,8 +144,15 @@ def pair_of_reductions(kind: String, x: Tensor, a: Axes, b: Axes, k: Flag):
 
 @hosted()
 def is_kept(kind: str, x: Fact) -> bool:
-    """The reduction of one element is the element; kernels take means of integers by way of floats."""
-    return kind in UNCHANGED_BY_ONE and (kind != "ReduceMean" or x.dtype in ALL_FLOATS)
+    """The reduction of one element is the element; kernels take means of integers by way of floats.
+
+    Those of onnxruntime take sums and products of int64 over axes of one element by way of float64 as well.
+    """
+    if kind == "ReduceMean" or x.dtype in ALL_FLOATS:
+        return kind in UNCHANGED_BY_ONE and x.dtype in ALL_FLOATS
+    known = range_of(x)
+    fits = x.value is not None or (known is not None and known[0] >= -(2**53) and known[1] <= 2**53)
+    return kind in UNCHANGED_BY_ONE and fits
 
 
 @hosted()

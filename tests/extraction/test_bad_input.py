@@ -150,9 +150,10 @@ def test_reading_extraction_gym_files(tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress(text.encode()))
     for path in (plain, packed):
         assert extract(load_json(path)).cost == 3.0
-    wrong.write_text('{"nodes": {"f": {}}}')
-    with pytest.raises(ExtractionError, match=r"wrong.json is not an e-graph"):
-        load_json(wrong)
+    for content in ('{"nodes": {"f": {}}}', "[" * 100_000, "3", '{"nodes": {}, "root_eclasses": [[]]}'):
+        wrong.write_text(content)
+        with pytest.raises(ExtractionError, match=r"wrong.json is not an e-graph"):
+            load_json(wrong)
 
 
 def test_a_solution_that_lies_about_its_figures_is_refused() -> None:

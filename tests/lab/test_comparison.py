@@ -20,6 +20,7 @@ from egraph_opt.errors import UnknownToolError
 from egraph_opt.lab.comparison.report import as_csv, as_html, as_json, column_names
 from egraph_opt.lab.comparison.running import ORIGINAL, Bounds, Contender, _assessed, compare_tools
 from egraph_opt.lab.comparison.tools import TOOLS, Tool, tools_named
+from egraph_opt.lab.tables import csv_text
 
 TEXT = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -230,3 +231,13 @@ def test_a_model_that_cannot_be_read_is_told_first(rows: Path) -> None:
     result = CliRunner().invoke(app, ["compare", str(rows), str(broken)])
     assert result.exit_code == 1
     assert "broken.onnx" in result.output
+
+
+@pytest.mark.parametrize(
+    "name", ['=HYPERLINK("http://example.org")', "+1+1", "-2+3", "@SUM(A1)", "\t=1", " =1"]
+)
+def test_no_cell_of_a_table_is_a_formula(name: str) -> None:
+    text = csv_text(["model", name], [[name, -1.5], ["-1e-3", None], ["a=b", "plain"]])
+    header, *rows = csv.reader(io.StringIO(text))
+    assert header == ["model", f"'{name}"]
+    assert rows == [[f"'{name}", "-1.5"], ["-1e-3", ""], ["a=b", "plain"]]

@@ -118,6 +118,31 @@ def test_a_locked_file_costs_one_line(
     assert len(caplog.records) == 1
 
 
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON measurements BEGIN DELETE FROM measurements; END",
+        "CREATE VIEW v AS WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n) SELECT k FROM n",
+        "CREATE INDEX i ON measurements (micros)",
+        "ALTER TABLE measurements RENAME TO others; CREATE VIEW measurements AS SELECT * FROM others",
+    ],
+)
+def test_a_file_that_declares_anything_else_is_put_aside(
+    tmp_path: Path, attack: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "m.sqlite"
+    filled(path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript(attack)
+    with pytest.raises(ValueError, match="declares something else"):
+        Store(tmp_path / "other.sqlite").merge(path)
+    store = Store(path)
+    store.add(HERE, {"new": TIME})
+    assert set(Store(path).known(HERE)) == {"new"}
+    assert (tmp_path / "m.sqlite.old").exists()
+    assert len(caplog.records) == 1
+
+
 @pytest.mark.parametrize("value", ["'fast'", "-1.0", "1e300"])
 def test_a_row_that_makes_no_sense_is_not_trusted(tmp_path: Path, value: str) -> None:
     filled(tmp_path / "m.sqlite")

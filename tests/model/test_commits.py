@@ -43,10 +43,8 @@ def test_the_next_run_clears_what_a_killed_one_has_left(points: list[Point]) -> 
     assert {point["next"] for point in points} == {kill_points.NEW}
     for point in points:
         weights = [name for name in point["files"] if name != "out.onnx"]
-        in_place = "input" in point["case"]
         assert all(name.startswith("out.onnx.") and name.endswith(".data") for name in weights), point
-        # In place the files of the inputs stay, of which a second run has had another.
-        assert len(weights) <= (3 if in_place else 1), point
+        assert len(weights) <= 1, point
 
 
 def test_sigterm_ends_the_process_and_leaves_nothing(points: list[Point]) -> None:

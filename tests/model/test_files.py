@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import onnx
@@ -14,7 +18,9 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from egraph_opt.errors import OutputError
 from egraph_opt.model import external_data, reading, writing
+from egraph_opt.model.files import write_whole
 from egraph_opt.model.reading import read_model
+from egraph_opt.model.streams import is_stream
 from egraph_opt.model.writing import to_proto, write_model, write_original
 
 from .models import affine, model_of, run, tensor
@@ -46,15 +52,107 @@ def test_external_data_stays_external_under_the_name_of_the_output(external_mode
 def test_in_place_never_writes_to_the_data_of_the_input(external_model: Path) -> None:
     expected = result_of(external_model)
     data = external_model.with_name("m.onnx.data")
+    os.link(data, kept := data.parent.parent / "kept")
     before = data.read_bytes()
     loaded = read_model(external_model)
     with pytest.raises(OutputError, match="in-place"):
         write_model(loaded.model, external_model, like=loaded)
     write_model(loaded.model, external_model, like=loaded, in_place=True)
-    assert data.read_bytes() == before
-    assert sorted(os.listdir(data.parent)) == ["m.onnx", "m.onnx.1.data", "m.onnx.data"]
-    data.unlink()
+    assert kept.read_bytes() == before
     np.testing.assert_array_equal(result_of(external_model), expected)
+
+
+def test_in_place_leaves_one_copy_of_the_weights_however_often(external_model: Path) -> None:
+    expected = result_of(external_model)
+    for name in ("m.onnx.1.data", "m.onnx.data", "m.onnx.1.data"):
+        loaded = read_model(external_model)
+        write_model(loaded.model, external_model, like=loaded, in_place=True)
+        assert sorted(os.listdir(external_model.parent)) == ["m.onnx", name]
+        np.testing.assert_array_equal(result_of(external_model), expected)
+        proto = to_proto(loaded.model, loaded)  # what was written is still at hand
+        np.testing.assert_array_equal(run(proto, x=np.ones((2, 1000), np.float32))[0], expected)
+
+
+def test_in_place_small_weights_are_taken_into_the_model(tmp_path: Path) -> None:
+    weight = numpy_helper.from_array(np.arange(50, dtype=np.float32), "w")
+    model = model_of(
+        [helper.make_node("Add", ["x", "w"], ["y"])], [tensor("x", [50])], [tensor("y", None)], [weight]
+    )
+    path, x = tmp_path / "m.onnx", np.ones(50, np.float32)
+    onnx.save(model, path, save_as_external_data=True, location="m.onnx.data", size_threshold=0)
+    loaded = read_model(path)
+    write_model(loaded.model, path, like=loaded, in_place=True)
+    assert os.listdir(tmp_path) == ["m.onnx"]
+    for written in (path, to_proto(loaded.model, loaded)):
+        np.testing.assert_array_equal(run(written, x=x)[0], x + np.arange(50))
+
+
+def test_weights_that_another_model_names_stay(external_model: Path) -> None:
+    twin = external_model.with_name("twin.onnx")
+    twin.write_bytes(external_model.read_bytes())
+    expected = result_of(twin)
+    loaded = read_model(external_model)
+    write_model(loaded.model, external_model, like=loaded, in_place=True)
+    np.testing.assert_array_equal(result_of(twin), expected)
+    np.testing.assert_array_equal(result_of(external_model), expected)
+
+
+@contextmanager
+def receiving(path: Path) -> Iterator[list[bytes]]:
+    """What comes out of a pipe."""
+    os.mkfifo(path)
+    received: list[bytes] = []
+    reader = Thread(target=lambda: received.append(path.read_bytes()))
+    reader.start()
+    yield received
+    reader.join(10)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_pipes_are_written_through_with_all_weights(external_model: Path, tmp_path: Path) -> None:
+    loaded = read_model(external_model)
+    for write in (partial(write_model, loaded.model), write_original):
+        pipe = tmp_path / write.__class__.__name__ / "pipe"
+        pipe.parent.mkdir()
+        with receiving(pipe) as received:
+            write(pipe, like=loaded)
+        assert pipe.is_fifo() and os.listdir(pipe.parent) == ["pipe"]
+        sent = ModelProto.FromString(received[0])
+        x = np.ones((2, 1000), np.float32)
+        np.testing.assert_array_equal(run(sent, x=x)[0], result_of(external_model))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_a_model_comes_out_of_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")
+    writer = Thread(target=lambda: pipe.write_bytes(affine().SerializeToString()))
+    writer.start()
+    loaded = read_model(pipe)
+    writer.join(10)
+    write_original(tmp_path / "out.onnx", like=loaded)
+    x = np.ones((2, 1000), np.float32)
+    np.testing.assert_array_equal(run(tmp_path / "out.onnx", x=x)[0], run(affine(), x=x)[0])
+
+
+def test_devices_and_sockets_stay_what_they_are(external_model: Path, tmp_path: Path) -> None:
+    """A link to a device is as good as that, and does not need root to be made."""
+    loaded = read_model(external_model)
+    (device := tmp_path / "null.onnx").symlink_to(os.devnull)
+    write_model(loaded.model, device, like=loaded)
+    write_whole(device, b"report")
+    assert device.is_symlink() and device.is_char_device()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "s"))
+        with pytest.raises(OutputError, match=r"s: is a socket; name a file"):
+            write_model(loaded.model, tmp_path / "s", like=loaded)
+        with pytest.raises(OutputError, match="it is a socket"):
+            write_whole(tmp_path / "s", b"report")
+    assert sorted(os.listdir(tmp_path)) == ["in", "null.onnx", "s"]
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/7", "/proc/self/fd/1", "/dev/null"])
+def test_names_of_open_files_are_no_files(name: str) -> None:
+    assert is_stream(Path(name))
 
 
 def test_the_weights_of_the_input_are_never_the_output(external_model: Path) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
 
 from egraph_opt import Limits, optimize
 from egraph_opt.errors import LimitsError
 from egraph_opt.graph import process_memory
 from egraph_opt.verification import verify
-from egraph_opt.verification.budget import RunBudget
+from egraph_opt.verification.budget import RunBudget, RunNeeds
 from egraph_opt.verification.pieces import cuts_between
 
 WIDTH = 512
@@ -68,6 +68,45 @@ def test_a_piece_that_differs_is_found() -> None:
     found = verify(layers(12, turned=True), layers(12, wrong_at=7), budget=RunBudget(bytes=20 * WEIGHT))
     assert found.status == "failed"
     assert "piece" in found.detail
+
+
+def written(nodes: str, head: str = "float[8, 8] x, float[8, 8] z") -> onnx.ModelProto:
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g ({head}) => (float[8, 8] y) {{ {nodes} }}'
+    return parser.parse_model(text)
+
+
+LONG = "a = Mul (x, x) b = Sub (x, x) c = Add (b, z) t = Neg (c) y = Add (t, a)"
+SHORT = "a = Mul (x, x) c = Identity (z) t = Neg (c) y = Add (t, a)"
+OTHER_WAY = """a = Mul (x, x) c = Max (z, z) d = Sub (x, a) t = Neg (c)
+    e = Add (d, a) f = Sub (e, x) g = Add (t, f) y = Add (g, a)"""
+
+
+@pytest.mark.parametrize("models", list(itertools.permutations((LONG, SHORT, OTHER_WAY), 2)), ids=str)
+def test_a_piece_may_read_inputs_that_only_one_of_the_models_has(models: tuple[str, str]) -> None:
+    budget = RunBudget(lambda sizes: RunNeeds(bytes=1e12), bytes=1e9)
+    before, after = map(written, models)
+    found = verify(before, after, budget=budget)
+    assert found.status == "passed" and "pieces agree" in found.detail, found.detail
+    wrong = written(models[1].replace("t = Neg (c)", "t = Abs (c)"))
+    assert verify(before, wrong, budget=budget).status == "failed"
+
+
+OPEN = """int64[1] flat = {-1}> {
+    r = Expand (x, s) t = Transpose <perm = [4, 3, 2, 1, 0]> (r)
+    u = Neg (t) v = Neg (u) y = Reshape (v, flat) }"""
+LOOP = """int64 most = {3}, bool go = {1}, int64[5] back = {1, 1, 1, 1, -1}, int64[1] flat = {-1}> {
+    a = Expand (x, s)
+    b = Loop (most, go, a) <body = body (int64 i, bool c, float[?, ?, ?, ?, ?] p)
+        => (bool d, float[?, ?, ?, ?, ?] q) { d = Identity (c) m = Neg (p) n = Neg (m) q = Add (n, p) }>
+    y = Reshape (b, flat) }"""
+
+
+@pytest.mark.parametrize("body", [OPEN, LOOP])
+def test_what_a_small_model_takes_is_seen_in_a_run(body: str) -> None:
+    """Five dims that nobody knows, at 128 each, are 128 GiB."""
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (float[1] x, int64[5] s) => (float[A] y) <'
+    verification = optimize(parser.parse_model(head + body), "nodes").report.verification
+    assert verification.status == "passed" and "memory" not in verification.detail, verification.detail
 
 
 def test_with_enough_memory_models_are_compared_whole() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx_ir as ir
 
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.facts.fact import Fact
@@ -98,9 +99,11 @@ def _measured(key: str) -> NodeView:
     """The node that a measurement's key describes (`egraph_opt.measurement.specimen`)."""
     try:
         domain, op, version, attributes, inputs, outputs = json.loads(key)
+        if not (isinstance(domain, str) and isinstance(op, str) and version in range(1000)):
+            raise ValueError("no operator")
         facts = tuple(_fact(entry) for entry in inputs)
-        given = {name: tuple(v) if isinstance(v, list) else v for name, v in attributes}
-    except (ValueError, TypeError, IndexError):
+        given = {str(name): _attribute(value) for name, value in attributes}
+    except (ValueError, TypeError, IndexError, RecursionError):
         raise UnusableError("a fused operator of onnxruntime, which a key does not describe") from None
     signature: Any = (op, domain, tuple(given.items()), facts, len(outputs))
     known = infer_node(*signature, opset=version)
@@ -111,11 +114,37 @@ def _measured(key: str) -> NodeView:
     return NodeView(op, domain, given, facts, results, opset=version)
 
 
+def _is_plain(value: object) -> bool:
+    return isinstance(value, (str, int, float))
+
+
+def _attribute(value: Any) -> Any:
+    """The value of an attribute: one, or a row of them."""
+    if not all(map(_is_plain, value if isinstance(value, list) else [value])):
+        raise ValueError("no attribute")
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _is_dim(dim: object) -> bool:
+    return dim is None or isinstance(dim, str) or (type(dim) is int and 0 <= dim < 2**63)
+
+
+def _is_of(dtype: int, element: object) -> bool:
+    """Whether a constant of the type can have an element."""
+    kind = ir.DataType(dtype)
+    if kind == ir.DataType.STRING:
+        return isinstance(element, str)
+    return isinstance(element, (int, float) if kind.is_floating_point() else int)
+
+
 def _fact(entry: Any) -> Fact | None:
     """An operand of a key; None for an absent one."""
     if entry is None:
         return None
     dtype, shape, const, elements = entry
+    known = dtype in list(ir.DataType) and isinstance(const, bool)
+    if not known or not all(map(_is_dim, shape or ())) or not all(_is_of(dtype, e) for e in elements or ()):
+        raise ValueError("no operand")
     found = Fact(dtype, None if shape is None else tuple(shape), const)
     if not elements:
         return found

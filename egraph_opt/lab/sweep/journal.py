@@ -17,6 +17,7 @@ from typing import IO, Any
 from egraph_opt.errors import RunsError
 from egraph_opt.lab.sweep.work import Done, RunRow
 from egraph_opt.model.files import replacing
+from egraph_opt.model.streams import is_stream
 
 FORMAT = "egraph-opt sweep"
 VERSION = 1
@@ -76,6 +77,8 @@ def open_journal(path: Path, digests: Mapping[str, str], runs: int) -> Iterator[
 
 def _opened(path: Path, header: Mapping[str, Any]) -> IO[bytes]:
     """The file, which has at least its first line."""
+    if is_stream(path):
+        raise RunsError(f"{path}: is no file that can be read again: name another with -o")
     try:
         if not path.exists():
             with replacing(path) as new:
@@ -115,6 +118,8 @@ def _read(file: IO[bytes], path: Path, digests: Mapping[str, str]) -> dict[int, 
             found = Done(entry["batch"], tuple(RunRow(*row) for row in entry["rows"]))
         except (KeyError, TypeError):
             raise _damaged(path, number) from None
+        if type(found.batch) is not int or not all(map(_is_row, found.rows)):
+            raise _damaged(path, number)
         done.setdefault(found.batch, found)
     whole = sum(len(line) + 1 for line in lines)
     file.truncate(whole)
@@ -140,11 +145,19 @@ def _check_header(header: Mapping[str, Any], path: Path, digests: Mapping[str, s
 def _parsed(line: bytes, path: Path, number: int) -> Mapping[str, Any]:
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise _damaged(path, number)
     return found
+
+
+def _is_row(row: RunRow) -> bool:
+    """Whether every cell is of the kind that its column has; a whole number may stand for a float."""
+    return all(
+        type(value) is type(usual) or (type(usual) is float and type(value) is int)
+        for value, usual in zip(astuple(row), astuple(RunRow(0)), strict=True)
+    )
 
 
 def _damaged(path: Path, number: int) -> RunsError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import sys
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from egraph_opt.cli import app
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost.registry import parameters_of
 from egraph_opt.facts.fact import Fact
+from egraph_opt.lab.calibration.kernels import UnusableError
+from egraph_opt.lab.calibration.observations import _measured
 from egraph_opt.measurement.specimen import specimen_key
 
 from .made_profiles import Kernel, write
@@ -150,3 +153,36 @@ def test_measurements_of_this_machine_fit_a_model_of_one_s_own(folder: Path) -> 
     parameters = parameters_of("my_costs.py:Line:line.toml")
     assert parameters["launch_us"].value == pytest.approx(2.5, rel=0.01)
     assert parameters["element_ns"].value == pytest.approx(0.25, rel=0.01)
+
+
+def _key(
+    op: object, *inputs: object, version: object = 17, attributes: object = (), outputs: object = ("y",)
+) -> str:
+    return json.dumps(["", op, version, attributes, inputs, outputs])
+
+
+X = (1, (2, 3), False, None)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *(
+            "[" * 100_000,
+            "3",
+            "[]",
+            _key(["Relu"], X),
+            _key("Relu", X, version="x"),
+            _key("Relu", X, version=1e300),
+        ),
+        _key("Conv", X, attributes=[["pads", [{"a": 1}]]]),
+        _key("Conv", X, X, attributes=[["pads", "abc"], ["group", "x"]]),
+        *(_key("Relu", (dtype, (2, 3), False, None)) for dtype in (99, "1", [])),
+        *(_key("Relu", (1, shape, False, None)) for shape in ([-3], [10**30], 7, [[2]])),
+        *(_key("Reshape", X, (7, (1,), True, elements)) for elements in ([1e300], ["a"], [[1]], 5)),
+        _key("Relu", (1, (2, 3), {"a": 1}, [[[1]]])),
+    ],
+)
+def test_measurements_of_no_node_are_left_out(key: str) -> None:
+    with pytest.raises(UnusableError):
+        _measured(key)

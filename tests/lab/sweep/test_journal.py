@@ -79,6 +79,20 @@ def test_a_journal_of_another_sweep_is_refused_and_left_alone(tmp_path: Path) ->
             [json.dumps({"format": "egraph-opt sweep", "version": 1, "digests": DIGESTS}), "{}", "x"],
             ":2: is damaged",
         ),
+        (["[" * 100_000], ":1: is no journal of a sweep"),
+        *(
+            (
+                [json.dumps({"format": "egraph-opt sweep", "version": 1, "digests": DIGESTS}), line],
+                ":2: is damaged",
+            )
+            for line in (
+                "[" * 100_000,
+                '{"batch": [], "rows": []}',
+                '{"batch": 0, "rows": [[["a"]]]}',
+                '{"batch": 0, "rows": [[0, "=cmd()"]]}',
+                '{"batch": 0, "rows": [[0, 1.0, 1.0, 0.0, 3, {"a": 1}]]}',
+            )
+        ),
     ],
 )
 def test_what_is_no_journal_is_refused_and_left_alone(tmp_path: Path, lines: list[str], told: str) -> None:

@@ -176,7 +176,10 @@ class Ascend(CostModel):
 
     def remarks(self, views: Sequence[NodeView]) -> Sequence[str]:
         """What prices are guesses: operators, types and shapes that nobody knows, or measured; iterations."""
-        return ascend_remarks.remarks(self.soc, views, self.cost)
+        return ascend_remarks.remarks(self.soc, views)
+
+    def is_unmeasured(self, node: NodeView) -> bool:
+        return ascend_remarks.is_unmeasured(node)
 
     def kernel_name(self, node: NodeView) -> str:
         """The ONNX operator that a kernel begins with; TransData is a conversion between formats."""

@@ -158,6 +158,10 @@ class CostModel(ABC):
         """What a user has to know of the prices of these nodes, such as how many are guesses."""
         return ()
 
+    def is_unmeasured(self, node: NodeView) -> bool:
+        """Whether the price of a node rests on no measurement: reports say what share of a cost such have."""
+        return False
+
     def of_bodies(self, node: NodeView, costs: Sequence[float]) -> float:
         """What the bodies of If, Loop or Scan cost together: its `NodeView.body_cost`.
 

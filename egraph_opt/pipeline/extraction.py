@@ -30,6 +30,7 @@ from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_by, extract_region
 from egraph_opt.pipeline.restarts import Again, Iteration, restarted, uses_in
 from egraph_opt.pipeline.result import Result
+from egraph_opt.pipeline.unmeasured import unmeasured
 from egraph_opt.pipeline.verified_graph import Checks, finish, granted, promised, value_changing, warnings_of
 from egraph_opt.rebuild.graph import rebuild_model
 from egraph_opt.rebuild.value_info import ValueInfo
@@ -169,6 +170,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
             *warnings_of(verification, changing),
             *over_limit(memory),
             *request.model.remarks(_views(original, region, request)),
+            *unmeasured(request.model, chosen.extracted),
             *(INTERRUPTED if chosen.interrupted else ()),
             *out_of_time(original.limits, region, chosen),
         ],

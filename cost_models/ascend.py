@@ -247,7 +247,7 @@ class Ascend(CostModel):
         elif op in ("LSTM", "GRU", "RNN"):
             time = ascend_cube.recurrent(self._device, node)
         elif op == "Attention":
-            time = ascend_attention.attention_time(self._device, node)
+            time = self._attention(node)
         elif op == "DeformConv":
             time = self._other_product(node)
         elif op == "Einsum":
@@ -260,8 +260,15 @@ class Ascend(CostModel):
             return ascend_fusion.cube_kernel_time(self._device, node, self._own, self._computing)
         if node.op_type == ascend_vector.FORM:
             return ascend_vector.vector_kernel_time(self._device, node, self._own, self._on_vector)
-        known = node.op_type in self.soc.composite_operators
+        known = node.op_type in self.soc.composites
         return self._own(replace(node, domain="")) if known else math.inf
+
+    def _attention(self, node: NodeView) -> float | None:
+        """One kernel where the compiler makes one of it, else those of its products and the Softmax."""
+        if node.op_type in self.soc.composites:
+            return ascend_attention.attention_time(self._device, node)
+        kernels = ascend_attention.kernels(node)
+        return None if kernels is None else math.fsum(map(self.device_time, kernels))
 
     def _on_ai_cpu(self, node: NodeView) -> bool:
         """Whether no AI core runs this operator on these types."""
@@ -361,6 +368,9 @@ class _Kernels(Ascend):
     def __init__(self, soc: ascend_soc.Soc) -> None:
         self.soc = soc
         self._device = KernelDevice(self.soc)
+
+    def _attention(self, node: NodeView) -> float | None:
+        return ascend_attention.attention_time(self._device, node)
 
     def _on_ai_cpu(self, node: NodeView) -> bool:
         return False

@@ -66,7 +66,7 @@ class Soc:
     fused_stages: int
     fused_operators: frozenset[str]
     vector_stages: int
-    composite_operators: frozenset[str]
+    composite_operators: tuple[Mapping[str, Any], ...]
     memory_efficiency: float
     l2_speedup: float
     l2_share: float
@@ -112,12 +112,23 @@ class Soc:
         return found
 
     @cached_property
+    def composites(self) -> frozenset[str]:
+        """Operators that its compiler finds in those that spell them."""
+        return frozenset(
+            op for entry in self.composite_operators if self._is_named(entry) for op in entry["ops"]
+        )
+
+    def _is_named(self, entry: Mapping[str, Any]) -> bool:
+        """Whether a record speaks of the chip."""
+        return not {EVERY, self.family}.isdisjoint(entry["chips"])
+
+    @cached_property
     def casts(self) -> Casts:
         """Casts on its AI cores: those of its family, and those of all."""
         return frozenset(
             pair
             for entry in self.aicore_casts
-            if {EVERY, self.family} & set(entry["chips"])
+            if self._is_named(entry)
             for pair in product(_numbers(entry["from"]), _numbers(entry["to"]))
         )
 
@@ -197,7 +208,6 @@ def _same(value: Any) -> Any:
 
 
 _FORMS: dict[str, Callable[[Any], Any]] = {
-    "composite_operators": frozenset,
     "fused_operators": frozenset,
     "kernel_types": _numbers,
     "aicpu_rules": _rules,

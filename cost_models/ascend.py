@@ -45,6 +45,7 @@ from egraph_opt.cost_models import (
     ascend_vector,
     counting,
 )
+from egraph_opt.cost_models.ascend_compiler import applied_by
 from egraph_opt.cost_models.ascend_device import Device, KernelDevice
 from egraph_opt.cost_models.layouts import is_conversion, is_laid
 from egraph_opt.facts.fact import Fact
@@ -98,6 +99,7 @@ class Ascend(CostModel):
         "ascend.vector",
         "constants.constants_right",
         "constants.quotient_scales",
+        "normalization",
     )
     applied = MappingProxyType({law: frozenset(op_types) for law, op_types in _APPLIED.items()})
     pseudo_operators = (
@@ -108,6 +110,10 @@ class Ascend(CostModel):
     def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:
         self.soc = ascend_soc.load_soc(soc, overrides)
         self._device = Device(self.soc)
+        of_compiler = applied_by(self.soc.passes)
+        attention = ("attention",) if "Attention" in self.soc.composites else ()
+        self.rulesets: tuple[str, ...] = (*type(self).rulesets, *attention, *sorted(of_compiler))
+        self.applied: Mapping[str, frozenset[str]] = MappingProxyType({**type(self).applied, **of_compiler})
         self.limits: Mapping[str, int] = MappingProxyType(
             {
                 name: getattr(self.soc, name)

@@ -18,6 +18,7 @@ import onnx
 from egraph_opt.cost.domains import Names
 from egraph_opt.cost.parameter_files import SUFFIX, TomlFile, overrides_in, read_declarations
 from egraph_opt.cost.parameters import Parameter, overrides_of, resolved
+from egraph_opt.cost_models.ascend_compiler import PASSES
 from egraph_opt.errors import UnknownCostModelError
 
 _PACKAGE = "egraph_opt.cost_models"
@@ -67,6 +68,7 @@ class Soc:
     fused_operators: frozenset[str]
     vector_stages: int
     composite_operators: tuple[Mapping[str, Any], ...]
+    compiler_passes: tuple[Mapping[str, Any], ...]
     memory_efficiency: float
     l2_speedup: float
     l2_share: float
@@ -117,6 +119,12 @@ class Soc:
         return frozenset(
             op for entry in self.composite_operators if self._is_named(entry) for op in entry["ops"]
         )
+
+    @cached_property
+    def passes(self) -> tuple[str, ...]:
+        """What its compiler does by itself: names of `ascend_compiler.PASSES`, each once."""
+        found = (name for entry in self.compiler_passes if self._is_named(entry) for name in entry["passes"])
+        return tuple(dict.fromkeys(found))
 
     def _is_named(self, entry: Mapping[str, Any]) -> bool:
         """Whether a record speaks of the chip."""
@@ -185,6 +193,7 @@ def _names() -> dict[str, Names]:
         "operators": Names("ONNX operators", operators),
         "operators or *": Names("ONNX operators, or *", ("*", *operators)),
         "families": Names("families of chips, or *", (EVERY, "310p", "910a", "910b")),
+        "passes": Names("passes of the compiler", tuple(PASSES)),
         "types": Names("ONNX data types", types),
         "types or *": Names("ONNX data types, or *", ("*", *types)),
     }

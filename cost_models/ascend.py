@@ -99,6 +99,7 @@ class Ascend(CostModel):
         "ascend.vector",
         "constants.constants_right",
         "constants.quotient_scales",
+        "elementwise.square",
         "normalization",
     )
     applied = MappingProxyType({law: frozenset(op_types) for law, op_types in _APPLIED.items()})

@@ -45,6 +45,7 @@ from egraph_opt.cost_models import (
     ascend_vector,
     counting,
 )
+from egraph_opt.cost_models.ascend_compiler import applied_by
 from egraph_opt.cost_models.ascend_device import Device, KernelDevice
 from egraph_opt.cost_models.layouts import is_conversion, is_laid
 from egraph_opt.facts.fact import Fact
@@ -98,6 +99,8 @@ class Ascend(CostModel):
         "ascend.vector",
         "constants.constants_right",
         "constants.quotient_scales",
+        "elementwise.square",
+        "normalization",
     )
     applied = MappingProxyType({law: frozenset(op_types) for law, op_types in _APPLIED.items()})
     pseudo_operators = (
@@ -108,6 +111,10 @@ class Ascend(CostModel):
     def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:
         self.soc = ascend_soc.load_soc(soc, overrides)
         self._device = Device(self.soc)
+        of_compiler = applied_by(self.soc.passes)
+        attention = ("attention",) if "Attention" in self.soc.composites else ()
+        self.rulesets: tuple[str, ...] = (*type(self).rulesets, *attention, *sorted(of_compiler))
+        self.applied: Mapping[str, frozenset[str]] = MappingProxyType({**type(self).applied, **of_compiler})
         self.limits: Mapping[str, int] = MappingProxyType(
             {
                 name: getattr(self.soc, name)
@@ -176,7 +183,10 @@ class Ascend(CostModel):
 
     def remarks(self, views: Sequence[NodeView]) -> Sequence[str]:
         """What prices are guesses: operators, types and shapes that nobody knows, or measured; iterations."""
-        return ascend_remarks.remarks(self.soc, views, self.cost)
+        return ascend_remarks.remarks(self.soc, views)
+
+    def is_unmeasured(self, node: NodeView) -> bool:
+        return ascend_remarks.is_unmeasured(node)
 
     def kernel_name(self, node: NodeView) -> str:
         """The ONNX operator that a kernel begins with; TransData is a conversion between formats."""
@@ -244,7 +254,7 @@ class Ascend(CostModel):
         elif op in ("LSTM", "GRU", "RNN"):
             time = ascend_cube.recurrent(self._device, node)
         elif op == "Attention":
-            time = ascend_attention.attention_time(self._device, node)
+            time = self._attention(node)
         elif op == "DeformConv":
             time = self._other_product(node)
         elif op == "Einsum":
@@ -257,8 +267,15 @@ class Ascend(CostModel):
             return ascend_fusion.cube_kernel_time(self._device, node, self._own, self._computing)
         if node.op_type == ascend_vector.FORM:
             return ascend_vector.vector_kernel_time(self._device, node, self._own, self._on_vector)
-        known = node.op_type in self.soc.composite_operators
+        known = node.op_type in self.soc.composites
         return self._own(replace(node, domain="")) if known else math.inf
+
+    def _attention(self, node: NodeView) -> float | None:
+        """One kernel where the compiler makes one of it, else those of its products and the Softmax."""
+        if node.op_type in self.soc.composites:
+            return ascend_attention.attention_time(self._device, node)
+        kernels = ascend_attention.kernels(node)
+        return None if kernels is None else math.fsum(map(self.device_time, kernels))
 
     def _on_ai_cpu(self, node: NodeView) -> bool:
         """Whether no AI core runs this operator on these types."""
@@ -358,6 +375,9 @@ class _Kernels(Ascend):
     def __init__(self, soc: ascend_soc.Soc) -> None:
         self.soc = soc
         self._device = KernelDevice(self.soc)
+
+    def _attention(self, node: NodeView) -> float | None:
+        return ascend_attention.attention_time(self._device, node)
 
     def _on_ai_cpu(self, node: NodeView) -> bool:
         return False

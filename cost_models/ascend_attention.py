@@ -1,7 +1,8 @@
-"""What the Attention operator costs on Ascend: two products and the Softmax between them, as one kernel.
+"""What the Attention operator costs on Ascend: two products and the Softmax between them.
 
-The scores stay on the chip, tile by tile: while the cube works on one the vector unit works on another (BMM +
-Mul + Softmax + BMM is FlashAttention in Ascend/mstt op_fusion_pass.yaml).  So the slower of the two is paid.
+As one kernel the scores stay on the chip, tile by tile: while the cube works on one the vector unit works on
+another (BMM + Mul + Softmax + BMM is FlashAttention in Ascend/mstt op_fusion_pass.yaml), and the slower of
+the two is paid.  Chips whose compiler makes no such kernel run it as its parts.
 """
 
 from __future__ import annotations
@@ -9,8 +10,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from egraph_opt.cost.model import NodeView
-from egraph_opt.cost_models import counting
+from egraph_opt.cost_models import ascend_fusion, counting
 from egraph_opt.cost_models.ascend_device import Device
+from egraph_opt.facts.fact import Fact
+from egraph_opt.operators.declaration import PSEUDO_DOMAIN
+
+Stage = tuple[str, tuple[()], str, int]
+"""An operator, its attributes, where its second operand comes from, and in which place that is."""
 
 
 class Extents(NamedTuple):
@@ -36,6 +42,48 @@ def attention_time(device: Device, node: NodeView) -> float | None:
     softmax = device.vector(heads * rows * columns, cycles, width)
     moving = device.operands((*node.inputs, *node.outputs))
     return device.soc.fixed_cube_us + max(products, softmax, moving)
+
+
+def kernels(node: NodeView) -> tuple[NodeView, ...] | None:
+    """What it is where it is no kernel of its own; None where its shapes are not known well enough."""
+    extents = _extents(node)
+    if extents is None:
+        return None
+    heads, rows, columns, key_size, value_size = extents
+    dtype = 0 if node.inputs[0] is None else node.inputs[0].dtype
+    shapes = (
+        (rows, key_size),
+        (columns, key_size),
+        (key_size, columns),
+        (rows, columns),
+        (columns, value_size),
+    )
+    q, k, turned, weights, v = (Fact(dtype, (heads, *shape)) for shape in shapes)
+    stages, others = _stages(node, weights)
+    described = {"cube": "MatMul", "settings": (), "operands": 2, "stages": stages}
+    return (
+        NodeView("Transpose", "", {"perm": (0, 2, 1)}, (k,), (turned,)),
+        NodeView(ascend_fusion.FORM, PSEUDO_DOMAIN, described, (q, turned, *others), (weights,)),
+        NodeView("Softmax", "", {"axis": 2}, (weights,), (weights,)),
+        NodeView("MatMul", "", {}, (weights, v), (Fact(dtype, (heads, rows, value_size)),)),
+    )
+
+
+def _stages(node: NodeView, scores: Fact) -> tuple[tuple[Stage, ...], list[Fact]]:
+    """What is done to the scores in the kernel of the first product, and its operands."""
+    number = Fact(scores.dtype, (), const=True)
+    future = Fact(scores.dtype, (scores.shape or ())[1:], const=True)
+    found: list[tuple[str, str, Fact | None]] = []
+    if node.attributes.get("scale") != 1.0:
+        found.append(("Mul", "constant", number))
+    if node.attributes.get("softcap"):
+        found += [("Mul", "constant", number), ("Tanh", "", None), ("Mul", "constant", number)]
+    if node.input(3) is not None:
+        found.append(("Add", "value", node.input(3)))
+    if node.integer("is_causal", 0):
+        found.append(("Add", "constant", future))
+    stages = tuple((op, (), source, 1) for op, source, _ in found)
+    return stages, [other for *_, other in found if other is not None]
 
 
 def _extents(node: NodeView) -> Extents | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 
 import onnx
@@ -25,25 +24,21 @@ UNMEASURED = frozenset(("CumProd", "CumSum", "GridSample", "NonMaxSuppression", 
 """Operators whose time on such a chip nobody published, and which are no arithmetic on vectors."""
 
 
-def remarks(soc: Soc, views: Sequence[NodeView], price: Callable[[NodeView], float]) -> tuple[str, ...]:
+def is_unmeasured(node: NodeView) -> bool:
+    """Whether nobody published how long an operator takes."""
+    return node.op_type in UNMEASURED and node.domain in ("", "ai.onnx")
+
+
+def remarks(soc: Soc, views: Sequence[NodeView]) -> tuple[str, ...]:
     """A sentence for each kind of guess among the prices of some nodes."""
     found = (
         _operators(soc, views),
-        _unmeasured(views, price),
         _types(soc, views),
         _lists(soc, views),
         _shapes(views),
         _loops(soc, views),
     )
     return tuple(chain.from_iterable(found))
-
-
-def _unmeasured(views: Sequence[NodeView], price: Callable[[NodeView], float]) -> Iterator[str]:
-    found = [view for view in views if view.op_type in UNMEASURED and view.domain in ("", "ai.onnx")]
-    if found:
-        part, whole = (math.fsum(map(price, nodes)) for nodes in (found, views))
-        names = _listed(view.op_type for view in found)
-        yield f"the price of {names} rests on no measurement: {part / whole:.0%} of the cost"
 
 
 def _operators(soc: Soc, views: Iterable[NodeView]) -> Iterator[str]:

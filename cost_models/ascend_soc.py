@@ -18,6 +18,7 @@ import onnx
 from egraph_opt.cost.domains import Names
 from egraph_opt.cost.parameter_files import SUFFIX, TomlFile, overrides_in, read_declarations
 from egraph_opt.cost.parameters import Parameter, overrides_of, resolved
+from egraph_opt.cost_models.ascend_compiler import PASSES
 from egraph_opt.errors import UnknownCostModelError
 
 _PACKAGE = "egraph_opt.cost_models"
@@ -66,7 +67,8 @@ class Soc:
     fused_stages: int
     fused_operators: frozenset[str]
     vector_stages: int
-    composite_operators: frozenset[str]
+    composite_operators: tuple[Mapping[str, Any], ...]
+    compiler_passes: tuple[Mapping[str, Any], ...]
     memory_efficiency: float
     l2_speedup: float
     l2_share: float
@@ -112,12 +114,29 @@ class Soc:
         return found
 
     @cached_property
+    def composites(self) -> frozenset[str]:
+        """Operators that its compiler finds in those that spell them."""
+        return frozenset(
+            op for entry in self.composite_operators if self._is_named(entry) for op in entry["ops"]
+        )
+
+    @cached_property
+    def passes(self) -> tuple[str, ...]:
+        """What its compiler does by itself: names of `ascend_compiler.PASSES`, each once."""
+        found = (name for entry in self.compiler_passes if self._is_named(entry) for name in entry["passes"])
+        return tuple(dict.fromkeys(found))
+
+    def _is_named(self, entry: Mapping[str, Any]) -> bool:
+        """Whether a record speaks of the chip."""
+        return not {EVERY, self.family}.isdisjoint(entry["chips"])
+
+    @cached_property
     def casts(self) -> Casts:
         """Casts on its AI cores: those of its family, and those of all."""
         return frozenset(
             pair
             for entry in self.aicore_casts
-            if {EVERY, self.family} & set(entry["chips"])
+            if self._is_named(entry)
             for pair in product(_numbers(entry["from"]), _numbers(entry["to"]))
         )
 
@@ -174,6 +193,7 @@ def _names() -> dict[str, Names]:
         "operators": Names("ONNX operators", operators),
         "operators or *": Names("ONNX operators, or *", ("*", *operators)),
         "families": Names("families of chips, or *", (EVERY, "310p", "910a", "910b")),
+        "passes": Names("passes of the compiler", tuple(PASSES)),
         "types": Names("ONNX data types", types),
         "types or *": Names("ONNX data types, or *", ("*", *types)),
     }
@@ -197,7 +217,6 @@ def _same(value: Any) -> Any:
 
 
 _FORMS: dict[str, Callable[[Any], Any]] = {
-    "composite_operators": frozenset,
     "fused_operators": frozenset,
     "kernel_types": _numbers,
     "aicpu_rules": _rules,

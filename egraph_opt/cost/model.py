@@ -113,7 +113,8 @@ class CostModel(ABC):
         pseudo_operators: names of the pseudo-operators that it prices, or op types of their forms;
             no others are ever chosen.
         applied: keys of laws that the target's compiler applies by itself, each with the op types of the
-            original nodes in whose place it does: what they make there counts as the original.
+            original nodes in whose place it does: what they make there counts as the original, and so does
+            what else they make for it.
         confirm: how many of its best graphs are timed whole beside the original, the fastest of all being the
             result; 0 for none unless `measure` demands it.
         setting: how the runtime is set for that.
@@ -157,6 +158,10 @@ class CostModel(ABC):
     def remarks(self, views: Sequence[NodeView]) -> Sequence[str]:
         """What a user has to know of the prices of these nodes, such as how many are guesses."""
         return ()
+
+    def is_unmeasured(self, node: NodeView) -> bool:
+        """Whether the price of a node rests on no measurement: reports say what share of a cost such have."""
+        return False
 
     def of_bodies(self, node: NodeView, costs: Sequence[float]) -> float:
         """What the bodies of If, Loop or Scan cost together: its `NodeView.body_cost`.

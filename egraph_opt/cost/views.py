@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -160,19 +160,28 @@ class _Compiler:
                 facts = self.outputs.setdefault(bundle, {})
                 facts[snapshot.attributes[k][0]] = snapshot.facts[int(snapshot.node_class[k])]
 
-    def _applied(self, laws: Mapping[str, frozenset[str]]) -> Iterator[int]:
-        """The e-nodes that a target's compiler makes in the place of original nodes."""
-        wanted = {k: laws[key] for k, key in enumerate(self.snapshot.laws, start=1) if key in laws}
-        if not wanted:
-            return
+    def _applied(self, laws: Mapping[str, frozenset[str]]) -> set[int]:
+        """The e-nodes that a target's compiler makes instead of original nodes, and what they are made of."""
+        snapshot = self.snapshot
+        wanted = {k: laws[key] for k, key in enumerate(snapshot.laws, start=1) if key in laws}
         op_types: dict[int, set[str]] = {}
         for k, (node, _) in self.original.items():
-            op_types.setdefault(int(self.snapshot.node_class[k]), set()).add(node.op_type)
-        for k, law in enumerate(self.snapshot.made_by.tolist()):
-            if law in wanted and not wanted[law].isdisjoint(
-                op_types.get(int(self.snapshot.node_class[k]), ())
-            ):
-                yield k
+            op_types.setdefault(int(snapshot.node_class[k]), set()).add(node.op_type)
+        pending: list[int] = []
+        made: dict[int, list[int]] = {}  # per class that the original does not have
+        for k, law in enumerate(snapshot.made_by.tolist() if wanted else ()):
+            if law in wanted:
+                owner = int(snapshot.node_class[k])
+                if owner not in op_types:
+                    made.setdefault(owner, []).append(k)
+                elif not wanted[law].isdisjoint(op_types[owner]):
+                    pending.append(k)
+        found: set[int] = set()
+        while pending:
+            node = pending.pop()
+            found.add(node)
+            pending.extend(k for c in snapshot.children(node) for k in made.pop(c, ()))
+        return found
 
     def bind(self, fact: Fact) -> Fact:
         if fact not in self.bound:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.memory.objective import Objective
 from egraph_opt.model.external_data import external_tensors
 from egraph_opt.pipeline.collection import collected_rarely
+from egraph_opt.pipeline.compiled import compiled_alone, cost_before
 from egraph_opt.pipeline.fastest import fastest, model_variants
 from egraph_opt.pipeline.limits import NO_TIME, Clock, Limits
 from egraph_opt.pipeline.memory import arranged, over_limit, run_needs
@@ -30,6 +32,7 @@ from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_by, extract_region
 from egraph_opt.pipeline.restarts import Again, Iteration, restarted, uses_in
 from egraph_opt.pipeline.result import Result
+from egraph_opt.pipeline.unmeasured import unmeasured
 from egraph_opt.pipeline.verified_graph import Checks, finish, granted, promised, value_changing, warnings_of
 from egraph_opt.rebuild.graph import rebuild_model
 from egraph_opt.rebuild.value_info import ValueInfo
@@ -131,6 +134,17 @@ def good_graphs(
 def extract_cheapest(original: GivenModel, region: Region, request: Request, clock: Clock) -> Result:
     """Choose the cheapest graph, rebuild it, order it for memory, verify it, and give an account."""
     mishaps: list[str] = []
+
+    def alone() -> float:
+        """What goes wrong here leaves what is known without it."""
+        try:
+            return compiled_alone(original, request.model, request.ranges, request.points, request.end)
+        except Exception as error:
+            mishaps.append(
+                NOT_COMPILED.format(reason_of(error, original.loaded.source, strict=original.strict))
+            )
+            return math.inf
+
     iterations = _iterations(original, region, request, clock, mishaps)
     chosen = iterations[-1]
     memory = arranged(
@@ -155,6 +169,9 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     verification = finished.verification
     if verification.status == "failed" and request.strict:
         raise VerificationError(f"{original.loaded.source}: {verification.detail}")
+    clock("price")
+    before = cost_before(region, chosen.extracted, request.model, request.points, alone)
+    clock("")
     account = Account(
         request.model,
         request.points,
@@ -169,11 +186,13 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
             *warnings_of(verification, changing),
             *over_limit(memory),
             *request.model.remarks(_views(original, region, request)),
+            *unmeasured(request.model, chosen.extracted),
             *(INTERRUPTED if chosen.interrupted else ()),
             *out_of_time(original.limits, region, chosen),
         ],
         replace(memory, constants_before=original.constant_bytes),
         original.exactness,
+        before,
     )
     rewrites = (*uses, *finished.rewrites)
     report = report_of(
@@ -235,6 +254,9 @@ FIRST_CHOICE = 0.75
 
 AN_ITERATION = 0.1
 """The share of the time that a later choice takes: one more iteration is worth more than a proof."""
+
+
+NOT_COMPILED = "what the target's compiler gains by itself is counted as ours: {}"
 
 
 LATER = "the graph is not saturated again: {}"

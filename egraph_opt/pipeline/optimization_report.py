@@ -52,6 +52,7 @@ class Account:
         warnings: of all stages.
         memory: before and after.
         exactness: what the result was to keep.
+        before: what the model costs as the target's compiler runs it.
     """
 
     model: CostModel
@@ -62,6 +63,7 @@ class Account:
     warnings: Sequence[str]
     memory: MemoryReport = field(default_factory=MemoryReport)
     exactness: Exactness = REAL
+    before: float = math.nan
 
 
 def report_unchanged(account: Account, reason: str) -> Report:
@@ -98,7 +100,8 @@ def report_of(
     counts = account.counts
     after = counts if failed else nodes_of(written)
     parts = extracted.walk()
-    before = original_cost(region.original, account.model, account.points) - extracted.fusion_saving
+    as_written = original_cost(region.original, account.model, account.points)
+    before = account.before
     status, reason = "optimized", ""
     if failed:
         status, reason = "fallback", account.verification.detail
@@ -107,7 +110,7 @@ def report_of(
     return Report(
         status=status,
         reason=reason,
-        cost=_cost(account, before, parts, failed),
+        cost=replace(_cost(account, before, parts, failed), written=as_written),
         nodes=NodesReport(counts.file, after.file, counts.runtime, after.runtime),
         memory=account.memory.unchanged() if failed else account.memory,
         saturation=_saturation(region.walk()),

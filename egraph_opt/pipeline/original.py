@@ -30,6 +30,7 @@ class GivenModel:
         legalize: results are to be made what the target's compiler takes, outside the standard.
         strict: what goes wrong while a chosen graph is saturated again is raised.
         required: the laws that were applied before, since they were required.
+        left_out: rulesets and laws that were left out by name.
     """
 
     loaded: LoadedModel
@@ -43,6 +44,7 @@ class GivenModel:
     legalize: bool
     strict: bool
     required: tuple[RewriteReport, ...] = ()
+    left_out: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

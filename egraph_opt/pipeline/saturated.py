@@ -98,6 +98,7 @@ class Saturated:
             self.legalize,
             self.strict,
             self.required,
+            self.saturated_for.left_out,
         )
 
     def mismatch(self, cost: str | CostModel) -> str:

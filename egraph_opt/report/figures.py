@@ -43,6 +43,8 @@ class OperatorCost:
 class CostReport:
     """Cost of the model before and after, in `unit`; no graph in the e-graph costs less than `lower_bound`.
 
+    `written` is what the nodes of the file cost one by one, `before` what the target's compiler makes of them
+    by itself: only what `after` is below that is gained.
     `gap` is `(after - lower_bound) / after`, between 0 (proved to be the cheapest) and 1.  `points` are the
     sizes at which symbolic dims of the inputs were priced.  Independent `pieces` of the graphs were solved
     apart; `open` are those that are not proved optimal, the largest gap first.  `by_operator` is what `after`
@@ -61,6 +63,7 @@ class CostReport:
     open: Sequence[OpenPiece] = ()
     by_operator: Sequence[OperatorCost] = ()
     refused: Mapping[str, int] = field(default_factory=dict)
+    written: float = math.nan
 
 
 @dataclass(frozen=True)

@@ -156,11 +156,16 @@ def _figures(report: Report) -> Table:
         table.add_column(name, justify="right")
     table.add_column("")
     nodes, cost, saturation, check = report.nodes, report.cost, report.saturation, report.verification
-    for name, before, after, note in (
+    rows: list[tuple[str, float, float, str]] = [
         ("run-time nodes", nodes.runtime_before, nodes.runtime_after, ""),
         ("nodes in the file", nodes.before, nodes.after, ""),
-        ("cost", cost.before, cost.after, f"{cost.model}, in {cost.unit}"),
-    ):
+    ]
+    if cost.written > cost.before and not math.isclose(cost.written, cost.before):
+        rows.append(
+            ("cost as written", cost.written, cost.before, "what the target's compiler does by itself")
+        )
+    rows.append(("cost", cost.before, cost.after, f"{cost.model}, in {cost.unit}"))
+    for name, before, after, note in rows:
         table.add_row(name, number_text(before), number_text(after), change_text(before, after), note)
     if (memory := report.memory).before is not None and memory.after is not None:
         row = (bytes_text(memory.before), bytes_text(memory.after), change_text(memory.before, memory.after))

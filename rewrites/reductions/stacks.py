@@ -4,6 +4,7 @@ ReduceSum_a(Concat_a(x, y, ..)) -> Sum(x, y, ..)             of parts with one e
 ReduceMean -> Mean, ReduceMax -> Max, ReduceMin -> Min       likewise
 Sum(Reshape(x), Reshape(y), ..) -> Reshape(Sum(x, y, ..))    of one view of alike tensors, likewise Mean, ..
 Sum(x, y, z, ..) = Sum(x + y, z, ..)
+x + y + z -> Sum(x, y, z), Sum(x, y, ..) + z -> Sum(x, y, .., z)     of sums that the original has
 
 A stack of matrices is a Concat of views with another axis, so that the sum of it is the sum of the matrices.
 """
@@ -24,17 +25,21 @@ from egraph_opt.laws import (
     guard,
     hosted,
     laws_of,
+    ne,
     rewrite,
     rule,
     table,
 )
-from egraph_opt.laws.sorts import Axes, Axis, Dims, String, Tensor, Tensors, Unit
+from egraph_opt.laws.sorts import Axes, Axis, Dims, Int, String, Tensor, Tensors, Unit
 from egraph_opt.operators import concat, reduce, reshape, variadic
-from egraph_opt.operators.terms import cons, listed, nil
+from egraph_opt.operators.terms import append, cons, listed, nil, node
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
 from egraph_opt.rewrites.normalization.layer_norm import KEPT
 from egraph_opt.rewrites.slicing.concat import worth_a_walk
 from egraph_opt.rewrites.slicing.slice import dim_at
+
+MOST_SUMMED = 8
+"""Operands of a Sum that a chain of additions becomes."""
 
 law = laws_of("stacks", numerics="finite", kind="replace", serves="traffic")
 
@@ -145,8 +150,52 @@ def view_of_operands(op: String, xs: Tensors, ys: Tensors, s: Dims, d: Dims):
 @law(numerics="reassociates", kind="split", serves="arithmetic", source="ONNX, Sum")
 def sum_in_pairs(x: Tensor, y: Tensor, xs: Tensors):
     """Sum(x, y, z, ..) = Sum(x + y, z, ..)
+    x + y + z -> Sum(x, y, z), Sum(x, y, ..) + z -> Sum(x, y, .., z)     of sums that the original has
 
-    The laws of sums know pairs.
+        The laws of sums know pairs.
     """
     whole = variadic("Sum", cons(x, cons(y, xs)))
     yield rewrite(whole, variadic("Sum", cons(x + y, xs)), because="a sum of all is one operator")
+
+
+@hosted()
+def has_sums(x: Fact) -> bool:
+    """Floats: ONNX has no Sum of integers."""
+    return x.dtype in KERNEL_FLOATS
+
+
+@hosted()
+def are_alike(x: Fact, y: Fact) -> bool:
+    """Of one shape: what is broadcast is cheaper added in its own."""
+    return same_dims(x.shape, y.shape)
+
+
+@hosted()
+def are_few(xs: tuple[Fact, ...]) -> bool:
+    """What is added and taken away again would make a sum grow without end."""
+    return len(xs) < MOST_SUMMED
+
+
+def _chains(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, z, u = (g.input(("N", 4)) for _ in "xyzu")
+    yield from g.all_fire(x + y + z, x + y + z + u)
+    yield g.near_miss(x + y, why="two are a sum already")
+    row = g.input((4,))
+    yield g.near_miss(row + x + y, why="one is broadcast first")
+    ints = [g.input(("N", 4), TensorProto.INT32) for _ in "xyz"]
+    yield g.near_miss(ints[0] + ints[1] + ints[2], why="there is no Sum of integers")
+
+
+@law(numerics="reassociates", kind="merge", source="ONNX, Sum", examples=_chains)
+def chain_is_a_sum(x: Tensor, y: Tensor, z: Tensor, xs: Tensors, i: Int, j: Int):
+    """x + y + z = Sum(x, y, z) and Sum(x, y, ..) + z = Sum(x, y, .., z), of sums that the original has"""
+    written = guard(eq(node(i), x + y), eq(node(j), x + y + z), ne(x + y, x + y + z))
+    alike = guard(are_alike(x, y), are_alike(x, z))
+    whole = variadic("Sum", listed(x, y, z))
+    yield rewrite(x + y + z, whole, has_sums(x), written, alike, inverse="sum_in_pairs")
+    found = variadic("Sum", xs)
+    longer = variadic("Sum", append(xs, listed(z)))
+    written = guard(eq(node(i), found), eq(node(j), found + z), ne(found, found + z))
+    bounded = guard(are_few(xs), are_alike(found, z))
+    yield rewrite(found + z, longer, written, bounded, inverse="sum_in_pairs")

@@ -330,6 +330,7 @@ DECIDED = {
 """Parameters that tests of `test_ascend_decisions.py` move, by the numbers of the decisions there."""
 
 UNABLE = {
+    "compiler_passes": "what the compiler does is priced in the original; the best graph has it in any case",
     "fixed_control_us": "no law adds or removes an If, Loop or Scan, but where its condition is known",
     "loop_iterations": "a body is chosen by itself, and iterations multiply all of its choices alike",
     "branch_price": "a branch is chosen by itself: what is cheapest in it does not depend on the other",

@@ -78,7 +78,11 @@ def a_loop(limit: str) -> str:
     <bool go = {{1}}, int64 seven = {{7}}, int64 seventy = {{70}}>
     {{
         y = Loop ({limit}, go, x) <body = in (int64 i, bool c, float[64,64] s) => (bool d, float[64,64] t) {{
-            d = Identity (c) a = MatMul (s, s) b = Neg (a) e = Neg (b) t = Relu (e)
+            d = Identity (c)
+            a = MatMul (s, s)
+            b = Transpose <perm = [1, 0]> (a)
+            e = Transpose <perm = [1, 0]> (b)
+            t = Relu (e)
         }}>
     }}
     """

@@ -342,8 +342,20 @@ def test_attention_carries_the_vector_work_of_its_softmax(model: Ascend, heads: 
     plain, masked = node("Attention", [x, x, x], x), node("Attention", [x, x, x, mask], x)
     computed = model.soc.fixed_vector_us + softmax_time(model) * heads * length**2
     assert model.cost(plain) > min(computed, softmax) - model.soc.fixed_vector_us
-    assert model.cost(plain) < softmax + sum(products)
+    if "Attention" in model.soc.composites:
+        assert model.cost(plain) < softmax + sum(products)
+    else:
+        turned = model.cost(node("Transpose", [x], f32(1, heads, 64, length), perm=(0, 1, 3, 2)))
+        assert model.cost(plain) == pytest.approx(softmax + sum(products) + turned, rel=0.05)
     assert model.cost(plain) <= model.cost(masked)
+
+
+def test_one_kernel_of_attention_is_on_where_evidence_is() -> None:
+    """BERT of length 384 on 310P3 takes longer than the model says of single kernels."""
+    assert {soc for soc, model in CHIPS.items() if "Attention" in model.soc.composites} == {
+        "910b1", "910b2", "910b3", "910b4", "910c",
+    }  # fmt: skip
+    assert all("LayerNormalization" in model.soc.composites for model in CHIPS.values())
 
 
 def softmax_time(model: Ascend) -> float:

@@ -26,7 +26,7 @@ g (float[8, 4] x) => (float[8, 1] y) <float[4, 64] u, float[4, 64] v, float[4, 6
     a = MatMul (x, u)  p = ReduceSum (a, axis)
     b = MatMul (x, v)  q = ReduceMax <axes = [1]> (b)
     c = MatMul (x, w)  r = ReduceMin <axes = [1]> (c)
-    s = Add (p, q)     y = Add (s, r)
+    s = Mul (p, q)     y = Add (s, r)
 }"""
 
 BRANCH = """<ir_version: 8, opset_import: ["" : 17]>
@@ -38,7 +38,7 @@ g (bool c, float[8, 4] x) => (float[8, 1] y, float[8, 1] z)
             a = MatMul (x, u)  p = ReduceSum (a, axis)
             b = MatMul (x, v)  q = ReduceMax <axes = [1]> (b)
             d = MatMul (x, w)  r = ReduceMin <axes = [1]> (d)
-            s = Add (p, q)     o = Add (s, r)
+            s = Mul (p, q)     o = Add (s, r)
         },
         else_branch = e () => (float[8, 1] k) { k = ReduceMean <axes = [1]> (x) }>
     e = Expand (y, wide)

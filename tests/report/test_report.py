@@ -59,6 +59,7 @@ def test_the_dictionary_has_what_is_promised() -> None:
         "open",
         "by_operator",
         "refused",
+        "written",
     }
     assert set(plain["cost"]) == figures
     assert set(plain["nodes"]) == {"before", "after", "runtime_before", "runtime_after"}
@@ -93,10 +94,19 @@ def test_numpy_and_numbers_that_json_lacks_become_plain() -> None:
         "open": [],
         "by_operator": [],
         "refused": {},
+        "written": None,
     }
     assert type(plain["nodes"]["before"]) is int
     assert plain["verification"]["max_abs_error"] is None
     assert plain["verification"]["seeds"] == [3]
+
+
+def test_what_the_compiler_of_the_target_does_has_a_row_of_its_own() -> None:
+    shown = str(example(cost=CostReport("c", "u", 20.0, 15.0, 15.0, 0.0, written=40.0)))
+    assert "cost as written" in shown
+    assert "-50.0 %  what the target's compiler does by itself" in shown
+    assert "-25.0 %  c, in u" in shown
+    assert "as written" not in str(example(cost=CostReport("c", "u", 20.0, 15.0, 15.0, 0.0, written=20.0)))
 
 
 @given(before=FLOATS, after=FLOATS, bound=FLOATS, gap=FLOATS, error=FLOATS, nodes=st.integers(0, 10**12))

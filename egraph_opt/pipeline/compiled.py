@@ -1,0 +1,90 @@
+"""What a target's compiler makes of a model by itself: no law but its own takes part."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+
+from egraph_opt.cost.model import CostModel
+from egraph_opt.cost.repricing import SearchLimits
+from egraph_opt.egraph.lowering import Lowered
+from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
+from egraph_opt.egraph.snapshot import Snapshot
+from egraph_opt.facts.assumption import Assumptions
+from egraph_opt.laws.selection import select
+from egraph_opt.model.reading import read_model
+from egraph_opt.pipeline.limits import SATURATED_MEMORY
+from egraph_opt.pipeline.original import GivenModel, original_cost
+from egraph_opt.pipeline.region import Region, region_of
+from egraph_opt.pipeline.region_extraction import Extracted, extract_region
+
+ROUNDING = 1e-9
+"""Costs that differ by less are the same."""
+
+
+def cost_before(
+    region: Region,
+    extracted: Extracted,
+    model: CostModel,
+    points: Mapping[str, int],
+    alone: Callable[[], float],
+) -> float:
+    """What a model costs as the target's compiler runs it.
+
+    Args:
+        extracted: what was chosen.
+        alone: asked, where something may be gained, what the compiler's laws make of the model by themselves.
+    """
+    before = original_cost(region.original, model, points) - extracted.fusion_saving
+    after = extracted.solution.cost
+    if not model.applied or not before > after * (1 + ROUNDING):
+        return before
+    compiled = alone()
+    return max(compiled, after) if math.isfinite(compiled) else before
+
+
+def compiled_alone(
+    original: GivenModel, model: CostModel, ranges: Assumptions, points: Mapping[str, int], end: float
+) -> float:
+    """What a model costs after the laws of the target's compiler, and no others.
+
+    Where others take part, they change first what the compiler would have found, and what is equal by them
+    alone counts as a node that is left.
+
+    Args:
+        end: when it has to be known, as `time.monotonic` has it.
+
+    Returns:
+        Infinity where there is no time for it.
+    """
+    limits = original.limits
+    laws = tuple(
+        law
+        for law in select((), model.rulesets, original.exactness)
+        if original.left_out.isdisjoint((law.key, law.ruleset))
+    )
+
+    def saturated(lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
+        return saturate_terms(
+            lowered,
+            laws,
+            model.limits,
+            nodes=limits.nodes,
+            rounds=limits.rounds,
+            seconds=max(end - time.monotonic(), 0.0),
+            memory=limits.memory().share(SATURATED_MEMORY),
+        )
+
+    if time.monotonic() >= end:
+        return math.inf
+    loaded = read_model(original.loaded.original)
+    exactness = original.exactness
+    region = region_of(
+        *(loaded, limits, ranges, saturated), exactness=exactness, warnings=[], clock=lambda stage: None
+    )
+    search = SearchLimits("greedy-dag", deadline=end)  # of the original there is little to choose
+    found = extract_region(
+        *(region, model, points), search=search, fold_bytes=limits.fold_bytes, clock=lambda stage: None
+    )
+    return found.written - found.fusion_saving

@@ -1,0 +1,77 @@
+"""The same work costs the same under `ascend`, however it is spelled and without any law of ours."""
+
+from __future__ import annotations
+
+import pytest
+from onnx import parser
+
+from egraph_opt import optimize
+from egraph_opt.report.figures import CostReport
+
+HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
+ROWS = "float[8,128,256] x"
+SAME = "float[8,128,256] y"
+
+
+def constants(value: float) -> str:
+    return "{" + ", ".join([str(value)] * 256) + "}"
+
+
+AFFINE = f"float[256] s = {constants(1.5)}, float[256] b = {constants(0.5)}"
+WEIGHT = "w = ConstantOfShape <value = float[1] {0.01}> (d)"
+
+
+def rows(body: str, given: str = "float one = {1.0}") -> str:
+    return f"g ({ROWS}) => ({SAME}) <{given}> {{ {body} }}"
+
+
+def product(body: str) -> str:
+    return f"g (float[512,256] x) => (float[512,256] y) <int64[2] d = {{256, 256}}> {{ {WEIGHT} {body} }}"
+
+
+def image(body: str, given: str = "float one = {1.0}") -> str:
+    return f"g (float[1,64,32,32] x) => (float[1,64,1,1] y) <{given}> {{ {body} }}"
+
+
+PAIRS = {
+    "LayerNormalization": (
+        rows("y = LayerNormalization <axis = -1, epsilon = 1e-5> (x, s, b)", AFFINE),
+        rows(
+            """m = ReduceMean <axes = [-1]> (x) d = Sub (x, m)
+            p = Pow (d, two) v = ReduceMean <axes = [-1]> (p)
+            e = Add (v, eps) q = Sqrt (e) n = Div (d, q) z = Mul (n, s) y = Add (z, b)""",
+            f"{AFFINE}, float two = {{2.0}}, float eps = {{1e-5}}",
+        ),
+    ),
+    "square": (rows("y = Mul (x, x)"), rows("y = Pow (x, two)", "float two = {2.0}")),
+    "root": (rows("y = Sqrt (x)"), rows("y = Pow (x, half)", "float half = {0.5}")),
+    "product": (product("y = MatMul (x, w)"), product("y = Gemm (x, w)")),
+    "product with a weight that is turned": (
+        product("y = MatMul (x, w)"),
+        product("y = Gemm <transB = 1> (x, w)"),
+    ),
+    "mean of an image": (image("y = GlobalAveragePool (x)"), image("y = ReduceMean <axes = [2, 3]> (x)")),
+}
+"""Each pair is the same work; the second is how exporters spell it."""
+
+
+def cost(text: str, rewrites: list[str] | None) -> CostReport:
+    return optimize(parser.parse_model(HEADER + text), rewrites=rewrites, verify=False).report.cost
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_spellings_cost_the_same_before_after_and_without_laws(name: str) -> None:
+    operator, spelled = (cost(text, []) for text in PAIRS[name])
+    assert spelled.after == pytest.approx(operator.after, rel=0.01)
+    with_laws = [cost(text, None) for text in PAIRS[name]]
+    assert with_laws[0].after == pytest.approx(with_laws[1].after, rel=0.01)
+    assert with_laws[1].before == pytest.approx(spelled.before, rel=0.01)
+
+
+def test_additions_in_a_row_are_one_sum() -> None:
+    """Three Adds were 40.9 us where a Sum of four is 21.4."""
+    head = "g (float[8,128,768] x, float[8,128,768] a, float[8,128,768] b, float[8,128,768] c)"
+    chain = f"{head} => (float[8,128,768] y) {{ p = Add (x, a) q = Add (p, b) y = Add (q, c) }}"
+    whole = f"{head} => (float[8,128,768] y) {{ y = Sum (x, a, b, c) }}"
+    assert cost(chain, None).after == pytest.approx(cost(whole, None).after)
+    assert cost(chain, None).after < 0.6 * cost(chain, None).before

@@ -7,7 +7,7 @@ from egraph_opt.cost_models import counting
 
 
 class Nodes(CostModel):
-    """Counts nodes; those of the bodies of If, Loop and Scan are added to the node that has them."""
+    """Nodes that run; those of bodies of If, Loop and Scan are added to the node that has them."""
 
     name = "nodes"
     unit = "nodes"

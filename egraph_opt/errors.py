@@ -97,6 +97,10 @@ class CalibrationError(EgraphOptError):
     """A fit that teaches nothing: no parameter is determined by what was measured."""
 
 
+class NothingFasterError(CalibrationError):
+    """A search was done, and found nothing that is faster than what there was."""
+
+
 class TimingError(EgraphOptError):
     """ONNX Runtime cannot run a model that is to be timed whole."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +22,6 @@ from egraph_opt.facts.assumption import Assumption
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.pipeline import stages, verified_graph
 from egraph_opt.pipeline.limits import Limits
-from egraph_opt.rebuild.legalization import legalizations
 
 
 def run(*arguments: object) -> Result:
@@ -61,7 +59,7 @@ def outputs_of(path: Path) -> np.ndarray:
 
 def test_a_model_is_optimized_and_written(model: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.onnx"
-    result = run("optimize", model, target, "--cost", "nodes")
+    result = run("optimize", model, target, "--cost", "nodes", "-v")
     assert (result.exit_code, result.stderr) == (0, "")
     assert [node.op_type for node in onnx.load(target).graph.node] == ["Relu"]
     np.testing.assert_array_equal(outputs_of(target), outputs_of(model))
@@ -214,7 +212,6 @@ def test_an_exactness_is_kept_and_told(model: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     told = json.loads(report.read_text())["exactness"]
     assert told["asked"] == "bitwise" and set(told["matched"]) <= {"bitwise"}
-    assert "bitwise" in result.output
 
 
 @pytest.mark.parametrize(
@@ -292,34 +289,6 @@ def test_every_error_has_its_exit_code(error: errors.EgraphOptError, code: int) 
     assert exit_code(error) == code
 
 
-def test_rules_lists_every_law_in_a_line() -> None:
-    result = run("rules")
-    assert result.exit_code == 0
-    lines = result.stdout.splitlines()
-    laws = all_laws()
-    assert len(laws) > 0
-    assert len(lines) == len(laws) + len(legalizations()) + 2
-    for law, line in zip(laws, lines[1:], strict=False):
-        assert line.split()[:2] == [law.ruleset, law.name]
-        assert " ".join(law.formula.split()) in line
-
-
-def test_operators_are_listed_with_sorts_and_names() -> None:
-    result = run("operators")
-    assert result.exit_code == 0
-    assert "pad(x: Tensor, mode: Mode, pads: Pads, value: Number)" in result.stdout
-    assert "One of GlobalAveragePool, GlobalMaxPool." in result.stdout
-    assert re.search(r"terms are made of Abs, .*Xor; other ONNX operators are opaque", result.stdout)
-
-
-def test_costs_lists_the_built_in_models_with_their_units() -> None:
-    result = run("costs")
-    assert result.exit_code == 0
-    names = {line.split()[0]: line.split()[1] for line in result.stdout.splitlines()[1:]}
-    assert names.items() >= {"ascend": "us", "flops": "flop", "nodes": "nodes"}.items()
-    assert "bytes" in names
-
-
 def test_the_installed_command_knows_its_version() -> None:
     command = Path(sys.executable).with_name("egraph-opt")
     done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
@@ -345,7 +314,8 @@ def test_a_dry_run_writes_no_model(model: Path, tmp_path: Path) -> None:
     for arguments in ((model,), (model, tmp_path / "out.onnx")):
         result = run("optimize", *arguments, "--cost", "nodes", "--dry-run")
         assert result.exit_code == 0, result.output
-        assert result.stdout.startswith("optimized\n")
+        assert result.stdout.startswith("optimized: 3 -> 1 nodes")
+        assert "no file is written" in result.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["in.onnx"]
 
 

@@ -76,7 +76,7 @@ def run(command: list[str], folder: Path, *served: Path) -> subprocess.Completed
     search = os.pathsep.join(
         [*map(str, served), str(Path(sys.executable).parent), os.environ.get("PATH", "")]
     )
-    environment = {**os.environ, "PATH": search, "PYTHONPATH": str(folder), "COLUMNS": "100"}
+    environment = {**os.environ, "PATH": search, "PYTHONPATH": str(folder), "COLUMNS": "80"}
     return subprocess.run(
         command,
         cwd=folder,
@@ -119,6 +119,12 @@ def test_the_python_snippets_of_a_page_run_one_after_the_other(text: Path, folde
     run_snippets(text, folder)
 
 
+def too_long(output: str) -> list[str]:
+    """Lines of more than 80 columns; what names files, in errors and at the end, is as long as it is."""
+    own = [line for line in output.splitlines() if not line.startswith(("egraph-opt: ", "written to "))]
+    return [line for line in own if len(line) > 80 and " " in line.strip()]
+
+
 @pytest.mark.parametrize("text", having("console"), ids=lambda text: text.stem)
 def test_the_commands_of_a_page_print_what_it_says(text: Path, folder: Path, served: Path) -> None:
     """They find what the page's Python snippets have written, which are run here then, once."""
@@ -131,6 +137,8 @@ def test_the_commands_of_a_page_print_what_it_says(text: Path, folder: Path, ser
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, expected = part.partition("\n")
             finished = run(["bash", "-c", command], folder, *search)
+            if command.startswith("egraph-opt "):
+                assert not too_long(finished.stdout), command
             if expected.strip():
                 assert checker.check_output(expected, finished.stdout, options), (
                     f"{command}\n{finished.stdout}"

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from egraph_opt import errors
 from egraph_opt.cli.application import (
+    WIDTH,
     CostOption,
+    JsonOption,
     LoadOption,
     RewritesOption,
     SetOption,
@@ -24,9 +24,9 @@ from egraph_opt.cli.application import (
     errors_as_lines,
     load_files,
     names_of,
-    print_table,
     progress_on,
     say,
+    wrapped,
 )
 from egraph_opt.facts.assumption import Assumption, parsed
 from egraph_opt.imports import load_onnx_ir
@@ -129,9 +129,8 @@ def optimize(
             metavar="FILE.json", help="Write the report as JSON, too; - writes that alone to stdout."
         ),
     ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print one line instead of the report.")
-    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print one line.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print the whole report.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no model; OUT may be left out.")] = False,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the inputs for verification.")] = 0,
 ) -> None:
@@ -188,10 +187,24 @@ def optimize(
         say("warning", f"{source}: {what} was written: {result.report.reason}")
     if report == STDOUT:
         typer.echo(_json(result.report.to_dict()), nl=False)
-    elif quiet:
-        typer.echo(f"{source}: {result.report.headline}")
-    else:
+    elif verbose:
         Console(highlight=False).print(result.report)
+    else:
+        from egraph_opt.report.summary import first_screen, headline
+
+        if quiet:
+            typer.echo(f"{source}: {headline(result.report)}")
+            return
+        for line in first_screen(result.report, _written(written)):
+            typer.echo(line)
+
+
+def _written(path: Path | None) -> str:
+    """What became of the file, in a line; of a long path the end."""
+    if path is None:
+        return "no file is written: --dry-run"
+    text, room = str(path), WIDTH - len("written to ")
+    return f"written to {text if len(text) <= room else f'..{text[2 - room :]}'}"
 
 
 def _input_shapes(texts: list[str] | None) -> dict[str, Sizes]:
@@ -253,10 +266,10 @@ def alternatives(
     set_: SetOption = None,
     rewrites: RewritesOption = None,
     load: LoadOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """List what could compute a tensor, and what the cheapest graph with each would cost."""
     names = names_of(rewrites)
-    table = Table(box=None, pad_edge=False)
     with errors_as_lines():
         load_onnx_ir()
         from egraph_opt.cost.registry import cost_model
@@ -266,10 +279,13 @@ def alternatives(
         load_files(load)
         model = cost_model(cost_of(cost, set_))
         found = saturate(source, rewrites=names, target=model).alternatives(model, tensor)
-        for column in ("computed by", "law", model.unit, "more", ""):
-            table.add_column(column, overflow="fold")
-        for way in found:
-            note = "chosen" if way.chosen else "" if way.proved else "not proved"
-            numbers = f"{way.cost:.6g}", f"{way.difference:+.6g}"
-            table.add_row(*(Text(cell) for cell in (str(way), way.law, *numbers, note)))
-    print_table(table)
+    if as_json:
+        told = [{**asdict(way), "computed_by": str(way)} for way in found]
+        typer.echo(json.dumps(told, indent=2, ensure_ascii=False, default=str))
+        return
+    typer.echo(f"{model.unit:>12}{'more':>12}  law\n    computed by")
+    for way in found:
+        note = " (chosen)" if way.chosen else "" if way.proved else " (not proved)"
+        typer.echo(f"{way.cost:>12.6g}{way.difference:>+12.6g}  {way.law}{note}")
+        for line in wrapped(str(way)):
+            typer.echo(line)

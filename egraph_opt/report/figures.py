@@ -149,6 +149,8 @@ class RewriteReport:
         saves: whether it made a node unneeded by an equal one that was there already.
         own: whether it comes from a file of the user's.
         numerics: its class, see `laws.exactness`; empty for a law that is not registered any more.
+        saved: how much of the cost it saved, in the unit of the cost: see `pipeline.savings`.
+        formula: the law in words of mathematics.
     """
 
     ruleset: str
@@ -158,6 +160,8 @@ class RewriteReport:
     saves: bool = False
     own: bool = False
     numerics: str = ""
+    saved: float = 0.0
+    formula: str = ""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from onnx import parser
 
 import egraph_opt
 from egraph_opt import optimize
+from egraph_opt.cli import which_cost
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.operators import operators
 
@@ -158,6 +159,12 @@ def test_links_lead_to_files_and_headings(text: Path) -> None:
         if heading:
             headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
             assert heading in {re.sub(r"[^\w\- ]", "", h).lower().replace(" ", "-") for h in headings}
+
+
+def test_the_readme_says_which_cost_to_name_as_the_help_does() -> None:
+    rows = "\n".join(which_cost.as_markdown())
+    assert rows in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert max(map(len, which_cost.as_text().splitlines())) <= 78
 
 
 def test_every_page_is_in_the_navigation() -> None:

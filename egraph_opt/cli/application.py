@@ -62,9 +62,9 @@ _SOUNDNESS_ERRORS = (errors.UnsoundLawError, errors.VerificationError)
 
 def _names_of_costs(incomplete: str) -> list[str]:
     """What a shell completes `--cost` with."""
-    from egraph_opt.cost.registry import cost_models
+    from egraph_opt.cost.registry import SHORT, cost_models
 
-    return [name for name in cost_models() if name.startswith(incomplete)]
+    return [name for name in (*cost_models(), *SHORT) if name.startswith(incomplete)]
 
 
 CostOption = Annotated[

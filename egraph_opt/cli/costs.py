@@ -45,7 +45,7 @@ def costs(
     if name is None and (parameters or overrides):
         raise typer.BadParameter("name a cost model: egraph-opt costs ascend --parameters")
     with errors_as_lines():
-        from egraph_opt.cost.registry import parameters_of
+        from egraph_opt.cost.registry import SHORT, parameters_of
 
         found = {} if name is None else parameters_of(name, overrides)
         rows = _rows(name)
@@ -61,6 +61,8 @@ def costs(
             variants = f"variants: {', '.join(row['variants'])}" if row["variants"] else ""
             for line in (*wrapped(head, WIDTH, "", " " * (width + 7)), *wrapped(variants)):
                 typer.echo(line)
+        for short, whole in SHORT.items() if name is None else ():
+            typer.echo(f"{short} is {whole}")
 
 
 def _rows(name: str | None) -> list[dict[str, Any]]:

@@ -28,12 +28,16 @@ from egraph_opt.cli.application import (
     say,
     wrapped,
 )
+from egraph_opt.cli.which_cost import as_text
+from egraph_opt.cost import DEFAULT_COST
 from egraph_opt.facts.assumption import Assumption, parsed
 from egraph_opt.imports import load_onnx_ir
 
 if TYPE_CHECKING:
     from egraph_opt.model.input_shapes import Sizes
 
+
+FIRST_TIME = "nodes are timed on this machine, which takes 20 to 140 s the first time; what was timed is kept"
 
 STDOUT = Path("-")
 """A file that stands for what the command prints."""
@@ -52,13 +56,17 @@ def parse_assumption(text: str) -> tuple[str, Assumption]:
     return name, said
 
 
-@app.command(no_args_is_help=True)
+@app.command(
+    no_args_is_help=True,
+    help=f"Optimize a model and write the result.\n\nWhich --cost:\n\n\b\n{as_text()}",
+    short_help="Optimize a model and write the result.",
+)
 def optimize(
     source: Annotated[Path, typer.Argument(metavar="IN", help="The model to optimize.", show_default=False)],
     target: Annotated[
         Path | None, typer.Argument(metavar="OUT", help="The file to write.", show_default=False)
     ] = None,
-    cost: CostOption = "ascend",
+    cost: CostOption = DEFAULT_COST,
     set_: SetOption = None,
     rewrites: RewritesOption = None,
     exactness: Annotated[
@@ -146,6 +154,7 @@ def optimize(
         shapes = _input_shapes(input_shape)
         _check_files(source, written, report, in_place)
         # Imported here, so that usage errors and --help do not wait for egglog and onnxruntime.
+        from egraph_opt.cost.registry import cost_model
         from egraph_opt.laws.exactness import exactness_named
         from egraph_opt.pipeline.limits import Limits
         from egraph_opt.pipeline.stages import optimize as run
@@ -161,10 +170,13 @@ def optimize(
             limits = replace(limits, seconds=limit_seconds)
         if limit_memory is not None:
             limits = replace(limits, memory_bytes=parse_bytes(limit_memory))
+        model = cost_model(cost_of(cost, set_))
+        if model.setting is not None:
+            say("note", FIRST_TIME)
         with progress_on(Console(stderr=True)) as progress:
             result = run(
                 source,
-                cost_of(cost, set_),
+                model,
                 rewrites=names,
                 exactness=exactness_named(exactness),
                 limits=limits,
@@ -262,7 +274,7 @@ def alternatives(
     tensor: Annotated[
         str, typer.Argument(metavar="TENSOR", help="A tensor or node in it, or in what becomes of it.")
     ],
-    cost: CostOption = "ascend",
+    cost: CostOption = DEFAULT_COST,
     set_: SetOption = None,
     rewrites: RewritesOption = None,
     load: LoadOption = None,

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from egraph_opt.cost import DEFAULT_COST
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost.repricing import key_of
@@ -222,7 +223,7 @@ class Saturated:
 
     def extract(
         self,
-        cost: str | CostModel = "ascend",
+        cost: str | CostModel = DEFAULT_COST,
         *,
         extractor: str = "auto",
         objective: ObjectiveLike = "cost",
@@ -275,7 +276,7 @@ class Saturated:
         return extract_and_verify(self.original, region, request, clock)
 
     def best(
-        self, count: int, cost: str | CostModel = "ascend", *, assume: Mapping[str, Any] | None = None
+        self, count: int, cost: str | CostModel = DEFAULT_COST, *, assume: Mapping[str, Any] | None = None
     ) -> list[Result]:
         """Good graphs, none twice, to be timed or looked at: the cheapest first, which is verified.
 
@@ -302,7 +303,7 @@ class Saturated:
 
     def solve(
         self,
-        cost: str | CostModel = "ascend",
+        cost: str | CostModel = DEFAULT_COST,
         *,
         extractor: str = "auto",
         assume: Mapping[str, Any] | None = None,

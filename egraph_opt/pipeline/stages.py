@@ -9,6 +9,7 @@ from typing import Any
 
 import onnx_ir as ir
 
+from egraph_opt.cost import DEFAULT_COST
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.egraph.lowering import Lowered
@@ -227,7 +228,7 @@ def without_laws(rewrites: Iterable[str] | None, left_out: Iterable[str]) -> lis
 
 def optimize(
     model: ModelSource,
-    cost: str | CostModel = "ascend",
+    cost: str | CostModel = DEFAULT_COST,
     *,
     rewrites: str | Iterable[str] | None = None,
     exactness: Exactness = REAL,

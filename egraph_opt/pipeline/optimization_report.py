@@ -52,6 +52,7 @@ class Account:
         warnings: of all stages.
         memory: before and after.
         exactness: what the result was to keep.
+        observed: how many of the points a run has shown.
     """
 
     model: CostModel
@@ -62,6 +63,7 @@ class Account:
     warnings: Sequence[str]
     memory: MemoryReport = field(default_factory=MemoryReport)
     exactness: Exactness = REAL
+    observed: int = 0
 
 
 def report_unchanged(account: Account, reason: str) -> Report:
@@ -169,6 +171,7 @@ def _cost(account: Account, before: float, parts: Sequence[Extracted], failed: b
         _open(parts),
         () if failed else costs_by_operator(account.model, parts[0]),
         dict(sum((Counter(part.solution.refused) for part in parts), Counter())),
+        account.observed,
     )
 
 

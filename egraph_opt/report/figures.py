@@ -44,7 +44,8 @@ class CostReport:
     """Cost of the model before and after, in `unit`; no graph in the e-graph costs less than `lower_bound`.
 
     `gap` is `(after - lower_bound) / after`, between 0 (proved to be the cheapest) and 1.  `points` are the
-    sizes at which symbolic dims of the inputs were priced.  Independent `pieces` of the graphs were solved
+    sizes at which symbolic dims of the inputs were priced, at which the model runs; `observed` counts dims of
+    inner values that a run has shown.  Independent `pieces` of the graphs were solved
     apart; `open` are those that are not proved optimal, the largest gap first.  `by_operator` is what `after`
     consists of, the most expensive operator first.  `refused` counts the answers of
     the solver of integer programs that contradict what we compute, by what was wrong; none of them was used.
@@ -61,6 +62,7 @@ class CostReport:
     open: Sequence[OpenPiece] = ()
     by_operator: Sequence[OperatorCost] = ()
     refused: Mapping[str, int] = field(default_factory=dict)
+    observed: int = 0
 
 
 @dataclass(frozen=True)

@@ -177,10 +177,11 @@ def _figures(report: Report) -> Table:
     if cost.refused:
         reasons = "; ".join(f"{reason} ({count})" for reason, count in cost.refused.items())
         table.add_row("solver refused", "", str(sum(cost.refused.values())), "", Text(reasons))
-    if cost.points:
-        table.add_row(
-            "priced at", "", "", "", ", ".join(f"{name} = {size}" for name, size in cost.points.items())
-        )
+    if cost.points or cost.observed:
+        sizes = [f"{name} = {size}" for name, size in cost.points.items()]
+        if cost.observed:
+            sizes.append(f"{cost.observed} {'dims' if cost.observed > 1 else 'dim'} taken from a run")
+        table.add_row("priced at", "", "", "", Text(", ".join(sizes)))
     if saturation.nodes:
         grown = f"{saturation.classes:,} classes, {saturation.rounds} rounds, stop: {saturation.stop}"
         table.add_row("e-nodes", "", number_text(saturation.nodes), "", grown)

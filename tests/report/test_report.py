@@ -59,6 +59,7 @@ def test_the_dictionary_has_what_is_promised() -> None:
         "open",
         "by_operator",
         "refused",
+        "observed",
     }
     assert set(plain["cost"]) == figures
     assert set(plain["nodes"]) == {"before", "after", "runtime_before", "runtime_after"}
@@ -94,6 +95,7 @@ def test_numpy_and_numbers_that_json_lacks_become_plain() -> None:
         "open": [],
         "by_operator": [],
         "refused": {},
+        "observed": 0,
     }
     assert type(plain["nodes"]["before"]) is int
     assert plain["verification"]["max_abs_error"] is None

@@ -18,6 +18,7 @@ from egraph_opt.graph.node_counts import NodeCount, nodes_of, operators_between
 from egraph_opt.graph.walks import same_graph
 from egraph_opt.laws.exactness import CLASSES, REAL, Exactness
 from egraph_opt.operators.declaration import operator_named
+from egraph_opt.pipeline.hints import hints_of
 from egraph_opt.pipeline.original import original_cost
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
@@ -121,6 +122,7 @@ def report_of(
         operators=operators_between(counts, after),
         composites=_composites(region.walk()),
         exactness=_exactness(account.exactness, rewrites),
+        hints=() if failed else hints_of(written, after.runtime, account.points),
     )
 
 

@@ -283,9 +283,6 @@ class Saturated:
 
         The others are the cheapest where whatever the original does not have is priced higher or lower than
         the cost model does.
-
-        Raises:
-            As `extract`.
         """
         model = self._model(cost)
         if self.region is None or self.limits.seconds == 0:

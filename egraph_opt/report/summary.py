@@ -45,7 +45,7 @@ def first_screen(report: Report, written: str = "") -> list[str]:
     notes = [f"warning: {text}" for text in report.warnings] + [f"hint: {text}" for text in report.hints]
     room = LINES - len(lines)
     for k, text in enumerate(notes):
-        wrapped = textwrap.wrap(" ".join(text.split()), WIDTH, subsequent_indent="  ")
+        wrapped = textwrap.wrap(" ".join(text.split()), WIDTH, subsequent_indent="  ", break_on_hyphens=False)
         last = 1 if k + 1 < len(notes) else 0  # for what is left
         if len(wrapped) > room - last:
             left = len(notes) - k

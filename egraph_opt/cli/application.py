@@ -44,6 +44,7 @@ _USAGE_ERRORS = (
     errors.LawError,
     errors.LimitsError,
     errors.ObjectiveError,
+    errors.OpsetError,
     errors.OutputError,
     errors.ProfileError,
     errors.RunsError,

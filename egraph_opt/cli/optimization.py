@@ -115,6 +115,9 @@ def optimize(
             " name: NAME:batch=1,height=320; may be repeated.",
         ),
     ] = None,
+    opset: Annotated[
+        int | None, typer.Option(metavar="N", help="Convert the model to this opset first.")
+    ] = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Allow OUT to be IN.")] = False,
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not compare outputs.")] = False,
     strict: Annotated[
@@ -184,6 +187,7 @@ def optimize(
                 objective=wanted,
                 assume=assumptions or None,
                 input_shapes=shapes,
+                opset=opset,
                 verify=not no_verify,
                 strict=strict,
                 seed=seed,

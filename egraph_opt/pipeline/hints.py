@@ -1,4 +1,4 @@
-"""What would make a result better: sizes that never change, where nodes compute nothing but sizes."""
+"""What would make a result better: sizes that never change, and an opset that has the operators it needs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import onnx_ir as ir
 
 from egraph_opt.graph.walks import RANDOM, bodies
 from egraph_opt.inference.graph import names_of_dims
+from egraph_opt.pipeline.opset import first_opset
 
 SIZES = frozenset(("Shape", "Size"))
 
@@ -35,6 +36,16 @@ def hints_of(written: ir.Model, runtime: int, points: Mapping[str, int]) -> tupl
     shapes = " ".join(f"--input-shape {_shape(value, points)}" for value in free)
     left = runtime - counts.total()
     return (f"{counts.total()} nodes compute sizes alone ({named}): {shapes} leaves at most {left}",)
+
+
+def opset_hint(composites: Mapping[str, int], opset: int) -> tuple[str, ...]:
+    """The opset that has operators for composite functions, which the model's own has not."""
+    missing = {name: first for name in composites if (first := first_opset(name, opset)) is not None}
+    count = sum(composites[name] for name in missing)
+    if count < LEAST:
+        return ()
+    named = ", ".join(f"{composites[name]} {name}" for name in missing)
+    return (f"{named} would be one node each: --opset {max(missing.values())} (now {opset})",)
 
 
 def _of_sizes(graph: ir.Graph) -> Iterator[ir.Node]:

@@ -18,7 +18,7 @@ from egraph_opt.graph.node_counts import NodeCount, nodes_of, operators_between
 from egraph_opt.graph.walks import same_graph
 from egraph_opt.laws.exactness import CLASSES, REAL, Exactness
 from egraph_opt.operators.declaration import operator_named
-from egraph_opt.pipeline.hints import hints_of
+from egraph_opt.pipeline.hints import hints_of, opset_hint
 from egraph_opt.pipeline.original import original_cost
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
@@ -107,6 +107,8 @@ def report_of(
         status, reason = "fallback", account.verification.detail
     elif is_same and after.file == counts.file and same_graph(region.lowered.graph, written.graph):
         status, reason = "unchanged", "nothing cheaper was found"
+    composites = _composites(region.walk())
+    hints = (*hints_of(written, after.runtime, account.points), *opset_hint(composites, region.lowered.opset))
     return Report(
         status=status,
         reason=reason,
@@ -120,9 +122,9 @@ def report_of(
         seconds=account.seconds,
         warnings=tuple(account.warnings),
         operators=operators_between(counts, after),
-        composites=_composites(region.walk()),
+        composites=composites,
         exactness=_exactness(account.exactness, rewrites),
-        hints=() if failed else hints_of(written, after.runtime, account.points),
+        hints=() if failed else hints,
     )
 
 

@@ -141,6 +141,11 @@ def test_text_has_no_colours_even_where_they_are_asked_for(monkeypatch: pytest.M
     assert "\x1b" not in str(example())
 
 
+def test_notebooks_show_the_same_table() -> None:
+    html = example()._repr_html_()
+    assert html.startswith("<pre>") and "run-time nodes" in html and "something [bold]odd[/bold]" in html
+
+
 def test_a_fallback_gives_its_reason() -> None:
     text = str(example(status="fallback", reason="output 'y' differs by 3"))
     assert text.startswith("fallback: output 'y' differs by 3")

@@ -33,7 +33,7 @@ class Result:
         return f"<Result of {self._loaded.source}: {self.report!r}>"
 
     def _repr_html_(self) -> str:
-        return self.report._repr_html_()
+        return self.report.as_html()
 
     @cached_property
     def model(self) -> onnx.ModelProto:

@@ -103,11 +103,13 @@ class Report:
         Console(file=text, width=100, color_system=None, force_terminal=False).print(self)
         return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
-    def _repr_html_(self) -> str:
-        """What notebooks show."""
+    def as_html(self) -> str:
+        """The table as notebooks show it."""
         console = Console(file=io.StringIO(), record=True, width=100)
         console.print(self)
         return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+    _repr_html_ = as_html
 
     def __rich__(self) -> RenderableType:
         return _render(self)

@@ -7,7 +7,7 @@ from egraph_opt.cost_models import counting
 
 
 class Bytes(CostModel):
-    """Counts traffic as :func:`egraph_opt.cost_models.counting.traffic` defines it."""
+    """Bytes that nodes read and write, see `egraph_opt.cost_models.counting.traffic`."""
 
     name = "bytes"
     unit = "B"

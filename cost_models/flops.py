@@ -7,7 +7,7 @@ from egraph_opt.cost_models import counting
 
 
 class Flops(CostModel):
-    """Counts arithmetic as :func:`egraph_opt.cost_models.counting.flops` defines it."""
+    """Arithmetic operations, see `egraph_opt.cost_models.counting.flops`."""
 
     name = "flops"
     unit = "flop"

@@ -5,12 +5,23 @@ from __future__ import annotations
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost_models import counting
 
+CANDIDATES = 3
+"""Graphs that `nodes:timed` times beside the original, the fastest of all being the result."""
+
 
 class Nodes(CostModel):
-    """Counts nodes; those of the bodies of If, Loop and Scan are added to the node that has them."""
+    """Nodes that run; those of bodies of If, Loop and Scan are added to the node that has them."""
 
     name = "nodes"
     unit = "nodes"
+
+    def __init__(self, variant: str = "") -> None:
+        if variant:
+            self.name, self.confirm = f"nodes:{variant}", CANDIDATES
+
+    @classmethod
+    def variants(cls) -> tuple[str, ...]:
+        return ("timed",)
 
     def cost(self, node: NodeView) -> float:
         own = 0.0 if node.op_type in counting.LEAVES and not node.domain else 1.0

@@ -45,6 +45,10 @@ class InputShapeError(EgraphOptError, ValueError):
     """A shape that no input of the model can have."""
 
 
+class OpsetError(EgraphOptError, ValueError):
+    """An opset that there is not, or to which the model cannot be converted."""
+
+
 class ObjectiveError(EgraphOptError, ValueError):
     """An objective that is none, or a limit of bytes that is no positive number."""
 
@@ -95,6 +99,10 @@ class ProfileError(EgraphOptError, ValueError):
 
 class CalibrationError(EgraphOptError):
     """A fit that teaches nothing: no parameter is determined by what was measured."""
+
+
+class NothingFasterError(CalibrationError):
+    """A search was done, and found nothing that is faster than what there was."""
 
 
 class TimingError(EgraphOptError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,11 +18,11 @@ from typer.testing import CliRunner, Result
 import egraph_opt.verification
 from egraph_opt import errors
 from egraph_opt.cli import app, exit_code, parse_assumption
+from egraph_opt.cost_models.flops import Flops
 from egraph_opt.facts.assumption import Assumption
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.pipeline import stages, verified_graph
 from egraph_opt.pipeline.limits import Limits
-from egraph_opt.rebuild.legalization import legalizations
 
 
 def run(*arguments: object) -> Result:
@@ -61,7 +60,7 @@ def outputs_of(path: Path) -> np.ndarray:
 
 def test_a_model_is_optimized_and_written(model: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.onnx"
-    result = run("optimize", model, target, "--cost", "nodes")
+    result = run("optimize", model, target, "--cost", "nodes", "-v")
     assert (result.exit_code, result.stderr) == (0, "")
     assert [node.op_type for node in onnx.load(target).graph.node] == ["Relu"]
     np.testing.assert_array_equal(outputs_of(target), outputs_of(model))
@@ -118,7 +117,7 @@ def test_options_reach_the_pipeline(model: Path, tmp_path: Path, monkeypatch: py
         *("--extractor", "greedy-dag", "--limit-memory", "2GiB", "--fold-quantized"),
     )
     assert result.exit_code == 0, result.output
-    assert seen["cost"] == "flops"
+    assert isinstance(seen["cost"], Flops)
     assert seen["rewrites"] == rulesets
     assert seen["limits"] == Limits(1000, seconds=9.5, memory_bytes=2**31, fold_quantized=True)
     assert seen["assume"] == {"x": Assumption(-1, 2.5), "N": Assumption(2, 3)}
@@ -233,7 +232,6 @@ def test_an_exactness_is_kept_and_told(model: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     told = json.loads(report.read_text())["exactness"]
     assert told["asked"] == "bitwise" and set(told["matched"]) <= {"bitwise"}
-    assert "bitwise" in result.output
 
 
 @pytest.mark.parametrize(
@@ -311,34 +309,6 @@ def test_every_error_has_its_exit_code(error: errors.EgraphOptError, code: int) 
     assert exit_code(error) == code
 
 
-def test_rules_lists_every_law_in_a_line() -> None:
-    result = run("rules")
-    assert result.exit_code == 0
-    lines = result.stdout.splitlines()
-    laws = all_laws()
-    assert len(laws) > 0
-    assert len(lines) == len(laws) + len(legalizations()) + 2
-    for law, line in zip(laws, lines[1:], strict=False):
-        assert line.split()[:2] == [law.ruleset, law.name]
-        assert " ".join(law.formula.split()) in line
-
-
-def test_operators_are_listed_with_sorts_and_names() -> None:
-    result = run("operators")
-    assert result.exit_code == 0
-    assert "pad(x: Tensor, mode: Mode, pads: Pads, value: Number)" in result.stdout
-    assert "One of GlobalAveragePool, GlobalMaxPool." in result.stdout
-    assert re.search(r"terms are made of Abs, .*Xor; other ONNX operators are opaque", result.stdout)
-
-
-def test_costs_lists_the_built_in_models_with_their_units() -> None:
-    result = run("costs")
-    assert result.exit_code == 0
-    names = {line.split()[0]: line.split()[1] for line in result.stdout.splitlines()[1:]}
-    assert names.items() >= {"ascend": "us", "flops": "flop", "nodes": "nodes"}.items()
-    assert "bytes" in names
-
-
 def test_the_installed_command_knows_its_version() -> None:
     command = Path(sys.executable).with_name("egraph-opt")
     done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
@@ -364,7 +334,8 @@ def test_a_dry_run_writes_no_model(model: Path, tmp_path: Path) -> None:
     for arguments in ((model,), (model, tmp_path / "out.onnx")):
         result = run("optimize", *arguments, "--cost", "nodes", "--dry-run")
         assert result.exit_code == 0, result.output
-        assert result.stdout.startswith("optimized\n")
+        assert result.stdout.startswith("optimized: 3 -> 1 nodes")
+        assert "no file is written" in result.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["in.onnx"]
 
 
@@ -377,7 +348,7 @@ def test_the_file_to_write_is_needed_otherwise(model: Path) -> None:
 def test_one_line_is_all_that_a_quiet_run_prints(model: Path, tmp_path: Path) -> None:
     result = run("optimize", model, tmp_path / "out.onnx", "--cost", "nodes", "-q")
     (line,) = result.stdout.splitlines()
-    assert line == f"{model}: optimized, run-time nodes 3 -> 1, nodes 3 -> 1 nodes, verification passed"
+    assert line == f"{model}: optimized: 3 -> 1 nodes (-66.7 %), verified"
     assert (tmp_path / "out.onnx").exists()
 
 

@@ -20,6 +20,7 @@ from onnx import parser
 
 import egraph_opt
 from egraph_opt import optimize
+from egraph_opt.cli import which_cost
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.operators import operators
 
@@ -76,7 +77,7 @@ def run(command: list[str], folder: Path, *served: Path) -> subprocess.Completed
     search = os.pathsep.join(
         [*map(str, served), str(Path(sys.executable).parent), os.environ.get("PATH", "")]
     )
-    environment = {**os.environ, "PATH": search, "PYTHONPATH": str(folder), "COLUMNS": "100"}
+    environment = {**os.environ, "PATH": search, "PYTHONPATH": str(folder), "COLUMNS": "80"}
     return subprocess.run(
         command,
         cwd=folder,
@@ -119,6 +120,12 @@ def test_the_python_snippets_of_a_page_run_one_after_the_other(text: Path, folde
     run_snippets(text, folder)
 
 
+def too_long(output: str) -> list[str]:
+    """Lines of more than 80 columns; what names files, in errors and at the end, is as long as it is."""
+    own = [line for line in output.splitlines() if not line.startswith(("egraph-opt: ", "written to "))]
+    return [line for line in own if len(line) > 80 and " " in line.strip()]
+
+
 @pytest.mark.parametrize("text", having("console"), ids=lambda text: text.stem)
 def test_the_commands_of_a_page_print_what_it_says(text: Path, folder: Path, served: Path) -> None:
     """They find what the page's Python snippets have written, which are run here then, once."""
@@ -131,6 +138,8 @@ def test_the_commands_of_a_page_print_what_it_says(text: Path, folder: Path, ser
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, expected = part.partition("\n")
             finished = run(["bash", "-c", command], folder, *search)
+            if command.startswith("egraph-opt "):
+                assert not too_long(finished.stdout), command
             if expected.strip():
                 assert checker.check_output(expected, finished.stdout, options), (
                     f"{command}\n{finished.stdout}"
@@ -150,6 +159,12 @@ def test_links_lead_to_files_and_headings(text: Path) -> None:
         if heading:
             headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
             assert heading in {re.sub(r"[^\w\- ]", "", h).lower().replace(" ", "-") for h in headings}
+
+
+def test_the_readme_says_which_cost_to_name_as_the_help_does() -> None:
+    rows = "\n".join(which_cost.as_markdown())
+    assert rows in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert max(map(len, which_cost.as_text().splitlines())) <= 78
 
 
 def test_every_page_is_in_the_navigation() -> None:

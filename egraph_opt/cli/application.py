@@ -34,7 +34,6 @@ app = typer.Typer(
     name="egraph-opt",
     help="Optimize ONNX models by equality saturation.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -45,6 +44,7 @@ _USAGE_ERRORS = (
     errors.LawError,
     errors.LimitsError,
     errors.ObjectiveError,
+    errors.OpsetError,
     errors.OutputError,
     errors.ProfileError,
     errors.RunsError,
@@ -60,10 +60,19 @@ _USAGE_ERRORS = (
 )
 _SOUNDNESS_ERRORS = (errors.UnsoundLawError, errors.VerificationError)
 
+
+def _names_of_costs(incomplete: str) -> list[str]:
+    """What a shell completes `--cost` with."""
+    from egraph_opt.cost.registry import SHORT, cost_models
+
+    return [name for name in (*cost_models(), *SHORT) if name.startswith(incomplete)]
+
+
 CostOption = Annotated[
     str,
     typer.Option(
         metavar="NAME",
+        autocompletion=_names_of_costs,
         help="The cost model, see `egraph-opt costs`; with a variant or a file of parameters"
         " (ascend:my310p.toml); or a class (my_costs.py:Launches, my_package.costs:Launches).",
     ),
@@ -96,6 +105,8 @@ ParametersOption = Annotated[
 ParametersFileOption = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE.toml", help="The file of parameters to write.")
 ]
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 WIDTH = 80
 """Of lines that are wrapped where there is no terminal."""
@@ -218,12 +229,12 @@ def kept_lines(kept: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def print_table(table: Table) -> None:
-    """On a terminal as wide as that is; elsewhere every row is one line."""
+    """On a terminal as wide as that is, elsewhere in 80 columns; cells that are too long are wrapped."""
     console = Console(highlight=False)
     if not console.is_terminal:
-        console.width = 10_000
-        for column in table.columns:
-            column.no_wrap = True
+        console.width = WIDTH
+    for column in table.columns:
+        column.overflow = "fold"
     console.print(table)
 
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from egraph_opt.cli.application import app, errors_as_lines, print_table, progress_on
+from egraph_opt.cost import DEFAULT_COST
 
 if TYPE_CHECKING:
     from egraph_opt.lab.comparison.running import Contender
@@ -25,7 +26,7 @@ def compare(
     models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="ONNX models.")],
     cost: Annotated[
         str, typer.Option(metavar="A,B", help="Cost models: each result is priced under all of them.")
-    ] = "ascend",
+    ] = DEFAULT_COST,
     tools: Annotated[
         str | None, typer.Option(metavar="A,B", help="Which optimisers; all that there are if left out.")
     ] = None,

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from egraph_opt.cli.application import (
     WIDTH,
+    JsonOption,
     SetOption,
     app,
     errors_as_lines,
     parsed_overrides,
-    print_table,
     wrapped,
 )
 
@@ -40,14 +38,14 @@ def costs(
         bool, typer.Option("--parameters", help="Its parameters: value, unit, range, confidence, source.")
     ] = False,
     set_: SetOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List the cost models: name, unit, what it prices; or the parameters of one."""
     overrides = parsed_overrides(set_)
     if name is None and (parameters or overrides):
         raise typer.BadParameter("name a cost model: egraph-opt costs ascend --parameters")
     with errors_as_lines():
-        from egraph_opt.cost.registry import parameters_of
+        from egraph_opt.cost.registry import SHORT, parameters_of
 
         found = {} if name is None else parameters_of(name, overrides)
         rows = _rows(name)
@@ -56,13 +54,15 @@ def costs(
     elif as_json:
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
     else:
-        table = Table(box=None, pad_edge=False)
-        for column in ("name", "unit", "variants", "what it prices"):
-            table.add_column(column, overflow="fold")
+        width = max(len("name"), *(len(row["name"]) for row in rows)) + 2
+        typer.echo(f"{'name':<{width}}{'unit':<7}what it prices")
         for row in rows:
-            cells = (row["name"], row["unit"], ", ".join(row["variants"]), row["about"])
-            table.add_row(*(Text(cell) for cell in cells))
-        print_table(table)
+            head = f"{row['name']:<{width}}{row['unit']:<7}{row['about']}"
+            variants = f"variants: {', '.join(row['variants'])}" if row["variants"] else ""
+            for line in (*wrapped(head, WIDTH, "", " " * (width + 7)), *wrapped(variants)):
+                typer.echo(line)
+        for short, whole in SHORT.items() if name is None else ():
+            typer.echo(f"{short} is {whole}")
 
 
 def _rows(name: str | None) -> list[dict[str, Any]]:

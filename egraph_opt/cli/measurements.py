@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from egraph_opt import errors
-from egraph_opt.cli.application import app, errors_as_lines, print_table
+from egraph_opt.cli.application import JsonOption, app, errors_as_lines, print_table
 
 if TYPE_CHECKING:
     from egraph_opt.measurement.store import Store
@@ -39,7 +40,7 @@ def _opened() -> Iterator[Store]:
 
 
 @measurements.command("list")
-def list_() -> None:
+def list_(as_json: JsonOption = False) -> None:
     """How many nodes were measured, by processor, version of the runtime and setting."""
     counts: Counter[tuple[str, str, str]] = Counter()
     refused: Counter[tuple[str, str, str]] = Counter()
@@ -53,6 +54,11 @@ def list_() -> None:
             place = str(row[0]), str(row[1]), str(row[2])
             counts[place] += 1
             refused[place] += row[-1] is not None
+    if as_json:
+        names = ("processor", "onnxruntime", "setting", "nodes", "cannot_run_alone")
+        rows = [(*place, counts[place], refused[place]) for place in sorted(counts)]
+        typer.echo(json.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=2))
+        return
     for place in sorted(counts):
         table.add_row(*(Text(cell) for cell in (*place, str(counts[place]), str(refused[place]))))
     print_table(table)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from egraph_opt import errors
 from egraph_opt.cli.application import (
+    WIDTH,
     CostOption,
+    JsonOption,
     LoadOption,
     RewritesOption,
     SetOption,
@@ -24,10 +24,12 @@ from egraph_opt.cli.application import (
     errors_as_lines,
     load_files,
     names_of,
-    print_table,
     progress_on,
     say,
+    wrapped,
 )
+from egraph_opt.cli.which_cost import as_text
+from egraph_opt.cost import DEFAULT_COST
 from egraph_opt.facts.assumption import Assumption, parsed
 from egraph_opt.imports import load_onnx_ir
 
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
     from egraph_opt.model.input_shapes import Sizes
 
+
+FIRST_TIME = "nodes are timed on this machine, which takes 20 to 140 s the first time; what was timed is kept"
 
 STDOUT = Path("-")
 """A file that stands for what the command prints, or for what it reads."""
@@ -56,7 +60,11 @@ def parse_assumption(text: str) -> tuple[str, Assumption]:
     return name, said
 
 
-@app.command(no_args_is_help=True)
+@app.command(
+    no_args_is_help=True,
+    help=f"Optimize a model and write the result.\n\nWhich --cost:\n\n\b\n{as_text()}",
+    short_help="Optimize a model and write the result.",
+)
 def optimize(
     source: Annotated[
         Path, typer.Argument(metavar="IN", help="The model to optimize; - is stdin.", show_default=False)
@@ -64,7 +72,7 @@ def optimize(
     target: Annotated[
         Path | None, typer.Argument(metavar="OUT", help="The file to write; - is stdout.", show_default=False)
     ] = None,
-    cost: CostOption = "ascend",
+    cost: CostOption = DEFAULT_COST,
     set_: SetOption = None,
     rewrites: RewritesOption = None,
     exactness: Annotated[
@@ -113,6 +121,9 @@ def optimize(
             " name: NAME:batch=1,height=320; may be repeated.",
         ),
     ] = None,
+    opset: Annotated[
+        int | None, typer.Option(metavar="N", help="Convert the model to this opset first.")
+    ] = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Allow OUT to be IN.")] = False,
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not compare outputs.")] = False,
     strict: Annotated[
@@ -135,9 +146,8 @@ def optimize(
             metavar="FILE.json", help="Write the report as JSON, too; - writes that alone to stdout."
         ),
     ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print one line instead of the report.")
-    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print one line.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print the whole report.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no model; OUT may be left out.")] = False,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the inputs for verification.")] = 0,
 ) -> None:
@@ -154,6 +164,7 @@ def optimize(
         shapes = _input_shapes(input_shape)
         _check_files(source, written, report, in_place)
         # Imported here, so that usage errors and --help do not wait for egglog and onnxruntime.
+        from egraph_opt.cost.registry import cost_model
         from egraph_opt.laws.exactness import exactness_named
         from egraph_opt.pipeline.limits import Limits
         from egraph_opt.pipeline.stages import optimize as run
@@ -169,10 +180,13 @@ def optimize(
             limits = replace(limits, seconds=limit_seconds)
         if limit_memory is not None:
             limits = replace(limits, memory_bytes=parse_bytes(limit_memory))
+        model = cost_model(cost_of(cost, set_))
+        if model.setting is not None:
+            say("note", FIRST_TIME)
         with progress_on(Console(stderr=True)) as progress:
             result = run(
                 _model_on_stdin() if source == STDOUT else source,
-                cost_of(cost, set_),
+                model,
                 rewrites=names,
                 exactness=exactness_named(exactness),
                 limits=limits,
@@ -180,6 +194,7 @@ def optimize(
                 objective=wanted,
                 assume=assumptions or None,
                 input_shapes=shapes,
+                opset=opset,
                 verify=not no_verify,
                 strict=strict,
                 seed=seed,
@@ -198,10 +213,24 @@ def optimize(
         say("warning", f"{source}: {what} was written: {result.report.reason}")
     if report == STDOUT:
         typer.echo(_json(result.report.to_dict()), nl=False)
-    elif quiet:
-        typer.echo(f"{source}: {result.report.headline}", err=written == STDOUT)
-    else:
+    elif verbose:
         Console(highlight=False, stderr=written == STDOUT).print(result.report)
+    else:
+        from egraph_opt.report.summary import first_screen, headline
+
+        if quiet:
+            typer.echo(f"{source}: {headline(result.report)}", err=written == STDOUT)
+            return
+        for line in first_screen(result.report, _written(written)):
+            typer.echo(line, err=written == STDOUT)
+
+
+def _written(path: Path | None) -> str:
+    """What became of the file, in a line; of a long path the end."""
+    if path is None:
+        return "no file is written: --dry-run"
+    text, room = "stdout" if path == STDOUT else str(path), WIDTH - len("written to ")
+    return f"written to {text if len(text) <= room else f'..{text[2 - room :]}'}"
 
 
 def _model_on_stdin() -> ModelProto:
@@ -280,14 +309,14 @@ def alternatives(
     tensor: Annotated[
         str, typer.Argument(metavar="TENSOR", help="A tensor or node in it, or in what becomes of it.")
     ],
-    cost: CostOption = "ascend",
+    cost: CostOption = DEFAULT_COST,
     set_: SetOption = None,
     rewrites: RewritesOption = None,
     load: LoadOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """List what could compute a tensor, and what the cheapest graph with each would cost."""
     names = names_of(rewrites)
-    table = Table(box=None, pad_edge=False)
     with errors_as_lines():
         load_onnx_ir()
         from egraph_opt.cost.registry import cost_model
@@ -297,10 +326,13 @@ def alternatives(
         load_files(load)
         model = cost_model(cost_of(cost, set_))
         found = saturate(source, rewrites=names, target=model).alternatives(model, tensor)
-        for column in ("computed by", "law", model.unit, "more", ""):
-            table.add_column(column, overflow="fold")
-        for way in found:
-            note = "chosen" if way.chosen else "" if way.proved else "not proved"
-            numbers = f"{way.cost:.6g}", f"{way.difference:+.6g}"
-            table.add_row(*(Text(cell) for cell in (str(way), way.law, *numbers, note)))
-    print_table(table)
+    if as_json:
+        told = [{**asdict(way), "computed_by": str(way)} for way in found]
+        typer.echo(json.dumps(told, indent=2, ensure_ascii=False, default=str))
+        return
+    typer.echo(f"{model.unit:>12}{'more':>12}  law\n    computed by")
+    for way in found:
+        note = " (chosen)" if way.chosen else "" if way.proved else " (not proved)"
+        typer.echo(f"{way.cost:>12.6g}{way.difference:>+12.6g}  {way.law}{note}")
+        for line in wrapped(str(way)):
+            typer.echo(line)

@@ -19,6 +19,7 @@ from egraph_opt.cli.application import (
     progress_on,
 )
 from egraph_opt.cli.study import study
+from egraph_opt.cost import DEFAULT_COST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +38,7 @@ PlotOption = Annotated[
 @study.command()
 def ablate(
     models: ModelsArgument,
-    cost: CostOption = "ascend",
+    cost: CostOption = DEFAULT_COST,
     set_: SetOption = None,
     laws: Annotated[bool, typer.Option("--laws", help="Leave out each law, not each ruleset.")] = False,
     only: Annotated[str | None, typer.Option(metavar="A,B", help="Leave out these only.")] = None,
@@ -95,7 +96,7 @@ def _tell_ablation(rows: Sequence[AblationRow], unit: str) -> None:
 @study.command()
 def growth(
     models: ModelsArgument,
-    cost: CostOption = "ascend",
+    cost: CostOption = DEFAULT_COST,
     set_: SetOption = None,
     output: OutputOption = None,
     plot: PlotOption = None,

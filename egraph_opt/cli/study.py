@@ -19,6 +19,7 @@ from egraph_opt.cli.application import (
     print_table,
     progress_on,
 )
+from egraph_opt.cost import DEFAULT_COST
 
 if TYPE_CHECKING:
     from egraph_opt.lab.greedy.passes import Pass
@@ -34,7 +35,9 @@ RULESETS = "rulesets"
 @study.command()
 def orders(
     models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="ONNX models.")],
-    cost: Annotated[str, typer.Option(metavar="A,B", help="Cost models, separated by commas.")] = "ascend",
+    cost: Annotated[
+        str, typer.Option(metavar="A,B", help="Cost models, separated by commas.")
+    ] = DEFAULT_COST,
     passes: Annotated[
         str,
         typer.Option(help="auto-optimizer, onnxoptimizer, or `rulesets`: one pass for each, in their order."),

@@ -26,6 +26,7 @@ from egraph_opt.cli.application import (
     progress_on,
     say,
 )
+from egraph_opt.errors import NothingFasterError
 
 if TYPE_CHECKING:
     from egraph_opt.lab.tuning import Tuning
@@ -73,7 +74,11 @@ def tune(
         request = TuneRequest(
             tuple(models), cost, held, only, within, trials, seconds, names_of(rewrites), threads, seed
         )
-        found = tune(request, progress)
+        try:
+            found = tune(request, progress)
+        except NothingFasterError as error:
+            typer.echo(f"{error}: nothing is written")
+            raise typer.Exit from None
         if output is not None:
             write_tuning(found, output)
     for line in _lines(found):

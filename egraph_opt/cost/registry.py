@@ -2,6 +2,7 @@
 
 ascend                        registered by an entry point
 ascend:910b4                  a variant of it
+auto                          short for another name, see `SHORT`
 ascend:./my310p.toml          with the parameters of a file
 my_costs.py:Launches          a class in a file
 my_package.costs:Launches     a class in a module
@@ -27,6 +28,9 @@ from egraph_opt.cost.parameter_files import SUFFIX, read_values
 from egraph_opt.cost.parameters import Override, Parameter, overrides_of, resolved
 from egraph_opt.errors import CostModelError, EgraphOptError, UnknownCostModelError
 from egraph_opt.imports import place_of, raised_at, run_file
+
+SHORT = {"auto": "nodes:timed"}
+"""Names for others: few nodes are found in a second, and the clock says whether they are faster here."""
 
 GROUP = "egraph_opt.cost_models"
 """The entry-point group that cost models, the built-in ones too, are registered in."""
@@ -170,6 +174,7 @@ def named(name: object) -> Named:
     if not isinstance(name, str):
         hint = f": give an object of it, {name.__name__}()" if isinstance(name, type) else ""
         raise CostModelError(f"{name!r} is neither a cost model nor the name of one{hint}")
+    name = SHORT.get(name, name)
     file, is_file, rest = name.rpartition(".py:")
     first, colon, rest = (f"{file}.py", ":", rest) if is_file else name.partition(":")
     if not is_file and first in cost_models():
@@ -177,7 +182,7 @@ def named(name: object) -> Named:
     if not is_file and not (colon and _is_module(first)):
         if first.endswith(SUFFIX):
             raise CostModelError(f"{name}: a file of parameters follows its cost model: ascend:{name}")
-        raise UnknownCostModelError(first, cost_models())
+        raise UnknownCostModelError(first, [*cost_models(), *SHORT])
     wanted, colon, variant = rest.partition(":")
     module = run_file(Path(first), CostModelError) if is_file else _imported(first)
     place = Path(first if is_file else module.__file__ or first)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from egraph_opt.cost import DEFAULT_COST
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost.repricing import CompiledCache
@@ -51,7 +52,7 @@ class AblationRow:
 def ablate(
     name: str,
     model: ModelSource,
-    cost: str | CostModel = "ascend",
+    cost: str | CostModel = DEFAULT_COST,
     *,
     by: str = "ruleset",
     only: Sequence[str] | None = None,
@@ -176,7 +177,7 @@ class GrowthRow:
 
 
 def grow(
-    name: str, model: ModelSource, cost: str | CostModel = "ascend", *, limits: Limits = Limits()
+    name: str, model: ModelSource, cost: str | CostModel = DEFAULT_COST, *, limits: Limits = Limits()
 ) -> GrowthRow:
     """Saturate a model for a target."""
     target = cost_model(cost)

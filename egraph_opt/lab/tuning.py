@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.cost.parameters import Override
-from egraph_opt.errors import CalibrationError
+from egraph_opt.errors import CalibrationError, NothingFasterError
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.lab.calibration.coordinates import Coordinate, Floats, Space, space_of
 from egraph_opt.lab.calibration.writing import ParameterFile, base_of, parameter_of
@@ -110,7 +110,8 @@ def tune(request: TuneRequest, progress: Progress = lambda stage, done: None) ->
     Ctrl-C ends the search with what was found until then.
 
     Raises:
-        CalibrationError: nothing is faster than what is chosen already.
+        NothingFasterError: nothing is faster than what is chosen already.
+        CalibrationError: no price depends on what may change.
         TimingError: onnxruntime cannot run a model.
         CostModelError, UnknownParameterError: the cost model.
         ModelReadError, InvalidModelError, ExternalDataError, ExtractionError: a model.
@@ -150,7 +151,7 @@ class _Trials:
         if best is None:
             graphs = sum(len(subject.speeds) for subject in self.subjects)
             told = f"{trials} trials chose {graphs} different graphs, none surely faster"
-            raise CalibrationError(f"{self.request.cost}: {told} than what is chosen already")
+            raise NothingFasterError(f"{self.request.cost}: {told} than what is chosen already")
         point = self._least(self.points[best], best, moving)
         return replace(self._tuning(point, moving, best, speeds), trials=trials, stopped=stopped)
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import logging
 import os
 import platform
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import astuple, dataclass
 from pathlib import Path
+from zlib import crc32
 
 from egraph_opt.cache import cache_folder, make_folder
 from egraph_opt.graph.runtime import RuntimeSetting
@@ -63,13 +65,42 @@ def default_path() -> Path | None:
 
 def machine_name() -> str:
     """The processor: its model, where the system says."""
+    return _processor().get("model name") or platform.processor() or platform.machine()
+
+
+def machine_key(processor: Mapping[str, str] | None = None) -> str:
+    """The processor, as far as times depend on it: different ones are sold under one name.
+
+    Args:
+        processor: what `/proc/cpuinfo` says of one; by default of this machine's.
+    """
+    said = _processor() if processor is None else processor
+    name = said.get("model name") or machine_name()
+    parts = [f"{key} {said[key]}" for key in ("cpu family", "model", "stepping") if key in said]
+    vectors = sorted(flag for flag in said.get("flags", "").split() if flag.startswith(_VECTORS))
+    if vectors:
+        parts.append(f"vectors {crc32(' '.join(vectors).encode()):08x}")
+    return ", ".join((name, *parts, f"{os.cpu_count()} cores"))
+
+
+def runtime_key() -> str:
+    """The version of ONNX Runtime and the commit that it was built from."""
+    commit = re.search(r"git-commit-id=(\w{1,10})", onnxruntime.get_build_info())
+    return f"{onnxruntime.__version__} {commit[1]}" if commit else str(onnxruntime.__version__)
+
+
+_VECTORS = ("amx", "avx", "f16c", "fma", "sse", "ssse")
+"""How flags of vector instructions begin."""
+
+
+def _processor() -> dict[str, str]:
+    """What the system says of the first processor."""
     try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
+        first = Path("/proc/cpuinfo").read_text(encoding="utf-8").partition("\n\n")[0]
     except OSError:
-        pass
-    return platform.processor() or platform.machine()
+        return {}
+    pairs = (line.partition(":") for line in first.splitlines())
+    return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 @dataclass(frozen=True)
@@ -77,8 +108,8 @@ class Place:
     """What measurements hold for.
 
     Attributes:
-        machine: the processor.
-        runtime: version of ONNX Runtime.
+        machine: the processor, see `machine_key`.
+        runtime: version and commit of ONNX Runtime.
         setting: provider, level and threads.
     """
 
@@ -89,7 +120,7 @@ class Place:
     @staticmethod
     def here(setting: RuntimeSetting) -> Place:
         written = f"{setting.provider} {setting.level} threads={setting.threads}"
-        return Place(machine_name(), onnxruntime.__version__, written)
+        return Place(machine_key(), runtime_key(), written)
 
 
 class Store:

@@ -30,7 +30,7 @@ Feeds = Mapping[str, npt.NDArray[Any]]
 
 
 def feeds_for(
-    model: onnx.ModelProto, session: Any, sizes: Mapping[str, int], *, seed: int = 0
+    model: onnx.ModelProto, session: Any, sizes: Mapping[str, int], *, seed: int = 0, search: bool = True
 ) -> tuple[Feeds, Mapping[str, int]]:
     """An array per input, and the sizes that symbolic dims have in them.
 
@@ -38,6 +38,7 @@ def feeds_for(
         model: the model, of which the interface is read.
         session: of ONNX Runtime, that runs it.
         sizes: of symbolic dims; others are looked for where it does not run on these.
+        search: look for others.
 
     Raises:
         ExecutionError: nothing that was tried runs.
@@ -59,13 +60,33 @@ def feeds_for(
         run(feeds, sizes)
         return feeds, sizes
     except ExecutionError:
-        pass
+        if not search:
+            raise
     try:
         plan = PlanSearch(specs, run, seed).plan()
     except BudgetError as error:
         raise ExecutionError(str(error)) from error
     feeds = random_inputs(specs, seed=seed, sizes=plan.sizes[0], integers=plan.integers, rank=plan.rank)
     return feeds, plan.sizes[0]
+
+
+def feeds_near(
+    model: onnx.ModelProto, session: Any, sizes: Mapping[str, int]
+) -> tuple[Feeds, Mapping[str, int]]:
+    """As `feeds_for`; where the model does not run on the sizes, on others, as few of them as possible.
+
+    Raises:
+        As `feeds_for`.
+    """
+    feeds, found = feeds_for(model, session, sizes)
+    for name in sorted(name for name in found if name in sizes and found[name] != sizes[name]):
+        nearer = {**found, name: sizes[name]}
+        try:
+            given, ran = feeds_for(model, session, nearer, search=False)
+        except ExecutionError:
+            continue
+        feeds, found = given, ran
+    return feeds, found
 
 
 WARM = 3

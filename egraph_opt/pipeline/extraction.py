@@ -33,6 +33,7 @@ from egraph_opt.pipeline.region_extraction import Extracted, extract_by, extract
 from egraph_opt.pipeline.restarts import Again, Iteration, restarted, uses_in
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.unmeasured import unmeasured
+from egraph_opt.pipeline.sizes import has_unknown, observed_in, true_sizes
 from egraph_opt.pipeline.verified_graph import Checks, finish, granted, promised, value_changing, warnings_of
 from egraph_opt.rebuild.graph import rebuild_model
 from egraph_opt.rebuild.value_info import ValueInfo
@@ -193,6 +194,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
         replace(memory, constants_before=original.constant_bytes),
         original.exactness,
         before,
+        observed_in(request.points, request.ranges),
     )
     rewrites = (*uses, *finished.rewrites)
     report = report_of(
@@ -275,8 +277,11 @@ def _iterations(
 
     def choose(model: ir.Model, following: Region) -> Chosen:
         named = replace(original, loaded=replace(original.loaded, model=model))
+        points = request.points
+        if has_unknown(following, points):  # of values that laws have made
+            points = true_sizes(named.loaded, following, points, original.limits, request.model.setting)
         end = min(request.deadline, time.monotonic() + AN_ITERATION * original.limits.seconds)
-        return _choose(named, following, replace(request, warm=None, deadline=end), clock)
+        return _choose(named, following, replace(request, warm=None, points=points, deadline=end), clock)
 
     def mishap(error: Exception) -> None:
         # A class of the user's may have raised.

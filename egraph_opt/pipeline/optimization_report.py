@@ -18,6 +18,7 @@ from egraph_opt.graph.node_counts import NodeCount, nodes_of, operators_between
 from egraph_opt.graph.walks import same_graph
 from egraph_opt.laws.exactness import CLASSES, REAL, Exactness
 from egraph_opt.operators.declaration import operator_named
+from egraph_opt.pipeline.hints import hints_of, opset_hint
 from egraph_opt.pipeline.original import original_cost
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
@@ -53,6 +54,7 @@ class Account:
         memory: before and after.
         exactness: what the result was to keep.
         before: what the model costs as the target's compiler runs it.
+        observed: how many of the points a run has shown.
     """
 
     model: CostModel
@@ -64,6 +66,7 @@ class Account:
     memory: MemoryReport = field(default_factory=MemoryReport)
     exactness: Exactness = REAL
     before: float = math.nan
+    observed: int = 0
 
 
 def report_unchanged(account: Account, reason: str) -> Report:
@@ -107,6 +110,8 @@ def report_of(
         status, reason = "fallback", account.verification.detail
     elif is_same and after.file == counts.file and same_graph(region.lowered.graph, written.graph):
         status, reason = "unchanged", "nothing cheaper was found"
+    composites = _composites(region.walk())
+    hints = (*hints_of(written, after.runtime, account.points), *opset_hint(composites, region.lowered.opset))
     return Report(
         status=status,
         reason=reason,
@@ -120,8 +125,9 @@ def report_of(
         seconds=account.seconds,
         warnings=tuple(account.warnings),
         operators=operators_between(counts, after),
-        composites=_composites(region.walk()),
+        composites=composites,
         exactness=_exactness(account.exactness, rewrites),
+        hints=() if failed else hints,
     )
 
 
@@ -172,6 +178,7 @@ def _cost(account: Account, before: float, parts: Sequence[Extracted], failed: b
         _open(parts),
         () if failed else costs_by_operator(account.model, parts[0]),
         dict(sum((Counter(part.solution.refused) for part in parts), Counter())),
+        account.observed,
     )
 
 

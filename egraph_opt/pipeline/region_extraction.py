@@ -29,6 +29,8 @@ class Extracted:
         written: what the original costs as it is written, its bodies included.
         fusion_saving: what the target's compiler takes off that for free.
         prices: of the region's e-nodes.
+        original: the original graph as the target's compiler runs it, as a choice; None where it cannot be
+            written.
         front: the best pairs of cost and peak memory that were seen, where memory mattered.
     """
 
@@ -38,6 +40,7 @@ class Extracted:
     solution: Solution
     prices: Prices
     bodies: Sequence[Extracted]
+    original: Ints | None = None
     front: tuple[MemoryPoint, ...] = ()
 
     def walk(self) -> list[Extracted]:
@@ -134,7 +137,8 @@ def extract_region(
     inside = together(lambda body: body.written)
     saving = solved.fusion_saving + inside - together(lambda body: body.written - body.fusion_saving)
     written = solved.written + inside - together(_cost)
-    return Extracted(choice_of(solution.choice), written, saving, solution, prices, parts, front)
+    choice = choice_of(solution.choice)
+    return Extracted(choice, written, saving, solution, prices, parts, solved.original, front)
 
 
 def _cost(extracted: Extracted) -> float:

@@ -148,6 +148,12 @@ def added(*uses: Sequence[RewriteReport]) -> tuple[RewriteReport, ...]:
         known = found.get((row.ruleset, row.name))
         if known is not None:
             saves = row.saves or known.saves
-            row = replace(row, matches=row.matches + known.matches, used=row.used + known.used, saves=saves)
+            row = replace(
+                row,
+                matches=row.matches + known.matches,
+                used=row.used + known.used,
+                saves=saves,
+                saved=row.saved + known.saved,
+            )
         found[row.ruleset, row.name] = row
     return tuple(found[key] for key in sorted(found))

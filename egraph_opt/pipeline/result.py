@@ -39,6 +39,9 @@ class Result:
     def __repr__(self) -> str:
         return f"<Result of {self._loaded.source}: {self.report!r}>"
 
+    def _repr_html_(self) -> str:
+        return self.report.as_html()
+
     @cached_property
     def model(self) -> onnx.ModelProto:
         """The ONNX model: made when it is asked for, as weights that are in files are loaded into it.

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from egraph_opt.cost import DEFAULT_COST
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost.repricing import key_of
@@ -36,7 +37,7 @@ from egraph_opt.pipeline.region import Region, region_of
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
 from egraph_opt.pipeline.restarts import Again
 from egraph_opt.pipeline.result import Result
-from egraph_opt.pipeline.sizes import points_of, sizes_that_run
+from egraph_opt.pipeline.sizes import points_of, true_sizes
 from egraph_opt.pipeline.target import SaturatedFor
 from egraph_opt.pipeline.tensor_alternatives import TensorAlternative, tensor_alternatives
 from egraph_opt.report.figures import RewriteReport
@@ -74,6 +75,7 @@ class Saturated:
     again: Again | None = field(default=None, repr=False, compare=False)
     strict: bool = field(default=False, repr=False, compare=False)
     required: tuple[RewriteReport, ...] = ()
+    _sizes: dict[Any, Mapping[str, int]] = field(default_factory=dict, repr=False, compare=False)
 
     def __repr__(self) -> str:
         source = self.loaded.source
@@ -223,7 +225,7 @@ class Saturated:
 
     def extract(
         self,
-        cost: str | CostModel = "ascend",
+        cost: str | CostModel = DEFAULT_COST,
         *,
         extractor: str = "auto",
         objective: ObjectiveLike = "cost",
@@ -276,15 +278,12 @@ class Saturated:
         return extract_and_verify(self.original, region, request, clock)
 
     def best(
-        self, count: int, cost: str | CostModel = "ascend", *, assume: Mapping[str, Any] | None = None
+        self, count: int, cost: str | CostModel = DEFAULT_COST, *, assume: Mapping[str, Any] | None = None
     ) -> list[Result]:
         """Good graphs, none twice, to be timed or looked at: the cheapest first, which is verified.
 
         The others are the cheapest where whatever the original does not have is priced higher or lower than
         the cost model does.
-
-        Raises:
-            As `extract`.
         """
         model = self._model(cost)
         if self.region is None or self.limits.seconds == 0:
@@ -303,7 +302,7 @@ class Saturated:
 
     def solve(
         self,
-        cost: str | CostModel = "ascend",
+        cost: str | CostModel = DEFAULT_COST,
         *,
         extractor: str = "auto",
         assume: Mapping[str, Any] | None = None,
@@ -361,10 +360,14 @@ class Saturated:
 
     def points(self, model: CostModel, assume: Mapping[str, Any] | None = None) -> Mapping[str, int]:
         """What symbolic dims are priced at: a number by name."""
-        points = points_of(self.region.inputs if self.region else (), self._ranges(assume))
-        if model.setting is None or self.region is None:
+        region = self.region
+        points = points_of(region.inputs if region else (), self._ranges(assume))
+        if region is None:
             return points
-        return sizes_that_run(self.loaded, self.region, points, model.setting)
+        key = (model.setting, tuple(points.items()))
+        if key not in self._sizes:
+            self._sizes[key] = true_sizes(self.loaded, region, points, self.limits, model.setting)
+        return self._sizes[key]
 
     def alternatives(
         self,

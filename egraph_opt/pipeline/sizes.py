@@ -1,8 +1,8 @@
 """Sizes of dims: those that are assumed, and those that nobody can derive, seen in a run of the original.
 
-Where prices are measured, what a node is timed on has to be as large as it will be.  Inference gives a dim
-that it cannot express a symbol of its own; a run with every such value as an output shows how long it is.
-Inner values of Ifs are seen with their branches in their place.
+Inference gives a dim that it cannot express a symbol of its own; a run with every such value as an output
+shows how long it is.  Without one it would be priced as if it were as long as any other.  Inner values of Ifs
+are seen with their branches in their place.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ from egraph_opt.cost.model import default_points
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.assumption import Assumptions, part_of
 from egraph_opt.facts.fact import Dim, Fact, Shape
+from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.measurement.whole import Feeds, feeds_for
+from egraph_opt.measurement.whole import Feeds, feeds_near
 from egraph_opt.model.external_data import share_folder
 from egraph_opt.model.reading import LoadedModel
 from egraph_opt.model.writing import to_proto
+from egraph_opt.pipeline.limits import Limits
+from egraph_opt.pipeline.memory import run_needs
 from egraph_opt.pipeline.region import Region
 
 
@@ -40,6 +43,12 @@ def points_of(inputs: Iterable[Fact], assume: Assumptions) -> dict[str, int]:
             points[name] = known.nearest(given.get(name, points[part]))
             points[part] = (points[name] - known.least) // known.step
     return dict(sorted(points.items()))
+
+
+def observed_in(points: Mapping[str, int], assume: Assumptions) -> int:
+    """How many numbers are of dims of inner values, which only a run shows."""
+    parts = {part_of(name, known) for name, known in assume.items()}
+    return sum(name.startswith("?") and name not in parts for name in points)
 
 
 DEEPEST = 16
@@ -120,6 +129,39 @@ def _names(graph: onnx.GraphProto) -> Iterator[str]:
 MOST = 2000
 """Values that are looked at."""
 
+PLAIN = RuntimeSetting(level="disable")
+"""How the original runs for its sizes where no price is measured."""
+
+MOST_OPERATIONS, MOST_CONSTANTS = 3e10, 2**28
+"""Of a model that is run for its sizes where no price is measured: some seconds, and 256 MiB of weights."""
+
+
+def true_sizes(
+    loaded: LoadedModel,
+    region: Region,
+    points: Mapping[str, int],
+    limits: Limits,
+    setting: RuntimeSetting | None = None,
+) -> Mapping[str, int]:
+    """Numbers for symbolic dims at which the model runs, with those of inner values, as a run has them.
+
+    Without a setting, in which prices are measured, only where a run takes little: else those given.
+    """
+    if setting is not None:
+        return sizes_that_run(loaded, region, points, setting)
+    asks = any(not name.startswith("?") for name in points) or has_unknown(region, points)
+    if not asks or constant_bytes(loaded.model.graph) > MOST_CONSTANTS:
+        return points
+    needs = run_needs(region, points, {})
+    if needs.operations > MOST_OPERATIONS or needs.bytes > limits.memory().left:
+        return points
+    return sizes_that_run(loaded, region, points, PLAIN)
+
+
+def has_unknown(region: Region, points: Mapping[str, int]) -> bool:
+    """Whether inner values have dims that are symbols of their own, without a number."""
+    return any(_unknown(part, points) for part in region.walk())
+
 
 def sizes_that_run(
     loaded: LoadedModel, region: Region, points: Mapping[str, int], setting: RuntimeSetting
@@ -134,7 +176,7 @@ def sizes_that_run(
             proto, session = onnx.load(original, load_external_data=False), setting.session(str(original))
         else:
             proto, session = original, setting.session(original.SerializeToString())
-        feeds, sizes = feeds_for(proto, session, points)
+        feeds, sizes = feeds_near(proto, session, points)
         found = {name: sizes.get(name, number) for name, number in points.items()}
         proto = to_proto(loaded.model, loaded, embed=False)
     except Exception:  # the runtime raises what it likes

@@ -9,6 +9,7 @@ from typing import Any
 
 import onnx_ir as ir
 
+from egraph_opt.cost import DEFAULT_COST
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.egraph.lowering import Lowered
@@ -33,6 +34,7 @@ from egraph_opt.pipeline.extraction import unchanged
 from egraph_opt.pipeline.limits import NO_TIME, SATURATED_MEMORY, TOO_SHORT, Clock, Limits, Progress, reading
 from egraph_opt.pipeline.mishaps import reason_of
 from egraph_opt.pipeline.offending_law import without_offending_law
+from egraph_opt.pipeline.opset import read_at_opset
 from egraph_opt.pipeline.region import Region, region_of
 from egraph_opt.pipeline.required import Replaced, replaced
 from egraph_opt.pipeline.restarts import added
@@ -52,6 +54,7 @@ def saturate(
     target: str | CostModel | None = None,
     assume: Mapping[str, Any] | None = None,
     input_shapes: Mapping[str, Sizes] | None = None,
+    opset: int | None = None,
     strict: bool = False,
     progress: Progress | None = None,
 ) -> Saturated:
@@ -73,6 +76,8 @@ def saturate(
         input_shapes: shapes that inputs get, by name: ``(1, 3, 320, 320)``, where None leaves a dim as it
             is, or ``{"batch": 1, "height": 320}``; they are written into the model, which is the original
             from then on.
+        opset: convert the model to this opset first, by ONNX's converter, and compare what that makes with
+            the model; it is the original from then on.
         strict: raise where laws contradict each other in types, instead of leaving them out.
 
     Raises:
@@ -81,6 +86,7 @@ def saturate(
         ExactnessError: the exactness, or a ruleset of which it leaves nothing.
         AssumptionError: an assumption that says nothing, or nothing of this model.
         InputShapeError: a shape that no input can have.
+        OpsetError: an opset that cannot be reached.
         UnsoundLawError, InternalError: with strict.
     """
     started = time.monotonic()
@@ -88,7 +94,7 @@ def saturate(
     rewrites, limits = names_of(rewrites), limits_of(limits)
     rules, clock = _rules(rewrites, target, exactness), Clock(progress)
     clock("load")
-    loaded = read_model(model, input_shapes)
+    loaded = read_model(model, input_shapes) if opset is None else read_at_opset(model, opset, input_shapes)
     ranges = assumptions_for(loaded, assume)
     warnings = [*loaded.warnings, *rules.remarks]
     counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
@@ -228,7 +234,7 @@ def without_laws(rewrites: Iterable[str] | None, left_out: Iterable[str]) -> lis
 
 def optimize(
     model: ModelSource,
-    cost: str | CostModel = "ascend",
+    cost: str | CostModel = DEFAULT_COST,
     *,
     rewrites: str | Iterable[str] | None = None,
     exactness: Exactness = REAL,
@@ -237,6 +243,7 @@ def optimize(
     objective: ObjectiveLike = "cost",
     assume: Mapping[str, Any] | None = None,
     input_shapes: Mapping[str, Sizes] | None = None,
+    opset: int | None = None,
     verify: bool = True,
     strict: bool = False,
     seed: int = 0,
@@ -262,6 +269,7 @@ def optimize(
             the cheapest found that needs at most so many bytes, or with a warning the one that needs least.
         assume: as in `saturate`; a dim of one size is that number for laws, and priced at it.
         input_shapes: as in `saturate`: sizes that the inputs of the result have.
+        opset: as in `saturate`: that of the result.
         verify: compare the result with the original in onnxruntime.
         strict: raise, instead of handing back the original, where the result is wrong.
         seed: of the search and of verification's inputs.
@@ -295,6 +303,7 @@ def optimize(
             target=chosen,
             assume=assume,
             input_shapes=input_shapes,
+            opset=opset,
             strict=strict,
             progress=progress,
         )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from egraph_opt.cost.expansion import form_of
+from egraph_opt.cost.expansion import Expanded, expand_pseudo, form_of
 from egraph_opt.cost.repricing import Compiled, Key
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.errors import UnknownTensorError
@@ -18,7 +18,7 @@ from egraph_opt.extraction import alternatives
 from egraph_opt.extraction.registry import solution_of
 from egraph_opt.extraction.solution import Solution
 from egraph_opt.graph.names import Namer, names_in
-from egraph_opt.operators.declaration import Literal
+from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Literal, OnnxForm, operator_named
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.rebuild.choice import Choice
@@ -175,8 +175,26 @@ class _Writer:
         form = form_of(self.snapshot, node, self.lowered.opset)
         if form is None:
             return name, children, ()
+        if form.domain == PSEUDO_DOMAIN:
+            return self._kernel(node, form), children, ()
         order = [children[k] if isinstance(k, int) else k for k in form.inputs if k is not None]
         return form.op_type, order, tuple((key, value) for key, value in form.attributes if value != ())
+
+    def _kernel(self, node: int, form: OnnxForm) -> str:
+        """A kernel of the target, by the operators that it computes: ``Conv + Relu in NC1HWC0``."""
+        parts = [self._step(part) for part in expand_pseudo(self.snapshot, node, self.lowered.opset)]
+        layout = dict(form.attributes).get("layout", "")
+        if not parts:
+            return f"Transdata {'from' if form.op_type.startswith('From') else 'to'} {layout}"
+        return f"{' + '.join(parts)}{f' in {layout}' if layout else ''}"
+
+    def _step(self, part: Expanded) -> str:
+        """The ONNX operator of a step."""
+        form = None if part.node < 0 else form_of(self.snapshot, part.node, self.lowered.opset)
+        if form is not None and form.domain != PSEUDO_DOMAIN:
+            return form.op_type
+        named = [value for value in part.step.attributes if isinstance(value, str) and value]
+        return named[0] if named and operator_named(part.step.operator).op_types else part.step.operator
 
     def _node(self, class_: int, solution: Solution) -> int:
         """The e-node that computes a class: the solution's, or else that of the graph that was chosen."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from egraph_opt.cost.expansion import stood_for
 from egraph_opt.egraph.snapshot import Snapshot
@@ -13,6 +14,7 @@ from egraph_opt.laws.loading import is_loaded
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
+from egraph_opt.pipeline.savings import savings
 from egraph_opt.report.figures import RewriteReport
 
 
@@ -36,7 +38,10 @@ def uses_of_laws(regions: Sequence[Region], parts: Sequence[Extracted]) -> tuple
             if snapshot.made_by[node] > 0:
                 used[snapshot.laws[int(snapshot.made_by[node]) - 1]] += 1
         passed_over.update(_passed_over(part))
-        used.update(_merging(part, [key for key, count in matches.items() if count and key in registered]))
+    keys = [key for key, count in matches.items() if count and key in registered]
+    merging = [_merging(part, keys) for part in parts]
+    used.update(key for found in merging for made in found.values() for key in made)
+    saved = savings(parts[0], merging)
     rows = []
     for key in sorted(matches):
         own = key in registered and is_loaded(registered[key])
@@ -44,8 +49,10 @@ def uses_of_laws(regions: Sequence[Region], parts: Sequence[Extracted]) -> tuple
             ruleset, name = key.rsplit(".", 1)
             counted = matches[key] and key in registered
             saves = bool(counted) and not saved_heads(registered[key]).isdisjoint(passed_over)
-            numerics = registered[key].numerics if key in registered else ""
-            rows.append(RewriteReport(ruleset, name, matches[key], used[key], saves, own, numerics))
+            law = registered.get(key)
+            numerics, formula = (law.numerics, " ".join(law.formula.split())) if law else ("", "")
+            row = RewriteReport(ruleset, name, matches[key], used[key], saves, own, numerics)
+            rows.append(replace(row, saved=saved.get(key, 0.0), formula=formula))
     return tuple(rows)
 
 
@@ -57,8 +64,8 @@ def _passed_over(part: Extracted) -> Iterator[Head]:
             yield from _heads(snapshot, node)
 
 
-def _merging(part: Extracted, keys: Sequence[str]) -> Counter[str]:
-    """By law for how many nodes of the model it found another one of the model, without writing any.
+def _merging(part: Extracted, keys: Sequence[str]) -> dict[int, list[str]]:
+    """By class the laws that found another node of the model for one of the model, without writing any.
 
     Which law made two classes one is not kept: it is taken to be any whose two sides are both in the class,
     and that wrote none of what is there.
@@ -67,7 +74,7 @@ def _merging(part: Extracted, keys: Sequence[str]) -> Counter[str]:
     members: dict[int, list[int]] = {}
     for node, owner in enumerate(snapshot.node_class.tolist()):
         members.setdefault(owner, []).append(node)
-    found: Counter[str] = Counter()
+    found: dict[int, list[str]] = {}
     for owner, chosen in enumerate(part.choice.node.tolist()):
         if chosen < 0 or snapshot.made_by[chosen] != 0:
             continue
@@ -77,7 +84,9 @@ def _merging(part: Extracted, keys: Sequence[str]) -> Counter[str]:
         makers = {snapshot.laws[int(snapshot.made_by[k]) - 1] for k in others if snapshot.made_by[k] > 0}
         passed_over = {head for node in others for head in _heads(snapshot, node)}
         here = passed_over.union(_heads(snapshot, chosen))
-        found.update(key for key in keys if key not in makers and _joins(registered[key], passed_over, here))
+        found[owner] = [
+            key for key in keys if key not in makers and _joins(registered[key], passed_over, here)
+        ]
     return found
 
 

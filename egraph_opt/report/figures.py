@@ -46,7 +46,8 @@ class CostReport:
     `written` is what the nodes of the file cost one by one, `before` what the target's compiler makes of them
     by itself: only what `after` is below that is gained.
     `gap` is `(after - lower_bound) / after`, between 0 (proved to be the cheapest) and 1.  `points` are the
-    sizes at which symbolic dims of the inputs were priced.  Independent `pieces` of the graphs were solved
+    sizes at which symbolic dims of the inputs were priced, at which the model runs; `observed` counts dims of
+    inner values that a run has shown.  Independent `pieces` of the graphs were solved
     apart; `open` are those that are not proved optimal, the largest gap first.  `by_operator` is what `after`
     consists of, the most expensive operator first.  `refused` counts the answers of
     the solver of integer programs that contradict what we compute, by what was wrong; none of them was used.
@@ -64,6 +65,7 @@ class CostReport:
     by_operator: Sequence[OperatorCost] = ()
     refused: Mapping[str, int] = field(default_factory=dict)
     written: float = math.nan
+    observed: int = 0
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,8 @@ class RewriteReport:
         saves: whether it made a node unneeded by an equal one that was there already.
         own: whether it comes from a file of the user's.
         numerics: its class, see `laws.exactness`; empty for a law that is not registered any more.
+        saved: how much of the cost it saved, in the unit of the cost: see `pipeline.savings`.
+        formula: the law in words of mathematics.
     """
 
     ruleset: str
@@ -161,6 +165,8 @@ class RewriteReport:
     saves: bool = False
     own: bool = False
     numerics: str = ""
+    saved: float = 0.0
+    formula: str = ""
 
 
 @dataclass(frozen=True)

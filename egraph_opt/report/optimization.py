@@ -59,6 +59,7 @@ class Report:
             compute, spelled out or not: how many of each.
         latency: where the result was timed.
         exactness: what the result was to keep, and by laws of which classes it was found.
+        hints: what would make the result better, with what it would bring.
     """
 
     status: str
@@ -76,6 +77,7 @@ class Report:
     composites: Mapping[str, int] = field(default_factory=dict)
     latency: LatencyReport | None = None
     exactness: ExactnessReport = field(default_factory=ExactnessReport)
+    hints: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON has it: dicts, lists, strings and finite numbers; NaN and infinity are None."""
@@ -87,10 +89,10 @@ class Report:
     def headline(self) -> str:
         """What was done, in a line."""
         nodes, cost = self.nodes, self.cost
+        priced = f" {cost.model} {cost.before:.4g} -> {cost.after:.4g} {cost.unit},"
         return (
             f"{self.status}, run-time nodes {nodes.runtime_before} -> {nodes.runtime_after},"
-            f" {cost.model} {cost.before:.4g} -> {cost.after:.4g} {cost.unit},"
-            f" verification {self.verification.status}"
+            f"{priced if math.isfinite(cost.before) else ''} verification {self.verification.status}"
         )
 
     def __repr__(self) -> str:
@@ -100,6 +102,14 @@ class Report:
         text = io.StringIO()
         Console(file=text, width=100, color_system=None, force_terminal=False).print(self)
         return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+    def as_html(self) -> str:
+        """The table as notebooks show it."""
+        console = Console(file=io.StringIO(), record=True, width=100)
+        console.print(self)
+        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+    _repr_html_ = as_html
 
     def __rich__(self) -> RenderableType:
         return _render(self)
@@ -135,9 +145,10 @@ def _render(report: Report) -> RenderableType:
         parts += [Text(), laws_table(used)]
     if report.rulesets:
         parts += [Text(), growth_table(report.rulesets)]
-    if report.warnings:
+    if report.warnings or report.hints:
         parts.append(Text())
     parts += [Text(f"warning: {warning}", style="yellow") for warning in report.warnings]
+    parts += [Text(f"hint: {hint}") for hint in report.hints]
     return Group(*parts)
 
 
@@ -164,25 +175,29 @@ def _figures(report: Report) -> Table:
         rows.append(
             ("cost as written", cost.written, cost.before, "what the target's compiler does by itself")
         )
-    rows.append(("cost", cost.before, cost.after, f"{cost.model}, in {cost.unit}"))
+    if math.isfinite(cost.before):
+        rows.append(("cost", cost.before, cost.after, f"{cost.model}, in {cost.unit}"))
     for name, before, after, note in rows:
         table.add_row(name, number_text(before), number_text(after), change_text(before, after), note)
     if (memory := report.memory).before is not None and memory.after is not None:
         row = (bytes_text(memory.before), bytes_text(memory.after), change_text(memory.before, memory.after))
         table.add_row("peak memory", *row, Text(memory_note(memory)))
-    gap = "nothing in the e-graph is cheaper" if cost.gap == 0 else f"gap at most {cost.gap:.1%}"
-    table.add_row("lower bound", "", number_text(cost.lower_bound), "", gap)
+    if math.isfinite(cost.lower_bound):
+        gap = "nothing in the e-graph is cheaper" if cost.gap == 0 else f"gap at most {cost.gap:.1%}"
+        table.add_row("lower bound", "", number_text(cost.lower_bound), "", gap)
     if cost.open:
         table.add_row("open pieces", "", str(len(cost.open)), "", where_open(cost.open[0], cost.pieces))
     if cost.refused:
         reasons = "; ".join(f"{reason} ({count})" for reason, count in cost.refused.items())
         table.add_row("solver refused", "", str(sum(cost.refused.values())), "", Text(reasons))
-    if cost.points:
-        table.add_row(
-            "priced at", "", "", "", ", ".join(f"{name} = {size}" for name, size in cost.points.items())
-        )
-    grown = f"{saturation.classes:,} classes, {saturation.rounds} rounds, stop: {saturation.stop}"
-    table.add_row("e-nodes", "", number_text(saturation.nodes), "", grown)
+    if cost.points or cost.observed:
+        sizes = [f"{name} = {size}" for name, size in cost.points.items()]
+        if cost.observed:
+            sizes.append(f"{cost.observed} {'dims' if cost.observed > 1 else 'dim'} taken from a run")
+        table.add_row("priced at", "", "", "", Text(", ".join(sizes)))
+    if saturation.nodes:
+        grown = f"{saturation.classes:,} classes, {saturation.rounds} rounds, stop: {saturation.stop}"
+        table.add_row("e-nodes", "", number_text(saturation.nodes), "", grown)
     if report.composites:
         found = ", ".join(f"{name} {count}" for name, count in report.composites.items())
         table.add_row("composites", "", number_text(sum(report.composites.values())), "", Text(found))

@@ -50,7 +50,7 @@ def classes_used(exactness: ExactnessReport) -> Text:
 def latency_row(latency: LatencyReport) -> tuple[RenderableType, ...]:
     """Microseconds before and after, and how sure that is."""
     if not math.isfinite(latency.speedup):
-        return "microseconds", "?", "?", "", Text(latency.reason)
+        return "microseconds", "", "", "", Text(f"not timed: {latency.reason}")
     threads = "1 thread" if latency.threads == 1 else f"{latency.threads} threads"
     note = f"{latency.speedup:.3f} times as fast ({latency.low:.3f} to {latency.high:.3f}), {threads}"
     if latency.candidates > 1:
@@ -113,11 +113,12 @@ def laws_table(laws: Iterable[RewriteReport]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("applied: ruleset")
     table.add_column("law")
-    for name in ("matches", "nodes used"):
+    for name in ("matches", "nodes used", "saved"):
         table.add_column(name, justify="right")
-    for law in sorted(laws, key=lambda law: (-law.used, law.ruleset, law.name)):
+    for law in sorted(laws, key=lambda law: (-law.saved, -law.used, law.ruleset, law.name)):
         count = str(law.used) if law.used or not law.saves else "saves some"
-        table.add_row(law.ruleset, law.name, f"{law.matches:,}", count)
+        saved = number_text(law.saved) if law.saved else ""
+        table.add_row(law.ruleset, law.name, f"{law.matches:,}", count, saved)
     return table
 
 

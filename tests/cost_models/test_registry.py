@@ -77,3 +77,11 @@ def test_leading_dims_of_inputs_are_one_and_all_others_a_length() -> None:
     image = Fact(FLOAT, (symbolic.symbol("N"), 3, symbolic.symbol("H"), symbolic.symbol("W")))
     points = default_points([image], ["?later.0"], {"W": 640})
     assert points == {"?later.0": 128, "H": 128, "N": 1, "W": 640}
+
+
+def test_auto_is_few_nodes_and_the_clock() -> None:
+    model = cost_model("auto")
+    assert (model.name, model.unit, model.confirm) == ("nodes:timed", "nodes", 3)
+    assert cost_model("nodes").confirm == 0
+    with pytest.raises(UnknownCostModelError, match="did you mean 'auto'"):
+        cost_model("atuo")

@@ -11,7 +11,7 @@ from .running import Outcome, Worker
 
 INTERNAL = "an internal error"
 MEGABYTES = 4096
-ARGUMENTS = ("--cost", "nodes", "--limit-seconds", "5")
+ARGUMENTS = ("-v", "--cost", "nodes", "--limit-seconds", "5")
 
 
 def examine(

@@ -13,7 +13,7 @@ import pytest
 from egraph_opt.cache import FOLDER_VARIABLE, cache_folder
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.lab.tables import csv_text
-from egraph_opt.measurement.store import COLUMNS, Place, Store
+from egraph_opt.measurement.store import COLUMNS, Place, Store, machine_key
 from egraph_opt.measurement.timing import Measurement, Refusal
 
 HERE = Place.here(RuntimeSetting())
@@ -190,3 +190,18 @@ def test_the_environment_says_where_caches_are(monkeypatch: pytest.MonkeyPatch, 
     assert cache_folder() is None
     monkeypatch.delenv(FOLDER_VARIABLE)
     assert cache_folder() is not None
+
+
+def test_processors_that_share_a_name_have_keys_of_their_own() -> None:
+    said = {
+        "model name": "AMD EPYC",
+        "cpu family": "25",
+        "model": "1",
+        "stepping": "1",
+        "flags": "fpu avx avx2",
+    }
+    others = ({"model": "17"}, {"stepping": "2"}, {"flags": "fpu avx avx2 avx512f"})
+    keys = {machine_key(said), *(machine_key(said | other) for other in others)}
+    assert len(keys) == 4
+    assert machine_key(said | {"flags": "avx2 avx fpu ht"}) == machine_key(said)
+    assert all(key.startswith("AMD EPYC, cpu family 25") for key in keys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -96,9 +97,11 @@ def test_the_command_prints_a_table(heads: ModelProto, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["alternatives", str(path), "q", "--cost", "nodes"])
     assert done.exit_code == 0, done.output
     rows = [line.split() for line in done.stdout.splitlines()]
-    assert rows[0] == ["computed", "by", "law", "nodes", "more"]
-    assert rows[1][-3:] == ["6", "+0", "chosen"]
-    assert ["MatMul(x,", "wq)", "original", "7", "+1"] in rows
+    assert rows[:2] == [["nodes", "more", "law"], ["computed", "by"]]
+    assert (rows[2][:2], rows[2][-1]) == (["6", "+0"], "(chosen)")
+    assert ["7", "+1", "original"] in rows and ["MatMul(x,", "wq)"] in rows
+    listed = CliRunner().invoke(app, ["alternatives", str(path), "q", "--cost", "nodes", "--json"])
+    assert json.loads(listed.stdout)[0]["chosen"]
     wrong = CliRunner().invoke(app, ["alternatives", str(path), "nothing", "--cost", "nodes"])
     assert wrong.exit_code == 2
     assert "no tensor or node 'nothing'" in wrong.stderr

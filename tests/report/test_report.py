@@ -60,11 +60,13 @@ def test_the_dictionary_has_what_is_promised() -> None:
         "by_operator",
         "refused",
         "written",
+        "observed",
     }
     assert set(plain["cost"]) == figures
     assert set(plain["nodes"]) == {"before", "after", "runtime_before", "runtime_after"}
     assert set(plain["saturation"]) == {"rounds", "nodes", "classes", "stop"}
-    assert set(plain["rewrites"][0]) == {"ruleset", "name", "matches", "used", "saves", "own", "numerics"}
+    counts = {"ruleset", "name", "matches", "used", "saves", "own", "numerics", "saved", "formula"}
+    assert set(plain["rewrites"][0]) == counts
     assert {"status", "max_abs_error", "max_rel_error", "seeds"} <= set(plain["verification"])
     assert list(plain["seconds"]) == list(STAGES)
     assert plain["operators"]["Transpose"] == {"before": 8, "after": 1}
@@ -95,6 +97,7 @@ def test_numpy_and_numbers_that_json_lacks_become_plain() -> None:
         "by_operator": [],
         "refused": {},
         "written": None,
+        "observed": 0,
     }
     assert type(plain["nodes"]["before"]) is int
     assert plain["verification"]["max_abs_error"] is None
@@ -146,6 +149,11 @@ def test_text_has_no_colours_even_where_they_are_asked_for(monkeypatch: pytest.M
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
     assert "\x1b" not in str(example())
+
+
+def test_notebooks_show_the_same_table() -> None:
+    html = example()._repr_html_()
+    assert html.startswith("<pre>") and "run-time nodes" in html and "something [bold]odd[/bold]" in html
 
 
 def test_a_fallback_gives_its_reason() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx_ir as ir
 
+from egraph_opt.cost import DEFAULT_COST
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.pricing import with_given
 from egraph_opt.cost.registry import cost_model
@@ -203,7 +204,7 @@ class GreedyModel:
     def __init__(
         self,
         model: ModelSource,
-        cost: str | CostModel = "ascend",
+        cost: str | CostModel = DEFAULT_COST,
         *,
         passes: Sequence[Pass] | None = None,
         limits: Limits = PASS_LIMITS,

@@ -1,0 +1,73 @@
+"""What would make a result better: sizes that never change, and an opset that has the operators it needs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import onnx_ir as ir
+
+from egraph_opt.graph.walks import RANDOM, bodies
+from egraph_opt.inference.graph import names_of_dims
+from egraph_opt.pipeline.opset import first_opset
+
+SIZES = frozenset(("Shape", "Size"))
+
+LEAST, LEAST_SHARE = 3, 0.03
+"""So many nodes, and such a share of all, are worth a hint."""
+
+SHOWN = 3
+"""Operators that are named."""
+
+
+def hints_of(written: ir.Model, runtime: int, points: Mapping[str, int]) -> tuple[str, ...]:
+    """What fixed sizes of inputs would save, where that is much.
+
+    Args:
+        written: the result.
+        runtime: its nodes that run.
+        points: sizes at which it runs.
+    """
+    counts = Counter(node.op_type for node in _of_sizes(written.graph))
+    free = [value for value in written.graph.inputs if any(names_of_dims(value))]
+    if not free or counts.total() < max(LEAST, LEAST_SHARE * runtime):
+        return ()
+    named = ", ".join(f"{count} {op_type}" for op_type, count in counts.most_common(SHOWN))
+    shapes = " ".join(f"--input-shape {_shape(value, points)}" for value in free)
+    left = runtime - counts.total()
+    return (f"{counts.total()} nodes compute sizes alone ({named}): {shapes} leaves at most {left}",)
+
+
+def opset_hint(composites: Mapping[str, int], opset: int) -> tuple[str, ...]:
+    """The opset that has operators for composite functions, which the model's own has not."""
+    missing = {name: first for name in composites if (first := first_opset(name, opset)) is not None}
+    count = sum(composites[name] for name in missing)
+    if count < LEAST:
+        return ()
+    named = ", ".join(f"{composites[name]} {name}" for name in missing)
+    return (f"{named} would be one node each: --opset {max(missing.values())} (now {opset})",)
+
+
+def _of_sizes(graph: ir.Graph) -> Iterator[ir.Node]:
+    """Nodes of what depends on sizes of tensors alone, and on no element of them."""
+    known: set[ir.Value] = set(graph.initializers.values()) - set(graph.inputs)
+    sizes: set[ir.Value] = set()
+    for node in graph:
+        operands = {value for value in node.inputs if value is not None}
+        if node.op_type in RANDOM or bodies(node):
+            continue
+        if node.op_type in SIZES or (operands <= known | sizes and operands & sizes):
+            sizes.update(node.outputs)
+            yield node
+        elif operands <= known:
+            known.update(node.outputs)
+
+
+def _shape(value: ir.Value, points: Mapping[str, int]) -> str:
+    """The shape of an input at these sizes, as `--input-shape` takes it."""
+    dims = value.shape.dims if value.shape is not None else ()
+    sizes = [
+        str(dim) if isinstance(dim, int) else str(points.get(name, "?")) if name else "?"
+        for dim, name in zip(dims, names_of_dims(value), strict=True)
+    ]
+    return f"{value.name}:{','.join(sizes)}"

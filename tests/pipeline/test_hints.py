@@ -1,0 +1,49 @@
+"""What a report advises: sizes that never change, where nodes compute nothing but sizes."""
+
+from __future__ import annotations
+
+from onnx import parser
+
+from egraph_opt import optimize
+
+HEAD = """
+<ir_version: 8, opset_import: ["" : 17]>
+head (float[1, 4, height, width] x) => (float[A, B] y)
+<int64[1] first = {2}, int64[1] second = {3}, int64 zero = {0}, int64 one = {1}, int64[2] rows = {-1, 1}>
+{
+    s = Shape (x)
+    h = Gather (s, first)
+    w = Gather (s, second)
+    hs = Squeeze (h)
+    ws = Squeeze (w)
+    i = Range (zero, hs, one)
+    j = Range (zero, ws, one)
+    column = Reshape (i, rows)
+    both = Concat <axis = 0> (h, w)
+    grid = Expand (column, both)
+    row = Add (grid, j)
+    shift = Cast <to = 1> (row)
+    top = ReduceMax <axes = [0, 1], keepdims = 0> (x)
+    y = Add (top, shift)
+}
+"""
+"""A grid of anchors, as detectors add it to what they find."""
+
+
+def test_sizes_that_would_make_nodes_constant_are_named_and_do_so() -> None:
+    model = parser.parse_model(HEAD)
+    free = optimize(model, "nodes", assume={"height": 64}).report
+    (hint,) = optimize(model, "nodes").report.hints
+    assert "compute sizes alone" in hint and "--input-shape x:1,4,128,128 leaves at most 2" in hint
+    assert f"hint: {hint.split(' (')[0]}" in " ".join(str(optimize(model, "nodes").report).split())
+    fixed = optimize(model, "nodes", input_shapes={"x": (1, 4, 128, 128)}).report
+    assert fixed.nodes.runtime_after == fixed.nodes.after == 2
+    assert not fixed.hints
+    assert all("height" not in text for text in free.hints)
+
+
+def test_where_little_would_be_saved_there_is_no_hint() -> None:
+    text = (
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { a = Relu (x) y = Exp (a) }'
+    )
+    assert optimize(parser.parse_model(text), "nodes").report.hints == ()

@@ -1,0 +1,90 @@
+"""What commands list and print first: in 80 columns, filtered, as JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import parser
+from typer.testing import CliRunner, Result
+
+from egraph_opt.cli import app
+from egraph_opt.laws.selection import all_laws
+from egraph_opt.rebuild.legalization import legalizations
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_rules_lists_every_law() -> None:
+    result = run("rules")
+    assert result.exit_code == 0
+    heads = [line.split()[0] for line in result.stdout.splitlines()[:-1] if not line.startswith(" ")]
+    laws = all_laws()
+    assert len(laws) > 0
+    assert heads == [law.key for law in laws] + [f"{step.ruleset}.{step.name}" for step in legalizations()]
+    told = " ".join(result.stdout.split())
+    assert all(" ".join(law.formula.split()) in told for law in laws)
+
+
+def test_laws_and_operators_are_filtered_and_json() -> None:
+    found = json.loads(run("rules", "--ruleset", "transpose", "--grep", "Compose_", "--json").stdout)
+    assert [(entry["ruleset"], entry["name"]) for entry in found] == [("transpose", "compose_transposes")]
+    (pad,) = json.loads(run("operators", "--grep", "pad(x", "--json").stdout)
+    assert pad["constructor"].startswith("pad(x: Tensor, mode: Mode")
+    wrong = run("rules", "--ruleset", "transposes")
+    assert wrong.exit_code == 2
+    assert "did you mean 'transpose'?" in wrong.stderr
+
+
+def test_operators_are_listed_with_sorts_and_names() -> None:
+    result = run("operators")
+    assert result.exit_code == 0
+    told = " ".join(result.stdout.split())
+    assert "pad(x: Tensor, mode: Mode, pads: Pads, value: Number)" in told
+    assert "One of GlobalAveragePool, GlobalMaxPool." in told
+    assert re.search(r"terms are made of Abs, .*Xor; other ONNX operators are opaque", told)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["rules", "operators", "costs", "costs ascend --parameters", "measurements list", "optimize -h"],
+)
+def test_listings_have_80_columns(command: str) -> None:
+    result = run(*command.replace("-h", "--help").split())
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_the_first_screen_has_ten_lines_at_most(tmp_path: Path) -> None:
+    source = tmp_path / "in.onnx"
+    rows = "".join(f"t{k + 1} = Mul(c{k}, t{k})\n" for k in range(30))
+    weights = ", ".join(f"float[4] c{k} = {{1, 2, 3, 4}}" for k in range(30))
+    text = f"""<ir_version: 8, opset_import: ["": 17]>
+        g (float[N, 4] x) => (float[N, 4] y) <{weights}> {{
+            a = Transpose<perm=[1,0]>(x)
+            b = Relu(a)
+            t0 = Transpose<perm=[1,0]>(b)
+            {rows}
+            y = Sigmoid(t30)
+        }}"""
+    onnx.save(parser.parse_model(text), source)
+    lines = run("optimize", source, tmp_path / "out.onnx", "--cost", "nodes").stdout.splitlines()
+    assert lines[0] == "optimized: 34 -> 3 nodes (-91.2 %), verified"
+    assert lines[1].endswith("out.onnx") and lines[2].endswith(" saved by")
+    assert len(lines) <= 10 and max(map(len, lines)) <= 80
+    saved = [float(line.split()[0]) for line in lines[3:] if line[:4].strip()[:1].isdigit()]
+    assert saved == sorted(saved, reverse=True) and sum(saved) == pytest.approx(31, abs=0.2)
+
+
+def test_costs_lists_the_built_in_models_with_their_units() -> None:
+    result = run("costs")
+    assert result.exit_code == 0
+    heads = [line.split() for line in result.stdout.splitlines()[1:] if not line.startswith(" ")]
+    names = {name: unit for name, unit, *_ in heads}
+    assert names.items() >= {"ascend": "us", "flops": "flop", "nodes": "nodes"}.items()
+    assert "bytes" in names

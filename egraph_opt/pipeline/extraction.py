@@ -32,8 +32,8 @@ from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_by, extract_region
 from egraph_opt.pipeline.restarts import Again, Iteration, restarted, uses_in
 from egraph_opt.pipeline.result import Result
-from egraph_opt.pipeline.unmeasured import unmeasured
 from egraph_opt.pipeline.sizes import has_unknown, observed_in, true_sizes
+from egraph_opt.pipeline.unmeasured import unmeasured
 from egraph_opt.pipeline.verified_graph import Checks, finish, granted, promised, value_changing, warnings_of
 from egraph_opt.rebuild.graph import rebuild_model
 from egraph_opt.rebuild.value_info import ValueInfo

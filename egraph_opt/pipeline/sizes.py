@@ -20,6 +20,7 @@ from egraph_opt.facts import symbolic
 from egraph_opt.facts.assumption import Assumptions, part_of
 from egraph_opt.facts.fact import Dim, Fact, Shape
 from egraph_opt.graph.constants import constant_bytes
+from egraph_opt.graph.isolation import apart
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.measurement.whole import Feeds, feeds_near
 from egraph_opt.model.external_data import share_folder
@@ -172,14 +173,10 @@ def sizes_that_run(
     """
     original = loaded.runnable()
     try:
-        if isinstance(original, Path):
-            proto, session = onnx.load(original, load_external_data=False), setting.session(str(original))
-        else:
-            proto, session = original, setting.session(original.SerializeToString())
-        feeds, sizes = feeds_near(proto, session, points)
+        feeds, sizes = apart(_feeds, original, dict(points), setting)
         found = {name: sizes.get(name, number) for name, number in points.items()}
         proto = to_proto(loaded.model, loaded, embed=False)
-    except Exception:  # the runtime raises what it likes
+    except Exception:  # the runtime raises what it likes, or ends its process
         return dict(points)
     for other in (False, True):
         with suppress(Exception):  # the branch that does not run may not fit these inputs
@@ -189,6 +186,17 @@ def sizes_that_run(
     return {name: 1 for dim in unseen if (name := _name(dim)) is not None} | found
 
 
+def _feeds(
+    original: Path | onnx.ModelProto, points: dict[str, int], setting: RuntimeSetting
+) -> tuple[Feeds, dict[str, int]]:
+    """Inputs on which a model runs, and their sizes."""
+    if isinstance(original, Path):
+        proto, session = onnx.load(original, load_external_data=False), setting.session(str(original))
+    else:
+        proto, session = original, setting.session(original.SerializeToString())
+    return feeds_near(proto, session, points)
+
+
 def _seen(
     region: Region, proto: onnx.ModelProto, feeds: Feeds, known: Mapping[str, int], *, other: bool
 ) -> dict[str, int]:
@@ -196,16 +204,24 @@ def _seen(
     unknown = {name: dims for part in region.walk() for name, dims in _unknown(part, known).items()}
     if not unknown:
         return {}
-    inner = with_branches(proto, feeds, other=other)
-    there = {name for node in inner.graph.node for name in node.output}
-    wanted = [name for name in unknown if name in there][:MOST]
     found: dict[str, int] = {}
-    for name, array in zip(wanted, values_of(inner, wanted, feeds), strict=True):
-        for dim, length in zip(unknown[name], getattr(array, "shape", ()), strict=False):
+    for name, shape in apart(_shapes, proto, feeds, list(unknown), other):
+        for dim, length in zip(unknown[name], shape, strict=False):
             symbol = _name(dim)
             if symbol is not None:
                 found.setdefault(symbol, int(length))
     return found
+
+
+def _shapes(
+    proto: onnx.ModelProto, feeds: Feeds, names: list[str], other: bool
+) -> list[tuple[str, tuple[int, ...]]]:
+    """The shapes of inner values in a run, by name."""
+    inner = with_branches(proto, feeds, other=other)
+    there = {name for node in inner.graph.node for name in node.output}
+    wanted = [name for name in names if name in there][:MOST]
+    arrays = values_of(inner, wanted, feeds)
+    return [(name, getattr(array, "shape", ())) for name, array in zip(wanted, arrays, strict=True)]
 
 
 def _unknown(region: Region, known: Mapping[str, int]) -> dict[str, Shape]:

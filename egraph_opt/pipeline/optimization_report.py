@@ -178,7 +178,7 @@ def _cost(account: Account, before: float, parts: Sequence[Extracted], failed: b
         _open(parts),
         () if failed else costs_by_operator(account.model, parts[0]),
         dict(sum((Counter(part.solution.refused) for part in parts), Counter())),
-        account.observed,
+        observed=account.observed,
     )
 
 

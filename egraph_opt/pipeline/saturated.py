@@ -180,8 +180,7 @@ class Saturated:
             loaded = read_model(parse_model(stored.model, str(path)))
         else:
             loaded = read_model(str(stored.path))
-        counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
-        header = stored.header
+        counts, size, header = nodes_of(loaded.model), constant_bytes(loaded.model.graph), stored.header
         limits, exactness = Limits(**header["limits"]), exactness_named(header.get("exactness", REAL))
         assume = {name: Assumption(*said) for name, said in header["assume"].items()}
         regions = iter(stored.regions)

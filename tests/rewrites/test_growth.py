@@ -209,7 +209,7 @@ g (float[1, 6, 1, 5] x) => (float[?, ?, ?] y) <int64[1] axes = {2}, float[5] c =
 
 
 def test_a_squeeze_drops_the_axis_that_leaves_least_to_transpose() -> None:
-    """Of two axes of one element either may go; with the wrong one each value was there in six more orders."""
+    """Of two axes of one element either may go; with the wrong one each value had six more orders."""
     saturated = saturate(onnx.parser.parse_model(SQUEEZED_BETWEEN_TRANSPOSES), target="ascend")
     assert saturated.region is not None
     shapes = {fact.shape for fact in saturated.region.snapshot.facts if fact.shape and not fact.const}

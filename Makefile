@@ -8,7 +8,7 @@ WORKERS ?= auto
 # Tests and commands start many processes, each of which would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test laws wrong mutants fuzz coverage lint types site types-of-site fuzz-files bench exports tables figures docs clean
+.PHONY: demo test laws wrong mutants fuzz growth fixed-points coverage lint types site types-of-site fuzz-files bench exports tables figures docs clean
 
 demo: $(VENV)/.models
 	$(BIN)/python benchmarks/demo.py
@@ -22,6 +22,14 @@ SEED ?= 0
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzzing --seconds $(SECONDS) --seed $(SEED) $(OPTIONS)
+
+# Small graphs whose e-graphs are large, looked for uphill.
+growth: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzzing --growth --seconds $(SECONDS) --seed $(SEED) --save build/growth $(OPTIONS)
+
+# Whether a second optimisation changes anything, on the trained models and those of FOLDER; takes long.
+fixed-points: $(VENV)/.models
+	$(BIN)/python benchmarks/fixed_points.py trained $(wildcard $(FOLDER)) $(OPTIONS)
 
 # All wrong laws, of which `make test` tries an eighth, and that each is wrong.
 wrong: $(VENV)/.dev

@@ -28,6 +28,9 @@ _FEEDABLE = frozenset(
 )
 
 
+_PLAIN = frozenset({"float", "double", *_FEEDABLE} - {"float32", "float64"})
+"""The same by ONNX's names."""
+
 STORED = frozenset(
     getattr(ir.DataType, name)
     for name in (
@@ -281,12 +284,13 @@ def fold_constants(
     fold_quantized: bool = False,
     warn: Callable[[str], None] = lambda message: None,
 ) -> Constants:
-    """The constants of a graph with those that its constant nodes compute.
+    """The constants of a graph with those that its constant nodes compute, and those that types tell.
 
     What makes quantised weights wider stays unless the result is smaller, or `fold_quantized` asks for it.
     Nodes that onnxruntime cannot run stay as they are, and those that would take too much memory, of which
     `warn` is told.
     """
+    constants = Constants({**constants.tensors, **known_results(graph, facts, constants)})
     nodes = _foldable_nodes(
         *(graph, facts, constants),
         fold_bytes=fold_bytes,
@@ -309,6 +313,36 @@ def fold_constants(
         for value, array in zip(wanted, arrays, strict=True):
             known.tensors[value] = _as_tensor(array, value, facts, scratch)
     return known
+
+
+def known_results(
+    graph: ir.Graph, facts: Mapping[ir.Value, Fact], constants: Constants
+) -> dict[ir.Value, ir.TensorProtocol]:
+    """Results of nodes of which types alone say the elements: there are none, or small integers that are one
+    number.
+
+    Laws could do anything to them, and each would find another spelling of the same.
+    """
+    found = {}
+    for node in graph:
+        if node.domain not in ("", "ai.onnx") or bodies(node):
+            continue
+        for value in node.outputs:
+            array = None if not value.name or constants.has(value) else _array_of(facts.get(value, UNKNOWN))
+            if array is not None:
+                found[value] = ir.tensor(array, name=value.name)
+    return found
+
+
+def _array_of(fact: Fact) -> np.ndarray | None:
+    size = byte_size(fact)
+    if size is None or fact.const or ir.DataType(fact.dtype).name.lower() not in _PLAIN:
+        return None
+    dtype, dims = ir.DataType(fact.dtype).numpy(), tuple(d for d in fact.shape or () if isinstance(d, int))
+    if 0 in dims:
+        return np.zeros(dims, dtype)
+    whole = dtype.kind in "biu" and fact.splat is not None and size <= SMALL
+    return np.full(dims, fact.splat, dtype) if whole else None
 
 
 def _batches(nodes: list[ir.Node], facts: Mapping[ir.Value, Fact]) -> Iterator[list[ir.Node]]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
 from egraph_opt.facts.fact import ABSENT
+from egraph_opt.graph.constants import constant_of_node
 from egraph_opt.graph.names import Namer
 from egraph_opt.model.scratch import Scratch
 from egraph_opt.operators.declaration import Literal, operator_named
@@ -20,6 +23,9 @@ from egraph_opt.rebuild.evaluation import (
     literal_array,
     rounded,
 )
+
+HELD = 64
+"""Elements of constants of the original that are used again for what laws write."""
 
 SPLAT_BYTES = 1024
 """Constants with one value in every element are written as ConstantOfShape above this size."""
@@ -197,24 +203,49 @@ class ConstantWriter:
         exact = np.array_equal(wide.astype(array.dtype), array) and float(np.abs(wide).max(initial=0)) < 2**53
         return ir.tensor(wide) if exact else None
 
-    def literal(self, literal: Literal, stem: str = "constant") -> ir.Value:
-        """A literal, one value for all that are equal."""
+    def literal(self, literal: Literal, stem: str = "constant", name: str | None = None) -> ir.Value:
+        """A literal, one value for all that are equal: a constant of the original, if it has that."""
         key = (literal.dtype, literal.dims, repr(literal.values))  # 0.0 and -0.0 are equal, not the same
+        small = literal.dtype == ir.DataType.INT64 and math.prod(literal.dims) <= HELD
+        if key not in self._literals and small:
+            held = self._held.get((literal.dims, *literal_array(literal).reshape(-1).tolist()))
+            if held is not None:
+                self._literals[key] = self.original(held)
         if key not in self._literals:
             size = math.prod(literal.dims) * ir.DataType(literal.dtype).itemsize
             if size > SPLAT_BYTES and len(literal.values) == 1 and self._lowered.opset >= 9:
-                self._literals[key] = self._splat(literal, stem)
+                self._literals[key] = self._splat(literal, stem, name)
             else:
                 tensor = ir.tensor(literal_array(literal), dtype=ir.DataType(literal.dtype))
                 self._literals[key] = self._constant(tensor, None, stem)
         return self._literals[key]
 
-    def _splat(self, literal: Literal, stem: str) -> ir.Value:
+    def literal_of(self, owner: int, literal: Literal) -> ir.Value:
+        """A class that is a literal, by the name that it has in the original where it takes a node."""
+        original = self._names.get(owner)
+        return self.literal(literal, name=original.name if original else None)
+
+    @cached_property
+    def _held(self) -> dict[Hashable, ir.Value]:
+        """The axes, dims and bounds among the constants of the original, by their dims and elements."""
+        found: dict[Hashable, ir.Value] = {}
+        graph = self._lowered.graph
+        written = [node.outputs[0] for node in graph if constant_of_node(node) is not None]
+        for value in (*graph.initializers.values(), *written):
+            tensor = self._lowered.constants.tensors.get(value)
+            if tensor is None or value.is_graph_output() or tensor.dtype != ir.DataType.INT64:
+                continue
+            if tensor.size <= HELD:
+                dims = tuple(int(dim) for dim in tensor.shape.numpy())
+                found.setdefault((dims, *tensor.numpy().reshape(-1).tolist()), value)
+        return found
+
+    def _splat(self, literal: Literal, stem: str, name: str | None) -> ir.Value:
         shape = self.literal(Literal(ir.DataType.INT64, (len(literal.dims),), literal.dims), "shape")
         element = literal_array(Literal(literal.dtype, (1,), literal.values))
         value = ir.AttrTensor("value", ir.tensor(element, dtype=ir.DataType(literal.dtype)))
         made = ir.Value(
-            name=self._namer.fresh(stem),
+            name=self._namer.fresh(stem) if name is None or name in self._output_names else name,
             type=ir.TensorType(ir.DataType(literal.dtype)),
             shape=ir.Shape(literal.dims),
         )
@@ -227,7 +258,7 @@ class ConstantWriter:
         fact = self._facts[owner]
         splat = self._arrays.splat(owner)
         if splat is not None:
-            return self.literal(splat)
+            return self.literal_of(owner, splat)
         if not self._compute:
             return ir.Value(name=self._namer.fresh("folded"))
         array = rounded(self._arrays.of(owner), fact.dtype)

@@ -97,7 +97,7 @@ class NodeWriter:
         elif name == "none":
             return
         elif name == "literal":
-            self.values[owner] = self.constants.literal(attributes[0])
+            self.values[owner] = self.constants.literal_of(owner, attributes[0])
         elif self.choice.computed[owner] >= 0:
             self.values[owner] = self.constants.folded(owner)
         elif name == "output":
@@ -294,7 +294,7 @@ class NodeWriter:
         if owner not in self.values:
             term = self.lowered.terms[self.lowered.term_of[value]]
             if term.operator == "literal":
-                self.values[owner] = self.constants.literal(term.attributes[0])
+                self.values[owner] = self.constants.literal_of(owner, term.attributes[0])
             else:
                 self.values[owner] = self._leaf(term.attributes[0])
         return self.values[owner]

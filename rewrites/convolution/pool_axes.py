@@ -14,11 +14,24 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, eq, guard, hosted, kernel, laws_of, ne, rewrite, rule, union
+from egraph_opt.laws import (
+    Example,
+    Operands,
+    absent,
+    eq,
+    guard,
+    hosted,
+    kernel,
+    laws_of,
+    ne,
+    rewrite,
+    rule,
+    union,
+)
 from egraph_opt.laws.sorts import Int, String, Tensor
 from egraph_opt.operators import PoolWindow, pool
 from egraph_opt.operators.terms import limit, node
-from egraph_opt.rewrites.convolution.pooling import window_fits
+from egraph_opt.rewrites.convolution.pooling import covers_input, is_plain, window_fits
 
 law = laws_of("pooling", numerics="reassociates", kind="split", serves="arithmetic")
 
@@ -138,13 +151,14 @@ def one_axis_after_another(kind: String, x: Tensor, w: PoolWindow, u: PoolWindow
     """Pool(x; kh x kw) = Pool(Pool(x; 1 x kw); kh x 1)
 
     Pads that do not count are left out of each mean alike.  To the right where windows overlap so that it is
-    less work, or are beyond the target's limits as a whole only; to the left where the original has both.
+    less work, or are beyond the target's limits as a whole only, but not for a window that is all of x; to
+    the left where the original has both.
     """
-    pair, sound = axis_by_axis(kind, w), kernel(is_within(w, x))
+    pair, sound = axis_by_axis(kind, w), (kernel(is_within(w, x)), guard(absent(covers_input(w, x))))
     apart = pool(kind, pool(kind, x, pair[0]), pair[1])
     beyond = fits_by_axis(w, limit("pool_kernel"), limit("pool_window"), limit("pool_stride"))
     for worth in (saves_work(w), beyond):
-        yield rewrite(pool(kind, x, w), apart, sound, guard(worth), inverse="one_axis_after_another")
+        yield rewrite(pool(kind, x, w), apart, *sound, guard(worth), inverse="one_axis_after_another")
     inner, joint = pool(kind, x, w), both_axes(kind, w, u)
     both = pool(kind, inner, u)
     written = guard(eq(inner, node(k)), eq(both, node(n)))
@@ -199,7 +213,8 @@ def joint_maxima(inner: PoolWindow, outer: PoolWindow) -> PoolWindow | None:
 def first_step(window: PoolWindow, most: int) -> PoolWindow | None:
     """The window with which a maximum begins along the first axis beyond the limit.
 
-    Of those that leave least work, for each result, the one that leaves the smallest kernel.
+    Of those that leave least work, for each result, the one that leaves the smallest kernel.  None where
+    these windows touch: `cascade_of_pools` has that, in steps that the target takes.
     """
     along = along_axes(window)
     axis = next((k for k, (size, *_) in enumerate(along) if size > most), None)
@@ -215,6 +230,8 @@ def first_step(window: PoolWindow, most: int) -> PoolWindow | None:
     if not found:
         return None
     _, _, first, step = min(found)
+    if first == step and is_plain(window):
+        return None
     own: Along = (first, step, min(before, first - 1), min(behind, first - 1), 1)
     return of_axes(window, [own if k == axis else STILL for k in range(len(along))])
 
@@ -253,7 +270,8 @@ def maxima_of_maxima(x: Tensor, y: Tensor, z: Tensor, w: PoolWindow, u: PoolWind
     yield rule(*pooled, kernel(is_within(w, x)), written, then=rest, inverse="maxima_of_maxima")
     begin = first_step(w, limit("pool_kernel"))
     steps = pool("MaxPool", pool("MaxPool", x, begin), rest_of(w, begin))
-    yield rewrite(pool("MaxPool", x, w), steps, kernel(is_within(w, x)), inverse="maxima_of_maxima")
+    parts = (kernel(is_within(w, x)), guard(absent(covers_input(w, x))))
+    yield rewrite(pool("MaxPool", x, w), steps, *parts, inverse="maxima_of_maxima")
     joint = joint_maxima(u, w)
     behind = (eq(y, pool("MaxPool", x, u)), eq(z, pool("MaxPool", y, w)), kernel(is_within(joint, x)))
     at_once = union(z, pool("MaxPool", x, joint))

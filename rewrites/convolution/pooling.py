@@ -17,7 +17,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, eq, guard, hosted, kernel, laws_of, rewrite
+from egraph_opt.laws import Example, Operands, absent, eq, guard, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.sorts import Int, Name, Pads, String, Tensor
 from egraph_opt.operators import PoolWindow, global_pool, pad, pool
 from egraph_opt.operators.terms import limit, node
@@ -98,6 +98,18 @@ def is_covered(window: PoolWindow, x: Fact) -> bool:
     return all(not isinstance(dim, int) or k <= dim for k, dim in pairs)
 
 
+def _kernels_exist(x: Fact) -> bool:
+    """onnxruntime pools nothing else globally."""
+    return x.dtype in (TensorProto.FLOAT, TensorProto.FLOAT16)
+
+
+@hosted()
+def covers_input(window: PoolWindow, x: Fact) -> bool:
+    """The one window that there is is the whole input, without padding."""
+    covers = is_plain(window) and x.shape is not None and x.shape[2:] == window.kernel
+    return covers and _kernels_exist(x)
+
+
 def _window(*kernel: int) -> PoolWindow:
     return PoolWindow(kernel, kernel, (0,) * (2 * len(kernel)), (1,) * len(kernel))
 
@@ -118,27 +130,17 @@ def _cascade_examples(rng: np.random.Generator) -> Iterator[Example]:
 def cascade_of_pools(kind: String, x: Tensor, w: PoolWindow, u: PoolWindow, k: Int):
     """Pool(x; k1*k2, stride k1*s2) = Pool(Pool(x; k1, stride k1); k2, stride s2)
 
-    To the right beyond the target's limits, to the left where the original has the inner one.
+    To the right beyond the target's limits, where a global pool does not do; to the left where the original
+    has the inner one.
     """
     limits = (limit("pool_kernel"), limit("pool_window"), limit("pool_stride"))
     pair = cascade(w, x, k, *limits)
     two = pool(kind, pool(kind, x, pair[0]), pair[1])
-    yield rewrite(pool(kind, x, w), two, kernel(is_covered(w, x)), number(k), inverse="cascade_of_pools")
+    parts = (kernel(is_covered(w, x)), guard(absent(covers_input(w, x))))
+    yield rewrite(pool(kind, x, w), two, *parts, number(k), inverse="cascade_of_pools")
     inner, one = pool(kind, x, w), joined_window(w, u, x)
     known = (kernel(is_covered(one, x)), guard(eq(inner, node(k))))
     yield rewrite(pool(kind, inner, u), pool(kind, x, one), known, inverse="cascade_of_pools")
-
-
-def _kernels_exist(x: Fact) -> bool:
-    """onnxruntime pools nothing else globally."""
-    return x.dtype in (TensorProto.FLOAT, TensorProto.FLOAT16)
-
-
-@hosted()
-def covers_input(window: PoolWindow, x: Fact) -> bool:
-    """The one window that there is is the whole input, without padding."""
-    covers = is_plain(window) and x.shape is not None and x.shape[2:] == window.kernel
-    return covers and _kernels_exist(x)
 
 
 @hosted()

@@ -18,6 +18,7 @@ from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Settings, String, Tensor
 from egraph_opt.operators import ConvWindow, PoolWindow, binary, conv, global_pool, none, pool, unary
 from egraph_opt.rewrites.conditions.channels import chains, count_in, is_scale, is_shift, unchained
+from egraph_opt.rewrites.conditions.steps import entire, wholes
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 
 law = laws_of("pooling", kind="move", serves="traffic")
@@ -91,7 +92,7 @@ def _constant_examples(rng: np.random.Generator) -> Iterator[Example]:
 @law(
     numerics="reassociates",
     source="Ascend auto-optimizer, BNFolding",
-    uses=(chains,),
+    uses=(chains, wholes),
     examples=_constant_examples,
 )
 def constant_of_pool(
@@ -109,17 +110,14 @@ def constant_of_pool(
     known, behind = commutes(kind, u, op, x, c), guard(eq(x, conv(z, w, b, t)))
     pooled = pool(kind, x, u)
     moved = unchained(op, x)
-    yield rewrite(
-        binary(op, pooled, c), pool(kind, binary(op, x, c), u), known, behind, inverse="constant_of_pool"
-    )
-    yield rewrite(
-        pool(kind, binary(op, x, c), u), binary(op, pooled, c), known, moved, guard(varies(x)),
-        inverse="constant_of_pool",
-    )  # fmt: skip
+    outside, inside = binary(op, pooled, c), pool(kind, binary(op, x, c), u)
+    yield rewrite(outside, inside, known, behind, guard(entire(pooled)), inverse="constant_of_pool")
+    free = guard(varies(x), entire(inside))
+    yield rewrite(inside, outside, known, moved, free, inverse="constant_of_pool")
     known, pooled = commutes_globally(kind, op, x, c), global_pool(kind, x)
-    inside = global_pool(kind, binary(op, x, c))
-    yield rewrite(binary(op, pooled, c), inside, known, behind, inverse="constant_of_pool")
-    yield rewrite(inside, binary(op, pooled, c), known, moved, guard(varies(x)), inverse="constant_of_pool")
+    outside, inside = binary(op, pooled, c), global_pool(kind, binary(op, x, c))
+    yield rewrite(outside, inside, known, behind, inverse="constant_of_pool")
+    yield rewrite(inside, outside, known, moved, guard(varies(x)), inverse="constant_of_pool")
 
 
 # --- functions ------------------------------------------------------------------------------------------
@@ -152,17 +150,18 @@ def _function_examples(rng: np.random.Generator) -> Iterator[Example]:
     )
 
 
-@law(numerics="finite", source="algebra", examples=_function_examples)
+@law(numerics="finite", source="algebra", uses=(wholes,), examples=_function_examples)
 def function_of_maximum(
     f: String, s: Settings, x: Tensor, u: PoolWindow, z: Tensor, w: Tensor, b: Tensor, t: ConvWindow
 ):
     """f(MaxPool(x)) = MaxPool(f(x)) for functions that keep the order; to the right behind a convolution"""
     known, behind, name = rises(f, s), guard(eq(x, conv(z, w, b, t))), "function_of_maximum"
     rising = unary(f, s, x)
-    for inside, pooled in (
-        (pool("MaxPool", rising, u), pool("MaxPool", x, u)),
-        (global_pool("GlobalMaxPool", rising), global_pool("GlobalMaxPool", x)),
-    ):
-        outside = unary(f, s, pooled)
-        yield rewrite(outside, inside, known, behind, inverse=name)
-        yield rewrite(inside, outside, known, guard(varies(x)), inverse=name)
+    inside, pooled = pool("MaxPool", rising, u), pool("MaxPool", x, u)
+    outside = unary(f, s, pooled)
+    yield rewrite(outside, inside, known, behind, guard(entire(pooled)), inverse=name)
+    yield rewrite(inside, outside, known, guard(varies(x), entire(inside)), inverse=name)
+    inside, pooled = global_pool("GlobalMaxPool", rising), global_pool("GlobalMaxPool", x)
+    outside = unary(f, s, pooled)
+    yield rewrite(outside, inside, known, behind, inverse=name)
+    yield rewrite(inside, outside, known, guard(varies(x)), inverse=name)

@@ -36,7 +36,11 @@ POOLED = (("GlobalAveragePool", "ReduceMean"), ("GlobalMaxPool", "ReduceMax"))
 
 @hosted()
 def spatial_axes(x: Fact) -> Axes | None:
-    return tuple(range(2, x.rank)) if x.rank is not None and x.rank > 2 else None
+    """Those of more than one element: a row has the same reductions as an image of height 1."""
+    if x.rank is None or x.rank <= 2:
+        return None
+    axes = tuple(range(2, x.rank))
+    return tuple(a for a in axes if x.shape is not None and x.shape[a] != 1) or axes
 
 
 @law("reduction", numerics="reassociates", source="ONNX; Ascend auto-optimizer, AvgPoolSplit")
@@ -57,7 +61,9 @@ def can_be_pooled(x: Fact) -> bool:
 
 @hosted()
 def are_spatial(axes: Axes, x: Fact) -> bool:
-    return bool(axes == spatial_axes(x))
+    """All spatial axes, of which those of one element may be left out."""
+    left = None if x.shape is None or len(x.shape) < 3 else set(range(2, len(x.shape))) - set(axes)
+    return left is not None and min(axes, default=0) >= 2 and all(x.shape[a] == 1 for a in left)
 
 
 @law("reduction", numerics="reassociates", source="ONNX")

@@ -139,14 +139,17 @@ def single_stages(op: String, s: Settings, x: Tensor, y: Tensor, to: DataType):
 
 @hosted()
 def cheaper(stage: Stages, other: Stages) -> Stages:
-    """The stage that takes less, of two that compute the same; the first of equal ones."""
-    return min(
-        stage, other, key=lambda found: _EXPENSIVE.index(found[0][0]) if found[0][0] in _EXPENSIVE else -1
-    )
+    """The stages that take less, of as many that compute the same; the first of equal ones."""
+    return min(stage, other, key=_expense)
 
 
 _EXPENSIVE = ("Div", "Sigmoid", "Tanh", "Pow", "Erf")
 """Stages that take several times what others do, in their order."""
+
+
+def _expense(stages: Stages) -> list[int]:
+    """The expensive stages, the most expensive one first."""
+    return sorted((_EXPENSIVE.index(op) for op, *_ in stages if op in _EXPENSIVE), reverse=True)
 
 
 @table()
@@ -162,9 +165,9 @@ def cheapest(y: Tensor, x: Tensor) -> Stages:
     """
 
 
-@table()
+@table(merge=cheaper)
 def reaching(y: Tensor, x: Tensor, count: Number) -> Stages:
-    """The kernel of so many stages that makes y of x, as it was first found: only that is made longer."""
+    """The kernel of so many stages that makes y of x and takes least: only that is made longer."""
 
 
 @hosted()

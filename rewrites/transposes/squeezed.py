@@ -7,6 +7,8 @@ values of attention are told apart behind a Transpose.  `view_order` has views t
 """
 
 from collections.abc import Iterator
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,38 +21,53 @@ from egraph_opt.rewrites.conditions.view_shapes import insertions
 from egraph_opt.rewrites.transposes.composition import is_identity
 
 
-def without_ones(x: Fact, p: Permutation, dims: Dims) -> tuple[Dims, Permutation] | None:
-    """The dims of x without the axes that a view drops behind Transpose_p, and the transpose that is left."""
-    if not x.is_symbolic or x.shape is None or len(x.shape) != len(p):
+class Squeezed(NamedTuple):
+    """What is left of a transpose, a squeeze and a transpose: the dims of a view, and a transpose of it."""
+
+    dims: Dims
+    turn: Permutation
+
+
+def without_ones(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> Squeezed | None:
+    """A view of x, and the transpose of it that is what Transpose_q does of a squeeze behind Transpose_p.
+
+    A view does not tell which axes of 1 it drops: those after which least is left to transpose.
+    """
+    if not x.is_symbolic or x.shape is None or len(x.shape) != len(p) or len(q) != len(dims):
         return None
-    dropped = insertions(dims, tuple(x.shape[axis] for axis in p))
-    if not dropped:
-        return None
-    kept = [axis for k, axis in enumerate(p) if k not in dropped[0]]
-    order = sorted(kept)
-    return tuple(x.shape[axis] for axis in order), tuple(order.index(axis) for axis in kept)
+    found = []
+    for dropped in insertions(dims, tuple(x.shape[axis] for axis in p)):
+        kept = [axis for k, axis in enumerate(p) if k not in dropped]
+        order = sorted(kept)
+        turn = tuple(order.index(kept[k]) for k in q)
+        found.append(Squeezed(tuple(x.shape[axis] for axis in order), turn))
+    return min(found, key=_disorder, default=None)
+
+
+def _disorder(found: Squeezed) -> int:
+    """How many pairs of axes a transpose turns around."""
+    return sum(a > b for a, b in combinations(found.turn, 2))
 
 
 @hosted()
-def squeezed(x: Fact, p: Permutation, dims: Dims) -> Dims | None:
+def squeezed(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> Dims | None:
     """The dims of x without the axes that a view drops behind Transpose_p."""
-    found = without_ones(x, p, dims)
-    return None if found is None else found[0]
+    found = without_ones(x, p, dims, q)
+    return None if found is None else found.dims
 
 
 @hosted()
 def turned(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> Permutation | None:
     """The transpose that is left of p, then q; None where there is none."""
-    found = without_ones(x, p, dims)
-    both = None if found is None else tuple(found[1][k] for k in q)
-    return None if both is None or is_identity(both) else both
+    found = without_ones(x, p, dims, q)
+    return None if found is None or is_identity(found.turn) else found.turn
 
 
 @hosted()
 def undoes(x: Fact, p: Permutation, dims: Dims, q: Permutation) -> bool:
     """What is left of p, then q, is nothing."""
-    found = without_ones(x, p, dims)
-    return found is not None and bool(is_identity(tuple(found[1][k] for k in q)))
+    found = without_ones(x, p, dims, q)
+    return found is not None and bool(is_identity(found.turn))
 
 
 def _examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -76,6 +93,6 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
 )
 def past_squeeze(x: Tensor, p: Permutation, d: Dims, q: Permutation):
     """Transpose_q(Squeeze(Transpose_p(x))) = Transpose_r(Squeeze(x)), or Squeeze(x) where q undoes p"""
-    both, view = transpose(reshape(transpose(x, p), d), q), reshape(x, squeezed(x, p, d))
+    both, view = transpose(reshape(transpose(x, p), d), q), reshape(x, squeezed(x, p, d, q))
     yield rewrite(both, transpose(view, turned(x, p, d, q)), because="forgets p and q")
     yield rewrite(both, view, undoes(x, p, d, q), because="forgets p and q")

@@ -20,6 +20,7 @@ from egraph_opt.laws.sorts import Axis, Dims, Int, Permutation, Sizes, String, T
 from egraph_opt.operators import PoolWindow, global_pool, none, output, pool, reshape, split, transpose
 from egraph_opt.operators.linear import ConvWindow, conv, conv_transpose
 from egraph_opt.operators.views import reshape_target
+from egraph_opt.rewrites.conditions.steps import entire, wholes
 from egraph_opt.rewrites.transposes.composition import invert, is_identity
 from egraph_opt.rewrites.transposes.movement import moved_axis, turns
 
@@ -94,13 +95,14 @@ def through_conv_transpose(x: Tensor, w: Tensor, b: Tensor, p: Permutation, u: C
     yield from _through(conv_transpose, (x, w, b), p, u, name="through_conv_transpose")
 
 
-@law("transpose", numerics="reassociates", kind="move", serves="traffic", source=_SOURCE)
+@law("transpose", numerics="reassociates", kind="move", serves="traffic", source=_SOURCE, uses=(wholes,))
 def through_pool(kind: String, x: Tensor, p: Permutation, u: PoolWindow):
     """Pool(Transpose_p(x)) = Transpose_p(Pool(x)) where spatial axes stay spatial"""
+    turned, pooled = pool(kind, transpose(x, p), u), pool(kind, x, u)
     behind = transpose(pool(kind, x, moved_window(p, u)), p)
-    yield rewrite(pool(kind, transpose(x, p), u), behind, inverse="through_pool")
+    yield rewrite(turned, behind, guard(entire(turned)), inverse="through_pool")
     before = pool(kind, transpose(x, p), moved_window(invert(p), u))
-    yield rewrite(transpose(pool(kind, x, u), p), before, inverse="through_pool")
+    yield rewrite(transpose(pooled, p), before, guard(entire(pooled)), inverse="through_pool")
 
 
 @hosted()

@@ -1,6 +1,7 @@
 """Long runs: `python -m tests.fuzzing --seconds 60 --seed 0`, or `make fuzz SECONDS=60 SEED=0`.
 
-Graph i of seed s is the same on any machine: `--only s:i` examines it alone.
+Graph i of seed s is the same on any machine: `--only s:i` examines it alone.  `--growth` looks for small graphs
+whose e-graphs are large instead.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from .growing import MOST, climbs
+from .keeping import keep
 from .running import Run
 from .workers import Task, examine_all
 
@@ -26,6 +29,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--patience", type=float, default=60, help="seconds for one graph")
     parser.add_argument("--save", type=Path, default=Path("build/fuzz"), help="a folder for what is found")
+    parser.add_argument("--growth", action="store_true", help="look for graphs that grow, uphill")
     parser.add_argument("--no-shrink", action="store_true", help="keep what is found as it is")
     return parser.parse_args()
 
@@ -47,8 +51,23 @@ def tasks(given: argparse.Namespace) -> Iterator[Task]:
         yield (given.seed, number)
 
 
+def look_for_growth(given: argparse.Namespace) -> int:
+    """Hills until the time is over; those that are too high are printed and kept."""
+    hills = high = 0
+    for number, examined in climbs(given.seed, given.seconds):
+        hills += 1
+        high += bool(examined.findings)
+        for finding in examined.findings:
+            kept = keep(given.save, f"growth-{given.seed}-{number}", examined)
+            print(f"{given.seed}:{number} {finding.kind}: {finding.message}\n{kept}", flush=True)
+    print(f"{hills} hills, {high} higher than {MOST:g} e-nodes a node")
+    return int(high > 0)
+
+
 def main() -> int:
     given = options()
+    if given.growth:
+        return look_for_growth(given)
     run = Run(given.save, shrink=not given.no_shrink, patience=given.patience)
     for task, examined in examine_all(tasks(given), given.workers, given.patience):
         run.add(task, examined)

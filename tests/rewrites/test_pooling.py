@@ -4,8 +4,9 @@ import onnx
 import pytest
 from onnx import parser
 
-from egraph_opt import optimize, saturate
+from egraph_opt import Saturated, optimize, saturate
 from egraph_opt.cost.registry import cost_model
+from egraph_opt.operators import PoolWindow
 from egraph_opt.verification import verify
 
 
@@ -22,6 +23,13 @@ def _pool(height: int, width: int, kind: str = "AveragePool", opset: int = 17) -
 
 def _windows(model: onnx.ModelProto) -> list[tuple[int, ...]]:
     return [tuple(a.ints) for node in model.graph.node for a in node.attribute if a.name == "kernel_shape"]
+
+
+def _pools(saturated: Saturated) -> list[PoolWindow]:
+    """The windows of all pools in an e-graph."""
+    assert saturated.region is not None
+    snapshot = saturated.region.snapshot
+    return [a[1] for name, a in zip(snapshot.operator, snapshot.attributes, strict=True) if name == "pool"]
 
 
 @pytest.mark.parametrize("opset", [11, 13, 14, 17, 21])
@@ -42,23 +50,36 @@ def test_a_max_pool_beyond_the_limits_becomes_a_cascade_too() -> None:
 
 
 @pytest.mark.parametrize("stride", [1, 7, 1024])
-def test_windows_that_are_the_whole_input_are_written_alike_whatever_their_stride(stride: int) -> None:
+def test_windows_that_are_all_of_an_axis_are_written_alike_whatever_their_stride(stride: int) -> None:
     model = parser.parse_model(
         f"""
         <ir_version: 8, opset_import: ["" : 17]>
-        agraph (float[1, 3, 1, 1024] x) => (float[1, 3, 1, 1] y) {{
-            y = AveragePool <kernel_shape = [1, 1024], strides = [1, {stride}]> (x)
+        agraph (float[1, 3, 4, 1024] x) => (float[1, 3, 2, 1] y) {{
+            y = AveragePool <kernel_shape = [2, 1024], strides = [2, {stride}]> (x)
         }}
         """
     )
     saturated = saturate(model, target="ascend")
-    assert saturated.region is not None
-    snapshot = saturated.region.snapshot
-    windows = [a[1] for k, a in enumerate(snapshot.attributes) if snapshot.operator[k] == "pool"]
-    whole = [w for w in windows if w.strides == (1, 1)]
-    assert sorted(w.kernel[1] for w in whole if w.kernel[1] < 1024) == [32, 64, 128]
-    assert len(windows) <= 7, "the one that came, and three pairs"
+    parts = [w for w in _pools(saturated) if w.kernel[1] < 1024]
+    assert parts and all(w.strides[1] in (1, w.kernel[1]) for w in parts)
+    assert len(parts) <= 16, "three pairs, and what is left of them along the other axis"
     result = saturated.extract("ascend", strict=True)
+    assert result.report.verification.status == "passed"
+
+
+def test_a_window_that_is_the_whole_input_is_a_global_pool_and_has_no_cascade() -> None:
+    model = parser.parse_model(
+        """
+        <ir_version: 8, opset_import: ["" : 17]>
+        agraph (float[1, 3, 32, 1024] x) => (float[1, 3, 1, 1] y) {
+            y = MaxPool <kernel_shape = [32, 1024]> (x)
+        }
+        """
+    )
+    saturated = saturate(model, target="ascend")
+    assert [w.kernel for w in _pools(saturated)] == [(32, 1024)]
+    result = saturated.extract("ascend", strict=True)
+    assert {node.op_type for node in result.model.graph.node} <= {"GlobalMaxPool", "ReduceMax"}
     assert result.report.verification.status == "passed"
 
 

@@ -53,7 +53,7 @@ def model(tmp_path: Path) -> Path:
 )
 def test_a_wrong_value_is_one_line_and_writes_nothing(model: Path, text: str, told: str) -> None:
     out = model.with_name("out.onnx")
-    result = run("optimize", model, out, "--set", text)
+    result = run("optimize", model, out, "--cost", "ascend", "--set", text)
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
     assert told in line

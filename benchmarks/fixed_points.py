@@ -2,8 +2,7 @@
 
 python benchmarks/fixed_points.py trained light FOLDER.. [--only TEXT] [--costs nodes,flops,bytes,ascend]
 
-A line for each model and cost model of which the result comes out otherwise when it is optimised again, and an
-exit code of 1 then.
+A line for each model and cost model of which a second optimisation changes the result; then it ends with 1.
 """
 
 from __future__ import annotations

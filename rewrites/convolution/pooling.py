@@ -17,7 +17,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, absent, eq, guard, hosted, kernel, laws_of, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.sorts import Int, Name, Pads, String, Tensor
 from egraph_opt.operators import PoolWindow, global_pool, pad, pool
 from egraph_opt.operators.terms import limit, node
@@ -26,7 +26,7 @@ from egraph_opt.rewrites.conditions.operands import number, numbers
 law = laws_of("pooling", numerics="reassociates", kind="split", serves="target")
 
 CANDIDATES = 3
-"""Cascades offered per window; the cost model chooses."""
+"""Cascades offered per window; the cost model chooses.  One for all of x, which has a global pool as well."""
 
 
 def is_plain(window: PoolWindow) -> bool:
@@ -53,6 +53,18 @@ def _steps(strides: Iterable[int], whole: Iterable[bool]) -> tuple[int, ...]:
     return tuple(1 if one else s for s, one in zip(strides, whole, strict=True))
 
 
+def _kernels_exist(x: Fact) -> bool:
+    """onnxruntime pools nothing else globally."""
+    return x.dtype in (TensorProto.FLOAT, TensorProto.FLOAT16)
+
+
+@hosted()
+def covers_input(window: PoolWindow, x: Fact) -> bool:
+    """The one window that there is is the whole input, without padding."""
+    covers = is_plain(window) and x.shape is not None and x.shape[2:] == window.kernel
+    return covers and _kernels_exist(x)
+
+
 @hosted()
 def cascade(
     window: PoolWindow, x: Fact, rank: int, side: int, area: int, stride: int
@@ -74,7 +86,7 @@ def cascade(
         rest_fits = window_fits(outer, steps, side, area, stride)
         balance = abs(math.log(math.prod(inner) / math.prod(outer)))
         pairs.append((not rest_fits, balance, inner, outer, steps))
-    if rank >= min(len(pairs), CANDIDATES):
+    if rank >= min(len(pairs), 1 if covers_input.function(window, x) else CANDIDATES):
         return None
     _, _, inner, outer, steps = sorted(pairs)[rank]
     return replace(window, kernel=inner, strides=inner), replace(window, kernel=outer, strides=steps)
@@ -98,18 +110,6 @@ def is_covered(window: PoolWindow, x: Fact) -> bool:
     return all(not isinstance(dim, int) or k <= dim for k, dim in pairs)
 
 
-def _kernels_exist(x: Fact) -> bool:
-    """onnxruntime pools nothing else globally."""
-    return x.dtype in (TensorProto.FLOAT, TensorProto.FLOAT16)
-
-
-@hosted()
-def covers_input(window: PoolWindow, x: Fact) -> bool:
-    """The one window that there is is the whole input, without padding."""
-    covers = is_plain(window) and x.shape is not None and x.shape[2:] == window.kernel
-    return covers and _kernels_exist(x)
-
-
 def _window(*kernel: int) -> PoolWindow:
     return PoolWindow(kernel, kernel, (0,) * (2 * len(kernel)), (1,) * len(kernel))
 
@@ -130,14 +130,12 @@ def _cascade_examples(rng: np.random.Generator) -> Iterator[Example]:
 def cascade_of_pools(kind: String, x: Tensor, w: PoolWindow, u: PoolWindow, k: Int):
     """Pool(x; k1*k2, stride k1*s2) = Pool(Pool(x; k1, stride k1); k2, stride s2)
 
-    To the right beyond the target's limits, where a global pool does not do; to the left where the original
-    has the inner one.
+    To the right beyond the target's limits, to the left where the original has the inner one.
     """
     limits = (limit("pool_kernel"), limit("pool_window"), limit("pool_stride"))
     pair = cascade(w, x, k, *limits)
     two = pool(kind, pool(kind, x, pair[0]), pair[1])
-    parts = (kernel(is_covered(w, x)), guard(absent(covers_input(w, x))))
-    yield rewrite(pool(kind, x, w), two, *parts, number(k), inverse="cascade_of_pools")
+    yield rewrite(pool(kind, x, w), two, kernel(is_covered(w, x)), number(k), inverse="cascade_of_pools")
     inner, one = pool(kind, x, w), joined_window(w, u, x)
     known = (kernel(is_covered(one, x)), guard(eq(inner, node(k))))
     yield rewrite(pool(kind, inner, u), pool(kind, x, one), known, inverse="cascade_of_pools")

@@ -117,12 +117,12 @@ def view_before(x: Tensor, y: Tensor, p: Permutation, d: Dims, q: Permutation, e
 def over_joined(q: Permutation, x: Fact, dims: Dims) -> tuple[Permutation, Dims] | None:
     """The transpose of x, and the dims of a view of that, which do what Transpose_q does behind a view of x.
 
-    None where the view joins no axes or splits some; of axes of 1 that it drops `squeezed` knows.
+    None where the view joins no axes or splits some.
     """
     if x.const or not x.is_symbolic or not dims or 0 in dims or len(dims) != len(q):
         return None
     joined = groups(dims, x.shape)  # type: ignore[arg-type]
-    if joined is None or all(sum(dim != 1 for dim in group) <= 1 for group in joined):
+    if joined is None or all(len(group) <= 1 for group in joined):
         return None
     starts = [sum(map(len, joined[:axis])) for axis in range(len(dims))]
     p = tuple(starts[axis] + k for axis in q for k in range(len(joined[axis])))

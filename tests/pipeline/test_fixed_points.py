@@ -25,7 +25,8 @@ def test_a_second_optimisation_of_a_trained_model_changes_nothing(name: str, cos
 
 def test_axes_that_a_law_writes_are_those_that_are_there() -> None:
     model = onnx.parser.parse_model("""<ir_version: 9, opset_import: ["": 17]>
-        g (float[2,3,1,4] x) => (float[?,?,?] y, float[?,?,?] z) <int64[3] dims = {2, 3, 4}, int64[1] axes = {2}> {
+        g (float[2,3,1,4] x) => (float[?,?,?] y, float[?,?,?] z)
+        <int64[3] dims = {2, 3, 4}, int64[1] axes = {2}> {
             r = Relu(x)
             y = Reshape(r, dims)
             t = Abs(x)

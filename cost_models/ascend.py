@@ -92,7 +92,7 @@ class Ascend(CostModel):
     name = "ascend"
     elsewhere = True
     unit = "us"
-    rulesets = (
+    rulesets: tuple[str, ...] = (
         "activations",
         "ascend.fusion",
         "ascend.layout",
@@ -102,7 +102,9 @@ class Ascend(CostModel):
         "elementwise.square",
         "normalization",
     )
-    applied = MappingProxyType({law: frozenset(op_types) for law, op_types in _APPLIED.items()})
+    applied: Mapping[str, frozenset[str]] = MappingProxyType(
+        {law: frozenset(op_types) for law, op_types in _APPLIED.items()}
+    )
     pseudo_operators = (
         _COMPOSITES | {ascend_fusion.OPERATOR, ascend_vector.OPERATOR} | ascend_layout.OPERATORS
     )
@@ -113,8 +115,8 @@ class Ascend(CostModel):
         self._device = Device(self.soc)
         of_compiler = applied_by(self.soc.passes)
         attention = ("attention",) if "Attention" in self.soc.composites else ()
-        self.rulesets: tuple[str, ...] = (*type(self).rulesets, *attention, *sorted(of_compiler))
-        self.applied: Mapping[str, frozenset[str]] = MappingProxyType({**type(self).applied, **of_compiler})
+        self.rulesets = (*type(self).rulesets, *attention, *sorted(of_compiler))
+        self.applied = MappingProxyType({**type(self).applied, **of_compiler})
         self.limits: Mapping[str, int] = MappingProxyType(
             {
                 name: getattr(self.soc, name)

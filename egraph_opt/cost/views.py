@@ -178,9 +178,9 @@ class _Compiler:
                     pending.append(k)
         found: set[int] = set()
         while pending:
-            node = pending.pop()
-            found.add(node)
-            pending.extend(k for c in snapshot.children(node) for k in made.pop(c, ()))
+            made_node = pending.pop()
+            found.add(made_node)
+            pending.extend(k for c in snapshot.children(made_node) for k in made.pop(c, ()))
         return found
 
     def bind(self, fact: Fact) -> Fact:

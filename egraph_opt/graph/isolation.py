@@ -141,6 +141,7 @@ class Worker:
             else:
                 kind, found = told, content
         if kind == "raised":
+            assert isinstance(found, BaseException)
             raise found
         if not kind:
             raise CrashError(_how(content), at)

@@ -73,6 +73,7 @@ def _kernels() -> dict[str, list[_Kernel]]:
     found: dict[str, list[_Kernel]] = {}
     for kernel in listed():
         if kernel.provider == "CPUExecutionProvider" and kernel.domain in ("", "ai.onnx"):
+            first, last = kernel.version_range
             types = {name: frozenset(of) for name, of in kernel.type_constraints.items()}
-            found.setdefault(kernel.op_name, []).append(_Kernel(*kernel.version_range, types))
+            found.setdefault(kernel.op_name, []).append(_Kernel(first, last, types))
     return found

@@ -194,7 +194,8 @@ def _feeds(
         proto, session = onnx.load(original, load_external_data=False), setting.session(str(original))
     else:
         proto, session = original, setting.session(original.SerializeToString())
-    return feeds_near(proto, session, points)
+    feeds, sizes = feeds_near(proto, session, points)
+    return feeds, dict(sizes)
 
 
 def _seen(

@@ -31,7 +31,7 @@ def verify_apart(original: ModelLike, optimized: ModelLike, budget: RunBudget, *
     task = RuntimeTask(_verify, (original, optimized, budget.bytes, named), asks=True, skipped=skipped)
     while True:
         try:
-            found = worker.do(task, budget.needs)
+            found: Verification = worker.do(task, budget.needs)
         except CrashError as crash:
             if crash.step in (0, *skipped) or len(skipped) == MOST_CRASHES:
                 told = dict.fromkeys(skipped.values()) or [str(crash)]
@@ -70,7 +70,7 @@ def crashing_node(
     Args:
         feeds: what it is run on; None where loading it is enough.
     """
-    nodes = list(model.proto.graph.node)
+    nodes: list[onnx.NodeProto] = list(model.proto.graph.node)
 
     def crashes(count: int) -> bool:
         part = load(_beginning(model.proto, count), folder=model.folder)

@@ -62,8 +62,9 @@ def can_be_pooled(x: Fact) -> bool:
 @hosted()
 def are_spatial(axes: Axes, x: Fact) -> bool:
     """All spatial axes, of which those of one element may be left out."""
-    left = None if x.shape is None or len(x.shape) < 3 else set(range(2, len(x.shape))) - set(axes)
-    return left is not None and min(axes, default=0) >= 2 and all(x.shape[a] == 1 for a in left)
+    if x.shape is None or len(x.shape) < 3 or min(axes, default=0) < 2:
+        return False
+    return all(dim == 1 for axis, dim in enumerate(x.shape) if axis >= 2 and axis not in axes)
 
 
 @law("reduction", numerics="reassociates", source="ONNX")

@@ -56,7 +56,9 @@ PAIRS = {
 
 
 def cost(text: str, rewrites: list[str] | None) -> CostReport:
-    return optimize(parser.parse_model(HEADER + text), cost="ascend", rewrites=rewrites, verify=False).report.cost
+    return optimize(
+        parser.parse_model(HEADER + text), cost="ascend", rewrites=rewrites, verify=False
+    ).report.cost
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -10,6 +10,7 @@ from onnx import helper, numpy_helper, parser
 
 from egraph_opt import optimize
 from egraph_opt.inference.kernels import has_kernel, takes_types
+from egraph_opt.laws.exactness import Exactness
 from egraph_opt.pipeline.result import Result
 
 ELSEWHERE = "t = Transpose <perm = [1, 0]> (y1) u = Transpose <perm = [1, 0]> (t) y = Relu (u)"
@@ -23,7 +24,7 @@ def model(body: str, head: str = "float[2, 3] x", *, opset: int = 19, more: str 
     return parser.parse_model(text.replace(" <>", ""))
 
 
-def checked(given: onnx.ModelProto, cost: str = "nodes", exactness: str = "real") -> Result:
+def checked(given: onnx.ModelProto, cost: str = "nodes", exactness: Exactness = "real") -> Result:
     """What comes of a model, in which no law was left out, and the Transposes are gone."""
     result = optimize(given, cost, exactness=exactness)
     assert result.report.verification.status == "passed", result.report.verification
@@ -130,7 +131,7 @@ def test_known_dims_are_reduced_as_the_runtime_does() -> None:
 
 @pytest.mark.parametrize("exactness", ["real", "bitwise"])
 @pytest.mark.parametrize("operator", ["ReduceSum", "ReduceProd", "ReduceMean"])
-def test_integers_beyond_floats_are_reduced_as_the_runtime_does(operator: str, exactness: str) -> None:
+def test_integers_beyond_floats_are_reduced_as_the_runtime_does(operator: str, exactness: Exactness) -> None:
     body = f"r = {operator} <keepdims = 1> (n) q = Sub (r, n) c = Cast <to = 1> (q) y1 = Mul (c, x)"
     given = model(body, "float[1, 1] x, int64[1, 1] n", opset=12)
     checked(given, exactness=exactness)

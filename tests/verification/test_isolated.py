@@ -15,7 +15,7 @@ from onnx import parser
 
 from egraph_opt import optimize
 from egraph_opt.errors import ModelReadError
-from egraph_opt.graph import constants
+from egraph_opt.graph import constants, runtime
 from egraph_opt.graph.isolation import AVAILABLE, CrashError, apart, current_worker, isolated
 from egraph_opt.verification import verify
 from egraph_opt.verification.budget import RunBudget, RunNeeds
@@ -99,7 +99,7 @@ def test_a_model_that_always_crashes_is_not_compared(crashing: Callable[..., Non
 
 
 def test_a_constant_whose_kernel_crashes_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
-    load = constants.plain_session
+    load = runtime.plain_session
 
     def crashes(given: bytes, *more: Any) -> Any:
         if any(node.op_type == "Erf" for node in onnx.ModelProto.FromString(given).graph.node):

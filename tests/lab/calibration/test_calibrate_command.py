@@ -6,6 +6,7 @@ import csv
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -162,6 +163,7 @@ def _key(
 
 
 X = (1, (2, 3), False, None)
+ODD_TYPES: tuple[Any, ...] = (99, "1", [])
 
 
 @pytest.mark.parametrize(
@@ -177,7 +179,7 @@ X = (1, (2, 3), False, None)
         ),
         _key("Conv", X, attributes=[["pads", [{"a": 1}]]]),
         _key("Conv", X, X, attributes=[["pads", "abc"], ["group", "x"]]),
-        *(_key("Relu", (dtype, (2, 3), False, None)) for dtype in (99, "1", [])),
+        *(_key("Relu", (dtype, (2, 3), False, None)) for dtype in ODD_TYPES),
         *(_key("Relu", (1, shape, False, None)) for shape in ([-3], [10**30], 7, [[2]])),
         *(_key("Reshape", X, (7, (1,), True, elements)) for elements in ([1e300], ["a"], [[1]], 5)),
         _key("Relu", (1, (2, 3), {"a": 1}, [[[1]]])),

@@ -38,6 +38,6 @@ def may_combine(op: str, a: Fact, b: Fact) -> bool:
     first, second = static_shape(a), static_shape(b)
     if op not in NEUTRAL or first is None or second is None or a.dtype not in FLOATS:
         return False
-    if not (a.const and b.const) or not {a.splat, b.splat}.isdisjoint(LEFT_ALONE[op]):
+    if not (a.const and b.const) or any(c.splat in LEFT_ALONE[op] for c in (a, b)):
         return False
     return no_larger(first, second) and overflows_nowhere(op, a, b)

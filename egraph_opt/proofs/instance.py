@@ -1,0 +1,390 @@
+"""One instance of a statement: ranks and names are chosen, dims, attributes and elements are symbols.
+
+What the pattern asks for is assumed; what the statement writes has to be shown to be defined.  Both are built
+from the meaning of operators (`semantics`), conditions are asked of the host functions that run in e-graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import z3
+from onnx import TensorProto
+
+from egraph_opt.facts.fact import ABSENT
+from egraph_opt.operators.elementwise import UNARY
+from egraph_opt.proofs.dims import formula_of_text, text_of
+from egraph_opt.proofs.facts import LazyFact
+from egraph_opt.proofs.numbers import formula_of, number_of
+from egraph_opt.proofs.paths import Dead, Open, Path
+from egraph_opt.proofs.sums import Fold, linear_sum
+from egraph_opt.semantics.pointwise import TYPES
+from egraph_opt.semantics.values import ElementType, Index, Value, number
+
+SETTINGS = {
+    "Celu": ("alpha",), "Elu": ("alpha",), "HardSigmoid": ("alpha", "beta"), "LeakyRelu": ("alpha",),
+    "Selu": ("alpha", "gamma"), "Swish": ("alpha",), "ThresholdedRelu": ("alpha",),
+}  # fmt: skip
+"""The settings of element-wise operators that are numbers."""
+
+WITH_SETTINGS = frozenset((*SETTINGS, "Clip", "Gelu", "IsInf"))
+
+UNKNOWN = ("value", "data", "range", "interval", "units", "twice")
+"""What a fact may say of elements, and no proof looks at."""
+
+
+Arithmetic = Literal["bitwise", "finite", "real"]
+
+
+class Unproved(Exception):
+    """What has to hold does not follow."""
+
+
+class Name:
+    """The name of an operator that the pattern leaves open."""
+
+    def __init__(self, names: Sequence[str], scene: Instance) -> None:
+        self.names, self.scene = names, scene
+        self.chosen: str | None = None
+        self.number = scene.path.number()
+
+    def spelled(self) -> str:
+        if self.chosen is None:
+            self.chosen = self.names[self.scene.choose(len(self.names))]
+        return self.chosen
+
+
+class Settings:
+    """The settings of an operator that the pattern leaves open."""
+
+    def __init__(self, op: Any, scene: Instance) -> None:
+        self.op, self.scene = op, scene
+        self.number = scene.path.number()
+        self.chosen: Any = None
+
+    def settled(self) -> Any:
+        """What they are: nothing but where the operator has some."""
+        if self.chosen is None:
+            name = self.scene.spelled(self.op)
+            if name == "Clip":
+                self.chosen = tuple((side, self._bound(side)) for side in ("max", "min"))
+            elif name == "IsInf":
+                self.chosen = (
+                    ("detect_negative", self.scene.choose(2)),
+                    ("detect_positive", self.scene.choose(2)),
+                )
+            elif name == "Gelu":
+                self.chosen = (("approximate", ("none", "tanh")[self.scene.choose(2)]),)
+            elif name in SETTINGS:
+                self.chosen = tuple((key, self.scene.real(key)) for key in SETTINGS[name])
+            else:
+                self.chosen = ()
+        return self.chosen
+
+    def _bound(self, side: str) -> Any:
+        return self.scene.real(side) if self.scene.choose(2) else None
+
+
+class TypeName:
+    """An element type that the pattern leaves open."""
+
+    def __init__(self, types: Sequence[int], scene: Instance) -> None:
+        self.types, self.scene = types, scene
+        self.chosen: int | None = None
+        self.number = scene.path.number()
+
+    def settled(self) -> int:
+        if self.chosen is None:
+            self.chosen = self.types[self.scene.choose(len(self.types))]
+        return self.chosen
+
+
+@dataclass
+class Instance:
+    """Where a statement is looked at along one path.
+
+    Attributes:
+        arithmetic: "real": functions are those of real numbers; "finite": what compares is, and sums and
+            products are only known to have no order; "bitwise": so are all functions, but for moving numbers.
+        texts: dims are symbols to the host, and else numbers.
+        showing: what operators ask of their operands has to be shown, and is not assumed.
+        folds: by the name of their number.
+        lemmas: what is true of the functions that were written.
+        notes: what the proof takes for granted.
+    """
+
+    path: Path
+    arithmetic: Arithmetic = "real"
+    texts: bool = False
+    most_axes: int = 3
+    showing: bool = False
+    folds: dict[str, Fold] = field(default_factory=dict)
+    lemmas: list[z3.BoolRef] = field(default_factory=list)
+    notes: set[str] = field(default_factory=set)
+    shares: list[tuple[z3.ArithRef, z3.ArithRef, z3.ArithRef]] = field(default_factory=list)
+    symbols: set[str] = field(default_factory=set)
+    roots: dict[Any, Any] = field(default_factory=dict)
+    _facts: dict[int, tuple[Value, LazyFact]] = field(default_factory=dict)
+
+    @property
+    def reals(self) -> bool:
+        return self.arithmetic == "real"
+
+    @property
+    def compares(self) -> bool:
+        """Whether what compares numbers is known, which NaN and the two zeros are no numbers for."""
+        return self.arithmetic != "bitwise"
+
+    # --- what operators ask for ---------------------------------------------------------------------------
+
+    def must(self, condition: z3.BoolRef | bool) -> None:
+        if not self.showing:
+            self.path.assume(condition)
+        elif not self.path.follows(condition):
+            raise Unproved(f"that {condition}, which the right side needs")
+
+    def decide(self, condition: z3.BoolRef | bool) -> bool:
+        return self.path.decide(condition)
+
+    def choose(self, count: int) -> int:
+        return self.path.choose(count)
+
+    def same(self, a: z3.ArithRef, b: z3.ArithRef) -> bool:
+        return z3.eq(a, b) or self.path.follows(a == b, 200)
+
+    def within(self, n: z3.ArithRef, low: z3.ArithRef, high: z3.ArithRef) -> bool:
+        return self.path.follows(z3.And(low <= n, n < high), 200)
+
+    def whole(self, name: str) -> z3.ArithRef:
+        return self.path.fresh(name)
+
+    def plain(self, formula: z3.ArithRef) -> Any:
+        return number_of(formula, self.path)
+
+    def share(self, n: z3.ArithRef, parts: z3.ArithRef) -> z3.ArithRef:
+        """n / parts, which has to be whole and above 0."""
+        for a, b, quotient in self.shares:
+            if self.same(a, n) and self.same(b, parts):
+                return quotient
+        quotient = n / parts if self.showing else self.path.fresh("share")
+        self.must(z3.And(n == quotient * parts, quotient >= 1, parts >= 1))
+        self.shares.append((n, parts, quotient))
+        return quotient
+
+    def dim(self) -> Any:
+        if self.texts:
+            if self.choose(2):
+                return 1
+            name = f"s{self.path.number()}"
+            self.symbols.add(name)
+            self.path.assume(z3.Int(name) >= 0, possible=True)
+            return name
+        made = self.path.fresh("d")
+        self.path.assume(made >= 0, possible=True)
+        return self.plain(made)
+
+    def dim_of(self, formula: z3.ArithRef) -> Any:
+        """A dim as host functions get it."""
+        if not self.texts:
+            return self.plain(formula)
+        found = text_of(formula, frozenset(self.symbols))
+        if found is None:
+            raise Open("a dim of symbols and of numbers that are not known")
+        return found
+
+    def real(self, name: str) -> Any:
+        return number_of(self.path.fresh_real(name), self.path)
+
+    def formula(self, value: Any) -> z3.ArithRef:
+        if isinstance(value, str):
+            return formula_of_text(value)
+        found = formula_of(value)
+        if found is None:
+            raise Open(f"{value!r} is no number that a proof computes with")
+        return found
+
+    def real_formula(self, value: Any) -> z3.ArithRef:
+        found = self.formula(value)
+        return z3.simplify(z3.ToReal(found)) if found.is_int() else found
+
+    def function(self, name: str, *arguments: z3.ArithRef) -> z3.ArithRef:
+        """A function of which nothing is known, but of the reciprocal of a number."""
+        given = z3.simplify(arguments[0])
+        if name == "unary Reciprocal ()" and z3.is_rational_value(given) and given.as_fraction() != 0:
+            return z3.simplify(1 / given)
+        sorts = [z3.RealSort()] * (len(arguments) + 1)
+        return z3.Function(name, *sorts)(*arguments)
+
+    def add(self, a: z3.ArithRef, b: z3.ArithRef) -> z3.ArithRef:
+        return a + b if self.reals else self.without_order("+", a, b)
+
+    def multiply(self, a: z3.ArithRef, b: z3.ArithRef) -> z3.ArithRef:
+        return a * b if self.reals else self.without_order("*", a, b)
+
+    def without_order(self, name: str, a: z3.ArithRef, b: z3.ArithRef) -> z3.ArithRef:
+        made = self.function(name, a, b)
+        self.lemmas.append(made == self.function(name, b, a))
+        return made
+
+    def fold(
+        self,
+        kind: str,
+        bounds: Index,
+        body: Callable[[Index], z3.ArithRef],
+        where: Callable[[Index], z3.BoolRef] | None = None,
+    ) -> z3.ArithRef:
+        """What is folded along an axis of one element is that element."""
+        kept: list[tuple[z3.ArithRef, z3.ArithRef]] = []
+        variables = [self._walked(z3.simplify(bound), kept) for bound in bounds]
+        inside = body(variables)
+        if not kept and where is None:
+            return inside
+        asked = None if where is None else where(variables)
+        if kind == "sum" and self.reals:
+            return linear_sum(self, kept, inside)
+        return self.folded(kind, kept, inside, asked)
+
+    def folded(
+        self,
+        kind: str,
+        kept: Sequence[tuple[z3.ArithRef, z3.ArithRef]],
+        body: z3.ArithRef,
+        where: z3.BoolRef | None = None,
+    ) -> z3.ArithRef:
+        """The number that stands for a fold over variables, each with its bound."""
+        made = self.path.fresh_real("fold")
+        names, sizes = zip(*kept, strict=True) if kept else ((), ())
+        self.folds[str(made)] = Fold(kind, made, names, sizes, body, where)
+        return made
+
+    def _walked(self, bound: z3.ArithRef, kept: list[tuple[z3.ArithRef, z3.ArithRef]]) -> z3.ArithRef:
+        """An index below a bound, of variables that are noted; of a product one for each factor."""
+        if _is_one(bound):
+            return number(0)
+        if z3.is_mul(bound):
+            whole = number(0)
+            for factor in bound.children():
+                whole = whole * factor + self._walked(factor, kept)
+            return z3.simplify(whole, som=True)
+        kept.append((self.path.fresh("k"), bound))
+        return kept[-1][0]
+
+    # --- names and settings -------------------------------------------------------------------------------
+
+    def name(self, names: Sequence[str]) -> Name:
+        return Name(names, self)
+
+    def spelled(self, op: Any) -> str:
+        return op.spelled() if isinstance(op, Name) else op
+
+    def name_so_far(self, op: Any) -> str:
+        """The name, or of one that nobody has asked for what stands for any."""
+        if not isinstance(op, Name):
+            return op  # type: ignore[no-any-return]
+        return op.chosen or f"any.{op.number}"
+
+    def type_name(self, types: Sequence[int]) -> TypeName:
+        return TypeName(types, self)
+
+    def type_so_far(self, to: Any) -> Any:
+        """The type, or of one that nobody has asked for what stands for any."""
+        if not isinstance(to, TypeName):
+            return to
+        return f"any.{to.number}" if to.chosen is None else to.chosen
+
+    def settings(self, op: Any) -> Any:
+        return () if isinstance(op, str) and op not in WITH_SETTINGS else Settings(op, self)
+
+    def settings_so_far(self, settings: Any) -> Any:
+        if not isinstance(settings, Settings):
+            return settings
+        name = self.name_so_far(settings.op)
+        if settings.chosen is None and name in UNARY and name not in WITH_SETTINGS:
+            return ()
+        return settings.chosen if settings.chosen is not None else f"any.{settings.number}"
+
+    # --- tensors ------------------------------------------------------------------------------------------
+
+    def leaf(self, name: str, rank: int) -> Value:
+        """Any tensor of a rank; all its elements may be one number."""
+        made = self.path.number()
+        dims = tuple(self.formula(self.dim()) for _ in range(rank))
+        function = z3.Function(f"{name}.{made}", *[z3.IntSort()] * rank, z3.RealSort())
+
+        def dtype() -> int:
+            token = self.root(known)
+            if not isinstance(token, int):
+                self.roots[token] = token = TYPES[self.choose(len(TYPES))]
+            return token
+
+        known = ElementType(lambda: ("leaf", made), dtype)
+        splats: list[z3.ArithRef | None] = []
+
+        def splat() -> z3.ArithRef | None:
+            if not splats:
+                splats.append(self.path.fresh_real("splat") if self.choose(2) else None)
+            return splats[0]
+
+        def at(i: Index) -> z3.ArithRef:
+            element = splats[0] if splats and splats[0] is not None else function(*i)
+            if self.root(known) == TensorProto.BOOL:
+                self.lemmas.append(z3.Or(element == 0, element == 1))
+            return element
+
+        return Value(known, dims, at, splat)
+
+    def alike(self, a: ElementType, b: ElementType) -> None:
+        left, right = self.root(a), self.root(b)
+        if left == right:
+            return
+        if self.showing:
+            raise Unproved("that the types of operands are equal, which the right side needs")
+        if isinstance(left, int) and isinstance(right, int):
+            raise Dead
+        if isinstance(left, int) or right[0] != "leaf":
+            left, right = right, left
+        self.roots[left if left[0] != "leaf" or right[0] == "leaf" else right] = (
+            right if left[0] != "leaf" or right[0] == "leaf" else left
+        )
+
+    def are_alike(self, a: ElementType, b: ElementType) -> bool:
+        """Whether two element types are known to be one."""
+        return bool(self.root(a) == self.root(b))
+
+    def root(self, dtype: ElementType) -> Any:
+        """What all types have in common that are known to be this one: it, where somebody has asked."""
+        token = dtype.token()
+        while token in self.roots:
+            token = self.roots[token]
+        return token
+
+    def fact(self, value: Value | None) -> Any:
+        """What host functions get of a tensor."""
+        if value is None:
+            return ABSENT
+        if id(value) not in self._facts:
+            fact = LazyFact.of(
+                dtype=value.dtype.asked,
+                shape=lambda: tuple(map(self.dim_of, value.shape)),
+                const=lambda: self.choose(2) == 1,
+                splat=lambda: self._splat(value),
+                **{name: self._unknown(name) for name in UNKNOWN},
+            )
+            self._facts[id(value)] = value, fact
+        return self._facts[id(value)][1]
+
+    def _splat(self, value: Value) -> Any:
+        found = value.splat()
+        return None if found is None else number_of(found, self.path)
+
+    def _unknown(self, part: str) -> Callable[[], None]:
+        def answer() -> None:
+            self.notes.add(f"nothing is known of the elements of tensors ({part})")
+
+        return answer
+
+
+def _is_one(dim: z3.ArithRef) -> bool:
+    return z3.is_int_value(dim) and dim.as_long() == 1

@@ -1,0 +1,237 @@
+"""Whether a law holds at all sizes: proved, refuted with an example, or open for a reason."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import z3
+
+from egraph_opt.check.refusal import LawRefusedError
+from egraph_opt.check.scope import Rejected
+from egraph_opt.check.sides import Side, sides_of
+from egraph_opt.check.whole_law import check_law
+from egraph_opt.laws.law import Law
+from egraph_opt.proofs.equality import prove_equal
+from egraph_opt.proofs.instance import Arithmetic, Instance, Unproved
+from egraph_opt.proofs.paths import Dead, Open, Path, explore
+from egraph_opt.proofs.sides import Sides
+from egraph_opt.semantics.values import NoMeaningError, Value
+
+Status = Literal["proved", "refuted", "open"]
+
+LEAST_RANK, MOST_RANK = 3, 4
+"""Operands of any rank are tried up to here: a law tells apart the axes that its attributes name, which are
+two at most beyond those that stand for all others."""
+
+MOST_AXES = 4
+"""Of dims that a pattern leaves open."""
+
+MOST_STEPS = 4
+"""Entries of tables that are filled for a statement: a chain along a list, say, has so many links."""
+
+SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class LawProof:
+    """What became of a law.
+
+    Attributes:
+        name: of the law.
+        status: of all its statements together.
+        reason: why it is open, or what is not so.
+        arithmetic: the strictest in which it follows, see `instance.Instance`.
+        ranks: of operands that may have any, up to which it is proved.
+        cases: how many were looked at.
+        notes: what the proof takes for granted.
+    """
+
+    name: str
+    status: Status
+    reason: str
+    arithmetic: Arithmetic
+    ranks: int
+    cases: int
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+
+def prove(law: Law, seconds: float = SECONDS, *, refute: bool = True) -> LawProof:
+    """Prove a law for all sizes, as far as is known how.
+
+    Args:
+        seconds: after which it stays open.
+        refute: where it does not follow, look for an example on which it is wrong.
+    """
+    began = time.monotonic()
+    state = _State(law, lambda: time.monotonic() - began > seconds)
+    status: Status = "proved"
+    try:
+        for side in sides_of(law):
+            state.take(side)
+        reason = state.shortfall()
+        status = "open" if reason else "proved"
+    except Open as error:
+        status, reason = "open", str(error)
+    except NoMeaningError as error:
+        status, reason = "open", f"{error} has no meaning yet"
+    except Unproved as error:
+        found = _counterexample(law) if refute else ""
+        status, reason = ("refuted", found) if found else ("open", f"it does not follow {error}")
+    spent = time.monotonic() - began
+    return LawProof(
+        law.key, status, reason, state.arithmetic, state.ranks, state.cases, spent,
+        tuple(sorted(state.notes)),
+    )  # fmt: skip
+
+
+def _counterexample(law: Law) -> str:
+    """What the gate says of an example on which a law is wrong; nothing where it finds none."""
+    try:
+        check_law(law, conditions=False, neighbours=False)
+    except LawRefusedError as error:
+        return str(error)
+    return ""
+
+
+LEVELS: tuple[Arithmetic, ...] = ("bitwise", "finite", "real")
+"""Arithmetics, the strictest first."""
+
+CLAIMED: dict[str, Arithmetic] = {"bitwise": "bitwise", "finite": "finite"}
+"""By class of a law what it has to be proved in; others are about real numbers."""
+
+
+@dataclass
+class _State:
+    """How far a law is proved.
+
+    Attributes:
+        arithmetic: the strictest in which all statements hold so far.
+        of_symbols: why it is not shown where dims are symbols to the host.
+    """
+
+    law: Law
+    stop: Callable[[], bool]
+    arithmetic: Arithmetic = "bitwise"
+    ranks: int = MOST_RANK
+    of_symbols: str = ""
+    cases: int = 0
+    notes: set[str] = field(default_factory=set)
+
+    def shortfall(self) -> str:
+        """What is missing where the law claims more than follows."""
+        claimed = CLAIMED.get(self.law.numerics, "real")
+        if LEVELS.index(self.arithmetic) <= LEVELS.index(claimed):
+            return (
+                f"it holds where dims are numbers; of symbols: {self.of_symbols}" if self.of_symbols else ""
+            )
+        return f"it holds of {self.arithmetic} numbers; that it is {claimed}, as it claims, is not shown"
+
+    def take(self, side: Side) -> None:
+        """Prove a statement: rank after rank with numbers for dims, then with symbols.
+
+        Raises:
+            Unproved: one of its cases does not follow.
+            Open: time is up before `LEAST_RANK` is reached.
+        """
+        reached = 0
+        for rank in range(LEAST_RANK, MOST_RANK + 1):
+            try:
+                cases = self._in_some_arithmetic(side, range(rank + 1), texts=False)
+            except Open:
+                if not reached:
+                    raise
+                break
+            self.cases += cases
+            reached = rank if cases else reached
+        if not reached:
+            raise Open(f"no case that was looked at meets the conditions of statement {side.rule}")
+        self.ranks = min(self.ranks, reached)
+        try:
+            self.cases += self._in_some_arithmetic(side, range(LEAST_RANK + 1), texts=True)
+        except (Open, NoMeaningError) as error:
+            self.of_symbols = str(error)
+
+    def _in_some_arithmetic(self, side: Side, ranks: Sequence[int], *, texts: bool) -> int:
+        """How many cases follow, in the strictest arithmetic that there is."""
+        while True:
+            try:
+                return sum(explore(lambda path: self._case(side, path, ranks, texts), self.stop))
+            except Unproved:
+                position = LEVELS.index(self.arithmetic) + 1
+                if position == len(LEVELS):
+                    raise
+                self.arithmetic = LEVELS[position]
+
+    def _case(self, side: Side, path: Path, ranks: Sequence[int], texts: bool) -> int:
+        most_axes = max(ranks[-1], MOST_AXES)
+        scene = Instance(path, arithmetic=self.arithmetic, most_axes=most_axes, texts=texts)
+        if side.asks_tables:
+            side = _joined(side, scene)
+        sides = Sides(side, scene, ranks)
+        sides.match()
+        for left, right in sides.goals():
+            _show(scene, left, right)
+        self.notes |= scene.notes
+        return 1
+
+
+def _joined(side: Side, scene: Instance) -> Side:
+    """A statement with what fills the tables that it asks, for any rules that do."""
+    scene.notes.add(f"entries of tables are filled by at most {MOST_STEPS} rules")
+    try:
+        return side.joined_by(scene.choose, MOST_STEPS)
+    except Rejected as error:
+        raise Dead from error
+
+
+def _show(scene: Instance, left: Any, right: Any) -> None:
+    """Show that two values are one.
+
+    Raises:
+        Unproved: it does not follow.
+    """
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        if len(left) != len(right):
+            raise Unproved("that there are as many outputs")
+        for a, b in zip(left, right, strict=True):
+            _show(scene, a, b)
+        return
+    if left is None or right is None:
+        if left is not right:
+            raise Unproved("that an operand is there")
+        return
+    assert isinstance(left, Value) and isinstance(right, Value)
+    if left is right:
+        return
+    if left.rank != right.rank:
+        raise Unproved(f"that the ranks are equal: {left.rank} and {right.rank}")
+    for a, b in zip(left.shape, right.shape, strict=True):
+        if not scene.same(a, b):
+            raise Unproved(f"that dims are equal: {a} and {b}")
+    if not scene.are_alike(left.dtype, right.dtype) and left.dtype() != right.dtype():
+        raise Unproved("that the types are equal")
+    scene.showing = False
+    index = [_index(scene, dim) for dim in right.shape]
+    scene.showing = True
+    a, b = left.at(index), right.at(index)
+    if not prove_equal(scene, a, b):
+        raise Unproved(f"that elements are equal: {z3.simplify(a)} and {z3.simplify(b)}"[:600])
+
+
+def _index(scene: Instance, dim: z3.ArithRef) -> z3.ArithRef:
+    """Any index along an axis; along one that is a product, a number for each factor."""
+    dim = z3.simplify(dim)
+    if z3.is_int_value(dim) and dim.as_long() == 1:
+        return z3.IntVal(0)
+    if z3.is_mul(dim):
+        whole: Any = z3.IntVal(0)
+        for factor in dim.children():
+            whole = whole * factor + _index(scene, factor)
+        return z3.simplify(whole, som=True)
+    made = scene.whole("i")
+    scene.path.assume(z3.And(made >= 0, made < dim))  # there is none where the dim is 0
+    return made

@@ -1,0 +1,93 @@
+"""Sums over boxes of indices, written in one way: of products, with what hangs on no index in front."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import z3
+
+Walk = tuple[z3.ArithRef, z3.ArithRef]
+"""A variable, and the bound that it stays below."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A sum, product, greatest or least of a body over a box of indices, written as a number of its own.
+
+    Attributes:
+        where: which indices count.
+    """
+
+    kind: str
+    number: z3.ArithRef
+    variables: tuple[z3.ArithRef, ...]
+    bounds: tuple[z3.ArithRef, ...]
+    body: z3.ArithRef
+    where: z3.BoolRef | None
+
+
+class Folding(Protocol):
+    """Where folds are written.
+
+    Attributes:
+        folds: by the name of their number.
+    """
+
+    folds: dict[str, Fold]
+
+    def folded(self, kind: str, kept: Sequence[Walk], body: z3.ArithRef) -> z3.ArithRef:
+        """The number that stands for a fold over variables, each with its bound."""
+
+
+def linear_sum(scene: Folding, walks: Sequence[Walk], body: z3.ArithRef) -> z3.ArithRef:
+    """The sum of a body: of a sum the sum of sums, of a product its constant factors times a sum."""
+    if not walks:
+        return body
+    body = z3.simplify(body, som=True)
+    total: z3.ArithRef = z3.RealVal(0)
+    for term in body.children() if z3.is_add(body) else [body]:
+        total = total + _of_product(scene, walks, term)
+    return z3.simplify(total)
+
+
+def _of_product(scene: Folding, walks: Sequence[Walk], term: z3.ArithRef) -> z3.ArithRef:
+    outside: z3.ArithRef = z3.RealVal(1)
+    inside: z3.ArithRef = z3.RealVal(1)
+    used: set[str] = set()
+    for factor in term.children() if z3.is_mul(term) else [term]:
+        hangs_on = mentioned(scene, factor) & {str(variable) for variable, _ in walks}
+        if hangs_on:
+            inside, used = inside * factor, used | hangs_on
+        else:
+            outside = outside * factor
+    for variable, bound in walks:
+        if str(variable) not in used:
+            outside = outside * z3.ToReal(bound)
+    kept = [walk for walk in walks if str(walk[0]) in used]
+    if not kept:
+        return z3.simplify(outside * inside)
+    inside = z3.simplify(inside)
+    inner = scene.folds.get(str(inside)) if z3.is_const(inside) else None
+    if inner is not None and inner.kind == "sum":  # of a sum: one over both boxes
+        kept += list(zip(inner.variables, inner.bounds, strict=True))
+        inside = inner.body
+    return outside * scene.folded("sum", kept, inside)
+
+
+def mentioned(scene: Folding, formula: z3.ArithRef) -> set[str]:
+    """The names of variables in a formula, and in the folds within it."""
+    found, seen = set[str](), set[int]()
+    pending = [formula]
+    while pending:
+        part = pending.pop()
+        if part.get_id() in seen:
+            continue
+        seen.add(part.get_id())
+        if z3.is_const(part) and not z3.is_rational_value(part) and not z3.is_int_value(part):
+            found.add(str(part))
+            if fold := scene.folds.get(str(part)):
+                pending += [fold.body, *fold.bounds]
+        pending.extend(part.children())
+    return found

@@ -11,7 +11,7 @@ from itertools import permutations
 import z3
 
 from egraph_opt.proofs.instance import Instance
-from egraph_opt.proofs.sums import Fold
+from egraph_opt.proofs.sums import Fold, constants
 
 SOLVER_MS = 4_000
 MOST_SPLITS = 12
@@ -52,17 +52,9 @@ class _Equality:
 
     def _folds(self, formula: z3.ArithRef) -> list[Fold]:
         """The folds in a formula, outside of each other."""
-        found: dict[str, Fold] = {}
-        pending, seen = [formula], set[int]()
-        while pending:
-            part = pending.pop()
-            if part.get_id() in seen:
-                continue
-            seen.add(part.get_id())
-            if z3.is_const(part) and str(part) in self.scene.folds:
-                found[str(part)] = self.scene.folds[str(part)]
-            pending.extend(part.children())
-        return [found[name] for name in sorted(found)]
+        if not self.scene.folds:
+            return []
+        return [self.scene.folds[name] for name in sorted(constants(formula) & self.scene.folds.keys())]
 
     def _match(self, f: Fold, g: Fold, given: list[z3.BoolRef], depth: int) -> bool:
         if f.kind != g.kind or len(f.variables) != len(g.variables):

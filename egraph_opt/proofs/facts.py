@@ -59,5 +59,5 @@ def _part(name: str, default: Any) -> Any:
     return property(read)
 
 
-for _name, _default in {"dtype": 0, "shape": None, **_REST}.items():
+for _name, _default in {"rank": None, "dtype": 0, "shape": None, **_REST}.items():
     setattr(LazyFact, _name, _part(_name, _default))

@@ -11,15 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import z3
-from onnx import TensorProto
 
+from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT
 from egraph_opt.operators.elementwise import UNARY
 from egraph_opt.proofs.dims import formula_of_text, text_of
+from egraph_opt.proofs.elements import Elements
 from egraph_opt.proofs.facts import LazyFact
 from egraph_opt.proofs.numbers import formula_of, number_of
 from egraph_opt.proofs.paths import Dead, Open, Path
-from egraph_opt.proofs.sums import Fold, linear_sum
+from egraph_opt.proofs.sums import Fold, constants, linear_sum
 from egraph_opt.semantics.pointwise import TYPES
 from egraph_opt.semantics.values import ElementType, Index, Value, number
 
@@ -31,9 +32,12 @@ SETTINGS = {
 
 WITH_SETTINGS = frozenset((*SETTINGS, "Clip", "Gelu", "IsInf"))
 
-UNKNOWN = ("value", "data", "range", "interval", "units", "twice")
+UNKNOWN = ("range", "interval", "units", "twice")
 """What a fact may say of elements, and no proof looks at."""
 
+
+PLAIN = frozenset("sum ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum".split())
+"""Folds that answer the element of a box of one."""
 
 Arithmetic = Literal["bitwise", "finite", "real"]
 
@@ -49,10 +53,15 @@ class Name:
         self.names, self.scene = names, scene
         self.chosen: str | None = None
         self.number = scene.path.number()
+        self.waiting: list[tuple[bool, Callable[[str], None]]] = []
 
     def spelled(self) -> str:
         if self.chosen is None:
             self.chosen = self.names[self.scene.choose(len(self.names))]
+            showing = self.scene.showing
+            for self.scene.showing, function in self.waiting:
+                function(self.chosen)
+            self.scene.showing = showing
         return self.chosen
 
 
@@ -113,6 +122,7 @@ class Instance:
         folds: by the name of their number.
         lemmas: what is true of the functions that were written.
         notes: what the proof takes for granted.
+        asks_dims: a host function was handed dims, so that numbers and symbols may be different to it.
     """
 
     path: Path
@@ -126,7 +136,11 @@ class Instance:
     shares: list[tuple[z3.ArithRef, z3.ArithRef, z3.ArithRef]] = field(default_factory=list)
     symbols: set[str] = field(default_factory=set)
     roots: dict[Any, Any] = field(default_factory=dict)
+    allowed: dict[Any, Sequence[int]] = field(default_factory=dict)
+    asks_dims: bool = False
     _facts: dict[int, tuple[Value, LazyFact]] = field(default_factory=dict)
+    _texts: dict[str, Any] = field(default_factory=dict)
+    _places: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def reals(self) -> bool:
@@ -174,25 +188,47 @@ class Instance:
         return quotient
 
     def dim(self) -> Any:
+        """A dim that an attribute leaves open."""
+        self.asks_dims = True
+        made = self._new_dim()
+        return self._text_of_symbol(str(made)) if self.texts else self.plain(made)
+
+    def _new_dim(self) -> z3.ArithRef:
+        name = f"{'s' if self.texts else 'd.'}{self.path.number()}"
         if self.texts:
-            if self.choose(2):
-                return 1
-            name = f"s{self.path.number()}"
             self.symbols.add(name)
-            self.path.assume(z3.Int(name) >= 0, possible=True)
-            return name
-        made = self.path.fresh("d")
-        self.path.assume(made >= 0, possible=True)
-        return self.plain(made)
+        self.path.assume(z3.Int(name) >= 0, possible=True)
+        return z3.Int(name)
 
     def dim_of(self, formula: z3.ArithRef) -> Any:
         """A dim as host functions get it."""
+        if z3.is_int_value(formula):
+            return formula.as_long()
+        self.asks_dims = True
         if not self.texts:
             return self.plain(formula)
-        found = text_of(formula, frozenset(self.symbols))
+        names = sorted(constants(formula) & self.symbols)
+        texts = [(z3.Int(name), self.formula(self._text_of_symbol(name))) for name in names]
+        found = text_of(z3.substitute(formula, *texts) if texts else formula, frozenset(self.symbols))
         if found is None:
             raise Open("a dim of symbols and of numbers that are not known")
         return found
+
+    def _text_of_symbol(self, name: str) -> Any:
+        """What stands in a model for a symbol: itself, 1, or one that another tensor has there."""
+        if name not in self._texts:
+            others = [t for other, t in self._texts.items() if t == other and self._may_share(name, other)]
+            texts = [name, 1, *others]
+            self._texts[name] = text = texts[self.choose(len(texts))]
+            if text != name:
+                self.path.assume(z3.Int(name) == self.formula(text))
+        return self._texts[name]
+
+    def _may_share(self, a: str, b: str) -> bool:
+        """Whether dims of two tensors stand in one place, or have to be equal."""
+        if a not in self._places or b not in self._places or self._places[a][0] == self._places[b][0]:
+            return False
+        return self._places[a][1] == self._places[b][1] or self.same(z3.Int(a), z3.Int(b))
 
     def real(self, name: str) -> Any:
         return number_of(self.path.fresh_real(name), self.path)
@@ -235,14 +271,15 @@ class Instance:
         body: Callable[[Index], z3.ArithRef],
         where: Callable[[Index], z3.BoolRef] | None = None,
     ) -> z3.ArithRef:
-        """What is folded along an axis of one element is that element."""
+        """What is summed or compared along an axis of one element is that element."""
         kept: list[tuple[z3.ArithRef, z3.ArithRef]] = []
         variables = [self._walked(z3.simplify(bound), kept) for bound in bounds]
         inside = body(variables)
-        if not kept and where is None:
+        if not kept and where is None and kind.partition(" of ")[0] in PLAIN:
             return inside
         asked = None if where is None else where(variables)
         if kind == "sum" and self.reals:
+            inside = inside if asked is None else z3.If(asked, inside, z3.RealVal(0))
             return linear_sum(self, kept, inside)
         return self.folded(kind, kept, inside, asked)
 
@@ -261,7 +298,7 @@ class Instance:
 
     def _walked(self, bound: z3.ArithRef, kept: list[tuple[z3.ArithRef, z3.ArithRef]]) -> z3.ArithRef:
         """An index below a bound, of variables that are noted; of a product one for each factor."""
-        if _is_one(bound):
+        if _is_one(bound) or self.same(bound, number(1)):
             return number(0)
         if z3.is_mul(bound):
             whole = number(0)
@@ -278,6 +315,13 @@ class Instance:
 
     def spelled(self, op: Any) -> str:
         return op.spelled() if isinstance(op, Name) else op
+
+    def once_named(self, op: Any, function: Callable[[str], None]) -> None:
+        """Run a function with the name, as soon as somebody asks for it."""
+        if isinstance(op, Name) and op.chosen is None:
+            op.waiting.append((self.showing, function))
+        else:
+            function(self.spelled(op))
 
     def name_so_far(self, op: Any) -> str:
         """The name, or of one that nobody has asked for what stands for any."""
@@ -310,30 +354,20 @@ class Instance:
     def leaf(self, name: str, rank: int) -> Value:
         """Any tensor of a rank; all its elements may be one number."""
         made = self.path.number()
-        dims = tuple(self.formula(self.dim()) for _ in range(rank))
+        dims = tuple(self._new_dim() for _ in range(rank))
+        self._places |= {str(dim): (made, axis - rank) for axis, dim in enumerate(dims)}
         function = z3.Function(f"{name}.{made}", *[z3.IntSort()] * rank, z3.RealSort())
 
         def dtype() -> int:
             token = self.root(known)
             if not isinstance(token, int):
-                self.roots[token] = token = TYPES[self.choose(len(TYPES))]
+                types = [each for each in TYPES if each in self.allowed.get(token, TYPES)]
+                self.roots[token] = token = types[self.choose(len(types))]
             return token
 
         known = ElementType(lambda: ("leaf", made), dtype)
-        splats: list[z3.ArithRef | None] = []
-
-        def splat() -> z3.ArithRef | None:
-            if not splats:
-                splats.append(self.path.fresh_real("splat") if self.choose(2) else None)
-            return splats[0]
-
-        def at(i: Index) -> z3.ArithRef:
-            element = splats[0] if splats and splats[0] is not None else function(*i)
-            if self.root(known) == TensorProto.BOOL:
-                self.lemmas.append(z3.Or(element == 0, element == 1))
-            return element
-
-        return Value(known, dims, at, splat)
+        elements = Elements(self, known, dims, function)
+        return Value(known, dims, elements.at, elements.splat, elements.listed)
 
     def alike(self, a: ElementType, b: ElementType) -> None:
         left, right = self.root(a), self.root(b)
@@ -343,11 +377,34 @@ class Instance:
             raise Unproved("that the types of operands are equal, which the right side needs")
         if isinstance(left, int) and isinstance(right, int):
             raise Dead
+        both = [t for t in TYPES if all(t in self._types(root) for root in (left, right))]
+        if not both:
+            raise Dead
         if isinstance(left, int) or right[0] != "leaf":
             left, right = right, left
         self.roots[left if left[0] != "leaf" or right[0] == "leaf" else right] = (
             right if left[0] != "leaf" or right[0] == "leaf" else left
         )
+        if not isinstance(root := self.root(a), int):
+            self.allowed[root] = both
+
+    def _types(self, root: Any) -> Sequence[int]:
+        """The types that are possible."""
+        return (root,) if isinstance(root, int) else self.allowed.get(root, TYPES)
+
+    def among(self, dtype: ElementType, types: Sequence[int]) -> None:
+        root = self.root(dtype)
+        both = [t for t in self._types(root) if t in types]
+        if len(both) == len(self._types(root)):
+            return
+        if self.showing:
+            raise Unproved("that the right side has a type that its operators take")
+        if not both:
+            raise Dead
+        if isinstance(root, tuple) and root[0] == "leaf":
+            self.allowed[root] = both
+        else:
+            self.must(dtype() in types)
 
     def are_alike(self, a: ElementType, b: ElementType) -> bool:
         """Whether two element types are known to be one."""
@@ -367,9 +424,12 @@ class Instance:
         if id(value) not in self._facts:
             fact = LazyFact.of(
                 dtype=value.dtype.asked,
+                rank=lambda: value.rank,
                 shape=lambda: tuple(map(self.dim_of, value.shape)),
                 const=lambda: self.choose(2) == 1,
                 splat=lambda: self._splat(value),
+                data=lambda: self._listed(value, "data"),
+                value=lambda: self._listed(value, "value"),
                 **{name: self._unknown(name) for name in UNKNOWN},
             )
             self._facts[id(value)] = value, fact
@@ -379,9 +439,17 @@ class Instance:
         found = value.splat()
         return None if found is None else number_of(found, self.path)
 
+    def _listed(self, value: Value, part: str) -> Any:
+        if value.listed is None:
+            return self._unknown(part)()
+        if part == "value" and (value.rank > 1 or value.dtype() in FLOATS):
+            return None
+        return value.listed()
+
     def _unknown(self, part: str) -> Callable[[], None]:
         def answer() -> None:
-            self.notes.add(f"nothing is known of the elements of tensors ({part})")
+            if self.choose(2):
+                raise Open(f"a host function looks at elements ({part})")
 
         return answer
 

@@ -26,6 +26,9 @@ LEAST_RANK, MOST_RANK = 3, 4
 """Operands of any rank are tried up to here: a law tells apart the axes that its attributes name, which are
 two at most beyond those that stand for all others."""
 
+MOST_RANK_OF_SYMBOLS = 2
+"""Where dims are symbols; what may differ of them is how host functions read a dim."""
+
 MOST_AXES = 4
 """Of dims that a pattern leaves open."""
 
@@ -120,6 +123,7 @@ class _State:
     of_symbols: str = ""
     cases: int = 0
     notes: set[str] = field(default_factory=set)
+    asks_dims: bool = False
 
     def shortfall(self) -> str:
         """What is missing where the law claims more than follows."""
@@ -137,7 +141,7 @@ class _State:
             Unproved: one of its cases does not follow.
             Open: time is up before `LEAST_RANK` is reached.
         """
-        reached = 0
+        reached, self.asks_dims = 0, False
         for rank in range(LEAST_RANK, MOST_RANK + 1):
             try:
                 cases = self._in_some_arithmetic(side, range(rank + 1), texts=False)
@@ -150,8 +154,10 @@ class _State:
         if not reached:
             raise Open(f"no case that was looked at meets the conditions of statement {side.rule}")
         self.ranks = min(self.ranks, reached)
+        if not self.asks_dims:  # symbols are the same to it
+            return
         try:
-            self.cases += self._in_some_arithmetic(side, range(LEAST_RANK + 1), texts=True)
+            self.cases += self._in_some_arithmetic(side, range(MOST_RANK_OF_SYMBOLS + 1), texts=True)
         except (Open, NoMeaningError) as error:
             self.of_symbols = str(error)
 
@@ -172,9 +178,13 @@ class _State:
         if side.asks_tables:
             side = _joined(side, scene)
         sides = Sides(side, scene, ranks)
-        sides.match()
-        for left, right in sides.goals():
-            _show(scene, left, right)
+        try:
+            sides.match()
+            pairs = [pair for goal in sides.goals() for pair in _pairs(*goal)]
+            if pairs:
+                _show(scene, *pairs[scene.choose(len(pairs))])
+        finally:
+            self.asks_dims |= scene.asks_dims
         self.notes |= scene.notes
         return 1
 
@@ -188,18 +198,21 @@ def _joined(side: Side, scene: Instance) -> Side:
         raise Dead from error
 
 
+def _pairs(left: Any, right: Any) -> list[tuple[Any, Any]]:
+    """The tensors that have to be one, of bundles their outputs."""
+    if not (isinstance(left, tuple) and isinstance(right, tuple)):
+        return [(left, right)]
+    if len(left) != len(right):
+        raise Unproved("that there are as many outputs")
+    return list(zip(left, right, strict=True))
+
+
 def _show(scene: Instance, left: Any, right: Any) -> None:
     """Show that two values are one.
 
     Raises:
         Unproved: it does not follow.
     """
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        if len(left) != len(right):
-            raise Unproved("that there are as many outputs")
-        for a, b in zip(left, right, strict=True):
-            _show(scene, a, b)
-        return
     if left is None or right is None:
         if left is not right:
             raise Unproved("that an operand is there")

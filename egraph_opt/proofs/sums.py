@@ -70,14 +70,14 @@ def _of_product(scene: Folding, walks: Sequence[Walk], term: z3.ArithRef) -> z3.
         return z3.simplify(outside * inside)
     inside = z3.simplify(inside)
     inner = scene.folds.get(str(inside)) if z3.is_const(inside) else None
-    if inner is not None and inner.kind == "sum":  # of a sum: one over both boxes
+    if inner is not None and inner.kind == "sum" and inner.where is None:  # of a sum: one over both boxes
         kept += list(zip(inner.variables, inner.bounds, strict=True))
         inside = inner.body
     return outside * scene.folded("sum", kept, inside)
 
 
-def mentioned(scene: Folding, formula: z3.ArithRef) -> set[str]:
-    """The names of variables in a formula, and in the folds within it."""
+def constants(formula: z3.ExprRef) -> set[str]:
+    """The names of variables in a formula."""
     found, seen = set[str](), set[int]()
     pending = [formula]
     while pending:
@@ -85,9 +85,21 @@ def mentioned(scene: Folding, formula: z3.ArithRef) -> set[str]:
         if part.get_id() in seen:
             continue
         seen.add(part.get_id())
-        if z3.is_const(part) and not z3.is_rational_value(part) and not z3.is_int_value(part):
-            found.add(str(part))
-            if fold := scene.folds.get(str(part)):
-                pending += [fold.body, *fold.bounds]
-        pending.extend(part.children())
+        if part.num_args():
+            pending.extend(part.children())
+        elif part.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+            found.add(part.decl().name())
+    return found
+
+
+def mentioned(scene: Folding, formula: z3.ArithRef) -> set[str]:
+    """The names of variables in a formula, and in the folds within it."""
+    found: set[str] = set()
+    pending: list[z3.ExprRef] = [formula]
+    while pending:
+        new = constants(pending.pop()) - found
+        found |= new
+        for name in new & scene.folds.keys():
+            fold = scene.folds[name]
+            pending += [fold.body, *fold.bounds, *(() if fold.where is None else (fold.where,))]
     return found

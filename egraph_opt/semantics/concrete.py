@@ -75,6 +75,9 @@ class Concrete:
     def alike(self, a: ElementType, b: ElementType) -> None:
         self.must(a() == b())
 
+    def among(self, dtype: ElementType, types: Sequence[int]) -> None:
+        """Runtimes say so."""
+
     def within(self, n: z3.ArithRef, low: z3.ArithRef, high: z3.ArithRef) -> bool:
         return self.decide(z3.And(low <= n, n < high))
 
@@ -124,6 +127,9 @@ class Concrete:
 
     def spelled(self, op: str) -> str:
         return op
+
+    def once_named(self, op: str, function: Callable[[str], None]) -> None:
+        function(op)
 
     name_so_far = settings_so_far = type_so_far = spelled
 

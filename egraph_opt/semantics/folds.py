@@ -38,6 +38,11 @@ def real_product(dims: Index) -> z3.ArithRef:
     return z3.simplify(result)
 
 
+def sum_in(scene: Any, operator: str, bounds: Index, body: Any) -> z3.ArithRef:
+    """A sum; but in the reals, each operator has an order of its own in which it adds up."""
+    return scene.fold("sum" if scene.reals else f"sum of {operator}", bounds, body)  # type: ignore[no-any-return]
+
+
 def mean(scene: Any, bounds: Index, body: Any) -> z3.ArithRef:
     """The mean of what a body is over a box."""
     count = real_product(bounds)
@@ -103,7 +108,9 @@ def reduce(scene: Any, kind: Any, x: Value, axes: tuple[int, ...], keepdims: int
 @means("global_pool", kind=lambda scene, given: scene.name(("GlobalAveragePool", "GlobalMaxPool")))
 def global_pool(scene: Any, kind: Any, x: Value) -> Value:
     scene.must(x.rank >= 3)
-    name = "ReduceMean" if scene.spelled(kind) == "GlobalAveragePool" else "ReduceMax"
+    name = scene.spelled(kind)
+    if scene.reals or (name == "GlobalMaxPool" and scene.compares):
+        name = "ReduceMean" if name == "GlobalAveragePool" else "ReduceMax"
     return reduce(scene, name, x, tuple(range(2, x.rank)), 1)
 
 
@@ -122,7 +129,7 @@ def softmax(scene: Any, kind: Any, x: Value, axis: int) -> Value:
                 "first greatest", [x.shape[axis]], lambda k: x.at([*i[:axis], k[0], *i[axis + 1 :]])
             )
             return z3.If(z3.ToReal(i[axis]) == place, z3.RealVal(1), z3.RealVal(0))
-        total = scene.fold("sum", [x.shape[axis]], exponential)
+        total = sum_in(scene, name, [x.shape[axis]], exponential)
         if name == "LogSoftmax":
             return scene.add(x.at(i), -scene.function("unary Log ()", total))
         return scene.multiply(exponential([i[axis]]), _reciprocal(scene, total))
@@ -160,7 +167,7 @@ def matmul(scene: Scene, x: Value, y: Value) -> Value:
             b = one(y, right, [k[0]] if column is None else [k[0], column])
             return scene.multiply(a, b)
 
-        return scene.fold("sum", [left[-1]], body)
+        return sum_in(scene, "MatMul", [left[-1]], body)
 
     return Value(x.dtype, (*lead, *rows, *columns), at)
 

@@ -11,7 +11,6 @@ from onnx import TensorProto
 
 from egraph_opt.semantics.values import (
     Index,
-    NoMeaningError,
     Scene,
     Value,
     broadcast_index,
@@ -185,10 +184,18 @@ def any_pads(scene: Any, given: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(map(scene.plain, pads))
 
 
-@means("pad", mode=lambda scene, given: "constant", pads=any_pads, value=lambda scene, given: scene.real("v"))
-def pad(scene: Scene, x: Value, mode: str, pads: Sequence[Any], value: Any) -> Value:
-    if mode != "constant":
-        raise NoMeaningError(f"Pad of mode {mode}")
+PAD_MODES = ("constant", "edge", "reflect", "wrap")
+
+
+@means(
+    "pad",
+    mode=lambda scene, given: scene.name(PAD_MODES),
+    pads=any_pads,
+    value=lambda scene, given: scene.real("v"),
+)
+def pad(scene: Any, x: Value, mode: Any, pads: Sequence[Any], value: Any) -> Value:
+    """What is repeated has to be there: a reflection leaves out the element at the edge."""
+    mode = scene.spelled(mode)
     scene.must(len(pads) == 2 * x.rank)
     amounts = [scene.formula(p) for p in pads]
     scene.must(z3.And([p >= 0 for p in amounts]))
@@ -198,14 +205,30 @@ def pad(scene: Scene, x: Value, mode: str, pads: Sequence[Any], value: Any) -> V
     if scene.root(x.dtype) == TensorProto.BOOL:
         fill = z3.If(fill != 0, z3.RealVal(1), z3.RealVal(0))
 
+    for f, b, d in zip(front, behind, x.shape, strict=True):
+        most = {"edge": d * (f + b), "reflect": d - 1, "wrap": d}.get(mode)
+        if most is not None and not (_is_zero(f) and _is_zero(b)):
+            scene.must(z3.And(d >= 1, f <= most, b <= most))
+
     def at(i: Index) -> z3.ArithRef:
         own = [z3.simplify(k - f) for k, f in zip(i, front, strict=True)]
+        if mode != "constant":
+            return x.at([_repeated(mode, k, d) for k, d in zip(own, x.shape, strict=True)])
         here = [(k, f, b, d) for k, f, b, d in zip(own, front, behind, x.shape, strict=True)]
         inside = [z3.And(k >= 0, k < d) for k, f, b, d in here if not (_is_zero(f) and _is_zero(b))]
         return z3.If(z3.And(inside), x.at(own), fill) if inside else x.at(own)
 
     shape = tuple(z3.simplify(f + d + b) for f, d, b in zip(front, x.shape, behind, strict=True))
     return Value(x.dtype, shape, at)
+
+
+def _repeated(mode: str, k: z3.ArithRef, dim: z3.ArithRef) -> z3.ArithRef:
+    """Which element stands at a place in front of an axis, along it or behind it."""
+    last = dim - 1
+    before, after = {"edge": (number(0), last), "reflect": (-k, 2 * last - k), "wrap": (k + dim, k - dim)}[
+        mode
+    ]
+    return z3.simplify(z3.If(k < 0, before, z3.If(k > last, after, k)))
 
 
 def _is_zero(number: z3.ArithRef) -> bool:

@@ -7,9 +7,11 @@ powers, bits, and casts that do not keep every value.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
+import onnx
+import onnx_ir as ir
 import z3
 from onnx import TensorProto
 
@@ -29,6 +31,13 @@ from egraph_opt.semantics.values import (
 )
 
 Real = z3.ArithRef
+
+
+TYPES = (
+    TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL, TensorProto.FLOAT16, TensorProto.UINT8,
+    TensorProto.INT32, TensorProto.DOUBLE,
+)  # fmt: skip
+"""Element types that a proof looks at: of the others each is like one of them."""
 
 
 def _truth(condition: z3.BoolRef) -> Real:
@@ -135,6 +144,18 @@ def _mapped(function: Callable[..., Real], *xs: Value) -> Callable[[], Real | No
     return splat
 
 
+@lru_cache
+def taken_by(name: str) -> tuple[int, ...]:
+    """The element types that an operator takes; of a name that is not known all."""
+    if not onnx.defs.has(name):
+        return TYPES
+    schema = onnx.defs.get_schema(name)
+    (taken,) = (
+        c.allowed_type_strs for c in schema.type_constraints if c.type_param_str == schema.inputs[0].type_str
+    )
+    return tuple(t for t in TYPES if f"tensor({ir.DataType(t).name.lower()})" in taken)
+
+
 UNARY_NAMES = (*UNARY, "Clip")
 TESTS = ("IsNaN", "IsInf")
 
@@ -149,6 +170,8 @@ def any_settings(scene: Any, given: dict[str, Any]) -> Any:
 
 @means("unary", op=any_operator(UNARY_NAMES), settings=any_settings)
 def unary(scene: Any, op: Any, settings: Any, x: Value) -> Value:
+    scene.once_named(op, lambda name: scene.among(x.dtype, taken_by(name)))
+
     def function(a: Real) -> Real:
         name, given = scene.name_so_far(op), scene.settings_so_far(settings)
         if name in KNOWN_UNARY and (scene.compares or name == "Not"):
@@ -198,6 +221,7 @@ def arithmetic(scene: Any, name: str, dtype: ElementType, a: Real, b: Real) -> R
 @means("binary", op=any_operator(BINARY))
 def binary(scene: Any, op: Any, x: Value, y: Value) -> Value:
     scene.alike(x.dtype, y.dtype)
+    scene.once_named(op, lambda name: scene.among(x.dtype, taken_by(name)))
     shape = broadcast_shape(scene, [x.shape, y.shape])
 
     def function(a: Real, b: Real) -> Real:
@@ -243,6 +267,7 @@ def variadic(scene: Any, op: Any, xs: Sequence[Value]) -> Value:
         scene.alike(x.dtype, xs[0].dtype)
     shape = broadcast_shape(scene, [x.shape for x in xs])
     name = scene.spelled(op)
+    scene.among(xs[0].dtype, taken_by(name))
     joins: dict[str, Any] = {"Sum": scene.add, "Mean": scene.add, "Max": _max, "Min": _min}
     if not scene.compares:
         joins |= {n: lambda a, b, n=n: scene.function(f"variadic {n}", a, b) for n in ("Max", "Min")}
@@ -256,12 +281,6 @@ def variadic(scene: Any, op: Any, xs: Sequence[Value]) -> Value:
 
 def any_type(scene: Any, given: dict[str, Any]) -> Any:
     return scene.type_name(TYPES)
-
-
-TYPES = (
-    TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL, TensorProto.FLOAT16, TensorProto.UINT8,
-    TensorProto.INT32, TensorProto.DOUBLE,
-)  # fmt: skip
 
 
 @means("cast", to=any_type)
@@ -284,8 +303,9 @@ def literal(scene: Any, value: Any) -> Value:
         raise NoMeaningError("a literal that a pattern leaves open")
     dims = tuple(map(scene.formula, value.dims))
     numbers = [scene.real_formula(v) for v in value.values]
+    listed = lambda: tuple(value.values)  # noqa: E731
     if len(numbers) == 1:
-        return Value(of_type(value.dtype), dims, lambda i: numbers[0], lambda: numbers[0])
+        return Value(of_type(value.dtype), dims, lambda i: numbers[0], lambda: numbers[0], listed)
     if len(dims) != 1:
         raise NoMeaningError("a literal of several axes")
 
@@ -295,4 +315,4 @@ def literal(scene: Any, value: Any) -> Value:
             found = z3.If(i[0] == k, numbers[k], found)
         return found
 
-    return Value(of_type(value.dtype), dims, at)
+    return Value(of_type(value.dtype), dims, at, listed=listed)

@@ -38,12 +38,15 @@ class Value:
     Attributes:
         dtype: the element type.
         splat: answers the one number that all elements are, where that is so, or None.
+        listed: answers all elements, where they are known, or None; there is no such function where there may
+            be an answer that is not known here.
     """
 
     dtype: ElementType
     shape: tuple[z3.ArithRef, ...]
     at: Callable[[Index], z3.ArithRef]
     splat: Callable[[], z3.ArithRef | None] = lambda: None
+    listed: Callable[[], Any] | None = None
 
     @property
     def rank(self) -> int:
@@ -67,6 +70,9 @@ class Scene(Protocol):
 
     def alike(self, a: ElementType, b: ElementType) -> None:
         """ONNX defines the operator on operands of one type only."""
+
+    def among(self, dtype: ElementType, types: Sequence[int]) -> None:
+        """ONNX defines the operator on operands of some types only."""
 
     def root(self, dtype: ElementType) -> Any:
         """The type, or what all types have in common that are known to be this one."""

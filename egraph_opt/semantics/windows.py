@@ -9,9 +9,9 @@ import z3
 
 from egraph_opt.operators.linear import ConvWindow
 from egraph_opt.operators.windows import PoolWindow
-from egraph_opt.semantics.folds import real_product
+from egraph_opt.semantics.folds import real_product, sum_in
 from egraph_opt.semantics.polynomials import divided
-from egraph_opt.semantics.values import Index, NoMeaningError, Value, means, number
+from egraph_opt.semantics.values import Index, Value, means, number
 
 
 def any_window(scene: Any, given: dict[str, Any]) -> ConvWindow:
@@ -85,7 +85,7 @@ def conv(scene: Any, x: Value, w: Value, b: Value | None, window: ConvWindow) ->
             element = z3.If(z3.And(inside), element, z3.RealVal(0)) if inside else element
             return scene.multiply(element, w.at([i[1], *k]))  # type: ignore[no-any-return]
 
-        total = scene.fold("sum", [own, *kernel], body)
+        total = sum_in(scene, "Conv", [own, *kernel], body)
         return total if b is None else scene.add(total, b.at([i[1]]))
 
     return Value(x.dtype, (x.shape[0], filters, *dims), at)
@@ -101,14 +101,18 @@ def any_pool_window(scene: Any, given: dict[str, Any]) -> PoolWindow:
     scene.must(z3.And([*(v >= 1 for v in (*kernel, *strides, *dilations)), *(p >= 0 for p in pads)]))
     scene.must(z3.And([p < k for p, k in zip(pads, [*kernel, *kernel], strict=True)]))
     plain = lambda values: tuple(map(scene.plain, values))  # noqa: E731
-    return PoolWindow(plain(kernel), plain(strides), plain(pads), plain(dilations), 0, scene.choose(2))
+    flags = scene.choose(2), scene.choose(2)
+    return PoolWindow(plain(kernel), plain(strides), plain(pads), plain(dilations), *flags)
 
 
 @means("pool", kind=lambda scene, given: scene.name(("AveragePool", "MaxPool")), window=any_pool_window)
 def pool(scene: Any, kind: Any, x: Value, window: PoolWindow) -> Value:
-    """Of an average, pads count as zeros where `count_include_pad` says so, and else not at all."""
-    if not isinstance(window.ceil_mode, int) or window.ceil_mode:
-        raise NoMeaningError("a pool whose last window may be cut")
+    """Of an average, pads count as zeros where `count_include_pad` says so, and else not at all.
+
+    By what runtimes divide where the last window may be cut is known of no two alike: it goes by the place of
+    the window.
+    """
+    cut = bool(window.ceil_mode)
     axes = x.rank - 2
     scene.must(axes >= 1 and len(window.kernel) == axes)
     kernel, strides, dilations, pads = (
@@ -119,8 +123,12 @@ def pool(scene: Any, kind: Any, x: Value, window: PoolWindow) -> Value:
     for dim, (front, behind), k, s, d in zip(x.shape[2:], sides, kernel, strides, dilations, strict=True):
         extent = z3.simplify((k - 1) * d + 1)
         scene.must(z3.And(k >= 1, s >= 1, d >= 1, dim + front + behind >= extent, front < k, behind < k))
-        dims.append(_length(dim, front + behind, extent, s))
-    padded = not all(map(_is_zero, pads))
+        if cut:  # the last window has to start in front of what pads behind
+            length = -((extent - dim - front - behind) / s) + 1
+            dims.append(z3.simplify(z3.If((length - 1) * s >= dim + front, length - 1, length)))
+        else:
+            dims.append(_length(dim, front + behind, extent, s))
+    padded = cut or not all(map(_is_zero, pads))
 
     def at(i: Index) -> z3.ArithRef:
         def place(k: Index) -> list[z3.ArithRef]:
@@ -138,8 +146,20 @@ def pool(scene: Any, kind: Any, x: Value, window: PoolWindow) -> Value:
 
         if name == "MaxPool":
             where = (lambda k: inside(place(k))) if padded else None
-            return scene.fold("ReduceMax", kernel, lambda k: x.at([i[0], i[1], *place(k)]), where)  # type: ignore[no-any-return]
-        total = scene.fold("sum", kernel, element)
+            return scene.fold(
+                "ReduceMax" if scene.compares else "MaxPool",
+                kernel,
+                lambda k: x.at([i[0], i[1], *place(k)]),
+                where,
+            )  # type: ignore[no-any-return]
+        total = sum_in(scene, "AveragePool", kernel, element)
+        if cut:
+            sizes = [
+                n for each in zip(i[2:], x.shape[2:], kernel, strides, dilations, strict=True) for n in each
+            ]
+            sizes = list(map(z3.ToReal, [*sizes, *pads]))
+            share = scene.function(f"share of {window.count_include_pad} in {axes} axes", *sizes)
+            return scene.multiply(total, share)  # type: ignore[no-any-return]
         if window.count_include_pad or not padded:
             count = real_product(kernel)
         else:

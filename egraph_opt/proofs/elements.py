@@ -53,18 +53,17 @@ class Elements:
         return self._listed[0]
 
     def _known(self) -> tuple[Any, ...]:
-        """The one number, or `COUNT` of them along an axis, where channels are."""
+        """The one number, or `COUNT` integers along an axis, where channels are."""
         scene, rank, one = self.scene, len(self.dims), self.splat()
-        if one is None and not rank:
+        if one is None and (not rank or self.dtype() in FLOATS):
             raise Dead
         self._axis = None if one is not None else max(rank - 3, 0)
-        scene.notes.add(f"tensors whose elements are known one by one have 1 or {COUNT}")
+        scene.notes.add(f"tensors whose elements are known one by one have 1, or {COUNT} that are whole")
         for axis, dim in enumerate(self.dims):
             scene.path.assume(dim == (COUNT if axis == self._axis else 1))
         if one is not None:
             return (number_of(one, scene.path),)
-        fresh = scene.path.fresh_real if self.dtype() in FLOATS else scene.path.fresh
-        return tuple(number_of(fresh("e"), scene.path) for _ in range(COUNT))
+        return tuple(number_of(scene.path.fresh("e"), scene.path) for _ in range(COUNT))
 
     def at(self, i: Index) -> z3.ArithRef:
         element = self._at(i)

@@ -18,6 +18,10 @@ MOST_SPLITS = 12
 MOST_DEPTH = 4
 
 
+IN_ANY_ORDER = frozenset(("ReduceMax", "ReduceMin"))
+"""Folds that do not round."""
+
+
 def prove_equal(scene: Instance, a: z3.ArithRef, b: z3.ArithRef) -> bool:
     """Whether two formulas are one number wherever the path leads."""
     return _Equality(scene).equal(a, b, [], MOST_DEPTH)
@@ -60,7 +64,8 @@ class _Equality:
         if f.kind != g.kind or len(f.variables) != len(g.variables):
             return False
         inside = [z3.And(v >= 0, v < b) for v, b in zip(f.variables, f.bounds, strict=True)]
-        for order in permutations(range(len(g.variables))):
+        orders = permutations(range(len(g.variables)))
+        for order in orders if self.scene.reals or f.kind in IN_ANY_ORDER else [next(orders)]:
             bounds = [g.bounds[k] for k in order]
             if not all(self._follows(x == y, given) for x, y in zip(f.bounds, bounds, strict=True)):
                 continue

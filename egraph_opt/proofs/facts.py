@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.proofs.paths import Open
 
 
 class LazyFact(Fact):
@@ -25,7 +24,7 @@ class LazyFact(Fact):
         return cls(**{name: _Asked(function) for name, function in parts.items()})
 
     def __hash__(self) -> int:
-        raise Open("a host function keeps what it has computed of a tensor")
+        return id(self)  # what is kept of it is of its path
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -36,8 +36,12 @@ UNKNOWN = ("range", "interval", "units", "twice")
 """What a fact may say of elements, and no proof looks at."""
 
 
-PLAIN = frozenset("sum ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum".split())
-"""Folds that answer the element of a box of one."""
+IDEMPOTENT = frozenset("Abs Ceil Floor Relu Round Sign".split())
+"""Functions of which it is the same to apply them once more, to the bit."""
+
+PLAIN = frozenset("ReduceMax ReduceMin ReduceProd".split())
+SUMS = frozenset("sum ReduceMean ReduceSum".split())
+"""Folds that answer the element of a box of one; but sums begin with a 0.0, which -0.0 becomes."""
 
 Arithmetic = Literal["bitwise", "finite", "real"]
 
@@ -59,7 +63,8 @@ class Name:
         if self.chosen is None:
             self.chosen = self.names[self.scene.choose(len(self.names))]
             showing = self.scene.showing
-            for self.scene.showing, function in self.waiting:
+            for was_showing, function in self.waiting:
+                self.scene.showing = was_showing
                 function(self.chosen)
             self.scene.showing = showing
         return self.chosen
@@ -122,6 +127,7 @@ class Instance:
         folds: by the name of their number.
         lemmas: what is true of the functions that were written.
         notes: what the proof takes for granted.
+        highest: rank of an operand.
         asks_dims: a host function was handed dims, so that numbers and symbols may be different to it.
     """
 
@@ -138,6 +144,7 @@ class Instance:
     roots: dict[Any, Any] = field(default_factory=dict)
     allowed: dict[Any, Sequence[int]] = field(default_factory=dict)
     asks_dims: bool = False
+    highest: int = 0
     _facts: dict[int, tuple[Value, LazyFact]] = field(default_factory=dict)
     _texts: dict[str, Any] = field(default_factory=dict)
     _places: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -251,13 +258,46 @@ class Instance:
         if name == "unary Reciprocal ()" and z3.is_rational_value(given) and given.as_fraction() != 0:
             return z3.simplify(1 / given)
         sorts = [z3.RealSort()] * (len(arguments) + 1)
-        return z3.Function(name, *sorts)(*arguments)
+        made = z3.Function(name, *sorts)(*arguments)
+        if name.removeprefix("unary ").removesuffix(" ()") in IDEMPOTENT:
+            self.lemmas.append(z3.Function(name, *sorts)(made) == made)
+        if self.reals and name == "unary Exp ()":
+            self.lemmas.append(made > 0)
+        return made
 
     def add(self, a: z3.ArithRef, b: z3.ArithRef) -> z3.ArithRef:
-        return a + b if self.reals else self.without_order("+", a, b)
+        if self.reals:
+            return a + b
+        made = self.without_order("+", a, b)
+        if self.compares:
+            for x, y in ((a, b), (b, a)):
+                self.lemmas.append(z3.And(z3.Implies(x == 0, made == y), z3.Implies(x == -y, made == 0)))
+        return made
 
     def multiply(self, a: z3.ArithRef, b: z3.ArithRef) -> z3.ArithRef:
-        return a * b if self.reals else self.without_order("*", a, b)
+        if self.reals:
+            return a * b
+        made = self.without_order("*", a, b)
+        for x, y in ((a, b), (b, a)):
+            one = z3.Implies(x == 1, made == y)
+            self.lemmas.append(z3.And(one, z3.Implies(x == -1, made == self.negated(y))))
+            if self.compares:
+                self.lemmas.append(z3.Implies(x == 0, made == 0))
+        return made
+
+    def known(self, *facts: z3.BoolRef) -> None:
+        """What is true of functions of which nothing else is known."""
+        self.lemmas += facts
+
+    def negated(self, a: z3.ArithRef) -> z3.ArithRef:
+        """-a, of which there are two zeros: of numbers that a model names none is -0.0."""
+        if self.compares or (z3.is_rational_value(a) and a.as_fraction() != 0):
+            return -a
+        made = self.function("unary Neg ()", a)
+        self.lemmas.append(self.function("unary Neg ()", made) == a)
+        if any(name.startswith("splat.") for name in constants(a)) and z3.is_const(a):
+            self.lemmas.append(z3.Implies(a != 0, made == -a))
+        return made
 
     def without_order(self, name: str, a: z3.ArithRef, b: z3.ArithRef) -> z3.ArithRef:
         made = self.function(name, a, b)
@@ -275,13 +315,16 @@ class Instance:
         kept: list[tuple[z3.ArithRef, z3.ArithRef]] = []
         variables = [self._walked(z3.simplify(bound), kept) for bound in bounds]
         inside = body(variables)
-        if not kept and where is None and kind.partition(" of ")[0] in PLAIN:
+        if not kept and where is None and self._is_plain(kind.partition(" of ")[0]):
             return inside
         asked = None if where is None else where(variables)
         if kind == "sum" and self.reals:
             inside = inside if asked is None else z3.If(asked, inside, z3.RealVal(0))
             return linear_sum(self, kept, inside)
         return self.folded(kind, kept, inside, asked)
+
+    def _is_plain(self, kind: str) -> bool:
+        return kind in PLAIN or (self.compares and kind in SUMS)
 
     def folded(
         self,
@@ -355,6 +398,7 @@ class Instance:
         """Any tensor of a rank; all its elements may be one number."""
         made = self.path.number()
         dims = tuple(self._new_dim() for _ in range(rank))
+        self.highest = max(self.highest, rank)
         self._places |= {str(dim): (made, axis - rank) for axis, dim in enumerate(dims)}
         function = z3.Function(f"{name}.{made}", *[z3.IntSort()] * rank, z3.RealSort())
 
@@ -370,23 +414,33 @@ class Instance:
         return Value(known, dims, elements.at, elements.splat, elements.listed)
 
     def alike(self, a: ElementType, b: ElementType) -> None:
-        left, right = self.root(a), self.root(b)
+        left, right = sorted((self.root(a), self.root(b)), key=_how_known)
         if left == right:
             return
         if self.showing:
-            raise Unproved("that the types of operands are equal, which the right side needs")
-        if isinstance(left, int) and isinstance(right, int):
-            raise Dead
+            if a() != b():
+                raise Unproved("that the types of operands are equal, which the right side needs")
+            return
         both = [t for t in TYPES if all(t in self._types(root) for root in (left, right))]
-        if not both:
+        if isinstance(left, int) or not both:
             raise Dead
-        if isinstance(left, int) or right[0] != "leaf":
-            left, right = right, left
-        self.roots[left if left[0] != "leaf" or right[0] == "leaf" else right] = (
-            right if left[0] != "leaf" or right[0] == "leaf" else left
-        )
-        if not isinstance(root := self.root(a), int):
-            self.allowed[root] = both
+        self.roots[left] = right
+        self._allow(self.root(a), both)
+
+    def retyped(self, token: Any, known: ElementType) -> None:
+        """What was known of a type by another token is so of this one."""
+        if token in self.roots and token != known.token():
+            other = self.roots.pop(token)
+            showing, self.showing = self.showing, False
+            self.alike(known, ElementType(lambda: other, lambda: other))
+            self.showing = showing
+
+    def _allow(self, root: Any, types: Sequence[int]) -> None:
+        if isinstance(root, tuple) and root[0] == "leaf":
+            if len(types) == 1:
+                self.roots[root] = types[0]
+            else:
+                self.allowed[root] = types
 
     def _types(self, root: Any) -> Sequence[int]:
         """The types that are possible."""
@@ -402,7 +456,7 @@ class Instance:
         if not both:
             raise Dead
         if isinstance(root, tuple) and root[0] == "leaf":
-            self.allowed[root] = both
+            self._allow(root, both)
         else:
             self.must(dtype() in types)
 
@@ -452,6 +506,11 @@ class Instance:
                 raise Open(f"a host function looks at elements ({part})")
 
         return answer
+
+
+def _how_known(token: Any) -> int:
+    """Types, then those of operands, then of what is computed from them."""
+    return 2 if isinstance(token, int) else int(token[0] == "leaf")
 
 
 def _is_one(dim: z3.ArithRef) -> bool:

@@ -84,7 +84,7 @@ class _Number:
         return self
 
     def __abs__(self) -> Any:
-        return self if self >= 0 else -self
+        return self._made(z3.If(self.formula >= 0, self.formula, -self.formula))
 
     def __pow__(self, other: Any) -> Any:
         if not isinstance(other, int) or isinstance(other, _Number) or not 0 <= other <= 8:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -17,14 +18,13 @@ from egraph_opt.laws.law import Law
 from egraph_opt.proofs.equality import prove_equal
 from egraph_opt.proofs.instance import Arithmetic, Instance, Unproved
 from egraph_opt.proofs.paths import Dead, Open, Path, explore
-from egraph_opt.proofs.sides import Sides
+from egraph_opt.proofs.sides import Sides, is_question, parts_of
 from egraph_opt.semantics.values import NoMeaningError, Value
 
 Status = Literal["proved", "refuted", "open"]
 
-LEAST_RANK, MOST_RANK = 3, 4
-"""Operands of any rank are tried up to here: a law tells apart the axes that its attributes name, which are
-two at most beyond those that stand for all others."""
+MOST_RANK = 4
+"""Operands of any rank are tried up to here; see `least_rank` for what has to be reached."""
 
 MOST_RANK_OF_SYMBOLS = 2
 """Where dims are symbols; what may differ of them is how host functions read a dim."""
@@ -37,6 +37,12 @@ MOST_STEPS = 4
 
 SECONDS = 20.0
 
+SHARE_OF_RANKS = 0.2
+"""Of the time, for ranks above the least."""
+
+SHARE_OF_WEAK = 0.1
+"""Of the time, for what follows without conditions."""
+
 
 @dataclass(frozen=True)
 class LawProof:
@@ -46,7 +52,7 @@ class LawProof:
         name: of the law.
         status: of all its statements together.
         reason: why it is open, or what is not so.
-        arithmetic: the strictest in which it follows, see `instance.Instance`.
+        arithmetic: in which it follows, the one that it claims; see `instance.Instance`.
         ranks: of operands that may have any, up to which it is proved.
         cases: how many were looked at.
         notes: what the proof takes for granted.
@@ -70,7 +76,9 @@ def prove(law: Law, seconds: float = SECONDS, *, refute: bool = True) -> LawProo
         refute: where it does not follow, look for an example on which it is wrong.
     """
     began = time.monotonic()
-    state = _State(law, lambda: time.monotonic() - began > seconds)
+    state = _State(
+        law, lambda: time.monotonic() - began > seconds, seconds, CLAIMED.get(law.numerics, "real")
+    )
     status: Status = "proved"
     try:
         for side in sides_of(law):
@@ -100,8 +108,28 @@ def _counterexample(law: Law) -> str:
     return ""
 
 
-LEVELS: tuple[Arithmetic, ...] = ("bitwise", "finite", "real")
-"""Arithmetics, the strictest first."""
+OF_MATRICES = frozenset(("matmul", "einsum"))
+
+
+def least_rank(side: Side) -> int:
+    """The rank up to which a statement has to be looked at.
+
+    Axes that no attribute names are all treated alike, so one that is broadcast and one that is not are
+    enough.  An attribute names axes in front of others, behind them, and two at once: that is three.  A
+    permutation of three axes is not its own inverse, as those of two are; and products have two axes of
+    their own, next to which two can be exchanged.
+    """
+    terms = (*side.tops, *side.named.values(), *side.written)
+    parts = {part for top in terms for part in parts_of(top)}
+    sorts = {part.sort.name for part in parts}
+    heads = {getattr(part.head, "name", "") for part in parts}
+    if "Permutation" in sorts:
+        return 4 if heads & OF_MATRICES else 3
+    return 3 if sorts & NAMING_AXES or heads & OF_MATRICES else 2
+
+
+NAMING_AXES = frozenset("Axis Axes Cut Dims Pads Place Ranges Sizes Slices Steps".split())
+"""Sorts of attributes that tell axes apart."""
 
 CLAIMED: dict[str, Arithmetic] = {"bitwise": "bitwise", "finite": "finite"}
 """By class of a law what it has to be proved in; others are about real numbers."""
@@ -112,74 +140,90 @@ class _State:
     """How far a law is proved.
 
     Attributes:
-        arithmetic: the strictest in which all statements hold so far.
+        arithmetic: the one that the law claims.
         of_symbols: why it is not shown where dims are symbols to the host.
     """
 
     law: Law
     stop: Callable[[], bool]
-    arithmetic: Arithmetic = "bitwise"
+    seconds: float
+    arithmetic: Arithmetic
     ranks: int = MOST_RANK
     of_symbols: str = ""
     cases: int = 0
     notes: set[str] = field(default_factory=set)
     asks_dims: bool = False
+    new: int = 0
 
     def shortfall(self) -> str:
         """What is missing where the law claims more than follows."""
-        claimed = CLAIMED.get(self.law.numerics, "real")
-        if LEVELS.index(self.arithmetic) <= LEVELS.index(claimed):
-            return (
-                f"it holds where dims are numbers; of symbols: {self.of_symbols}" if self.of_symbols else ""
-            )
-        return f"it holds of {self.arithmetic} numbers; that it is {claimed}, as it claims, is not shown"
+        return f"it holds where dims are numbers; of symbols: {self.of_symbols}" if self.of_symbols else ""
 
     def take(self, side: Side) -> None:
         """Prove a statement: rank after rank with numbers for dims, then with symbols.
 
         Raises:
             Unproved: one of its cases does not follow.
-            Open: time is up before `LEAST_RANK` is reached.
+            Open: time is up before `least_rank` is reached, or no case meets the conditions.
         """
-        reached, self.asks_dims = 0, False
-        for rank in range(LEAST_RANK, MOST_RANK + 1):
-            try:
-                cases = self._in_some_arithmetic(side, range(rank + 1), texts=False)
-            except Open:
-                if not reached:
-                    raise
-                break
-            self.cases += cases
-            reached = rank if cases else reached
-        if not reached:
-            raise Open(f"no case that was looked at meets the conditions of statement {side.rule}")
+        self.asks_dims, least = False, least_rank(side)
+        numbers = self._follow(side, range(least + 1), False, self.stop)
+        if self.asks_dims or not numbers:  # else symbols are the same to it
+            self._of_symbols(side, numbers)
+        until = time.monotonic() + self.seconds * SHARE_OF_RANKS
+        reached = least
+        with suppress(Open):
+            for rank in range(least + 1, MOST_RANK + 1):
+                stop = lambda: self.stop() or time.monotonic() > until  # noqa: E731
+                self._follow(side, range(rank + 1), False, stop, new=True)
+                reached = rank
         self.ranks = min(self.ranks, reached)
-        if not self.asks_dims:  # symbols are the same to it
-            return
+
+    def _of_symbols(self, side: Side, numbers: int) -> None:
         try:
-            self.cases += self._in_some_arithmetic(side, range(MOST_RANK_OF_SYMBOLS + 1), texts=True)
+            found = self._follow(side, range(MOST_RANK_OF_SYMBOLS + 1), True, self.stop)
         except (Open, NoMeaningError) as error:
+            if not numbers:
+                raise
             self.of_symbols = str(error)
+        else:
+            if not found and not numbers:
+                raise Open(f"no case that was looked at meets the conditions of statement {side.rule}")
 
-    def _in_some_arithmetic(self, side: Side, ranks: Sequence[int], *, texts: bool) -> int:
-        """How many cases follow, in the strictest arithmetic that there is."""
-        while True:
-            try:
-                return sum(explore(lambda path: self._case(side, path, ranks, texts), self.stop))
-            except Unproved:
-                position = LEVELS.index(self.arithmetic) + 1
-                if position == len(LEVELS):
-                    raise
-                self.arithmetic = LEVELS[position]
+    def _follow(
+        self, side: Side, ranks: Sequence[int], texts: bool, stop: Callable[[], bool], *, new: bool = False
+    ) -> int:
+        """How many cases follow; where only the highest rank is new, those that have it."""
+        self.new = ranks[-1] if new else 0
+        found = self._weakly(side, ranks, texts) or self._cases(side, ranks, texts, stop)
+        self.cases += found
+        return found
 
-    def _case(self, side: Side, path: Path, ranks: Sequence[int], texts: bool) -> int:
+    def _weakly(self, side: Side, ranks: Sequence[int], texts: bool) -> int:
+        """How many cases follow without conditions; 0 where it has some and needs them."""
+        if not any(map(is_question, (*side.statement.conditions, *side.conditions))):
+            return 0
+        until = time.monotonic() + self.seconds * SHARE_OF_WEAK
+        try:
+            return self._cases(
+                side, ranks, texts, lambda: self.stop() or time.monotonic() > until, weakly=True
+            )
+        except (Open, Unproved, NoMeaningError):
+            return 0
+
+    def _cases(
+        self, side: Side, ranks: Sequence[int], texts: bool, stop: Callable[[], bool], *, weakly: bool = False
+    ) -> int:
+        return sum(explore(lambda path: self._case(side, path, ranks, texts, weakly), stop))
+
+    def _case(self, side: Side, path: Path, ranks: Sequence[int], texts: bool, weakly: bool) -> int:
         most_axes = max(ranks[-1], MOST_AXES)
         scene = Instance(path, arithmetic=self.arithmetic, most_axes=most_axes, texts=texts)
         if side.asks_tables:
             side = _joined(side, scene)
-        sides = Sides(side, scene, ranks)
+        sides = Sides(side, scene, ranks, new=self.new)
         try:
-            sides.match()
+            sides.match(weakly=weakly)
             pairs = [pair for goal in sides.goals() for pair in _pairs(*goal)]
             if pairs:
                 _show(scene, *pairs[scene.choose(len(pairs))])

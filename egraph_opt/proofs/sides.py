@@ -38,18 +38,24 @@ class Unbound(Exception):
 class Sides:
     """A statement on a path.
 
+    Args:
+        new: a rank that some operand has to have.
+
     Attributes:
         environment: what variables and terms stand for.
     """
 
-    def __init__(self, side: Side, scene: Instance, ranks: Sequence[int]) -> None:
-        self.side, self.scene, self.ranks = side, scene, ranks
+    def __init__(self, side: Side, scene: Instance, ranks: Sequence[int], *, new: int = 0) -> None:
+        self.side, self.scene, self.ranks, self.new = side, scene, ranks, new
         self.environment: dict[Expression, Any] = {}
         self.limits: dict[str, Any] = {}
         self._writes = False
 
-    def match(self) -> None:
+    def match(self, *, weakly: bool = False) -> None:
         """Take the pattern to be there and the conditions to hold.
+
+        Args:
+            weakly: host functions that answer yes or no are not asked: what holds without them, holds.
 
         Raises:
             Dead: they cannot.
@@ -58,7 +64,13 @@ class Sides:
         named = self.side.named
         pending: list[Any] = [*self.side.tops, *(e for e in named if e not in self.side.tops)]
         pending += sorted(
-            (c for c in conditions if not isinstance(c, Guard) and getattr(c, "left", None) not in named),
+            (
+                c
+                for c in conditions
+                if not isinstance(c, Guard)
+                and getattr(c, "left", None) not in named
+                and not (weakly and is_question(c))
+            ),
             key=lambda c: not isinstance(c, Equals),
         )
         while pending:
@@ -76,7 +88,7 @@ class Sides:
     def _take(self, item: Any) -> None:
         if isinstance(item, Expression) and item.sort.kind in TERMS:
             self.value(item)
-        elif not self._holds(item):
+        elif self.scene.highest < self.new or not self._holds(item):
             raise Dead
 
     def goals(self) -> list[tuple[Any, Any]]:
@@ -98,7 +110,7 @@ class Sides:
     def _answers(self, pairs: list[tuple[Expression, Expression]]) -> None:
         """Ask the host functions of what is written before anything has to be shown of it."""
         for pair in pairs:
-            for part in _parts(pair):
+            for part in (*parts_of(pair[1]), *parts_of(pair[0])):
                 if isinstance(part.head, HostFunction):
                     try:
                         self.value(part)
@@ -317,10 +329,16 @@ class Sides:
         return bool(a == b)
 
 
-def _parts(pair: tuple[Expression, ...]) -> list[Expression]:
-    """All that some expressions are made of, what stands inside first."""
+def is_question(condition: Any) -> bool:
+    """Whether it is a host function that answers yes or no."""
+    head = getattr(condition, "head", None)
+    return isinstance(head, HostFunction) and head.is_condition
+
+
+def parts_of(expression: Expression) -> list[Expression]:
+    """All that an expression is made of, what stands inside first."""
     found: list[Expression] = []
-    pending = list(pair)
+    pending = [expression]
     while pending:
         part = pending.pop()
         found.append(part)
@@ -333,7 +351,9 @@ def _fitting_ranks(operator: str, position: int, before: list[Any], ranks: Seque
     first = before[0] if before else None
     most = ranks[-1]
     if operator in ("conv", "conv_transpose", "pool", "global_pool"):
-        return ((3, 4), (first.rank if isinstance(first, Value) else 3,), (1,))[position]
+        return ((3, 4) if most > 3 else (3,), (first.rank if isinstance(first, Value) else 3,), (1,))[
+            position
+        ]
     if operator == "batchnorm":
         return range(2, most + 1) if position == 0 else (1,)
     return ranks

@@ -107,6 +107,15 @@ class Concrete:
     def add(self, a: z3.ArithRef, b: z3.ArithRef) -> z3.ArithRef:
         return a + b
 
+    def retyped(self, token: Any, known: ElementType) -> None:
+        """All types are known."""
+
+    def known(self, *facts: z3.BoolRef) -> None:
+        """Numbers say so."""
+
+    def negated(self, a: z3.ArithRef) -> z3.ArithRef:
+        return -a
+
     def multiply(self, a: z3.ArithRef, b: z3.ArithRef) -> z3.ArithRef:
         return a * b
 

@@ -7,10 +7,20 @@ from typing import Any
 
 import z3
 
-from egraph_opt.facts.dtypes import FLOATS
+from egraph_opt.facts.dtypes import FLOATS, INTEGERS
+from egraph_opt.operators.linear import GemmSettings
 from egraph_opt.operators.reductions import REDUCTIONS
 from egraph_opt.semantics.movement import any_axis
-from egraph_opt.semantics.values import Index, Scene, Value, broadcast_shape, choosers, means, number
+from egraph_opt.semantics.values import (
+    Index,
+    Scene,
+    Value,
+    broadcast_index,
+    broadcast_shape,
+    choosers,
+    means,
+    number,
+)
 
 
 def any_axes(scene: Scene, given: dict[str, Any]) -> tuple[int, ...]:
@@ -79,6 +89,10 @@ DEFINED = {
 """Reductions in terms of sums, of floats; the others are of their own kind."""
 
 
+EXTREMES = ("ReduceMax", "ReduceMin")
+"""Reductions that answer the same in any order, and so along any axes."""
+
+
 @means("reduce", kind=lambda scene, given: scene.name(REDUCTIONS))
 def reduce(scene: Any, kind: Any, x: Value, axes: tuple[int, ...], keepdims: int) -> Value:
     scene.must(all(axis < x.rank for axis in axes) and len(axes) > 0)
@@ -94,6 +108,8 @@ def reduce(scene: Any, kind: Any, x: Value, axes: tuple[int, ...], keepdims: int
             folded = dict(zip(axes, k, strict=True))
             return x.at([folded[a] if a in folded else fixed[a] for a in range(x.rank)])
 
+        if not scene.reals and name not in EXTREMES and scene.root(x.dtype) not in INTEGERS:
+            return scene.fold(f"{name} of axes {axes} of {x.rank}", bounds, element)  # type: ignore[no-any-return]
         if not scene.reals or name not in DEFINED:
             nothing = not all(scene.within(b, number(1), b + 1) for b in bounds)
             kind = f"{name} of {scene.root(x.dtype)}" if nothing else name  # of none it goes by the type
@@ -170,6 +186,39 @@ def matmul(scene: Scene, x: Value, y: Value) -> Value:
         return sum_in(scene, "MatMul", [left[-1]], body)
 
     return Value(x.dtype, (*lead, *rows, *columns), at)
+
+
+def any_gemm(scene: Any, given: dict[str, Any]) -> GemmSettings:
+    return GemmSettings(scene.real("alpha"), scene.real("beta"), scene.choose(2), scene.choose(2))
+
+
+@means("gemm", settings=any_gemm)
+def gemm(scene: Any, a: Value, b: Value, c: Value | None, settings: GemmSettings) -> Value:
+    scene.must(a.rank == b.rank == 2)
+    scene.alike(a.dtype, b.dtype)
+    rows, inner = a.shape[::-1] if settings.trans_a else a.shape
+    other, columns = b.shape[::-1] if settings.trans_b else b.shape
+    scene.must(inner == other)
+    shape = (rows, columns)
+    if c is not None:
+        scene.alike(a.dtype, c.dtype)
+        scene.must(c.rank <= 2)
+        own = zip(c.shape[::-1], shape[::-1], strict=False)
+        scene.must(z3.And([z3.Or(d == 1, d == wide) for d, wide in own]))
+    alpha, beta = map(scene.real_formula, (settings.alpha, settings.beta))
+
+    def at(i: Index) -> z3.ArithRef:
+        def body(k: Index) -> z3.ArithRef:
+            left = [k[0], i[0]] if settings.trans_a else [i[0], k[0]]
+            right = [i[1], k[0]] if settings.trans_b else [k[0], i[1]]
+            return scene.multiply(a.at(left), b.at(right))  # type: ignore[no-any-return]
+
+        total = scene.multiply(alpha, sum_in(scene, "MatMul", [inner], body))
+        if c is None:
+            return total  # type: ignore[no-any-return]
+        return scene.add(total, scene.multiply(beta, c.at(broadcast_index(c, i, shape))))  # type: ignore[no-any-return]
+
+    return Value(a.dtype, shape, at)
 
 
 choosers["", "axes"] = any_axes

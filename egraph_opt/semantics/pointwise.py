@@ -15,7 +15,7 @@ import onnx_ir as ir
 import z3
 from onnx import TensorProto
 
-from egraph_opt.facts.dtypes import FLOATS, HOLDS
+from egraph_opt.facts.dtypes import FLOATS, HOLDS, INTEGERS
 from egraph_opt.operators.activations import expand_activation
 from egraph_opt.operators.declaration import Earlier, Scalar, Step
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
@@ -58,7 +58,6 @@ def _min(a: Real, b: Real) -> Real:
 
 KNOWN_UNARY: dict[str, Callable[[Real], Real]] = {
     "Abs": lambda a: z3.If(a >= 0, a, -a),
-    "Neg": lambda a: -a,
     "Not": lambda a: _truth(a == 0),
     "Relu": lambda a: z3.If(a > 0, a, z3.RealVal(0)),
     "Sign": lambda a: z3.If(a > 0, z3.RealVal(1), z3.If(a < 0, z3.RealVal(-1), z3.RealVal(0))),
@@ -84,6 +83,23 @@ def _leaky_relu(scene: Any, settings: dict[str, Any], a: Real) -> Real:
 def _thresholded_relu(scene: Any, settings: dict[str, Any], a: Real) -> Real:
     return z3.If(a > scene.real_formula(settings["alpha"]), a, z3.RealVal(0))
 
+
+def _sigmoid(scene: Any, a: Real) -> Real:
+    below = z3.RealVal(1) + scene.function("unary Exp ()", z3.simplify(-a))
+    return scene.function("unary Reciprocal ()", below)  # type: ignore[no-any-return]
+
+
+def _softsign(scene: Any, a: Real) -> Real:
+    below = z3.RealVal(1) + z3.If(a >= 0, a, -a)
+    return scene.multiply(a, scene.function("unary Reciprocal ()", below))  # type: ignore[no-any-return]
+
+
+DEFINED: dict[str, Callable[[Any, Real], Real]] = {
+    "Sigmoid": _sigmoid,
+    "Softplus": lambda scene, a: scene.function("unary Log ()", 1 + scene.function("unary Exp ()", a)),
+    "Softsign": _softsign,
+}
+"""Functions in terms of others, in the reals."""
 
 WITH_SETTINGS: dict[str, Callable[[Any, dict[str, Any], Real], Real]] = {
     "Clip": _clip,
@@ -121,6 +137,13 @@ KNOWN_BINARY: dict[str, Callable[[Real, Real], Real]] = {
     "Or": lambda a, b: _truth(z3.Or(_holds(a), _holds(b))),
     "Xor": lambda a, b: _truth(_holds(a) != _holds(b)),
 }
+OF_RINGS: dict[str, Callable[[Real, Real], Real]] = {
+    "Add": lambda a, b: a + b,
+    "Mul": lambda a, b: a * b,
+    "Sub": lambda a, b: a - b,
+}
+"""Arithmetic of integers, which is exact but for whole turns."""
+
 LOGIC = ("And", "Or", "Xor")
 COMPARES = frozenset("Equal Greater GreaterOrEqual Less LessOrEqual".split())
 
@@ -174,10 +197,20 @@ def unary(scene: Any, op: Any, settings: Any, x: Value) -> Value:
 
     def function(a: Real) -> Real:
         name, given = scene.name_so_far(op), scene.settings_so_far(settings)
+        if name == "Neg":
+            if scene.root(x.dtype) in INTEGERS:
+                return -a
+            return scene.negated(a)  # type: ignore[no-any-return]
+        if name == "Abs" and not scene.compares:
+            made = scene.function("unary Abs ()", a)
+            scene.known(scene.function("unary Abs ()", scene.negated(a)) == made)
+            return made  # type: ignore[no-any-return]
         if name in KNOWN_UNARY and (scene.compares or name == "Not"):
             return KNOWN_UNARY[name](a)
         if scene.compares and isinstance(given, tuple) and name in WITH_SETTINGS:
             return WITH_SETTINGS[name](scene, dict(given), a)
+        if scene.reals and name in DEFINED:
+            return DEFINED[name](scene, a)
         if scene.reals and isinstance(given, tuple) and (steps := expand_activation(name, given)):
             return _stepwise(scene, steps, x.dtype, a)
         return scene.function(f"unary {name} {given!r}", a)  # type: ignore[no-any-return]
@@ -192,30 +225,48 @@ def unary(scene: Any, op: Any, settings: Any, x: Value) -> Value:
         return TensorProto.BOOL if scene.spelled(op) in TESTS else x.dtype()
 
     known = ElementType(token, dtype)
+    unnamed = known.token()
+    scene.once_named(op, lambda name: scene.retyped(unnamed, known))
     return Value(known, x.shape, lambda i: function(x.at(i)), _mapped(function, x))
 
 
 def arithmetic(scene: Any, name: str, dtype: ElementType, a: Real, b: Real) -> Real:
     """A binary operator of two numbers."""
+    if scene.root(dtype) in INTEGERS and name in OF_RINGS:  # which wrap around, in any order
+        return OF_RINGS[name](a, b)
     if name == "Add":
         return scene.add(a, b)  # type: ignore[no-any-return]
     if name == "Mul":
         return scene.multiply(a, b)  # type: ignore[no-any-return]
     if name in ("BitwiseAnd", "BitwiseOr", "BitwiseXor"):
-        return scene.without_order(f"binary {name}", a, b)  # type: ignore[no-any-return]
+        made = scene.without_order(f"binary {name}", a, b)
+        if name != "BitwiseAnd":
+            scene.known(z3.Implies(a == 0, made == b), z3.Implies(b == 0, made == a))
+        return made  # type: ignore[no-any-return]
     if name in LOGIC or (name in KNOWN_BINARY and scene.compares):
         return KNOWN_BINARY[name](a, b)
     if name in COMPARES:
         return _compared(scene, name, a, b)
-    if scene.reals and name == "Sub":
-        return scene.add(a, -b)  # type: ignore[no-any-return]
+    if name == "Sub":
+        made = scene.add(a, scene.negated(b))
+        scene.known(z3.Implies(b == 0, made == a))  # of -0.0 too
+        return made  # type: ignore[no-any-return]
+    if name == "Div" and z3.is_rational_value(a) and a.as_fraction() == 1 and dtype() in FLOATS:
+        return scene.function("unary Reciprocal ()", b)  # type: ignore[no-any-return]
     if scene.reals and name == "Div" and dtype() in FLOATS:
         return scene.multiply(a, scene.function("unary Reciprocal ()", b))  # type: ignore[no-any-return]
     if scene.reals and name == "Pow" and z3.is_rational_value(b) and b.as_fraction() == 2:
         return scene.multiply(a, a)  # type: ignore[no-any-return]
     if scene.compares and name == "PRelu":
         return z3.If(a >= 0, a, scene.multiply(a, b))
-    return scene.function(f"binary {name}", a, b)  # type: ignore[no-any-return]
+    made = scene.function(f"binary {name}", a, b)
+    if name in ("Div", "Pow"):
+        scene.known(z3.Implies(b == 1, made == a))
+    if name == "Div" and scene.root(dtype) in FLOATS:
+        scene.known(z3.Implies(a == 1, made == scene.function("unary Reciprocal ()", b)))
+    if name == "Pow" and scene.compares:
+        scene.known(z3.Implies(b == 2, made == scene.multiply(a, a)))
+    return made  # type: ignore[no-any-return]
 
 
 @means("binary", op=any_operator(BINARY))
@@ -237,6 +288,8 @@ def binary(scene: Any, op: Any, x: Value, y: Value) -> Value:
         return TensorProto.BOOL if scene.spelled(op) in COMPARES else x.dtype()
 
     known = ElementType(token, dtype)
+    unnamed = known.token()
+    scene.once_named(op, lambda name: scene.retyped(unnamed, known))
     return Value(
         known,
         shape,

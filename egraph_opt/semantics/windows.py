@@ -154,12 +154,11 @@ def pool(scene: Any, kind: Any, x: Value, window: PoolWindow) -> Value:
             )  # type: ignore[no-any-return]
         total = sum_in(scene, "AveragePool", kernel, element)
         if cut:
-            sizes = [
-                n for each in zip(i[2:], x.shape[2:], kernel, strides, dilations, strict=True) for n in each
-            ]
-            sizes = list(map(z3.ToReal, [*sizes, *pads]))
-            share = scene.function(f"share of {window.count_include_pad} in {axes} axes", *sizes)
-            return scene.multiply(total, share)  # type: ignore[no-any-return]
+            for k, (front, behind) in enumerate(sides):
+                sizes = (i[k + 2], x.shape[k + 2], kernel[k], strides[k], dilations[k], front, behind)
+                part = scene.function(f"share {window.count_include_pad}", *map(z3.ToReal, sizes))
+                total = scene.multiply(total, part)
+            return total  # type: ignore[no-any-return]
         if window.count_include_pad or not padded:
             count = real_product(kernel)
         else:

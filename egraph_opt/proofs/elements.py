@@ -12,13 +12,18 @@ from typing import TYPE_CHECKING, Any
 import z3
 from onnx import TensorProto
 
-from egraph_opt.facts.dtypes import FLOATS
+from egraph_opt.facts.dtypes import FLOATS, INTEGERS
 from egraph_opt.proofs.numbers import number_of
 from egraph_opt.proofs.paths import Dead
 from egraph_opt.semantics.values import ElementType, Index, number
 
 if TYPE_CHECKING:
     from egraph_opt.proofs.instance import Instance
+
+WHOLE = INTEGERS | {TensorProto.BOOL}
+
+LIMITS = {TensorProto.BOOL: (0, 1), TensorProto.UINT8: (0, 255)}
+"""The numbers that some types have."""
 
 COUNT = 2
 """How many elements those have that are known and are several."""
@@ -43,8 +48,18 @@ class Elements:
     def splat(self) -> z3.ArithRef | None:
         """The number that all are, as a formula, or None."""
         if not self._splat:
-            self._splat.append(self.scene.path.fresh_real("splat") if self.scene.choose(2) else None)
+            self._splat.append(self._one() if self.scene.choose(2) else None)
         return self._splat[0]
+
+    def _one(self) -> z3.ArithRef:
+        """Any number of the type, as far as the type is known."""
+        path, least, most = self.scene.path, *LIMITS.get(self.scene.root(self.dtype), (None, None))
+        if self.scene.root(self.dtype) not in WHOLE:
+            return path.fresh_real("splat")
+        made = path.fresh("splat")
+        path.assume(made >= least, possible=True) if least is not None else None
+        path.assume(made <= most, possible=True) if most is not None else None
+        return z3.ToReal(made)
 
     def listed(self) -> tuple[Any, ...] | None:
         """All of them, as host functions get them, or None."""

@@ -16,21 +16,14 @@ from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT
 from egraph_opt.operators.elementwise import UNARY
 from egraph_opt.proofs.dims import formula_of_text, text_of
+from egraph_opt.proofs.element_types import Types
 from egraph_opt.proofs.elements import Elements
 from egraph_opt.proofs.facts import LazyFact
+from egraph_opt.proofs.names import WITH_SETTINGS, Name, Settings, TypeName
 from egraph_opt.proofs.numbers import formula_of, number_of
-from egraph_opt.proofs.paths import Dead, Open, Path
+from egraph_opt.proofs.paths import Open, Path, Unproved
 from egraph_opt.proofs.sums import Fold, constants, linear_sum
-from egraph_opt.semantics.pointwise import TYPES
 from egraph_opt.semantics.values import ElementType, Index, Value, number
-
-SETTINGS = {
-    "Celu": ("alpha",), "Elu": ("alpha",), "HardSigmoid": ("alpha", "beta"), "LeakyRelu": ("alpha",),
-    "Selu": ("alpha", "gamma"), "Swish": ("alpha",), "ThresholdedRelu": ("alpha",),
-}  # fmt: skip
-"""The settings of element-wise operators that are numbers."""
-
-WITH_SETTINGS = frozenset((*SETTINGS, "Clip", "Gelu", "IsInf"))
 
 UNKNOWN = ("range", "interval", "units", "twice")
 """What a fact may say of elements, and no proof looks at."""
@@ -44,75 +37,6 @@ SUMS = frozenset("sum ReduceMean ReduceSum".split())
 """Folds that answer the element of a box of one; but sums begin with a 0.0, which -0.0 becomes."""
 
 Arithmetic = Literal["bitwise", "finite", "real"]
-
-
-class Unproved(Exception):
-    """What has to hold does not follow."""
-
-
-class Name:
-    """The name of an operator that the pattern leaves open."""
-
-    def __init__(self, names: Sequence[str], scene: Instance) -> None:
-        self.names, self.scene = names, scene
-        self.chosen: str | None = None
-        self.number = scene.path.number()
-        self.waiting: list[tuple[bool, Callable[[str], None]]] = []
-
-    def spelled(self) -> str:
-        if self.chosen is None:
-            self.chosen = self.names[self.scene.choose(len(self.names))]
-            showing = self.scene.showing
-            for was_showing, function in self.waiting:
-                self.scene.showing = was_showing
-                function(self.chosen)
-            self.scene.showing = showing
-        return self.chosen
-
-
-class Settings:
-    """The settings of an operator that the pattern leaves open."""
-
-    def __init__(self, op: Any, scene: Instance) -> None:
-        self.op, self.scene = op, scene
-        self.number = scene.path.number()
-        self.chosen: Any = None
-
-    def settled(self) -> Any:
-        """What they are: nothing but where the operator has some."""
-        if self.chosen is None:
-            name = self.scene.spelled(self.op)
-            if name == "Clip":
-                self.chosen = tuple((side, self._bound(side)) for side in ("max", "min"))
-            elif name == "IsInf":
-                self.chosen = (
-                    ("detect_negative", self.scene.choose(2)),
-                    ("detect_positive", self.scene.choose(2)),
-                )
-            elif name == "Gelu":
-                self.chosen = (("approximate", ("none", "tanh")[self.scene.choose(2)]),)
-            elif name in SETTINGS:
-                self.chosen = tuple((key, self.scene.real(key)) for key in SETTINGS[name])
-            else:
-                self.chosen = ()
-        return self.chosen
-
-    def _bound(self, side: str) -> Any:
-        return self.scene.real(side) if self.scene.choose(2) else None
-
-
-class TypeName:
-    """An element type that the pattern leaves open."""
-
-    def __init__(self, types: Sequence[int], scene: Instance) -> None:
-        self.types, self.scene = types, scene
-        self.chosen: int | None = None
-        self.number = scene.path.number()
-
-    def settled(self) -> int:
-        if self.chosen is None:
-            self.chosen = self.types[self.scene.choose(len(self.types))]
-        return self.chosen
 
 
 @dataclass
@@ -141,13 +65,15 @@ class Instance:
     notes: set[str] = field(default_factory=set)
     shares: list[tuple[z3.ArithRef, z3.ArithRef, z3.ArithRef]] = field(default_factory=list)
     symbols: set[str] = field(default_factory=set)
-    roots: dict[Any, Any] = field(default_factory=dict)
-    allowed: dict[Any, Sequence[int]] = field(default_factory=dict)
     asks_dims: bool = False
     highest: int = 0
+    types: Types = field(init=False)
     _facts: dict[int, tuple[Value, LazyFact]] = field(default_factory=dict)
     _texts: dict[str, Any] = field(default_factory=dict)
     _places: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.types = Types(self.choose)
 
     @property
     def reals(self) -> bool:
@@ -257,6 +183,8 @@ class Instance:
         given = z3.simplify(arguments[0])
         if name == "unary Reciprocal ()" and z3.is_rational_value(given) and given.as_fraction() != 0:
             return z3.simplify(1 / given)
+        if name == "unary Sqrt ()" and z3.is_rational_value(given) and given.as_fraction() in (0, 1):
+            return given
         sorts = [z3.RealSort()] * (len(arguments) + 1)
         made = z3.Function(name, *sorts)(*arguments)
         if name.removeprefix("unary ").removesuffix(" ()") in IDEMPOTENT:
@@ -402,74 +330,21 @@ class Instance:
         self._places |= {str(dim): (made, axis - rank) for axis, dim in enumerate(dims)}
         function = z3.Function(f"{name}.{made}", *[z3.IntSort()] * rank, z3.RealSort())
 
-        def dtype() -> int:
-            token = self.root(known)
-            if not isinstance(token, int):
-                types = [each for each in TYPES if each in self.allowed.get(token, TYPES)]
-                self.roots[token] = token = types[self.choose(len(types))]
-            return token
-
-        known = ElementType(lambda: ("leaf", made), dtype)
+        known = ElementType(lambda: ("leaf", made), lambda: self.types.settled(known))
         elements = Elements(self, known, dims, function)
         return Value(known, dims, elements.at, elements.splat, elements.listed)
 
     def alike(self, a: ElementType, b: ElementType) -> None:
-        left, right = sorted((self.root(a), self.root(b)), key=_how_known)
-        if left == right:
-            return
-        if self.showing:
-            if a() != b():
-                raise Unproved("that the types of operands are equal, which the right side needs")
-            return
-        both = [t for t in TYPES if all(t in self._types(root) for root in (left, right))]
-        if isinstance(left, int) or not both:
-            raise Dead
-        self.roots[left] = right
-        self._allow(self.root(a), both)
-
-    def retyped(self, token: Any, known: ElementType) -> None:
-        """What was known of a type by another token is so of this one."""
-        if token in self.roots and token != known.token():
-            other = self.roots.pop(token)
-            showing, self.showing = self.showing, False
-            self.alike(known, ElementType(lambda: other, lambda: other))
-            self.showing = showing
-
-    def _allow(self, root: Any, types: Sequence[int]) -> None:
-        if isinstance(root, tuple) and root[0] == "leaf":
-            if len(types) == 1:
-                self.roots[root] = types[0]
-            else:
-                self.allowed[root] = types
-
-    def _types(self, root: Any) -> Sequence[int]:
-        """The types that are possible."""
-        return (root,) if isinstance(root, int) else self.allowed.get(root, TYPES)
+        self.types.alike(a, b, self.showing)
 
     def among(self, dtype: ElementType, types: Sequence[int]) -> None:
-        root = self.root(dtype)
-        both = [t for t in self._types(root) if t in types]
-        if len(both) == len(self._types(root)):
-            return
-        if self.showing:
-            raise Unproved("that the right side has a type that its operators take")
-        if not both:
-            raise Dead
-        if isinstance(root, tuple) and root[0] == "leaf":
-            self._allow(root, both)
-        else:
-            self.must(dtype() in types)
+        self.types.among(dtype, types, self.showing)
 
-    def are_alike(self, a: ElementType, b: ElementType) -> bool:
-        """Whether two element types are known to be one."""
-        return bool(self.root(a) == self.root(b))
+    def retyped(self, token: Any, known: ElementType) -> None:
+        self.types.retyped(token, known)
 
     def root(self, dtype: ElementType) -> Any:
-        """What all types have in common that are known to be this one: it, where somebody has asked."""
-        token = dtype.token()
-        while token in self.roots:
-            token = self.roots[token]
-        return token
+        return self.types.root(dtype)
 
     def fact(self, value: Value | None) -> Any:
         """What host functions get of a tensor."""
@@ -491,6 +366,8 @@ class Instance:
 
     def _splat(self, value: Value) -> Any:
         found = value.splat()
+        if found is not None and z3.is_to_real(found):  # of a whole number
+            found = found.arg(0)
         return None if found is None else number_of(found, self.path)
 
     def _listed(self, value: Value, part: str) -> Any:
@@ -506,11 +383,6 @@ class Instance:
                 raise Open(f"a host function looks at elements ({part})")
 
         return answer
-
-
-def _how_known(token: Any) -> int:
-    """Types, then those of operands, then of what is computed from them."""
-    return 2 if isinstance(token, int) else int(token[0] == "leaf")
 
 
 def _is_one(dim: z3.ArithRef) -> bool:

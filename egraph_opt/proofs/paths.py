@@ -26,6 +26,10 @@ class Dead(BaseException):
     """No values take this path, or the law says nothing of those that do."""
 
 
+class Unproved(Exception):
+    """What has to hold does not follow."""
+
+
 Answer = tuple[int, tuple[int, ...]]
 """What a question got for an answer, and the answers that are left to be tried."""
 

@@ -16,8 +16,8 @@ from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.whole_law import check_law
 from egraph_opt.laws.law import Law
 from egraph_opt.proofs.equality import prove_equal
-from egraph_opt.proofs.instance import Arithmetic, Instance, Unproved
-from egraph_opt.proofs.paths import Dead, Open, Path, explore
+from egraph_opt.proofs.instance import Arithmetic, Instance
+from egraph_opt.proofs.paths import Dead, Open, Path, Unproved, explore
 from egraph_opt.proofs.sides import Sides, is_question, parts_of
 from egraph_opt.semantics.values import NoMeaningError, Value
 
@@ -269,7 +269,7 @@ def _show(scene: Instance, left: Any, right: Any) -> None:
     for a, b in zip(left.shape, right.shape, strict=True):
         if not scene.same(a, b):
             raise Unproved(f"that dims are equal: {a} and {b}")
-    if not scene.are_alike(left.dtype, right.dtype) and left.dtype() != right.dtype():
+    if scene.root(left.dtype) != scene.root(right.dtype) and left.dtype() != right.dtype():
         raise Unproved("that the types are equal")
     scene.showing = False
     index = [_index(scene, dim) for dim in right.shape]

@@ -13,7 +13,8 @@ from egraph_opt.operators.declaration import Earlier, Operator, Scalar, operator
 from egraph_opt.operators.expressions import LESS, OPERANDS, PLUS, Constant, Expression, Function, Variable
 from egraph_opt.operators.host import HostFunction, calls
 from egraph_opt.operators.terms import bundle_facts, cons, fact, facts, nil, opset
-from egraph_opt.proofs.instance import Instance, Name, Settings, TypeName
+from egraph_opt.proofs.instance import Instance
+from egraph_opt.proofs.names import Name, Settings, TypeName
 from egraph_opt.proofs.numbers import number_of
 from egraph_opt.proofs.paths import Dead, Open
 from egraph_opt.semantics import folds, movement, pointwise, windows  # noqa: F401 - they declare meanings

@@ -243,7 +243,7 @@ def arithmetic(scene: Any, name: str, dtype: ElementType, a: Real, b: Real) -> R
         if name != "BitwiseAnd":
             scene.known(z3.Implies(a == 0, made == b), z3.Implies(b == 0, made == a))
         return made  # type: ignore[no-any-return]
-    if name in LOGIC or (name in KNOWN_BINARY and scene.compares):
+    if name in LOGIC or (name in KNOWN_BINARY and (scene.compares or scene.root(dtype) in INTEGERS)):
         return KNOWN_BINARY[name](a, b)
     if name in COMPARES:
         return _compared(scene, name, a, b)

@@ -21,6 +21,7 @@ class Types:
         self.choose = choose
         self.roots: dict[Any, Any] = {}
         self.allowed: dict[Any, Sequence[int]] = {}
+        self.waiting: list[tuple[ElementType, Callable[[int], None]]] = []
 
     def settled(self, dtype: ElementType) -> int:
         """Which type it is: all that are possible are tried."""
@@ -28,7 +29,22 @@ class Types:
         if not isinstance(token, int):
             types = self._types(token)
             self.roots[token] = token = types[self.choose(len(types))]
+            self._run_waiting()
         return token
+
+    def once_known(self, dtype: ElementType, function: Callable[[int], None]) -> None:
+        """Run a function with the type, as soon as it is known."""
+        self.waiting.append((dtype, function))
+        self._run_waiting()
+
+    def _run_waiting(self) -> None:
+        waiting, self.waiting = self.waiting, []
+        for dtype, function in waiting:
+            root = self.root(dtype)
+            if isinstance(root, int):
+                function(root)
+            else:
+                self.waiting.append((dtype, function))
 
     def alike(self, a: ElementType, b: ElementType, showing: bool) -> None:
         """Two types are one, or have to be shown to be.
@@ -49,6 +65,7 @@ class Types:
             raise Dead
         self.roots[left] = right
         self._allow(self.root(a), both)
+        self._run_waiting()
 
     def retyped(self, token: Any, known: ElementType) -> None:
         """What was known of a type by another token is so of this one."""
@@ -63,11 +80,14 @@ class Types:
         if len(both) == len(self._types(root)):
             return
         if showing:
+            if dtype() in types:
+                return
             raise Unproved("that the right side has a type that its operators take")
         if not both:
             raise Dead
         if isinstance(root, tuple) and root[0] == "leaf":
             self._allow(root, both)
+            self._run_waiting()
         elif dtype() not in types:
             raise Dead
 

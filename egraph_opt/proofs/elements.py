@@ -55,11 +55,20 @@ class Elements:
         """Any number of the type, as far as the type is known."""
         path, least, most = self.scene.path, *LIMITS.get(self.scene.root(self.dtype), (None, None))
         if self.scene.root(self.dtype) not in WHOLE:
-            return path.fresh_real("splat")
+            real = path.fresh_real("splat")
+            self.scene.types.once_known(self.dtype, lambda dtype: self._is_of(real, dtype))
+            return real
         made = path.fresh("splat")
         path.assume(made >= least, possible=True) if least is not None else None
         path.assume(made <= most, possible=True) if most is not None else None
         return z3.ToReal(made)
+
+    def _is_of(self, number: z3.ArithRef, dtype: int) -> None:
+        if dtype in WHOLE:
+            self.scene.path.assume(z3.IsInt(number))
+        if dtype in LIMITS:
+            least, most = LIMITS[dtype]
+            self.scene.path.assume(z3.And(number >= least, number <= most))
 
     def listed(self) -> tuple[Any, ...] | None:
         """All of them, as host functions get them, or None."""

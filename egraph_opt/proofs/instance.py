@@ -21,8 +21,9 @@ from egraph_opt.proofs.elements import Elements
 from egraph_opt.proofs.facts import LazyFact
 from egraph_opt.proofs.names import WITH_SETTINGS, Name, Settings, TypeName
 from egraph_opt.proofs.numbers import formula_of, number_of
+from egraph_opt.proofs.parts import in_parts
 from egraph_opt.proofs.paths import Open, Path, Unproved
-from egraph_opt.proofs.sums import Fold, constants, linear_sum
+from egraph_opt.proofs.sums import Fold, constants, decided, linear_sum, within
 from egraph_opt.semantics.values import ElementType, Index, Value, number
 
 UNKNOWN = ("range", "interval", "units", "twice")
@@ -240,9 +241,13 @@ class Instance:
         where: Callable[[Index], z3.BoolRef] | None = None,
     ) -> z3.ArithRef:
         """What is summed or compared along an axis of one element is that element."""
+        if kind == "sum" and self.reals and where is None:
+            parts = in_parts(self, bounds, body)
+            if parts is not None:
+                return parts
         kept: list[tuple[z3.ArithRef, z3.ArithRef]] = []
         variables = [self._walked(z3.simplify(bound), kept) for bound in bounds]
-        inside = body(variables)
+        inside = decided(self.known_that, body(variables), within(kept))
         if not kept and where is None and self._is_plain(kind.partition(" of ")[0]):
             return inside
         asked = None if where is None else where(variables)
@@ -250,6 +255,9 @@ class Instance:
             inside = inside if asked is None else z3.If(asked, inside, z3.RealVal(0))
             return linear_sum(self, kept, inside)
         return self.folded(kind, kept, inside, asked)
+
+    def known_that(self, condition: z3.BoolRef) -> bool:
+        return self.path.follows(condition, 200)
 
     def _is_plain(self, kind: str) -> bool:
         return kind in PLAIN or (self.compares and kind in SUMS)

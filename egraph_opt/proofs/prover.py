@@ -19,6 +19,7 @@ from egraph_opt.proofs.equality import prove_equal
 from egraph_opt.proofs.instance import Arithmetic, Instance
 from egraph_opt.proofs.paths import Dead, Open, Path, Unproved, explore
 from egraph_opt.proofs.sides import Sides, is_question, parts_of
+from egraph_opt.proofs.sums import decided
 from egraph_opt.semantics.values import NoMeaningError, Value
 
 Status = Literal["proved", "refuted", "open"]
@@ -89,6 +90,8 @@ def prove(law: Law, seconds: float = SECONDS, *, refute: bool = True) -> LawProo
         status, reason = "open", str(error)
     except NoMeaningError as error:
         status, reason = "open", f"{error} has no meaning yet"
+    except z3.Z3Exception as error:
+        status, reason = "open", f"the solver says: {error}"
     except Unproved as error:
         found = _counterexample(law) if refute else ""
         status, reason = ("refuted", found) if found else ("open", f"it does not follow {error}")
@@ -274,7 +277,7 @@ def _show(scene: Instance, left: Any, right: Any) -> None:
     scene.showing = False
     index = [_index(scene, dim) for dim in right.shape]
     scene.showing = True
-    a, b = left.at(index), right.at(index)
+    a, b = (decided(scene.path.follows, value.at(index)) for value in (left, right))
     if not prove_equal(scene, a, b):
         raise Unproved(f"that elements are equal: {z3.simplify(a)} and {z3.simplify(b)}"[:600])
 

@@ -16,7 +16,7 @@ from egraph_opt.operators.terms import bundle_facts, cons, fact, facts, nil, ops
 from egraph_opt.proofs.instance import Instance
 from egraph_opt.proofs.names import Name, Settings, TypeName
 from egraph_opt.proofs.numbers import number_of
-from egraph_opt.proofs.paths import Dead, Open
+from egraph_opt.proofs.paths import Dead, Open, Unproved
 from egraph_opt.semantics import folds, movement, pointwise, windows  # noqa: F401 - they declare meanings
 from egraph_opt.semantics.values import NoMeaningError, Value, choosers, meanings
 
@@ -200,6 +200,10 @@ class Sides:
             fitting = _fitting_ranks(declared.name, len(known), known, wanted)
             missing = may_be_absent(declared.name, len(known))
             made = self.value(expression.arguments[k], absent=missing, ranks=fitting)
+            if made is None and not missing:
+                if self._writes:
+                    raise Unproved(f"that there is a {declared.names[k]} for {declared.name}")
+                raise Dead
             given[declared.names[k]] = made
             known.append(made)
         for k in sorted(declared.attribute_positions, key=lambda k: declared.kinds[k] != "string"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -54,12 +54,13 @@ def linear_sum(scene: Folding, walks: Sequence[Walk], body: z3.ArithRef) -> z3.A
 
 def _of_product(scene: Folding, walks: Sequence[Walk], term: z3.ArithRef) -> z3.ArithRef:
     outside: z3.ArithRef = z3.RealVal(1)
-    inside: z3.ArithRef = z3.RealVal(1)
+    inside: list[z3.ArithRef] = []
     used: set[str] = set()
     for factor in term.children() if z3.is_mul(term) else [term]:
         hangs_on = mentioned(scene, factor) & {str(variable) for variable, _ in walks}
         if hangs_on:
-            inside, used = inside * factor, used | hangs_on
+            inside.append(factor)
+            used |= hangs_on
         else:
             outside = outside * factor
     for variable, bound in walks:
@@ -67,13 +68,16 @@ def _of_product(scene: Folding, walks: Sequence[Walk], term: z3.ArithRef) -> z3.
             outside = outside * z3.ToReal(bound)
     kept = [walk for walk in walks if str(walk[0]) in used]
     if not kept:
-        return z3.simplify(outside * inside)
-    inside = z3.simplify(inside)
-    inner = scene.folds.get(str(inside)) if z3.is_const(inside) else None
-    if inner is not None and inner.kind == "sum" and inner.where is None:  # of a sum: one over both boxes
-        kept += list(zip(inner.variables, inner.bounds, strict=True))
-        inside = inner.body
-    return outside * scene.folded("sum", kept, inside)
+        return z3.simplify(outside)
+    for k, factor in enumerate(inside):
+        inner = scene.folds.get(str(factor)) if z3.is_const(factor) else None
+        once = sum(z3.eq(factor, other) for other in inside) == 1
+        if once and inner is not None and inner.kind == "sum" and inner.where is None:
+            # A product with a sum is the sum of products, over both boxes.
+            kept += list(zip(inner.variables, inner.bounds, strict=True))
+            inside[k] = inner.body
+            break
+    return outside * scene.folded("sum", kept, z3.simplify(z3.Product(inside), som=True))
 
 
 def constants(formula: z3.ExprRef) -> set[str]:
@@ -90,6 +94,44 @@ def constants(formula: z3.ExprRef) -> set[str]:
         elif part.decl().kind() == z3.Z3_OP_UNINTERPRETED:
             found.add(part.decl().name())
     return found
+
+
+MOST_CHOICES = 16
+"""Conditions of a formula that the solver is asked of."""
+
+
+def choices(formula: z3.ExprRef) -> list[z3.BoolRef]:
+    """The conditions of the choices in a formula."""
+    found: dict[int, z3.BoolRef] = {}
+    pending, seen = [formula], set[int]()
+    while pending:
+        part = pending.pop()
+        if part.get_id() in seen:
+            continue
+        seen.add(part.get_id())
+        if z3.is_app_of(part, z3.Z3_OP_ITE):
+            found[part.arg(0).get_id()] = part.arg(0)
+        pending.extend(part.children())
+    return list(found.values())
+
+
+def decided(
+    follows: Callable[[z3.BoolRef], bool], formula: z3.ArithRef, given: Sequence[z3.BoolRef] = ()
+) -> z3.ArithRef:
+    """A formula without the choices that what is given decides."""
+    formula = z3.simplify(formula)
+    known = []
+    for condition in choices(formula)[:MOST_CHOICES]:
+        for truth in (True, False):
+            if follows(z3.Implies(z3.And(list(given)), condition if truth else z3.Not(condition))):
+                known.append((condition, z3.BoolVal(truth)))
+                break
+    return z3.simplify(z3.substitute(formula, *known)) if known else formula
+
+
+def within(walks: Sequence[Walk]) -> list[z3.BoolRef]:
+    """That variables are in their bounds."""
+    return [z3.And(k >= 0, k < bound) for k, bound in walks]
 
 
 def mentioned(scene: Folding, formula: z3.ArithRef) -> set[str]:

@@ -18,28 +18,53 @@ WRONG = wrong_laws()
 
 PROVED = (
     "concat.single",
-    "conditions.where_not",
-    "convolution.scale_after_conv",
+    "elementwise.few_operands",
+    "elementwise.idempotent",
+    "gemm.transposed_product",
+    "reduction.global_pool_is_reduction",
     "transpose.drop_identity",
     "transpose.of_product",
-    "transpose.through_batchnorm",
     "transpose.through_cast",
-    "transpose.through_pad",
     "transpose.through_unary",
 )
-"""Of each kind of meaning one: movement, choice, product, sum, window, cast."""
+"""Of each kind of meaning one: movement, arithmetic, product, sum, cast."""
+
+OUTSIDE = {
+    "scale_overflows_in_weight": "a constant overflows",
+    "scales_in_a_row": "a constant overflows",
+    "softplus_of_any_type": "a runtime lacks a kernel",
+    "softplus_spelled_out": "a step overflows",
+}
+"""Wrong laws that hold in the arithmetic that they claim, and why they are wrong all the same."""
 
 
 @pytest.mark.parametrize("key", PROVED)
 def test_a_law_is_proved(key: str) -> None:
-    proof = prove(LAWS[key], 60.0)
+    proof = prove(LAWS[key], 30.0)
     assert proof.status == "proved", proof.reason
-    assert proof.cases > 1 and proof.ranks >= 3
+    assert proof.cases > 1 and proof.ranks >= 2
 
 
-@pytest.mark.parametrize("name", sorted(n for n in WRONG if not WRONG[n].endless)[::12])
+NEARLY_PROVED = (
+    "global_pool_as_mean", "pads_in_a_row", "product_of_transposed", "slice_of_transposed", "sum_of_any_two",
+    "sum_of_one_element", "sum_past_transpose",
+)  # fmt: skip
+"""Wrong of kernels that add up in another order, of modes, permutations, types and -0.0."""
+
+
+@pytest.mark.parametrize("name", sorted({n for n in WRONG if not WRONG[n].endless} - {*OUTSIDE})[::30])
 def test_a_wrong_law_is_not_proved(name: str) -> None:
-    assert prove(WRONG[name].law, 2.0, refute=False).status != "proved"
+    assert prove(WRONG[name].law, 0.5, refute=False).status != "proved"
+
+
+@pytest.mark.parametrize("name", NEARLY_PROVED)
+def test_what_a_weaker_arithmetic_would_prove_is_not_proved(name: str) -> None:
+    assert prove(WRONG[name].law, 3.0, refute=False).status != "proved"
+
+
+def test_what_a_proof_cannot_see_is_listed() -> None:
+    for name in OUTSIDE:
+        assert name in WRONG and not WRONG[name].endless
 
 
 @pytest.mark.parametrize("name", ["batch_moved_by_view", "clip_as_minimum", "sum_of_sizes"])

@@ -48,6 +48,7 @@ __all__ = [
     "measurements",
     "optimization",
     "parse_assumption",
+    "prove",
     "saturation_studies",
     "sensitivity",
     "study",

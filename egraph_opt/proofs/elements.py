@@ -7,7 +7,7 @@ not proved where a host function knows them: it may do more then.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import z3
 from onnx import TensorProto
@@ -16,9 +16,6 @@ from egraph_opt.facts.dtypes import FLOATS, INTEGERS
 from egraph_opt.proofs.numbers import number_of
 from egraph_opt.proofs.paths import Dead
 from egraph_opt.semantics.values import ElementType, Index, number
-
-if TYPE_CHECKING:
-    from egraph_opt.proofs.instance import Instance
 
 WHOLE = INTEGERS | {TensorProto.BOOL}
 
@@ -38,7 +35,7 @@ class Elements:
     """
 
     def __init__(
-        self, scene: Instance, dtype: ElementType, dims: Sequence[z3.ArithRef], function: z3.FuncDeclRef
+        self, scene: Any, dtype: ElementType, dims: Sequence[z3.ArithRef], function: z3.FuncDeclRef
     ) -> None:
         self.scene, self.dtype, self.dims, self.function = scene, dtype, dims, function
         self._splat: list[z3.ArithRef | None] = []

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from egraph_opt.proofs.instance import Instance
+from typing import Any
 
 SETTINGS = {
     "Celu": ("alpha",), "Elu": ("alpha",), "HardSigmoid": ("alpha", "beta"), "LeakyRelu": ("alpha",),
@@ -20,7 +17,7 @@ WITH_SETTINGS = frozenset((*SETTINGS, "Clip", "Gelu", "IsInf"))
 class Name:
     """The name of an operator that the pattern leaves open."""
 
-    def __init__(self, names: Sequence[str], scene: Instance) -> None:
+    def __init__(self, names: Sequence[str], scene: Any) -> None:
         self.names, self.scene = names, scene
         self.chosen: str | None = None
         self.number = scene.path.number()
@@ -40,7 +37,7 @@ class Name:
 class Settings:
     """The settings of an operator that the pattern leaves open."""
 
-    def __init__(self, op: Any, scene: Instance) -> None:
+    def __init__(self, op: Any, scene: Any) -> None:
         self.op, self.scene = op, scene
         self.number = scene.path.number()
         self.chosen: Any = None
@@ -71,7 +68,7 @@ class Settings:
 class TypeName:
     """An element type that the pattern leaves open."""
 
-    def __init__(self, types: Sequence[int], scene: Instance) -> None:
+    def __init__(self, types: Sequence[int], scene: Any) -> None:
         self.types, self.scene = types, scene
         self.chosen: int | None = None
         self.number = scene.path.number()

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import permutations
-from typing import TYPE_CHECKING
+from typing import Any
 
 import z3
 
 from egraph_opt.proofs.sums import Walk, choices, constants, decided, within
 from egraph_opt.semantics.values import Index, number
-
-if TYPE_CHECKING:
-    from egraph_opt.proofs.instance import Instance
 
 MOST_PARTS = 3
 """Into which a bound is taken apart."""
@@ -20,7 +17,7 @@ MOST_PARTS = 3
 Body = Callable[[Index], z3.ArithRef]
 
 
-def in_parts(scene: Instance, bounds: Index, body: Body) -> z3.ArithRef | None:
+def in_parts(scene: Any, bounds: Index, body: Body) -> z3.ArithRef | None:
     """The sum of a body as one of sums along parts; None where no bound is a sum of lengths."""
     for axis, bound in enumerate(map(z3.simplify, bounds)):
         ends = bound.children() if z3.is_add(bound) else []
@@ -43,7 +40,7 @@ def _from_places(lengths: tuple[z3.ArithRef, ...]) -> list[Walk]:
     return found
 
 
-def _looks_at_one(scene: Instance, bounds: Index, body: Body, axis: int, part: Walk) -> bool:
+def _looks_at_one(scene: Any, bounds: Index, body: Body, axis: int, part: Walk) -> bool:
     """Whether no choice in a body hangs on where in the part an index is."""
     start, length = part
     walks = [(scene.path.fresh("k"), bound) for bound in bounds]
@@ -54,9 +51,9 @@ def _looks_at_one(scene: Instance, bounds: Index, body: Body, axis: int, part: W
     return not any(str(walks[axis][0]) in constants(condition) for condition in choices(looked))
 
 
-def _along(scene: Instance, bounds: Index, body: Body, axis: int, part: Walk) -> z3.ArithRef:
+def _along(scene: Any, bounds: Index, body: Body, axis: int, part: Walk) -> z3.ArithRef:
     start, length = part
-    return scene.fold(
+    return scene.fold(  # type: ignore[no-any-return]
         "sum",
         [*bounds[:axis], length, *bounds[axis + 1 :]],
         lambda i: body([*i[:axis], z3.simplify(start + i[axis]), *i[axis + 1 :]]),

@@ -34,6 +34,7 @@ OUTSIDE = {
     "scales_in_a_row": "a constant overflows",
     "softplus_of_any_type": "a runtime lacks a kernel",
     "softplus_spelled_out": "a step overflows",
+    "update_of_large_factors": "a product of weights overflows",
 }
 """Wrong laws that hold in the arithmetic that they claim, and why they are wrong all the same."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.proofs.paths import Dead, Unproved
 from egraph_opt.semantics.pointwise import TYPES
 from egraph_opt.semantics.values import ElementType
@@ -90,6 +91,15 @@ class Types:
             self._run_waiting()
         elif dtype() not in types:
             raise Dead
+
+    def is_whole(self, dtype: ElementType, showing: bool) -> bool:
+        """Whether it is a type of integers: both cases are looked at, where both are possible."""
+        root = self.root(dtype)
+        if showing or isinstance(root, int) or root[0] != "leaf":
+            return dtype() in INTEGERS
+        whole = self.choose(2) == 1
+        self.among(dtype, [t for t in TYPES if (t in INTEGERS) == whole], showing=False)
+        return whole
 
     def root(self, dtype: ElementType) -> Any:
         """What all types have in common that are known to be this one: it, where somebody has asked."""

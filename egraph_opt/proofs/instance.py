@@ -348,6 +348,9 @@ class Instance:
     def among(self, dtype: ElementType, types: Sequence[int]) -> None:
         self.types.among(dtype, types, self.showing)
 
+    def is_whole(self, dtype: ElementType) -> bool:
+        return self.types.is_whole(dtype, self.showing)
+
     def retyped(self, token: Any, known: ElementType) -> None:
         self.types.retyped(token, known)
 

@@ -17,6 +17,7 @@ import onnx_ir as ir
 import z3
 
 from egraph_opt.facts import symbolic
+from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.operators.expressions import OPERANDS, Expression
 from egraph_opt.operators.terms import cons
@@ -109,6 +110,9 @@ class Concrete:
 
     def retyped(self, token: Any, known: ElementType) -> None:
         """All types are known."""
+
+    def is_whole(self, dtype: ElementType) -> bool:
+        return dtype() in INTEGERS
 
     def known(self, *facts: z3.BoolRef) -> None:
         """Numbers say so."""

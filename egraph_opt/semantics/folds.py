@@ -206,6 +206,8 @@ def gemm(scene: Any, a: Value, b: Value, c: Value | None, settings: GemmSettings
         own = zip(c.shape[::-1], shape[::-1], strict=False)
         scene.must(z3.And([z3.Or(d == 1, d == wide) for d, wide in own]))
     alpha, beta = map(scene.real_formula, (settings.alpha, settings.beta))
+    if scene.is_whole(a.dtype):  # by what runtimes multiply integers then is not said
+        alpha, beta = (scene.function("Gemm of integers", n) for n in (alpha, beta))
 
     def at(i: Index) -> z3.ArithRef:
         def body(k: Index) -> z3.ArithRef:

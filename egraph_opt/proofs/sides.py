@@ -285,9 +285,9 @@ class Sides:
             ) from error
         if calls.failures:
             failed = next(iter(calls.failures))
-            told = calls.failures.pop(failed)
-            if not told.startswith(tuple(error.__name__ for error in ANSWERS)):
-                raise Open(f"{failed.name} cannot be run on symbols: {told}")
+            message = calls.failures.pop(failed)
+            if not message.startswith(tuple(error.__name__ for error in ANSWERS)):
+                raise Open(f"{failed.name} cannot be run on symbols: {message}")
         return answer
 
     def _asked(self, expression: Expression) -> Any:

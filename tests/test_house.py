@@ -29,6 +29,7 @@ ORDER = (
     "graph",
     "inference",
     "operators",
+    "semantics",
     "laws",
     "egraph",
     "extraction",
@@ -40,6 +41,7 @@ ORDER = (
     "report",
     "pipeline",
     "check",
+    "proofs",
     "lab",
     "cli",
 )

@@ -9,7 +9,7 @@ and there are few of them, so what comes of each is kept.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -283,6 +283,19 @@ class Joins:
                 continue
         raise Rejected("rules that do not go together")
 
+    def chosen(self, choose: Callable[[int], int], most: int) -> tuple[Equality | Rule, Join]:
+        """`drawn`, with rules that a function chooses by their number; at most so many entries are filled.
+
+        Raises:
+            Rejected: they do not go together, or it takes more.
+        """
+        choice = self.first
+        while choice.entry is not None:
+            if choice.join.steps >= most:
+                raise Rejected("a table that is filled step by step")
+            choice = choice.filled_by(choose(len(choice.join.rules(choice.entry))))
+        return choice.whole(self.statement, self.own)
+
 
 class _Choice:
     """A join as far as some rules fill its tables, and by number of the next rule what becomes of it."""
@@ -297,13 +310,26 @@ class _Choice:
         assert self.entry is not None
         rules = self.join.rules(self.entry)
         for k in rng.permutation(len(rules)).tolist():
-            if k not in self.next:
-                filled = self.join.filled(self.entry, rules[k])
-                self.next[k] = None if filled is None else _Choice(filled)
-            found = self.next[k]
-            if found is not None:
-                return found
+            try:
+                return self.filled_by(k)
+            except Rejected:
+                continue
         raise Rejected("no rule fills such an entry")
+
+    def filled_by(self, k: int) -> _Choice:
+        """The choice after this one, whose entry is filled by the rule of a number.
+
+        Raises:
+            Rejected: it fills no such entry.
+        """
+        if k not in self.next:
+            assert self.entry is not None
+            filled = self.join.filled(self.entry, self.join.rules(self.entry)[k])
+            self.next[k] = None if filled is None else _Choice(filled)
+        found = self.next[k]
+        if found is None:
+            raise Rejected("no rule fills such an entry")
+        return found
 
     def whole(self, statement: Equality | Rule, own: list[Any]) -> tuple[Equality | Rule, Join]:
         if self.made is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -67,7 +67,17 @@ class Side:
         Raises:
             Rejected: some choices of rules do not go together.
         """
-        statement, join = self._joins.drawn(rng)
+        return self._side_of(*self._joins.drawn(rng))
+
+    def joined_by(self, choose: Callable[[int], int], most: int) -> Side:
+        """`joined`, with rules that a function chooses by their number; at most so many entries are filled.
+
+        Raises:
+            Rejected: they do not go together, or it takes more.
+        """
+        return self._side_of(*self._joins.chosen(choose, most))[0]
+
+    def _side_of(self, statement: Equality | Rule, join: Join) -> tuple[Side, Join]:
         if id(join) not in self._joined:
             self._joined[id(join)] = side_of(statement, self.rule, self.tables)
         return self._joined[id(join)], join

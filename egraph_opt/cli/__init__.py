@@ -1,5 +1,5 @@
 """The command line: `egraph-opt optimize`, `alternatives`, `rules`, `operators`, `costs`, `measurements`,
-`study`, `compare`, `sweep`, `sensitivity`, `calibrate` and `tune`.
+`prove`, `study`, `compare`, `sweep`, `sensitivity`, `calibrate` and `tune`.
 
 Exit codes: 0 done (also when nothing changed), 1 the model could not be read or is invalid, 2 usage, 3 the
 result was found to be wrong under --strict.
@@ -14,6 +14,7 @@ from egraph_opt.cli import (
     listings,
     measurements,
     optimization,
+    prove,
     saturation_studies,
     sensitivity,
     study,
@@ -47,6 +48,7 @@ __all__ = [
     "measurements",
     "optimization",
     "parse_assumption",
+    "prove",
     "saturation_studies",
     "sensitivity",
     "study",

@@ -128,12 +128,12 @@ def bounds_of(a: Dim, bounds: Bounds = ()) -> tuple[int | None, int | None]:
 
 def lower_bound(a: Dim) -> int | None:
     """A number that ``a`` is never below, or None if none is known."""
-    return None if a is None else _bounds(a)[0]
+    return a if a is None or isinstance(a, int) else _bounds(a)[0]
 
 
 def upper_bound(a: Dim) -> int | None:
     """A number that ``a`` is never above, or None if none is known."""
-    return None if a is None else _bounds(a)[1]
+    return a if a is None or isinstance(a, int) else _bounds(a)[1]
 
 
 def is_at_least(a: Dim, b: Dim) -> bool:

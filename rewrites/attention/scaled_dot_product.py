@@ -21,6 +21,7 @@ from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
+from egraph_opt.facts.numbers import as_float, is_finite
 from egraph_opt.laws import (
     Example,
     Operands,
@@ -119,9 +120,9 @@ def scores_of_product(q: Tensor, w: Tensor):
 @hosted()
 def times(s: Float, c: Fact, x: Fact) -> Float | None:
     """A scale multiplied with a constant of one finite value, which leaves the shape of x alone."""
-    if c.splat is None or not math.isfinite(c.splat) or c.splat == 0 or not broadcasts_into(c.shape, x.shape):
+    if c.splat is None or not is_finite(c.splat) or c.splat == 0 or not broadcasts_into(c.shape, x.shape):
         return None
-    return s * float(c.splat)
+    return s * as_float(c.splat)
 
 
 @law(kind="fuse", serves="arithmetic")

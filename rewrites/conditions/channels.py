@@ -13,6 +13,7 @@ from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT, Fact
+from egraph_opt.facts.numbers import as_float, is_finite
 from egraph_opt.laws import Operands, assign, auxiliary, eq, guard, hosted, rule, table
 from egraph_opt.laws.sorts import Dims, Int, Name, String, Tensor
 from egraph_opt.operators import ConvWindow, Literal, binary
@@ -51,7 +52,7 @@ def is_shift(c: Fact) -> bool:
 
 def is_finite_constant(c: Fact) -> bool:
     """A floating-point constant of known static shape, of which no element is known to be infinite."""
-    return is_float_constant(c) and all(math.isfinite(v) for v in known_elements(c) or ())
+    return is_float_constant(c) and all(map(is_finite, known_elements(c) or ()))
 
 
 def static_shape(fact: Fact) -> tuple[int, ...] | None:
@@ -69,8 +70,8 @@ def known_elements(fact: Fact) -> tuple[float, ...] | None:
     if fact.dtype not in FLOATS or not fact.const:
         return None
     if fact.splat is not None:
-        return (float(fact.splat),)
-    return None if fact.data is None else tuple(float(v) for v in fact.data)
+        return (as_float(fact.splat),)
+    return None if fact.data is None else tuple(map(as_float, fact.data))
 
 
 def overflows_nowhere(op: str, a: Fact, b: Fact) -> bool:
@@ -80,7 +81,7 @@ def overflows_nowhere(op: str, a: Fact, b: Fact) -> bool:
         return True
     largest = [max(map(abs, values)) for values in (x, y)]
     both = largest[0] * largest[1] if op == "Mul" else largest[0] + largest[1]
-    if not (both <= LARGEST[a.dtype] and all(map(math.isfinite, (*x, *y)))):
+    if not (both <= LARGEST[a.dtype] and all(map(is_finite, (*x, *y)))):
         return False  # infinite ones too: x + inf + c would be a chain of any length
     if op != "Mul":
         return True

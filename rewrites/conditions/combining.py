@@ -5,8 +5,6 @@ No laws here.
 
 import math
 
-import numpy as np
-
 from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import hosted
@@ -21,11 +19,12 @@ LEFT_ALONE = {"Mul": (1, 0), "Add": (0,)}
 
 def no_larger(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     """The broadcast of two shapes has no more elements than one of them."""
-    try:
-        both = np.broadcast_shapes(a, b)
-    except ValueError:
+    rank = max(len(a), len(b))
+    pairs = list(zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True))
+    if any(m != n and 1 not in (m, n) for m, n in pairs):
         return False
-    return math.prod(both) <= max(math.prod(a), math.prod(b))
+    both = math.prod(n if m == 1 else m for m, n in pairs)
+    return both <= math.prod(a) or both <= math.prod(b)
 
 
 @hosted()
@@ -38,6 +37,6 @@ def may_combine(op: str, a: Fact, b: Fact) -> bool:
     first, second = static_shape(a), static_shape(b)
     if op not in NEUTRAL or first is None or second is None or a.dtype not in FLOATS:
         return False
-    if not (a.const and b.const) or not {a.splat, b.splat}.isdisjoint(LEFT_ALONE[op]):
+    if not (a.const and b.const) or any(c.splat in LEFT_ALONE[op] for c in (a, b)):
         return False
     return no_larger(first, second) and overflows_nowhere(op, a, b)

@@ -14,6 +14,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.facts.numbers import as_float, is_finite
 from egraph_opt.laws import Example, Operands, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.algebra import exp, log, number_like
 from egraph_opt.laws.algebra import softplus as softplus_of
@@ -43,7 +44,7 @@ def number_beside(x: Fact, c: Fact) -> Float | None:
     """The one finite value of a constant that leaves the shape of x alone."""
     if x.const or c.splat is None or c.dtype != x.dtype or not broadcasts_into(c.shape, x.shape):
         return None
-    return float(c.splat) if math.isfinite(c.splat) else None
+    return as_float(c.splat) if is_finite(c.splat) else None
 
 
 @hosted()

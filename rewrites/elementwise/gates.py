@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.facts.numbers import as_float
 from egraph_opt.laws import assign, auxiliary, eq, hosted, rule, table
 from egraph_opt.laws.algebra import softplus, tanh
 from egraph_opt.laws.sorts import Float, Int, Settings, String, Tensor, Unit
@@ -60,7 +61,7 @@ def _constant(x: Fact, c: Fact) -> float | None:
     """The one value of a constant that leaves x its shape."""
     if x.dtype not in EPSILON or x.const or c.splat is None or not broadcasts_into(c.shape, x.shape):
         return None
-    return float(c.splat)
+    return as_float(c.splat)
 
 
 @hosted()

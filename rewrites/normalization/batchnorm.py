@@ -13,6 +13,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.facts.numbers import as_float
 from egraph_opt.laws import Example, Operands, absent, eq, guard, hosted, law, rewrite
 from egraph_opt.laws.algebra import number_like, sqrt, varies
 from egraph_opt.laws.sorts import Dims, Float, Int, Permutation, Tensor
@@ -54,7 +55,7 @@ def only_scales(m: Fact, v: Fact, epsilon: float) -> bool:
 @hosted()
 def epsilon_of(e: Fact, v: Fact) -> Float | None:
     """The one number that is added to the variance."""
-    return float(e.splat) if e.splat is not None and e.dtype == v.dtype and e.shape in ((), (1,)) else None
+    return as_float(e.splat) if e.splat is not None and e.dtype == v.dtype and e.shape in ((), (1,)) else None
 
 
 def _parameters(rng: np.random.Generator) -> Iterator[Example]:

@@ -16,6 +16,7 @@ from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import KERNEL_FLOATS
 from egraph_opt.facts.fact import Fact
+from egraph_opt.facts.numbers import as_float
 from egraph_opt.laws import Example, Operands, guard, hosted, kernel, laws_of, rewrite
 from egraph_opt.laws.algebra import is_constant, sqrt, varies
 from egraph_opt.laws.sorts import Axes, Dims, Float, Int, Permutation, Tensor
@@ -45,7 +46,7 @@ def epsilon_of_square(e: Fact) -> Float | None:
     """A constant that is added to a mean of squares."""
     if not e.const or e.splat is None or e.splat < 0 or any(d != 1 for d in e.shape or ()):
         return None
-    return float(e.splat)
+    return as_float(e.splat)
 
 
 @hosted()

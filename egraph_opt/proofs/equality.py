@@ -1,0 +1,134 @@
+"""Whether two elements are one number: sums are matched with sums, the rest is the solver's.
+
+A fold (a sum, a greatest, ..) is a number of its own in a formula.  Two folds are equal where their boxes
+are, and their bodies at every index: that is shown first, from the inside out, and then they are one number.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import z3
+
+from egraph_opt.proofs.instance import Instance
+from egraph_opt.proofs.sums import Fold, constants
+
+SOLVER_MS = 4_000
+MOST_SPLITS = 12
+MOST_DEPTH = 4
+
+
+IN_ANY_ORDER = frozenset(("ReduceMax", "ReduceMin"))
+"""Folds that do not round."""
+
+
+def prove_equal(scene: Instance, a: z3.ArithRef, b: z3.ArithRef) -> bool:
+    """Whether two formulas are one number wherever the path leads."""
+    return _Equality(scene).equal(a, b, [], MOST_DEPTH)
+
+
+class _Equality:
+    def __init__(self, scene: Instance) -> None:
+        self.scene = scene
+
+    def equal(self, a: z3.ArithRef, b: z3.ArithRef, given: list[z3.BoolRef], depth: int) -> bool:
+        a, b = z3.simplify(a), z3.simplify(b)
+        if z3.eq(a, b):
+            return True
+        left, right = self._folds(a), self._folds(b)
+        found = list(given)
+        if depth > 0:
+            pairs = ((f, g) for f in left for g in right if f is not g)
+            found += [f.number == g.number for f, g in pairs if self._match(f, g, given, depth - 1)]
+        if self._follows(a == b, found):
+            return True
+        return bool(left or right) and self._split(a, b, given, depth)
+
+    def _follows(self, goal: z3.BoolRef, given: list[z3.BoolRef]) -> bool:
+        solver = self.scene.path.solver
+        solver.push()
+        try:
+            solver.set("timeout", SOLVER_MS)
+            solver.add(*given, *self.scene.lemmas, z3.Not(goal))
+            return bool(solver.check() == z3.unsat)
+        finally:
+            solver.pop()
+
+    def _folds(self, formula: z3.ArithRef) -> list[Fold]:
+        """The folds in a formula, outside of each other."""
+        if not self.scene.folds:
+            return []
+        return [self.scene.folds[name] for name in sorted(constants(formula) & self.scene.folds.keys())]
+
+    def _match(self, f: Fold, g: Fold, given: list[z3.BoolRef], depth: int) -> bool:
+        if f.kind != g.kind or len(f.variables) != len(g.variables):
+            return False
+        inside = [z3.And(v >= 0, v < b) for v, b in zip(f.variables, f.bounds, strict=True)]
+        orders = permutations(range(len(g.variables)))
+        for order in orders if self.scene.reals or f.kind in IN_ANY_ORDER else [next(orders)]:
+            bounds = [g.bounds[k] for k in order]
+            if not all(self._follows(x == y, given) for x, y in zip(f.bounds, bounds, strict=True)):
+                continue
+            renamed = [(g.variables[k], v) for k, v in zip(order, f.variables, strict=True)]
+            body = self._renamed(g.body, renamed)
+            known = [*given, *inside]
+            if not self._same_places(f, g, renamed, known):
+                continue
+            if f.where is not None:
+                known.append(f.where)
+            if self.equal(f.body, body, known, depth):
+                return True
+        return False
+
+    def _same_places(
+        self, f: Fold, g: Fold, renamed: list[tuple[z3.ArithRef, z3.ArithRef]], given: list[z3.BoolRef]
+    ) -> bool:
+        """Whether both look at the same of the indices."""
+        true = z3.BoolVal(True)
+        own = true if f.where is None else f.where
+        other = true if g.where is None else z3.substitute(g.where, *renamed)
+        return self._follows(own == other, given)
+
+    def _renamed(self, body: z3.ArithRef, renamed: list[tuple[z3.ArithRef, z3.ArithRef]]) -> z3.ArithRef:
+        """A body with other variables, in the folds within it too."""
+        inner = []
+        for fold in self._folds(body):
+            made = self.scene.path.fresh_real("fold")
+            self.scene.folds[str(made)] = Fold(
+                fold.kind,
+                made,
+                fold.variables,
+                tuple(z3.substitute(b, *renamed) for b in fold.bounds),
+                self._renamed(fold.body, renamed),
+                None if fold.where is None else z3.substitute(fold.where, *renamed),
+            )
+            inner.append((fold.number, made))
+        return z3.substitute(body, *renamed, *inner) if renamed or inner else body
+
+    def _split(self, a: z3.ArithRef, b: z3.ArithRef, given: list[z3.BoolRef], depth: int) -> bool:
+        """Look at both sides of a condition that a formula hangs on, where folds are equal on one only."""
+        condition = _condition(a) if _condition(a) is not None else _condition(b)
+        if condition is None or len(given) > MOST_SPLITS:
+            return False
+        for case, truth in ((condition, True), (z3.Not(condition), False)):
+            decided = [(condition, z3.BoolVal(truth))]
+            left, right = (z3.substitute(formula, *decided) for formula in (a, b))
+            if self._follows(z3.BoolVal(False), [*given, case]):
+                continue
+            if not self.equal(left, right, [*given, case], depth):
+                return False
+        return True
+
+
+def _condition(formula: z3.ArithRef) -> z3.BoolRef | None:
+    """The condition of the outermost choice in a formula."""
+    pending, seen = [formula], set[int]()
+    while pending:
+        part = pending.pop(0)
+        if part.get_id() in seen:
+            continue
+        seen.add(part.get_id())
+        if z3.is_app_of(part, z3.Z3_OP_ITE):
+            return part.arg(0)
+        pending.extend(part.children())
+    return None

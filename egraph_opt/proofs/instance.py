@@ -1,0 +1,400 @@
+"""One instance of a statement: ranks and names are chosen, dims, attributes and elements are symbols.
+
+What the pattern asks for is assumed; what the statement writes has to be shown to be defined.  Both are built
+from the meaning of operators (`semantics`), conditions are asked of the host functions that run in e-graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import z3
+
+from egraph_opt.facts.dtypes import FLOATS
+from egraph_opt.facts.fact import ABSENT
+from egraph_opt.operators.elementwise import UNARY
+from egraph_opt.proofs.dims import formula_of_text, text_of
+from egraph_opt.proofs.element_types import Types
+from egraph_opt.proofs.elements import Elements
+from egraph_opt.proofs.facts import LazyFact
+from egraph_opt.proofs.names import WITH_SETTINGS, Name, Settings, TypeName
+from egraph_opt.proofs.numbers import formula_of, number_of
+from egraph_opt.proofs.parts import in_parts
+from egraph_opt.proofs.paths import Open, Path, Unproved
+from egraph_opt.proofs.sums import Fold, constants, decided, linear_sum, within
+from egraph_opt.semantics.values import ElementType, Index, Value, number
+
+UNKNOWN = ("range", "interval", "units", "twice")
+"""What a fact may say of elements, and no proof looks at."""
+
+
+IDEMPOTENT = frozenset("Abs Ceil Floor Relu Round Sign".split())
+"""Functions of which it is the same to apply them once more, to the bit."""
+
+PLAIN = frozenset("ReduceMax ReduceMin ReduceProd".split())
+SUMS = frozenset("sum ReduceMean ReduceSum".split())
+"""Folds that answer the element of a box of one; but sums begin with a 0.0, which -0.0 becomes."""
+
+Arithmetic = Literal["bitwise", "finite", "real"]
+
+
+@dataclass
+class Instance:
+    """Where a statement is looked at along one path.
+
+    Attributes:
+        arithmetic: "real": functions are those of real numbers; "finite": what compares is, and sums and
+            products are only known to have no order; "bitwise": so are all functions, but for moving numbers.
+        texts: dims are symbols to the host, and else numbers.
+        showing: what operators ask of their operands has to be shown, and is not assumed.
+        folds: by the name of their number.
+        lemmas: what is true of the functions that were written.
+        notes: what the proof takes for granted.
+        highest: rank of an operand.
+        asks_dims: a host function was handed dims, so that numbers and symbols may be different to it.
+    """
+
+    path: Path
+    arithmetic: Arithmetic = "real"
+    texts: bool = False
+    most_axes: int = 3
+    showing: bool = False
+    folds: dict[str, Fold] = field(default_factory=dict)
+    lemmas: list[z3.BoolRef] = field(default_factory=list)
+    notes: set[str] = field(default_factory=set)
+    shares: list[tuple[z3.ArithRef, z3.ArithRef, z3.ArithRef]] = field(default_factory=list)
+    symbols: set[str] = field(default_factory=set)
+    asks_dims: bool = False
+    highest: int = 0
+    types: Types = field(init=False)
+    _facts: dict[int, tuple[Value, LazyFact]] = field(default_factory=dict)
+    _texts: dict[str, Any] = field(default_factory=dict)
+    _places: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.types = Types(self.choose)
+
+    @property
+    def reals(self) -> bool:
+        return self.arithmetic == "real"
+
+    @property
+    def compares(self) -> bool:
+        """Whether what compares numbers is known, which NaN and the two zeros are no numbers for."""
+        return self.arithmetic != "bitwise"
+
+    # --- what operators ask for ---------------------------------------------------------------------------
+
+    def must(self, condition: z3.BoolRef | bool) -> None:
+        if not self.showing:
+            self.path.assume(condition)
+        elif not self.path.follows(condition):
+            raise Unproved(f"that {condition}, which the right side needs")
+
+    def decide(self, condition: z3.BoolRef | bool) -> bool:
+        return self.path.decide(condition)
+
+    def choose(self, count: int) -> int:
+        return self.path.choose(count)
+
+    def same(self, a: z3.ArithRef, b: z3.ArithRef) -> bool:
+        return z3.eq(a, b) or self.path.follows(a == b, 200)
+
+    def within(self, n: z3.ArithRef, low: z3.ArithRef, high: z3.ArithRef) -> bool:
+        return self.path.follows(z3.And(low <= n, n < high), 200)
+
+    def whole(self, name: str) -> z3.ArithRef:
+        return self.path.fresh(name)
+
+    def plain(self, formula: z3.ArithRef) -> Any:
+        return number_of(formula, self.path)
+
+    def share(self, n: z3.ArithRef, parts: z3.ArithRef) -> z3.ArithRef:
+        """n / parts, which has to be whole and above 0."""
+        for a, b, quotient in self.shares:
+            if self.same(a, n) and self.same(b, parts):
+                return quotient
+        quotient = n / parts if self.showing else self.path.fresh("share")
+        self.must(z3.And(n == quotient * parts, quotient >= 1, parts >= 1))
+        self.shares.append((n, parts, quotient))
+        return quotient
+
+    def dim(self) -> Any:
+        """A dim that an attribute leaves open."""
+        self.asks_dims = True
+        made = self._new_dim()
+        return self._text_of_symbol(str(made)) if self.texts else self.plain(made)
+
+    def _new_dim(self) -> z3.ArithRef:
+        name = f"{'s' if self.texts else 'd.'}{self.path.number()}"
+        if self.texts:
+            self.symbols.add(name)
+        self.path.assume(z3.Int(name) >= 0, possible=True)
+        return z3.Int(name)
+
+    def dim_of(self, formula: z3.ArithRef) -> Any:
+        """A dim as host functions get it."""
+        if z3.is_int_value(formula):
+            return formula.as_long()
+        self.asks_dims = True
+        if not self.texts:
+            return self.plain(formula)
+        names = sorted(constants(formula) & self.symbols)
+        texts = [(z3.Int(name), self.formula(self._text_of_symbol(name))) for name in names]
+        found = text_of(z3.substitute(formula, *texts) if texts else formula, frozenset(self.symbols))
+        if found is None:
+            raise Open("a dim of symbols and of numbers that are not known")
+        return found
+
+    def _text_of_symbol(self, name: str) -> Any:
+        """What stands in a model for a symbol: itself, 1, or one that another tensor has there."""
+        if name not in self._texts:
+            others = [t for other, t in self._texts.items() if t == other and self._may_share(name, other)]
+            texts = [name, 1, *others]
+            self._texts[name] = text = texts[self.choose(len(texts))]
+            if text != name:
+                self.path.assume(z3.Int(name) == self.formula(text))
+        return self._texts[name]
+
+    def _may_share(self, a: str, b: str) -> bool:
+        """Whether dims of two tensors stand in one place, or have to be equal."""
+        if a not in self._places or b not in self._places or self._places[a][0] == self._places[b][0]:
+            return False
+        return self._places[a][1] == self._places[b][1] or self.same(z3.Int(a), z3.Int(b))
+
+    def real(self, name: str) -> Any:
+        return number_of(self.path.fresh_real(name), self.path)
+
+    def formula(self, value: Any) -> z3.ArithRef:
+        if isinstance(value, str):
+            return formula_of_text(value)
+        found = formula_of(value)
+        if found is None:
+            raise Open(f"{value!r} is no number that a proof computes with")
+        return found
+
+    def real_formula(self, value: Any) -> z3.ArithRef:
+        found = self.formula(value)
+        return z3.simplify(z3.ToReal(found)) if found.is_int() else found
+
+    def function(self, name: str, *arguments: z3.ArithRef) -> z3.ArithRef:
+        """A function of which nothing is known, but of the reciprocal of a number."""
+        given = z3.simplify(arguments[0])
+        if name == "unary Reciprocal ()" and z3.is_rational_value(given) and given.as_fraction() != 0:
+            return z3.simplify(1 / given)
+        if name == "unary Sqrt ()" and z3.is_rational_value(given) and given.as_fraction() in (0, 1):
+            return given
+        sorts = [z3.RealSort()] * (len(arguments) + 1)
+        made = z3.Function(name, *sorts)(*arguments)
+        if name.removeprefix("unary ").removesuffix(" ()") in IDEMPOTENT:
+            self.lemmas.append(z3.Function(name, *sorts)(made) == made)
+        if self.reals and name == "unary Exp ()":
+            self.lemmas.append(made > 0)
+        return made
+
+    def add(self, a: z3.ArithRef, b: z3.ArithRef) -> z3.ArithRef:
+        if self.reals:
+            return a + b
+        made = self.without_order("+", a, b)
+        if self.compares:
+            for x, y in ((a, b), (b, a)):
+                self.lemmas.append(z3.And(z3.Implies(x == 0, made == y), z3.Implies(x == -y, made == 0)))
+        return made
+
+    def multiply(self, a: z3.ArithRef, b: z3.ArithRef) -> z3.ArithRef:
+        if self.reals:
+            return a * b
+        made = self.without_order("*", a, b)
+        for x, y in ((a, b), (b, a)):
+            one = z3.Implies(x == 1, made == y)
+            self.lemmas.append(z3.And(one, z3.Implies(x == -1, made == self.negated(y))))
+            if self.compares:
+                self.lemmas.append(z3.Implies(x == 0, made == 0))
+        return made
+
+    def known(self, *facts: z3.BoolRef) -> None:
+        """What is true of functions of which nothing else is known."""
+        self.lemmas += facts
+
+    def negated(self, a: z3.ArithRef) -> z3.ArithRef:
+        """-a, of which there are two zeros: of numbers that a model names none is -0.0."""
+        if self.compares or (z3.is_rational_value(a) and a.as_fraction() != 0):
+            return -a
+        made = self.function("unary Neg ()", a)
+        self.lemmas.append(self.function("unary Neg ()", made) == a)
+        if any(name.startswith("splat.") for name in constants(a)) and z3.is_const(a):
+            self.lemmas.append(z3.Implies(a != 0, made == -a))
+        return made
+
+    def without_order(self, name: str, a: z3.ArithRef, b: z3.ArithRef) -> z3.ArithRef:
+        made = self.function(name, a, b)
+        self.lemmas.append(made == self.function(name, b, a))
+        return made
+
+    def fold(
+        self,
+        kind: str,
+        bounds: Index,
+        body: Callable[[Index], z3.ArithRef],
+        where: Callable[[Index], z3.BoolRef] | None = None,
+    ) -> z3.ArithRef:
+        """What is summed or compared along an axis of one element is that element."""
+        if kind == "sum" and self.reals and where is None:
+            parts = in_parts(self, bounds, body)
+            if parts is not None:
+                return parts
+        kept: list[tuple[z3.ArithRef, z3.ArithRef]] = []
+        variables = [self._walked(z3.simplify(bound), kept) for bound in bounds]
+        inside = decided(self.known_that, body(variables), within(kept))
+        if not kept and where is None and self._is_plain(kind.partition(" of ")[0]):
+            return inside
+        asked = None if where is None else where(variables)
+        if kind == "sum" and self.reals:
+            inside = inside if asked is None else z3.If(asked, inside, z3.RealVal(0))
+            return linear_sum(self, kept, inside)
+        return self.folded(kind, kept, inside, asked)
+
+    def known_that(self, condition: z3.BoolRef) -> bool:
+        return self.path.follows(condition, 200)
+
+    def _is_plain(self, kind: str) -> bool:
+        return kind in PLAIN or (self.compares and kind in SUMS)
+
+    def folded(
+        self,
+        kind: str,
+        kept: Sequence[tuple[z3.ArithRef, z3.ArithRef]],
+        body: z3.ArithRef,
+        where: z3.BoolRef | None = None,
+    ) -> z3.ArithRef:
+        """The number that stands for a fold over variables, each with its bound."""
+        made = self.path.fresh_real("fold")
+        names, sizes = zip(*kept, strict=True) if kept else ((), ())
+        self.folds[str(made)] = Fold(kind, made, names, sizes, body, where)
+        return made
+
+    def _walked(self, bound: z3.ArithRef, kept: list[tuple[z3.ArithRef, z3.ArithRef]]) -> z3.ArithRef:
+        """An index below a bound, of variables that are noted; of a product one for each factor."""
+        if _is_one(bound) or self.same(bound, number(1)):
+            return number(0)
+        if z3.is_mul(bound):
+            whole = number(0)
+            for factor in bound.children():
+                whole = whole * factor + self._walked(factor, kept)
+            return z3.simplify(whole, som=True)
+        kept.append((self.path.fresh("k"), bound))
+        return kept[-1][0]
+
+    # --- names and settings -------------------------------------------------------------------------------
+
+    def name(self, names: Sequence[str]) -> Name:
+        return Name(names, self)
+
+    def spelled(self, op: Any) -> str:
+        return op.spelled() if isinstance(op, Name) else op
+
+    def once_named(self, op: Any, function: Callable[[str], None]) -> None:
+        """Run a function with the name, as soon as somebody asks for it."""
+        if isinstance(op, Name) and op.chosen is None:
+            op.waiting.append((self.showing, function))
+        else:
+            function(self.spelled(op))
+
+    def name_so_far(self, op: Any) -> str:
+        """The name, or of one that nobody has asked for what stands for any."""
+        if not isinstance(op, Name):
+            return op  # type: ignore[no-any-return]
+        return op.chosen or f"any.{op.number}"
+
+    def type_name(self, types: Sequence[int]) -> TypeName:
+        return TypeName(types, self)
+
+    def type_so_far(self, to: Any) -> Any:
+        """The type, or of one that nobody has asked for what stands for any."""
+        if not isinstance(to, TypeName):
+            return to
+        return f"any.{to.number}" if to.chosen is None else to.chosen
+
+    def settings(self, op: Any) -> Any:
+        return () if isinstance(op, str) and op not in WITH_SETTINGS else Settings(op, self)
+
+    def settings_so_far(self, settings: Any) -> Any:
+        if not isinstance(settings, Settings):
+            return settings
+        name = self.name_so_far(settings.op)
+        if settings.chosen is None and name in UNARY and name not in WITH_SETTINGS:
+            return ()
+        return settings.chosen if settings.chosen is not None else f"any.{settings.number}"
+
+    # --- tensors ------------------------------------------------------------------------------------------
+
+    def leaf(self, name: str, rank: int) -> Value:
+        """Any tensor of a rank; all its elements may be one number."""
+        made = self.path.number()
+        dims = tuple(self._new_dim() for _ in range(rank))
+        self.highest = max(self.highest, rank)
+        self._places |= {str(dim): (made, axis - rank) for axis, dim in enumerate(dims)}
+        function = z3.Function(f"{name}.{made}", *[z3.IntSort()] * rank, z3.RealSort())
+
+        known = ElementType(lambda: ("leaf", made), lambda: self.types.settled(known))
+        elements = Elements(self, known, dims, function)
+        return Value(known, dims, elements.at, elements.splat, elements.listed)
+
+    def alike(self, a: ElementType, b: ElementType) -> None:
+        self.types.alike(a, b, self.showing)
+
+    def among(self, dtype: ElementType, types: Sequence[int]) -> None:
+        self.types.among(dtype, types, self.showing)
+
+    def is_whole(self, dtype: ElementType) -> bool:
+        return self.types.is_whole(dtype, self.showing)
+
+    def retyped(self, token: Any, known: ElementType) -> None:
+        self.types.retyped(token, known)
+
+    def root(self, dtype: ElementType) -> Any:
+        return self.types.root(dtype)
+
+    def fact(self, value: Value | None) -> Any:
+        """What host functions get of a tensor."""
+        if value is None:
+            return ABSENT
+        if id(value) not in self._facts:
+            fact = LazyFact.of(
+                dtype=value.dtype.asked,
+                rank=lambda: value.rank,
+                shape=lambda: tuple(map(self.dim_of, value.shape)),
+                const=lambda: self.choose(2) == 1,
+                splat=lambda: self._splat(value),
+                data=lambda: self._listed(value, "data"),
+                value=lambda: self._listed(value, "value"),
+                **{name: self._unknown(name) for name in UNKNOWN},
+            )
+            self._facts[id(value)] = value, fact
+        return self._facts[id(value)][1]
+
+    def _splat(self, value: Value) -> Any:
+        found = value.splat()
+        if found is not None and z3.is_to_real(found):  # of a whole number
+            found = found.arg(0)
+        return None if found is None else number_of(found, self.path)
+
+    def _listed(self, value: Value, part: str) -> Any:
+        if value.listed is None:
+            return self._unknown(part)()
+        if part == "value" and (value.rank > 1 or value.dtype() in FLOATS):
+            return None
+        return value.listed()
+
+    def _unknown(self, part: str) -> Callable[[], None]:
+        def answer() -> None:
+            if self.choose(2):
+                raise Open(f"a host function looks at elements ({part})")
+
+        return answer
+
+
+def _is_one(dim: z3.ArithRef) -> bool:
+    return z3.is_int_value(dim) and dim.as_long() == 1

@@ -1,0 +1,247 @@
+"""What adds up, or picks, elements along axes: reductions, products, softmax, windows and normalizations."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import z3
+
+from egraph_opt.facts.dtypes import FLOATS, INTEGERS
+from egraph_opt.operators.linear import GemmSettings
+from egraph_opt.operators.reductions import REDUCTIONS
+from egraph_opt.semantics.movement import any_axis
+from egraph_opt.semantics.values import (
+    Index,
+    Scene,
+    Value,
+    broadcast_index,
+    broadcast_shape,
+    choosers,
+    means,
+    number,
+)
+
+
+def any_axes(scene: Scene, given: dict[str, Any]) -> tuple[int, ...]:
+    rank = given["x"].rank
+    sets = [axes for count in range(1, rank + 1) for axes in combinations(range(rank), count)]
+    return sets[scene.choose(len(sets))]
+
+
+def any_flag(scene: Scene, given: dict[str, Any]) -> int:
+    return scene.choose(2)
+
+
+def _reciprocal(scene: Scene, a: z3.ArithRef) -> z3.ArithRef:
+    return scene.function("unary Reciprocal ()", a)
+
+
+def real_product(dims: Index) -> z3.ArithRef:
+    """How many elements there are, as a real number that is written alike for all orders of the dims."""
+    factors: list[z3.ArithRef] = []
+    for dim in dims:
+        factors += dim.children() if z3.is_mul(dim) else [dim]
+    result: z3.ArithRef = z3.RealVal(1)
+    for factor in sorted(factors, key=str):
+        result = result * z3.ToReal(factor)
+    return z3.simplify(result)
+
+
+def sum_in(scene: Any, operator: str, bounds: Index, body: Any) -> z3.ArithRef:
+    """A sum; but in the reals, each operator has an order of its own in which it adds up."""
+    return scene.fold("sum" if scene.reals else f"sum of {operator}", bounds, body)  # type: ignore[no-any-return]
+
+
+def mean(scene: Any, bounds: Index, body: Any) -> z3.ArithRef:
+    """The mean of what a body is over a box."""
+    count = real_product(bounds)
+    return scene.multiply(scene.fold("sum", bounds, body), _reciprocal(scene, count))  # type: ignore[no-any-return]
+
+
+def _of_sum(inside: Any, outside: str = "") -> Any:
+    """A function of the sum of a function of each element."""
+
+    def reduced(scene: Any, bounds: Index, element: Any) -> z3.ArithRef:
+        total = scene.fold("sum", bounds, lambda k: inside(scene, element(k)))
+        return scene.function(f"unary {outside} ()", total) if outside else total  # type: ignore[no-any-return]
+
+    return reduced
+
+
+def _size(scene: Any, a: z3.ArithRef) -> z3.ArithRef:
+    return z3.If(a >= 0, a, -a)
+
+
+def _square(scene: Any, a: z3.ArithRef) -> z3.ArithRef:
+    return scene.multiply(a, a)  # type: ignore[no-any-return]
+
+
+DEFINED = {
+    "ReduceL1": _of_sum(_size),
+    "ReduceL2": _of_sum(_square, "Sqrt"),
+    "ReduceLogSum": _of_sum(lambda scene, a: a, "Log"),
+    "ReduceLogSumExp": _of_sum(lambda scene, a: scene.function("unary Exp ()", a), "Log"),
+    "ReduceMean": mean,
+    "ReduceSum": _of_sum(lambda scene, a: a),
+    "ReduceSumSquare": _of_sum(_square),
+}
+"""Reductions in terms of sums, of floats; the others are of their own kind."""
+
+
+EXTREMES = ("ReduceMax", "ReduceMin")
+"""Reductions that answer the same in any order, and so along any axes."""
+
+
+@means("reduce", kind=lambda scene, given: scene.name(REDUCTIONS))
+def reduce(scene: Any, kind: Any, x: Value, axes: tuple[int, ...], keepdims: int) -> Value:
+    scene.must(all(axis < x.rank for axis in axes) and len(axes) > 0)
+    name = scene.spelled(kind)
+    bounds = [x.shape[axis] for axis in axes]
+    kept = [axis for axis in range(x.rank) if axis not in axes]
+    shape = tuple(number(1) if a in axes else d for a, d in enumerate(x.shape) if keepdims or a not in axes)
+
+    def at(i: Index) -> z3.ArithRef:
+        fixed = dict(zip(kept, ([i[a] for a in kept] if keepdims else i), strict=True))
+
+        def element(k: Index) -> z3.ArithRef:
+            folded = dict(zip(axes, k, strict=True))
+            return x.at([folded[a] if a in folded else fixed[a] for a in range(x.rank)])
+
+        if not scene.reals and name not in EXTREMES and scene.root(x.dtype) not in INTEGERS:
+            return scene.fold(f"{name} of axes {axes} of {x.rank}", bounds, element)  # type: ignore[no-any-return]
+        if not scene.reals or name not in DEFINED:
+            nothing = not all(scene.within(b, number(1), b + 1) for b in bounds)
+            kind = f"{name} of {scene.root(x.dtype)}" if nothing else name  # of none it goes by the type
+            return scene.fold(kind, bounds, element)  # type: ignore[no-any-return]
+        if x.dtype() not in FLOATS:
+            return scene.fold(f"{name} of integers", bounds, element)  # type: ignore[no-any-return]
+        return DEFINED[name](scene, bounds, element)
+
+    return Value(x.dtype, shape, at)
+
+
+@means("global_pool", kind=lambda scene, given: scene.name(("GlobalAveragePool", "GlobalMaxPool")))
+def global_pool(scene: Any, kind: Any, x: Value) -> Value:
+    scene.must(x.rank >= 3)
+    name = scene.spelled(kind)
+    if scene.reals or (name == "GlobalMaxPool" and scene.compares):
+        name = "ReduceMean" if name == "GlobalAveragePool" else "ReduceMax"
+    return reduce(scene, name, x, tuple(range(2, x.rank)), 1)
+
+
+@means("softmax", kind=lambda scene, given: scene.name(("Softmax", "LogSoftmax", "Hardmax")), axis=any_axis)
+def softmax(scene: Any, kind: Any, x: Value, axis: int) -> Value:
+    """exp(x) over the sum of exp: what is subtracted for accuracy cancels in the reals."""
+    scene.must(axis < x.rank)
+    name = scene.spelled(kind)
+
+    def at(i: Index) -> z3.ArithRef:
+        def exponential(k: Index) -> z3.ArithRef:
+            return scene.function("unary Exp ()", x.at([*i[:axis], k[0], *i[axis + 1 :]]))
+
+        if name == "Hardmax":
+            place = scene.fold(
+                "first greatest", [x.shape[axis]], lambda k: x.at([*i[:axis], k[0], *i[axis + 1 :]])
+            )
+            return z3.If(z3.ToReal(i[axis]) == place, z3.RealVal(1), z3.RealVal(0))
+        total = sum_in(scene, name, [x.shape[axis]], exponential)
+        if name == "LogSoftmax":
+            return scene.add(x.at(i), -scene.function("unary Log ()", total))
+        return scene.multiply(exponential([i[axis]]), _reciprocal(scene, total))
+
+    return Value(x.dtype, x.shape, at)
+
+
+@means("matmul")
+def matmul(scene: Scene, x: Value, y: Value) -> Value:
+    """Of vectors a row on the left and a column on the right, whose axis goes."""
+    scene.must(x.rank > 0 and y.rank > 0)
+    scene.alike(x.dtype, y.dtype)
+    left = (number(1), *x.shape) if x.rank == 1 else x.shape
+    right = (*y.shape, number(1)) if y.rank == 1 else y.shape
+    scene.must(left[-1] == right[-2])
+    lead = broadcast_shape(scene, [left[:-2], right[:-2]])
+    rows = (left[-2],) if x.rank > 1 else ()
+    columns = (right[-1],) if y.rank > 1 else ()
+
+    def at(i: Index) -> z3.ArithRef:
+        row = i[len(lead)] if rows else None
+        column = i[-1] if columns else None
+
+        def one(value: Value, dims: Index, inner: list[z3.ArithRef]) -> z3.ArithRef:
+            outer = i[len(lead) - (len(dims) - 2) : len(lead)]
+            wide = lead[len(lead) - (len(dims) - 2) :]
+            own = [
+                k if z3.eq(d, w) else z3.simplify(z3.If(d == 1, number(0), k))
+                for k, d, w in zip(outer, dims[:-2], wide, strict=True)
+            ]
+            return value.at([*own, *inner])
+
+        def body(k: Index) -> z3.ArithRef:
+            a = one(x, left, [k[0]] if row is None else [row, k[0]])
+            b = one(y, right, [k[0]] if column is None else [k[0], column])
+            return scene.multiply(a, b)
+
+        return sum_in(scene, "MatMul", [left[-1]], body)
+
+    return Value(x.dtype, (*lead, *rows, *columns), at)
+
+
+def any_gemm(scene: Any, given: dict[str, Any]) -> GemmSettings:
+    return GemmSettings(scene.real("alpha"), scene.real("beta"), scene.choose(2), scene.choose(2))
+
+
+@means("gemm", settings=any_gemm)
+def gemm(scene: Any, a: Value, b: Value, c: Value | None, settings: GemmSettings) -> Value:
+    scene.must(a.rank == b.rank == 2)
+    scene.alike(a.dtype, b.dtype)
+    rows, inner = a.shape[::-1] if settings.trans_a else a.shape
+    other, columns = b.shape[::-1] if settings.trans_b else b.shape
+    scene.must(inner == other)
+    shape = (rows, columns)
+    if c is not None:
+        scene.alike(a.dtype, c.dtype)
+        scene.must(c.rank <= 2)
+        own = zip(c.shape[::-1], shape[::-1], strict=False)
+        scene.must(z3.And([z3.Or(d == 1, d == wide) for d, wide in own]))
+    alpha, beta = map(scene.real_formula, (settings.alpha, settings.beta))
+    if scene.is_whole(a.dtype):  # by what runtimes multiply integers then is not said
+        alpha, beta = (scene.function("Gemm of integers", n) for n in (alpha, beta))
+
+    def at(i: Index) -> z3.ArithRef:
+        def body(k: Index) -> z3.ArithRef:
+            left = [k[0], i[0]] if settings.trans_a else [i[0], k[0]]
+            right = [i[1], k[0]] if settings.trans_b else [k[0], i[1]]
+            return scene.multiply(a.at(left), b.at(right))  # type: ignore[no-any-return]
+
+        total = scene.multiply(alpha, sum_in(scene, "MatMul", [inner], body))
+        if c is None:
+            return total  # type: ignore[no-any-return]
+        return scene.add(total, scene.multiply(beta, c.at(broadcast_index(c, i, shape))))  # type: ignore[no-any-return]
+
+    return Value(a.dtype, shape, at)
+
+
+choosers["", "axes"] = any_axes
+choosers["", "epsilon"] = lambda scene, given: scene.real("epsilon")
+choosers["", "keepdims"] = any_flag
+
+
+@means("batchnorm")
+def batchnorm(scene: Any, x: Value, *parameters: Any) -> Value:
+    """The parameters are scale, bias, mean and variance by channel, and epsilon."""
+    *channels, epsilon = parameters
+    scene.must(x.rank >= 2)
+    for v in channels:
+        scene.must(v.rank == 1)
+        scene.must(v.shape[0] == x.shape[1])
+        scene.alike(v.dtype, x.dtype)
+
+    def at(i: Index) -> z3.ArithRef:
+        s, b, m, v = (each.at([i[1]]) for each in channels)
+        root = scene.function("unary Sqrt ()", scene.add(v, scene.real_formula(epsilon)))
+        factor = scene.multiply(s, _reciprocal(scene, root))
+        return scene.add(scene.multiply(scene.add(x.at(i), -m), factor), b)  # type: ignore[no-any-return]
+
+    return Value(x.dtype, x.shape, at)

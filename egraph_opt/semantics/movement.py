@@ -1,0 +1,246 @@
+"""What moves elements: transpose, reshape, slice, concat, split, gather, pad and expand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations, permutations
+from typing import Any
+
+import z3
+from onnx import TensorProto
+
+from egraph_opt.semantics.values import (
+    Index,
+    Scene,
+    Value,
+    broadcast_index,
+    broadcast_shape,
+    means,
+    number,
+    product,
+)
+from egraph_opt.semantics.views import reshaped_index
+
+
+def any_axis(scene: Scene, given: dict[str, Any]) -> int:
+    return scene.choose(given["x"].rank)
+
+
+def any_permutation(scene: Scene, given: dict[str, Any]) -> tuple[int, ...]:
+    orders = list(permutations(range(given["x"].rank)))
+    return orders[scene.choose(len(orders))]
+
+
+@means("transpose", perm=any_permutation)
+def transpose(scene: Scene, x: Value, perm: tuple[int, ...]) -> Value:
+    scene.must(sorted(perm) == list(range(x.rank)))
+    back = [perm.index(axis) for axis in range(x.rank)]
+    return Value(x.dtype, tuple(x.shape[p] for p in perm), lambda i: x.at([i[k] for k in back]), x.splat)
+
+
+def any_dims(scene: Any, given: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(scene.dim() for _ in range(scene.choose(scene.most_axes + 1)))
+
+
+@means("reshape", dims=any_dims)
+def reshape(scene: Scene, x: Value, dims: Sequence[Any]) -> Value:
+    shape = tuple(map(scene.formula, dims))
+    scene.must(z3.And(product(shape) == product(x.shape), *(d >= 0 for d in shape)))
+    return Value(x.dtype, shape, lambda i: x.at(reshaped_index(scene, i, shape, x.shape)), x.splat)
+
+
+def any_cuts(scene: Any, given: dict[str, Any]) -> tuple[Any, ...]:
+    """Cuts of some axes; of each its bounds within the dim, upwards or downwards."""
+    rank = given["x"].rank
+    sets = [axes for count in range(min(rank, 2) + 1) for axes in combinations(range(rank), count)]
+    cuts = []
+    for axis in sets[scene.choose(len(sets))]:
+        dim = given["x"].shape[axis]
+        start, end, step = scene.whole("start"), scene.whole("end"), scene.whole("step")
+        if scene.choose(2) == 0:
+            scene.must(z3.And(step > 0, start >= 0, start <= end, end <= dim))
+            cuts.append((axis, scene.plain(start), scene.plain(end), scene.plain(step)))
+        else:
+            scene.must(z3.And(step < 0, dim > 0, start >= 0, start < dim))
+            if scene.choose(2):
+                scene.must(z3.And(end >= 0, end < dim))
+                cuts.append((axis, scene.plain(start), scene.plain(end), scene.plain(step)))
+            else:
+                cuts.append((axis, scene.plain(start), None, scene.plain(step)))
+    return tuple(cuts)
+
+
+@means("slice_", spec=any_cuts)
+def slice_(scene: Scene, x: Value, spec: Sequence[tuple[int, Any, Any, Any]]) -> Value:
+    starts, steps, shape = [number(0)] * x.rank, [number(1)] * x.rank, list(x.shape)
+    for axis, *bounds in spec:
+        scene.must(axis < x.rank)
+        starts[axis], steps[axis], shape[axis] = _taken(scene, x.shape[axis], *bounds)
+    return Value(
+        x.dtype,
+        tuple(shape),
+        lambda i: x.at([z3.simplify(s + k * t) for s, k, t in zip(starts, i, steps, strict=True)]),
+        x.splat,
+    )
+
+
+def _taken(
+    scene: Scene, dim: z3.ArithRef, start: Any, end: Any, step: Any
+) -> tuple[z3.ArithRef, z3.ArithRef, z3.ArithRef]:
+    """Where a cut starts, its step, and how many elements it takes; all bounds as Python has them."""
+    by = scene.formula(step)
+    upwards = scene.decide(by > 0)
+    scene.must(by != 0)
+    low, high = (number(0), dim) if upwards else (number(-1), dim - 1)
+    first = _clamped(scene, scene.formula(start), dim, low, high)
+    last = (high if upwards else low) if end is None else _clamped(scene, scene.formula(end), dim, low, high)
+    length = last - first if upwards else first - last
+    width = by if upwards else -by
+    if not scene.decide(length > 0):
+        return first, by, number(0)
+    if z3.is_int_value(width) and width.as_long() == 1:
+        return first, by, z3.simplify(length)
+    return first, by, z3.simplify((length + width - 1) / width)
+
+
+def _clamped(
+    scene: Scene, bound: z3.ArithRef, dim: z3.ArithRef, low: z3.ArithRef, high: z3.ArithRef
+) -> z3.ArithRef:
+    if scene.decide(bound < 0):
+        bound = bound + dim
+    if scene.decide(bound < low):
+        return low
+    return high if scene.decide(bound > high) else z3.simplify(bound)
+
+
+@means("concat", axis=lambda scene, given: scene.choose(given["xs"][0].rank if given["xs"] else 0))
+def concat(scene: Scene, xs: Sequence[Value], axis: int) -> Value:
+    scene.must(len(xs) > 0 and all(x.rank == xs[0].rank for x in xs) and axis < xs[0].rank)
+    for x in xs[1:]:
+        scene.alike(x.dtype, xs[0].dtype)
+        pairs = enumerate(zip(x.shape, xs[0].shape, strict=True))
+        scene.must(z3.And([a == b for k, (a, b) in pairs if k != axis]))
+    ends = [xs[0].shape[axis]]
+    for x in xs[1:]:
+        ends.append(z3.simplify(ends[-1] + x.shape[axis]))
+    shape = (*xs[0].shape[:axis], ends[-1], *xs[0].shape[axis + 1 :])
+
+    def at(i: Index) -> z3.ArithRef:
+        found = None
+        for k in range(len(xs) - 1, -1, -1):
+            start = ends[k - 1] if k else number(0)
+            here = xs[k].at([*i[:axis], z3.simplify(i[axis] - start), *i[axis + 1 :]])
+            found = here if found is None else z3.If(i[axis] < ends[k], here, found)
+        assert found is not None
+        return found
+
+    return Value(xs[0].dtype, shape, at)
+
+
+def any_sizes(scene: Any, given: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(scene.dim() for _ in range(scene.choose(2) + 2))
+
+
+@means("split", axis=any_axis, sizes=any_sizes)
+def split(scene: Scene, x: Value, axis: int, sizes: Sequence[Any]) -> tuple[Value, ...]:
+    lengths = [scene.formula(size) for size in sizes]
+    scene.must(axis < x.rank)
+    scene.must(z3.And(z3.Sum(lengths) == x.shape[axis], *(n >= 0 for n in lengths)))
+    parts, start = [], number(0)
+    for length in lengths:
+        parts.append(_part(x, axis, start, length))
+        start = z3.simplify(start + length)
+    return tuple(parts)
+
+
+def _part(x: Value, axis: int, start: z3.ArithRef, length: z3.ArithRef) -> Value:
+    shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
+    at = lambda i: x.at([*i[:axis], z3.simplify(start + i[axis]), *i[axis + 1 :]])  # noqa: E731
+    return Value(x.dtype, shape, at, x.splat)
+
+
+@means("output", index=lambda scene, given: scene.choose(len(given["b"])))
+def output(scene: Scene, b: Sequence[Value], index: int) -> Value:
+    scene.must(index < len(b))
+    return b[index]
+
+
+@means("gather", axis=any_axis)
+def gather(scene: Scene, x: Value, indices: Value, axis: int) -> Value:
+    """An index below 0 counts from the end; all are within the dim."""
+    scene.must(axis < x.rank)
+    many, dim = indices.rank, x.shape[axis]
+
+    def at(i: Index) -> z3.ArithRef:
+        k = z3.ToInt(indices.at(i[axis : axis + many]))
+        return x.at([*i[:axis], z3.If(k < 0, k + dim, k), *i[axis + many :]])
+
+    return Value(x.dtype, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), at, x.splat)
+
+
+def any_pads(scene: Any, given: dict[str, Any]) -> tuple[Any, ...]:
+    pads = [scene.whole("pad") for _ in range(2 * given["x"].rank)]
+    scene.must(z3.And([p >= 0 for p in pads]))
+    return tuple(map(scene.plain, pads))
+
+
+PAD_MODES = ("constant", "edge", "reflect", "wrap")
+
+
+@means(
+    "pad",
+    mode=lambda scene, given: scene.name(PAD_MODES),
+    pads=any_pads,
+    value=lambda scene, given: scene.real("v"),
+)
+def pad(scene: Any, x: Value, mode: Any, pads: Sequence[Any], value: Any) -> Value:
+    """What is repeated has to be there: a reflection leaves out the element at the edge."""
+    mode = scene.spelled(mode)
+    scene.must(len(pads) == 2 * x.rank)
+    amounts = [scene.formula(p) for p in pads]
+    scene.must(z3.And([p >= 0 for p in amounts]))
+    front, behind = amounts[: x.rank], amounts[x.rank :]
+    fill = scene.formula(value)
+    fill = z3.ToReal(fill) if fill.is_int() else fill
+    if scene.root(x.dtype) == TensorProto.BOOL:
+        fill = z3.If(fill != 0, z3.RealVal(1), z3.RealVal(0))
+
+    for f, b, d in zip(front, behind, x.shape, strict=True):
+        most = {"edge": d * (f + b), "reflect": d - 1, "wrap": d}.get(mode)
+        if most is not None and not (_is_zero(f) and _is_zero(b)):
+            scene.must(z3.And(d >= 1, f <= most, b <= most))
+
+    def at(i: Index) -> z3.ArithRef:
+        own = [z3.simplify(k - f) for k, f in zip(i, front, strict=True)]
+        if mode != "constant":
+            return x.at([_repeated(mode, k, d) for k, d in zip(own, x.shape, strict=True)])
+        here = [(k, f, b, d) for k, f, b, d in zip(own, front, behind, x.shape, strict=True)]
+        inside = [z3.And(k >= 0, k < d) for k, f, b, d in here if not (_is_zero(f) and _is_zero(b))]
+        return z3.If(z3.And(inside), x.at(own), fill) if inside else x.at(own)
+
+    shape = tuple(z3.simplify(f + d + b) for f, d, b in zip(front, x.shape, behind, strict=True))
+    return Value(x.dtype, shape, at)
+
+
+def _repeated(mode: str, k: z3.ArithRef, dim: z3.ArithRef) -> z3.ArithRef:
+    """Which element stands at a place in front of an axis, along it or behind it."""
+    last = dim - 1
+    before, after = {"edge": (number(0), last), "reflect": (-k, 2 * last - k), "wrap": (k + dim, k - dim)}[
+        mode
+    ]
+    return z3.simplify(z3.If(k < 0, before, z3.If(k > last, after, k)))
+
+
+def _is_zero(number: z3.ArithRef) -> bool:
+    return z3.is_int_value(number) and number.as_long() == 0
+
+
+@means("expand", dims=any_dims)
+def expand(scene: Scene, x: Value, dims: Sequence[Any]) -> Value:
+    shape = broadcast_shape(scene, [x.shape, tuple(map(scene.formula, dims))])
+    return Value(x.dtype, shape, lambda i: x.at(broadcast_index(x, i, shape)), x.splat)
+
+
+@means("identity")
+def identity(scene: Scene, x: Value) -> Value:
+    return x

@@ -1,0 +1,371 @@
+"""What works element by element, as functions of real numbers; true is 1 and false is 0.
+
+Functions that no law reasons about are functions of which nothing is known.  So are the division of integers,
+powers, bits, and casts that do not keep every value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache, reduce
+from typing import Any
+
+import onnx
+import onnx_ir as ir
+import z3
+from onnx import TensorProto
+
+from egraph_opt.facts.dtypes import FLOATS, HOLDS, INTEGERS
+from egraph_opt.operators.activations import expand_activation
+from egraph_opt.operators.declaration import Earlier, Scalar, Step
+from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
+from egraph_opt.semantics.values import (
+    ElementType,
+    NoMeaningError,
+    Scene,
+    Value,
+    broadcast_index,
+    broadcast_shape,
+    means,
+    of_type,
+)
+
+Real = z3.ArithRef
+
+
+TYPES = (
+    TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL, TensorProto.FLOAT16, TensorProto.UINT8,
+    TensorProto.INT32, TensorProto.DOUBLE,
+)  # fmt: skip
+"""Element types that a proof looks at: of the others each is like one of them."""
+
+
+def _truth(condition: z3.BoolRef) -> Real:
+    return z3.If(condition, z3.RealVal(1), z3.RealVal(0))
+
+
+def _holds(value: Real) -> z3.BoolRef:
+    return value != 0
+
+
+def _max(a: Real, b: Real) -> Real:
+    return z3.If(a >= b, a, b)
+
+
+def _min(a: Real, b: Real) -> Real:
+    return z3.If(a <= b, a, b)
+
+
+KNOWN_UNARY: dict[str, Callable[[Real], Real]] = {
+    "Abs": lambda a: z3.If(a >= 0, a, -a),
+    "Not": lambda a: _truth(a == 0),
+    "Relu": lambda a: z3.If(a > 0, a, z3.RealVal(0)),
+    "Sign": lambda a: z3.If(a > 0, z3.RealVal(1), z3.If(a < 0, z3.RealVal(-1), z3.RealVal(0))),
+}
+
+
+def _clip(scene: Any, settings: dict[str, Any], a: Real) -> Real:
+    low, high = settings["min"], settings["max"]
+    a = a if low is None else _max(a, scene.real_formula(low))
+    return a if high is None else _min(a, scene.real_formula(high))
+
+
+def _hard_sigmoid(scene: Any, settings: dict[str, Any], a: Real) -> Real:
+    alpha, beta = (scene.real_formula(settings[name]) for name in ("alpha", "beta"))
+    line = scene.add(scene.multiply(alpha, a), beta)
+    return _max(z3.RealVal(0), _min(z3.RealVal(1), line))
+
+
+def _leaky_relu(scene: Any, settings: dict[str, Any], a: Real) -> Real:
+    return z3.If(a >= 0, a, scene.multiply(scene.real_formula(settings["alpha"]), a))
+
+
+def _thresholded_relu(scene: Any, settings: dict[str, Any], a: Real) -> Real:
+    return z3.If(a > scene.real_formula(settings["alpha"]), a, z3.RealVal(0))
+
+
+def _sigmoid(scene: Any, a: Real) -> Real:
+    below = z3.RealVal(1) + scene.function("unary Exp ()", z3.simplify(-a))
+    return scene.function("unary Reciprocal ()", below)  # type: ignore[no-any-return]
+
+
+def _softsign(scene: Any, a: Real) -> Real:
+    below = z3.RealVal(1) + z3.If(a >= 0, a, -a)
+    return scene.multiply(a, scene.function("unary Reciprocal ()", below))  # type: ignore[no-any-return]
+
+
+DEFINED: dict[str, Callable[[Any, Real], Real]] = {
+    "Sigmoid": _sigmoid,
+    "Softplus": lambda scene, a: scene.function("unary Log ()", 1 + scene.function("unary Exp ()", a)),
+    "Softsign": _softsign,
+}
+"""Functions in terms of others, in the reals."""
+
+WITH_SETTINGS: dict[str, Callable[[Any, dict[str, Any], Real], Real]] = {
+    "Clip": _clip,
+    "HardSigmoid": _hard_sigmoid,
+    "LeakyRelu": _leaky_relu,
+    "ThresholdedRelu": _thresholded_relu,
+}
+
+
+def _stepwise(scene: Any, steps: Sequence[Step], dtype: ElementType, a: Real) -> Real:
+    """An activation that stands for several operators."""
+    found: list[Real] = []
+    for step in steps:
+        values = []
+        for each in step.operands:
+            if isinstance(each, Earlier):
+                values.append(found[each.step])
+            else:
+                values.append(scene.real_formula(each.value) if isinstance(each, Scalar) else a)
+        if step.operator == "binary":
+            found.append(arithmetic(scene, step.attributes[0], dtype, *values))
+        else:
+            whole = Value(dtype, (), lambda i, v=values[0]: v)  # type: ignore[misc]
+            found.append(unary(scene, *step.attributes, whole).at(()))
+    return found[-1]
+
+
+KNOWN_BINARY: dict[str, Callable[[Real, Real], Real]] = {
+    "And": lambda a, b: _truth(z3.And(_holds(a), _holds(b))),
+    "Equal": lambda a, b: _truth(a == b),
+    "Greater": lambda a, b: _truth(a > b),
+    "GreaterOrEqual": lambda a, b: _truth(a >= b),
+    "Less": lambda a, b: _truth(a < b),
+    "LessOrEqual": lambda a, b: _truth(a <= b),
+    "Or": lambda a, b: _truth(z3.Or(_holds(a), _holds(b))),
+    "Xor": lambda a, b: _truth(_holds(a) != _holds(b)),
+}
+OF_RINGS: dict[str, Callable[[Real, Real], Real]] = {
+    "Add": lambda a, b: a + b,
+    "Mul": lambda a, b: a * b,
+    "Sub": lambda a, b: a - b,
+}
+"""Arithmetic of integers, which is exact but for whole turns."""
+
+LOGIC = ("And", "Or", "Xor")
+COMPARES = frozenset("Equal Greater GreaterOrEqual Less LessOrEqual".split())
+
+
+def _compared(scene: Any, name: str, a: Real, b: Real) -> Real:
+    """A comparison of which is known what is so of NaN as well: a > b is b < a."""
+    if name.startswith("Greater"):
+        name, a, b = name.replace("Greater", "Less"), b, a
+    if name == "Equal":
+        return scene.without_order("binary Equal", a, b)  # type: ignore[no-any-return]
+    return scene.function(f"binary {name}", a, b)  # type: ignore[no-any-return]
+
+
+def _mapped(function: Callable[..., Real], *xs: Value) -> Callable[[], Real | None]:
+    """The one number of a function of tensors that are one number each."""
+
+    def splat() -> Real | None:
+        given = [x.splat() for x in xs]
+        return None if None in given else function(*given)
+
+    return splat
+
+
+@lru_cache
+def taken_by(name: str) -> tuple[int, ...]:
+    """The element types that an operator takes; of a name that is not known all."""
+    if not onnx.defs.has(name):
+        return TYPES
+    schema = onnx.defs.get_schema(name)
+    (taken,) = (
+        c.allowed_type_strs for c in schema.type_constraints if c.type_param_str == schema.inputs[0].type_str
+    )
+    return tuple(t for t in TYPES if f"tensor({ir.DataType(t).name.lower()})" in taken)
+
+
+UNARY_NAMES = (*UNARY, "Clip")
+TESTS = ("IsNaN", "IsInf")
+
+
+def any_operator(names: Sequence[str]) -> Callable[..., Any]:
+    return lambda scene, given: scene.name(names)
+
+
+def any_settings(scene: Any, given: dict[str, Any]) -> Any:
+    return scene.settings(given["op"])
+
+
+@means("unary", op=any_operator(UNARY_NAMES), settings=any_settings)
+def unary(scene: Any, op: Any, settings: Any, x: Value) -> Value:
+    scene.once_named(op, lambda name: scene.among(x.dtype, taken_by(name)))
+
+    def function(a: Real) -> Real:
+        name, given = scene.name_so_far(op), scene.settings_so_far(settings)
+        if name == "Neg":
+            if scene.root(x.dtype) in INTEGERS:
+                return -a
+            return scene.negated(a)  # type: ignore[no-any-return]
+        if name == "Abs" and not scene.compares:
+            made = scene.function("unary Abs ()", a)
+            scene.known(scene.function("unary Abs ()", scene.negated(a)) == made)
+            return made  # type: ignore[no-any-return]
+        if name in KNOWN_UNARY and (scene.compares or name == "Not"):
+            return KNOWN_UNARY[name](a)
+        if scene.compares and isinstance(given, tuple) and name in WITH_SETTINGS:
+            return WITH_SETTINGS[name](scene, dict(given), a)
+        if scene.reals and name in DEFINED:
+            return DEFINED[name](scene, a)
+        if scene.reals and isinstance(given, tuple) and (steps := expand_activation(name, given)):
+            return _stepwise(scene, steps, x.dtype, a)
+        return scene.function(f"unary {name} {given!r}", a)  # type: ignore[no-any-return]
+
+    def token() -> Any:
+        name = scene.name_so_far(op)
+        if name in TESTS:
+            return TensorProto.BOOL
+        return x.dtype.token() if name in UNARY_NAMES else ("unary", name, x.dtype.token())
+
+    def dtype() -> int:
+        return TensorProto.BOOL if scene.spelled(op) in TESTS else x.dtype()
+
+    known = ElementType(token, dtype)
+    unnamed = known.token()
+    scene.once_named(op, lambda name: scene.retyped(unnamed, known))
+    return Value(known, x.shape, lambda i: function(x.at(i)), _mapped(function, x))
+
+
+def arithmetic(scene: Any, name: str, dtype: ElementType, a: Real, b: Real) -> Real:
+    """A binary operator of two numbers."""
+    if scene.root(dtype) in INTEGERS and name in OF_RINGS:  # which wrap around, in any order
+        return OF_RINGS[name](a, b)
+    if name == "Add":
+        return scene.add(a, b)  # type: ignore[no-any-return]
+    if name == "Mul":
+        return scene.multiply(a, b)  # type: ignore[no-any-return]
+    if name in ("BitwiseAnd", "BitwiseOr", "BitwiseXor"):
+        made = scene.without_order(f"binary {name}", a, b)
+        if name != "BitwiseAnd":
+            scene.known(z3.Implies(a == 0, made == b), z3.Implies(b == 0, made == a))
+        return made  # type: ignore[no-any-return]
+    if name in LOGIC or (name in KNOWN_BINARY and (scene.compares or scene.root(dtype) in INTEGERS)):
+        return KNOWN_BINARY[name](a, b)
+    if name in COMPARES:
+        return _compared(scene, name, a, b)
+    if name == "Sub":
+        made = scene.add(a, scene.negated(b))
+        scene.known(z3.Implies(b == 0, made == a))  # of -0.0 too
+        return made  # type: ignore[no-any-return]
+    if name == "Div" and z3.is_rational_value(a) and a.as_fraction() == 1 and dtype() in FLOATS:
+        return scene.function("unary Reciprocal ()", b)  # type: ignore[no-any-return]
+    if scene.reals and name == "Div" and dtype() in FLOATS:
+        return scene.multiply(a, scene.function("unary Reciprocal ()", b))  # type: ignore[no-any-return]
+    if scene.reals and name == "Pow" and z3.is_rational_value(b) and b.as_fraction() == 2:
+        return scene.multiply(a, a)  # type: ignore[no-any-return]
+    if scene.compares and name == "PRelu":
+        return z3.If(a >= 0, a, scene.multiply(a, b))
+    made = scene.function(f"binary {name}", a, b)
+    if name in ("Div", "Pow"):
+        scene.known(z3.Implies(b == 1, made == a))
+    if name == "Div" and scene.root(dtype) in FLOATS:
+        scene.known(z3.Implies(a == 1, made == scene.function("unary Reciprocal ()", b)))
+    if name == "Pow" and scene.compares:
+        scene.known(z3.Implies(b == 2, made == scene.multiply(a, a)))
+    return made  # type: ignore[no-any-return]
+
+
+@means("binary", op=any_operator(BINARY))
+def binary(scene: Any, op: Any, x: Value, y: Value) -> Value:
+    scene.alike(x.dtype, y.dtype)
+    scene.once_named(op, lambda name: scene.among(x.dtype, taken_by(name)))
+    shape = broadcast_shape(scene, [x.shape, y.shape])
+
+    def function(a: Real, b: Real) -> Real:
+        return arithmetic(scene, scene.name_so_far(op), x.dtype, a, b)
+
+    def token() -> Any:
+        name = scene.name_so_far(op)
+        if name in COMPARES:
+            return TensorProto.BOOL
+        return x.dtype.token() if name in BINARY else ("binary", name, x.dtype.token())
+
+    def dtype() -> int:
+        return TensorProto.BOOL if scene.spelled(op) in COMPARES else x.dtype()
+
+    known = ElementType(token, dtype)
+    unnamed = known.token()
+    scene.once_named(op, lambda name: scene.retyped(unnamed, known))
+    return Value(
+        known,
+        shape,
+        lambda i: function(x.at(broadcast_index(x, i, shape)), y.at(broadcast_index(y, i, shape))),
+        _mapped(function, x, y),
+    )
+
+
+@means("where")
+def where(scene: Scene, condition: Value, x: Value, y: Value) -> Value:
+    scene.alike(x.dtype, y.dtype)
+    shape = broadcast_shape(scene, [condition.shape, x.shape, y.shape])
+    return Value(
+        x.dtype,
+        shape,
+        lambda i: z3.If(
+            _holds(condition.at(broadcast_index(condition, i, shape))),
+            x.at(broadcast_index(x, i, shape)),
+            y.at(broadcast_index(y, i, shape)),
+        ),
+    )
+
+
+@means("variadic", op=any_operator(VARIADIC))
+def variadic(scene: Any, op: Any, xs: Sequence[Value]) -> Value:
+    scene.must(len(xs) > 0)
+    for x in xs[1:]:
+        scene.alike(x.dtype, xs[0].dtype)
+    shape = broadcast_shape(scene, [x.shape for x in xs])
+    name = scene.spelled(op)
+    scene.among(xs[0].dtype, taken_by(name))
+    joins: dict[str, Any] = {"Sum": scene.add, "Mean": scene.add, "Max": _max, "Min": _min}
+    if not scene.compares:
+        joins |= {n: lambda a, b, n=n: scene.function(f"variadic {n}", a, b) for n in ("Max", "Min")}
+
+    def at(i: Any) -> Real:
+        total: Real = reduce(joins[name], [x.at(broadcast_index(x, i, shape)) for x in xs])
+        return scene.multiply(total, z3.Q(1, len(xs))) if name == "Mean" else total  # type: ignore[no-any-return]
+
+    return Value(xs[0].dtype, shape, at)
+
+
+def any_type(scene: Any, given: dict[str, Any]) -> Any:
+    return scene.type_name(TYPES)
+
+
+@means("cast", to=any_type)
+def cast(scene: Any, x: Value, to: Any) -> Value:
+    """What a type holds stays as it is; types that nobody asks for keep no value that is known."""
+
+    def kept(a: Real) -> Real:
+        target, own = scene.type_so_far(to), scene.root(x.dtype)
+        if own == TensorProto.BOOL or target in HOLDS.get(own, ()):
+            return a
+        return scene.function(f"cast {scene.root(x.dtype)} {target}", a)  # type: ignore[no-any-return]
+
+    known = of_type(to) if isinstance(to, int) else ElementType(lambda: scene.type_so_far(to), to.settled)
+    return Value(known, x.shape, lambda i: kept(x.at(i)), _mapped(kept, x))
+
+
+@means("literal", value=lambda scene, given: None)
+def literal(scene: Any, value: Any) -> Value:
+    if value is None:
+        raise NoMeaningError("a literal that a pattern leaves open")
+    dims = tuple(map(scene.formula, value.dims))
+    numbers = [scene.real_formula(v) for v in value.values]
+    listed = lambda: tuple(value.values)  # noqa: E731
+    if len(numbers) == 1:
+        return Value(of_type(value.dtype), dims, lambda i: numbers[0], lambda: numbers[0], listed)
+    if len(dims) != 1:
+        raise NoMeaningError("a literal of several axes")
+
+    def at(i: Any) -> Real:
+        found = numbers[-1]
+        for k in range(len(numbers) - 2, -1, -1):
+            found = z3.If(i[0] == k, numbers[k], found)
+        return found
+
+    return Value(of_type(value.dtype), dims, at, listed=listed)

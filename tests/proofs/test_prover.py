@@ -1,0 +1,108 @@
+"""Laws are proved for all sizes, wrong ones never are, and what cannot be shown says why."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from egraph_opt.cli import app
+from egraph_opt.laws.selection import all_laws
+from egraph_opt.proofs.prover import prove
+
+from ..wrong import wrong_laws
+
+LAWS = {law.key: law for law in all_laws()}
+WRONG = wrong_laws()
+
+PROVED = (
+    "concat.single",
+    "elementwise.few_operands",
+    "elementwise.idempotent",
+    "gemm.transposed_product",
+    "reduction.global_pool_is_reduction",
+    "transpose.drop_identity",
+    "transpose.of_product",
+    "transpose.through_cast",
+    "transpose.through_unary",
+)
+"""Of each kind of meaning one: movement, arithmetic, product, sum, cast."""
+
+OUTSIDE = {
+    "negated_comparison": "an old opset lacks the operator",
+    "scale_overflows_in_weight": "a constant overflows",
+    "scales_in_a_row": "a constant overflows",
+    "softplus_of_any_type": "a runtime lacks a kernel",
+    "softplus_spelled_out": "a step overflows",
+    "update_of_large_factors": "a product of weights overflows",
+}
+"""Wrong laws that hold in the arithmetic that they claim, and why they are wrong all the same."""
+
+
+@pytest.mark.parametrize("key", PROVED)
+def test_a_law_is_proved(key: str) -> None:
+    proof = prove(LAWS[key], 30.0)
+    assert proof.status == "proved", proof.reason
+    assert proof.cases > 1 and proof.ranks >= 2
+
+
+NEARLY_PROVED = (
+    "global_pool_as_mean", "pads_in_a_row", "product_of_transposed", "slice_of_transposed", "sum_of_any_two",
+    "sum_of_one_element", "sum_past_transpose",
+)  # fmt: skip
+"""Wrong of kernels that add up in another order, of modes, permutations, types and -0.0."""
+
+
+@pytest.mark.parametrize("name", sorted({n for n in WRONG if not WRONG[n].endless} - {*OUTSIDE})[::30])
+def test_a_wrong_law_is_not_proved(name: str) -> None:
+    assert prove(WRONG[name].law, 0.5, refute=False).status != "proved"
+
+
+@pytest.mark.parametrize("name", NEARLY_PROVED)
+def test_what_a_weaker_arithmetic_would_prove_is_not_proved(name: str) -> None:
+    assert prove(WRONG[name].law, 3.0, refute=False).status != "proved"
+
+
+def test_what_a_proof_cannot_see_is_listed() -> None:
+    for name in OUTSIDE:
+        assert name in WRONG and not WRONG[name].endless
+
+
+@pytest.mark.parametrize("name", ["batch_moved_by_view", "clip_as_minimum", "sum_of_sizes"])
+def test_what_holds_of_other_numbers_only_is_open(name: str) -> None:
+    if name in WRONG:
+        proof = prove(WRONG[name].law, 20.0, refute=False)
+        assert proof.status == "open" and proof.reason
+
+
+WRONG_FILE = """
+from egraph_opt.laws import law, rewrite
+from egraph_opt.laws.sorts import Permutation, Tensor
+from egraph_opt.operators import transpose
+
+
+@law("proved_here", numerics="bitwise")
+def same_twice(x: Tensor, p: Permutation):
+    '''Transpose_p(Transpose_p(x)) = x'''
+    yield rewrite(transpose(transpose(x, p), p), x, because="every x would be a Transpose")
+"""
+
+
+def test_a_law_of_ones_own_is_refuted_with_an_example(tmp_path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(WRONG_FILE)
+    result = CliRunner().invoke(app, ["prove", "--load", str(file), "--json"])
+    assert result.exit_code == 3
+    (record,) = json.loads(result.stdout)
+    assert (record["name"], record["status"]) == ("proved_here.same_twice", "refuted")
+    assert "transpose" in record["reason"]
+
+
+def test_the_command_lists_in_80_columns() -> None:
+    result = CliRunner().invoke(app, ["prove", "transpose.through_unary", "recurrent.last_step"])
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert "1 proved, 0 refuted, 1 open" in result.stdout
+    assert "recurrent has no meaning yet" in result.stdout
+    assert CliRunner().invoke(app, ["prove", "no.such_law"]).exit_code == 2

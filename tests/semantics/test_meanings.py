@@ -1,0 +1,79 @@
+"""What operators mean is what runtimes compute, on terms from the tables of the gate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from egraph_opt.check.alternatives import rebuilt_original
+from egraph_opt.check.batches import lowered_at
+from egraph_opt.check.building import built
+from egraph_opt.check.choices import Choices
+from egraph_opt.check.inputs import ORDINARY
+from egraph_opt.check.sides import side_of
+from egraph_opt.check.trials import Original
+from egraph_opt.laws.law import Example
+from egraph_opt.laws.statements import Equality
+from egraph_opt.operators.declaration import operator_named
+from egraph_opt.operators.expressions import variable
+from egraph_opt.semantics.concrete import UndefinedError, evaluate
+from egraph_opt.semantics.values import NoMeaningError, meanings
+
+TERMS = 12
+"""Of an operator that are compared."""
+
+LARGEST = 60
+"""Elements of a result, each of which is computed by itself."""
+
+WRITTEN_BY_LAWS = {"identity", "literal", "output"}
+"""Operators that have no operands to draw, or are drawn with others."""
+
+OPERATORS = sorted(meanings.keys() - WRITTEN_BY_LAWS)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_means_what_is_computed(name: str) -> None:
+    compared = 0
+    for example in _examples(name):
+        compared += _agrees(example)
+        if compared == TERMS:
+            break
+    assert compared >= TERMS // 2
+
+
+def _examples(name: str):
+    """Terms of one operator on operands of any kind."""
+    declared = operator_named(name)
+    pattern = declared.function(*(variable(n, sort) for n, sort in declared.function.parameters))
+    choices = Choices()
+    for example in built(side_of(Equality(pattern, pattern, ()), "0", {}), choices, 1500):
+        choices.keep()
+        yield example
+
+
+def _agrees(example: Example) -> bool:
+    """Whether a term could be compared; raises where its meaning is another."""
+    lowered = lowered_at(example)
+    model = rebuilt_original(lowered, example.opset)
+    trials = Original(model, "reassociates", ORDINARY, reference=False).trials
+    if not trials or trials[0].expected[-1].size > LARGEST:
+        return False
+    trial = trials[0]
+    leaves = {}
+    for k, value in enumerate(example.operands.values):
+        if value.const_value is not None:
+            leaves[k] = value.const_value.numpy()
+        elif value.name in trial.feeds:
+            leaves[k] = trial.feeds[value.name]
+        else:
+            return False
+    try:
+        found = evaluate(example.term, leaves, trial.sizes)
+    except (NoMeaningError, UndefinedError):
+        return False
+    expected = np.asarray(trial.expected[-1], np.float64)
+    assert found.shape == expected.shape, example.term
+    scale = max(1.0, float(np.max(np.abs(found), initial=0.0)))
+    where = np.isfinite(expected)
+    assert np.allclose(found[where], expected[where], rtol=1e-3, atol=1e-3 * scale), example.term
+    return True

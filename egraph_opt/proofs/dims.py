@@ -45,7 +45,7 @@ def text_of(formula: z3.ArithRef, symbols: frozenset[str]) -> Dim:
     """The text of a dim that is a polynomial of symbols; None where it is not known to be one."""
     formula = z3.simplify(formula, som=True)
     if z3.is_int_value(formula):
-        return formula.as_long()  # type: ignore[no-any-return]
+        return formula.as_long()
     if z3.is_const(formula):
         return str(formula) if str(formula) in symbols else None
     if not (z3.is_add(formula) or z3.is_mul(formula)):

@@ -19,7 +19,7 @@ from egraph_opt.semantics.values import ElementType, Index, number
 
 WHOLE = INTEGERS | {TensorProto.BOOL}
 
-LIMITS = {TensorProto.BOOL: (0, 1), TensorProto.UINT8: (0, 255)}
+LIMITS: dict[int, tuple[int, int]] = {TensorProto.BOOL: (0, 1), TensorProto.UINT8: (0, 255)}
 """The numbers that some types have."""
 
 COUNT = 2
@@ -50,14 +50,15 @@ class Elements:
 
     def _one(self) -> z3.ArithRef:
         """Any number of the type, as far as the type is known."""
-        path, least, most = self.scene.path, *LIMITS.get(self.scene.root(self.dtype), (None, None))
-        if self.scene.root(self.dtype) not in WHOLE:
+        path, dtype = self.scene.path, self.scene.root(self.dtype)
+        if dtype not in WHOLE:
             real = path.fresh_real("splat")
             self.scene.types.once_known(self.dtype, lambda dtype: self._is_of(real, dtype))
             return real
         made = path.fresh("splat")
-        path.assume(made >= least, possible=True) if least is not None else None
-        path.assume(made <= most, possible=True) if most is not None else None
+        if dtype in LIMITS:
+            least, most = LIMITS[dtype]
+            path.assume(z3.And(made >= least, made <= most), possible=True)
         return z3.ToReal(made)
 
     def _is_of(self, number: z3.ArithRef, dtype: int) -> None:

@@ -305,7 +305,7 @@ class Instance:
     def name_so_far(self, op: Any) -> str:
         """The name, or of one that nobody has asked for what stands for any."""
         if not isinstance(op, Name):
-            return op  # type: ignore[no-any-return]
+            return op
         return op.chosen or f"any.{op.number}"
 
     def type_name(self, types: Sequence[int]) -> TypeName:

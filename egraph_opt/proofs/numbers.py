@@ -169,7 +169,7 @@ def formula_of(value: object) -> z3.ArithRef | None:
     if isinstance(value, z3.ArithRef):
         return value
     if type(value) in (Whole, Fraction):
-        return value.formula  # type: ignore[attr-defined, no-any-return]
+        return value.formula  # type: ignore[attr-defined]
     if isinstance(value, (bool, int)):
         return z3.IntVal(int(value))
     if isinstance(value, float) and value == value and not _is_infinite(value):

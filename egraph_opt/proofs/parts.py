@@ -53,7 +53,7 @@ def _looks_at_one(scene: Any, bounds: Index, body: Body, axis: int, part: Walk) 
 
 def _along(scene: Any, bounds: Index, body: Body, axis: int, part: Walk) -> z3.ArithRef:
     start, length = part
-    return scene.fold(  # type: ignore[no-any-return]
+    return scene.fold(
         "sum",
         [*bounds[:axis], length, *bounds[axis + 1 :]],
         lambda i: body([*i[:axis], z3.simplify(start + i[axis]), *i[axis + 1 :]]),

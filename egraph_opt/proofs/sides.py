@@ -233,7 +233,7 @@ class Sides:
             attributes, rest = iter(step.attributes), iter(listed)
             arguments = [next(rest) if kind in OPERANDS else next(attributes) for kind in inner.kinds]
             found.append(meanings[step.operator](self.scene, *arguments))
-        return found[-1] if found else operands[0]  # type: ignore[no-any-return]
+        return found[-1] if found else operands[0]
 
     def _operand(self, each: Any, operands: list[Any], found: list[Value]) -> Any:
         if isinstance(each, Earlier):

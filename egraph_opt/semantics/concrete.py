@@ -157,7 +157,7 @@ def _real(value: float) -> z3.ArithRef:
 
 
 def _number(formula: z3.ArithRef) -> int:
-    return z3.simplify(formula).as_long()  # type: ignore[no-any-return]
+    return z3.simplify(formula).as_long()
 
 
 def _fraction(formula: z3.ArithRef) -> Fraction:

@@ -50,13 +50,13 @@ def real_product(dims: Index) -> z3.ArithRef:
 
 def sum_in(scene: Any, operator: str, bounds: Index, body: Any) -> z3.ArithRef:
     """A sum; but in the reals, each operator has an order of its own in which it adds up."""
-    return scene.fold("sum" if scene.reals else f"sum of {operator}", bounds, body)  # type: ignore[no-any-return]
+    return scene.fold("sum" if scene.reals else f"sum of {operator}", bounds, body)
 
 
 def mean(scene: Any, bounds: Index, body: Any) -> z3.ArithRef:
     """The mean of what a body is over a box."""
     count = real_product(bounds)
-    return scene.multiply(scene.fold("sum", bounds, body), _reciprocal(scene, count))  # type: ignore[no-any-return]
+    return scene.multiply(scene.fold("sum", bounds, body), _reciprocal(scene, count))
 
 
 def _of_sum(inside: Any, outside: str = "") -> Any:
@@ -64,7 +64,7 @@ def _of_sum(inside: Any, outside: str = "") -> Any:
 
     def reduced(scene: Any, bounds: Index, element: Any) -> z3.ArithRef:
         total = scene.fold("sum", bounds, lambda k: inside(scene, element(k)))
-        return scene.function(f"unary {outside} ()", total) if outside else total  # type: ignore[no-any-return]
+        return scene.function(f"unary {outside} ()", total) if outside else total
 
     return reduced
 
@@ -74,7 +74,7 @@ def _size(scene: Any, a: z3.ArithRef) -> z3.ArithRef:
 
 
 def _square(scene: Any, a: z3.ArithRef) -> z3.ArithRef:
-    return scene.multiply(a, a)  # type: ignore[no-any-return]
+    return scene.multiply(a, a)
 
 
 DEFINED = {
@@ -109,13 +109,13 @@ def reduce(scene: Any, kind: Any, x: Value, axes: tuple[int, ...], keepdims: int
             return x.at([folded[a] if a in folded else fixed[a] for a in range(x.rank)])
 
         if not scene.reals and name not in EXTREMES and scene.root(x.dtype) not in INTEGERS:
-            return scene.fold(f"{name} of axes {axes} of {x.rank}", bounds, element)  # type: ignore[no-any-return]
+            return scene.fold(f"{name} of axes {axes} of {x.rank}", bounds, element)
         if not scene.reals or name not in DEFINED:
             nothing = not all(scene.within(b, number(1), b + 1) for b in bounds)
             kind = f"{name} of {scene.root(x.dtype)}" if nothing else name  # of none it goes by the type
-            return scene.fold(kind, bounds, element)  # type: ignore[no-any-return]
+            return scene.fold(kind, bounds, element)
         if x.dtype() not in FLOATS:
-            return scene.fold(f"{name} of integers", bounds, element)  # type: ignore[no-any-return]
+            return scene.fold(f"{name} of integers", bounds, element)
         return DEFINED[name](scene, bounds, element)
 
     return Value(x.dtype, shape, at)
@@ -213,12 +213,12 @@ def gemm(scene: Any, a: Value, b: Value, c: Value | None, settings: GemmSettings
         def body(k: Index) -> z3.ArithRef:
             left = [k[0], i[0]] if settings.trans_a else [i[0], k[0]]
             right = [i[1], k[0]] if settings.trans_b else [k[0], i[1]]
-            return scene.multiply(a.at(left), b.at(right))  # type: ignore[no-any-return]
+            return scene.multiply(a.at(left), b.at(right))
 
         total = scene.multiply(alpha, sum_in(scene, "MatMul", [inner], body))
         if c is None:
-            return total  # type: ignore[no-any-return]
-        return scene.add(total, scene.multiply(beta, c.at(broadcast_index(c, i, shape))))  # type: ignore[no-any-return]
+            return total
+        return scene.add(total, scene.multiply(beta, c.at(broadcast_index(c, i, shape))))
 
     return Value(a.dtype, shape, at)
 
@@ -242,6 +242,6 @@ def batchnorm(scene: Any, x: Value, *parameters: Any) -> Value:
         s, b, m, v = (each.at([i[1]]) for each in channels)
         root = scene.function("unary Sqrt ()", scene.add(v, scene.real_formula(epsilon)))
         factor = scene.multiply(s, _reciprocal(scene, root))
-        return scene.add(scene.multiply(scene.add(x.at(i), -m), factor), b)  # type: ignore[no-any-return]
+        return scene.add(scene.multiply(scene.add(x.at(i), -m), factor), b)
 
     return Value(x.dtype, x.shape, at)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, reduce
-from typing import Any
+from typing import Any, TypeAlias
 
 import onnx
 import onnx_ir as ir
@@ -30,7 +30,7 @@ from egraph_opt.semantics.values import (
     of_type,
 )
 
-Real = z3.ArithRef
+Real: TypeAlias = z3.ArithRef
 
 
 TYPES = (
@@ -86,12 +86,12 @@ def _thresholded_relu(scene: Any, settings: dict[str, Any], a: Real) -> Real:
 
 def _sigmoid(scene: Any, a: Real) -> Real:
     below = z3.RealVal(1) + scene.function("unary Exp ()", z3.simplify(-a))
-    return scene.function("unary Reciprocal ()", below)  # type: ignore[no-any-return]
+    return scene.function("unary Reciprocal ()", below)
 
 
 def _softsign(scene: Any, a: Real) -> Real:
     below = z3.RealVal(1) + z3.If(a >= 0, a, -a)
-    return scene.multiply(a, scene.function("unary Reciprocal ()", below))  # type: ignore[no-any-return]
+    return scene.multiply(a, scene.function("unary Reciprocal ()", below))
 
 
 DEFINED: dict[str, Callable[[Any, Real], Real]] = {
@@ -153,8 +153,8 @@ def _compared(scene: Any, name: str, a: Real, b: Real) -> Real:
     if name.startswith("Greater"):
         name, a, b = name.replace("Greater", "Less"), b, a
     if name == "Equal":
-        return scene.without_order("binary Equal", a, b)  # type: ignore[no-any-return]
-    return scene.function(f"binary {name}", a, b)  # type: ignore[no-any-return]
+        return scene.without_order("binary Equal", a, b)
+    return scene.function(f"binary {name}", a, b)
 
 
 def _mapped(function: Callable[..., Real], *xs: Value) -> Callable[[], Real | None]:
@@ -200,11 +200,11 @@ def unary(scene: Any, op: Any, settings: Any, x: Value) -> Value:
         if name == "Neg":
             if scene.root(x.dtype) in INTEGERS:
                 return -a
-            return scene.negated(a)  # type: ignore[no-any-return]
+            return scene.negated(a)
         if name == "Abs" and not scene.compares:
             made = scene.function("unary Abs ()", a)
             scene.known(scene.function("unary Abs ()", scene.negated(a)) == made)
-            return made  # type: ignore[no-any-return]
+            return made
         if name in KNOWN_UNARY and (scene.compares or name == "Not"):
             return KNOWN_UNARY[name](a)
         if scene.compares and isinstance(given, tuple) and name in WITH_SETTINGS:
@@ -213,7 +213,7 @@ def unary(scene: Any, op: Any, settings: Any, x: Value) -> Value:
             return DEFINED[name](scene, a)
         if scene.reals and isinstance(given, tuple) and (steps := expand_activation(name, given)):
             return _stepwise(scene, steps, x.dtype, a)
-        return scene.function(f"unary {name} {given!r}", a)  # type: ignore[no-any-return]
+        return scene.function(f"unary {name} {given!r}", a)
 
     def token() -> Any:
         name = scene.name_so_far(op)
@@ -235,14 +235,14 @@ def arithmetic(scene: Any, name: str, dtype: ElementType, a: Real, b: Real) -> R
     if scene.root(dtype) in INTEGERS and name in OF_RINGS:  # which wrap around, in any order
         return OF_RINGS[name](a, b)
     if name == "Add":
-        return scene.add(a, b)  # type: ignore[no-any-return]
+        return scene.add(a, b)
     if name == "Mul":
-        return scene.multiply(a, b)  # type: ignore[no-any-return]
+        return scene.multiply(a, b)
     if name in ("BitwiseAnd", "BitwiseOr", "BitwiseXor"):
         made = scene.without_order(f"binary {name}", a, b)
         if name != "BitwiseAnd":
             scene.known(z3.Implies(a == 0, made == b), z3.Implies(b == 0, made == a))
-        return made  # type: ignore[no-any-return]
+        return made
     if name in LOGIC or (name in KNOWN_BINARY and (scene.compares or scene.root(dtype) in INTEGERS)):
         return KNOWN_BINARY[name](a, b)
     if name in COMPARES:
@@ -250,13 +250,13 @@ def arithmetic(scene: Any, name: str, dtype: ElementType, a: Real, b: Real) -> R
     if name == "Sub":
         made = scene.add(a, scene.negated(b))
         scene.known(z3.Implies(b == 0, made == a))  # of -0.0 too
-        return made  # type: ignore[no-any-return]
+        return made
     if name == "Div" and z3.is_rational_value(a) and a.as_fraction() == 1 and dtype() in FLOATS:
-        return scene.function("unary Reciprocal ()", b)  # type: ignore[no-any-return]
+        return scene.function("unary Reciprocal ()", b)
     if scene.reals and name == "Div" and dtype() in FLOATS:
-        return scene.multiply(a, scene.function("unary Reciprocal ()", b))  # type: ignore[no-any-return]
+        return scene.multiply(a, scene.function("unary Reciprocal ()", b))
     if scene.reals and name == "Pow" and z3.is_rational_value(b) and b.as_fraction() == 2:
-        return scene.multiply(a, a)  # type: ignore[no-any-return]
+        return scene.multiply(a, a)
     if scene.compares and name == "PRelu":
         return z3.If(a >= 0, a, scene.multiply(a, b))
     made = scene.function(f"binary {name}", a, b)
@@ -266,7 +266,7 @@ def arithmetic(scene: Any, name: str, dtype: ElementType, a: Real, b: Real) -> R
         scene.known(z3.Implies(a == 1, made == scene.function("unary Reciprocal ()", b)))
     if name == "Pow" and scene.compares:
         scene.known(z3.Implies(b == 2, made == scene.multiply(a, a)))
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 @means("binary", op=any_operator(BINARY))
@@ -327,7 +327,7 @@ def variadic(scene: Any, op: Any, xs: Sequence[Value]) -> Value:
 
     def at(i: Any) -> Real:
         total: Real = reduce(joins[name], [x.at(broadcast_index(x, i, shape)) for x in xs])
-        return scene.multiply(total, z3.Q(1, len(xs))) if name == "Mean" else total  # type: ignore[no-any-return]
+        return scene.multiply(total, z3.Q(1, len(xs))) if name == "Mean" else total
 
     return Value(xs[0].dtype, shape, at)
 
@@ -344,7 +344,7 @@ def cast(scene: Any, x: Value, to: Any) -> Value:
         target, own = scene.type_so_far(to), scene.root(x.dtype)
         if own == TensorProto.BOOL or target in HOLDS.get(own, ()):
             return a
-        return scene.function(f"cast {scene.root(x.dtype)} {target}", a)  # type: ignore[no-any-return]
+        return scene.function(f"cast {scene.root(x.dtype)} {target}", a)
 
     known = of_type(to) if isinstance(to, int) else ElementType(lambda: scene.type_so_far(to), to.settled)
     return Value(known, x.shape, lambda i: kept(x.at(i)), _mapped(kept, x))

@@ -83,7 +83,7 @@ def conv(scene: Any, x: Value, w: Value, b: Value | None, window: ConvWindow) ->
             ]
             element = x.at([i[0], z3.simplify(first + k[0]), *places])
             element = z3.If(z3.And(inside), element, z3.RealVal(0)) if inside else element
-            return scene.multiply(element, w.at([i[1], *k]))  # type: ignore[no-any-return]
+            return scene.multiply(element, w.at([i[1], *k]))
 
         total = sum_in(scene, "Conv", [own, *kernel], body)
         return total if b is None else scene.add(total, b.at([i[1]]))
@@ -151,18 +151,18 @@ def pool(scene: Any, kind: Any, x: Value, window: PoolWindow) -> Value:
                 kernel,
                 lambda k: x.at([i[0], i[1], *place(k)]),
                 where,
-            )  # type: ignore[no-any-return]
+            )
         total = sum_in(scene, "AveragePool", kernel, element)
         if cut:
             for k, (front, behind) in enumerate(sides):
                 sizes = (i[k + 2], x.shape[k + 2], kernel[k], strides[k], dilations[k], front, behind)
                 part = scene.function(f"share {window.count_include_pad}", *map(z3.ToReal, sizes))
                 total = scene.multiply(total, part)
-            return total  # type: ignore[no-any-return]
+            return total
         if window.count_include_pad or not padded:
             count = real_product(kernel)
         else:
             count = scene.fold("sum", kernel, lambda k: z3.If(inside(place(k)), z3.RealVal(1), z3.RealVal(0)))
-        return scene.multiply(total, scene.function("unary Reciprocal ()", z3.simplify(count)))  # type: ignore[no-any-return]
+        return scene.multiply(total, scene.function("unary Reciprocal ()", z3.simplify(count)))
 
     return Value(x.dtype, (x.shape[0], x.shape[1], *dims), at)

@@ -71,7 +71,7 @@ def known_elements(fact: Fact) -> tuple[float, ...] | None:
         return None
     if fact.splat is not None:
         return (as_float(fact.splat),)
-    return None if fact.data is None else tuple(map(as_float, fact.data))
+    return None if fact.data is None else tuple(as_float(v) for v in fact.data)  # type: ignore[arg-type]
 
 
 def overflows_nowhere(op: str, a: Fact, b: Fact) -> bool:

@@ -199,7 +199,8 @@ def test_the_report_that_is_shown_has_the_lines_of_a_report(folder: Path) -> Non
     (shown,) = blocks(PAGES / "getting-started.md", "text")
     made = label.findall(str(optimize(folder / "model.onnx").report))
     figures = made[: made.index("run-time nodes by operator") + 1]
-    told = [name for name in label.findall(shown) if name in figures or name != "composites"]
+    some = ("composites", "cost as written")  # of some models only
+    told = [name for name in label.findall(shown) if name in figures or name not in some]
     assert told[: len(figures)] == figures
 
 

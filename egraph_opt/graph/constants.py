@@ -16,7 +16,7 @@ import onnx_ir as ir
 from egraph_opt.facts.fact import UNKNOWN, Fact
 from egraph_opt.graph.content import Contents
 from egraph_opt.graph.isolation import CrashError, apart
-from egraph_opt.graph.runtime import plain_options, plain_session
+from egraph_opt.graph.runtime import outputs_of
 from egraph_opt.graph.walks import bodies, is_deterministic
 from egraph_opt.graph.work import FoldingBudget
 from egraph_opt.model.scratch import Scratch
@@ -249,15 +249,10 @@ def _evaluate(
             names[value] = f"v{len(names)}" if value.name else ""
             proto.output.append(names[value])
         graph.node.append(proto)
-    for value in wanted:
-        graph.output.append(onnx.ValueInfoProto(name=names[value]))
+    graph.output.extend(onnx.ValueInfoProto(name=names[value]) for value in wanted)
     imports = [onnx.helper.make_opsetid(domain, version) for domain, version in opsets.items()]
     model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=max(ir_version, 4))
-    return list(apart(_computed, model.SerializeToString(), [names[value] for value in wanted], feeds))
-
-
-def _computed(model: bytes, names: list[str], feeds: Mapping[str, np.ndarray]) -> list[Any]:
-    return list(plain_session(model, plain_options(threads=1)).run(names, feeds))
+    return list(apart(outputs_of, model.SerializeToString(), [names[value] for value in wanted], feeds))
 
 
 def _feed(tensor: ir.TensorProtocol, name: str, graph: onnx.GraphProto, feeds: dict[str, np.ndarray]) -> None:

@@ -192,10 +192,10 @@ def computed(dims: Dims, axes: tuple[int, ...], known: tuple[Bounds, ...] = ()) 
 
 
 def test_bounds_that_are_computed_are_joined_where_that_is_cheaper() -> None:
-    large = computed([64, 256, 256], (1, 2))
+    large = computed([256, 1024, 512], (1, 2))
     assert outcome(large, "ascend").counts == Counter(Slice=1, Concat=2)
     assert check_settled(computed([2, 5, 6], (1, 2))) == Counter(Slice=2)
-    mixed = computed([64, 256, 256], (2,), ((1, 3, 250, 2),))
+    mixed = computed([256, 1024, 512], (2,), ((1, 3, 1000, 2),))
     assert outcome(mixed, "ascend").counts == Counter(Slice=1, Concat=2)
 
 

@@ -29,23 +29,23 @@ def _stacks(lead: list[Any], *, opset: int, mask: str = "", axis: int = -1) -> o
     ("lead", "opset", "mask"), [([6], 23, ""), ([], 23, ""), (["N"], 23, "added"), ([6], 24, "chosen")]
 )
 def test_it_is_one_operator_where_the_opset_has_it(lead: list[Any], opset: int, mask: str) -> None:
-    counts = outcome(_stacks(lead, opset=opset, mask=mask), "ascend").counts
+    counts = outcome(_stacks(lead, opset=opset, mask=mask), "ascend:910b4").counts
     assert counts["Attention"] == 1
     assert set(counts) <= {"Attention", "Unsqueeze", "Squeeze", "Reshape", "Where", "Expand"}
 
 
 @pytest.mark.parametrize(("opset", "mask"), [(13, "added"), (17, "chosen")])
 def test_it_costs_what_the_composite_does_where_it_has_not(opset: int, mask: str) -> None:
-    cost = outcome(_stacks([6], opset=opset, mask=mask), "ascend").report.cost
+    cost = outcome(_stacks([6], opset=opset, mask=mask), "ascend:910b4").report.cost
     assert cost.after < 0.4 * cost.before
 
 
 def test_it_stays_one() -> None:
-    assert check_settled(_stacks([6], opset=23), "ascend")["Attention"] == 1
+    assert check_settled(_stacks([6], opset=23), "ascend:910b4")["Attention"] == 1
 
 
 def test_a_softmax_over_queries_is_none() -> None:
-    assert "Attention" not in outcome(_stacks([6], opset=23, axis=1), "ascend").counts
+    assert "Attention" not in outcome(_stacks([6], opset=23, axis=1), "ascend:910b4").counts
 
 
 @pytest.mark.parametrize("opset", [17, 23])
@@ -54,7 +54,7 @@ def test_values_may_stand_in_front_of_the_scores(opset: int) -> None:
     g = Graph(q=[2, 4, 9], k=[2, 4, 9], v=[2, 8, 9])
     scores = g.add("MatMul", g.add("Transpose", "q", perm=[0, 2, 1]), "k")
     turned = g.add("Transpose", g.add("Softmax", scores, axis=-1), perm=[0, 2, 1])
-    cost = outcome(g.model(g.add("MatMul", "v", turned), opset=opset), "ascend").report.cost
+    cost = outcome(g.model(g.add("MatMul", "v", turned), opset=opset), "ascend:910b4").report.cost
     assert cost.after < 0.75 * cost.before
 
 

@@ -17,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 from egraph_opt import saturate
 from egraph_opt.verification import verify
 
-E_NODES, ROUNDS = 20, 10
+E_NODES, ROUNDS = 20, 11
 """The most e-nodes a node, and the most rounds, of an identity of few nodes."""
 
 SCALES: tuple[object, ...] = (0.5, 2.0, 0.3, -1.0, 4.0, (0.5, 2.0, 1.0), (0.3, -1.0, 7.0), ((0.5,), (2.0,)))

@@ -38,9 +38,9 @@ def _attention(
 @pytest.mark.parametrize(("lead", "mask"), [(["N", 3], ""), ([2, 3], "half"), ([6], "half")])
 def test_it_is_one_operator_that_says_so(lead: list[Any], mask: str) -> None:
     model = _attention(lead, 23, mask)
-    counts = check_settled(model, "ascend")
+    counts = check_settled(model, "ascend:910b4")
     assert counts["Attention"] == 1 and not counts["Cast"] and not counts["Softmax"]
-    (node,) = (n for n in outcome(model, "ascend").model.graph.node if n.op_type == "Attention")
+    (node,) = (n for n in outcome(model, "ascend:910b4").model.graph.node if n.op_type == "Attention")
     (precision,) = (a.i for a in node.attribute if a.name == "softmax_precision")
     assert precision == TensorProto.FLOAT
 
@@ -49,7 +49,7 @@ def test_it_is_one_operator_that_says_so(lead: list[Any], mask: str) -> None:
 def test_where_onnx_has_no_attention_it_is_recognised_and_keeps_its_casts(
     lead: list[Any], opset: int
 ) -> None:
-    old, new = (outcome(_attention(lead, version, "half"), "ascend") for version in (opset, 23))
+    old, new = (outcome(_attention(lead, version, "half"), "ascend:910b4") for version in (opset, 23))
     assert old.report.cost.after <= new.report.cost.after * (1 + 1e-9)
     assert old.counts["Cast"] == 2
 

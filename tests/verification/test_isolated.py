@@ -15,7 +15,7 @@ from onnx import parser
 
 from egraph_opt import optimize
 from egraph_opt.errors import ModelReadError
-from egraph_opt.graph import constants, runtime
+from egraph_opt.graph import runtime
 from egraph_opt.graph.isolation import AVAILABLE, CrashError, apart, current_worker, isolated
 from egraph_opt.verification import verify
 from egraph_opt.verification.budget import RunBudget, RunNeeds
@@ -106,7 +106,7 @@ def test_a_constant_whose_kernel_crashes_is_not_computed(monkeypatch: pytest.Mon
             os.kill(os.getpid(), signal.SIGSEGV)
         return load(given, *more)
 
-    monkeypatch.setattr(constants, "plain_session", crashes)
+    monkeypatch.setattr(runtime, "plain_session", crashes)
     text = """<ir_version: 8, opset_import: ["" : 17]> g (float[N, 2] x) => (float[N, 2] y)
         <float[2] k = {1, 2}, float[2] l = {3, 4}>
         { [bad] e = Erf (k) [good] s = Sin (l) a = Add (x, e) b = Mul (a, s) c = Neg (b) y = Neg (c) }"""

@@ -24,18 +24,16 @@ def size(x):
 
 @wrong(
     "bitwise",
-    lambda g: binary(
-        "GreaterOrEqual", g.input((2, 5), T.UINT8) - g.input((2, 5), T.UINT8), g.constant(BYTE(0))
-    ),
+    lambda g: binary("Greater", g.input((2, 5), T.UINT8) - g.input((2, 5), T.UINT8), g.constant(BYTE(0))),
 )
-def difference_from_zero_on(x: Tensor, y: Tensor, c: Tensor):
-    """x - y >= 0 = x >= y
+def difference_above_zero(x: Tensor, y: Tensor, c: Tensor):
+    """x - y > 0 = x > y
 
-    Wrong of unsigned integers, of which all differences are 0 or more.
+    Wrong of unsigned integers, of which every difference but 0 is above 0.
     """
     known = (all_are(c, 0), fits(c, x))
-    compared = binary("GreaterOrEqual", x - y, c)
-    yield rewrite(compared, binary("GreaterOrEqual", x, y), known, is_unsigned(x), because="no difference")
+    compared = binary("Greater", x - y, c)
+    yield rewrite(compared, binary("Greater", x, y), known, is_unsigned(x), because="no difference")
 
 
 @wrong("bitwise", of_two(lambda x, y: size(x - y), dtype=T.UINT8))

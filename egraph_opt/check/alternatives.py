@@ -98,6 +98,7 @@ class _EveryNode(CostModel):
 
     name = "every-node"
     unit = "nodes"
+    any_types = True
 
     def __init__(self) -> None:
         self.pseudo_operators = frozenset(operators())

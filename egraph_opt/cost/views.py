@@ -45,10 +45,11 @@ class Target(NamedTuple):
 
     pseudo_operators: frozenset[str]
     applied: frozenset[tuple[str, frozenset[str]]]
+    any_types: bool = False
 
     @staticmethod
     def of(model: CostModel) -> Target:
-        return Target(model.pseudo_operators, frozenset(model.applied.items()))
+        return Target(model.pseudo_operators, frozenset(model.applied.items()), model.any_types)
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ class _Compiler:
         self.bodies: dict[int, int] = {}
         self.original = nodes_by_e_node(lowered, snapshot)
         self.own = {*self.original, *self._applied(dict(target.applied))}  # grows with what stands for these
-        self.kernels = Kernels(lowered)
+        self.kernels = Kernels(lowered, any_types=target.any_types)
         self.outputs: dict[int, dict[int, Fact]] = {}
         for k, name in enumerate(snapshot.operator):
             if name == "output":

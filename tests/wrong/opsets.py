@@ -5,7 +5,7 @@ from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Axes, Flag, Name, String, Tensor, hosted, listed, number_like, relu, rewrite
-from egraph_opt.operators import binary, cast, reduce, unary, variadic
+from egraph_opt.operators import binary, cast, reduce, unary, variadic, where
 from egraph_opt.rewrites.conditions.values import all_are, fits, is_integer
 
 from . import of_one, of_two, wrong
@@ -90,6 +90,16 @@ def any_of_bools(x: Tensor, a: Axes, k: Flag):
 @hosted()
 def is_bool(x: Fact) -> bool:
     return x.dtype == T.BOOL
+
+
+@wrong("bitwise", of_two(lambda x, y: where(binary("Less", x, y), x, y), dtype=T.INT32), opset=11)
+def least_of_integers(x: Tensor, y: Tensor):
+    """Where(x < y, x, y) = Min(x, y) for integers
+
+    Wrong before opset 12, which has Min of floats only.
+    """
+    least = variadic("Min", listed(x, y))
+    yield rewrite(where(binary("Less", x, y), x, y), least, is_integer(x), because="one node")
 
 
 @wrong("bitwise", lambda g: g.input((2, 5), T.UINT8) * g.constant(np.uint8(1)))

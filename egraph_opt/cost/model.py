@@ -119,8 +119,8 @@ class CostModel(ABC):
             result; 0 for none unless `measure` demands it.
         setting: how the runtime is set for that.
         elsewhere: it prices another machine, so that what is timed here is reported and decides nothing.
-        any_types: nodes may be chosen of types that nothing computes, as laws write them: the gate's way to see
-            that.
+        any_types: nodes may be chosen of types that nothing computes, as laws write them, so that the gate
+            sees them.
         datasheet: parameters that a calibration leaves alone unless told otherwise: they say what the device
             is, and what it reaches of that is said by others.
         margin: by what share a node that does not occur in the original graph is priced higher, where prices

@@ -14,7 +14,6 @@ from egraph_opt.cli.application import LoadOption, app, errors_as_lines, install
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from egraph_opt.laws.law import Law
     from egraph_opt.proofs.prover import LawProof
 
 
@@ -32,9 +31,10 @@ def prove(
     installed("z3", "prove")
     with errors_as_lines():
         from egraph_opt.laws.loading import load_laws
+        from egraph_opt.laws.selection import all_laws, select
 
         loaded = [law for file in load or () for law in load_laws(file)]
-        laws = _named(names or [], loaded)
+        laws = list(select(names)) if names else loaded or all_laws()
     from egraph_opt.proofs.prover import prove as proof_of
 
     records, counts = [], Counter[str]()
@@ -61,21 +61,3 @@ def _lines(proof: LawProof) -> Iterator[str]:
         yield from wrapped(f"{proof.arithmetic}, ranks 0 to {proof.ranks}, {proof.cases} cases")
     else:
         yield from wrapped(" ".join(proof.reason.split()))
-
-
-def _named(names: list[str], loaded: list[Law]) -> list[Law]:
-    """The laws and rulesets of these names; of none the laws of the files given, or all.
-
-    Raises:
-        UnknownRulesetError: there is no such law or ruleset.
-    """
-    from egraph_opt.errors import UnknownRulesetError
-    from egraph_opt.laws.selection import all_laws
-
-    laws = list(all_laws())
-    if not names:
-        return loaded or laws
-    for name in names:
-        if not any(name in (law.key, law.ruleset) for law in laws):
-            raise UnknownRulesetError(name, sorted({n for law in laws for n in (law.key, law.ruleset)}))
-    return [law for law in laws if {law.key, law.ruleset} & set(names)]

@@ -22,7 +22,7 @@ class Kernels:
     """What computes the nodes of a graph, and of what is made of it.
 
     Args:
-        any_types: nobody asks for that.
+        any_types: nodes of any types count as computed.
     """
 
     def __init__(self, lowered: Lowered, *, any_types: bool = False) -> None:

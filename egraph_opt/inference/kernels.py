@@ -19,7 +19,7 @@ COMMON = frozenset(
         *(TensorProto.INT8, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8),
     }
 )
-"""Types that most operators take, or that onnxruntime casts to one that they do: nobody asks for those."""
+"""Types that most operators take, or that onnxruntime casts to one that they do: those are not checked."""
 
 Types = tuple[int | None, ...]
 """Of a node's operands or results: None for an absent one, 0 where it is not known."""

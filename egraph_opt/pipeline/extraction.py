@@ -134,19 +134,19 @@ def good_graphs(
 
 def extract_cheapest(original: GivenModel, region: Region, request: Request, clock: Clock) -> Result:
     """Choose the cheapest graph, rebuild it, order it for memory, verify it, and give an account."""
-    mishaps: list[str] = []
+    failures: list[str] = []
 
     def alone() -> float:
         """What goes wrong here leaves what is known without it."""
         try:
             return compiled_alone(original, request.model, request.ranges, request.points, request.end)
         except Exception as error:
-            mishaps.append(
+            failures.append(
                 NOT_COMPILED.format(reason_of(error, original.loaded.source, strict=original.strict))
             )
             return math.inf
 
-    iterations = _iterations(original, region, request, clock, mishaps)
+    iterations = _iterations(original, region, request, clock, failures)
     chosen = iterations[-1]
     memory = arranged(
         chosen.model,
@@ -181,7 +181,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
         {**original.seconds, **clock.seconds},
         [
             *original.warnings,
-            *mishaps,
+            *failures,
             *granted(matched),
             *_not_computed(original, region, request),
             *warnings_of(verification, changing),
@@ -265,11 +265,11 @@ LATER = "the graph is not saturated again: {}"
 
 
 def _iterations(
-    original: GivenModel, region: Region, request: Request, clock: Clock, mishaps: list[str]
+    original: GivenModel, region: Region, request: Request, clock: Clock, failures: list[str]
 ) -> list[Chosen]:
     """The graph that is chosen, and what saturating it again makes of it, each time cheaper than before.
 
-    What goes wrong while it is saturated again is reported in `mishaps`: what was chosen before is handed on.
+    What goes wrong while it is saturated again is added to `failures`: what was chosen before is returned.
     """
     first = _choose(original, region, request, clock)
     if request.again is None or request.objective.searches or first.interrupted or first.late:
@@ -287,7 +287,7 @@ def _iterations(
         # A class of the user's may have raised.
         if not type(request.model).__module__.startswith("egraph_opt."):
             raise error
-        mishaps.append(LATER.format(reason_of(error, original.loaded.source, strict=original.strict)))
+        failures.append(LATER.format(reason_of(error, original.loaded.source, strict=original.strict)))
 
     return restarted(
         *(first, request.model, request.again, choose),

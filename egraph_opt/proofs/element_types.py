@@ -102,7 +102,7 @@ class Types:
         return whole
 
     def root(self, dtype: ElementType) -> Any:
-        """What all types have in common that are known to be this one: it, where somebody has asked."""
+        """What all types have in common that are known to be this one: it, where it is chosen."""
         token = dtype.token()
         while token in self.roots:
             token = self.roots[token]

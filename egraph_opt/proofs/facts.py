@@ -35,7 +35,7 @@ class LazyFact(Fact):
 
 
 class _Asked:
-    """A part that nobody has asked for."""
+    """A part that is not computed yet."""
 
     def __init__(self, function: Callable[[], Any]) -> None:
         self.function = function

@@ -23,7 +23,7 @@ from egraph_opt.proofs.names import WITH_SETTINGS, Name, Settings, TypeName
 from egraph_opt.proofs.numbers import formula_of, number_of
 from egraph_opt.proofs.parts import in_parts
 from egraph_opt.proofs.paths import Open, Path, Unproved
-from egraph_opt.proofs.sums import Fold, constants, decided, linear_sum, within
+from egraph_opt.proofs.sums import Fold, constants, decided, index_below, linear_sum, within
 from egraph_opt.semantics.values import ElementType, Index, Value, number
 
 UNKNOWN = ("range", "interval", "units", "twice")
@@ -276,16 +276,15 @@ class Instance:
         return made
 
     def _walked(self, bound: z3.ArithRef, kept: list[tuple[z3.ArithRef, z3.ArithRef]]) -> z3.ArithRef:
-        """An index below a bound, of variables that are noted; of a product one for each factor."""
-        if _is_one(bound) or self.same(bound, number(1)):
-            return number(0)
-        if z3.is_mul(bound):
-            whole = number(0)
-            for factor in bound.children():
-                whole = whole * factor + self._walked(factor, kept)
-            return z3.simplify(whole, som=True)
-        kept.append((self.path.fresh("k"), bound))
-        return kept[-1][0]
+        """An index below a bound, of variables that are noted."""
+
+        def fresh(factor: z3.ArithRef) -> z3.ArithRef:
+            if self.same(factor, number(1)):
+                return number(0)
+            kept.append((self.path.fresh("k"), factor))
+            return kept[-1][0]
+
+        return number(0) if self.same(bound, number(1)) else index_below(bound, fresh)
 
     # --- names and settings -------------------------------------------------------------------------------
 
@@ -296,14 +295,14 @@ class Instance:
         return op.spelled() if isinstance(op, Name) else op
 
     def once_named(self, op: Any, function: Callable[[str], None]) -> None:
-        """Run a function with the name, as soon as somebody asks for it."""
+        """Run a function with the name, as soon as it is chosen."""
         if isinstance(op, Name) and op.chosen is None:
             op.waiting.append((self.showing, function))
         else:
             function(self.spelled(op))
 
     def name_so_far(self, op: Any) -> str:
-        """The name, or of one that nobody has asked for what stands for any."""
+        """The name, or of one that is not chosen yet what means any."""
         if not isinstance(op, Name):
             return op
         return op.chosen or f"any.{op.number}"
@@ -312,7 +311,7 @@ class Instance:
         return TypeName(types, self)
 
     def type_so_far(self, to: Any) -> Any:
-        """The type, or of one that nobody has asked for what stands for any."""
+        """The type, or of one that is not chosen yet what means any."""
         if not isinstance(to, TypeName):
             return to
         return f"any.{to.number}" if to.chosen is None else to.chosen
@@ -394,7 +393,3 @@ class Instance:
                 raise Open(f"a host function looks at elements ({part})")
 
         return answer
-
-
-def _is_one(dim: z3.ArithRef) -> bool:
-    return z3.is_int_value(dim) and dim.as_long() == 1

@@ -1,4 +1,4 @@
-"""Names, settings and types that a pattern leaves open: each is chosen when somebody asks for it."""
+"""Names, settings and types that a pattern leaves open: each is chosen when it is needed."""
 
 from __future__ import annotations
 

@@ -77,6 +77,12 @@ class _Number:
 
     __radd__, __rmul__ = __add__, __mul__
 
+    def __truediv__(self, other: Any) -> Any:
+        return _ratio(self.formula, _formula(other), self.path)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _ratio(_formula(other), self.formula, self.path)
+
     def __neg__(self) -> Any:
         return self._made(-self.formula)
 
@@ -122,12 +128,6 @@ class Whole(_Number):
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other
 
-    def __truediv__(self, other: Any) -> Any:
-        return _ratio(self.formula, _formula(other), self.path)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _ratio(_formula(other), self.formula, self.path)
-
     def bit_length(self) -> int:
         _no("the bits")
 
@@ -140,12 +140,6 @@ class Fraction(_Number):
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         return float
-
-    def __truediv__(self, other: Any) -> Any:
-        return _ratio(self.formula, _formula(other), self.path)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _ratio(_formula(other), self.formula, self.path)
 
     def is_integer(self) -> bool:
         return self.path.decide(z3.IsInt(self.formula))

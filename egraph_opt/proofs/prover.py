@@ -11,15 +11,15 @@ from typing import Any, Literal
 import z3
 
 from egraph_opt.check.refusal import LawRefusedError
-from egraph_opt.check.scope import Rejected
+from egraph_opt.check.scope import Rejected, parts
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.whole_law import check_law
 from egraph_opt.laws.law import Law
 from egraph_opt.proofs.equality import prove_equal
 from egraph_opt.proofs.instance import Arithmetic, Instance
 from egraph_opt.proofs.paths import Dead, Open, Path, Unproved, explore
-from egraph_opt.proofs.sides import Sides, is_question, parts_of
-from egraph_opt.proofs.sums import decided
+from egraph_opt.proofs.sides import Sides, is_question
+from egraph_opt.proofs.sums import decided, index_below
 from egraph_opt.semantics.values import NoMeaningError, Value
 
 Status = Literal["proved", "refuted", "open"]
@@ -123,9 +123,9 @@ def least_rank(side: Side) -> int:
     their own, next to which two can be exchanged.
     """
     terms = (*side.tops, *side.named.values(), *side.written)
-    parts = {part for top in terms for part in parts_of(top)}
-    sorts = {part.sort.name for part in parts}
-    heads = {getattr(part.head, "name", "") for part in parts}
+    every = {part for top in terms for part in parts(top)}
+    sorts = {part.sort.name for part in every}
+    heads = {getattr(part.head, "name", "") for part in every}
     if "Permutation" in sorts:
         return 4 if heads & OF_MATRICES else 3
     return 3 if sorts & NAMING_AXES or heads & OF_MATRICES else 2
@@ -283,15 +283,11 @@ def _show(scene: Instance, left: Any, right: Any) -> None:
 
 
 def _index(scene: Instance, dim: z3.ArithRef) -> z3.ArithRef:
-    """Any index along an axis; along one that is a product, a number for each factor."""
-    dim = z3.simplify(dim)
-    if z3.is_int_value(dim) and dim.as_long() == 1:
-        return z3.IntVal(0)
-    if z3.is_mul(dim):
-        whole: Any = z3.IntVal(0)
-        for factor in dim.children():
-            whole = whole * factor + _index(scene, factor)
-        return z3.simplify(whole, som=True)
-    made = scene.whole("i")
-    scene.path.assume(z3.And(made >= 0, made < dim))  # there is none where the dim is 0
-    return made
+    """Any index along an axis."""
+
+    def fresh(bound: z3.ArithRef) -> z3.ArithRef:
+        made = scene.whole("i")
+        scene.path.assume(z3.And(made >= 0, made < bound))  # there is none where the bound is 0
+        return made
+
+    return index_below(z3.simplify(dim), fresh)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from egraph_opt.check.operands import may_be_absent
-from egraph_opt.check.scope import TERMS
+from egraph_opt.check.scope import TERMS, parts
 from egraph_opt.check.sides import Side
 from egraph_opt.laws.statements import Absent, Differs, Equality, Equals, Guard, Union
 from egraph_opt.operators.declaration import Earlier, Operator, Scalar, operator_named, operators
@@ -111,7 +111,8 @@ class Sides:
     def _answers(self, pairs: list[tuple[Expression, Expression]]) -> None:
         """Ask the host functions of what is written before anything has to be shown of it."""
         for pair in pairs:
-            for part in (*parts_of(pair[1]), *parts_of(pair[0])):
+            inside_first = reversed([*parts(pair[0]), *parts(pair[1])])
+            for part in inside_first:
                 if isinstance(part.head, HostFunction):
                     try:
                         self.value(part)
@@ -338,17 +339,6 @@ def is_question(condition: Any) -> bool:
     """Whether it is a host function that answers yes or no."""
     head = getattr(condition, "head", None)
     return isinstance(head, HostFunction) and head.is_condition
-
-
-def parts_of(expression: Expression) -> list[Expression]:
-    """All that an expression is made of, what stands inside first."""
-    found: list[Expression] = []
-    pending = [expression]
-    while pending:
-        part = pending.pop()
-        found.append(part)
-        pending.extend(part.arguments)
-    return found[::-1]
 
 
 def _fitting_ranks(operator: str, position: int, before: list[Any], ranks: Sequence[int]) -> Sequence[int]:

@@ -8,6 +8,8 @@ from typing import Protocol
 
 import z3
 
+from egraph_opt.semantics.values import is_number, number
+
 Walk = tuple[z3.ArithRef, z3.ArithRef]
 """A variable, and the bound that it stays below."""
 
@@ -26,6 +28,18 @@ class Fold:
     bounds: tuple[z3.ArithRef, ...]
     body: z3.ArithRef
     where: z3.BoolRef | None
+
+
+def index_below(bound: z3.ArithRef, fresh: Callable[[z3.ArithRef], z3.ArithRef]) -> z3.ArithRef:
+    """An index below a bound, of fresh variables; below a product one for each factor."""
+    if is_number(bound, 1):
+        return number(0)
+    if not z3.is_mul(bound):
+        return fresh(bound)
+    whole = number(0)
+    for factor in bound.children():
+        whole = whole * factor + index_below(factor, fresh)
+    return z3.simplify(whole, som=True)
 
 
 class Folding(Protocol):

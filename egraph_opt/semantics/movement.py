@@ -15,6 +15,7 @@ from egraph_opt.semantics.values import (
     Value,
     broadcast_index,
     broadcast_shape,
+    is_number,
     means,
     number,
     product,
@@ -98,7 +99,7 @@ def _taken(
     width = by if upwards else -by
     if not scene.decide(length > 0):
         return first, by, number(0)
-    if z3.is_int_value(width) and width.as_long() == 1:
+    if is_number(width, 1):
         return first, by, z3.simplify(length)
     return first, by, z3.simplify((length + width - 1) / width)
 
@@ -207,7 +208,7 @@ def pad(scene: Any, x: Value, mode: Any, pads: Sequence[Any], value: Any) -> Val
 
     for f, b, d in zip(front, behind, x.shape, strict=True):
         most = {"edge": d * (f + b), "reflect": d - 1, "wrap": d}.get(mode)
-        if most is not None and not (_is_zero(f) and _is_zero(b)):
+        if most is not None and not (is_number(f, 0) and is_number(b, 0)):
             scene.must(z3.And(d >= 1, f <= most, b <= most))
 
     def at(i: Index) -> z3.ArithRef:
@@ -215,7 +216,7 @@ def pad(scene: Any, x: Value, mode: Any, pads: Sequence[Any], value: Any) -> Val
         if mode != "constant":
             return x.at([_repeated(mode, k, d) for k, d in zip(own, x.shape, strict=True)])
         here = [(k, f, b, d) for k, f, b, d in zip(own, front, behind, x.shape, strict=True)]
-        inside = [z3.And(k >= 0, k < d) for k, f, b, d in here if not (_is_zero(f) and _is_zero(b))]
+        inside = [z3.And(k >= 0, k < d) for k, f, b, d in here if not (is_number(f, 0) and is_number(b, 0))]
         return z3.If(z3.And(inside), x.at(own), fill) if inside else x.at(own)
 
     shape = tuple(z3.simplify(f + d + b) for f, d, b in zip(front, x.shape, behind, strict=True))
@@ -229,10 +230,6 @@ def _repeated(mode: str, k: z3.ArithRef, dim: z3.ArithRef) -> z3.ArithRef:
         mode
     ]
     return z3.simplify(z3.If(k < 0, before, z3.If(k > last, after, k)))
-
-
-def _is_zero(number: z3.ArithRef) -> bool:
-    return z3.is_int_value(number) and number.as_long() == 0
 
 
 @means("expand", dims=any_dims)

@@ -6,7 +6,7 @@ powers, bits, and casts that do not keep every value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache, reduce
 from typing import Any, TypeAlias
 
@@ -215,19 +215,32 @@ def unary(scene: Any, op: Any, settings: Any, x: Value) -> Value:
             return _stepwise(scene, steps, x.dtype, a)
         return scene.function(f"unary {name} {given!r}", a)
 
+    known = _result_type(scene, op, x, UNARY_NAMES, TESTS)
+    return Value(known, x.shape, lambda i: function(x.at(i)), _mapped(function, x))
+
+
+def _result_type(
+    scene: Any, op: Any, x: Value, names: Collection[str], questions: Collection[str]
+) -> ElementType:
+    """The type of a result: bool of operators that answer yes or no, that of x of the others.
+
+    Args:
+        names: of all operators that it may be.
+    """
+
     def token() -> Any:
         name = scene.name_so_far(op)
-        if name in TESTS:
+        if name in questions:
             return TensorProto.BOOL
-        return x.dtype.token() if name in UNARY_NAMES else ("unary", name, x.dtype.token())
+        return x.dtype.token() if name in names else ("result", name, x.dtype.token())
 
     def dtype() -> int:
-        return TensorProto.BOOL if scene.spelled(op) in TESTS else x.dtype()
+        return TensorProto.BOOL if scene.spelled(op) in questions else x.dtype()
 
     known = ElementType(token, dtype)
     unnamed = known.token()
     scene.once_named(op, lambda name: scene.retyped(unnamed, known))
-    return Value(known, x.shape, lambda i: function(x.at(i)), _mapped(function, x))
+    return known
 
 
 def arithmetic(scene: Any, name: str, dtype: ElementType, a: Real, b: Real) -> Real:
@@ -278,18 +291,7 @@ def binary(scene: Any, op: Any, x: Value, y: Value) -> Value:
     def function(a: Real, b: Real) -> Real:
         return arithmetic(scene, scene.name_so_far(op), x.dtype, a, b)
 
-    def token() -> Any:
-        name = scene.name_so_far(op)
-        if name in COMPARES:
-            return TensorProto.BOOL
-        return x.dtype.token() if name in BINARY else ("binary", name, x.dtype.token())
-
-    def dtype() -> int:
-        return TensorProto.BOOL if scene.spelled(op) in COMPARES else x.dtype()
-
-    known = ElementType(token, dtype)
-    unnamed = known.token()
-    scene.once_named(op, lambda name: scene.retyped(unnamed, known))
+    known = _result_type(scene, op, x, BINARY, COMPARES)
     return Value(
         known,
         shape,
@@ -338,7 +340,7 @@ def any_type(scene: Any, given: dict[str, Any]) -> Any:
 
 @means("cast", to=any_type)
 def cast(scene: Any, x: Value, to: Any) -> Value:
-    """What a type holds stays as it is; types that nobody asks for keep no value that is known."""
+    """What a type holds stays as it is; types that are not chosen keep no value that is known."""
 
     def kept(a: Real) -> Real:
         target, own = scene.type_so_far(to), scene.root(x.dtype)

@@ -129,8 +129,9 @@ def number(value: int) -> z3.ArithRef:
     return z3.IntVal(value)
 
 
-def all_of(conditions: Sequence[Any]) -> z3.BoolRef:
-    return z3.And([c if isinstance(c, z3.BoolRef) else z3.BoolVal(bool(c)) for c in conditions])
+def is_number(formula: z3.ArithRef, value: int) -> bool:
+    """Whether a formula is this number, as it is written."""
+    return z3.is_int_value(formula) and formula.as_long() == value
 
 
 def product(dims: Index) -> z3.ArithRef:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import z3
 
 from egraph_opt.semantics.polynomials import divided
-from egraph_opt.semantics.values import Index, Scene, number, product
+from egraph_opt.semantics.values import Index, Scene, is_number, number, product
 
 
 def reshaped_index(scene: Scene, index: Index, shape: Index, source: Index) -> list[z3.ArithRef]:
@@ -18,7 +18,7 @@ def reshaped_index(scene: Scene, index: Index, shape: Index, source: Index) -> l
     found: list[z3.ArithRef] = []
     for here, there in groups(scene, shape, source):
         dims, own = [source[k] for k in there], [(index[k], shape[k]) for k in here]
-        own = [(i, d) for i, d in own if not _is_one(d)]
+        own = [(i, d) for i, d in own if not is_number(d, 1)]
         flat: z3.ArithRef = number(0)
         for i, d in own:
             flat = z3.simplify(flat * d + i, som=True)
@@ -28,7 +28,7 @@ def reshaped_index(scene: Scene, index: Index, shape: Index, source: Index) -> l
 
 def _apart(scene: Scene, flat: z3.ArithRef, dims: list[z3.ArithRef]) -> list[z3.ArithRef]:
     """The index whose flat index is given."""
-    many = [k for k, dim in enumerate(dims) if not _is_one(dim)]
+    many = [k for k, dim in enumerate(dims) if not is_number(dim, 1)]
     found = [number(0)] * len(dims)
     for k in reversed(many):
         if k == many[0]:
@@ -56,7 +56,3 @@ def groups(scene: Scene, left: Index, right: Index) -> list[tuple[list[int], lis
         found.append((list(range(a, a + size[0])), list(range(b, b + size[1]))))
         a, b = a + size[0], b + size[1]
     return found
-
-
-def _is_one(dim: z3.ArithRef) -> bool:
-    return z3.is_int_value(dim) and dim.as_long() == 1

@@ -11,7 +11,7 @@ from egraph_opt.operators.linear import ConvWindow
 from egraph_opt.operators.windows import PoolWindow
 from egraph_opt.semantics.folds import real_product, sum_in
 from egraph_opt.semantics.polynomials import divided
-from egraph_opt.semantics.values import Index, Value, means, number
+from egraph_opt.semantics.values import Index, Value, is_number, means, number
 
 
 def any_window(scene: Any, given: dict[str, Any]) -> ConvWindow:
@@ -33,7 +33,7 @@ def any_window(scene: Any, given: dict[str, Any]) -> ConvWindow:
 def _length(dim: z3.ArithRef, pads: z3.ArithRef, extent: z3.ArithRef, stride: z3.ArithRef) -> z3.ArithRef:
     """How many windows fit."""
     room = dim + pads - extent
-    if z3.is_int_value(stride) and stride.as_long() == 1:
+    if is_number(stride, 1):
         return z3.simplify(room + 1)
     return z3.simplify(room / stride + 1)
 
@@ -41,10 +41,6 @@ def _length(dim: z3.ArithRef, pads: z3.ArithRef, extent: z3.ArithRef, stride: z3
 def _sides(pads: Sequence[z3.ArithRef]) -> list[tuple[z3.ArithRef, z3.ArithRef]]:
     half = len(pads) // 2
     return list(zip(pads[:half], pads[half:], strict=True))
-
-
-def _is_zero(n: z3.ArithRef) -> bool:
-    return z3.is_int_value(n) and n.as_long() == 0
 
 
 @means("conv", window=any_window)
@@ -55,7 +51,7 @@ def conv(scene: Any, x: Value, w: Value, b: Value | None, window: ConvWindow) ->
     strides, dilations = (list(map(scene.formula, v)) for v in (window.strides, window.dilations))
     sides, group = _sides(list(map(scene.formula, window.pads))), scene.formula(window.group)
     kernel, filters, own = w.shape[2:], w.shape[0], w.shape[1]
-    single = z3.is_int_value(group) and group.as_long() == 1
+    single = is_number(group, 1)
     scene.must(x.shape[1] == own * group)
     each = filters if single else scene.share(filters, group)
     if b is not None:
@@ -79,7 +75,7 @@ def conv(scene: Any, x: Value, w: Value, b: Value | None, window: ConvWindow) ->
             inside = [
                 z3.And(p >= 0, p < dim)
                 for p, dim, (front, behind) in zip(places, x.shape[2:], sides, strict=True)
-                if not (_is_zero(front) and _is_zero(behind))
+                if not (is_number(front, 0) and is_number(behind, 0))
             ]
             element = x.at([i[0], z3.simplify(first + k[0]), *places])
             element = z3.If(z3.And(inside), element, z3.RealVal(0)) if inside else element
@@ -128,7 +124,7 @@ def pool(scene: Any, kind: Any, x: Value, window: PoolWindow) -> Value:
             dims.append(z3.simplify(z3.If((length - 1) * s >= dim + front, length - 1, length)))
         else:
             dims.append(_length(dim, front + behind, extent, s))
-    padded = cut or not all(map(_is_zero, pads))
+    padded = cut or not all(is_number(pad, 0) for pad in pads)
 
     def at(i: Index) -> z3.ArithRef:
         def place(k: Index) -> list[z3.ArithRef]:

@@ -46,7 +46,7 @@ class Choices(np.random.Generator):
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(np.random.PCG64(seed))
-        self._ids: dict[tuple[str, str], int] = {}
+        self._ids: dict[tuple[str, type, Any], int] = {}  # True is no 1
         self._weight: defaultdict[int, Counter[int]] = defaultdict(Counter)  # with those chosen before
         self._chosen: list[int] = []
         self._made: dict[str, Any] = {}
@@ -88,7 +88,7 @@ class Choices(np.random.Generator):
         if label in self._base and self.random() >= ANEW and self._base[label] in values:
             value = values[list(values).index(self._base[label])]  # 1 is no True
         elif self.attempts % 2:
-            value = values[int(self.integers(len(values)))]
+            value = values[int(self.random() * len(values))]
         else:
             value = self._least(label, values)
         self._chosen.append(self._id(label, value))
@@ -96,20 +96,24 @@ class Choices(np.random.Generator):
         return value
 
     def _least(self, label: str, values: Sequence[Any]) -> Any:
-        """A value of which the fewest pairs were there; of several a random one."""
+        """A value of which the fewest pairs were there; of several the first from a random one on."""
         values = list(dict.fromkeys(values))
-        best, found = float("inf"), values[0]
+        best, found, count = float("inf"), values[0], len(values)
         before = self._chosen[-NEIGHBOURS:]
-        for k in self.integers(len(values), size=min(len(values), CANDIDATES)).tolist():
-            own = self._id(label, values[k])
+        start = int(self.random() * count)
+        for k in range(start, start + min(count, CANDIDATES)):
+            value = values[k % count]
+            own = self._id(label, value)
             with_others = self._weight[own].get
             weight = sum(map(with_others, (own, *before), repeat(0)))
             if weight < best:
-                best, found = weight, values[k]
+                best, found = weight, value
+                if not weight:
+                    break
         return found
 
     def _id(self, label: str, value: Any) -> int:
-        return self._ids.setdefault((label, repr(value)), len(self._ids))
+        return self._ids.setdefault((label, type(value), value), len(self._ids))
 
     def mark(self) -> int:
         """How many choices there are; see `back`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ class Hints(NamedTuple):
 
 def elements(rng: Random, shape: tuple[int, ...], floating: bool, hints: Hints) -> Array:
     """The elements of a constant of a shape."""
-    size = int(np.prod(shape))
+    size = math.prod(shape)
     filled = pick(rng, *tables.ELEMENTS, *("named",) * 4 * bool(hints.named))
     if size == 1 and filled in ("uniform", "mixed", "ordered"):
         filled = "one"
@@ -56,7 +57,7 @@ def elements(rng: Random, shape: tuple[int, ...], floating: bool, hints: Hints) 
 
 def _units(rng: Random, shape: tuple[int, ...]) -> Array:
     """A 1 in each row along the first axis, in all at one place of a kernel: channels in order, or not."""
-    made = np.zeros((*shape[:2], int(np.prod(shape[2:]))))
+    made = np.zeros((*shape[:2], math.prod(shape[2:])))
     columns = np.arange(shape[0]) % shape[1]
     if pick(rng, 0, 1):
         columns = rng.permutation(columns)
@@ -66,7 +67,7 @@ def _units(rng: Random, shape: tuple[int, ...]) -> Array:
 
 def indices(rng: Random, shape: tuple[int, ...], dims: Sequence[int]) -> Array:
     """Elements of a constant that picks elements along an axis, of one of the dims given."""
-    size, kind = int(np.prod(shape)), pick(rng, *tables.INDICES)
+    size, kind = math.prod(shape), pick(rng, *tables.INDICES)
     bound = max(min(dims, default=1), 1)
     if kind == "last":
         return np.full(shape, -1)

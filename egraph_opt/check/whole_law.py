@@ -31,10 +31,10 @@ TERMS = 320
 LEAST = 16
 """Terms of a statement, however many there are; fewer only where few are asked for of the law."""
 
-VARIANTS, VARIANTS_A_TERM = 96, 3
+VARIANTS, VARIANTS_A_TERM = 96, 2
 """Variants of the author's examples that are tried, at most, and for each term that is asked for."""
 
-SHOWN_FRUITLESS = 80, 640
+SHOWN_FRUITLESS = 32, 640
 """Tries after which no term is expected of a statement that the author's examples show: at least, and where
 all terms of a law are wanted."""
 
@@ -94,13 +94,38 @@ class _Gate:
     def __post_init__(self) -> None:
         self.guarded = Trying(self.law, guards=True, tally=self.trying.tally, rules=self.trying.rules)
 
-    def example(self, example: Example) -> None:
-        """One of the author: where it is to fire it does, else not, and nothing goes wrong."""
-        before = self.trying.rules.total()
+    def examples(self, written: Sequence[Example]) -> None:
+        """Those of the author: where the law is to fire it does, else not, and nothing goes wrong."""
+        together: dict[object, list[Example]] = {}
+        for example in written:
+            together.setdefault((example.fires, example.opset, example.limits), []).append(example)
+        for alike in together.values():
+            if len(alike) == 1 or not self._all_as_written(alike):
+                for example in alike:  # which of them it is
+                    self._example(example)
+
+    def _all_as_written(self, examples: Sequence[Example]) -> bool:
+        """Whether examples that are to fire alike do, saturated together."""
+        before = self.trying.rules.copy()
+        candidates = list(map(self._candidate, examples))
+        verdicts = self.guarded.verdicts(candidates, rounds=ROUNDS)
+        fired, fires = self.trying.rules != before, examples[0].fires
+        right = len(verdicts) == len(examples) and not any(verdict.failure for verdict in verdicts)
+        if right and (all(verdict.changed for verdict in verdicts) if fires else not fired):
+            return True
+        self.trying.rules.clear()
+        self.trying.rules.update(before)
+        return False
+
+    def _candidate(self, example: Example) -> TriedTerm:
         candidate = self.guarded.written(example)
         if example.fires and not candidate.original.runs:
             raise LawRefusedError(f"{place_of(self.law)}: {self.law.key}: nobody runs {example.term!r}")
-        (verdict,) = self.guarded.verdicts([candidate], rounds=ROUNDS)
+        return candidate
+
+    def _example(self, example: Example) -> None:
+        before = self.trying.rules.total()
+        (verdict,) = self.guarded.verdicts([self._candidate(example)], rounds=ROUNDS)
         if verdict.failure is not None:
             raise refused(self.law, "", [verdict], [])
         self._assert_fires(example, self.trying.rules.total() > before, verdict)
@@ -202,8 +227,7 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawR
     written = written_examples(law, np.random.default_rng(0))
     gate = _Gate(law, Trying(law), written, SHOWN_FRUITLESS[terms >= TERMS])
     with host_tally() as hosts:
-        for example in written:
-            gate.example(example)
+        gate.examples(written)
         sides = sides_of(law)
         each = max(terms // len(sides), min(LEAST, terms // 3)) if sides else 0
         for side in sides:
@@ -234,7 +258,7 @@ def check_example(law: Law, example: Example) -> Trying:
         LawRefusedError: the law did not fire, or fired on a near-miss, or a side computes something else.
     """
     gate = _Gate(law, Trying(law), [example])
-    gate.example(example)
+    gate.examples([example])
     return gate.trying
 
 

@@ -19,7 +19,7 @@ from egraph_opt.egraph.vocabulary import declaration
 from egraph_opt.errors import LawError
 from egraph_opt.laws.checking import check
 from egraph_opt.laws.law import Auxiliary, Law, auxiliaries, statements, where
-from egraph_opt.laws.statements import unguarded, without_guards
+from egraph_opt.laws.statements import Guard, unguarded, without_guards
 from egraph_opt.operators.expressions import declared_functions, functions
 
 FACTS = "facts"
@@ -100,7 +100,18 @@ def program_of(laws: tuple[Law, ...], *, apart: bool = False, guards: bool = Tru
         apart: make a ruleset of every law, to see which does what.
         guards: keep the conditions of laws that only bound growth.
     """
-    return _program(laws, apart, guards, len(declared_functions))
+    return _program(laws, apart, guards or not _any_guards(laws), len(declared_functions))
+
+
+def _any_guards(laws: tuple[Law, ...]) -> bool:
+    """Whether there is a difference between keeping guards and leaving them out."""
+    return any(
+        isinstance(condition, Guard)
+        for law in laws
+        for entry in (law, *auxiliaries([law]))
+        for statement in statements(entry)
+        for condition in statement.conditions
+    )
 
 
 @lru_cache(maxsize=8)

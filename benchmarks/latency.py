@@ -25,7 +25,7 @@ from rich.table import Table
 from egraph_opt import optimize
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.registry import cost_model
-from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
 from egraph_opt.measurement.store import machine_name
 from egraph_opt.measurement.whole import latencies
 
@@ -68,9 +68,7 @@ def variants(path: Path, models: Mapping[str, CostModel], folder: Path) -> dict[
     return made
 
 
-def row(
-    path: Path, models: Mapping[str, CostModel], setting: RuntimeSetting, seconds: float
-) -> dict[str, Any]:
+def row(path: Path, models: Mapping[str, CostModel], setting: OrtRuntime, seconds: float) -> dict[str, Any]:
     """Speed-ups over the original."""
     with tempfile.TemporaryDirectory() as name:
         made = variants(path, models, Path(name))
@@ -106,7 +104,7 @@ def main() -> None:
         for name in arguments.costs.split(",")
         for base in name.split("+")[:1]
     }
-    setting = RuntimeSetting(arguments.threads)
+    setting = OrtRuntime(arguments.threads)
     rows: dict[str, Any] = {}
     written = {"versions": versions(), "machine": machine_name(), "threads": arguments.threads}
     for name, path in sources(arguments.models).items():

@@ -22,9 +22,10 @@ from rich.table import Table
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost.repricing import SearchLimits, key_of
 from egraph_opt.cost_models import counting
-from egraph_opt.cost_models.onnxruntime import VIEW, OnnxRuntime
+from egraph_opt.cost_models.measured import VIEW
+from egraph_opt.cost_models.onnxruntime import OnnxRuntime
 from egraph_opt.cost_models.onnxruntime_layout import DISPATCH
-from egraph_opt.measurement.profile import kernel_times
+from egraph_opt.measurement.runtimes.onnxruntime import kernel_times
 from egraph_opt.measurement.whole import feeds_for, latencies
 from egraph_opt.pipeline.stages import saturate
 
@@ -56,15 +57,15 @@ def original_views(path: Path, model: OnnxRuntime) -> tuple[Priced, dict[str, in
 def whole(path: Path, sizes: dict[str, int], model: OnnxRuntime) -> float:
     """Microseconds of a run."""
     proto = onnx.load(path, load_external_data=False)
-    return latencies([str(path)], model.setting, sizes, proto, seconds=2.0)[0].micros
+    return latencies([str(path)], model.runtime, sizes, proto, seconds=2.0)[0].micros
 
 
 def within(path: Path, sizes: dict[str, int], model: OnnxRuntime) -> dict[str, float]:
     """Microseconds by kernel in runs of the whole model: the mean of the faster half."""
     proto = onnx.load(path, load_external_data=False)
-    feeds, _ = feeds_for(proto, model.setting.session(str(path)), sizes)
+    feeds, _ = feeds_for(proto, model.runtime.session(str(path)), sizes)
     with tempfile.TemporaryDirectory() as folder:
-        times = kernel_times(str(path), model.setting, feeds, RUNS, Path(folder) / "profile")
+        times = kernel_times(str(path), model.runtime, feeds, RUNS, Path(folder) / "profile")
     found: dict[str, float] = defaultdict(float)
     for (_, operator), own in times.items():
         found[operator] += float(np.mean(sorted(own)[: len(own) // 2]))

@@ -77,7 +77,7 @@ def _estimated(warnings: Sequence[str]) -> list[str]:
 
 
 def _under(path: Path, model: CostModel, repeat: int, folder: Path) -> Row:
-    measuring = _measure_prices(path, model) if model.setting is not None else 0.0
+    measuring = _measure_prices(path, model) if model.runtime is not None else 0.0
     saturated = saturate(path, target=model, limits=LIMITS)
     result = saturated.extract(model)
     report = result.report
@@ -97,7 +97,7 @@ def _under(path: Path, model: CostModel, repeat: int, folder: Path) -> Row:
         "remarks": _estimated(report.warnings),
         "extractors": extractors(saturated, model),
     }
-    if model.setting is not None and repeat:
+    if model.runtime is not None and repeat:
         files = {"chosen": chosen}
         costs = {name: entry["cost"] for name, entry in found["extractors"].items()}
         if costs[GREEDY[0]] > costs["auto"] * (1 + 1e-6):
@@ -125,10 +125,10 @@ def timed(
     path: Path, files: Mapping[str, Path], model: CostModel, sizes: Mapping[str, int], repeat: int
 ) -> Row:
     """Speed-ups over the original, with their intervals."""
-    assert model.setting is not None
+    assert model.runtime is not None
     proto = onnx.load(path)
     given = [str(path), *map(str, files.values())]
-    found = latencies(given, model.setting, sizes, proto, seconds=SECONDS * repeat)
+    found = latencies(given, model.runtime, sizes, proto, seconds=SECONDS * repeat)
     return {
         way: {
             "us": round(latency.micros, 1),

@@ -22,7 +22,7 @@ DISTRIBUTIONS = {"google": "protobuf", "ml_dtypes": "ml-dtypes", "onnx_ir": "onn
 COMMANDS = {"mkdocs", "mypy", "pre-commit", "pytest-cov", "pytest-xdist", "ruff"}
 """Run rather than imported."""
 
-OPTIONAL = ("calibrate", "compare", "dask", "parquet", "plots", "prove", "ray", "tune")
+OPTIONAL = ("calibrate", "compare", "dask", "openvino", "parquet", "plots", "prove", "ray", "tune")
 """Extras that the engine imports where a command asks for them."""
 
 PRIVATE = {

@@ -1,4 +1,4 @@
-"""`egraph-opt measurements`: what onnxruntime was measured to take on this machine."""
+"""`egraph-opt measurements`: what nodes were measured to take on this machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from egraph_opt.measurement.store import Store
 
 measurements = typer.Typer(
-    help="List, export, merge or clear what onnxruntime was measured to take.", no_args_is_help=True
+    help="List, export, merge or clear what nodes were measured to take.", no_args_is_help=True
 )
 app.add_typer(measurements, name="measurements")
 
@@ -45,7 +45,7 @@ def list_(as_json: JsonOption = False) -> None:
     counts: Counter[tuple[str, str, str]] = Counter()
     refused: Counter[tuple[str, str, str]] = Counter()
     table = Table(box=None, pad_edge=False)
-    for name in ("processor", "onnxruntime", "setting"):
+    for name in ("processor", "runtime", "setting"):
         table.add_column(name, overflow="fold")
     for name in ("nodes", "cannot run alone"):
         table.add_column(name, justify="right")
@@ -55,7 +55,7 @@ def list_(as_json: JsonOption = False) -> None:
             counts[place] += 1
             refused[place] += row[-1] is not None
     if as_json:
-        names = ("processor", "onnxruntime", "setting", "nodes", "cannot_run_alone")
+        names = ("processor", "runtime", "setting", "nodes", "cannot_run_alone")
         rows = [(*place, counts[place], refused[place]) for place in sorted(counts)]
         typer.echo(json.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=2))
         return

@@ -181,7 +181,7 @@ def optimize(
         if limit_memory is not None:
             limits = replace(limits, memory_bytes=parse_bytes(limit_memory))
         model = cost_model(cost_of(cost, set_))
-        if model.setting is not None:
+        if model.runtime is not None:
             say("note", FIRST_TIME)
         with progress_on(Console(stderr=True)) as progress:
             result = run(

@@ -12,6 +12,7 @@ ROWS = (
     ("anything", f"--cost {DEFAULT_COST} (default)", "1 to 10 s", "fewest nodes"),
     ("ONNX Runtime, here", "--cost auto", "5 to 20 s", "fewer, never slower"),
     ("ONNX Runtime, here", "--cost onnxruntime", "20 to 140 s", "fastest by the clock"),
+    ("OpenVINO, here", "--cost openvino", "20 to 140 s", "fastest by the clock"),
     ("an Ascend chip", "--cost ascend:310p3", "1 to 20 s", "fewest microseconds"),
     ("something else", "--cost my_costs.py:Mine", "1 to 10 s", "lowest price"),
 )

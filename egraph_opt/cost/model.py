@@ -19,7 +19,7 @@ from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import LARGEST, Dim, Fact
 
 if TYPE_CHECKING:
-    from egraph_opt.graph.runtime import RuntimeSetting
+    from egraph_opt.graph.timed_runtime import Runtime
 
 DEFAULT_LEADING = 1
 """What a symbol stands for that is the leading dim of a graph input (a batch), unless another is given."""
@@ -117,7 +117,7 @@ class CostModel(ABC):
             what else they make for it.
         confirm: how many of its best graphs are timed whole beside the original, the fastest of all being the
             result; 0 for none unless `measure` demands it.
-        setting: how the runtime is set for that.
+        runtime: in which that is, and in which what it prices runs; None for onnxruntime.
         elsewhere: it prices another machine, so that what is timed here is reported and decides nothing.
         any_types: nodes may be chosen of types that nothing computes, as laws write them, so that the gate
             sees them.
@@ -135,7 +135,7 @@ class CostModel(ABC):
     applied: Mapping[str, frozenset[str]] = MappingProxyType({})
     margin: float = 0.0
     confirm: int = 0
-    setting: RuntimeSetting | None = None
+    runtime: Runtime | None = None
     elsewhere: bool = False
     any_types: bool = False
     datasheet: frozenset[str] = frozenset()

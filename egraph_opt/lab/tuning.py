@@ -17,10 +17,10 @@ import numpy as np
 
 from egraph_opt.cost.parameters import Override
 from egraph_opt.errors import CalibrationError, NothingFasterError
-from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.lab.calibration.coordinates import Coordinate, Floats, Space, space_of
 from egraph_opt.lab.calibration.writing import ParameterFile, base_of, parameter_of
 from egraph_opt.lab.tuning_subject import Speed, Subject
+from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
 from egraph_opt.pipeline.stages import saturate
 
 FINALISTS = 3
@@ -118,12 +118,12 @@ def tune(request: TuneRequest, progress: Progress = lambda stage, done: None) ->
     """
     space = space_of(request.cost, request.held, request.only)
     base = space.model.make(request.held)
-    setting = base.setting or RuntimeSetting(request.threads)
+    runtime = base.runtime or OrtRuntime(request.threads)
     subjects = []
     for path in request.models:
         progress(f"saturate {path.name}", None)
         saturated = saturate(path, rewrites=request.rewrites, target=base)
-        subjects.append(Subject(path.name, saturated, setting, request.seconds))
+        subjects.append(Subject(path.name, saturated, runtime, request.seconds))
     return _Trials(request, space, subjects).run(progress)
 
 

@@ -12,7 +12,7 @@ import onnx
 
 from egraph_opt.cost.model import CostModel
 from egraph_opt.errors import TimingError
-from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.graph.timed_runtime import Runtime
 from egraph_opt.lab.sweep.repricer import Repricer, graph_key
 from egraph_opt.measurement.whole import Latency, latencies
 from egraph_opt.pipeline.region_extraction import Extracted
@@ -44,8 +44,8 @@ class Subject:
     A graph is rebuilt, verified and timed beside the original the first time that it is chosen.
     """
 
-    def __init__(self, name: str, saturated: Saturated, setting: RuntimeSetting, seconds: float) -> None:
-        self.name, self.saturated, self.setting, self.seconds = name, saturated, setting, seconds
+    def __init__(self, name: str, saturated: Saturated, runtime: Runtime, seconds: float) -> None:
+        self.name, self.saturated, self.runtime, self.seconds = name, saturated, runtime, seconds
         self.repricer = Repricer(saturated)
         self._chosen: dict[str, str] = {}
         self._graphs: dict[str, tuple[CostModel, Extracted]] = {}
@@ -95,7 +95,7 @@ class Subject:
             models = [original if base is None else place[base], *(place[key] for key in keys)]
             points = self.saturated.points(self._graphs[keys[0]][0])
             try:
-                timed = latencies(models, self.setting, points, proto, seconds=seconds)
+                timed = latencies(models, self.runtime, points, proto, seconds=seconds)
             except Exception as error:  # the runtime raises what it likes
                 reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
                 raise TimingError(f"{self.name}: onnxruntime cannot time it: {reason}") from error

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 import platform
-import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
@@ -18,8 +17,7 @@ from pathlib import Path
 from zlib import crc32
 
 from egraph_opt.cache import cache_folder, make_folder
-from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.imports import onnxruntime
+from egraph_opt.graph.timed_runtime import Runtime
 from egraph_opt.measurement.timing import Measurement, Refusal
 
 _log = logging.getLogger(__name__)
@@ -83,12 +81,6 @@ def machine_key(processor: Mapping[str, str] | None = None) -> str:
     return ", ".join((name, *parts, f"{os.cpu_count()} cores"))
 
 
-def runtime_key() -> str:
-    """The version of ONNX Runtime and the commit that it was built from."""
-    commit = re.search(r"git-commit-id=(\w{1,10})", onnxruntime.get_build_info())
-    return f"{onnxruntime.__version__} {commit[1]}" if commit else str(onnxruntime.__version__)
-
-
 _VECTORS = ("amx", "avx", "f16c", "fma", "sse", "ssse")
 """How flags of vector instructions begin."""
 
@@ -109,8 +101,8 @@ class Place:
 
     Attributes:
         machine: the processor, see `machine_key`.
-        runtime: version and commit of ONNX Runtime.
-        setting: provider, level and threads.
+        runtime: its name, version and build.
+        setting: its options, threads among them.
     """
 
     machine: str
@@ -118,9 +110,8 @@ class Place:
     setting: str
 
     @staticmethod
-    def here(setting: RuntimeSetting) -> Place:
-        written = f"{setting.provider} {setting.level} threads={setting.threads}"
-        return Place(machine_key(), runtime_key(), written)
+    def here(runtime: Runtime) -> Place:
+        return Place(machine_key(), f"{runtime.title} {runtime.version}", runtime.options_key)
 
 
 class Store:

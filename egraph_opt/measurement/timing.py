@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.measurement.profile import ProfiledSession, Run
+from egraph_opt.graph.timed_runtime import Run, Runtime, TimedSession
 from egraph_opt.measurement.worker import COMMAND, Say
 
 BURST = 4
@@ -100,7 +99,7 @@ def summary(runs: Sequence[Run]) -> Measurement:
 
 def time_batch(
     batch: Sequence[Specimen],
-    setting: RuntimeSetting,
+    runtime: Runtime,
     seconds: float,
     folder: Path,
     trying: Callable[[str], None] = lambda key: None,
@@ -114,12 +113,12 @@ def time_batch(
     """
     deadline = time.monotonic() + seconds
     answers: dict[str, Answer] = {}
-    sessions: dict[str, tuple[Specimen, ProfiledSession]] = {}
+    sessions: dict[str, tuple[Specimen, TimedSession]] = {}
     wanted: dict[str, int] = {}
     for number, specimen in enumerate(batch):
         trying(specimen.key)
         try:
-            session = ProfiledSession(specimen.model, setting, folder / str(number))
+            session = runtime.profiled(specimen.model, folder / str(number))
         except Exception as error:  # the runtime raises what it likes
             answers[specimen.key] = Refusal(_first_line(error))
             continue
@@ -135,7 +134,7 @@ def time_batch(
         sessions[specimen.key] = specimen, session
         wanted[specimen.key] = max(LEAST, min(MOST, math.ceil(SECONDS_EACH / max(each, 1e-6))))
     # Threads of one session wait actively for a while, in the way of the next one.
-    burst = BURST if setting.threads == 1 else MOST
+    burst = BURST if runtime.threads == 1 else MOST
     for turn in range(0, max(wanted.values(), default=0), burst):
         if turn >= LEAST and time.monotonic() > deadline:
             break
@@ -160,12 +159,12 @@ BATCH_BYTES = 1 << 29
 STEADY = 0.1
 """A spread above this is measured once more."""
 
-CRASHED = "onnxruntime crashes on it"
+CRASHED = "the runtime crashes on it"
 
 
 def measured(
     specimens: Sequence[Specimen],
-    setting: RuntimeSetting,
+    runtime: Runtime,
     seconds: float,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Generator[dict[str, Answer], None, None]:
@@ -179,7 +178,7 @@ def measured(
     waiting = list(specimens)
     done, again = 0, False
     shaky: list[Specimen] = []
-    with _Workers(setting) as workers:
+    with _Workers(runtime) as workers:
         while waiting and (left := deadline - time.monotonic()) > 0:
             batch = _batch(waiting)
             del waiting[: len(batch)]
@@ -195,10 +194,10 @@ def measured(
                 waiting, again, shaky = shaky, True, []
 
 
-def serve(batch: Sequence[Specimen], setting: RuntimeSetting, seconds: float, say: Say) -> None:
+def serve(batch: Sequence[Specimen], runtime: Runtime, seconds: float, say: Say) -> None:
     """In the other process: ("trying", key) before a specimen runs first, then ("done", answers)."""
     with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
-        say(("done", time_batch(batch, setting, seconds, Path(folder), lambda key: say(("trying", key)))))
+        say(("done", time_batch(batch, runtime, seconds, Path(folder), lambda key: say(("trying", key)))))
 
 
 def _batch(waiting: Sequence[Specimen]) -> list[Specimen]:
@@ -215,8 +214,8 @@ def _batch(waiting: Sequence[Specimen]) -> list[Specimen]:
 class _Workers:
     """The process that times, and the next one where a kernel has ended it."""
 
-    def __init__(self, setting: RuntimeSetting) -> None:
-        self.setting = setting
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
         self.process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> _Workers:
@@ -245,7 +244,7 @@ class _Workers:
         assert process.stdout is not None
         last = ""
         try:
-            pickle.dump((serve, (list(batch), self.setting, seconds)), process.stdin)
+            pickle.dump((serve, (list(batch), self.runtime, seconds)), process.stdin)
             process.stdin.flush()
             while True:
                 kind, content = pickle.load(process.stdout)

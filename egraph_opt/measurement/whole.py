@@ -2,8 +2,8 @@
 
 In each turn a model runs twice, and the second run counts: the caches hold what it has, as they do where it
 runs again and again, and not what the model before it had.  Ratios are taken turn by turn and their median is
-given with an interval, by resampling the turns.  A model of one thread runs in the calling one, whose
-processor time is taken: it does not count what other processes do.  Inputs are those on which it runs.
+given with an interval, by resampling the turns.  What is timed is processor time where one thread runs a
+model: it does not count what other processes do.  Inputs are those on which it runs.
 """
 
 from __future__ import annotations
@@ -18,15 +18,13 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.graph.timed_runtime import Feeds, Runtime
 from egraph_opt.verification.budget import BudgetError, RunBudget
 from egraph_opt.verification.execution import ExecutionError
 from egraph_opt.verification.inputs import random_inputs
 from egraph_opt.verification.interface import interface
 from egraph_opt.verification.planning import PlanSearch
 from egraph_opt.verification.sizes import candidates
-
-Feeds = Mapping[str, npt.NDArray[Any]]
 
 
 def feeds_for(
@@ -36,7 +34,7 @@ def feeds_for(
 
     Args:
         model: the model, of which the interface is read.
-        session: of ONNX Runtime, that runs it.
+        session: of a runtime, that runs it.
         sizes: of symbolic dims; others are looked for where it does not run on these.
         search: look for others.
 
@@ -121,7 +119,7 @@ class Latency:
 
 def latencies(
     models: Sequence[bytes | str],
-    setting: RuntimeSetting,
+    runtime: Runtime,
     sizes: Mapping[str, int],
     proto: onnx.ModelProto,
     *,
@@ -138,8 +136,8 @@ def latencies(
     Raises:
         Exception: what the runtime raises for a model that it cannot load or run.
     """
-    sessions = [setting.session(model) for model in models]
-    clock = time.thread_time if setting.threads == 1 else time.perf_counter
+    sessions = [runtime.session(model) for model in models]
+    clock = runtime.clock()
     given = dict(feeds_for(proto, sessions[0], sizes, seed=seed)[0])
     begun = time.perf_counter()
     for _ in range(WARM):

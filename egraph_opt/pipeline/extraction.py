@@ -279,7 +279,7 @@ def _iterations(
         named = replace(original, loaded=replace(original.loaded, model=model))
         points = request.points
         if has_unknown(following, points):  # of values that laws have made
-            points = true_sizes(named.loaded, following, points, original.limits, request.model.setting)
+            points = true_sizes(named.loaded, following, points, original.limits, request.model.runtime)
         end = min(request.deadline, time.monotonic() + AN_ITERATION * original.limits.seconds)
         return _choose(named, following, replace(request, warm=None, points=points, deadline=end), clock)
 

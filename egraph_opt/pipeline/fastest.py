@@ -17,7 +17,8 @@ import onnx
 
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.graph.isolation import apart
-from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.graph.timed_runtime import Runtime
+from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
 from egraph_opt.measurement.whole import Latency, latencies
 from egraph_opt.pipeline.result import Result
 from egraph_opt.report.figures import LatencyReport
@@ -81,10 +82,10 @@ def fastest(
     original: Path | onnx.ModelProto, results: Sequence[Result], model: CostModel, *, seed: int = 0
 ) -> Timed:
     """Time the original and the results, of which the first is the one that prices prefer."""
-    setting = model.setting or RuntimeSetting()
-    told = LatencyReport(setting.provider, setting.threads, candidates=len(results))
+    runtime = model.runtime or OrtRuntime()
+    told = LatencyReport(runtime.provider, runtime.threads, candidates=len(results), runtime=runtime.title)
     try:
-        found = _time(original, results, setting, seed)
+        found = _time(original, results, runtime, seed)
     except Exception as error:  # the runtime raises what it likes
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         return Timed(0, replace(told, reason=f"not timed: {reason}"))
@@ -110,11 +111,11 @@ def fastest(
     if chosen.speedup >= 1 - TOLERANCE:
         return Timed(best, report)
     slower = f"{100 * (1 / chosen.speedup - 1):.1f} % slower"
-    return Timed(None, replace(report, reason=f"what was found runs {slower} in onnxruntime"))
+    return Timed(None, replace(report, reason=f"what was found runs {slower} in {runtime.title}"))
 
 
 def _time(
-    original: Path | onnx.ModelProto, results: Sequence[Result], setting: RuntimeSetting, seed: int
+    original: Path | onnx.ModelProto, results: Sequence[Result], runtime: Runtime, seed: int
 ) -> list[Latency]:
     with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
         source = original if isinstance(original, Path) else original.SerializeToString()
@@ -123,4 +124,4 @@ def _time(
         proto = onnx.load(original, load_external_data=False) if isinstance(original, Path) else original
         points = results[0].report.cost.points
         timed = partial(latencies, seconds=SECONDS, seed=seed)
-        return list(apart(timed, models, setting, dict(points), proto))
+        return list(apart(timed, models, runtime, dict(points), proto))

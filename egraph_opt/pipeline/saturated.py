@@ -343,7 +343,7 @@ class Saturated:
     def _deadline(self, model: CostModel, points: Mapping[str, int], clock: Clock | None = None) -> float:
         """When a choice that begins now has to end; what a model measures first has a limit of its own."""
         clock = clock or Clock(None)
-        if model.setting is not None and self.region is not None:
+        if model.runtime is not None and self.region is not None:
             clock("price")
             key = key_of(model, points, self.limits.fold_bytes)
             for part in self.region.walk():
@@ -363,9 +363,9 @@ class Saturated:
         points = points_of(region.inputs if region else (), self._ranges(assume))
         if region is None:
             return points
-        key = (model.setting, tuple(points.items()))
+        key = (model.runtime, tuple(points.items()))
         if key not in self._sizes:
-            self._sizes[key] = true_sizes(self.loaded, region, points, self.limits, model.setting)
+            self._sizes[key] = true_sizes(self.loaded, region, points, self.limits, model.runtime)
         return self._sizes[key]
 
     def alternatives(

@@ -22,7 +22,8 @@ from egraph_opt.facts.fact import Dim, Fact, Shape
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.isolation import apart
 from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.measurement.whole import Feeds, feeds_near
+from egraph_opt.graph.timed_runtime import Feeds, Runtime
+from egraph_opt.measurement.whole import feeds_near
 from egraph_opt.model.external_data import share_folder
 from egraph_opt.model.reading import LoadedModel
 from egraph_opt.model.writing import to_proto
@@ -142,14 +143,14 @@ def true_sizes(
     region: Region,
     points: Mapping[str, int],
     limits: Limits,
-    setting: RuntimeSetting | None = None,
+    runtime: Runtime | None = None,
 ) -> Mapping[str, int]:
     """Numbers for symbolic dims at which the model runs, with those of inner values, as a run has them.
 
-    Without a setting, in which prices are measured, only where a run takes little: else those given.
+    Without a runtime, in which prices are measured, only where a run takes little: else those given.
     """
-    if setting is not None:
-        return sizes_that_run(loaded, region, points, setting)
+    if runtime is not None:
+        return sizes_that_run(loaded, region, points, runtime)
     asks = any(not name.startswith("?") for name in points) or has_unknown(region, points)
     if not asks or constant_bytes(loaded.model.graph) > MOST_CONSTANTS:
         return points
@@ -165,7 +166,7 @@ def has_unknown(region: Region, points: Mapping[str, int]) -> bool:
 
 
 def sizes_that_run(
-    loaded: LoadedModel, region: Region, points: Mapping[str, int], setting: RuntimeSetting
+    loaded: LoadedModel, region: Region, points: Mapping[str, int], runtime: Runtime
 ) -> dict[str, int]:
     """Numbers for symbolic dims at which a model runs: those given if it does, with those of inner values.
 
@@ -173,7 +174,7 @@ def sizes_that_run(
     """
     original = loaded.runnable()
     try:
-        feeds, sizes = apart(_feeds, original, dict(points), setting)
+        feeds, sizes = apart(_feeds, original, dict(points), runtime)
         found = {name: sizes.get(name, number) for name, number in points.items()}
         proto = to_proto(loaded.model, loaded, embed=False)
     except Exception:  # the runtime raises what it likes, or ends its process
@@ -187,13 +188,13 @@ def sizes_that_run(
 
 
 def _feeds(
-    original: Path | onnx.ModelProto, points: dict[str, int], setting: RuntimeSetting
+    original: Path | onnx.ModelProto, points: dict[str, int], runtime: Runtime
 ) -> tuple[Feeds, dict[str, int]]:
     """Inputs on which a model runs, and their sizes."""
     if isinstance(original, Path):
-        proto, session = onnx.load(original, load_external_data=False), setting.session(str(original))
+        proto, session = onnx.load(original, load_external_data=False), runtime.session(str(original))
     else:
-        proto, session = original, setting.session(original.SerializeToString())
+        proto, session = original, runtime.session(original.SerializeToString())
     feeds, sizes = feeds_near(proto, session, points)
     return feeds, dict(sizes)
 

@@ -114,7 +114,7 @@ class MemoryReport:
 
 @dataclass(frozen=True)
 class LatencyReport:
-    """How long a run takes in onnxruntime on this machine, timed in turns with the original.
+    """How long a run takes in a runtime on this machine, timed in turns with the original.
 
     Attributes:
         provider, threads: of the runtime.
@@ -123,6 +123,7 @@ class LatencyReport:
             95 % interval.
         candidates: graphs that were timed besides the original.
         reason: why there are no figures, or why the original is handed out.
+        runtime: its name.
     """
 
     provider: str
@@ -134,6 +135,7 @@ class LatencyReport:
     high: float = math.nan
     candidates: int = 1
     reason: str = ""
+    runtime: str = "onnxruntime"
 
 
 @dataclass(frozen=True)

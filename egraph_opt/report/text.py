@@ -53,6 +53,8 @@ def latency_row(latency: LatencyReport) -> tuple[RenderableType, ...]:
         return "microseconds", "", "", "", Text(f"not timed: {latency.reason}")
     threads = "1 thread" if latency.threads == 1 else f"{latency.threads} threads"
     note = f"{latency.speedup:.3f} times as fast ({latency.low:.3f} to {latency.high:.3f}), {threads}"
+    if latency.runtime != "onnxruntime":
+        note += f", {latency.runtime}"
     if latency.candidates > 1:
         note += f", best of {latency.candidates}"
     change = change_text(latency.before, latency.after)

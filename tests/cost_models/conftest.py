@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from egraph_opt.cost_models import onnxruntime
-from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.cost_models import measured as measured_runtime
+from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
 from egraph_opt.measurement.timing import Answer, Measurement, Specimen, measured
 
 KERNEL = 10.0
@@ -27,11 +27,11 @@ def steady_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def counted(
         specimens: Sequence[Specimen],
-        setting: RuntimeSetting,
+        setting: OrtRuntime,
         seconds: float,
         progress: Callable[[float], None] = lambda done: None,
     ) -> Iterator[dict[str, Answer]]:
         for answers in measured(specimens, setting, seconds, progress):
             yield {key: steady(answer) for key, answer in answers.items()}
 
-    monkeypatch.setattr(onnxruntime, "measured", counted)
+    monkeypatch.setattr(measured_runtime, "measured", counted)

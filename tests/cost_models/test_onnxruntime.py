@@ -68,7 +68,7 @@ def test_an_operator_that_nobody_knows_has_a_price() -> None:
 def test_threads_are_a_variant_with_times_of_their_own() -> None:
     two = OnnxRuntime("2", store=Store(None))
     assert two.name == "onnxruntime:2"
-    assert two.setting.threads == 2
+    assert two.runtime.threads == 2
     assert two.place != model().place
     assert "2" in OnnxRuntime.variants()
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from egraph_opt.cache import FOLDER_VARIABLE
 from egraph_opt.cli import app
-from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
 from egraph_opt.measurement.store import Place, Store, default_path
 from egraph_opt.measurement.timing import Answer, Measurement, Refusal
 
@@ -25,7 +25,7 @@ def times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     store = Store(default_path())
     answers: dict[str, Answer] = {"a": Measurement(12.5, 1.0, 0.5, 2, 0.03, 8), "b": Refusal("no kernel")}
-    store.add(Place.here(RuntimeSetting()), answers)
+    store.add(Place.here(OrtRuntime()), answers)
     return store
 
 
@@ -37,7 +37,7 @@ def test_measurements_are_listed_exported_merged_and_cleared(times: Store, tmp_p
     assert exported.output.startswith("2 measurements written")
     assert len((tmp_path / "t.csv").read_text(encoding="utf-8").splitlines()) == 3
     other = Store(tmp_path / "other.sqlite")
-    other.add(Place.here(RuntimeSetting(2)), {"a": Measurement(1.0, 0.0, 0.0, 1, 0.0, 8)})
+    other.add(Place.here(OrtRuntime(2)), {"a": Measurement(1.0, 0.0, 0.0, 1, 0.0, 8)})
     merged = run("measurements", "merge", tmp_path / "other.sqlite")
     assert merged.output.startswith("1 measurements taken over")
     assert run("measurements", "clear").output.startswith("3 measurements forgotten")

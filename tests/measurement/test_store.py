@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from egraph_opt.cache import FOLDER_VARIABLE, cache_folder
-from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.lab.tables import csv_text
+from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
 from egraph_opt.measurement.store import COLUMNS, Place, Store, machine_key
 from egraph_opt.measurement.timing import Measurement, Refusal
 
-HERE = Place.here(RuntimeSetting())
+HERE = Place.here(OrtRuntime())
 TIME = Measurement(12.5, 1.0, 0.5, 2, 0.03, 8)
 
 

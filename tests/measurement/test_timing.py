@@ -12,8 +12,8 @@ from onnx import TensorProto
 
 from egraph_opt.cost.model import NodeView
 from egraph_opt.facts.fact import Fact
-from egraph_opt.graph.runtime import RuntimeSetting
-from egraph_opt.measurement.profile import ProfiledSession, Run, run_of
+from egraph_opt.graph.timed_runtime import Run
+from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime, ProfiledSession, run_of
 from egraph_opt.measurement.specimen import specimen_of
 from egraph_opt.measurement.timing import (
     BATCH,
@@ -36,7 +36,7 @@ def relu(length: int) -> Specimen:
 def answers_of(*specimens: Specimen, level: str = "all") -> dict[str, Answer]:
     """What was measured last of each."""
     found: dict[str, Answer] = {}
-    for answers in measured(specimens, RuntimeSetting(level=level), 20.0):
+    for answers in measured(specimens, OrtRuntime(level=level), 20.0):
         found.update(answers)
     return found
 
@@ -73,7 +73,7 @@ def test_no_runs_are_no_measurement() -> None:
 
 def test_the_profiler_counts_each_run(tmp_path: Path) -> None:
     specimen = relu(100)
-    session = ProfiledSession(specimen.model, RuntimeSetting(), tmp_path / "profile")
+    session = ProfiledSession(specimen.model, OrtRuntime(), tmp_path / "profile")
     for _ in range(5):
         session.run(specimen.feeds)
     runs = session.close()
@@ -108,12 +108,12 @@ def test_what_the_runtime_refuses_has_its_reason() -> None:
 
 
 def test_without_time_nothing_is_measured() -> None:
-    assert list(measured([relu(10)], RuntimeSetting(), 0.0)) == []
+    assert list(measured([relu(10)], OrtRuntime(), 0.0)) == []
 
 
 def test_progress_ends_at_one() -> None:
     told: list[float] = []
-    list(measured([relu(n) for n in range(1, 60)], RuntimeSetting(), 30.0, told.append))
+    list(measured([relu(n) for n in range(1, 60)], OrtRuntime(), 30.0, told.append))
     assert told[-1] == 1.0
     assert told == sorted(told)
 
@@ -137,7 +137,7 @@ def test_a_kernel_that_crashes_ends_no_process_of_ours() -> None:
 
 
 def test_what_was_measured_before_an_interrupt_is_kept() -> None:
-    batches = measured([relu(n) for n in range(1, 100)], RuntimeSetting(), 30.0)
+    batches = measured([relu(n) for n in range(1, 100)], OrtRuntime(), 30.0)
     first = next(batches)
     batches.close()
     assert len(first) == BATCH

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import parser
 
-from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
 from egraph_opt.measurement.whole import LEAST_TURNS, feeds_for, latencies
 from egraph_opt.verification.execution import ExecutionError
 
@@ -27,7 +27,7 @@ def products(count: int) -> onnx.ModelProto:
 def test_a_model_that_does_less_is_faster(threads: int) -> None:
     slow, fast = products(12), products(3)
     models = [slow.SerializeToString(), fast.SerializeToString()]
-    first, second = latencies(models, RuntimeSetting(threads), {"N": 96}, slow, seconds=0.3)
+    first, second = latencies(models, OrtRuntime(threads), {"N": 96}, slow, seconds=0.3)
     assert first.speedup == first.low == first.high == 1.0
     assert second.low <= second.speedup <= second.high
     assert second.low > 1.5
@@ -40,12 +40,12 @@ def test_what_cannot_be_run_is_an_error() -> None:
     broken = products(1)
     broken.graph.node[0].op_type = "Unheard"
     with pytest.raises(Exception, match="Unheard"):
-        latencies([broken.SerializeToString()], RuntimeSetting(), {}, model)
+        latencies([broken.SerializeToString()], OrtRuntime(), {}, model)
 
 
 def test_inputs_have_the_sizes_asked_for_where_the_model_runs_on_them() -> None:
     model = products(1)
-    session = RuntimeSetting().session(model.SerializeToString())
+    session = OrtRuntime().session(model.SerializeToString())
     feeds, sizes = feeds_for(model, session, {"N": 7})
     assert feeds["a0"].shape == (7, 7)
     assert sizes == {"N": 7}
@@ -60,7 +60,7 @@ def test_other_sizes_are_found_where_the_model_refuses_these() -> None:
         { y = Reshape (x, shape) }
         """
     )
-    feeds, sizes = feeds_for(model, RuntimeSetting().session(model.SerializeToString()), {"L": 9})
+    feeds, sizes = feeds_for(model, OrtRuntime().session(model.SerializeToString()), {"L": 9})
     assert sizes["L"] % 8 == 0
     assert np.shape(feeds["x"]) == (sizes["L"],)
 
@@ -73,6 +73,6 @@ def test_a_model_that_never_runs_is_an_error() -> None:
         { a = Concat <axis = 0> (x, x) b = Concat <axis = 0> (x, x, x) y = Add (a, b) }
         """
     )
-    options = RuntimeSetting(level="disable")
+    options = OrtRuntime(level="disable")
     with pytest.raises(ExecutionError):
         feeds_for(model, options.session(model.SerializeToString()), {})

@@ -216,13 +216,13 @@ def time_models(paths: list[str], seconds: float) -> Answer:
     import onnx
 
     from egraph_opt.cost.model import default_points
-    from egraph_opt.graph.runtime import RuntimeSetting
+    from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
     from egraph_opt.measurement.whole import latencies
     from egraph_opt.pipeline.stages import saturate
 
     region = saturate(paths[0], rewrites=()).region
     points = default_points(region.inputs if region else ())
-    timed = latencies(paths, RuntimeSetting(), points, onnx.load(paths[0]), seconds=seconds)
+    timed = latencies(paths, OrtRuntime(), points, onnx.load(paths[0]), seconds=seconds)
     return {
         "latencies": [{"micros": t.micros, "speedup": t.speedup, "low": t.low, "high": t.high} for t in timed]
     }

@@ -1,9 +1,11 @@
-"""How long the kernels of a model run, by ONNX Runtime's own profiler."""
+"""ONNX Runtime: how long the kernels of a model run, by its own profiler."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from egraph_opt.graph.runtime import RuntimeSetting
+from egraph_opt.graph.timed_runtime import Run
+from egraph_opt.imports import onnxruntime
 
 ENTERING, LEAVING = "ReorderInput", "ReorderOutput"
 """Conversions to and from the runtime's blocked layout, which it inserts where a chain begins and ends."""
@@ -23,20 +27,29 @@ _KERNEL = "_kernel_time"
 
 
 @dataclass(frozen=True)
-class Run:
-    """One run of a model, in microseconds.
+class OrtRuntime(RuntimeSetting):
+    """ONNX Runtime, as a runtime to measure in."""
 
-    Attributes:
-        kernels: the sum over its kernels, but for the following.
-        entering: of conversions of operands to the runtime's own layout.
-        leaving: of the conversion of the result from it, behind all kernels.
-        count: how many kernels ran, those conversions aside.
-    """
+    @property
+    def title(self) -> str:
+        return "onnxruntime"
 
-    kernels: float
-    entering: float
-    leaving: float
-    count: int
+    @property
+    def version(self) -> str:
+        """The release, and the commit that it was built from."""
+        commit = re.search(r"git-commit-id=(\w{1,10})", onnxruntime.get_build_info())
+        return f"{onnxruntime.__version__} {commit[1]}" if commit else str(onnxruntime.__version__)
+
+    @property
+    def options_key(self) -> str:
+        return f"{self.provider} {self.level} threads={self.threads}"
+
+    def clock(self) -> Callable[[], float]:
+        """One thread is the calling one, whose processor time does not count what other processes do."""
+        return time.thread_time if self.threads == 1 else time.perf_counter
+
+    def profiled(self, model: bytes | str, prefix: Path) -> ProfiledSession:
+        return ProfiledSession(model, self, prefix)
 
 
 class ProfiledSession:

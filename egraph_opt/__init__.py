@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from egraph_opt.cost.parameters import parameter
     from egraph_opt.cost.registry import cost_model
     from egraph_opt.errors import EgraphOptError
+    from egraph_opt.measurement.runner import Runner
     from egraph_opt.pipeline.limits import Limits
     from egraph_opt.pipeline.result import Result
     from egraph_opt.pipeline.saturated import Saturated
@@ -31,6 +32,7 @@ __all__ = [
     "NodeView",
     "Report",
     "Result",
+    "Runner",
     "Saturated",
     "__version__",
     "cost_model",
@@ -46,6 +48,7 @@ _MODULES = {
     "NodeView": "cost.model",
     "Report": "report.optimization",
     "Result": "pipeline.result",
+    "Runner": "measurement.runner",
     "Saturated": "pipeline.saturated",
     "cost_model": "cost.registry",
     "optimize": "pipeline.stages",

@@ -1,5 +1,5 @@
 """The command line: `egraph-opt optimize`, `alternatives`, `rules`, `operators`, `costs`, `measurements`,
-`prove`, `study`, `compare`, `sweep`, `sensitivity`, `calibrate` and `tune`.
+`prove`, `runner`, `study`, `compare`, `sweep`, `sensitivity`, `calibrate` and `tune`.
 
 Exit codes: 0 done (also when nothing changed), 1 the model could not be read or is invalid, 2 usage, 3 the
 result was found to be wrong under --strict.
@@ -15,6 +15,7 @@ from egraph_opt.cli import (
     measurements,
     optimization,
     prove,
+    runner,
     saturation_studies,
     sensitivity,
     study,
@@ -49,6 +50,7 @@ __all__ = [
     "optimization",
     "parse_assumption",
     "prove",
+    "runner",
     "saturation_studies",
     "sensitivity",
     "study",

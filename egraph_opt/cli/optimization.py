@@ -140,6 +140,14 @@ def optimize(
     measure_best: Annotated[
         int | None, typer.Option(metavar="K", min=1, help="Time the K best graphs and take the fastest.")
     ] = None,
+    runner: Annotated[
+        str | None,
+        typer.Option(metavar="CMD", help="Time the best graphs by a command: 'ssh board ./time.sh {model}'."),
+    ] = None,
+    runner_journal: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep what --runner measures there, and go on from it."),
+    ] = None,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -181,6 +189,12 @@ def optimize(
         if limit_memory is not None:
             limits = replace(limits, memory_bytes=parse_bytes(limit_memory))
         model = cost_model(cost_of(cost, set_))
+        timer = None
+        if runner is not None:
+            from egraph_opt.measurement.runner import Runner
+
+            count = {} if measure_best is None else {"graphs": measure_best}
+            timer = Runner(runner, journal=runner_journal, **count)
         if model.runtime is not None:
             say("note", FIRST_TIME)
         with progress_on(Console(stderr=True)) as progress:
@@ -199,7 +213,7 @@ def optimize(
                 strict=strict,
                 seed=seed,
                 progress=progress,
-                measure=measure if measure_best is None else measure_best,
+                measure=timer or (measure if measure_best is None else measure_best),
                 isolate=True,
             )
         if written == STDOUT:

@@ -11,6 +11,7 @@ import onnx_ir as ir
 from onnx import ModelProto
 
 from egraph_opt.errors import ArgumentError, LimitsError, hint_of
+from egraph_opt.measurement.runner import Runner
 from egraph_opt.pipeline.limits import Limits
 
 
@@ -75,8 +76,10 @@ def check_arguments(
             raise ArgumentError(f"{name}: by name, such as {example}, not {_shown(value)}")
     if not isinstance(seed, int):
         raise ArgumentError(f"seed: a whole number, not {_shown(seed)}")
-    if measure is not None and not isinstance(measure, int):
-        raise ArgumentError(f"measure: True, False, or how many graphs are timed, not {_shown(measure)}")
+    if measure is not None and not isinstance(measure, int | Runner):
+        raise ArgumentError(
+            f"measure: True, False, how many graphs are timed, or a Runner, not {_shown(measure)}"
+        )
 
 
 def _shown(value: object) -> str:

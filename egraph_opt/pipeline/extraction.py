@@ -18,6 +18,7 @@ from egraph_opt.extraction.strategies.budget import OnInterrupt, interruptible
 from egraph_opt.facts.assumption import Assumptions
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import constant_bytes
+from egraph_opt.measurement.runner import Runner
 from egraph_opt.memory.objective import Objective
 from egraph_opt.model.external_data import external_tensors
 from egraph_opt.pipeline.collection import collected_rarely
@@ -53,7 +54,7 @@ class Request:
         strict: raise where it is wrong.
         deadline: when the graph has to be chosen, as `time.monotonic` has it.
         end: when it has to be verified; what is compared at least is compared all the same.
-        measure: how many graphs are timed beside the original.
+        measure: how many graphs are timed beside the original, here; or the command that times them.
         again: saturates the graph that was chosen, to choose again.
     """
 
@@ -69,7 +70,7 @@ class Request:
     on_interrupt: OnInterrupt = "best"
     verify: bool = True
     strict: bool = False
-    measure: int = 0
+    measure: int | Runner = 0
     again: Again | None = None
 
 
@@ -104,7 +105,7 @@ def extract_and_verify(original: GivenModel, region: Region, request: Request, c
         return result
     clock("measure")
     came = original.loaded.runnable()
-    timed = fastest(came, list(found.values()), request.model, seed=request.seed)
+    timed = fastest(came, list(found.values()), request.model, seed=request.seed, runner=_runner(request))
     clock("")
     if timed.fastest is None:
         report = handed_back(result.report, original.counts, timed.report)
@@ -118,12 +119,17 @@ def extract_and_verify(original: GivenModel, region: Region, request: Request, c
     return replace(result, report=report)
 
 
+def _runner(request: Request) -> Runner | None:
+    return request.measure if isinstance(request.measure, Runner) else None
+
+
 def good_graphs(
     original: GivenModel, region: Region, request: Request, clock: Clock
 ) -> dict[Request, Result]:
     """The cheapest graph, and others that more cautious or bolder prices choose, not verified; by request."""
     found = {request: extract_cheapest(original, region, request, clock)}
-    for model in islice(model_variants(request.model, request.measure), 1, None):
+    count = request.measure.graphs if isinstance(request.measure, Runner) else request.measure
+    for model in islice(model_variants(request.model, count), 1, None):
         # A candidate need not be the best of its kind: the clock decides.
         draft = replace(request, model=model, extractor="draft", verify=False, strict=False, again=None)
         other = extract_cheapest(original, region, draft, clock)

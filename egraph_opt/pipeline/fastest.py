@@ -6,6 +6,7 @@ is priced higher, by more and more: bolder and more cautious graphs, of which th
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ import onnx
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.graph.isolation import apart
 from egraph_opt.graph.timed_runtime import Runtime
+from egraph_opt.measurement.runner import Runner, latencies_on
 from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
 from egraph_opt.measurement.whole import Latency, latencies
 from egraph_opt.pipeline.result import Result
@@ -79,13 +81,24 @@ class Timed:
 
 
 def fastest(
-    original: Path | onnx.ModelProto, results: Sequence[Result], model: CostModel, *, seed: int = 0
+    original: Path | onnx.ModelProto,
+    results: Sequence[Result],
+    model: CostModel,
+    *,
+    seed: int = 0,
+    runner: Runner | None = None,
 ) -> Timed:
-    """Time the original and the results, of which the first is the one that prices prefer."""
+    """Time the original and the results, of which the first is the one that prices prefer.
+
+    Args:
+        runner: the command that times them; without one they are timed here.
+    """
     runtime = model.runtime or OrtRuntime()
     told = LatencyReport(runtime.provider, runtime.threads, candidates=len(results), runtime=runtime.title)
+    if runner is not None:
+        told = replace(told, provider="", threads=0, runtime=runner.command)
     try:
-        found = _time(original, results, runtime, seed)
+        found = _time(original, results, runtime, seed, runner)
     except Exception as error:  # the runtime raises what it likes
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         return Timed(0, replace(told, reason=f"not timed: {reason}"))
@@ -103,7 +116,7 @@ def fastest(
         low=chosen.low,
         high=chosen.high,
     )
-    if model.elsewhere:
+    if model.elsewhere and runner is None:
         return Timed(best, report)
     if chosen.low < 1 and chosen.high - chosen.low > UNSURE:
         between = f"{chosen.low:.2f} to {chosen.high:.2f} times as fast as the original"
@@ -111,13 +124,19 @@ def fastest(
     if chosen.speedup >= 1 - TOLERANCE:
         return Timed(best, report)
     slower = f"{100 * (1 / chosen.speedup - 1):.1f} % slower"
-    return Timed(None, replace(report, reason=f"what was found runs {slower} in {runtime.title}"))
+    return Timed(None, replace(report, reason=f"what was found runs {slower} in {told.runtime}"))
 
 
 def _time(
-    original: Path | onnx.ModelProto, results: Sequence[Result], runtime: Runtime, seed: int
+    original: Path | onnx.ModelProto,
+    results: Sequence[Result],
+    runtime: Runtime,
+    seed: int,
+    runner: Runner | None,
 ) -> list[Latency]:
     with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
+        if runner is not None:
+            return _time_on(runner, original, results, Path(folder))
         source = original if isinstance(original, Path) else original.SerializeToString()
         models: list[Any] = [str(source) if isinstance(source, Path) else source]
         models += [str(result.save(Path(folder) / f"{k}.onnx")) for k, result in enumerate(results)]
@@ -125,3 +144,19 @@ def _time(
         points = results[0].report.cost.points
         timed = partial(latencies, seconds=SECONDS, seed=seed)
         return list(apart(timed, models, runtime, dict(points), proto))
+
+
+def _time_on(
+    runner: Runner, original: Path | onnx.ModelProto, results: Sequence[Result], folder: Path
+) -> list[Latency]:
+    """The same by a command, which may refuse a result: that one is infinitely slow."""
+    first = original if isinstance(original, Path) else folder / "original.onnx"
+    if not isinstance(original, Path):
+        first.write_bytes(original.SerializeToString())
+    files = [result.save(folder / f"{k}.onnx") for k, result in enumerate(results)]
+    found = latencies_on(runner, [first, *files])
+    return [REFUSED if isinstance(each, str) else each for each in found]
+
+
+REFUSED = Latency(math.inf, 0.0, 0.0, 0.0, 0)
+"""Of a model that a device does not run."""

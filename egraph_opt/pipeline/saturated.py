@@ -26,6 +26,7 @@ from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.node_counts import NodeCount, nodes_of
 from egraph_opt.laws.exactness import REAL, exactness_named
 from egraph_opt.laws.selection import all_laws
+from egraph_opt.measurement.runner import Runner
 from egraph_opt.memory.objective import Objective, objective_of
 from egraph_opt.model.files import parse_model
 from egraph_opt.model.reading import LoadedModel, read_model
@@ -235,7 +236,7 @@ class Saturated:
         progress: Progress | None = None,
         warm: Extracted | None = None,
         on_interrupt: OnInterrupt = "best",
-        measure: bool | int | None = None,
+        measure: bool | int | Runner | None = None,
         restarts: bool = False,
     ) -> Result:
         """Choose the cheapest graph under a cost model, rebuild and verify it.
@@ -271,7 +272,7 @@ class Saturated:
             on_interrupt=on_interrupt,
             verify=verify,
             strict=strict,
-            measure=model.confirm if measure is None else int(measure),
+            measure=model.confirm if measure is None else measure,
             again=self.again if restarts else None,
         )
         return extract_and_verify(self.original, region, request, clock)
@@ -281,8 +282,7 @@ class Saturated:
     ) -> list[Result]:
         """Good graphs, none twice, to be timed or looked at: the cheapest first, which is verified.
 
-        The others are the cheapest where whatever the original does not have is priced higher or lower than
-        the cost model does.
+        The others are the cheapest where whatever the original does not have is priced higher or lower.
         """
         model = self._model(cost)
         if self.region is None or self.limits.seconds == 0:

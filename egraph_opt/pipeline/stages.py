@@ -24,6 +24,7 @@ from egraph_opt.graph.node_counts import nodes_of
 from egraph_opt.laws.exactness import REAL, Exactness, exactness_named
 from egraph_opt.laws.law import Law
 from egraph_opt.laws.selection import DEFAULT, LEGALIZE, required, select, waiting
+from egraph_opt.measurement.runner import Runner
 from egraph_opt.memory.objective import objective_of
 from egraph_opt.model.input_shapes import Sizes
 from egraph_opt.model.reading import LoadedModel, ModelSource, read_model
@@ -249,7 +250,7 @@ def optimize(
     seed: int = 0,
     progress: Progress | None = None,
     on_interrupt: OnInterrupt = "best",
-    measure: bool | int | None = None,
+    measure: bool | int | Runner | None = None,
     isolate: bool = False,
 ) -> Result:
     """Optimise an ONNX model by equality saturation.
@@ -278,7 +279,8 @@ def optimize(
             far and says so in a warning, ``"raise"`` raises KeyboardInterrupt, as it does at other times.
         measure: time the result beside the original in onnxruntime, and hand out the original where that is
             faster (unless the cost model prices another machine); a number: time so many good graphs and
-            take the fastest.  By default what the cost model asks for.
+            take the fastest; a `Runner`: time them by a command, on another device.  By default what the cost
+            model asks for.
         isolate: run onnxruntime in a process of its own (on Linux), so that a kernel that crashes is reported
             with its node, and does not end this process; the command line does.
 

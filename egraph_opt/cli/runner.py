@@ -1,0 +1,86 @@
+"""`egraph-opt runner`: commands that time models, for `optimize --runner`."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from egraph_opt.cli.application import app, errors_as_lines, say
+
+if TYPE_CHECKING:
+    from egraph_opt.graph.timed_runtime import Runtime
+
+runner = typer.Typer(help="Try a command that times models, or be one.", no_args_is_help=True)
+app.add_typer(runner, name="runner")
+
+RUNTIMES = ("onnxruntime", "openvino")
+
+SECONDS = 1.0
+"""How long `time` times a model, about."""
+
+TRIED = """
+<ir_version: 8, opset_import: ["" : 13]>
+tried (float[1, 8, 16, 16] x) => (float[1, 8, 16, 16] y) { a = Relu (x) y = Add (a, x) }
+"""
+"""What a command is tried on."""
+
+
+@runner.command()
+def check(
+    command: Annotated[
+        str, typer.Argument(help="Such as 'ssh board ./time.sh {model}'.", show_default=False)
+    ],
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds for a model.")] = 600.0,
+) -> None:
+    """Try a command on a small model: what it answers, or what is wrong with that."""
+    from onnx import parser
+
+    from egraph_opt.measurement.runner import Runner
+
+    with errors_as_lines():
+        asked = Runner(command, timeout=timeout, retries=0)
+    with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
+        file = Path(folder) / "model.onnx"
+        file.write_bytes(parser.parse_model(TRIED).SerializeToString())
+        (answer,) = asked.time([file])
+    if answer.error:
+        say("error", answer.error)
+        raise typer.Exit(1)
+    typer.echo(f"{answer.micros:.6g} us{f' on {answer.device}' if answer.device else ''}")
+
+
+@runner.command("time")
+def time_(
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL..", help="Files.", show_default=False)],
+    runtime: Annotated[str, typer.Option(metavar="|".join(RUNTIMES))] = RUNTIMES[0],
+    threads: Annotated[int, typer.Option(min=1, help="Of a run.")] = 1,
+) -> None:
+    """Time models here, and print what `--runner` reads: `ssh board egraph-opt runner time ..`."""
+    from egraph_opt.errors import UnknownSettingError
+    from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
+    from egraph_opt.measurement.runtimes.openvino import OpenVinoRuntime
+
+    with errors_as_lines():
+        if runtime not in RUNTIMES:
+            raise UnknownSettingError(runtime, RUNTIMES)
+        made: Runtime = OrtRuntime(threads) if runtime == RUNTIMES[0] else OpenVinoRuntime(threads)
+        made.check()
+    typer.echo(json.dumps([_timed(model, made) for model in models]))
+
+
+def _timed(path: Path, runtime: Runtime) -> dict[str, object]:
+    import onnx
+
+    from egraph_opt.measurement.store import machine_name
+    from egraph_opt.measurement.whole import latencies
+
+    try:
+        proto = onnx.load(path, load_external_data=False)
+        (found,) = latencies([str(path)], runtime, {}, proto, seconds=SECONDS)
+    except Exception as error:  # runtimes raise what they like
+        return {"error": " ".join(str(error).split()) or type(error).__name__}
+    return {"micros": found.micros, "device": machine_name()}

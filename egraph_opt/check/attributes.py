@@ -40,7 +40,8 @@ def attribute_of(rng: Random, operator: str, parameter: str, before: Attributes,
     """A value for an attribute of an operator on operands of which the facts are given.
 
     Args:
-        before: the attributes that the operator has already, with the name of the ONNX operator as "op".
+        before: the attributes that the operator has already, with the name of the ONNX operator as "op" and
+            the numbers that the law names as "numbers".
 
     Raises:
         LookupError: there is no table for it.
@@ -53,17 +54,17 @@ def attribute_of(rng: Random, operator: str, parameter: str, before: Attributes,
 
 
 def _unary_settings(rng: Random, shape: Shape, before: Attributes, operands: Operands) -> Any:
-    name = before.get("op", "")
+    name, named = before.get("op", ""), tuple(before.get("numbers", ()))
     if name == "Clip":
         number = float if operands[0].dtype in ALL_FLOATS else int
-        bounds = (None if b is None else number(b) for b in picks(rng, tables.BOUNDS, 2))
+        bounds = (None if b is None else number(b) for b in picks(rng, (*tables.BOUNDS, *named), 2))
         return tuple(zip(("max", "min"), bounds, strict=True))
     if name == "Gelu":
         return (("approximate", pick(rng, "none", "tanh")),)
     if name == "IsInf":
         negative, positive = pick(rng, (1, 1), (1, 0), (0, 1))
         return (("detect_negative", negative), ("detect_positive", positive))
-    slopes = tables.SLOPES if name != "Celu" else tuple(s for s in tables.SLOPES if s > 0)
+    slopes = tuple(s for s in (*tables.SLOPES, *named) if s > 0 or name != "Celu")
     return tuple((key, pick(rng, *slopes)) for key in _SETTINGS.get(name, ()))
 
 

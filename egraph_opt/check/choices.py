@@ -96,13 +96,12 @@ class Choices(np.random.Generator):
         return value
 
     def _least(self, label: str, values: Sequence[Any]) -> Any:
-        """A value of which the fewest pairs were there; of several the first from a random one on."""
+        """A value of which the fewest pairs were there; of several a random one."""
         values = list(dict.fromkeys(values))
         best, found, count = float("inf"), values[0], len(values)
         before = self._chosen[-NEIGHBOURS:]
-        start = int(self.random() * count)
-        for k in range(start, start + min(count, CANDIDATES)):
-            value = values[k % count]
+        for _ in range(min(count, CANDIDATES)):
+            value = values[int(self.random() * count)]
             own = self._id(label, value)
             with_others = self._weight[own].get
             weight = sum(map(with_others, (own, *before), repeat(0)))

@@ -268,6 +268,7 @@ class Draw(Scope):
         if declared.name in ("conv", "conv_transpose") and not has_fitting_bias(declared.name, operands):
             raise Rejected("a bias of other channels, which inference does not see")
         chosen = {"op": name, "wanted": self.dtype, "opset": self.opset, "dims": self._leaf_dims()}
+        chosen["numbers"] = self.numbers
         if declared.name == "concat" and joined is not None and joined >= 0:
             chosen["joined"] = joined
         for k, kind in enumerate(declared.kinds):

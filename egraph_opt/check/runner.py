@@ -17,7 +17,7 @@ CRASHES_ON_NOTHING = frozenset({"Einsum", "GRU", "InstanceNormalization", "LSTM"
 """Operators with which onnxruntime ends the process where an operand has no elements (seen in 1.2x)."""
 
 
-class Runner:
+class TermRunner:
     """A model in an evaluator.
 
     Raises:

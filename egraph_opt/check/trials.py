@@ -21,7 +21,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKern
 from egraph_opt.check.agreement import REAL, Claim, Mismatch, difference, scale_of
 from egraph_opt.check.inputs import ORDINARY, Feeds, Inputs, Kind, most_elements, sizes_of, symbols
 from egraph_opt.check.reference import Outputs, Reference
-from egraph_opt.check.runner import Runner
+from egraph_opt.check.runner import TermRunner
 from egraph_opt.laws.exactness import Approximate, Numerics
 
 ROUNDED_BY_PLACE = frozenset("Acos Asin Atan Celu Cos Elu Log Mish Pow Selu Sin Softplus Tan".split())
@@ -135,9 +135,9 @@ class Original:
         self.tally, self._failed = Tally(), False
 
     @cached_property
-    def runner(self) -> Runner | None:
+    def runner(self) -> TermRunner | None:
         try:
-            return Runner(self.model)
+            return TermRunner(self.model)
         except Exception as error:  # onnxruntime's errors share no base class
             self.tally.left_out[f"onnxruntime does not load the term ({type(error).__name__})"] += 1
             return None
@@ -215,7 +215,7 @@ class Original:
         try:
             if self.is_valid:
                 onnx.checker.check_model(rewritten, full_check=True)
-            runner = Runner(rewritten, by_reference=self.runner.by_reference)
+            runner = TermRunner(rewritten, by_reference=self.runner.by_reference)
         except NoKernel:
             return self._no_kernel(tally)
         except Exception as error:  # onnxruntime's errors share no base class
@@ -246,12 +246,12 @@ class Original:
     ) -> Failure | None:
         """Of a model that only the reference runs: the term has to run there, too, to be compared."""
         other = Original(self.model, self.claimed, self.kinds)
-        other.__dict__["runner"] = Runner(self.model, by_reference=True)
+        other.__dict__["runner"] = TermRunner(self.model, by_reference=True)
         other._inputs = self._inputs
         return other.compare(rewritten, tally, only)
 
     def _compare_on(
-        self, trial: Trial, runner: Runner, reference: Reference, claim: Claim, *rest: Any
+        self, trial: Trial, runner: TermRunner, reference: Reference, claim: Claim, *rest: Any
     ) -> Failure | None:
         tally, only = rest
         if trial.kind in ("large", "level", "every size") and claim == "real":

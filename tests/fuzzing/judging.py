@@ -60,7 +60,7 @@ class Judged:
     message: str = ""
 
 
-class Runner:
+class ModelRunner:
     """A model in onnxruntime, as it is written or with the runtime's own optimisations."""
 
     def __init__(self, model: onnx.ModelProto, *, optimized: bool = False) -> None:
@@ -101,7 +101,7 @@ class Original:
     @cached_property
     def trials(self) -> list[Trial]:
         """Those inputs on which it runs."""
-        run, found = Runner(self.model), []
+        run, found = ModelRunner(self.model), []
         for number, sizes in enumerate(Sizes.for_symbols(symbols_of(self.model))):
             kind = ("exact", "normal", "odd")[number % 3]
             if 0 in sizes.values() and CRASHES_ON_NOTHING & operators_of(self.model.graph):
@@ -121,7 +121,7 @@ class Original:
             as_it_runs: with the runtime's own optimisations, too.
         """
         try:
-            run = Runner(other)
+            run = ModelRunner(other)
         except Exception as error:  # onnxruntime's errors share no base class
             text = str(error)
             return Judged("kernel" if "implement" in text else "run", f"does not load: {text[:400]}")
@@ -141,18 +141,18 @@ class Original:
         """
         values = values and "DequantizeLinear" not in operators_of(self.model.graph)
         try:
-            before = Runner(self.model, optimized=True)
+            before = ModelRunner(self.model, optimized=True)
             known = [trial for trial in self.trials[:1] if not _differ(trial.expected, before(trial.feeds))]
         except Exception:  # onnxruntime's errors share no base class
             return Judged("alike")
         try:
-            after = Runner(other, optimized=True)
+            after = ModelRunner(other, optimized=True)
         except Exception as error:  # onnxruntime's errors share no base class
             return Judged("run", f"does not load with the runtime's optimisations: {str(error)[:400]}")
         found = [self._judge_trial(other, after, trial, values) for trial in known]
         return found[0] if found else Judged("alike")
 
-    def _judge_trial(self, other: onnx.ModelProto, run: Runner, trial: Trial, values: bool) -> Judged:
+    def _judge_trial(self, other: onnx.ModelProto, run: ModelRunner, trial: Trial, values: bool) -> Judged:
         place = f"at {dict(trial.sizes)} on {trial.kind} inputs"
         try:
             answers = run(trial.feeds)
@@ -193,7 +193,7 @@ class Original:
         inner = [name for node in shown.graph.node for name in node.output if name and name not in known]
         shown.graph.output.extend(onnx.ValueInfoProto(name=name) for name in inner)
         try:
-            values = Runner(shown)(trial.feeds)
+            values = ModelRunner(shown)(trial.feeds)
         except Exception:  # onnxruntime's errors share no base class
             values = trial.expected
         return all(bool(np.all(np.isfinite(v))) for v in values if v.dtype.kind == "f")
@@ -201,7 +201,7 @@ class Original:
     def _moves(self, trial: Trial, answers: list[Array]) -> bool:
         """Whether inputs that are moved by next to nothing change the original as much."""
         rng = np.random.default_rng(self.seed)
-        run = Runner(self.model)
+        run = ModelRunner(self.model)
         reached = [np.zeros(a.shape) for a in trial.expected]
         for _ in range(4):
             moved = {name: _moved(rng, array) for name, array in trial.feeds.items()}

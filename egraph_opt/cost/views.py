@@ -15,7 +15,7 @@ import onnx_ir as ir
 from egraph_opt.cost.asking import price_of, price_of_bodies
 from egraph_opt.cost.constant_nodes import FREE, constant_nodes, nodes_by_e_node
 from egraph_opt.cost.empty_dims import is_refused
-from egraph_opt.cost.expansion import expand_pseudo, stages_of_pseudo
+from egraph_opt.cost.expansion import Expanded, stages_and_steps
 from egraph_opt.cost.kernels import Kernels
 from egraph_opt.cost.model import CostModel, NodeView, Parts, bind
 from egraph_opt.egraph.lowering import Lowered
@@ -29,6 +29,8 @@ from egraph_opt.operators.typing import form_facts, infer_operator, step_operand
 
 FREE_OF_CHARGE, UNWRITABLE = -1, -2
 """In place of a view: what costs nothing whatever the model, and what cannot be written."""
+
+_NOTHING = (None, False)
 
 NODE_BYTES = 2**20
 """Among graphs of equal cost, how many bytes of constants may save one node that runs."""
@@ -149,6 +151,10 @@ class _Compiler:
         self.pseudo = target.pseudo_operators
         self.bound: dict[Fact, Fact] = {}
         self.numbers: dict[Any, int] = {}
+        self.forms: dict[Any, OnnxForm | None] = {}  # by what they depend on, as `known` are numbers of views
+        self.known: dict[Any, int] = {}
+        alike: dict[Fact, int] = {}
+        self.fact_of = [alike.setdefault(fact, len(alike)) for fact in snapshot.facts]
         self.views: list[NodeView] = []
         self.bodies: dict[int, int] = {}
         self.original = nodes_by_e_node(lowered, snapshot)
@@ -210,20 +216,56 @@ class _Compiler:
         source = self.original.get(node)
         if source is not None and source[1]:
             return self._verbatim(source[0], self.results(node))
-        if name == "reshape" and source is None and is_refused(self.lowered, operands[0], attributes[0]):
-            return UNWRITABLE
-        form, parts = operator_named(name).form, None
-        written = None if form is None else form(self.lowered.opset, attributes, operands)
+        results = self.results(node)
+        below = tuple(self.fact_of[c] for c in self.snapshot.children(node))
+        key = (name, attributes, below, results, source is None)
+        if key not in self.forms:
+            self.forms[key] = self._form(node, operands)
+        written = self.forms[key]
         if written is None:
             return UNWRITABLE
+        steps = self._steps(node) if written.domain == PSEUDO_DOMAIN else ()
+        numbered = (key, tuple(part.node for part in steps if self.original.get(part.node, _NOTHING)[1]))
+        if numbered not in self.known:
+            self.known[numbered] = self._written_as(written, operands, results, steps)
+        return self.known[numbered]
+
+    def _form(self, node: int, operands: tuple[Fact, ...]) -> OnnxForm | None:
+        """An e-node as it is written; None where the opset, or the target, has no such thing."""
+        name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
+        if (
+            name == "reshape"
+            and node not in self.original
+            and is_refused(self.lowered, operands[0], attributes[0])
+        ):
+            return None
+        form = operator_named(name).form
+        written = None if form is None else form(self.lowered.opset, attributes, operands)
+        if written is not None and written.domain == PSEUDO_DOMAIN:
+            return None if self.pseudo.isdisjoint((name, written.op_type)) else written
+        return written
+
+    def _steps(self, node: int) -> tuple[Expanded, ...]:
+        """The steps of a pseudo-operator, which is the original's own where they are."""
+        whole, steps = stages_and_steps(self.snapshot, node, self.lowered.opset)
+        if any(all(part.node in self.own for part in parts) for parts in (whole, steps)):
+            self.own.add(node)
+        return steps
+
+    def _written_as(
+        self,
+        written: OnnxForm,
+        operands: tuple[Fact, ...],
+        results: tuple[Fact, ...],
+        steps: tuple[Expanded, ...],
+    ) -> int:
+        """The view of a form, or `UNWRITABLE`."""
+        parts = None
         if written.domain == PSEUDO_DOMAIN:
-            if self.pseudo.isdisjoint((name, written.op_type)):
-                return UNWRITABLE
-            parts = self._parts(node, operands)
+            parts = self._parts(steps, operands)
             if parts is None:
                 return UNWRITABLE
         inputs = form_facts(written, operands)
-        results = self.results(node)
         if not self.kernels.compute(written, inputs, results):
             return UNWRITABLE
         return self._view(written.op_type, written.domain, written.attributes, inputs, results, parts=parts)
@@ -238,17 +280,13 @@ class _Compiler:
         classes = self.snapshot.term_classes
         return tuple(None if t is None else self.snapshot.facts[classes[t]] for t in terms)
 
-    def _parts(self, node: int, operands: tuple[Fact, ...]) -> Parts | None:
+    def _parts(self, steps: tuple[Expanded, ...], operands: tuple[Fact, ...]) -> Parts | None:
         """The nodes that a pseudo-operator stands for; None if a step cannot be written in the opset."""
         known: list[Fact] = []
         places: list[int | None] = []  # per step where its result is found
         nodes: list[NodeView] = []
         sources: list[tuple[int | None, ...]] = []
-        expanded = expand_pseudo(self.snapshot, node, self.lowered.opset)
-        whole = stages_of_pseudo(self.snapshot, node)
-        if any(all(part.node in self.own for part in parts) for parts in (whole, expanded)):
-            self.own.add(node)
-        for part in expanded:
+        for part in steps:
             step = part.step
             given = step_operands(step, operands, known)
             if any(
@@ -260,7 +298,7 @@ class _Compiler:
                 places.append(None)
                 continue
             written = self._written(step, given, known[-1:])
-            original, as_it_was = self.original.get(part.node, (None, False))
+            original, as_it_was = self.original.get(part.node, _NOTHING)
             if written is not None:
                 inputs = form_facts(written, given)
                 whence = [_place(operand, places) for operand in step.operands]

@@ -100,7 +100,8 @@ def compiled_alone(
     found = extract_region(
         *(alone, model, points), search=search, fold_bytes=limits.fold_bytes, clock=lambda stage: None
     )
-    return found.written - found.fusion_saving
+    in_time = all(part.prices.complete for part in found.walk())
+    return found.written - found.fusion_saving if in_time else math.inf
 
 
 def finds_something(region: Region, model: CostModel) -> bool:

@@ -342,5 +342,6 @@ def _choose_within(
     model = rebuild_model(extracted.choice, original.loaded.model, info)
     parts = extracted.walk()
     interrupted = at_once or any(part.solution.interrupted for part in parts)
-    late = time.monotonic() >= request.deadline and not all(part.solution.proved for part in parts)
+    is_late = time.monotonic() >= request.deadline or not all(part.prices.complete for part in parts)
+    late = is_late and not all(part.solution.proved for part in parts)
     return Chosen(region, extracted, model, info.facts, interrupted, late)

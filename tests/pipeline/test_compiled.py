@@ -1,4 +1,4 @@
-"""What a target's compiler gains by itself is worked out where it may gain anything, on what was read already."""
+"""What a compiler gains by itself is worked out where it may gain anything, on what was read already."""
 
 from __future__ import annotations
 

@@ -52,6 +52,17 @@ def stages_of_pseudo(snapshot: Snapshot, node: int) -> tuple[Expanded, ...]:
     return _found(snapshot, node, _steps(snapshot, node))
 
 
+def stages_and_steps(
+    snapshot: Snapshot, node: int, opset: int
+) -> tuple[tuple[Expanded, ...], tuple[Expanded, ...]]:
+    """What `stages_of_pseudo` and `expand_pseudo` say, which is mostly the same."""
+    steps = _steps(snapshot, node)
+    whole = _found(snapshot, node, steps)
+    if all(_inner_steps(step, opset) is None for step in steps):
+        return whole, whole
+    return whole, _found(snapshot, node, _written_out(steps, opset))
+
+
 def _steps(snapshot: Snapshot, node: int) -> tuple[Step, ...]:
     declared = operator_named(snapshot.operator[node])
     steps = declared.expand(snapshot.attributes[node]) if declared.expand is not None else None
@@ -77,8 +88,10 @@ def _found(snapshot: Snapshot, node: int, steps: tuple[Step, ...]) -> tuple[Expa
     found: list[Expanded] = []
     classes: list[int] = []
     for wanted in steps:
-        facts = [[snapshot.facts[c] if c >= 0 else UNKNOWN for c in held] for held in (children, classes)]
-        dtype = scalar_type(wanted, *facts)
+        dtype = 0
+        if any(isinstance(k, Scalar) for k in wanted.operands):
+            facts = [[snapshot.facts[c] if c >= 0 else UNKNOWN for c in held] for held in (children, classes)]
+            dtype = scalar_type(wanted, *facts)
         spelled: list[tuple[bool, int, Step]] = []
         for step in _spellings(wanted):
             for operands in product(*(classes_of(k, dtype) for k in step.operands)):

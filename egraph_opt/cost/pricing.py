@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from egraph_opt.cost.distinct_views import Target
 from egraph_opt.cost.model import CostModel
-from egraph_opt.cost.views import Prices, PricingView, Target, pricing_view
+from egraph_opt.cost.views import Prices, PricingView, pricing_view
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.extraction.problem import ExtractionProblem

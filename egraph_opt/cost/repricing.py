@@ -16,9 +16,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from egraph_opt.cost.distinct_views import Target
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.pricing import given_of, original_choice, problem_of, standing_in
-from egraph_opt.cost.views import PricingView, Target, pricing_view
+from egraph_opt.cost.views import PricingView, pricing_view
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import ExtractionError
@@ -73,6 +74,12 @@ class SearchLimits:
         """A question whether to stop: the seconds count from now."""
         deadline = math.inf if (left := self.left) is None else time.monotonic() + left
         return lambda: time.monotonic() > deadline or (self.stop is not None and self.stop())
+
+    def before_search(self) -> Callable[[], bool]:
+        """A question whether what precedes a search has taken half of the time, which counts from now."""
+        left = self.left
+        deadline = math.inf if left is None else time.monotonic() + left / 2
+        return lambda: time.monotonic() > deadline
 
     def extract(
         self, problem: ExtractionProblem, incumbent: Ints | None, extractor: str | None = None
@@ -163,13 +170,15 @@ class Compiled:
         return fused.choice, written, written - fused.cost
 
 
-def compiled(lowered: Lowered, snapshot: Snapshot, key: Key) -> Compiled:
-    """Do all that does not depend on prices.
+def compiled(
+    lowered: Lowered, snapshot: Snapshot, key: Key, late: Callable[[], bool] = lambda: False
+) -> Compiled:
+    """Do all that does not depend on prices; when it is late, for the original.
 
     Raises:
         ExtractionError: no graph can be written.
     """
-    view = pricing_view(lowered, snapshot, key.target, dict(key.points), key.fold_bytes)
+    view = pricing_view(lowered, snapshot, key.target, dict(key.points), key.fold_bytes, late=late)
     bare = view.free()
     problem = problem_of(lowered, snapshot, bare)
     reduced, given = presolve_at_any_cost(problem), given_of(snapshot, bare)
@@ -192,13 +201,16 @@ class CompiledCache:
     def __init__(self) -> None:
         self.by_key: dict[Key, Compiled] = {}
 
-    def compiled(self, lowered: Lowered, snapshot: Snapshot, key: Key) -> Compiled:
-        """The region ready for prices, worked out once for a setting."""
-        if key not in self.by_key:
+    def compiled(
+        self, lowered: Lowered, snapshot: Snapshot, key: Key, late: Callable[[], bool] | None = None
+    ) -> Compiled:
+        """The region ready for prices, worked out once for a setting, or anew where there is more time."""
+        known = self.by_key.get(key)
+        if known is None or not (known.view.complete or late is None or late()):
             while len(self.by_key) >= KEPT:
                 self.by_key.pop(next(iter(self.by_key)))
-            self.by_key[key] = compiled(lowered, snapshot, key)
-        return self.by_key[key]
+            self.by_key[key] = known = compiled(lowered, snapshot, key, late or (lambda: False))
+        return known
 
 
 def key_of(model: CostModel, points: Mapping[str, int], fold_bytes: int) -> Key:

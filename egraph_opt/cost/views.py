@@ -5,30 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import onnx_ir as ir
 
 from egraph_opt.cost.asking import price_of, price_of_bodies
-from egraph_opt.cost.constant_nodes import FREE, constant_nodes, nodes_by_e_node
-from egraph_opt.cost.empty_dims import is_refused
-from egraph_opt.cost.expansion import expand_pseudo, stages_of_pseudo
-from egraph_opt.cost.kernels import Kernels
-from egraph_opt.cost.model import CostModel, NodeView, Parts, bind
+from egraph_opt.cost.constant_nodes import FREE, constant_nodes
+from egraph_opt.cost.distinct_views import FREE_OF_CHARGE, UNWRITABLE, DistinctViews, Target
+from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot
-from egraph_opt.facts.fact import ABSENT, UNKNOWN, Fact
 from egraph_opt.graph.constants import byte_size
-from egraph_opt.graph.walks import bodies
-from egraph_opt.inference.graph import attributes_of
-from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Earlier, OnnxForm, Scalar, Step, operator_named
-from egraph_opt.operators.typing import form_facts, infer_operator, step_operands
 
-FREE_OF_CHARGE, UNWRITABLE = -1, -2
-"""In place of a view: what costs nothing whatever the model, and what cannot be written."""
+ASKED = 64
+"""After how many e-nodes it is asked whether it is late."""
 
 NODE_BYTES = 2**20
 """Among graphs of equal cost, how many bytes of constants may save one node that runs."""
@@ -38,18 +28,6 @@ CHANGE_BYTES = 2**16
 
 Runtimes know the spellings that exporters write: what is changed for nothing may cost a fusion.
 """
-
-
-class Target(NamedTuple):
-    """What does not depend on prices of a cost model: see there."""
-
-    pseudo_operators: frozenset[str]
-    applied: frozenset[tuple[str, frozenset[str]]]
-    any_types: bool = False
-
-    @staticmethod
-    def of(model: CostModel) -> Target:
-        return Target(model.pseudo_operators, frozenset(model.applied.items()), model.any_types)
 
 
 @dataclass(frozen=True)
@@ -63,12 +41,14 @@ class Prices:
         computed: per class the e-node by which a constant is computed when the model is rebuilt; -1 for what
             is computed when it runs.
         view: what was priced, where that is kept.
+        complete: there was time for all of it.
     """
 
     cost: npt.NDArray[np.float64]
     tie: npt.NDArray[np.float64]
     computed: npt.NDArray[np.int32]
     view: PricingView | None = None
+    complete: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +66,7 @@ class PricingView:
         tie: as in `Prices`.
         computed: as in `Prices`.
         left_out: what depends on constants and takes too much to be computed here, with the reason.
+        complete: there was time for all of it; otherwise what laws made may count as what cannot be written.
     """
 
     views: tuple[NodeView, ...]
@@ -97,18 +78,21 @@ class PricingView:
     tie: npt.NDArray[np.float64]
     computed: npt.NDArray[np.int32]
     left_out: tuple[str, ...] = ()
+    complete: bool = True
 
     def prices(
         self,
         model: CostModel,
         bodies: Sequence[Sequence[float]],
         progress: Callable[[float], None] = lambda done: None,
+        late: Callable[[], bool] = lambda: False,
     ) -> Prices:
         """The costs under a model whose pseudo-operators are those of this view.
 
         Args:
             bodies: per kept node the costs of its bodies.
             progress: called with the share of a model's own preparations that is done.
+            late: asked whether to leave it at the original, and what the target's compiler makes of it.
 
         Raises:
             PriceError: the model raises, or a price is negative or no number.
@@ -117,7 +101,11 @@ class PricingView:
         together = self.of_bodies(model, bodies)
         table = np.zeros(len(self.views) + 2)
         table[UNWRITABLE] = math.inf
+        complete = self.complete
         for number, view in enumerate(self.views):
+            if not self.familiar[number] and (not complete or late()):
+                complete, table[number] = False, math.inf
+                continue
             key = self.bodies.get(number, -1)
             seen = view if key < 0 else replace(view, body_cost=together[key])
             table[number] = price_of(model, seen)
@@ -125,7 +113,7 @@ class PricingView:
                 table[number] *= 1 + model.margin
         cost = table[self.view]
         cost[self.once & np.isfinite(cost)] = 0.0
-        return Prices(cost, self.tie, self.computed, self)
+        return Prices(cost, self.tie, self.computed, self, complete)
 
     def free(self) -> Prices:
         """Prices at which all that can be written costs nothing."""
@@ -139,224 +127,37 @@ class PricingView:
         }
 
 
-class _Compiler:
-    """Finds the distinct views of a snapshot's e-nodes."""
-
-    def __init__(
-        self, lowered: Lowered, snapshot: Snapshot, target: Target, points: Mapping[str, int]
-    ) -> None:
-        self.lowered, self.snapshot, self.points = lowered, snapshot, points
-        self.pseudo = target.pseudo_operators
-        self.bound: dict[Fact, Fact] = {}
-        self.numbers: dict[Any, int] = {}
-        self.views: list[NodeView] = []
-        self.bodies: dict[int, int] = {}
-        self.original = nodes_by_e_node(lowered, snapshot)
-        self.own = {*self.original, *self._applied(dict(target.applied))}  # grows with what stands for these
-        self.kernels = Kernels(lowered, any_types=target.any_types)
-        self.outputs: dict[int, dict[int, Fact]] = {}
-        for k, name in enumerate(snapshot.operator):
-            if name == "output":
-                bundle = int(snapshot.child[snapshot.child_ptr[k]])
-                facts = self.outputs.setdefault(bundle, {})
-                facts[snapshot.attributes[k][0]] = snapshot.facts[int(snapshot.node_class[k])]
-
-    def _applied(self, laws: Mapping[str, frozenset[str]]) -> set[int]:
-        """The e-nodes that a target's compiler makes instead of original nodes, and what they are made of."""
-        snapshot = self.snapshot
-        wanted = {k: laws[key] for k, key in enumerate(snapshot.laws, start=1) if key in laws}
-        op_types: dict[int, set[str]] = {}
-        for k, (node, _) in self.original.items():
-            op_types.setdefault(int(snapshot.node_class[k]), set()).add(node.op_type)
-        pending: list[int] = []
-        made: dict[int, list[int]] = {}  # per class that the original does not have
-        for k, law in enumerate(snapshot.made_by.tolist() if wanted else ()):
-            if law in wanted:
-                owner = int(snapshot.node_class[k])
-                if owner not in op_types:
-                    made.setdefault(owner, []).append(k)
-                elif not wanted[law].isdisjoint(op_types[owner]):
-                    pending.append(k)
-        found: set[int] = set()
-        while pending:
-            made_node = pending.pop()
-            found.add(made_node)
-            pending.extend(k for c in snapshot.children(made_node) for k in made.pop(c, ()))
-        return found
-
-    def bind(self, fact: Fact) -> Fact:
-        if fact not in self.bound:
-            self.bound[fact] = bind(fact, self.points)
-        return self.bound[fact]
-
-    def results(self, node: int) -> tuple[Fact, ...]:
-        """The facts of what an e-node computes: of a bundle, the outputs that somebody selects."""
-        owner = int(self.snapshot.node_class[node])
-        if operator_named(self.snapshot.operator[node]).result == "tensor":
-            return (self.snapshot.facts[owner],)
-        selected = self.outputs.get(owner, {})
-        return tuple(selected.get(k, UNKNOWN) for k in range(max(selected, default=-1) + 1))
-
-    def is_constant(self, node: int, operands: tuple[Fact, ...]) -> bool:
-        """Whether it depends on constants alone: if not folded here, it is still computed only once."""
-        results = self.results(node)
-        return all(f.const for f in results) and all(f.const or f == ABSENT for f in operands)
-
-    def number(self, node: int, operands: tuple[Fact, ...]) -> int:
-        """The view of an e-node, or `UNWRITABLE`."""
-        name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
-        if name == "opaque":
-            return self._kept(attributes[0], operands, self.results(node))
-        source = self.original.get(node)
-        if source is not None and source[1]:
-            return self._verbatim(source[0], self.results(node))
-        if name == "reshape" and source is None and is_refused(self.lowered, operands[0], attributes[0]):
-            return UNWRITABLE
-        form, parts = operator_named(name).form, None
-        written = None if form is None else form(self.lowered.opset, attributes, operands)
-        if written is None:
-            return UNWRITABLE
-        if written.domain == PSEUDO_DOMAIN:
-            if self.pseudo.isdisjoint((name, written.op_type)):
-                return UNWRITABLE
-            parts = self._parts(node, operands)
-            if parts is None:
-                return UNWRITABLE
-        inputs = form_facts(written, operands)
-        results = self.results(node)
-        if not self.kernels.compute(written, inputs, results):
-            return UNWRITABLE
-        return self._view(written.op_type, written.domain, written.attributes, inputs, results, parts=parts)
-
-    def _verbatim(self, node: ir.Node, results: tuple[Fact, ...]) -> int:
-        """An original node that is written back with all operands that it had, those in attributes too."""
-        return self._view(node.op_type, node.domain, attributes_of(node), self._read(node), results)
-
-    def _read(self, node: ir.Node) -> tuple[Fact | None, ...]:
-        """The facts of an original node's inputs."""
-        terms = [None if v is None else self.lowered.term_of[v] for v in node.inputs]
-        classes = self.snapshot.term_classes
-        return tuple(None if t is None else self.snapshot.facts[classes[t]] for t in terms)
-
-    def _parts(self, node: int, operands: tuple[Fact, ...]) -> Parts | None:
-        """The nodes that a pseudo-operator stands for; None if a step cannot be written in the opset."""
-        known: list[Fact] = []
-        places: list[int | None] = []  # per step where its result is found
-        nodes: list[NodeView] = []
-        sources: list[tuple[int | None, ...]] = []
-        expanded = expand_pseudo(self.snapshot, node, self.lowered.opset)
-        whole = stages_of_pseudo(self.snapshot, node)
-        if any(all(part.node in self.own for part in parts) for parts in (whole, expanded)):
-            self.own.add(node)
-        for part in expanded:
-            step = part.step
-            given = step_operands(step, operands, known)
-            if any(
-                isinstance(k, Scalar) and given[place] == UNKNOWN for place, k in enumerate(step.operands)
-            ):
-                return None  # a constant of a type that nobody knows
-            known.append(infer_operator(step.operator, self.lowered.opset, step.attributes, given))
-            if step.operator in FREE:
-                places.append(None)
-                continue
-            written = self._written(step, given, known[-1:])
-            original, as_it_was = self.original.get(part.node, (None, False))
-            if written is not None:
-                inputs = form_facts(written, given)
-                whence = [_place(operand, places) for operand in step.operands]
-                sources.append(tuple(whence[k] if isinstance(k, int) else None for k in written.inputs))
-                view = self._bound(written.op_type, written.domain, written.attributes, inputs, known[-1:])
-            elif original is not None and as_it_was:
-                inputs = self._read(original)
-                sources.append((None,) * len(inputs))
-                attributes = attributes_of(original)
-                view = self._bound(original.op_type, original.domain, attributes, inputs, known[-1:])
-            else:
-                return None
-            places.append(len(operands) + len(nodes))
-            nodes.append(view)
-        return Parts(tuple(map(self.bind, operands)), tuple(nodes), tuple(sources))
-
-    def _written(self, step: Step, operands: tuple[Fact, ...], results: Sequence[Fact]) -> OnnxForm | None:
-        """A step as the opset has it; it may not stand for further ones."""
-        form = operator_named(step.operator).form
-        written = None if form is None else form(self.lowered.opset, step.attributes, operands)
-        if written is None or written.domain == PSEUDO_DOMAIN:
-            return None
-        return written if self.kernels.compute(written, form_facts(written, operands), results) else None
-
-    def _kept(self, key: int, operands: tuple[Fact, ...], results: tuple[Fact, ...]) -> int:
-        node = self.lowered.kept[key]
-        inputs = tuple(None if f == ABSENT else f for f in operands[: len(node.inputs)])
-        body = key if bodies(node) else -1
-        return self._view(node.op_type, node.domain, attributes_of(node), inputs, results, body=body)
-
-    def _view(
-        self,
-        op_type: str,
-        domain: str,
-        attributes: tuple[tuple[str, Any], ...],
-        inputs: tuple[Fact | None, ...],
-        results: tuple[Fact, ...],
-        *,
-        body: int = -1,
-        parts: Parts | None = None,
-    ) -> int:
-        view = self._bound(op_type, domain, attributes, inputs, results)
-        key = (op_type, domain, attributes, view.inputs, view.outputs, body)
-        number = self.numbers.setdefault(key, len(self.views))
-        if number == len(self.views):
-            self.views.append(replace(view, parts=parts))
-            if body >= 0:
-                self.bodies[number] = body
-        return number
-
-    def _bound(
-        self,
-        op_type: str,
-        domain: str,
-        attributes: tuple[tuple[str, Any], ...],
-        inputs: Sequence[Fact | None],
-        results: Sequence[Fact],
-    ) -> NodeView:
-        """A node with its symbols bound."""
-        return NodeView(
-            op_type,
-            domain,
-            MappingProxyType(dict(attributes)),
-            tuple(None if fact is None else self.bind(fact) for fact in inputs),
-            tuple(map(self.bind, results)),
-            opset=self.lowered.opset,
-        )
-
-
-def _place(operand: int | Earlier | Scalar, places: Sequence[int | None]) -> int | None:
-    """Where an operand of a step is found."""
-    if isinstance(operand, Earlier):
-        return places[operand.step]
-    return operand if isinstance(operand, int) else None
-
-
 def pricing_view(
-    lowered: Lowered, snapshot: Snapshot, target: Target, points: Mapping[str, int], fold_bytes: int
+    lowered: Lowered,
+    snapshot: Snapshot,
+    target: Target,
+    points: Mapping[str, int],
+    fold_bytes: int,
+    *,
+    late: Callable[[], bool] = lambda: False,
 ) -> PricingView:
-    """Find the distinct views of all e-nodes.
+    """Find the distinct views of all e-nodes; when it is late, of those that the original needs.
 
     Args:
         target: what the cost model says of it.
         points: what symbolic dims stand for.
         fold_bytes: how much bigger than its operands a folded constant may be.
     """
-    compiler = _Compiler(lowered, snapshot, target, points)
+    compiler = DistinctViews(lowered, snapshot, target, points)
     left_out: list[str] = []
     computed = constant_nodes(lowered, snapshot, fold_bytes, left_out.append)
     view = np.full(snapshot.n_nodes, FREE_OF_CHARGE, np.int32)
+    terms, complete = frozenset(snapshot.term_node.tolist()), True
     once, tie = np.zeros(snapshot.n_nodes, np.bool_), np.zeros(snapshot.n_nodes)
     for k in range(snapshot.n_nodes):
         owner = int(snapshot.node_class[k])
         if computed[owner] == k:
             tie[k] = byte_size(snapshot.facts[owner]) or 0
         elif snapshot.operator[k] not in FREE:
+            complete = complete and not (k % ASKED == 0 and late())
+            if not complete and k not in terms:
+                view[k] = UNWRITABLE
+                continue
             operands = tuple(snapshot.facts[c] for c in snapshot.children(k))
             view[k] = compiler.number(k, operands)
             tie[k] = NODE_BYTES + (CHANGE_BYTES if k not in compiler.own else 0)
@@ -366,5 +167,6 @@ def pricing_view(
     familiar[view[own & (view >= 0)]] = True
     own[list(compiler.original)] = False
     return PricingView(
-        tuple(compiler.views), compiler.bodies, view, once, own, familiar, tie, computed, tuple(left_out)
+        *(tuple(compiler.views), compiler.bodies, view, once, own, familiar, tie, computed, tuple(left_out)),
+        complete=complete,
     )

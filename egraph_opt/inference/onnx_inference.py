@@ -70,29 +70,61 @@ def infer_by_onnx(
     if found is None or any(fact is not None and not fact.dtype for fact in inputs):
         # The inference of some operators reads the types of operands without looking whether there are any.
         return [UNKNOWN] * n_outputs
-    present = tuple(fact is not None for fact in inputs)
+    facts = _inferred(op_type, domain, attributes, tuple(map(_seen, inputs)), n_outputs, opset=opset)
+    trusted = _is_trusted(op_type, domain, inputs)
+    if facts is None:
+        return [CLASH if trusted else UNKNOWN] * n_outputs
+    return list(facts) if trusted else [_without_dims(op_type, fact) for fact in facts]
+
+
+_Elements = tuple[int | float, ...]
+_Seen = tuple[int, Shape | None, _Elements | None]
+"""What ONNX is shown of an operand: weights of different ranges are one to it."""
+
+
+def _seen(fact: Fact | None) -> _Seen | None:
+    if fact is None:
+        return None
+    elements = fact.data if fact.data is not None else fact.value
+    if elements is None or not fact.is_static or any(isinstance(e, str) for e in elements):
+        return fact.dtype, fact.shape, None
+    return fact.dtype, fact.shape, elements
+
+
+@lru_cache(_MEMO)
+def _inferred(
+    op_type: str,
+    domain: str,
+    attributes: _Attributes,
+    inputs: tuple[_Seen | None, ...],
+    n_outputs: int,
+    *,
+    opset: int,
+) -> tuple[Fact, ...] | None:
+    """What ONNX infers; None where it finds an error."""
+    found = schema(op_type, domain, opset)
+    assert found is not None  # as the caller has seen
     types: dict[str, bytes] = {}
     data: dict[str, bytes] = {}
     known: set[str] = set()
-    for k, fact in enumerate(inputs):
-        if fact is None:
+    for k, seen in enumerate(inputs):
+        if seen is None:
             continue
-        types[f"i{k}"] = _type_bytes(fact.dtype, fact.shape)
-        known.update(d for d in fact.shape or () if isinstance(d, str))
-        elements = fact.data if fact.data is not None else fact.value
-        if elements is not None and fact.is_static and not any(isinstance(e, str) for e in elements):
-            data[f"i{k}"] = _tensor_bytes(fact.dtype, fact.shape, elements)
+        dtype, shape, elements = seen
+        types[f"i{k}"] = _type_bytes(dtype, shape)
+        known.update(d for d in shape or () if isinstance(d, str))
+        if elements is not None:
+            data[f"i{k}"] = _tensor_bytes(dtype, shape, elements)
+    present = tuple(seen is not None for seen in inputs)
     node = _node_bytes(op_type, domain, attributes, present, n_outputs, opset=opset)
-    trusted = _is_trusted(op_type, domain, inputs)
     try:
         outputs = found._infer_node_outputs(node, types, data, {}, {domain: opset}, onnx.IR_VERSION)  # type: ignore[call-arg]
     except (onnx.shape_inference.InferenceError, ValueError):
-        return [CLASH if trusted else UNKNOWN] * n_outputs
+        return None
     except onnx.checker.ValidationError:
         # A required attribute is missing: it is a tensor or a graph, which is not passed here.
-        return [UNKNOWN] * n_outputs
-    facts = [_fact(outputs.get(f"o{k}"), known) for k in range(n_outputs)]
-    return facts if trusted else [_without_dims(op_type, fact) for fact in facts]
+        return (UNKNOWN,) * n_outputs
+    return tuple(_fact(outputs.get(f"o{k}"), known) for k in range(n_outputs))
 
 
 SELF_JUDGED = frozenset(

@@ -82,10 +82,10 @@ def step_operands(step: Step, operands: Sequence[Fact], earlier: Sequence[Fact])
         operands: of the pseudo-operator.
         earlier: of the results of the steps before.
     """
-    dtype = scalar_type(step, operands, earlier)
     given: list[Fact] = []
     for item in step.operands:
         if isinstance(item, Scalar):
+            dtype = scalar_type(step, operands, earlier)
             given.append(literal_fact(item.literal(dtype)) if dtype > 0 else UNKNOWN)
         else:
             given.append(_known(item, operands, earlier))

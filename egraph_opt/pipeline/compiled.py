@@ -45,7 +45,13 @@ def cost_before(
 
 
 def compiled_alone(
-    original: GivenModel, model: CostModel, ranges: Assumptions, points: Mapping[str, int], end: float
+    original: GivenModel,
+    region: Region,
+    model: CostModel,
+    *,
+    ranges: Assumptions,
+    points: Mapping[str, int],
+    end: float,
 ) -> float:
     """What a model costs after the laws of the target's compiler, and no others.
 
@@ -53,11 +59,14 @@ def compiled_alone(
     alone counts as a node that is left.
 
     Args:
+        region: the model, saturated by all laws; what was read there is not read again.
         end: when it has to be known, as `time.monotonic` has it.
 
     Returns:
-        Infinity where there is no time for it.
+        Infinity where there is no time for it, and where no law that the compiler applies finds anything.
     """
+    if not original.required and not any(finds_something(part, model) for part in region.walk()):
+        return math.inf
     limits = original.limits
     laws = tuple(
         law
@@ -78,13 +87,23 @@ def compiled_alone(
 
     if time.monotonic() >= end:
         return math.inf
-    loaded = read_model(original.loaded.original)
-    exactness = original.exactness
-    region = region_of(
-        *(loaded, limits, ranges, saturated), exactness=exactness, warnings=[], clock=lambda stage: None
-    )
+    if original.required:  # which changed the model that the region is of
+        alone = region_of(
+            *(read_model(original.loaded.original), limits, ranges, saturated),
+            exactness=original.exactness,
+            warnings=[],
+            clock=lambda stage: None,
+        )
+    else:
+        alone = region.saturated_again(saturated)
     search = SearchLimits("greedy-dag", deadline=end)  # of the original there is little to choose
     found = extract_region(
-        *(region, model, points), search=search, fold_bytes=limits.fold_bytes, clock=lambda stage: None
+        *(alone, model, points), search=search, fold_bytes=limits.fold_bytes, clock=lambda stage: None
     )
-    return found.written - found.fusion_saving
+    in_time = all(part.prices.complete for part in found.walk())
+    return found.written - found.fusion_saving if in_time else math.inf
+
+
+def finds_something(region: Region, model: CostModel) -> bool:
+    """Whether a law that the target's compiler applies matched: by itself it finds no more than among all."""
+    return not model.applied.keys().isdisjoint((*region.saturation.matches, *region.saturation.rested))

@@ -24,7 +24,7 @@ from egraph_opt.model.external_data import external_tensors
 from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.compiled import compiled_alone, cost_before
 from egraph_opt.pipeline.fastest import fastest, model_variants
-from egraph_opt.pipeline.limits import NO_TIME, Clock, Limits
+from egraph_opt.pipeline.limits import NO_TIME, Clock, Limits, total
 from egraph_opt.pipeline.memory import arranged, over_limit, run_needs
 from egraph_opt.pipeline.mishaps import reason_of
 from egraph_opt.pipeline.optimization_report import Account, handed_back, report_of, report_unchanged
@@ -109,13 +109,13 @@ def extract_and_verify(original: GivenModel, region: Region, request: Request, c
     clock("")
     if timed.fastest is None:
         report = handed_back(result.report, original.counts, timed.report)
-        report = replace(report, seconds={**original.seconds, **clock.seconds})
+        report = replace(report, seconds=total(original.seconds, clock.seconds))
         return Result(report, original.loaded, None)
     if timed.fastest > 0:
         other = list(found)[timed.fastest]
         chosen = replace(other, verify=request.verify, strict=request.strict)
         result = extract_cheapest(original, region, chosen, clock)
-    report = replace(result.report, latency=timed.report, seconds={**original.seconds, **clock.seconds})
+    report = replace(result.report, latency=timed.report, seconds=total(original.seconds, clock.seconds))
     return replace(result, report=report)
 
 
@@ -145,7 +145,12 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     def alone() -> float:
         """What goes wrong here leaves what is known without it."""
         try:
-            return compiled_alone(original, request.model, request.ranges, request.points, request.end)
+            return compiled_alone(
+                *(original, region, request.model),
+                ranges=request.ranges,
+                points=request.points,
+                end=request.end,
+            )
         except Exception as error:
             failures.append(
                 NOT_COMPILED.format(reason_of(error, original.loaded.source, strict=original.strict))
@@ -184,7 +189,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
         request.points,
         original.counts,
         verification,
-        {**original.seconds, **clock.seconds},
+        total(original.seconds, clock.seconds),
         [
             *original.warnings,
             *failures,
@@ -296,7 +301,7 @@ def _iterations(
         failures.append(LATER.format(reason_of(error, original.loaded.source, strict=original.strict)))
 
     return restarted(
-        *(first, request.model, request.again, choose),
+        *(first, request.model, partial(request.again, clock=clock), choose),
         given=original.loaded.model,
         deadline=request.deadline,
         mishap=mishap,
@@ -343,5 +348,6 @@ def _choose_within(
     model = rebuild_model(extracted.choice, original.loaded.model, info)
     parts = extracted.walk()
     interrupted = at_once or any(part.solution.interrupted for part in parts)
-    late = time.monotonic() >= request.deadline and not all(part.solution.proved for part in parts)
+    is_late = time.monotonic() >= request.deadline or not all(part.prices.complete for part in parts)
+    late = is_late and not all(part.solution.proved for part in parts)
     return Chosen(region, extracted, model, info.facts, interrupted, late)

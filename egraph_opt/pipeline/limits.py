@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from egraph_opt.errors import LimitsError
 from egraph_opt.graph.process_memory import MemoryBudget
@@ -113,6 +114,14 @@ READING = ("load", "lower", "fold")
 def reading(seconds: Mapping[str, float]) -> float:
     """How long it took to read a model, with its types and constants."""
     return sum(seconds.get(stage, 0.0) for stage in READING)
+
+
+def total(*seconds: Mapping[str, float]) -> dict[str, float]:
+    """Seconds by stage, of several clocks together."""
+    added: dict[str, float] = {}
+    for stage, taken in chain.from_iterable(part.items() for part in seconds):
+        added[stage] = added.get(stage, 0.0) + taken
+    return added
 
 
 class Clock:

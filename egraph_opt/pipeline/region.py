@@ -97,9 +97,19 @@ class Region:
     bodies: Mapping[int, Sequence[Region]]
     cache: CompiledCache = field(default_factory=CompiledCache, repr=False, compare=False)
 
-    def compiled(self, key: Key) -> Compiled:
+    def compiled(self, key: Key, late: Callable[[], bool] | None = None) -> Compiled:
         """The region ready for prices, worked out once for a setting."""
-        return self.cache.compiled(self.lowered, self.snapshot, key)
+        return self.cache.compiled(self.lowered, self.snapshot, key, late)
+
+    def saturated_again(self, saturate: Callable[[Lowered], tuple[Snapshot, SaturationReport]]) -> Region:
+        """The same graph and bodies, saturated in another way."""
+        made: dict[int, Region] = {}
+        for part in reversed(self.walk()):
+            snapshot, report = saturate(part.lowered)
+            bodies = {key: [made[id(body)] for body in graphs] for key, graphs in part.bodies.items()}
+            cache = CompiledCache()
+            made[id(part)] = replace(part, snapshot=snapshot, saturation=report, bodies=bodies, cache=cache)
+        return made[id(self)]
 
     def walk(self) -> list[Region]:
         """This region and all within it, in the order in which they were saturated."""

@@ -94,7 +94,8 @@ def extract_region(
             for body in graphs
         ]
     clock("price")
-    compiled = region.compiled(key_of(model, points, fold_bytes))
+    late = search.before_search()
+    compiled = region.compiled(key_of(model, points, fold_bytes), late)
 
     def together(cost: Callable[[Extracted], float]) -> float:
         """What the bodies of all nodes cost."""
@@ -103,11 +104,12 @@ def extract_region(
     def each(cost: Callable[[Extracted], float]) -> list[list[float]]:
         return [[cost(body) for body in chosen.get(k, ())] for k in range(len(region.lowered.kept))]
 
-    prices = compiled.view.prices(model, each(_cost), share)
+    prices = compiled.view.prices(model, each(_cost), share, late)
     clock("extract")
     start = None if warm is None or warm.choice.snapshot is not region.snapshot else warm.solution.choice
     solved = compiled.solve(prices.cost, search, start)
-    solution = _loosened(solved.solution, together(_cost) - together(lambda body: body.solution.lower_bound))
+    slack = together(_cost) - together(lambda body: body.solution.lower_bound)
+    solution = _loosened(solved.solution, slack if prices.complete else math.inf)
 
     def choice_of(nodes: Ints) -> Choice:
         return Choice(

@@ -22,6 +22,7 @@ import onnx_ir as ir
 from egraph_opt.cost.model import CostModel
 from egraph_opt.graph.node_counts import computed_from_constants
 from egraph_opt.laws.law import registered
+from egraph_opt.pipeline.limits import Clock
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.pipeline.uses_of_laws import uses_of_laws
@@ -33,7 +34,7 @@ MOST_ITERATIONS = 8
 WORTH = 1e-6
 """The share by which an iteration has to make the graph cheaper."""
 
-Again = Callable[[ir.Model], Region | None]
+Again = Callable[[ir.Model, Clock], Region | None]
 """Saturates a rebuilt model by the same laws, in the time that is left; None where there is too little."""
 
 
@@ -85,7 +86,7 @@ def _resumes(row: RewriteReport) -> bool:
 def restarted(
     first: AnyIteration,
     model: CostModel,
-    again: Again,
+    again: Callable[[ir.Model], Region | None],
     choose: Callable[[ir.Model, Region], AnyIteration],
     *,
     given: ir.Model,
@@ -123,7 +124,9 @@ def restarted(
 
 
 def _next(
-    last: AnyIteration, again: Again, choose: Callable[[ir.Model, Region], AnyIteration]
+    last: AnyIteration,
+    again: Callable[[ir.Model], Region | None],
+    choose: Callable[[ir.Model, Region], AnyIteration],
 ) -> AnyIteration | None:
     """One more iteration; None where it makes nothing cheaper."""
     region = again(last.model)

@@ -93,7 +93,7 @@ def saturate(
     started = time.monotonic()
     check_arguments(model, assume=assume, input_shapes=input_shapes)
     rewrites, limits = names_of(rewrites), limits_of(limits)
-    rules, clock = _rules(rewrites, target, exactness), Clock(progress)
+    rules, clock, spent = _rules(rewrites, target, exactness), Clock(progress), dict[str, float]()
     clock("load")
     loaded = read_model(model, input_shapes) if opset is None else read_at_opset(model, opset, input_shapes)
     ranges = assumptions_for(loaded, assume)
@@ -101,8 +101,8 @@ def saturate(
     counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
     reason = loaded.unsupported or ("" if limits.seconds else NO_TIME)
 
-    def saturated(model: ir.Model, laws: tuple[Law, ...]) -> Region:
-        run = _Saturation(replace(rules, laws=laws), limits, started, clock, strict)
+    def saturated(model: ir.Model, laws: tuple[Law, ...], clock: Clock = clock) -> Region:
+        run = _Saturation(replace(rules, laws=laws), limits, started, clock, strict, before=spent)
         given = replace(loaded, model=model)
         return region_of(*(given, limits, ranges, run), exactness=exactness, warnings=warnings, clock=clock)
 
@@ -118,12 +118,12 @@ def saturate(
         except Exception as error:
             reason = reason_of(error, loaded.source, strict=strict)
     clock("")
+    spent.update(clock.seconds)
 
-    def again(model: ir.Model) -> Region | None:
-        try:
-            return saturated(model.clone(), rules.laws)
-        except _TooShortError:
+    def again(model: ir.Model, clock: Clock) -> Region | None:
+        if time.monotonic() >= limits.saturation_deadline(started, reading(spent)):
             return None
+        return saturated(model.clone(), rules.laws, clock)
 
     return Saturated(
         loaded=replace(loaded, model=changed.model),
@@ -200,18 +200,25 @@ class _TooShortError(Exception):
 
 @dataclass(frozen=True)
 class _Saturation:
-    """Saturates one graph of a model after the other; ``started`` is when the first stage was."""
+    """Saturates one graph of a model after the other.
+
+    Attributes:
+        started: when the first stage was.
+        before: seconds of an earlier clock, if this is not the first saturation.
+    """
 
     rules: Rules
     limits: Limits
     started: float
     clock: Clock
     strict: bool
+    before: Mapping[str, float]
 
     def __call__(self, lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
-        now, read = time.monotonic(), reading(self.clock.seconds)
+        spent = self.before or self.clock.seconds
+        now, read = time.monotonic(), reading(spent)
         left = self.limits.saturation_deadline(self.started, read) - now
-        is_first = "saturate" not in self.clock.seconds
+        is_first = "saturate" not in spent
         if is_first and not self.limits.lets_begin(now - self.started, read):
             raise _TooShortError(TOO_SHORT.format(seconds=self.limits.seconds, read=read))
         late = left <= 0 and not is_first

@@ -15,7 +15,7 @@ from egraph_opt import Limits, Saturated, optimize, saturate
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost.pricing import original_choice, price, problem_of
 from egraph_opt.cost.registry import cost_model
-from egraph_opt.cost.repricing import KEPT, key_of
+from egraph_opt.cost.repricing import KEPT, SearchLimits, key_of
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import check, extract
 from egraph_opt.extraction.solution import used_part
@@ -118,6 +118,25 @@ def test_what_is_kept_ready_is_bounded_and_changes_no_answer() -> None:
     assert costs[1] > costs[0]
     assert len(saturated.region.cache.by_key) == KEPT
     assert key_of(cost_model("flops"), {"N": 1}, 2**20) in saturated.region.cache.by_key
+
+
+def test_what_there_is_no_time_to_price_stays_as_it_was_until_there_is() -> None:
+    saturated = saturate(residual(2))
+    assert saturated.region is not None
+    model, region = cost_model("nodes"), saturated.region
+    key = key_of(model, {"N": 1}, saturated.limits.fold_bytes)
+
+    def solved(late: bool) -> tuple[float, float]:
+        ready = region.compiled(key, lambda: late)
+        prices = ready.view.prices(model, [], late=lambda: late)
+        assert prices.complete == ready.view.complete == (not late)
+        found = ready.solve(prices.cost, SearchLimits())
+        return found.solution.cost, found.written
+
+    cost, written = solved(late=True)
+    assert cost == written
+    assert solved(late=False)[0] < written
+    assert region.compiled(key, lambda: True).view.complete
 
 
 def test_a_loaded_e_graph_is_repriced_like_the_one_in_memory(tmp_path: Path) -> None:

@@ -80,6 +80,24 @@ def test_it_stops_when_it_is_late_or_has_taken_its_steps() -> None:
     assert landmark_cuts(piece, steps=0).bound == 0.0
 
 
+def stacked(layers: int) -> Piece:
+    """Layers one on the other, each of two formats that convert to each other."""
+    nodes: list[Node] = [(0, (), 1.0, 0.0)]
+    for layer in range(layers):
+        given, plain, laid, out = (3 * layer + k for k in range(4))
+        nodes += [(plain, (given,), 3.0, 0.0), (laid, (given,), 2.0, 0.0)]
+        nodes += [(plain, (laid,), 1.5, 0.0), (laid, (plain,), 1.5, 0.0)]
+        nodes += [(out, (plain,), 4.0, 0.0), (out, (laid,), 4.5, 0.0)]
+    (piece,) = presolve(problem_of(nodes, [3 * layers]), None, at_any_cost=True).pieces
+    return piece
+
+
+def test_many_layers_take_time_in_proportion_to_their_number() -> None:
+    few, many = (landmark_cuts(stacked(layers), steps=30 * layers).bound for layers in (10, 200))
+    assert many - 1 == pytest.approx(20 * (few - 1))
+    assert few > 0.85 * (1 + 10 * 6.5)
+
+
 def test_entrance_cuts_hold_for_every_solution_and_are_violated() -> None:
     found = 0
     for piece in some_pieces(60):

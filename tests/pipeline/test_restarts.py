@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,12 @@ def test_nothing_is_left_for_another_run() -> None:
     whole = optimize(several_products(), "nodes")
     again = optimize(whole.model, "nodes").report
     assert again.cost.after == whole.report.cost.after
+
+
+def test_seconds_of_all_iterations_are_those_that_have_passed() -> None:
+    started = time.perf_counter()
+    seconds = optimize(several_products()).report.seconds
+    assert sum(seconds.values()) <= time.perf_counter() - started
 
 
 def test_uses_in_all_iterations_are_reported() -> None:

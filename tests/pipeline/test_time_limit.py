@@ -129,6 +129,15 @@ def test_what_the_limit_ends_is_said_and_what_comes_out_is_verified(cost: str) -
     assert report.verification.status == "passed"
 
 
+def test_where_there_is_no_time_to_price_nothing_is_said_to_be_proved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(SearchLimits, "before_search", lambda limits: lambda: True)
+    report = optimize(layers(3)).report
+    assert report.cost.lower_bound == 0 < report.cost.after
+    assert any("ended the choice" in warning for warning in report.warnings)
+
+
 def test_a_model_that_is_done_in_time_has_no_such_warning() -> None:
     report = optimize(layers(2), cost="nodes").report
     assert report.saturation.stop == "saturated"

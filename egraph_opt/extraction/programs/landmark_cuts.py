@@ -7,21 +7,30 @@ class needs at least is what one of its nodes costs with the most expensive chil
 be entered by a node that costs something: one of ext(S) is chosen (see `linear`).  The least cost of these is
 added to the bound and taken off each of them, until a root needs nothing more.
 
+A class that every solution holds is as good as a root, and so are several of which every solution holds one:
+a tensor in any of its layouts, which are one strong component.  Such *goals* come one after the other, from the
+inputs up: what lies below the next one needs nothing more, so that a cut changes only what is between two of
+them, and a network of many layers takes time in proportion to their number.
+
 What is left of a node's cost is what a solution with that node costs beyond the bound, at least: a node with
 more than the best solution leaves is in no better one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
 import numpy as np
 
 from egraph_opt.extraction.piece import Piece
+from egraph_opt.extraction.presolve.dominance import landmarks, members, needs_of
 from egraph_opt.extraction.programs.linear import CycleCut, external_nodes
 from egraph_opt.extraction.structure import Floats, Mask
+
+WIDEST = 10_000
+"""Classes up to which all that every solution holds is found: it takes their square in bits."""
 
 MOST_STEPS = 5_000_000
 """Nodes that are looked at, at most; two or three seconds."""
@@ -54,21 +63,39 @@ def landmark_cuts(
     """Cuts one after the other, as long as they raise the bound."""
     needs = _Needs(piece)
     bound, cuts = 0, []
-    while needs.steps < steps and not late():
-        root = max(piece.roots, key=needs.of.__getitem__, default=-1)
-        if root < 0 or needs.of[root] == 0:
+    for goal in _goals(piece):
+        needs.go_up(goal)
+        while needs.least(goal) and needs.steps < steps and not late():
+            zone = needs.zone(goal)
+            entering = external_nodes(piece, zone)
+            least = min(needs.left[node] for node in entering)
+            bound += least
+            cuts += [(here, zone) for here in goal]
+            needs.lower(entering, least)
+        if needs.least(goal):
             break
-        zone = needs.zone(root)
-        entering = external_nodes(piece, zone)
-        least = min(needs.left[node] for node in entering)
-        bound += least
-        cuts.append((root, zone))
-        needs.lower(entering, least)
     return LandmarkCuts(piece.lower(bound), bound, cuts, np.array(needs.left) * piece.unit)
 
 
+def _goals(piece: Piece) -> list[list[int]]:
+    """The sets of classes of which every solution holds one, or of a wide piece its roots; from inputs up."""
+    single, component = piece.roots, piece.component.tolist()
+    joined: list[list[int]] = []
+    if len(piece.classes) <= WIDEST:
+        single = members(needs_of(landmarks(piece.options, piece.children), piece.roots))
+        together = landmarks(piece.options, piece.children, component)
+        groups: dict[int, list[int]] = {group: [] for group in members(needs_of(together, piece.roots))}
+        for here, group in enumerate(component):
+            if group in groups:
+                groups[group].append(here)
+        joined = [group for group in groups.values() if len(group) > 1]
+    return sorted(
+        [*joined, *([here] for here in single)], key=lambda goal: (component[goal[0]], -len(goal), goal)
+    )
+
+
 class _Needs:
-    """What classes need at least, while the costs of nodes are lowered."""
+    """What classes need at least, as far up as it was asked for, while the costs of nodes are lowered."""
 
     def __init__(self, piece: Piece) -> None:
         self._piece = piece
@@ -78,11 +105,26 @@ class _Needs:
         self._supporter = [-1] * len(piece.nodes)
         self._rank = piece.component.tolist()
         self._waiting: list[tuple[int, int, int]] = []
-        self._bring_down(node for node, below in enumerate(piece.children) if not below)
+        self._upwards = sorted(range(len(piece.nodes)), key=lambda node: self._rank[piece.owner[node]])
+        self._seen, self._top = 0, -1
 
-    def zone(self, root: int) -> tuple[int, ...]:
-        """The classes from which supporters lead up to a root by nodes that cost nothing any more."""
-        inside, stack = {root}, [root]
+    def least(self, goal: Sequence[int]) -> int:
+        """What the cheapest of some classes needs."""
+        return min(self.of[here] for here in goal)
+
+    def go_up(self, goal: Sequence[int]) -> None:
+        """Look at all that classes of one component may be made of."""
+        self._top, first = max(self._top, self._rank[goal[0]]), self._seen
+        while self._seen < len(self._upwards) and self._rank_of(self._upwards[self._seen]) <= self._top:
+            self._seen += 1
+        self._bring_down(self._upwards[first : self._seen])
+
+    def _rank_of(self, node: int) -> int:
+        return self._rank[self._piece.owner[node]]
+
+    def zone(self, goal: Sequence[int]) -> tuple[int, ...]:
+        """The classes from which supporters lead up to a goal by nodes that cost nothing any more."""
+        inside, stack = set(goal), list(goal)
         while stack:
             for node in self._piece.options[stack.pop()]:
                 supporter = self._supporter[node]
@@ -111,13 +153,15 @@ class _Needs:
     def _look_at(self, nodes: Iterable[int]) -> None:
         of, children, left = self.of, self._piece.children, self.left
         for node in nodes:
+            here = self._piece.owner[node]
+            if self._rank[here] > self._top:
+                continue
             most, supporter = 0, -1
             for child in children[node]:
                 if supporter < 0 or of[child] > most:
                     most, supporter = of[child], child
             self._supporter[node] = supporter
             self.steps += 1
-            here = self._piece.owner[node]
             if left[node] + most < of[here]:
                 of[here] = left[node] + most
                 heappush(self._waiting, (self._rank[here], of[here], here))

@@ -83,6 +83,9 @@ def selection(problem: ExtractionProblem, nodes: npt.ArrayLike) -> Ints:
 AUTO_STEPS = 400_000
 """Steps in `auto` for one piece, a fraction of a second."""
 
+PART_STEPS = 3 * AUTO_STEPS
+"""The same for what contraction leaves of a piece: integer programs, which come next, take longer."""
+
 EXACT_STEPS = 12_000_000
 """The same in `exact`, and where it is the last resort."""
 
@@ -90,10 +93,10 @@ WIDE = 20_000
 """Frontiers at one depth there."""
 
 
-def solve_narrow(piece: Piece, late: Callable[[], bool]) -> Found | None:
-    """The optimum, if that takes no more than `AUTO_STEPS` (less for small pieces)."""
+def solve_narrow(piece: Piece, late: Callable[[], bool], most: int = AUTO_STEPS) -> Found | None:
+    """The optimum, if that takes no more than so many steps (less for small pieces)."""
     size = len(piece.nodes)
-    return _optimum(piece, max(20 * size, min(AUTO_STEPS, 1000 * size)), WIDEST, late)
+    return _optimum(piece, max(20 * size, min(most, 1000 * size)), WIDEST, late)
 
 
 def solve_wide(piece: Piece, late: Callable[[], bool]) -> Found | None:

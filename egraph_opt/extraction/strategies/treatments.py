@@ -16,6 +16,7 @@ from egraph_opt.extraction.programs.cutting_planes import prove
 from egraph_opt.extraction.programs.solver import Effort
 from egraph_opt.extraction.strategies.budget import Budget
 from egraph_opt.extraction.strategies.steps import (
+    PART_STEPS,
     solve_decomposed,
     solve_narrow,
     solve_wide,
@@ -85,7 +86,7 @@ def _share(work: int, piece: Piece, budget: Budget) -> int:
 def _part(piece: Piece, budget: Budget) -> Found:
     if budget.late():
         return starting_point(piece)
-    solved = solve_narrow(piece, budget.late)
+    solved = solve_narrow(piece, budget.late, PART_STEPS)
     return budget.searched.solve(piece, lambda part: _searched(part, budget)) if solved is None else solved
 
 
@@ -159,7 +160,7 @@ def _persist(piece: Piece, budget: Budget, found: Found) -> Found:
 
 def refine(piece: Piece, budget: Budget) -> Choice:
     """A smaller tie at no higher cost, by little work: the cost has been searched for already."""
-    solved = solve_narrow(piece, budget.late)
+    solved = solve_narrow(piece, budget.late, PART_STEPS)
     if solved is not None:
         return solved.choice
     few = replace(budget, iterations=min(TIE_PROGRAMS, budget.iterations))

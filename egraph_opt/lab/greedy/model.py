@@ -14,11 +14,12 @@ import numpy.typing as npt
 import onnx_ir as ir
 
 from egraph_opt.cost import DEFAULT_COST
+from egraph_opt.cost.distinct_views import FREE_OF_CHARGE
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.pricing import with_given
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost.repricing import Compiled, Key, SearchLimits, compiled, key_of
-from egraph_opt.cost.views import FREE_OF_CHARGE, Prices
+from egraph_opt.cost.views import Prices
 from egraph_opt.egraph.attempts import Attempts
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.snapshot import Snapshot

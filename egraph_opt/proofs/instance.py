@@ -20,7 +20,7 @@ from egraph_opt.proofs.element_types import Types
 from egraph_opt.proofs.elements import Elements
 from egraph_opt.proofs.facts import LazyFact
 from egraph_opt.proofs.names import WITH_SETTINGS, Name, Settings, TypeName
-from egraph_opt.proofs.numbers import formula_of, number_of
+from egraph_opt.proofs.numbers import formula_of, number_of, truth_of
 from egraph_opt.proofs.parts import in_parts
 from egraph_opt.proofs.paths import Open, Path, Unproved
 from egraph_opt.proofs.sums import Fold, constants, decided, index_below, linear_sum, within
@@ -365,7 +365,7 @@ class Instance:
                 dtype=value.dtype.asked,
                 rank=lambda: value.rank,
                 shape=lambda: tuple(map(self.dim_of, value.shape)),
-                const=lambda: self.choose(2) == 1,
+                const=lambda: truth_of(self.path.fresh_truth("const"), self.path),
                 splat=lambda: self._splat(value),
                 data=lambda: self._listed(value, "data"),
                 value=lambda: self._listed(value, "value"),

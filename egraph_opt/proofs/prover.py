@@ -18,6 +18,7 @@ from egraph_opt.laws.law import Law
 from egraph_opt.proofs.equality import prove_equal
 from egraph_opt.proofs.instance import Arithmetic, Instance
 from egraph_opt.proofs.paths import Dead, Open, Path, Unproved, explore
+from egraph_opt.proofs.python import symbolic_python
 from egraph_opt.proofs.sides import Sides, is_question
 from egraph_opt.proofs.sums import decided, index_below
 from egraph_opt.semantics.values import NoMeaningError, Value
@@ -76,14 +77,15 @@ def prove(law: Law, seconds: float = SECONDS, *, refute: bool = True) -> LawProo
         seconds: after which it stays open.
         refute: where it does not follow, look for an example on which it is wrong.
     """
-    began = time.monotonic()
+    began = time.process_time()
     state = _State(
-        law, lambda: time.monotonic() - began > seconds, seconds, CLAIMED.get(law.numerics, "real")
+        law, lambda: time.process_time() - began > seconds, seconds, CLAIMED.get(law.numerics, "real")
     )
     status: Status = "proved"
     try:
-        for side in sides_of(law):
-            state.take(side)
+        with symbolic_python(law):
+            for side in sides_of(law):
+                state.take(side)
         reason = state.shortfall()
         status = "open" if reason else "proved"
     except Open as error:
@@ -95,7 +97,7 @@ def prove(law: Law, seconds: float = SECONDS, *, refute: bool = True) -> LawProo
     except Unproved as error:
         found = _counterexample(law) if refute else ""
         status, reason = ("refuted", found) if found else ("open", f"it does not follow {error}")
-    spent = time.monotonic() - began
+    spent = time.process_time() - began
     return LawProof(
         law.key, status, reason, state.arithmetic, state.ranks, state.cases, spent,
         tuple(sorted(state.notes)),
@@ -173,11 +175,11 @@ class _State:
         numbers = self._follow(side, range(least + 1), False, self.stop)
         if self.asks_dims or not numbers:  # else symbols are the same to it
             self._of_symbols(side, numbers)
-        until = time.monotonic() + self.seconds * SHARE_OF_RANKS
+        until = time.process_time() + self.seconds * SHARE_OF_RANKS
         reached = least
         with suppress(Open):
             for rank in range(least + 1, MOST_RANK + 1):
-                stop = lambda: self.stop() or time.monotonic() > until  # noqa: E731
+                stop = lambda: self.stop() or time.process_time() > until  # noqa: E731
                 self._follow(side, range(rank + 1), False, stop, new=True)
                 reached = rank
         self.ranks = min(self.ranks, reached)
@@ -206,10 +208,10 @@ class _State:
         """How many cases follow without conditions; 0 where it has some and needs them."""
         if not any(map(is_question, (*side.statement.conditions, *side.conditions))):
             return 0
-        until = time.monotonic() + self.seconds * SHARE_OF_WEAK
+        until = time.process_time() + self.seconds * SHARE_OF_WEAK
         try:
             return self._cases(
-                side, ranks, texts, lambda: self.stop() or time.monotonic() > until, weakly=True
+                side, ranks, texts, lambda: self.stop() or time.process_time() > until, weakly=True
             )
         except (Open, Unproved, NoMeaningError):
             return 0

@@ -114,7 +114,7 @@ def reduce(scene: Any, kind: Any, x: Value, axes: tuple[int, ...], keepdims: int
             nothing = not all(scene.within(b, number(1), b + 1) for b in bounds)
             kind = f"{name} of {scene.root(x.dtype)}" if nothing else name  # of none it goes by the type
             return scene.fold(kind, bounds, element)
-        if x.dtype() not in FLOATS:
+        if scene.is_whole(x.dtype):
             return scene.fold(f"{name} of integers", bounds, element)
         return DEFINED[name](scene, bounds, element)
 

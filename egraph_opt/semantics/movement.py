@@ -97,7 +97,7 @@ def _taken(
     last = (high if upwards else low) if end is None else _clamped(scene, scene.formula(end), dim, low, high)
     length = last - first if upwards else first - last
     width = by if upwards else -by
-    if not scene.decide(length > 0):
+    if not scene.within(length, number(0), length + 1) and not scene.decide(length > 0):
         return first, by, number(0)
     if is_number(width, 1):
         return first, by, z3.simplify(length)

@@ -12,26 +12,24 @@ from typing import Any, Literal
 
 import z3
 
-from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT
 from egraph_opt.operators.elementwise import UNARY
 from egraph_opt.proofs.dims import formula_of_text, text_of
 from egraph_opt.proofs.element_types import Types
 from egraph_opt.proofs.elements import Elements
-from egraph_opt.proofs.facts import LazyFact
+from egraph_opt.proofs.facts import LazyFact, fact_of
 from egraph_opt.proofs.names import WITH_SETTINGS, Name, Settings, TypeName
-from egraph_opt.proofs.numbers import formula_of, number_of, truth_of
+from egraph_opt.proofs.numbers import formula_of, number_of
 from egraph_opt.proofs.parts import in_parts
-from egraph_opt.proofs.paths import Open, Path, Unproved
+from egraph_opt.proofs.paths import Dead, Open, Path, Unproved
 from egraph_opt.proofs.sums import Fold, constants, decided, index_below, linear_sum, within
 from egraph_opt.semantics.values import ElementType, Index, Value, number
 
-UNKNOWN = ("range", "interval", "units", "twice")
-"""What a fact may say of elements, and no proof looks at."""
-
-
 IDEMPOTENT = frozenset("Abs Ceil Floor Relu Round Sign".split())
 """Functions of which it is the same to apply them once more, to the bit."""
+
+SMALL = (-1, 0, 1, 2)
+"""Numbers that are tried where a host function reads texts with a number in them."""
 
 PLAIN = frozenset("ReduceMax ReduceMin ReduceProd".split())
 SUMS = frozenset("sum ReduceMean ReduceSum".split())
@@ -66,6 +64,7 @@ class Instance:
     notes: set[str] = field(default_factory=set)
     shares: list[tuple[z3.ArithRef, z3.ArithRef, z3.ArithRef]] = field(default_factory=list)
     symbols: set[str] = field(default_factory=set)
+    places: dict[Any, tuple[Any, list[z3.ArithRef]]] = field(default_factory=dict)
     asks_dims: bool = False
     highest: int = 0
     types: Types = field(init=False)
@@ -111,21 +110,29 @@ class Instance:
     def plain(self, formula: z3.ArithRef) -> Any:
         return number_of(formula, self.path)
 
-    def share(self, n: z3.ArithRef, parts: z3.ArithRef) -> z3.ArithRef:
-        """n / parts, which has to be whole and above 0."""
+    def share(self, n: z3.ArithRef, parts: z3.ArithRef, least: int = 1) -> z3.ArithRef:
+        """n / parts, which has to be whole and no less than this; the parts are 1 or more."""
         for a, b, quotient in self.shares:
             if self.same(a, n) and self.same(b, parts):
+                self.must(quotient >= least)
                 return quotient
         quotient = n / parts if self.showing else self.path.fresh("share")
-        self.must(z3.And(n == quotient * parts, quotient >= 1, parts >= 1))
+        self.must(z3.And(n == quotient * parts, quotient >= least, parts >= 1))
         self.shares.append((n, parts, quotient))
         return quotient
 
+    def counted(self, n: z3.ArithRef) -> int:
+        """How many dims a computed shape has: as many as an attribute may have."""
+        self.must(n <= self.most_axes)
+        for count in range(self.most_axes + 1):
+            if self.decide(n == count):
+                self.notes.add(f"computed shapes have at most {self.most_axes} dims")
+                return count
+        raise Dead
+
     def dim(self) -> Any:
-        """A dim that an attribute leaves open."""
-        self.asks_dims = True
-        made = self._new_dim()
-        return self._text_of_symbol(str(made)) if self.texts else self.plain(made)
+        """A dim that an attribute leaves open: host functions are handed what `dim_of` makes of it."""
+        return self._new_dim()
 
     def _new_dim(self) -> z3.ArithRef:
         name = f"{'s' if self.texts else 'd.'}{self.path.number()}"
@@ -143,10 +150,25 @@ class Instance:
             return self.plain(formula)
         names = sorted(constants(formula) & self.symbols)
         texts = [(z3.Int(name), self.formula(self._text_of_symbol(name))) for name in names]
-        found = text_of(z3.substitute(formula, *texts) if texts else formula, frozenset(self.symbols))
+        given = z3.substitute(formula, *texts, *self._numbers_beside(formula))
+        found = text_of(given, frozenset(self.symbols))
         if found is None:
-            raise Open("a dim of symbols and of numbers that are not known")
+            raise Open("a dim that is no polynomial of symbols")
         return found
+
+    def _numbers_beside(self, formula: z3.ArithRef) -> list[tuple[z3.ArithRef, z3.ArithRef]]:
+        """The numbers in a dim of symbols, which are small ones: a text has no others."""
+        found = []
+        for name in sorted(constants(formula) - self.symbols):
+            self.notes.add(f"numbers next to dims that are symbols are {SMALL[0]} to {SMALL[-1]}")
+            value = next((n for n in SMALL if self.decide(z3.Int(name) == n)), None)
+            if value is None:
+                raise Dead
+            found.append((z3.Int(name), number(value)))
+        return found
+
+    def dims_of(self, dims: Index) -> tuple[Any, ...]:
+        return tuple(map(self.dim_of, dims))
 
     def _text_of_symbol(self, name: str) -> Any:
         """What stands in a model for a symbol: itself, 1, or one that another tensor has there."""
@@ -348,7 +370,7 @@ class Instance:
         self.types.among(dtype, types, self.showing)
 
     def is_whole(self, dtype: ElementType) -> bool:
-        return self.types.is_whole(dtype, self.showing)
+        return self.types.is_whole(dtype)
 
     def retyped(self, token: Any, known: ElementType) -> None:
         self.types.retyped(token, known)
@@ -361,35 +383,5 @@ class Instance:
         if value is None:
             return ABSENT
         if id(value) not in self._facts:
-            fact = LazyFact.of(
-                dtype=value.dtype.asked,
-                rank=lambda: value.rank,
-                shape=lambda: tuple(map(self.dim_of, value.shape)),
-                const=lambda: truth_of(self.path.fresh_truth("const"), self.path),
-                splat=lambda: self._splat(value),
-                data=lambda: self._listed(value, "data"),
-                value=lambda: self._listed(value, "value"),
-                **{name: self._unknown(name) for name in UNKNOWN},
-            )
-            self._facts[id(value)] = value, fact
+            self._facts[id(value)] = value, fact_of(self, value)
         return self._facts[id(value)][1]
-
-    def _splat(self, value: Value) -> Any:
-        found = value.splat()
-        if found is not None and z3.is_to_real(found):  # of a whole number
-            found = found.arg(0)
-        return None if found is None else number_of(found, self.path)
-
-    def _listed(self, value: Value, part: str) -> Any:
-        if value.listed is None:
-            return self._unknown(part)()
-        if part == "value" and (value.rank > 1 or value.dtype() in FLOATS):
-            return None
-        return value.listed()
-
-    def _unknown(self, part: str) -> Callable[[], None]:
-        def answer() -> None:
-            if self.choose(2):
-                raise Open(f"a host function looks at elements ({part})")
-
-        return answer

@@ -18,6 +18,13 @@ SOLVER_MS = 1_000
 """How long the solver may think about one question of a path; what it cannot say may be either."""
 
 
+STEPS = 3_000
+"""Of the solver in a millisecond, about: it stops after as many of them, on a machine that is busy too."""
+
+SLOWEST = 8
+"""How much longer it may take where the steps are long ones."""
+
+
 class Open(BaseException):
     """A proof goes no further, for a reason.  No `Exception`: host functions' are answers."""
 
@@ -58,7 +65,8 @@ class Trail:
         """Set how long the solver may think."""
         if milliseconds != self.milliseconds:
             self.milliseconds = milliseconds
-            self.solver.set("timeout", milliseconds)
+            self.solver.set("rlimit", milliseconds * STEPS)
+            self.solver.set("timeout", milliseconds * SLOWEST)
 
     def branch(self, assumed: int, model: z3.ModelRef | None) -> None:
         """The last question has answers left: what follows is taken back before those are tried.
@@ -70,7 +78,7 @@ class Trail:
         self._branches.append((len(self.answers) - 1, assumed, model))
         self.solver.push()
 
-    def turned(self) -> z3.ModelRef | None | bool:
+    def turned(self) -> z3.ModelRef | bool | None:
         """Go back to the last question with an answer left, and give it that; False where there is none.
 
         Returns:
@@ -246,7 +254,7 @@ def explore(run: Callable[[Path], T], stop: Callable[[], bool]) -> Iterator[T]:
         Open: `stop` says so before all paths are explored.
     """
     trail = Trail()
-    model: z3.ModelRef | None | bool = None
+    model: z3.ModelRef | bool | None = None
     while model is not False:
         if stop():
             raise Open("more cases than there is time for")

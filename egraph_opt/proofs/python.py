@@ -1,8 +1,8 @@
 """Python's own functions on symbolic numbers, for the host functions that call them.
 
 `all` and `any` ask one question instead of one for each element; `max` and `min` are choices, no forks; a
-`range` and its `len` may be formulas; a set is a list without repetitions where numbers have no hash.  Of what
-is known they answer what Python does, which tests compare.  Memories of functions are passed by where an
+`range` and its `len` may be formulas; a set is a list without repetitions where numbers have no hash.  Of
+what is known they answer what Python does, which tests compare.  Memories of functions are passed by where an
 argument is not known: what was answered along another path is no answer here.
 """
 
@@ -304,9 +304,7 @@ def symbolic_python(law: Law) -> Iterator[None]:
         scopes.append(own)
     added = [(scope, name) for scope in scopes for name in SHADOWS if name not in scope]
     kept = [
-        (vars(module), key, function)
-        for module in modules
-        for key, function in _remembering(module.__name__)
+        (vars(module), key, function) for module in modules for key, function in _remembering(module.__name__)
     ]
     for scope, name in added:
         scope[name] = SHADOWS[name]
@@ -319,4 +317,3 @@ def symbolic_python(law: Law) -> Iterator[None]:
             del scope[name]
         for scope, key, function in kept:
             scope[key] = function
-

@@ -6,8 +6,9 @@ from itertools import combinations
 from typing import Any
 
 import z3
+from onnx import TensorProto
 
-from egraph_opt.facts.dtypes import FLOATS, INTEGERS
+from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.operators.linear import GemmSettings
 from egraph_opt.operators.reductions import REDUCTIONS
 from egraph_opt.semantics.movement import any_axis
@@ -20,6 +21,7 @@ from egraph_opt.semantics.values import (
     choosers,
     means,
     number,
+    of_type,
 )
 
 
@@ -56,7 +58,7 @@ def sum_in(scene: Any, operator: str, bounds: Index, body: Any) -> z3.ArithRef:
 def mean(scene: Any, bounds: Index, body: Any) -> z3.ArithRef:
     """The mean of what a body is over a box."""
     count = real_product(bounds)
-    return scene.multiply(scene.fold("sum", bounds, body), _reciprocal(scene, count))
+    return scene.multiply(sum_in(scene, "mean", bounds, body), _reciprocal(scene, count))
 
 
 def _of_sum(inside: Any, outside: str = "") -> Any:
@@ -153,6 +155,27 @@ def softmax(scene: Any, kind: Any, x: Value, axis: int) -> Value:
     return Value(x.dtype, x.shape, at)
 
 
+@means(
+    "arg_reduce",
+    kind=lambda scene, given: scene.name(("ArgMax", "ArgMin")),
+    axis=any_axis,
+    keepdims=any_flag,
+    last=any_flag,
+)
+def arg_reduce(scene: Any, kind: Any, x: Value, axis: int, keepdims: int, last: int) -> Value:
+    scene.must(axis < x.rank)
+    scene.must(x.shape[axis] >= 1)
+    wanted = "greatest" if scene.spelled(kind) == "ArgMax" else "least"
+    shape = (*x.shape[:axis], *((number(1),) if keepdims else ()), *x.shape[axis + 1 :])
+
+    def at(i: Index) -> z3.ArithRef:
+        rest = i[axis + 1 :] if keepdims else i[axis:]
+        picked = f"{'last' if last else 'first'} {wanted}"
+        return scene.fold(picked, [x.shape[axis]], lambda k: x.at([*i[:axis], k[0], *rest]))
+
+    return Value(of_type(TensorProto.INT64), shape, at)
+
+
 @means("matmul")
 def matmul(scene: Scene, x: Value, y: Value) -> Value:
     """Of vectors a row on the left and a column on the right, whose axis goes."""
@@ -224,6 +247,9 @@ def gemm(scene: Any, a: Value, b: Value, c: Value | None, settings: GemmSettings
 
 
 choosers["", "axes"] = any_axes
+choosers["", "scale"] = lambda scene, given: scene.real("scale")
+choosers["", "wide"] = any_flag
+choosers["", "layout"] = lambda scene, given: scene.name(("NC1HWC0", "FRACTAL_NZ"))
 choosers["", "epsilon"] = lambda scene, given: scene.real("epsilon")
 choosers["", "keepdims"] = any_flag
 
@@ -243,5 +269,25 @@ def batchnorm(scene: Any, x: Value, *parameters: Any) -> Value:
         root = scene.function("unary Sqrt ()", scene.add(v, scene.real_formula(epsilon)))
         factor = scene.multiply(s, _reciprocal(scene, root))
         return scene.add(scene.multiply(scene.add(x.at(i), -m), factor), b)
+
+    return Value(x.dtype, x.shape, at)
+
+
+@means("instance_norm")
+def instance_norm(scene: Any, x: Value, scale: Value, bias: Value, epsilon: Any) -> Value:
+    """Mean and variance of each channel of each instance, over all axes behind them."""
+    scene.must(x.rank >= 3)
+    for v in (scale, bias):
+        scene.must(v.rank == 1)
+        scene.must(v.shape[0] == x.shape[1])
+        scene.alike(v.dtype, x.dtype)
+
+    def at(i: Index) -> z3.ArithRef:
+        plane = x.shape[2:]
+        middle = mean(scene, plane, lambda k: x.at([i[0], i[1], *k]))
+        spread = mean(scene, plane, lambda k: _square(scene, scene.add(x.at([i[0], i[1], *k]), -middle)))
+        root = scene.function("unary Sqrt ()", scene.add(spread, scene.real_formula(epsilon)))
+        factor = scene.multiply(scale.at([i[1]]), _reciprocal(scene, root))
+        return scene.add(scene.multiply(scene.add(x.at(i), -middle), factor), bias.at([i[1]]))
 
     return Value(x.dtype, x.shape, at)

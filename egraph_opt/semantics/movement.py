@@ -47,7 +47,14 @@ def any_dims(scene: Any, given: dict[str, Any]) -> tuple[Any, ...]:
 def reshape(scene: Scene, x: Value, dims: Sequence[Any]) -> Value:
     shape = tuple(map(scene.formula, dims))
     scene.must(z3.And(product(shape) == product(x.shape), *(d >= 0 for d in shape)))
-    return Value(x.dtype, shape, lambda i: x.at(reshaped_index(scene, i, shape, x.shape)), x.splat)
+    return view(scene, x, shape)
+
+
+def view(scene: Scene, x: Value, shape: tuple[z3.ArithRef, ...]) -> Value:
+    """The elements of x in row-major order, with as many elements along axes."""
+    own = x.origin
+    at = lambda i: own.at(reshaped_index(scene, i, shape, own.shape))  # noqa: E731
+    return Value(x.dtype, shape, at, x.splat, viewed=own)
 
 
 def any_cuts(scene: Any, given: dict[str, Any]) -> tuple[Any, ...]:
@@ -72,7 +79,7 @@ def any_cuts(scene: Any, given: dict[str, Any]) -> tuple[Any, ...]:
 
 
 @means("slice_", spec=any_cuts)
-def slice_(scene: Scene, x: Value, spec: Sequence[tuple[int, Any, Any, Any]]) -> Value:
+def sliced(scene: Scene, x: Value, spec: Sequence[tuple[int, Any, Any, Any]]) -> Value:
     starts, steps, shape = [number(0)] * x.rank, [number(1)] * x.rank, list(x.shape)
     for axis, *bounds in spec:
         scene.must(axis < x.rank)
@@ -97,11 +104,10 @@ def _taken(
     last = (high if upwards else low) if end is None else _clamped(scene, scene.formula(end), dim, low, high)
     length = last - first if upwards else first - last
     width = by if upwards else -by
-    if not scene.within(length, number(0), length + 1) and not scene.decide(length > 0):
-        return first, by, number(0)
-    if is_number(width, 1):
-        return first, by, z3.simplify(length)
-    return first, by, z3.simplify((length + width - 1) / width)
+    count = length if is_number(width, 1) else (length + width - 1) / width
+    if not scene.within(length, number(0), length + 1):
+        count = z3.If(length > 0, count, number(0))
+    return first, by, z3.simplify(count)
 
 
 def _clamped(
@@ -233,7 +239,7 @@ def _repeated(mode: str, k: z3.ArithRef, dim: z3.ArithRef) -> z3.ArithRef:
 
 
 @means("expand", dims=any_dims)
-def expand(scene: Scene, x: Value, dims: Sequence[Any]) -> Value:
+def expanded(scene: Scene, x: Value, dims: Sequence[Any]) -> Value:
     shape = broadcast_shape(scene, [x.shape, tuple(map(scene.formula, dims))])
     return Value(x.dtype, shape, lambda i: x.at(broadcast_index(x, i, shape)), x.splat)
 

@@ -40,6 +40,7 @@ class Value:
         splat: answers the one number that all elements are, where that is so, or None.
         listed: answers all elements, where they are known, or None; there is no such function where there may
             be an answer that is not known here.
+        viewed: of a view what it is one of, which is none itself.
     """
 
     dtype: ElementType
@@ -47,6 +48,12 @@ class Value:
     at: Callable[[Index], z3.ArithRef]
     splat: Callable[[], z3.ArithRef | None] = lambda: None
     listed: Callable[[], Any] | None = None
+    viewed: Value | None = None
+
+    @property
+    def origin(self) -> Value:
+        """What has the same elements in the same row-major order: a view of a view is one of that."""
+        return self if self.viewed is None else self.viewed
 
     @property
     def rank(self) -> int:
@@ -54,7 +61,13 @@ class Value:
 
 
 class Scene(Protocol):
-    """Where operators get their meaning: what is assumed, or has to be shown, of their operands."""
+    """Where operators get their meaning: what is assumed, or has to be shown, of their operands.
+
+    Attributes:
+        places: where elements of views stand, by the formulas of the question, which are kept with the answer.
+    """
+
+    places: dict[Any, tuple[Any, list[z3.ArithRef]]]
 
     def must(self, condition: z3.BoolRef | bool) -> None:
         """ONNX defines the operator on such operands only."""

@@ -14,7 +14,7 @@ from egraph_opt.proofs import paths
 from egraph_opt.proofs.instance import Instance
 from egraph_opt.proofs.sums import Fold, constants
 
-SOLVER_MS = 4_000
+SOLVER_MS = 2_000
 MOST_SPLITS = 12
 MOST_DEPTH = 4
 

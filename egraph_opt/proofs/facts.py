@@ -68,7 +68,7 @@ for _name, _default in {"rank": None, "dtype": 0, "shape": None, **_REST}.items(
     setattr(LazyFact, _name, _part(_name, _default))
 
 
-UNKNOWN = ("range", "interval", "units", "twice")
+UNKNOWN = ("units", "twice")
 """What a fact may say of elements, and no proof looks at."""
 
 
@@ -83,6 +83,8 @@ def fact_of(scene: Any, value: Value) -> LazyFact:
         splat=lambda: _splat(scene, value),
         data=lambda: _listed(scene, value, "data"),
         value=lambda: _listed(scene, value, "value"),
+        range=_unknown(scene, "range") if value.known is None else value.known.range,
+        interval=_unknown(scene, "interval") if value.known is None else value.known.interval,
         **{name: _unknown(scene, name) for name in UNKNOWN},
     )
 

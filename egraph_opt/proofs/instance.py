@@ -22,6 +22,7 @@ from egraph_opt.proofs.names import WITH_SETTINGS, Name, Settings, TypeName
 from egraph_opt.proofs.numbers import formula_of, number_of
 from egraph_opt.proofs.parts import in_parts
 from egraph_opt.proofs.paths import Dead, Open, Path, Unproved
+from egraph_opt.proofs.real_functions import FUNCTIONS, is_positive
 from egraph_opt.proofs.sums import Fold, constants, decided, index_below, linear_sum, within
 from egraph_opt.semantics.values import ElementType, Index, Value, number
 
@@ -48,6 +49,7 @@ class Instance:
         texts: dims are symbols to the host, and else numbers.
         showing: what operators ask of their operands has to be shown, and is not assumed.
         folds: by the name of their number.
+        positive: the names of sums that are above 0.
         lemmas: what is true of the functions that were written.
         notes: what the proof takes for granted.
         highest: rank of an operand.
@@ -63,6 +65,7 @@ class Instance:
     lemmas: list[z3.BoolRef] = field(default_factory=list)
     notes: set[str] = field(default_factory=set)
     shares: list[tuple[z3.ArithRef, z3.ArithRef, z3.ArithRef]] = field(default_factory=list)
+    positive: set[str] = field(default_factory=set)
     symbols: set[str] = field(default_factory=set)
     places: dict[Any, tuple[Any, list[z3.ArithRef]]] = field(default_factory=dict)
     asks_dims: bool = False
@@ -208,13 +211,15 @@ class Instance:
             return z3.simplify(1 / given)
         if name == "unary Sqrt ()" and z3.is_rational_value(given) and given.as_fraction() in (0, 1):
             return given
-        sorts = [z3.RealSort()] * (len(arguments) + 1)
-        made = z3.Function(name, *sorts)(*arguments)
+        if self.reals and name in FUNCTIONS:
+            return FUNCTIONS[name](self, self._plain, given)
+        made = self._plain(name, *arguments)
         if name.removeprefix("unary ").removesuffix(" ()") in IDEMPOTENT:
-            self.lemmas.append(z3.Function(name, *sorts)(made) == made)
-        if self.reals and name == "unary Exp ()":
-            self.lemmas.append(made > 0)
+            self.lemmas.append(self._plain(name, made) == made)
         return made
+
+    def _plain(self, name: str, *arguments: z3.ArithRef) -> z3.ArithRef:
+        return z3.Function(name, *[z3.RealSort()] * (len(arguments) + 1))(*arguments)
 
     def add(self, a: z3.ArithRef, b: z3.ArithRef) -> z3.ArithRef:
         if self.reals:
@@ -293,6 +298,10 @@ class Instance:
     ) -> z3.ArithRef:
         """The number that stands for a fold over variables, each with its bound."""
         made = self.path.fresh_real("fold")
+        sums = self.reals and kind == "sum" and where is None and is_positive(self, body)
+        if sums and all(self.known_that(bound >= 1) for _, bound in kept):
+            self.positive.add(str(made))
+            self.lemmas.append(made > 0)
         names, sizes = zip(*kept, strict=True) if kept else ((), ())
         self.folds[str(made)] = Fold(kind, made, names, sizes, body, where)
         return made
@@ -361,7 +370,7 @@ class Instance:
 
         known = ElementType(lambda: ("leaf", made), lambda: self.types.settled(known))
         elements = Elements(self, known, dims, function)
-        return Value(known, dims, elements.at, elements.splat, elements.listed)
+        return Value(known, dims, elements.at, elements.splat, elements.listed, known=elements)
 
     def alike(self, a: ElementType, b: ElementType) -> None:
         self.types.alike(a, b, self.showing)

@@ -18,7 +18,7 @@ SOLVER_MS = 1_000
 """How long the solver may think about one question of a path; what it cannot say may be either."""
 
 
-STEPS = 3_000
+STEPS = 1_000
 """Of the solver in a millisecond, about: it stops after as many of them, on a machine that is busy too."""
 
 SLOWEST = 8

@@ -172,21 +172,29 @@ class _State:
             Open: time is up before `least_rank` is reached, or no case meets the conditions.
         """
         self.asks_dims, least = False, least_rank(side)
-        numbers = self._follow(side, range(least + 1), False, self.stop)
+        numbers, reached = self._follow(side, range(least + 1), False, self.stop), least
+        while not numbers and reached < MOST_RANK:  # a law of images, say
+            reached += 1
+            numbers = self._follow(side, range(reached + 1), False, self.stop, new=True)
         if self.asks_dims or not numbers:  # else symbols are the same to it
-            self._of_symbols(side, numbers)
+            self._of_symbols(side, numbers, reached if reached > least and numbers else 0)
         until = time.process_time() + self.seconds * SHARE_OF_RANKS
-        reached = least
         with suppress(Open):
-            for rank in range(least + 1, MOST_RANK + 1):
+            for rank in range(reached + 1, MOST_RANK + 1):
                 stop = lambda: self.stop() or time.process_time() > until  # noqa: E731
                 self._follow(side, range(rank + 1), False, stop, new=True)
                 reached = rank
         self.ranks = min(self.ranks, reached)
 
-    def _of_symbols(self, side: Side, numbers: int) -> None:
+    def _of_symbols(self, side: Side, numbers: int, only: int) -> None:
+        """Prove a statement where dims are symbols.
+
+        Args:
+            only: the least rank that there is a case of, where it is above that which has to be reached.
+        """
         try:
-            found = self._follow(side, range(MOST_RANK_OF_SYMBOLS + 1), True, self.stop)
+            ranks = range((only or MOST_RANK_OF_SYMBOLS) + 1)
+            found = self._follow(side, ranks, True, self.stop, new=bool(only))
         except (Open, NoMeaningError) as error:
             if not numbers:
                 raise

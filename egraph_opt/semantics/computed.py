@@ -134,11 +134,7 @@ def any_blocks(scene: Any, given: dict[str, Any]) -> tuple[tuple[str, Any], ...]
     return (blocks, ("mode", ("DCR", "CRD")[scene.choose(2)]))
 
 
-@means(
-    "blockwise",
-    op=lambda scene, given: scene.name(("DepthToSpace", "SpaceToDepth")),
-    settings=any_blocks,
-)
+@means("blockwise", op=lambda scene, given: scene.name(("DepthToSpace", "SpaceToDepth")), settings=any_blocks)
 def blockwise(scene: Any, op: Any, x: Value, settings: tuple[tuple[str, Any], ...]) -> Value:
     """Channel b of a block is (offset, channel), or with CRD (channel, offset)."""
     given = dict(settings)

@@ -9,13 +9,21 @@ from onnx import TensorProto
 
 from egraph_opt.semantics.movement import any_axis
 from egraph_opt.semantics.pointwise import arithmetic
-from egraph_opt.semantics.values import Index, Value, is_number, means, of_type
+from egraph_opt.semantics.values import ElementType, Index, Value, is_number, means, of_type
 
 LIMITS = {
     TensorProto.UINT8: (z3.RealVal(0), z3.RealVal(255)),
     TensorProto.INT8: (z3.RealVal(-128), z3.RealVal(127)),
 }
 """The types that elements are quantized to, and their least and greatest."""
+
+
+def _alike(scene: Any, zero: Value | None, scale: Value, dtype: ElementType) -> None:
+    """A zero is of the type of what is quantized, and there are as many as scales."""
+    if zero is not None:
+        scene.alike(zero.dtype, dtype)
+        scene.must(zero.rank == scale.rank)
+        scene.must(z3.And([a == b for a, b in zip(zero.shape, scale.shape, strict=True)]))
 
 
 def _of_axis(scene: Any, x: Value, v: Value | None, axis: int) -> Any:
@@ -40,8 +48,7 @@ def any_quantized(scene: Any, given: dict[str, Any]) -> int:
 def quantize(scene: Any, x: Value, scale: Value, zero: Value | None, axis: int, to: int) -> Value:
     scene.must(to in LIMITS)
     scene.alike(x.dtype, scale.dtype)
-    if zero is not None:
-        scene.alike(zero.dtype, of_type(to))
+    _alike(scene, zero, scale, of_type(to))
     parts = [_of_axis(scene, x, v, axis) for v in (scale, zero)]
     low, high = LIMITS[to]
 
@@ -57,8 +64,7 @@ def quantize(scene: Any, x: Value, scale: Value, zero: Value | None, axis: int, 
 
 @means("dequantize", axis=lambda scene, given: scene.choose(given["q"].rank))
 def dequantize(scene: Any, q: Value, scale: Value, zero: Value | None, axis: int) -> Value:
-    if zero is not None:
-        scene.alike(zero.dtype, q.dtype)
+    _alike(scene, zero, scale, q.dtype)
     parts = [_of_axis(scene, q, v, axis) for v in (scale, zero)]
 
     def at(i: Index) -> z3.ArithRef:

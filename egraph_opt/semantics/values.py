@@ -40,6 +40,7 @@ class Value:
         splat: answers the one number that all elements are, where that is so, or None.
         listed: answers all elements, where they are known, or None; there is no such function where there may
             be an answer that is not known here.
+        known: of a tensor that a pattern leaves open what is known of its elements, see `proofs.elements`.
         viewed: of a view what it is one of, which is none itself.
     """
 
@@ -49,6 +50,7 @@ class Value:
     splat: Callable[[], z3.ArithRef | None] = lambda: None
     listed: Callable[[], Any] | None = None
     viewed: Value | None = None
+    known: Any = None
 
     @property
     def origin(self) -> Value:
@@ -64,7 +66,7 @@ class Scene(Protocol):
     """Where operators get their meaning: what is assumed, or has to be shown, of their operands.
 
     Attributes:
-        places: where elements of views stand, by the formulas of the question, which are kept with the answer.
+        places: where elements of views stand, by the formulas that were asked of, which are kept as well.
     """
 
     places: dict[Any, tuple[Any, list[z3.ArithRef]]]

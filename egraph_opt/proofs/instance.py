@@ -22,9 +22,9 @@ from egraph_opt.proofs.names import WITH_SETTINGS, Name, Settings, TypeName
 from egraph_opt.proofs.numbers import formula_of, number_of
 from egraph_opt.proofs.parts import in_parts
 from egraph_opt.proofs.paths import Dead, Open, Path, Unproved
-from egraph_opt.proofs.real_functions import FUNCTIONS, is_positive
+from egraph_opt.proofs.real_functions import EXP, FUNCTIONS, LOG, is_positive
 from egraph_opt.proofs.sums import Fold, constants, decided, index_below, linear_sum, within
-from egraph_opt.semantics.values import ElementType, Index, Value, number
+from egraph_opt.semantics.values import WIDE_EXP, WIDE_LOG, ElementType, Index, Value, number
 
 IDEMPOTENT = frozenset("Abs Ceil Floor Relu Round Sign".split())
 """Functions of which it is the same to apply them once more, to the bit."""
@@ -50,6 +50,7 @@ class Instance:
         showing: what operators ask of their operands has to be shown, and is not assumed.
         folds: by the name of their number.
         positive: the names of sums that are above 0.
+        cuts: the names of starts and lengths of slices.
         lemmas: what is true of the functions that were written.
         notes: what the proof takes for granted.
         highest: rank of an operand.
@@ -68,6 +69,7 @@ class Instance:
     positive: set[str] = field(default_factory=set)
     symbols: set[str] = field(default_factory=set)
     places: dict[Any, tuple[Any, list[z3.ArithRef]]] = field(default_factory=dict)
+    cuts: dict[tuple[int, int], tuple[Any, tuple[z3.ArithRef, z3.ArithRef]]] = field(default_factory=dict)
     asks_dims: bool = False
     highest: int = 0
     types: Types = field(init=False)
@@ -92,8 +94,14 @@ class Instance:
     def must(self, condition: z3.BoolRef | bool) -> None:
         if not self.showing:
             self.path.assume(condition)
-        elif not self.path.follows(condition):
+        elif not self.path.follows(condition) and not self._follows_of_cuts(condition):
             raise Unproved(f"that {condition}, which the right side needs")
+
+    def _follows_of_cuts(self, condition: z3.BoolRef | bool) -> bool:
+        """Whether a condition follows from what the names of starts and lengths mean."""
+        if not self.cuts or isinstance(condition, bool):
+            return False
+        return self.path.follows(z3.Implies(z3.And(self.lemmas), condition))
 
     def decide(self, condition: z3.BoolRef | bool) -> bool:
         return self.path.decide(condition)
@@ -123,6 +131,22 @@ class Instance:
         self.must(z3.And(n == quotient * parts, quotient >= least, parts >= 1))
         self.shares.append((n, parts, quotient))
         return quotient
+
+    def cut(
+        self, first: z3.ArithRef, count: z3.ArithRef, by: z3.ArithRef, dim: z3.ArithRef
+    ) -> tuple[z3.ArithRef, z3.ArithRef]:
+        """Names for where a cut starts and how much it takes, of which the path knows what is inside."""
+        if z3.is_int_value(count) and z3.is_int_value(first):
+            return first, count
+        key = first.get_id(), count.get_id()
+        if key not in self.cuts:
+            names = self.whole("first"), self.whole("count")
+            self.lemmas += [names[0] == first, names[1] == count]
+            last = names[0] + (names[1] - 1) * by
+            inside = z3.And(names[0] >= 0, names[0] < dim, last >= 0, last < dim)
+            self.path.assume(z3.And(names[1] >= 0, z3.Implies(names[1] > 0, inside)), possible=True)
+            self.cuts[key] = (first, count), names
+        return self.cuts[key][1]
 
     def counted(self, n: z3.ArithRef) -> int:
         """How many dims a computed shape has: as many as an attribute may have."""
@@ -213,9 +237,12 @@ class Instance:
             return given
         if self.reals and name in FUNCTIONS:
             return FUNCTIONS[name](self, self._plain, given)
+        name = {WIDE_EXP: EXP, WIDE_LOG: LOG}.get(name, name)
         made = self._plain(name, *arguments)
         if name.removeprefix("unary ").removesuffix(" ()") in IDEMPOTENT:
             self.lemmas.append(self._plain(name, made) == made)
+        if self.reals and name == EXP:
+            self.lemmas.append(made > 0)
         return made
 
     def _plain(self, name: str, *arguments: z3.ArithRef) -> z3.ArithRef:

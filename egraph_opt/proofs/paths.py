@@ -241,10 +241,18 @@ class Path:
 
 
 def _is_one(before: Asked, asked: Asked) -> bool:
-    """Whether two questions are one: formulas that are written alike are one object to the solver."""
+    """Whether two questions are one: a formula may be written in another order the next time."""
     if isinstance(before, z3.ExprRef) and isinstance(asked, z3.ExprRef):
-        return z3.eq(before, asked)
+        return z3.eq(before, asked) or _means_the_same(before, asked)
     return type(before) is type(asked) and before == asked
+
+
+def _means_the_same(a: z3.ExprRef, b: z3.ExprRef) -> bool:
+    if a.sort() != b.sort():
+        return False
+    solver = z3.Solver()
+    solver.set("rlimit", SOLVER_MS * STEPS)
+    return bool(solver.check(a != b) == z3.unsat)
 
 
 def explore(run: Callable[[Path], T], stop: Callable[[], bool]) -> Iterator[T]:

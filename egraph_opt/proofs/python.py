@@ -98,7 +98,7 @@ def length_of(value: Any) -> Any:
 
 
 class Range:
-    """`range` with bounds that may be symbolic."""
+    """`range` with bounds that may be symbolic; without `__len__`, which has to be a plain number."""
 
     def __init__(self, *bounds: Any) -> None:
         self.start, self.stop, self.step = {1: (0, *bounds, 1), 2: (*bounds, 1)}.get(len(bounds), bounds)
@@ -114,9 +114,6 @@ class Range:
             return 0
         return room if width == 1 else (room + width - 1) // width
 
-    def __len__(self) -> int:
-        return self.length.__index__()  # type: ignore[no-any-return]
-
     def __bool__(self) -> bool:
         return bool(self.length > 0)
 
@@ -127,6 +124,9 @@ class Range:
                 raise Open("a host function walks along a range of unknown length")
             yield place
             place, past = place + self.step, past + 1
+
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(list(self)[::-1])
 
     def __contains__(self, value: Any) -> bool:
         if formula_of(value) is None:

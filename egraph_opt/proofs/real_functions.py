@@ -10,6 +10,8 @@ from typing import Any
 
 import z3
 
+from egraph_opt.semantics.values import WIDE_EXP, WIDE_LOG
+
 EXP, LOG, SQRT, RECIPROCAL = (f"unary {name} ()" for name in ("Exp", "Log", "Sqrt", "Reciprocal"))
 
 MOST_POWER = 4
@@ -19,12 +21,21 @@ Plain = Callable[[str, z3.ArithRef], z3.ArithRef]
 
 
 def exponential(scene: Any, plain: Plain, a: z3.ArithRef) -> z3.ArithRef:
-    """exp(n a - b + ..) as exp(a)^n / exp(b) .."""
+    """exp(n a - b + ..) as exp(a)^n / exp(b) ..; exp(a) and exp(-a) as they are, as a graph may have them."""
     a = z3.simplify(a, som=True)
+    if not z3.is_add(a) and not _is_multiple(a):
+        made = plain(EXP, a)
+        scene.known(made > 0)
+        return made
     result: z3.ArithRef = z3.RealVal(1)
     for term in a.children() if z3.is_add(a) else [a]:
         result = result * _power(scene, plain, term)
     return z3.simplify(result)
+
+
+def _is_multiple(term: z3.ArithRef) -> bool:
+    whole = z3.is_mul(term) and z3.is_rational_value(term.arg(0))
+    return whole and abs(term.arg(0).as_fraction()) != 1
 
 
 def _power(scene: Any, plain: Plain, term: z3.ArithRef) -> z3.ArithRef:
@@ -40,7 +51,7 @@ def _power(scene: Any, plain: Plain, term: z3.ArithRef) -> z3.ArithRef:
         elif factor < 0:
             count, rest = -1, z3.simplify(-term)
     made = plain(EXP, rest)
-    scene.known(made > 0, plain(LOG, made) == rest)
+    scene.known(made > 0)
     one = made if count > 0 else scene.function(RECIPROCAL, made)
     result = one
     for _ in range(abs(count) - 1):
@@ -98,9 +109,7 @@ def logarithm(scene: Any, plain: Plain, a: z3.ArithRef) -> z3.ArithRef:
     """log(a b / c) as log(a) + log(b) - log(c) where these are above 0, and log(exp(a)) as a."""
     parts = factors(a)
     if not all(is_positive(scene, part) for part in parts):
-        made = plain(LOG, a)
-        scene.known(z3.Implies(a > 0, plain(EXP, made) == a))
-        return made
+        return plain(LOG, a)
     total: z3.ArithRef = z3.RealVal(0)
     for part in parts:
         name = part.decl().name()
@@ -118,6 +127,6 @@ def root(scene: Any, plain: Plain, a: z3.ArithRef) -> z3.ArithRef:
 
 
 FUNCTIONS: dict[str, Callable[[Any, Plain, z3.ArithRef], z3.ArithRef]] = {
-    EXP: exponential, LOG: logarithm, RECIPROCAL: reciprocal, SQRT: root,
+    WIDE_EXP: exponential, WIDE_LOG: logarithm, RECIPROCAL: reciprocal, SQRT: root,
 }  # fmt: skip
 """Functions of which more is known, in the reals."""

@@ -107,7 +107,7 @@ class Concrete:
 
     def function(self, name: str, *arguments: z3.ArithRef) -> z3.ArithRef:
         values = [_fraction(argument) for argument in arguments]
-        known = name.removeprefix("unary ").removesuffix(" ()")
+        known = name.removeprefix("within ").removeprefix("unary ").removesuffix(" ()")
         if known not in KNOWN:
             raise NoMeaningError(name)
         try:
@@ -149,6 +149,11 @@ class Concrete:
     def share(self, n: z3.ArithRef, parts: z3.ArithRef, least: int = 1) -> z3.ArithRef:
         self.must(z3.And(parts >= 1, n % parts == 0, n / parts >= least))
         return z3.simplify(n / parts)
+
+    def cut(
+        self, first: z3.ArithRef, count: z3.ArithRef, by: z3.ArithRef, dim: z3.ArithRef
+    ) -> tuple[z3.ArithRef, z3.ArithRef]:
+        return first, count
 
     def counted(self, n: z3.ArithRef) -> int:
         return _number(n)

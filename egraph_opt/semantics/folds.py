@@ -13,6 +13,8 @@ from egraph_opt.operators.linear import GemmSettings
 from egraph_opt.operators.reductions import REDUCTIONS
 from egraph_opt.semantics.movement import any_axis
 from egraph_opt.semantics.values import (
+    WIDE_EXP,
+    WIDE_LOG,
     Index,
     Scene,
     Value,
@@ -66,7 +68,7 @@ def _of_sum(inside: Any, outside: str = "") -> Any:
 
     def reduced(scene: Any, bounds: Index, element: Any) -> z3.ArithRef:
         total = scene.fold("sum", bounds, lambda k: inside(scene, element(k)))
-        return scene.function(f"unary {outside} ()", total) if outside else total
+        return scene.function(outside, total) if outside else total
 
     return reduced
 
@@ -81,9 +83,9 @@ def _square(scene: Any, a: z3.ArithRef) -> z3.ArithRef:
 
 DEFINED = {
     "ReduceL1": _of_sum(_size),
-    "ReduceL2": _of_sum(_square, "Sqrt"),
-    "ReduceLogSum": _of_sum(lambda scene, a: a, "Log"),
-    "ReduceLogSumExp": _of_sum(lambda scene, a: scene.function("unary Exp ()", a), "Log"),
+    "ReduceL2": _of_sum(_square, "unary Sqrt ()"),
+    "ReduceLogSum": _of_sum(lambda scene, a: a, "unary Log ()"),
+    "ReduceLogSumExp": _of_sum(lambda scene, a: scene.function(WIDE_EXP, a), WIDE_LOG),
     "ReduceMean": mean,
     "ReduceSum": _of_sum(lambda scene, a: a),
     "ReduceSumSquare": _of_sum(_square),
@@ -140,7 +142,7 @@ def softmax(scene: Any, kind: Any, x: Value, axis: int) -> Value:
 
     def at(i: Index) -> z3.ArithRef:
         def exponential(k: Index) -> z3.ArithRef:
-            return scene.function("unary Exp ()", x.at([*i[:axis], k[0], *i[axis + 1 :]]))
+            return scene.function(WIDE_EXP, x.at([*i[:axis], k[0], *i[axis + 1 :]]))
 
         if name == "Hardmax":
             place = scene.fold(
@@ -149,7 +151,7 @@ def softmax(scene: Any, kind: Any, x: Value, axis: int) -> Value:
             return z3.If(z3.ToReal(i[axis]) == place, z3.RealVal(1), z3.RealVal(0))
         total = sum_in(scene, name, [x.shape[axis]], exponential)
         if name == "LogSoftmax":
-            return scene.add(x.at(i), -scene.function("unary Log ()", total))
+            return scene.add(x.at(i), -scene.function(WIDE_LOG, total))
         return scene.multiply(exponential([i[axis]]), _reciprocal(scene, total))
 
     return Value(x.dtype, x.shape, at)

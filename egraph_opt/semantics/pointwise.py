@@ -20,6 +20,8 @@ from egraph_opt.operators.activations import expand_activation
 from egraph_opt.operators.declaration import Earlier, Scalar, Step
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
 from egraph_opt.semantics.values import (
+    WIDE_EXP,
+    WIDE_LOG,
     ElementType,
     NoMeaningError,
     Scene,
@@ -85,7 +87,7 @@ def _thresholded_relu(scene: Any, settings: dict[str, Any], a: Real) -> Real:
 
 
 def _sigmoid(scene: Any, a: Real) -> Real:
-    below = z3.RealVal(1) + scene.function("unary Exp ()", z3.simplify(-a))
+    below = z3.RealVal(1) + scene.function(WIDE_EXP, z3.simplify(-a))
     return scene.function("unary Reciprocal ()", below)
 
 
@@ -95,13 +97,13 @@ def _softsign(scene: Any, a: Real) -> Real:
 
 
 def _tanh(scene: Any, a: Real) -> Real:
-    below = z3.RealVal(1) + scene.function("unary Exp ()", z3.simplify(2 * a))
+    below = z3.RealVal(1) + scene.function(WIDE_EXP, z3.simplify(2 * a))
     return 1 - 2 * scene.function("unary Reciprocal ()", below)
 
 
 DEFINED: dict[str, Callable[[Any, Real], Real]] = {
     "Sigmoid": _sigmoid,
-    "Softplus": lambda scene, a: scene.function("unary Log ()", 1 + scene.function("unary Exp ()", a)),
+    "Softplus": lambda scene, a: scene.function(WIDE_LOG, 1 + scene.function(WIDE_EXP, a)),
     "Softsign": _softsign,
     "Tanh": _tanh,
 }

@@ -10,6 +10,11 @@ import z3
 
 Index = Sequence[z3.ArithRef]
 
+WIDE_EXP, WIDE_LOG = "within Exp", "within Log"
+"""Exponentials and logarithms within an operator, which sees to it that none of them overflows: Softmax, say.
+Of these is known what is so of real numbers, as of the operators Exp and Log it is not: a product of two
+exponentials may be infinite where that of the sum is not."""
+
 
 @dataclass(frozen=True)
 class ElementType:

@@ -14,7 +14,7 @@ import z3
 
 from egraph_opt.facts.fact import ABSENT
 from egraph_opt.operators.elementwise import UNARY
-from egraph_opt.proofs.dims import formula_of_text, text_of
+from egraph_opt.proofs.dims import Symbols, formula_of_text
 from egraph_opt.proofs.element_types import Types
 from egraph_opt.proofs.elements import Elements
 from egraph_opt.proofs.facts import LazyFact, fact_of
@@ -28,9 +28,6 @@ from egraph_opt.semantics.values import WIDE_EXP, WIDE_LOG, ElementType, Index, 
 
 IDEMPOTENT = frozenset("Abs Ceil Floor Relu Round Sign".split())
 """Functions of which it is the same to apply them once more, to the bit."""
-
-SMALL = (-1, 0, 1, 2)
-"""Numbers that are tried where a host function reads texts with a number in them."""
 
 PLAIN = frozenset("ReduceMax ReduceMin ReduceProd".split())
 SUMS = frozenset("sum ReduceMean ReduceSum".split())
@@ -67,18 +64,16 @@ class Instance:
     notes: set[str] = field(default_factory=set)
     shares: list[tuple[z3.ArithRef, z3.ArithRef, z3.ArithRef]] = field(default_factory=list)
     positive: set[str] = field(default_factory=set)
-    symbols: set[str] = field(default_factory=set)
+    symbols: Symbols = field(init=False)
     places: dict[Any, tuple[Any, list[z3.ArithRef]]] = field(default_factory=dict)
     cuts: dict[tuple[int, int], tuple[Any, tuple[z3.ArithRef, z3.ArithRef]]] = field(default_factory=dict)
     asks_dims: bool = False
     highest: int = 0
     types: Types = field(init=False)
     _facts: dict[int, tuple[Value, LazyFact]] = field(default_factory=dict)
-    _texts: dict[str, Any] = field(default_factory=dict)
-    _places: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.types = Types(self.choose)
+        self.types, self.symbols = Types(self.choose), Symbols(self)
 
     @property
     def reals(self) -> bool:
@@ -164,7 +159,7 @@ class Instance:
     def _new_dim(self) -> z3.ArithRef:
         name = f"{'s' if self.texts else 'd.'}{self.path.number()}"
         if self.texts:
-            self.symbols.add(name)
+            self.symbols.names.add(name)
         self.path.assume(z3.Int(name) >= 0, possible=True)
         return z3.Int(name)
 
@@ -175,43 +170,10 @@ class Instance:
         self.asks_dims = True
         if not self.texts:
             return self.plain(formula)
-        names = sorted(constants(formula) & self.symbols)
-        texts = [(z3.Int(name), self.formula(self._text_of_symbol(name))) for name in names]
-        given = z3.substitute(formula, *texts, *self._numbers_beside(formula))
-        found = text_of(given, frozenset(self.symbols))
-        if found is None:
-            raise Open("a dim that is no polynomial of symbols")
-        return found
-
-    def _numbers_beside(self, formula: z3.ArithRef) -> list[tuple[z3.ArithRef, z3.ArithRef]]:
-        """The numbers in a dim of symbols, which are small ones: a text has no others."""
-        found = []
-        for name in sorted(constants(formula) - self.symbols):
-            self.notes.add(f"numbers next to dims that are symbols are {SMALL[0]} to {SMALL[-1]}")
-            value = next((n for n in SMALL if self.decide(z3.Int(name) == n)), None)
-            if value is None:
-                raise Dead
-            found.append((z3.Int(name), number(value)))
-        return found
+        return self.symbols.text(formula)
 
     def dims_of(self, dims: Index) -> tuple[Any, ...]:
         return tuple(map(self.dim_of, dims))
-
-    def _text_of_symbol(self, name: str) -> Any:
-        """What stands in a model for a symbol: itself, 1, or one that another tensor has there."""
-        if name not in self._texts:
-            others = [t for other, t in self._texts.items() if t == other and self._may_share(name, other)]
-            texts = [name, 1, *others]
-            self._texts[name] = text = texts[self.choose(len(texts))]
-            if text != name:
-                self.path.assume(z3.Int(name) == self.formula(text))
-        return self._texts[name]
-
-    def _may_share(self, a: str, b: str) -> bool:
-        """Whether dims of two tensors stand in one place, or have to be equal."""
-        if a not in self._places or b not in self._places or self._places[a][0] == self._places[b][0]:
-            return False
-        return self._places[a][1] == self._places[b][1] or self.same(z3.Int(a), z3.Int(b))
 
     def real(self, name: str) -> Any:
         return number_of(self.path.fresh_real(name), self.path)
@@ -392,7 +354,7 @@ class Instance:
         made = self.path.number()
         dims = tuple(self._new_dim() for _ in range(rank))
         self.highest = max(self.highest, rank)
-        self._places |= {str(dim): (made, axis - rank) for axis, dim in enumerate(dims)}
+        self.symbols.places |= {str(dim): (made, axis - rank) for axis, dim in enumerate(dims)}
         function = z3.Function(f"{name}.{made}", *[z3.IntSort()] * rank, z3.RealSort())
 
         known = ElementType(lambda: ("leaf", made), lambda: self.types.settled(known))

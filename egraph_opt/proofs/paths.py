@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import z3
 
@@ -40,7 +40,7 @@ class Unproved(Exception):
 Answer = tuple[int | None, tuple[int, ...]]
 """What a question got for an answer, and the answers that are left to be tried."""
 
-Asked = z3.ExprRef | int | None
+Asked: TypeAlias = z3.ExprRef | int | None
 """What a question is about: a formula, or how many cases there are to choose from."""
 
 

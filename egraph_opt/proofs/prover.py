@@ -37,7 +37,7 @@ MOST_AXES = 4
 MOST_STEPS = 4
 """Entries of tables that are filled for a statement: a chain along a list, say, has so many links."""
 
-SECONDS = 20.0
+SECONDS = 10.0
 
 SHARE_OF_RANKS = 0.2
 """Of the time, for ranks above the least."""

@@ -76,6 +76,8 @@ def _extreme(plain: Callable[..., Any], takes: Callable[[Any, Any], Any]) -> Cal
         items = list(given[0]) if len(given) == 1 else list(given)
         if options or not any(map(is_symbolic, items)) or not all(formula_of(v) is not None for v in items):
             return plain(items, **options)
+        if len({formula_of(item).is_int() for item in items}) > 1:  # type: ignore[union-attr]
+            return plain(items)  # what is taken has its own type
         best = items[0]
         for item in items[1:]:
             path = best.path if is_symbolic(best) else getattr(item, "path", None)

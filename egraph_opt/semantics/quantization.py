@@ -11,7 +11,7 @@ from egraph_opt.semantics.movement import any_axis
 from egraph_opt.semantics.pointwise import arithmetic
 from egraph_opt.semantics.values import ElementType, Index, Value, is_number, means, of_type
 
-LIMITS = {
+LIMITS: dict[int, tuple[z3.ArithRef, z3.ArithRef]] = {
     TensorProto.UINT8: (z3.RealVal(0), z3.RealVal(255)),
     TensorProto.INT8: (z3.RealVal(-128), z3.RealVal(127)),
 }

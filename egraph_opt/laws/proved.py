@@ -17,7 +17,7 @@ from importlib.resources import files
 from types import CodeType, FunctionType
 from typing import Any, Literal, get_args
 
-from egraph_opt.errors import UnknownRulesetError
+from egraph_opt.errors import ArgumentError
 from egraph_opt.laws.law import Law, auxiliaries
 from egraph_opt.operators.host import HostFunction
 
@@ -38,22 +38,26 @@ def answers() -> Mapping[str, Any]:
     return json.loads((files("egraph_opt.laws") / FILE).read_text())  # type: ignore[no-any-return]
 
 
+def was_proved(key: str) -> bool:
+    """Whether there is a proof of a law of this name, as it was written when proofs were made."""
+    return bool(answers()["laws"].get(key, {}).get("status") == "proved")
+
+
 def is_proved(law: Law) -> bool:
     """Whether a law was proved as it is written now."""
-    record = answers()["laws"].get(law.key)
-    if record is None or record["status"] != "proved" or law.dropped is not None:
+    if not was_proved(law.key) or law.dropped is not None:
         return False
-    return bool(record["text"] == digest_of(law))
+    return bool(answers()["laws"][law.key]["text"] == digest_of(law))
 
 
 def among(laws: Iterable[Law], which: str) -> tuple[Law, ...]:
     """All laws, or those of them that are proved.
 
     Raises:
-        UnknownRulesetError: there is no such choice.
+        ArgumentError: there is no such choice.
     """
     if which not in get_args(Which):
-        raise UnknownRulesetError(which, get_args(Which))
+        raise ArgumentError(f"laws={which!r}: is none of {', '.join(get_args(Which))}")
     return tuple(law for law in laws if which == "all" or is_proved(law))
 
 

@@ -13,6 +13,7 @@ import egraph_opt.laws
 from egraph_opt.laws import proved
 from egraph_opt.laws.law import Law
 from egraph_opt.laws.selection import all_laws
+from egraph_opt.proofs.paths import NO_TIME
 from egraph_opt.proofs.prover import SECONDS, prove
 
 
@@ -29,9 +30,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of processor time, for one law")
     parser.add_argument("--all", action="store_true", help="those that have not changed as well")
+    parser.add_argument(
+        "--again", action="store_true", help="those that there was too little time for as well"
+    )
     options = parser.parse_args()
     laws, old = all_laws(), proved.answers()
     changed = {law.key for law in laws} if options.all else set(proved.stale(laws))
+    if options.again:
+        changed |= {key for key, record in old["laws"].items() if NO_TIME in record.get("reason", "")}
     found = {law.key: old["laws"][law.key] for law in laws if law.key not in changed}
     solver = f"z3-solver {version('z3-solver')}" if changed else old["solver"]
     (folder,) = egraph_opt.laws.__path__

@@ -18,6 +18,8 @@ SOLVER_MS = 1_000
 """How long the solver may think about one question of a path; what it cannot say may be either."""
 
 
+NO_TIME = "more cases than there is time for"
+
 STEPS = 1_000
 """Of the solver in a millisecond, about: it stops after as many of them, on a machine that is busy too."""
 
@@ -265,7 +267,7 @@ def explore(run: Callable[[Path], T], stop: Callable[[], bool]) -> Iterator[T]:
     model: z3.ModelRef | bool | None = None
     while model is not False:
         if stop():
-            raise Open("more cases than there is time for")
+            raise Open(NO_TIME)
         path = Path(trail, model)
         with suppress(Dead):
             yield run(path)

@@ -97,6 +97,8 @@ def prove(law: Law, seconds: float = SECONDS, *, refute: bool = True) -> LawProo
     except Unproved as error:
         found = _counterexample(law) if refute else ""
         status, reason = ("refuted", found) if found else ("open", f"it does not follow {error}")
+    except Exception as error:  # of what no law had before: said, and no proof
+        status, reason = "open", f"the prover fails: {type(error).__name__}: {error}"
     spent = time.process_time() - began
     return LawProof(
         law.key, status, reason, state.arithmetic, state.ranks, state.cases, spent,

@@ -108,7 +108,10 @@ class Sides:
             pairs = [(a.left, a.right) for a in statement.actions if isinstance(a, Union)]
         self._answers(pairs)
         self._writes = self.scene.showing = True
-        return [(self.value(left), self.value(right)) for left, right in pairs]
+        try:
+            return [(self.value(left), self.value(right)) for left, right in pairs]
+        except Unbound as error:
+            raise Open(f"nothing binds {error}, which is written") from error
 
     def _answers(self, pairs: list[tuple[Expression, Expression]]) -> None:
         """Ask the host functions of what is written before anything has to be shown of it."""

@@ -31,7 +31,6 @@ WRITTEN_BY_LAWS = {"identity", "literal", "output"}
 """Operators that have no operands to draw, or are drawn with others."""
 
 
-
 def _blocks(g: Operands):
     """Blocks of 1 and 2, in both modes."""
     for shape in ((1, 4, 2, 4), (2, 8, 1, 2), (1, 12, 2, 2)):

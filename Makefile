@@ -8,7 +8,7 @@ WORKERS ?= auto
 # Tests and commands start many processes, each of which would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test laws wrong mutants fuzz growth fixed-points coverage lint types site types-of-site fuzz-files bench exports tables figures docs clean
+.PHONY: demo test laws proofs wrong mutants fuzz growth fixed-points coverage lint types site types-of-site fuzz-files bench exports tables figures docs clean
 
 demo: $(VENV)/.models
 	$(BIN)/python benchmarks/demo.py
@@ -42,6 +42,11 @@ mutants: $(VENV)/.dev
 # All laws on as many terms as `check_law` makes, and every one of their conditions; takes long.
 laws: $(VENV)/.dev
 	ALL_LAWS=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/rewrites/test_laws.py $(OPTIONS)
+
+# Which laws are proved (egraph_opt/laws/proofs.json): those whose text has changed, or, where the prover has
+# changed or with OPTIONS=--all, all; that takes half an hour.
+proofs: $(VENV)/.dev
+	$(BIN)/python -m egraph_opt.proofs.answers $(OPTIONS)
 
 # `make test` with the branch coverage of the engine by package, which takes half as long again.
 coverage:

@@ -22,13 +22,14 @@ from egraph_opt.extraction.registry import EXTRACTORS
 from egraph_opt.laws.direction import direction_of
 from egraph_opt.laws.exactness import CLASSES, told_class
 from egraph_opt.laws.law import Law
+from egraph_opt.laws.proved import told_proof
 from egraph_opt.laws.selection import all_laws, opt_in
 from egraph_opt.operators import operators
 from egraph_opt.operators import sorts as sorts_of_attributes
 from egraph_opt.operators.expressions import Bundle, Int, String, Tensor, Tensors
 
 MARKER = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
-LAW_COLUMNS = ("name", "law", "", "why", "kind", "serves", "exact", "source")
+LAW_COLUMNS = ("name", "law", "", "why", "kind", "serves", "exact", "known", "source")
 EXAMPLE = "transpose.compose_transposes"
 """The law that is shown in full."""
 
@@ -87,7 +88,7 @@ def laws() -> str:
 def _law_row(entry: Law) -> tuple[str, ...]:
     way = direction_of(entry)
     exact = told_class(entry.numerics, entry.within)
-    told = (_code(way.sign), _plain(way.reason), entry.kind, entry.serves, exact)
+    told = (_code(way.sign), _plain(way.reason), entry.kind, entry.serves, exact, told_proof(entry))
     return (_code(entry.name), _code(entry.formula), *told, _plain(entry.source))
 
 

@@ -32,6 +32,7 @@ class LawEntry:
     serves: str
     exact: str
     on: str
+    known: str
     source: str
 
 
@@ -57,7 +58,7 @@ def rules(
     load: LoadOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List laws: name, how exact, when they are on, formula, why in one direction, kind, purpose, source."""
+    """List laws: how exact, when on, proved or tested, formula, why one way, kind, purpose, source."""
     from egraph_opt.laws.selection import all_laws
     from egraph_opt.rebuild.legalization import legalizations
 
@@ -65,7 +66,7 @@ def rules(
         load_files(load)
         entries = [*map(_law_entry, all_laws())]
         for step in legalizations():
-            fixed = ("->", "outside the standard", "replace", "target", "no", "by name")
+            fixed = ("->", "outside the standard", "replace", "target", "no", "by name", "tested")
             entries.append(LawEntry(step.ruleset, step.name, _line(step.formula), *fixed, step.source))
         entries = _within(entries, ruleset)
     found = _having(entries, grep)
@@ -81,11 +82,12 @@ def rules(
 def _law_entry(law: Law) -> LawEntry:
     from egraph_opt.laws.direction import direction_of
     from egraph_opt.laws.exactness import told_class
+    from egraph_opt.laws.proved import told_proof
     from egraph_opt.laws.selection import by_default
 
     way = direction_of(law)
     exact, on = told_class(law.numerics, law.within), "always" if by_default(law) else "by name"
-    texts = (law.formula, way.sign, way.reason, law.kind, law.serves, exact, on, law.source)
+    texts = (law.formula, way.sign, way.reason, law.kind, law.serves, exact, on, told_proof(law), law.source)
     return LawEntry(law.ruleset, law.name, *map(_line, texts))
 
 
@@ -102,7 +104,8 @@ def _within(entries: list[LawEntry], ruleset: str | None) -> list[LawEntry]:
 
 
 def _law_lines(entry: LawEntry) -> Iterator[str]:
-    yield from wrapped(f"{entry.ruleset}.{entry.name} ({entry.exact}; {entry.on})", first="", others="  ")
+    head = f"{entry.ruleset}.{entry.name} ({entry.exact}; {entry.on}; {entry.known})"
+    yield from wrapped(head, first="", others="  ")
     yield from wrapped(entry.law)
     why = f"{entry.direction} {entry.why}".strip()
     parts = (why, entry.kind, f"for {entry.serves}", entry.source)

@@ -83,6 +83,9 @@ def optimize(
             " arithmetic.",
         ),
     ] = "real",
+    laws: Annotated[
+        str, typer.Option(metavar="all|proved", help="All laws, or none but those proved for all sizes.")
+    ] = "all",
     load: LoadOption = None,
     objective: Annotated[
         str, typer.Option(metavar="cost|memory", help="What to keep small: cost, or peak memory near it.")
@@ -203,6 +206,7 @@ def optimize(
                 model,
                 rewrites=names,
                 exactness=exactness_named(exactness),
+                laws=laws,  # type: ignore[arg-type]  # said where it is none
                 limits=limits,
                 extractor=extractor,
                 objective=wanted,

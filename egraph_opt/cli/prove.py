@@ -24,7 +24,7 @@ def prove(
         typer.Argument(metavar="[LAW|RULESET]..", help="Which (all if none is named).", show_default=False),
     ] = None,
     load: LoadOption = None,
-    seconds: Annotated[float, typer.Option(min=0.1, help="For one law.")] = 20.0,
+    seconds: Annotated[float, typer.Option(min=0.1, help="For one law, of processor time.")] = 10.0,
     as_json: Annotated[bool, typer.Option("--json", help="A list of records, as JSON.")] = False,
 ) -> None:
     """Prove laws for all sizes: proved, refuted with an example, or open with the reason."""

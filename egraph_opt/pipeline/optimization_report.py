@@ -17,6 +17,7 @@ from egraph_opt.cost.model import CostModel
 from egraph_opt.graph.node_counts import NodeCount, nodes_of, operators_between
 from egraph_opt.graph.walks import same_graph
 from egraph_opt.laws.exactness import CLASSES, REAL, Exactness
+from egraph_opt.laws.proved import was_proved
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.pipeline.hints import hints_of, opset_hint
 from egraph_opt.pipeline.original import original_cost
@@ -133,12 +134,14 @@ def report_of(
 
 def _exactness(asked: Exactness, rewrites: Sequence[RewriteReport]) -> ExactnessReport:
     """Of which classes the laws are that were used, and those that matched."""
-    used = Counter(row.numerics for row in rewrites if row.used or row.saves)
+    rows = [row for row in rewrites if row.used or row.saves]
+    used = Counter(row.numerics for row in rows)
     matched = Counter(row.numerics for row in rewrites if row.matches)
     return ExactnessReport(
         asked,
         {numerics: used[numerics] for numerics in CLASSES if used[numerics]},
         {numerics: matched[numerics] for numerics in CLASSES if matched[numerics]},
+        sum(was_proved(f"{row.ruleset}.{row.name}") for row in rows),
     )
 
 

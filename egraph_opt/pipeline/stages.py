@@ -23,6 +23,7 @@ from egraph_opt.graph.isolation import CrashError, apart, isolated
 from egraph_opt.graph.node_counts import nodes_of
 from egraph_opt.laws.exactness import REAL, Exactness, exactness_named
 from egraph_opt.laws.law import Law
+from egraph_opt.laws.proved import Which, among
 from egraph_opt.laws.selection import DEFAULT, LEGALIZE, required, select, waiting
 from egraph_opt.measurement.runner import Runner
 from egraph_opt.memory.objective import objective_of
@@ -51,6 +52,7 @@ def saturate(
     *,
     rewrites: str | Iterable[str] | None = None,
     exactness: Exactness = REAL,
+    laws: Which = "all",
     limits: Limits | Mapping[str, Any] = Limits(),
     target: str | CostModel | None = None,
     assume: Mapping[str, Any] | None = None,
@@ -68,6 +70,7 @@ def saturate(
             applies its laws wherever they match, whatever that costs.
         exactness: what the result keeps: ``"bitwise"`` every bit, ``"finite"`` every element up to the
             rounding of single operators where all is finite, ``"real"`` what is equal in real arithmetic.
+        laws: ``"proved"`` uses no law but those that are proved for all sizes, see `egraph-opt rules`.
         limits: where to stop; ``{"nodes": 1000}`` will do.
         target: a cost model whose own rulesets and limits (of kernels, say) take part; the result may be
             priced under it, and under any whose rulesets and limits are among these.
@@ -93,7 +96,7 @@ def saturate(
     started = time.monotonic()
     check_arguments(model, assume=assume, input_shapes=input_shapes)
     rewrites, limits = names_of(rewrites), limits_of(limits)
-    rules, clock, spent = _rules(rewrites, target, exactness), Clock(progress), dict[str, float]()
+    rules, clock, spent = _rules(rewrites, target, exactness, laws), Clock(progress), dict[str, float]()
     clock("load")
     loaded = read_model(model, input_shapes) if opset is None else read_at_opset(model, opset, input_shapes)
     ranges = assumptions_for(loaded, assume)
@@ -161,13 +164,17 @@ class Rules:
     remarks: tuple[str, ...] = ()
 
 
-def _rules(names: tuple[str, ...] | None, target: str | CostModel | None, exactness: str) -> Rules:
+def _rules(
+    names: tuple[str, ...] | None, target: str | CostModel | None, exactness: str, which: str
+) -> Rules:
     wanted = cost_model(target) if target is not None else None
     wanted_exactness = exactness_named(exactness)
-    laws = select(names, wanted.rulesets if wanted else (), wanted_exactness)
+    selected = select(names, wanted.rulesets if wanted else (), wanted_exactness)
+    laws = among(selected, which)
+    without = {law.key for law in selected} - {law.key for law in laws}
     saturated_for = SaturatedFor(
         frozenset(law.key for law in laws),
-        frozenset(name[1:] for name in names or () if name.startswith("-")),
+        frozenset(name[1:] for name in names or () if name.startswith("-")) | without,
         dict(wanted.limits) if wanted else {},
         wanted_exactness,
     )
@@ -246,6 +253,7 @@ def optimize(
     *,
     rewrites: str | Iterable[str] | None = None,
     exactness: Exactness = REAL,
+    laws: Which = "all",
     limits: Limits | Mapping[str, Any] = Limits(),
     extractor: str = "auto",
     objective: ObjectiveLike = "cost",
@@ -270,6 +278,7 @@ def optimize(
             ``["default", "+approximate"]`` applies its laws wherever they match, whatever that costs.
         exactness: what the result keeps: ``"bitwise"`` every bit, ``"finite"`` every element up to the
             rounding of single operators where all is finite, ``"real"`` what is equal in real arithmetic.
+        laws: ``"proved"`` uses no law but those that are proved for all sizes, see `egraph-opt rules`.
         limits: where the search stops; ``{"nodes": 1000}`` will do.
         extractor: how to choose, see `egraph_opt.extraction`.
         objective: `"cost"`, the cheapest graph; `"memory"`, of those found that cost at most 5 % more (or
@@ -308,6 +317,7 @@ def optimize(
             model,
             rewrites=without_laws(rewrites, left_out),
             exactness=exactness,
+            laws=laws,
             limits=limits,
             target=chosen,
             assume=assume,

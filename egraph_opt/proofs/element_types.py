@@ -92,12 +92,13 @@ class Types:
         elif dtype() not in types:
             raise Dead
 
-    def is_whole(self, dtype: ElementType, showing: bool) -> bool:
+    def is_whole(self, dtype: ElementType) -> bool:
         """Whether it is a type of integers: both cases are looked at, where both are possible."""
         root = self.root(dtype)
-        if showing or isinstance(root, int) or root[0] != "leaf":
+        if isinstance(root, int) or root[0] != "leaf":
             return dtype() in INTEGERS
-        whole = self.choose(2) == 1
+        kinds = {t in INTEGERS for t in self._types(root)}
+        whole = kinds.pop() if len(kinds) == 1 else self.choose(2) == 1
         self.among(dtype, [t for t in TYPES if (t in INTEGERS) == whole], showing=False)
         return whole
 

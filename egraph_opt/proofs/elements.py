@@ -6,6 +6,7 @@ not proved where a host function knows them: it may do more then.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ import z3
 from onnx import TensorProto
 
 from egraph_opt.facts.dtypes import FLOATS, INTEGERS
-from egraph_opt.proofs.numbers import number_of
+from egraph_opt.proofs.numbers import number_of, truth_of
 from egraph_opt.proofs.paths import Dead
 from egraph_opt.semantics.values import ElementType, Index, number
 
@@ -41,6 +42,9 @@ class Elements:
         self._splat: list[z3.ArithRef | None] = []
         self._listed: list[tuple[Any, ...] | None] = []
         self._axis: int | None = None
+        self._range: list[Any] = []
+        self._interval: list[Any] = []
+        self._bounds: tuple[z3.ArithRef | None, z3.ArithRef | None] = (None, None)
 
     def splat(self) -> z3.ArithRef | None:
         """The number that all are, as a formula, or None."""
@@ -87,8 +91,51 @@ class Elements:
             return (number_of(one, scene.path),)
         return tuple(number_of(scene.path.fresh("e"), scene.path) for _ in range(COUNT))
 
+    def range(self) -> Any:
+        """Between which numbers elements that are whole are, or None."""
+        if not self._range:
+            self._range.append(self._whole_range())
+        return self._range[0]
+
+    def _whole_range(self) -> Any:
+        if self.splat() is not None or not self.scene.is_whole(self.dtype) or not self.scene.choose(2):
+            return None
+        low, high = (self.scene.path.fresh(name) for name in ("least", "greatest"))
+        self._bounds = z3.ToReal(low), z3.ToReal(high)
+        self.scene.path.assume(low <= high, possible=True)
+        return tuple(number_of(bound, self.scene.path) for bound in (low, high))
+
+    def interval(self) -> Any:
+        """Likewise of floats: a bound may be missing, and whether there may be NaN is of no matter here."""
+        if not self._interval:
+            self._interval.append(self._real_interval())
+        return self._interval[0]
+
+    def _real_interval(self) -> Any:
+        if self.splat() is not None or self.scene.is_whole(self.dtype):
+            return None
+        kind, path = self.scene.choose(4), self.scene.path
+        if not kind:
+            return None
+        low, high = (path.fresh_real(name) for name in ("least", "greatest"))
+        self._bounds = (low if kind & 1 else None), (high if kind & 2 else None)
+        if kind == 3:
+            path.assume(low <= high, possible=True)
+        return (
+            number_of(low, path) if kind & 1 else -math.inf,
+            number_of(high, path) if kind & 2 else math.inf,
+            truth_of(path.fresh_truth("nan"), path),
+        )
+
     def at(self, i: Index) -> z3.ArithRef:
         element = self._at(i)
+        if self._range and self._range[0] is not None:
+            self.scene.lemmas.append(z3.IsInt(element))
+        low, high = self._bounds
+        if low is not None:
+            self.scene.lemmas.append(element >= low)
+        if high is not None:
+            self.scene.lemmas.append(element <= high)
         if self.scene.root(self.dtype) == TensorProto.BOOL:
             self.scene.lemmas.append(z3.Or(element == 0, element == 1))
         return element

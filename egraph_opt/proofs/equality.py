@@ -10,10 +10,11 @@ from itertools import permutations
 
 import z3
 
+from egraph_opt.proofs import paths
 from egraph_opt.proofs.instance import Instance
 from egraph_opt.proofs.sums import Fold, constants
 
-SOLVER_MS = 4_000
+SOLVER_MS = 2_000
 MOST_SPLITS = 12
 MOST_DEPTH = 4
 
@@ -45,14 +46,15 @@ class _Equality:
         return bool(left or right) and self._split(a, b, given, depth)
 
     def _follows(self, goal: z3.BoolRef, given: list[z3.BoolRef]) -> bool:
-        solver = self.scene.path.solver
+        trail, solver = self.scene.path.trail, self.scene.path.solver
         solver.push()
         try:
-            solver.set("timeout", SOLVER_MS)
+            trail.limit(SOLVER_MS)
             solver.add(*given, *self.scene.lemmas, z3.Not(goal))
             return bool(solver.check() == z3.unsat)
         finally:
             solver.pop()
+            trail.limit(paths.SOLVER_MS)
 
     def _folds(self, formula: z3.ArithRef) -> list[Fold]:
         """The folds in a formula, outside of each other."""

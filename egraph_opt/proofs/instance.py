@@ -12,23 +12,19 @@ from typing import Any, Literal
 
 import z3
 
-from egraph_opt.facts.dtypes import FLOATS
 from egraph_opt.facts.fact import ABSENT
 from egraph_opt.operators.elementwise import UNARY
-from egraph_opt.proofs.dims import formula_of_text, text_of
+from egraph_opt.proofs.dims import Symbols, formula_of_text
 from egraph_opt.proofs.element_types import Types
 from egraph_opt.proofs.elements import Elements
-from egraph_opt.proofs.facts import LazyFact
+from egraph_opt.proofs.facts import LazyFact, fact_of
 from egraph_opt.proofs.names import WITH_SETTINGS, Name, Settings, TypeName
 from egraph_opt.proofs.numbers import formula_of, number_of
 from egraph_opt.proofs.parts import in_parts
-from egraph_opt.proofs.paths import Open, Path, Unproved
+from egraph_opt.proofs.paths import Dead, Open, Path, Unproved
+from egraph_opt.proofs.real_functions import EXP, FUNCTIONS, LOG, is_positive
 from egraph_opt.proofs.sums import Fold, constants, decided, index_below, linear_sum, within
-from egraph_opt.semantics.values import ElementType, Index, Value, number
-
-UNKNOWN = ("range", "interval", "units", "twice")
-"""What a fact may say of elements, and no proof looks at."""
-
+from egraph_opt.semantics.values import WIDE_EXP, WIDE_LOG, ElementType, Index, Value, number
 
 IDEMPOTENT = frozenset("Abs Ceil Floor Relu Round Sign".split())
 """Functions of which it is the same to apply them once more, to the bit."""
@@ -50,6 +46,8 @@ class Instance:
         texts: dims are symbols to the host, and else numbers.
         showing: what operators ask of their operands has to be shown, and is not assumed.
         folds: by the name of their number.
+        positive: the names of sums that are above 0.
+        cuts: the names of starts and lengths of slices.
         lemmas: what is true of the functions that were written.
         notes: what the proof takes for granted.
         highest: rank of an operand.
@@ -65,16 +63,17 @@ class Instance:
     lemmas: list[z3.BoolRef] = field(default_factory=list)
     notes: set[str] = field(default_factory=set)
     shares: list[tuple[z3.ArithRef, z3.ArithRef, z3.ArithRef]] = field(default_factory=list)
-    symbols: set[str] = field(default_factory=set)
+    positive: set[str] = field(default_factory=set)
+    symbols: Symbols = field(init=False)
+    places: dict[Any, tuple[Any, list[z3.ArithRef]]] = field(default_factory=dict)
+    cuts: dict[tuple[int, int], tuple[Any, tuple[z3.ArithRef, z3.ArithRef]]] = field(default_factory=dict)
     asks_dims: bool = False
     highest: int = 0
     types: Types = field(init=False)
     _facts: dict[int, tuple[Value, LazyFact]] = field(default_factory=dict)
-    _texts: dict[str, Any] = field(default_factory=dict)
-    _places: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.types = Types(self.choose)
+        self.types, self.symbols = Types(self.choose), Symbols(self)
 
     @property
     def reals(self) -> bool:
@@ -90,8 +89,14 @@ class Instance:
     def must(self, condition: z3.BoolRef | bool) -> None:
         if not self.showing:
             self.path.assume(condition)
-        elif not self.path.follows(condition):
+        elif not self.path.follows(condition) and not self._follows_of_cuts(condition):
             raise Unproved(f"that {condition}, which the right side needs")
+
+    def _follows_of_cuts(self, condition: z3.BoolRef | bool) -> bool:
+        """Whether a condition follows from what the names of starts and lengths mean."""
+        if not self.cuts or isinstance(condition, bool):
+            return False
+        return self.path.follows(z3.Implies(z3.And(self.lemmas), condition))
 
     def decide(self, condition: z3.BoolRef | bool) -> bool:
         return self.path.decide(condition)
@@ -111,26 +116,50 @@ class Instance:
     def plain(self, formula: z3.ArithRef) -> Any:
         return number_of(formula, self.path)
 
-    def share(self, n: z3.ArithRef, parts: z3.ArithRef) -> z3.ArithRef:
-        """n / parts, which has to be whole and above 0."""
+    def share(self, n: z3.ArithRef, parts: z3.ArithRef, least: int = 1) -> z3.ArithRef:
+        """n / parts, which has to be whole and no less than this; the parts are 1 or more."""
         for a, b, quotient in self.shares:
             if self.same(a, n) and self.same(b, parts):
+                self.must(quotient >= least)
                 return quotient
         quotient = n / parts if self.showing else self.path.fresh("share")
-        self.must(z3.And(n == quotient * parts, quotient >= 1, parts >= 1))
+        self.must(z3.And(n == quotient * parts, quotient >= least, parts >= 1))
         self.shares.append((n, parts, quotient))
         return quotient
 
+    def cut(
+        self, first: z3.ArithRef, count: z3.ArithRef, by: z3.ArithRef, dim: z3.ArithRef
+    ) -> tuple[z3.ArithRef, z3.ArithRef]:
+        """Names for where a cut starts and how much it takes, of which the path knows what is inside."""
+        if z3.is_int_value(count) and z3.is_int_value(first):
+            return first, count
+        key = first.get_id(), count.get_id()
+        if key not in self.cuts:
+            names = self.whole("first"), self.whole("count")
+            self.lemmas += [names[0] == first, names[1] == count]
+            last = names[0] + (names[1] - 1) * by
+            inside = z3.And(names[0] >= 0, names[0] < dim, last >= 0, last < dim)
+            self.path.assume(z3.And(names[1] >= 0, z3.Implies(names[1] > 0, inside)), possible=True)
+            self.cuts[key] = (first, count), names
+        return self.cuts[key][1]
+
+    def counted(self, n: z3.ArithRef) -> int:
+        """How many dims a computed shape has: as many as an attribute may have."""
+        self.must(n <= self.most_axes)
+        for count in range(self.most_axes + 1):
+            if self.decide(n == count):
+                self.notes.add(f"computed shapes have at most {self.most_axes} dims")
+                return count
+        raise Dead
+
     def dim(self) -> Any:
-        """A dim that an attribute leaves open."""
-        self.asks_dims = True
-        made = self._new_dim()
-        return self._text_of_symbol(str(made)) if self.texts else self.plain(made)
+        """A dim that an attribute leaves open: host functions are handed what `dim_of` makes of it."""
+        return self._new_dim()
 
     def _new_dim(self) -> z3.ArithRef:
         name = f"{'s' if self.texts else 'd.'}{self.path.number()}"
         if self.texts:
-            self.symbols.add(name)
+            self.symbols.names.add(name)
         self.path.assume(z3.Int(name) >= 0, possible=True)
         return z3.Int(name)
 
@@ -141,28 +170,10 @@ class Instance:
         self.asks_dims = True
         if not self.texts:
             return self.plain(formula)
-        names = sorted(constants(formula) & self.symbols)
-        texts = [(z3.Int(name), self.formula(self._text_of_symbol(name))) for name in names]
-        found = text_of(z3.substitute(formula, *texts) if texts else formula, frozenset(self.symbols))
-        if found is None:
-            raise Open("a dim of symbols and of numbers that are not known")
-        return found
+        return self.symbols.text(formula)
 
-    def _text_of_symbol(self, name: str) -> Any:
-        """What stands in a model for a symbol: itself, 1, or one that another tensor has there."""
-        if name not in self._texts:
-            others = [t for other, t in self._texts.items() if t == other and self._may_share(name, other)]
-            texts = [name, 1, *others]
-            self._texts[name] = text = texts[self.choose(len(texts))]
-            if text != name:
-                self.path.assume(z3.Int(name) == self.formula(text))
-        return self._texts[name]
-
-    def _may_share(self, a: str, b: str) -> bool:
-        """Whether dims of two tensors stand in one place, or have to be equal."""
-        if a not in self._places or b not in self._places or self._places[a][0] == self._places[b][0]:
-            return False
-        return self._places[a][1] == self._places[b][1] or self.same(z3.Int(a), z3.Int(b))
+    def dims_of(self, dims: Index) -> tuple[Any, ...]:
+        return tuple(map(self.dim_of, dims))
 
     def real(self, name: str) -> Any:
         return number_of(self.path.fresh_real(name), self.path)
@@ -186,13 +197,18 @@ class Instance:
             return z3.simplify(1 / given)
         if name == "unary Sqrt ()" and z3.is_rational_value(given) and given.as_fraction() in (0, 1):
             return given
-        sorts = [z3.RealSort()] * (len(arguments) + 1)
-        made = z3.Function(name, *sorts)(*arguments)
+        if self.reals and name in FUNCTIONS:
+            return FUNCTIONS[name](self, self._plain, given)
+        name = {WIDE_EXP: EXP, WIDE_LOG: LOG}.get(name, name)
+        made = self._plain(name, *arguments)
         if name.removeprefix("unary ").removesuffix(" ()") in IDEMPOTENT:
-            self.lemmas.append(z3.Function(name, *sorts)(made) == made)
-        if self.reals and name == "unary Exp ()":
+            self.lemmas.append(self._plain(name, made) == made)
+        if self.reals and name == EXP:
             self.lemmas.append(made > 0)
         return made
+
+    def _plain(self, name: str, *arguments: z3.ArithRef) -> z3.ArithRef:
+        return z3.Function(name, *[z3.RealSort()] * (len(arguments) + 1))(*arguments)
 
     def add(self, a: z3.ArithRef, b: z3.ArithRef) -> z3.ArithRef:
         if self.reals:
@@ -271,6 +287,10 @@ class Instance:
     ) -> z3.ArithRef:
         """The number that stands for a fold over variables, each with its bound."""
         made = self.path.fresh_real("fold")
+        sums = self.reals and kind == "sum" and where is None and is_positive(self, body)
+        if sums and all(self.known_that(bound >= 1) for _, bound in kept):
+            self.positive.add(str(made))
+            self.lemmas.append(made > 0)
         names, sizes = zip(*kept, strict=True) if kept else ((), ())
         self.folds[str(made)] = Fold(kind, made, names, sizes, body, where)
         return made
@@ -334,12 +354,12 @@ class Instance:
         made = self.path.number()
         dims = tuple(self._new_dim() for _ in range(rank))
         self.highest = max(self.highest, rank)
-        self._places |= {str(dim): (made, axis - rank) for axis, dim in enumerate(dims)}
+        self.symbols.places |= {str(dim): (made, axis - rank) for axis, dim in enumerate(dims)}
         function = z3.Function(f"{name}.{made}", *[z3.IntSort()] * rank, z3.RealSort())
 
         known = ElementType(lambda: ("leaf", made), lambda: self.types.settled(known))
         elements = Elements(self, known, dims, function)
-        return Value(known, dims, elements.at, elements.splat, elements.listed)
+        return Value(known, dims, elements.at, elements.splat, elements.listed, known=elements)
 
     def alike(self, a: ElementType, b: ElementType) -> None:
         self.types.alike(a, b, self.showing)
@@ -348,7 +368,7 @@ class Instance:
         self.types.among(dtype, types, self.showing)
 
     def is_whole(self, dtype: ElementType) -> bool:
-        return self.types.is_whole(dtype, self.showing)
+        return self.types.is_whole(dtype)
 
     def retyped(self, token: Any, known: ElementType) -> None:
         self.types.retyped(token, known)
@@ -361,35 +381,5 @@ class Instance:
         if value is None:
             return ABSENT
         if id(value) not in self._facts:
-            fact = LazyFact.of(
-                dtype=value.dtype.asked,
-                rank=lambda: value.rank,
-                shape=lambda: tuple(map(self.dim_of, value.shape)),
-                const=lambda: self.choose(2) == 1,
-                splat=lambda: self._splat(value),
-                data=lambda: self._listed(value, "data"),
-                value=lambda: self._listed(value, "value"),
-                **{name: self._unknown(name) for name in UNKNOWN},
-            )
-            self._facts[id(value)] = value, fact
+            self._facts[id(value)] = value, fact_of(self, value)
         return self._facts[id(value)][1]
-
-    def _splat(self, value: Value) -> Any:
-        found = value.splat()
-        if found is not None and z3.is_to_real(found):  # of a whole number
-            found = found.arg(0)
-        return None if found is None else number_of(found, self.path)
-
-    def _listed(self, value: Value, part: str) -> Any:
-        if value.listed is None:
-            return self._unknown(part)()
-        if part == "value" and (value.rank > 1 or value.dtype() in FLOATS):
-            return None
-        return value.listed()
-
-    def _unknown(self, part: str) -> Callable[[], None]:
-        def answer() -> None:
-            if self.choose(2):
-                raise Open(f"a host function looks at elements ({part})")
-
-        return answer

@@ -19,6 +19,63 @@ def _no(what: str) -> NoReturn:
     raise Open(f"a host function needs {what} of a number that is not known")
 
 
+class UnhashableError(Open):
+    """What is not known has no hash."""
+
+
+class Truth:
+    """A truth value that is not known: `decide` is asked where Python asks, and not before."""
+
+    __slots__ = ("formula", "path")
+
+    def __init__(self, formula: z3.BoolRef, path: Path) -> None:
+        self.formula, self.path = formula, path
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return bool
+
+    def __repr__(self) -> str:
+        return f"<{self.formula}>"
+
+    def __hash__(self) -> int:
+        raise UnhashableError("a host function needs a hash of a truth value that is not known")
+
+    def __bool__(self) -> bool:
+        return self.path.decide(self.formula)
+
+    def __index__(self) -> int:
+        return int(bool(self))
+
+    def __eq__(self, other: object) -> Any:
+        if type(other) is Truth:
+            return Truth(self.formula == other.formula, self.path)
+        return bool(self) == other
+
+    def __and__(self, other: Any) -> Any:
+        if type(other) is Truth:
+            return Truth(z3.And(self.formula, other.formula), self.path)
+        return bool(self) & other
+
+    def __or__(self, other: Any) -> Any:
+        if type(other) is Truth:
+            return Truth(z3.Or(self.formula, other.formula), self.path)
+        return bool(self) | other
+
+    def __add__(self, other: Any) -> Any:
+        return number_of(z3.If(self.formula, z3.IntVal(1), z3.IntVal(0)), self.path) + other
+
+    __rand__, __ror__, __radd__ = __and__, __or__, __add__
+
+
+def truth_of(formula: z3.BoolRef, path: Path) -> Any:
+    """A condition as Python code takes it: a plain truth value where it is one."""
+    formula = z3.simplify(formula)
+    if z3.is_true(formula):
+        return True
+    return False if z3.is_false(formula) else Truth(formula, path)
+
+
 class _Number:
     """A number with a formula on a path."""
 
@@ -31,13 +88,14 @@ class _Number:
         return f"<{self.formula}>"
 
     def __hash__(self) -> int:
-        _no("a hash")
+        raise UnhashableError("a host function needs a hash of a number that is not known")
 
     def __index__(self) -> int:
-        _no("the exact size")
+        known = self.path.only_value(self.formula)
+        return _no("the exact size") if known is None else known
 
     def __int__(self) -> int:
-        _no("the exact size")
+        return self.__index__()
 
     def __float__(self) -> float:
         _no("the exact value")
@@ -45,21 +103,25 @@ class _Number:
     def __bool__(self) -> bool:
         return self.path.decide(self.formula != 0)
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> Any:
         given = formula_of(other)
-        return given is not None and self.path.decide(self.formula == given)
+        return False if given is None else truth_of(self.formula == given, self.path)
 
-    def __lt__(self, other: Any) -> bool:
-        return other > 0 if _is_infinite(other) else self.path.decide(self.formula < _formula(other))
+    def __ne__(self, other: object) -> Any:
+        given = formula_of(other)
+        return True if given is None else truth_of(self.formula != given, self.path)
 
-    def __le__(self, other: Any) -> bool:
-        return other > 0 if _is_infinite(other) else self.path.decide(self.formula <= _formula(other))
+    def __lt__(self, other: Any) -> Any:
+        return other > 0 if _is_infinite(other) else truth_of(self.formula < _formula(other), self.path)
 
-    def __gt__(self, other: Any) -> bool:
-        return other < 0 if _is_infinite(other) else self.path.decide(self.formula > _formula(other))
+    def __le__(self, other: Any) -> Any:
+        return other > 0 if _is_infinite(other) else truth_of(self.formula <= _formula(other), self.path)
 
-    def __ge__(self, other: Any) -> bool:
-        return other < 0 if _is_infinite(other) else self.path.decide(self.formula >= _formula(other))
+    def __gt__(self, other: Any) -> Any:
+        return other < 0 if _is_infinite(other) else truth_of(self.formula > _formula(other), self.path)
+
+    def __ge__(self, other: Any) -> Any:
+        return other < 0 if _is_infinite(other) else truth_of(self.formula >= _formula(other), self.path)
 
     def __add__(self, other: Any) -> Any:
         return self._made(self.formula + _formula(other))
@@ -141,8 +203,8 @@ class Fraction(_Number):
     def __class__(self) -> type:
         return float
 
-    def is_integer(self) -> bool:
-        return self.path.decide(z3.IsInt(self.formula))
+    def is_integer(self) -> Any:
+        return truth_of(z3.IsInt(self.formula), self.path)
 
 
 def quotient(a: z3.ArithRef, b: z3.ArithRef, path: Path) -> z3.ArithRef:
@@ -164,6 +226,8 @@ def formula_of(value: object) -> z3.ArithRef | None:
         return value
     if type(value) in (Whole, Fraction):
         return value.formula  # type: ignore[attr-defined]
+    if type(value) is Truth:
+        return z3.If(value.formula, z3.IntVal(1), z3.IntVal(0))
     if isinstance(value, (bool, int)):
         return z3.IntVal(int(value))
     if isinstance(value, float) and value == value and not _is_infinite(value):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import z3
 
@@ -16,6 +16,15 @@ T = TypeVar("T")
 
 SOLVER_MS = 1_000
 """How long the solver may think about one question of a path; what it cannot say may be either."""
+
+
+NO_TIME = "more cases than there is time for"
+
+STEPS = 1_000
+"""Of the solver in a millisecond, about: it stops after as many of them, on a machine that is busy too."""
+
+SLOWEST = 8
+"""How much longer it may take where the steps are long ones."""
 
 
 class Open(BaseException):
@@ -30,25 +39,78 @@ class Unproved(Exception):
     """What has to hold does not follow."""
 
 
-Answer = tuple[int, tuple[int, ...]]
+Answer = tuple[int | None, tuple[int, ...]]
 """What a question got for an answer, and the answers that are left to be tried."""
+
+Asked: TypeAlias = z3.ExprRef | int | None
+"""What a question is about: a formula, or how many cases there are to choose from."""
+
+
+class Trail:
+    """What paths share: the answers to their first questions, and a solver that keeps what those assume.
+
+    Attributes:
+        answers: to the questions of the last path, in order, and what they were about; a path that branches
+            off gets the first of them without the solver.
+        depth: how many of its assumptions the solver has already.
+    """
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[Answer, Asked]] = []
+        self.depth = 0
+        self.solver = z3.Solver()
+        self.milliseconds = 0
+        self.limit(SOLVER_MS)
+        self._branches: list[tuple[int, int, z3.ModelRef | None]] = []
+
+    def limit(self, milliseconds: int) -> None:
+        """Set how long the solver may think."""
+        if milliseconds != self.milliseconds:
+            self.milliseconds = milliseconds
+            self.solver.set("rlimit", milliseconds * STEPS)
+            self.solver.set("timeout", milliseconds * SLOWEST)
+
+    def branch(self, assumed: int, model: z3.ModelRef | None) -> None:
+        """The last question has answers left: what follows is taken back before those are tried.
+
+        Args:
+            assumed: how much was up to here.
+            model: in which another answer holds.
+        """
+        self._branches.append((len(self.answers) - 1, assumed, model))
+        self.solver.push()
+
+    def turned(self) -> z3.ModelRef | bool | None:
+        """Go back to the last question with an answer left, and give it that; False where there is none.
+
+        Returns:
+            A model of what is assumed with that answer, where one is known.
+        """
+        if not self._branches:
+            return False
+        position, self.depth, model = self._branches.pop()
+        self.solver.pop()
+        (_, left), asked = self.answers[position]
+        del self.answers[position:]
+        self.answers.append(((left[0], left[1:]), asked))
+        if left[1:]:
+            self.branch(self.depth, None)
+        return model
 
 
 class Path:
     """What was answered so far along one path, and what follows from it.
 
-    A question that another path has asked before gets its answer from there, without the solver.
-
     Attributes:
-        taken: the answers to all questions, in order.
+        trail: what it shares with the paths before it.
     """
 
-    def __init__(self, prefix: tuple[Answer, ...] = ()) -> None:
-        self.prefix = prefix
-        self.taken: list[Answer] = []
-        self.solver = z3.Solver()
-        self.solver.set("timeout", SOLVER_MS)
-        self._model: z3.ModelRef | None = None
+    def __init__(self, trail: Trail | None = None, model: z3.ModelRef | None = None) -> None:
+        self.trail = Trail() if trail is None else trail
+        self.solver = self.trail.solver
+        self._known = len(self.trail.answers)
+        self._asked = self._assumed = 0
+        self._model = model
         self._made = 0
 
     def fresh(self, name: str) -> z3.ArithRef:
@@ -57,6 +119,9 @@ class Path:
 
     def fresh_real(self, name: str) -> z3.ArithRef:
         return z3.Real(f"{name}.{self.number()}")
+
+    def fresh_truth(self, name: str) -> z3.BoolRef:
+        return z3.Bool(f"{name}.{self.number()}")
 
     def number(self) -> int:
         """A number of its own, for names."""
@@ -67,7 +132,9 @@ class Path:
         """One of so many cases; all are tried."""
         if count <= 0:
             raise Dead
-        return self._answered(lambda: (0, tuple(range(1, count))))
+        if count == 1:
+            return 0
+        return self._answered(count, lambda: (0, tuple(range(1, count)))) or 0
 
     def assume(self, condition: z3.BoolRef | bool, *, possible: bool = False) -> None:
         """From here on a condition holds.
@@ -80,7 +147,7 @@ class Path:
         if condition is False:
             raise Dead
         self._add(condition)
-        if not possible and not self._answered(lambda: (int(self._may(z3.BoolVal(True))), ())):
+        if not possible and not self._answered(None, lambda: (int(self._may(z3.BoolVal(True))), ())):
             raise Dead
 
     def decide(self, condition: z3.BoolRef | bool) -> bool:
@@ -90,22 +157,42 @@ class Path:
             return True
         if z3.is_false(condition) or condition is False:
             return False
-        holds = bool(self._answered(lambda: self._possible(condition)))
+        other: list[z3.ModelRef | None] = [None]
+        holds = bool(self._answered(condition, lambda: self._possible(condition, other), other))
         self._add(condition if holds else z3.Not(condition))
         return holds
 
-    def _answered(self, ask: Callable[[], Answer]) -> int:
-        position = len(self.taken)
-        self.taken.append(self.prefix[position] if position < len(self.prefix) else ask())
-        return self.taken[-1][0]
+    def _answered(
+        self, asked: Asked, ask: Callable[[], Answer], other: list[z3.ModelRef | None] | None = None
+    ) -> int | None:
+        """The answer to a question: the one that the trail has, or else a new one."""
+        answers, position = self.trail.answers, self._asked
+        self._asked += 1
+        if position < self._known:
+            (answer, _), before = answers[position]
+            if not _is_one(before, asked):
+                raise Open("what is asked along a path is not the same each time")
+            return answer
+        found = ask()
+        answers.append((found, asked))
+        if found[1]:
+            self.trail.branch(self._assumed, other[0] if other else self._model)
+        return found[0]
 
-    def _possible(self, condition: z3.BoolRef) -> Answer:
-        """Which of both answers there may be."""
+    def _possible(self, condition: z3.BoolRef, other: list[z3.ModelRef | None]) -> Answer:
+        """Which of both answers there may be; a model of the one that is left goes into `other`."""
         if not self._may(condition):
             return 0, ()
-        return (1, (0,)) if self._may(z3.Not(condition)) else (1, ())
+        holds = self._model
+        if not self._may(z3.Not(condition)):
+            return 1, ()
+        other[0], self._model = self._model, holds
+        return 1, (0,)
 
     def _add(self, condition: z3.BoolRef) -> None:
+        self._assumed += 1
+        if self._assumed <= self.trail.depth:
+            return
         self.solver.add(condition)
         if self._model is not None and not z3.is_true(self._model.eval(condition, model_completion=True)):
             self._model = None
@@ -131,13 +218,43 @@ class Path:
             other = z3.Not(condition)
             if self._model is not None and z3.is_true(self._model.eval(other, model_completion=True)):
                 return 0, ()
-            self.solver.set("timeout", milliseconds)
+            self.trail.limit(milliseconds)
             try:
-                return int(self.solver.check(other) == z3.unsat), ()
+                answer = self.solver.check(other)
+                if answer == z3.sat and self._model is None:
+                    self._model = self.solver.model()
+                return int(answer == z3.unsat), ()
             finally:
-                self.solver.set("timeout", SOLVER_MS)
+                self.trail.limit(SOLVER_MS)
 
-        return bool(self._answered(ask))
+        return bool(self._answered(condition, ask))
+
+    def only_value(self, formula: z3.ArithRef) -> int | None:
+        """The one whole number that a formula can be along this path, or None."""
+
+        def ask() -> Answer:
+            if not self._may(z3.BoolVal(True)) or self._model is None:
+                return None, ()
+            value = self._model.eval(formula, model_completion=True)
+            alone = z3.is_int_value(value) and self.solver.check(formula != value) == z3.unsat
+            return (value.as_long() if alone else None), ()
+
+        return self._answered(formula, ask)
+
+
+def _is_one(before: Asked, asked: Asked) -> bool:
+    """Whether two questions are one: a formula may be written in another order the next time."""
+    if isinstance(before, z3.ExprRef) and isinstance(asked, z3.ExprRef):
+        return z3.eq(before, asked) or _means_the_same(before, asked)
+    return type(before) is type(asked) and before == asked
+
+
+def _means_the_same(a: z3.ExprRef, b: z3.ExprRef) -> bool:
+    if a.sort() != b.sort():
+        return False
+    solver = z3.Solver()
+    solver.set("rlimit", SOLVER_MS * STEPS)
+    return bool(solver.check(a != b) == z3.unsat)
 
 
 def explore(run: Callable[[Path], T], stop: Callable[[], bool]) -> Iterator[T]:
@@ -146,20 +263,12 @@ def explore(run: Callable[[Path], T], stop: Callable[[], bool]) -> Iterator[T]:
     Raises:
         Open: `stop` says so before all paths are explored.
     """
-    prefix: tuple[Answer, ...] | None = ()
-    while prefix is not None:
+    trail = Trail()
+    model: z3.ModelRef | bool | None = None
+    while model is not False:
         if stop():
-            raise Open("more cases than there is time for")
-        path = Path(prefix)
+            raise Open(NO_TIME)
+        path = Path(trail, model)
         with suppress(Dead):
             yield run(path)
-        prefix = _next(path.taken)
-
-
-def _next(taken: list[Answer]) -> tuple[Answer, ...] | None:
-    """The answers of the path after this one: the last question with an answer left gets it."""
-    for position in range(len(taken) - 1, -1, -1):
-        _, left = taken[position]
-        if left:
-            return (*taken[:position], (left[0], left[1:]))
-    return None
+        model = trail.turned()

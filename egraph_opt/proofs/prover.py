@@ -18,6 +18,7 @@ from egraph_opt.laws.law import Law
 from egraph_opt.proofs.equality import prove_equal
 from egraph_opt.proofs.instance import Arithmetic, Instance
 from egraph_opt.proofs.paths import Dead, Open, Path, Unproved, explore
+from egraph_opt.proofs.python import symbolic_python
 from egraph_opt.proofs.sides import Sides, is_question
 from egraph_opt.proofs.sums import decided, index_below
 from egraph_opt.semantics.values import NoMeaningError, Value
@@ -36,7 +37,7 @@ MOST_AXES = 4
 MOST_STEPS = 4
 """Entries of tables that are filled for a statement: a chain along a list, say, has so many links."""
 
-SECONDS = 20.0
+SECONDS = 10.0
 
 SHARE_OF_RANKS = 0.2
 """Of the time, for ranks above the least."""
@@ -76,14 +77,15 @@ def prove(law: Law, seconds: float = SECONDS, *, refute: bool = True) -> LawProo
         seconds: after which it stays open.
         refute: where it does not follow, look for an example on which it is wrong.
     """
-    began = time.monotonic()
+    began = time.process_time()
     state = _State(
-        law, lambda: time.monotonic() - began > seconds, seconds, CLAIMED.get(law.numerics, "real")
+        law, lambda: time.process_time() - began > seconds, seconds, CLAIMED.get(law.numerics, "real")
     )
     status: Status = "proved"
     try:
-        for side in sides_of(law):
-            state.take(side)
+        with symbolic_python(law):
+            for side in sides_of(law):
+                state.take(side)
         reason = state.shortfall()
         status = "open" if reason else "proved"
     except Open as error:
@@ -95,7 +97,9 @@ def prove(law: Law, seconds: float = SECONDS, *, refute: bool = True) -> LawProo
     except Unproved as error:
         found = _counterexample(law) if refute else ""
         status, reason = ("refuted", found) if found else ("open", f"it does not follow {error}")
-    spent = time.monotonic() - began
+    except Exception as error:  # of what no law had before: said, and no proof
+        status, reason = "open", f"the prover fails: {type(error).__name__}: {error}"
+    spent = time.process_time() - began
     return LawProof(
         law.key, status, reason, state.arithmetic, state.ranks, state.cases, spent,
         tuple(sorted(state.notes)),
@@ -170,21 +174,29 @@ class _State:
             Open: time is up before `least_rank` is reached, or no case meets the conditions.
         """
         self.asks_dims, least = False, least_rank(side)
-        numbers = self._follow(side, range(least + 1), False, self.stop)
+        numbers, reached = self._follow(side, range(least + 1), False, self.stop), least
+        while not numbers and reached < MOST_RANK:  # a law of images, say
+            reached += 1
+            numbers = self._follow(side, range(reached + 1), False, self.stop, new=True)
         if self.asks_dims or not numbers:  # else symbols are the same to it
-            self._of_symbols(side, numbers)
-        until = time.monotonic() + self.seconds * SHARE_OF_RANKS
-        reached = least
+            self._of_symbols(side, numbers, reached if reached > least and numbers else 0)
+        until = time.process_time() + self.seconds * SHARE_OF_RANKS
         with suppress(Open):
-            for rank in range(least + 1, MOST_RANK + 1):
-                stop = lambda: self.stop() or time.monotonic() > until  # noqa: E731
+            for rank in range(reached + 1, MOST_RANK + 1):
+                stop = lambda: self.stop() or time.process_time() > until  # noqa: E731
                 self._follow(side, range(rank + 1), False, stop, new=True)
                 reached = rank
         self.ranks = min(self.ranks, reached)
 
-    def _of_symbols(self, side: Side, numbers: int) -> None:
+    def _of_symbols(self, side: Side, numbers: int, only: int) -> None:
+        """Prove a statement where dims are symbols.
+
+        Args:
+            only: the least rank that there is a case of, where it is above that which has to be reached.
+        """
         try:
-            found = self._follow(side, range(MOST_RANK_OF_SYMBOLS + 1), True, self.stop)
+            ranks = range((only or MOST_RANK_OF_SYMBOLS) + 1)
+            found = self._follow(side, ranks, True, self.stop, new=bool(only))
         except (Open, NoMeaningError) as error:
             if not numbers:
                 raise
@@ -206,10 +218,10 @@ class _State:
         """How many cases follow without conditions; 0 where it has some and needs them."""
         if not any(map(is_question, (*side.statement.conditions, *side.conditions))):
             return 0
-        until = time.monotonic() + self.seconds * SHARE_OF_WEAK
+        until = time.process_time() + self.seconds * SHARE_OF_WEAK
         try:
             return self._cases(
-                side, ranks, texts, lambda: self.stop() or time.monotonic() > until, weakly=True
+                side, ranks, texts, lambda: self.stop() or time.process_time() > until, weakly=True
             )
         except (Open, Unproved, NoMeaningError):
             return 0
@@ -270,10 +282,12 @@ def _show(scene: Instance, left: Any, right: Any) -> None:
     if left.rank != right.rank:
         raise Unproved(f"that the ranks are equal: {left.rank} and {right.rank}")
     for a, b in zip(left.shape, right.shape, strict=True):
-        if not scene.same(a, b):
+        if not scene.same(a, b) and not prove_equal(scene, a, b):
             raise Unproved(f"that dims are equal: {a} and {b}")
     if scene.root(left.dtype) != scene.root(right.dtype) and left.dtype() != right.dtype():
         raise Unproved("that the types are equal")
+    if left.origin is right.origin:  # views with the same dims
+        return
     scene.showing = False
     index = [_index(scene, dim) for dim in right.shape]
     scene.showing = True

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import z3
+
 from egraph_opt.check.operands import may_be_absent
 from egraph_opt.check.scope import TERMS, parts
 from egraph_opt.check.sides import Side
@@ -17,8 +19,8 @@ from egraph_opt.proofs.instance import Instance
 from egraph_opt.proofs.names import Name, Settings, TypeName
 from egraph_opt.proofs.numbers import number_of
 from egraph_opt.proofs.paths import Dead, Open, Unproved
-from egraph_opt.semantics import folds, movement, pointwise, windows  # noqa: F401 - they declare meanings
-from egraph_opt.semantics.values import NoMeaningError, Value, choosers, meanings
+from egraph_opt.semantics.operators import choosers, meanings
+from egraph_opt.semantics.values import NoMeaningError, Value
 
 KEEP_RANK = frozenset("cast conv pad pool slice_ softmax transpose unary".split())
 """Operators whose result has the rank of their first operand."""
@@ -106,7 +108,10 @@ class Sides:
             pairs = [(a.left, a.right) for a in statement.actions if isinstance(a, Union)]
         self._answers(pairs)
         self._writes = self.scene.showing = True
-        return [(self.value(left), self.value(right)) for left, right in pairs]
+        try:
+            return [(self.value(left), self.value(right)) for left, right in pairs]
+        except Unbound as error:
+            raise Open(f"nothing binds {error}, which is written") from error
 
     def _answers(self, pairs: list[tuple[Expression, Expression]]) -> None:
         """Ask the host functions of what is written before anything has to be shown of it."""
@@ -269,7 +274,13 @@ class Sides:
         made = self.value(expression)
         if isinstance(made, Name):
             return made.spelled()
-        return made.settled() if isinstance(made, (Settings, TypeName)) else made
+        return made.settled() if isinstance(made, (Settings, TypeName)) else self._read(made)
+
+    def _read(self, made: Any) -> Any:
+        """Dims of an attribute as Python code gets them."""
+        if isinstance(made, tuple):
+            return tuple(map(self._read, made))
+        return self.scene.dim_of(made) if isinstance(made, z3.ArithRef) else made
 
     def _answer(self, expression: Expression) -> Any:
         """What a host function answers; None is no answer."""
@@ -295,7 +306,7 @@ class Sides:
         """A value that may be nothing."""
         if isinstance(expression.head, HostFunction) and expression not in self.environment:
             self.environment[expression] = self._answer(expression)
-        return self.value(expression)
+        return self._read(self.value(expression))
 
     def _holds(self, condition: Any) -> bool:
         if isinstance(condition, Absent):

@@ -42,9 +42,10 @@ def number_text(value: float) -> str:
 
 
 def classes_used(exactness: ExactnessReport) -> Text:
-    """How many laws of each class were used."""
+    """How many laws of each class were used, and how many of all are proved."""
     used = ", ".join(f"{count} {numerics}" for numerics, count in exactness.used.items())
-    return Text(f"laws used: {used or 'none'}")
+    proved = f"; {exactness.proved} proved" if exactness.proved else ""
+    return Text(f"laws used: {used or 'none'}{proved}")
 
 
 def latency_row(latency: LatencyReport) -> tuple[RenderableType, ...]:

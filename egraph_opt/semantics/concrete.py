@@ -21,8 +21,8 @@ from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.operators.expressions import OPERANDS, Expression
 from egraph_opt.operators.terms import cons
-from egraph_opt.semantics import folds, movement, pointwise, windows  # noqa: F401 - they declare meanings
-from egraph_opt.semantics.values import ElementType, Index, NoMeaningError, Value, meanings, of_type
+from egraph_opt.semantics.operators import meanings
+from egraph_opt.semantics.values import ElementType, Index, NoMeaningError, Value, of_type
 
 Array = npt.NDArray[Any]
 
@@ -41,7 +41,16 @@ FOLDS: dict[str, Callable[[Sequence[Fraction]], Any]] = {
     "ReduceL1 of integers": lambda values: sum(map(abs, values)),
     "ReduceSumSquare of integers": lambda values: sum(v * v for v in values),
     "first greatest": lambda values: values.index(max(values)),
+    "first least": lambda values: values.index(min(values)),
+    "last greatest": lambda values: len(values) - 1 - values[::-1].index(max(values)),
+    "last least": lambda values: len(values) - 1 - values[::-1].index(min(values)),
 }  # fmt: skip
+
+
+WITHOUT_ELEMENTS = frozenset(
+    kind for kind in FOLDS if kind.startswith(("sum", "ReduceProd", "ReduceS", "ReduceL"))
+)
+"""Folds that say something of no elements."""
 
 
 class UndefinedError(Exception):
@@ -59,6 +68,7 @@ class Concrete:
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
         self.sizes = sizes
+        self.places: dict[Any, tuple[Any, list[z3.ArithRef]]] = {}
 
     def must(self, condition: z3.BoolRef | bool) -> None:
         if not self.decide(condition):
@@ -91,13 +101,13 @@ class Concrete:
         kind = kind if kind in FOLDS else kind.partition(" of ")[0]
         if kind not in FOLDS:
             raise NoMeaningError(kind)
-        if not values and kind in ("ReduceMax", "ReduceMin", "first greatest"):
+        if not values and kind not in WITHOUT_ELEMENTS:
             raise UndefinedError("the greatest of nothing")
         return z3.RealVal(str(FOLDS[kind](values)))
 
     def function(self, name: str, *arguments: z3.ArithRef) -> z3.ArithRef:
         values = [_fraction(argument) for argument in arguments]
-        known = name.removeprefix("unary ").removesuffix(" ()")
+        known = name.removeprefix("within ").removeprefix("unary ").removesuffix(" ()")
         if known not in KNOWN:
             raise NoMeaningError(name)
         try:
@@ -127,6 +137,8 @@ class Concrete:
         return self.function(name, a, b)
 
     def formula(self, value: Any) -> z3.ArithRef:
+        if isinstance(value, z3.ArithRef):
+            return value
         if isinstance(value, str):
             value = symbolic.evaluate(value, self.sizes)
         return _real(value) if isinstance(value, float) else z3.IntVal(int(value))
@@ -134,9 +146,20 @@ class Concrete:
     def real_formula(self, value: Any) -> z3.ArithRef:
         return _real(value)
 
-    def share(self, n: z3.ArithRef, parts: z3.ArithRef) -> z3.ArithRef:
-        self.must(z3.And(parts >= 1, n % parts == 0))
+    def share(self, n: z3.ArithRef, parts: z3.ArithRef, least: int = 1) -> z3.ArithRef:
+        self.must(z3.And(parts >= 1, n % parts == 0, n / parts >= least))
         return z3.simplify(n / parts)
+
+    def cut(
+        self, first: z3.ArithRef, count: z3.ArithRef, by: z3.ArithRef, dim: z3.ArithRef
+    ) -> tuple[z3.ArithRef, z3.ArithRef]:
+        return first, count
+
+    def counted(self, n: z3.ArithRef) -> int:
+        return _number(n)
+
+    def dims_of(self, dims: Index) -> tuple[int, ...]:
+        return tuple(map(_number, dims))
 
     def spelled(self, op: str) -> str:
         return op

@@ -6,12 +6,15 @@ from itertools import combinations
 from typing import Any
 
 import z3
+from onnx import TensorProto
 
-from egraph_opt.facts.dtypes import FLOATS, INTEGERS
+from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.operators.linear import GemmSettings
 from egraph_opt.operators.reductions import REDUCTIONS
 from egraph_opt.semantics.movement import any_axis
 from egraph_opt.semantics.values import (
+    WIDE_EXP,
+    WIDE_LOG,
     Index,
     Scene,
     Value,
@@ -20,6 +23,7 @@ from egraph_opt.semantics.values import (
     choosers,
     means,
     number,
+    of_type,
 )
 
 
@@ -56,7 +60,7 @@ def sum_in(scene: Any, operator: str, bounds: Index, body: Any) -> z3.ArithRef:
 def mean(scene: Any, bounds: Index, body: Any) -> z3.ArithRef:
     """The mean of what a body is over a box."""
     count = real_product(bounds)
-    return scene.multiply(scene.fold("sum", bounds, body), _reciprocal(scene, count))
+    return scene.multiply(sum_in(scene, "mean", bounds, body), _reciprocal(scene, count))
 
 
 def _of_sum(inside: Any, outside: str = "") -> Any:
@@ -64,7 +68,7 @@ def _of_sum(inside: Any, outside: str = "") -> Any:
 
     def reduced(scene: Any, bounds: Index, element: Any) -> z3.ArithRef:
         total = scene.fold("sum", bounds, lambda k: inside(scene, element(k)))
-        return scene.function(f"unary {outside} ()", total) if outside else total
+        return scene.function(outside, total) if outside else total
 
     return reduced
 
@@ -79,9 +83,9 @@ def _square(scene: Any, a: z3.ArithRef) -> z3.ArithRef:
 
 DEFINED = {
     "ReduceL1": _of_sum(_size),
-    "ReduceL2": _of_sum(_square, "Sqrt"),
-    "ReduceLogSum": _of_sum(lambda scene, a: a, "Log"),
-    "ReduceLogSumExp": _of_sum(lambda scene, a: scene.function("unary Exp ()", a), "Log"),
+    "ReduceL2": _of_sum(_square, "unary Sqrt ()"),
+    "ReduceLogSum": _of_sum(lambda scene, a: a, "unary Log ()"),
+    "ReduceLogSumExp": _of_sum(lambda scene, a: scene.function(WIDE_EXP, a), WIDE_LOG),
     "ReduceMean": mean,
     "ReduceSum": _of_sum(lambda scene, a: a),
     "ReduceSumSquare": _of_sum(_square),
@@ -114,7 +118,7 @@ def reduce(scene: Any, kind: Any, x: Value, axes: tuple[int, ...], keepdims: int
             nothing = not all(scene.within(b, number(1), b + 1) for b in bounds)
             kind = f"{name} of {scene.root(x.dtype)}" if nothing else name  # of none it goes by the type
             return scene.fold(kind, bounds, element)
-        if x.dtype() not in FLOATS:
+        if scene.is_whole(x.dtype):
             return scene.fold(f"{name} of integers", bounds, element)
         return DEFINED[name](scene, bounds, element)
 
@@ -138,7 +142,7 @@ def softmax(scene: Any, kind: Any, x: Value, axis: int) -> Value:
 
     def at(i: Index) -> z3.ArithRef:
         def exponential(k: Index) -> z3.ArithRef:
-            return scene.function("unary Exp ()", x.at([*i[:axis], k[0], *i[axis + 1 :]]))
+            return scene.function(WIDE_EXP, x.at([*i[:axis], k[0], *i[axis + 1 :]]))
 
         if name == "Hardmax":
             place = scene.fold(
@@ -147,10 +151,31 @@ def softmax(scene: Any, kind: Any, x: Value, axis: int) -> Value:
             return z3.If(z3.ToReal(i[axis]) == place, z3.RealVal(1), z3.RealVal(0))
         total = sum_in(scene, name, [x.shape[axis]], exponential)
         if name == "LogSoftmax":
-            return scene.add(x.at(i), -scene.function("unary Log ()", total))
+            return scene.add(x.at(i), -scene.function(WIDE_LOG, total))
         return scene.multiply(exponential([i[axis]]), _reciprocal(scene, total))
 
     return Value(x.dtype, x.shape, at)
+
+
+@means(
+    "arg_reduce",
+    kind=lambda scene, given: scene.name(("ArgMax", "ArgMin")),
+    axis=any_axis,
+    keepdims=any_flag,
+    last=any_flag,
+)
+def arg_reduce(scene: Any, kind: Any, x: Value, axis: int, keepdims: int, last: int) -> Value:
+    scene.must(axis < x.rank)
+    scene.must(x.shape[axis] >= 1)
+    wanted = "greatest" if scene.spelled(kind) == "ArgMax" else "least"
+    shape = (*x.shape[:axis], *((number(1),) if keepdims else ()), *x.shape[axis + 1 :])
+
+    def at(i: Index) -> z3.ArithRef:
+        rest = i[axis + 1 :] if keepdims else i[axis:]
+        picked = f"{'last' if last else 'first'} {wanted}"
+        return scene.fold(picked, [x.shape[axis]], lambda k: x.at([*i[:axis], k[0], *rest]))
+
+    return Value(of_type(TensorProto.INT64), shape, at)
 
 
 @means("matmul")
@@ -224,6 +249,9 @@ def gemm(scene: Any, a: Value, b: Value, c: Value | None, settings: GemmSettings
 
 
 choosers["", "axes"] = any_axes
+choosers["", "scale"] = lambda scene, given: scene.real("scale")
+choosers["", "wide"] = any_flag
+choosers["", "layout"] = lambda scene, given: scene.name(("NC1HWC0", "FRACTAL_NZ"))
 choosers["", "epsilon"] = lambda scene, given: scene.real("epsilon")
 choosers["", "keepdims"] = any_flag
 
@@ -243,5 +271,25 @@ def batchnorm(scene: Any, x: Value, *parameters: Any) -> Value:
         root = scene.function("unary Sqrt ()", scene.add(v, scene.real_formula(epsilon)))
         factor = scene.multiply(s, _reciprocal(scene, root))
         return scene.add(scene.multiply(scene.add(x.at(i), -m), factor), b)
+
+    return Value(x.dtype, x.shape, at)
+
+
+@means("instance_norm")
+def instance_norm(scene: Any, x: Value, scale: Value, bias: Value, epsilon: Any) -> Value:
+    """Mean and variance of each channel of each instance, over all axes behind them."""
+    scene.must(x.rank >= 3)
+    for v in (scale, bias):
+        scene.must(v.rank == 1)
+        scene.must(v.shape[0] == x.shape[1])
+        scene.alike(v.dtype, x.dtype)
+
+    def at(i: Index) -> z3.ArithRef:
+        plane = x.shape[2:]
+        middle = mean(scene, plane, lambda k: x.at([i[0], i[1], *k]))
+        spread = mean(scene, plane, lambda k: _square(scene, scene.add(x.at([i[0], i[1], *k]), -middle)))
+        root = scene.function("unary Sqrt ()", scene.add(spread, scene.real_formula(epsilon)))
+        factor = scene.multiply(scale.at([i[1]]), _reciprocal(scene, root))
+        return scene.add(scene.multiply(scene.add(x.at(i), -middle), factor), bias.at([i[1]]))
 
     return Value(x.dtype, x.shape, at)

@@ -47,32 +47,34 @@ def any_dims(scene: Any, given: dict[str, Any]) -> tuple[Any, ...]:
 def reshape(scene: Scene, x: Value, dims: Sequence[Any]) -> Value:
     shape = tuple(map(scene.formula, dims))
     scene.must(z3.And(product(shape) == product(x.shape), *(d >= 0 for d in shape)))
-    return Value(x.dtype, shape, lambda i: x.at(reshaped_index(scene, i, shape, x.shape)), x.splat)
+    return view(scene, x, shape)
+
+
+def view(scene: Scene, x: Value, shape: tuple[z3.ArithRef, ...]) -> Value:
+    """The elements of x in row-major order, with as many elements along axes."""
+    own = x.origin
+    at = lambda i: own.at(reshaped_index(scene, i, shape, own.shape))  # noqa: E731
+    return Value(x.dtype, shape, at, x.splat, viewed=own)
 
 
 def any_cuts(scene: Any, given: dict[str, Any]) -> tuple[Any, ...]:
-    """Cuts of some axes; of each its bounds within the dim, upwards or downwards."""
+    """Cuts of some axes, upwards or downwards: bounds may count from the end, or lie outside."""
     rank = given["x"].rank
     sets = [axes for count in range(min(rank, 2) + 1) for axes in combinations(range(rank), count)]
     cuts = []
     for axis in sets[scene.choose(len(sets))]:
-        dim = given["x"].shape[axis]
         start, end, step = scene.whole("start"), scene.whole("end"), scene.whole("step")
         if scene.choose(2) == 0:
-            scene.must(z3.And(step > 0, start >= 0, start <= end, end <= dim))
-            cuts.append((axis, scene.plain(start), scene.plain(end), scene.plain(step)))
-        else:
-            scene.must(z3.And(step < 0, dim > 0, start >= 0, start < dim))
-            if scene.choose(2):
-                scene.must(z3.And(end >= 0, end < dim))
-                cuts.append((axis, scene.plain(start), scene.plain(end), scene.plain(step)))
-            else:
-                cuts.append((axis, scene.plain(start), None, scene.plain(step)))
+            scene.must(step > 0)
+        else:  # what begins in front of all elements has readings of its own
+            scene.must(z3.And(step < 0, start >= -given["x"].shape[axis]))
+        last = None if scene.choose(2) else scene.plain(end)
+        cuts.append((axis, scene.plain(start), last, scene.plain(step)))
     return tuple(cuts)
 
 
 @means("slice_", spec=any_cuts)
-def slice_(scene: Scene, x: Value, spec: Sequence[tuple[int, Any, Any, Any]]) -> Value:
+def sliced(scene: Scene, x: Value, spec: Sequence[tuple[int, Any, Any, Any]]) -> Value:
     starts, steps, shape = [number(0)] * x.rank, [number(1)] * x.rank, list(x.shape)
     for axis, *bounds in spec:
         scene.must(axis < x.rank)
@@ -86,32 +88,32 @@ def slice_(scene: Scene, x: Value, spec: Sequence[tuple[int, Any, Any, Any]]) ->
 
 
 def _taken(
-    scene: Scene, dim: z3.ArithRef, start: Any, end: Any, step: Any
+    scene: Any, dim: z3.ArithRef, start: Any, end: Any, step: Any
 ) -> tuple[z3.ArithRef, z3.ArithRef, z3.ArithRef]:
     """Where a cut starts, its step, and how many elements it takes; all bounds as Python has them."""
     by = scene.formula(step)
     upwards = scene.decide(by > 0)
     scene.must(by != 0)
     low, high = (number(0), dim) if upwards else (number(-1), dim - 1)
-    first = _clamped(scene, scene.formula(start), dim, low, high)
-    last = (high if upwards else low) if end is None else _clamped(scene, scene.formula(end), dim, low, high)
+    bounds = [scene.formula(start), None if end is None else scene.formula(end)]
+    within = [b is None or scene.within(b, number(0), high + 1) for b in bounds]
+    first, last = (
+        bound if known else _clamped(bound, dim, low, high)
+        for bound, known in zip(bounds, within, strict=True)
+    )
+    last = (high if upwards else low) if last is None else last
     length = last - first if upwards else first - last
     width = by if upwards else -by
-    if not scene.decide(length > 0):
-        return first, by, number(0)
-    if is_number(width, 1):
-        return first, by, z3.simplify(length)
-    return first, by, z3.simplify((length + width - 1) / width)
+    count = length if is_number(width, 1) else (length + width - 1) / width
+    if all(within) and scene.within(length, number(0), length + 1):
+        return first, by, z3.simplify(count)
+    first, count = scene.cut(z3.simplify(first), z3.simplify(z3.If(length > 0, count, number(0))), by, dim)
+    return first, by, count
 
 
-def _clamped(
-    scene: Scene, bound: z3.ArithRef, dim: z3.ArithRef, low: z3.ArithRef, high: z3.ArithRef
-) -> z3.ArithRef:
-    if scene.decide(bound < 0):
-        bound = bound + dim
-    if scene.decide(bound < low):
-        return low
-    return high if scene.decide(bound > high) else z3.simplify(bound)
+def _clamped(bound: z3.ArithRef, dim: z3.ArithRef, low: z3.ArithRef, high: z3.ArithRef) -> z3.ArithRef:
+    place = z3.If(bound < 0, bound + dim, bound)
+    return z3.If(place < low, low, z3.If(place > high, high, place))
 
 
 @means("concat", axis=lambda scene, given: scene.choose(given["xs"][0].rank if given["xs"] else 0))
@@ -233,7 +235,7 @@ def _repeated(mode: str, k: z3.ArithRef, dim: z3.ArithRef) -> z3.ArithRef:
 
 
 @means("expand", dims=any_dims)
-def expand(scene: Scene, x: Value, dims: Sequence[Any]) -> Value:
+def expanded(scene: Scene, x: Value, dims: Sequence[Any]) -> Value:
     shape = broadcast_shape(scene, [x.shape, tuple(map(scene.formula, dims))])
     return Value(x.dtype, shape, lambda i: x.at(broadcast_index(x, i, shape)), x.splat)
 

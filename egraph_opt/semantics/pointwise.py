@@ -20,6 +20,8 @@ from egraph_opt.operators.activations import expand_activation
 from egraph_opt.operators.declaration import Earlier, Scalar, Step
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
 from egraph_opt.semantics.values import (
+    WIDE_EXP,
+    WIDE_LOG,
     ElementType,
     NoMeaningError,
     Scene,
@@ -85,7 +87,7 @@ def _thresholded_relu(scene: Any, settings: dict[str, Any], a: Real) -> Real:
 
 
 def _sigmoid(scene: Any, a: Real) -> Real:
-    below = z3.RealVal(1) + scene.function("unary Exp ()", z3.simplify(-a))
+    below = z3.RealVal(1) + scene.function(WIDE_EXP, z3.simplify(-a))
     return scene.function("unary Reciprocal ()", below)
 
 
@@ -94,10 +96,16 @@ def _softsign(scene: Any, a: Real) -> Real:
     return scene.multiply(a, scene.function("unary Reciprocal ()", below))
 
 
+def _tanh(scene: Any, a: Real) -> Real:
+    below = z3.RealVal(1) + scene.function(WIDE_EXP, z3.simplify(2 * a))
+    return 1 - 2 * scene.function("unary Reciprocal ()", below)
+
+
 DEFINED: dict[str, Callable[[Any, Real], Real]] = {
     "Sigmoid": _sigmoid,
-    "Softplus": lambda scene, a: scene.function("unary Log ()", 1 + scene.function("unary Exp ()", a)),
+    "Softplus": lambda scene, a: scene.function(WIDE_LOG, 1 + scene.function(WIDE_EXP, a)),
     "Softsign": _softsign,
+    "Tanh": _tanh,
 }
 """Functions in terms of others, in the reals."""
 
@@ -334,6 +342,14 @@ def variadic(scene: Any, op: Any, xs: Sequence[Value]) -> Value:
     return Value(xs[0].dtype, shape, at)
 
 
+WHOLE_NUMBERS: dict[int, tuple[int, int]] = {
+    TensorProto.BOOL: (0, 1), TensorProto.UINT8: (0, 2**8 - 1), TensorProto.INT32: (-(2**31), 2**31 - 1),
+    TensorProto.FLOAT16: (-(2**11), 2**11), TensorProto.FLOAT: (-(2**24), 2**24),
+    TensorProto.DOUBLE: (-(2**53), 2**53), TensorProto.INT64: (-(2**63), 2**63 - 1),
+}  # fmt: skip
+"""The whole numbers that a type holds, all between two."""
+
+
 def any_type(scene: Any, given: dict[str, Any]) -> Any:
     return scene.type_name(TYPES)
 
@@ -346,7 +362,11 @@ def cast(scene: Any, x: Value, to: Any) -> Value:
         target, own = scene.type_so_far(to), scene.root(x.dtype)
         if own == TensorProto.BOOL or target in HOLDS.get(own, ()):
             return a
-        return scene.function(f"cast {scene.root(x.dtype)} {target}", a)
+        made = scene.function(f"cast {scene.root(x.dtype)} {target}", a)
+        if target in WHOLE_NUMBERS and (own in INTEGERS or target in INTEGERS):
+            low, high = WHOLE_NUMBERS[target]
+            scene.known(z3.Implies(z3.And(z3.IsInt(a), a >= low, a <= high), made == a))
+        return made
 
     known = of_type(to) if isinstance(to, int) else ElementType(lambda: scene.type_so_far(to), to.settled)
     return Value(known, x.shape, lambda i: kept(x.at(i)), _mapped(kept, x))

@@ -10,6 +10,11 @@ import z3
 
 Index = Sequence[z3.ArithRef]
 
+WIDE_EXP, WIDE_LOG = "within Exp", "within Log"
+"""Exponentials and logarithms within an operator, which sees to it that none of them overflows: Softmax, say.
+Of these is known what is so of real numbers, as of the operators Exp and Log it is not: a product of two
+exponentials may be infinite where that of the sum is not."""
+
 
 @dataclass(frozen=True)
 class ElementType:
@@ -40,6 +45,8 @@ class Value:
         splat: answers the one number that all elements are, where that is so, or None.
         listed: answers all elements, where they are known, or None; there is no such function where there may
             be an answer that is not known here.
+        known: of a tensor that a pattern leaves open what is known of its elements, see `proofs.elements`.
+        viewed: of a view what it is one of, which is none itself.
     """
 
     dtype: ElementType
@@ -47,6 +54,13 @@ class Value:
     at: Callable[[Index], z3.ArithRef]
     splat: Callable[[], z3.ArithRef | None] = lambda: None
     listed: Callable[[], Any] | None = None
+    viewed: Value | None = None
+    known: Any = None
+
+    @property
+    def origin(self) -> Value:
+        """What has the same elements in the same row-major order: a view of a view is one of that."""
+        return self if self.viewed is None else self.viewed
 
     @property
     def rank(self) -> int:
@@ -54,7 +68,13 @@ class Value:
 
 
 class Scene(Protocol):
-    """Where operators get their meaning: what is assumed, or has to be shown, of their operands."""
+    """Where operators get their meaning: what is assumed, or has to be shown, of their operands.
+
+    Attributes:
+        places: where elements of views stand, by the formulas that were asked of, which are kept as well.
+    """
+
+    places: dict[Any, tuple[Any, list[z3.ArithRef]]]
 
     def must(self, condition: z3.BoolRef | bool) -> None:
         """ONNX defines the operator on such operands only."""

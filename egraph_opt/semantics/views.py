@@ -15,6 +15,14 @@ from egraph_opt.semantics.values import Index, Scene, is_number, number, product
 
 def reshaped_index(scene: Scene, index: Index, shape: Index, source: Index) -> list[z3.ArithRef]:
     """Where the element at an index of a tensor of `shape` stands in one of `source`."""
+    asked = (*index, *shape, *source)
+    key = len(index), tuple(formula.get_id() for formula in asked)
+    if key not in scene.places:
+        scene.places[key] = asked, _place(scene, index, shape, source)
+    return scene.places[key][1]
+
+
+def _place(scene: Scene, index: Index, shape: Index, source: Index) -> list[z3.ArithRef]:
     found: list[z3.ArithRef] = []
     for here, there in groups(scene, shape, source):
         dims, own = [source[k] for k in there], [(index[k], shape[k]) for k in here]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import z3
@@ -162,3 +163,65 @@ def pool(scene: Any, kind: Any, x: Value, window: PoolWindow) -> Value:
         return scene.multiply(total, scene.function("unary Reciprocal ()", z3.simplify(count)))
 
     return Value(x.dtype, (x.shape[0], x.shape[1], *dims), at)
+
+
+def any_transposed_window(scene: Any, given: dict[str, Any]) -> ConvWindow:
+    window = any_window(scene, given)
+    if not scene.choose(2):
+        return window
+    extra = [scene.whole("extra") for _ in window.strides]
+    for e, s, d in zip(
+        extra, map(scene.formula, window.strides), map(scene.formula, window.dilations), strict=True
+    ):
+        scene.must(z3.And(e >= 0, z3.Or(e < s, e < d)))
+    return replace(window, output_padding=tuple(map(scene.plain, extra)))
+
+
+@means("conv_transpose", window=any_transposed_window)
+def conv_transpose(scene: Any, x: Value, w: Value, b: Value | None, window: ConvWindow) -> Value:
+    """Each place gets what a Conv of the same window would take from it, where a stride leads there."""
+    axes = x.rank - 2
+    scene.must(axes >= 1 and w.rank == x.rank and len(window.strides) == axes)
+    scene.alike(x.dtype, w.dtype)
+    strides, dilations = (list(map(scene.formula, v)) for v in (window.strides, window.dilations))
+    sides, group = _sides(list(map(scene.formula, window.pads))), scene.formula(window.group)
+    extra = list(map(scene.formula, window.output_padding or (0,) * axes))
+    kernel, inputs, own = w.shape[2:], w.shape[0], w.shape[1]
+    single = is_number(group, 1)
+    scene.must(x.shape[1] == inputs)
+    each = inputs if single else scene.share(inputs, group)
+    filters = own if single else z3.simplify(own * group)
+    if b is not None:
+        scene.must(b.rank == 1)
+        scene.alike(x.dtype, b.dtype)
+        scene.must(b.shape[0] == filters)
+    dims = []
+    walks = zip(x.shape[2:], sides, kernel, strides, dilations, extra, strict=True)
+    for dim, (front, behind), k, s, d, more in walks:
+        length = z3.simplify(s * (dim - 1) + more + (k - 1) * d + 1 - front - behind)
+        scene.must(z3.And(k >= 1, s >= 1, d >= 1, more >= 0, z3.Or(more < s, more < d), length >= 0))
+        dims.append(length)
+
+    def at(i: Index) -> z3.ArithRef:
+        part, filter_ = (number(0), i[1]) if single else divided(scene, i[1], own)
+
+        def body(k: Index) -> z3.ArithRef:
+            channel = z3.simplify(part * each + k[0])
+            ahead = [
+                z3.simplify(o + front - t * d)
+                for o, t, d, (front, _) in zip(i[2:], k[1:], dilations, sides, strict=True)
+            ]
+            places = [
+                a if is_number(s, 1) else z3.simplify(a / s) for a, s in zip(ahead, strides, strict=True)
+            ]
+            inside = [
+                z3.And(p >= 0, p < dim, *(() if is_number(s, 1) else (a == p * s,)))
+                for a, p, s, dim in zip(ahead, places, strides, x.shape[2:], strict=True)
+            ]
+            element = z3.If(z3.And(inside), x.at([i[0], channel, *places]), z3.RealVal(0))
+            return scene.multiply(element, w.at([channel, filter_, *k[1:]]))
+
+        total = sum_in(scene, "ConvTranspose", [each, *kernel], body)
+        return total if b is None else scene.add(total, b.at([i[1]]))
+
+    return Value(x.dtype, (x.shape[0], filters, *dims), at)

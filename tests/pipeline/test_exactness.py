@@ -13,7 +13,8 @@ from onnx import parser
 
 from egraph_opt import Limits, Saturated, cost_model, optimize, saturate
 from egraph_opt.cost.registry import cost_models
-from egraph_opt.errors import ExactnessError
+from egraph_opt.errors import ArgumentError, ExactnessError
+from egraph_opt.laws.proved import was_proved
 
 SPECIAL = np.array(
     [
@@ -122,6 +123,18 @@ def test_the_report_names_the_classes_that_were_used() -> None:
     assert report.exactness.asked == "real" and report.exactness.used == {"reassociates": 1}
     assert report.to_dict()["exactness"]["used"] == {"reassociates": 1}
     assert "laws used: 1 reassociates" in str(report)
+
+
+def test_only_proved_laws_are_used_where_that_is_asked_for() -> None:
+    model = model_of("a = Relu (x) b = Relu (a) y = Exp (b)")
+    result = optimize(model, "nodes", laws="proved")
+    assert result.report.nodes.runtime_after == 2
+    matched = [f"{row.ruleset}.{row.name}" for row in result.report.rewrites]
+    assert matched and all(map(was_proved, matched))
+    assert result.report.exactness.proved == sum(result.report.exactness.used.values()) > 0
+    assert "1 proved" in str(result.report)
+    with pytest.raises(ArgumentError, match="laws='some'"):
+        optimize(model, "nodes", laws="some")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("cost", sorted(cost_models()))

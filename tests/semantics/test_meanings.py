@@ -12,10 +12,12 @@ from egraph_opt.check.choices import Choices
 from egraph_opt.check.inputs import ORDINARY
 from egraph_opt.check.sides import side_of
 from egraph_opt.check.trials import Original
-from egraph_opt.laws.law import Example
+from egraph_opt.laws import Example, Operands
 from egraph_opt.laws.statements import Equality
+from egraph_opt.operators.blocks import blockwise
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.operators.expressions import variable
+from egraph_opt.operators.sequences import reverse_sequence
 from egraph_opt.semantics.concrete import UndefinedError, evaluate
 from egraph_opt.semantics.values import NoMeaningError, meanings
 
@@ -27,6 +29,28 @@ LARGEST = 60
 
 WRITTEN_BY_LAWS = {"identity", "literal", "output"}
 """Operators that have no operands to draw, or are drawn with others."""
+
+
+def _blocks(g: Operands):
+    """Blocks of 1 and 2, in both modes."""
+    for shape in ((1, 4, 2, 4), (2, 8, 1, 2), (1, 12, 2, 2)):
+        x = g.input(shape)
+        for size in (1, 2):
+            for mode in ("DCR", "CRD"):
+                yield g.fires(blockwise("DepthToSpace", x, (("blocksize", size), ("mode", mode))))
+            if shape[2] % size == 0:
+                yield g.fires(blockwise("SpaceToDepth", x, (("blocksize", size),)))
+
+
+def _sequences(g: Operands):
+    for shape in ((3, 2), (4, 3, 2), (1, 5), (2, 2, 2)):
+        for time in (0, 1):
+            lengths = np.arange(shape[1 - time], dtype=np.int64) % shape[time] + 1
+            yield g.fires(reverse_sequence(g.input(shape), g.constant(lengths), time))
+
+
+WRITTEN = {"blockwise": _blocks, "reverse_sequence": _sequences}
+"""Terms of operators whose attributes or operands are not drawn."""
 
 OPERATORS = sorted(meanings.keys() - WRITTEN_BY_LAWS)
 
@@ -43,6 +67,9 @@ def test_an_operator_means_what_is_computed(name: str) -> None:
 
 def _examples(name: str):
     """Terms of one operator on operands of any kind."""
+    if name in WRITTEN:
+        yield from WRITTEN[name](Operands(np.random.default_rng(0)))
+        return
     declared = operator_named(name)
     pattern = declared.function(*(variable(n, sort) for n, sort in declared.function.parameters))
     choices = Choices()

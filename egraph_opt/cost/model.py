@@ -206,6 +206,19 @@ class CostModel(ABC):
         """
         return {}
 
+    def reason(self, node: NodeView) -> str:
+        """What is slow about a node, such as "kernel 1024 above 255 runs on the AI CPU"; mostly ""."""
+        return ""
+
+    def build_command(self, inputs: Mapping[str, Sequence[int | None]], path: str) -> str:
+        """The command that builds the result for the target, ready to be run; "" where none is needed.
+
+        Args:
+            inputs: sizes of each input by its name, None where nobody knows one.
+            path: the file of the result.
+        """
+        return ""
+
     @classmethod
     def variants(cls) -> tuple[str, ...]:
         """Names that may follow ``<model>:`` and are passed to the constructor, such as those of chips."""

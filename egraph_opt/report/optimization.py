@@ -29,6 +29,7 @@ from egraph_opt.report.figures import (
 from egraph_opt.report.text import (
     change_text,
     classes_used,
+    costly_table,
     costs_table,
     growth_table,
     latency_row,
@@ -60,6 +61,8 @@ class Report:
         latency: where the result was timed.
         exactness: what the result was to keep, and by laws of which classes it was found.
         hints: what would make the result better, with what it would bring.
+        inputs: of the result, the sizes at which it was priced; None where nobody knows one.
+        command: that builds the result for the target, where it needs one.
     """
 
     status: str
@@ -78,6 +81,8 @@ class Report:
     latency: LatencyReport | None = None
     exactness: ExactnessReport = field(default_factory=ExactnessReport)
     hints: tuple[str, ...] = ()
+    inputs: Mapping[str, tuple[int | None, ...]] = field(default_factory=dict)
+    command: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON has it: dicts, lists, strings and finite numbers; NaN and infinity are None."""
@@ -141,14 +146,18 @@ def _render(report: Report) -> RenderableType:
         parts += [Text(), operators_table(report.operators)]
     if report.cost.by_operator:
         parts += [Text(), costs_table(report.cost)]
+    if report.cost.costly:
+        parts += [Text(), costly_table(report.cost)]
     if used := [law for law in report.rewrites if law.used or law.saves or law.own]:
         parts += [Text(), laws_table(used)]
     if report.rulesets:
         parts += [Text(), growth_table(report.rulesets)]
-    if report.warnings or report.hints:
+    if report.warnings or report.hints or report.command:
         parts.append(Text())
     parts += [Text(f"warning: {warning}", style="yellow") for warning in report.warnings]
     parts += [Text(f"hint: {hint}") for hint in report.hints]
+    if report.command:
+        parts.append(Text(f"build with: {report.command}"))
     return Group(*parts)
 
 

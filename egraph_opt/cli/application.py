@@ -106,6 +106,11 @@ ParametersFileOption = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE.toml", help="The file of parameters to write.")
 ]
 
+DimOption = Annotated[
+    list[str] | None,
+    typer.Option("--dim", metavar="NAME=NUMBER", help="A symbolic dim of the model; may be repeated."),
+]
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 WIDTH = 80
@@ -187,6 +192,18 @@ def parsed_overrides(texts: list[str] | None) -> tuple[Override, ...]:
             read = value.strip()
         found.append(Override(name.strip(), read, Option(text)))
     return tuple(found)
+
+
+def parsed_dims(texts: list[str] | None) -> dict[str, int]:
+    """The sizes of `--dim`."""
+    return dict(map(_dim, texts or ()))
+
+
+def _dim(text: str) -> tuple[str, int]:
+    name, equals, number = text.partition("=")
+    if not equals or not name.strip() or not number.strip().isdecimal():
+        raise typer.BadParameter(f"{text!r} is not NAME=NUMBER", param_hint="--dim")
+    return name.strip(), int(number)
 
 
 def cost_of(name: str, texts: list[str] | None) -> str | CostModel:

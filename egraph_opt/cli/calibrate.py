@@ -12,6 +12,7 @@ from rich.console import Console
 from egraph_opt.cli.application import (
     WIDTH,
     CostOption,
+    DimOption,
     ParametersFileOption,
     ParametersOption,
     SetOption,
@@ -20,6 +21,7 @@ from egraph_opt.cli.application import (
     installed,
     kept_lines,
     names_of,
+    parsed_dims,
     parsed_overrides,
     progress_on,
     wrapped,
@@ -50,10 +52,7 @@ def calibrate(
     cost: CostOption = "ascend",
     set_: SetOption = None,
     parameters: ParametersOption = None,
-    dims: Annotated[
-        list[str] | None,
-        typer.Option("--dim", metavar="NAME=NUMBER", help="A symbolic dim of the model; may be repeated."),
-    ] = None,
+    dims: DimOption = None,
 ) -> None:
     """Fit the parameters of a cost model to a profile, and write those that it determines.
 
@@ -62,7 +61,7 @@ def calibrate(
     installed("scipy", "calibrate")
     if dims and model is None:
         raise typer.BadParameter("is a dim of a model: give the model, too", param_hint="--dim")
-    held, sizes = parsed_overrides(set_), dict(map(_dim, dims or ()))
+    held, sizes = parsed_overrides(set_), parsed_dims(dims)
     only = tuple(names_of(parameters) or ())
     with errors_as_lines(), progress_on(Console(stderr=True)) as progress:
         from egraph_opt.lab.calibration.calibrating import CalibrationRequest, calibrate
@@ -77,13 +76,6 @@ def calibrate(
         typer.echo(line)
     if output is not None:
         typer.echo(f"written to {output}: --cost {found.space.model.base}:{output}")
-
-
-def _dim(text: str) -> tuple[str, int]:
-    name, equals, number = text.partition("=")
-    if not equals or not name.strip() or not number.strip().isdecimal():
-        raise typer.BadParameter(f"{text!r} is not NAME=NUMBER", param_hint="--dim")
-    return name.strip(), int(number)
 
 
 def _lines(found: Calibration) -> Iterator[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
+import json
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -243,6 +244,13 @@ def kept_lines(kept: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for reason, names in kept.items():
         yield f"{len(names)} as before, {reason}:"
         yield from wrapped(", ".join(names))
+
+
+def print_json(value: Any) -> None:
+    """A value, dataclasses and numbers of numpy too, as JSON on stdout; what is no finite number is null."""
+    from egraph_opt.report.plain import plain
+
+    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def print_table(table: Table) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,6 +13,7 @@ from egraph_opt.cli.application import (
     WIDTH,
     CostOption,
     DimOption,
+    JsonOption,
     ParametersFileOption,
     ParametersOption,
     SetOption,
@@ -23,6 +24,7 @@ from egraph_opt.cli.application import (
     names_of,
     parsed_dims,
     parsed_overrides,
+    print_json,
     progress_on,
     wrapped,
 )
@@ -53,6 +55,7 @@ def calibrate(
     set_: SetOption = None,
     parameters: ParametersOption = None,
     dims: DimOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Fit the parameters of a cost model to a profile, and write those that it determines.
 
@@ -72,10 +75,40 @@ def calibrate(
         found = calibrate(CalibrationRequest(profile, cost, held, only, model, sizes), progress)
         if output is not None:
             write_calibration(found, output)
+    if as_json:
+        print_json(_as_json(found))
+        return
     for line in _lines(found):
         typer.echo(line)
     if output is not None:
         typer.echo(f"written to {output}: --cost {found.space.model.base}:{output}")
+
+
+def _as_json(found: Calibration) -> dict[str, Any]:
+    """What was learned, the errors by operator, and what was left out."""
+    seen = found.observations
+    learned = {
+        entry.name: {
+            "before": entry.coordinate.default,
+            "after": entry.value,
+            "error": entry.error,
+            "unit": entry.coordinate.unit,
+            "remark": entry.remark,
+        }
+        for entry in found.learned
+    }
+    return {
+        "cost": found.cost,
+        "profile": seen.label,
+        "kernels": len(seen.used),
+        "rows": seen.rows,
+        "remarks": seen.remarks,
+        "left_out": seen.left_out,
+        "operators": found.operators,
+        "total": found.total,
+        "parameters": learned,
+        "kept": found.kept,
+    }
 
 
 def _lines(found: Calibration) -> Iterator[str]:

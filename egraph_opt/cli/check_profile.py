@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import math
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -19,11 +16,9 @@ from egraph_opt.cli.application import (
     cost_of,
     errors_as_lines,
     parsed_dims,
+    print_json,
     wrapped,
 )
-
-if TYPE_CHECKING:
-    from egraph_opt.lab.calibration.checking import ProfileCheck
 
 
 @app.command("check-profile", no_args_is_help=True)
@@ -57,18 +52,9 @@ def check_profile(
 
         found = check(profile, model, cost_model(cost_of(cost, set_)), sizes)
     if as_json:
-        typer.echo(json.dumps(_as_json(found), indent=2, ensure_ascii=False))
+        sums = {"measured": found.measured, "predicted": found.predicted, "unpriced": found.unpriced}
+        print_json({**vars(found), **sums})
         return
     for line in check_lines(found, most):
         for part in wrapped(line, first="", others=" " * 31) if len(line) > 80 else [line]:
             typer.echo(part)
-
-
-def _as_json(found: ProfileCheck) -> dict[str, Any]:
-    """All of it, sums too; None for what is not predicted."""
-    kernels = [
-        {**asdict(kernel), "predicted": kernel.predicted if math.isfinite(kernel.predicted) else None}
-        for kernel in found.kernels
-    ]
-    sums = {"measured": found.measured, "predicted": found.predicted, "unpriced": found.unpriced}
-    return {**asdict(found), "kernels": kernels, **sums}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,7 @@ from egraph_opt.report.figures import (
     RewriteReport,
     RulesetReport,
 )
+from egraph_opt.report.plain import plain
 from egraph_opt.report.text import (
     change_text,
     classes_used,
@@ -86,9 +87,9 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON has it: dicts, lists, strings and finite numbers; NaN and infinity are None."""
-        plain = {item.name: _plain(getattr(self, item.name)) for item in dataclasses.fields(self)}
-        plain["seconds"] = {stage: plain["seconds"].get(stage, 0.0) for stage in STAGES} | plain["seconds"]
-        return plain
+        fields = {item.name: plain(getattr(self, item.name)) for item in dataclasses.fields(self)}
+        fields["seconds"] = {stage: fields["seconds"].get(stage, 0.0) for stage in STAGES} | fields["seconds"]
+        return fields
 
     @property
     def headline(self) -> str:
@@ -118,25 +119,6 @@ class Report:
 
     def __rich__(self) -> RenderableType:
         return _render(self)
-
-
-def _plain(value: Any) -> Any:
-    """`value` without numpy, dataclasses, tuples and numbers that JSON lacks."""
-    if dataclasses.is_dataclass(value):
-        return {item.name: _plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, str) or value is None:
-        return value
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, bool | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Iterable):
-        return [_plain(item) for item in value]
-    return str(value)
 
 
 def _render(report: Report) -> RenderableType:

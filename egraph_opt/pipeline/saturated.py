@@ -240,8 +240,8 @@ class Saturated:
         """Choose the cheapest graph under a cost model, rebuild and verify it.
 
         What `assume` says comes on top of what `saturate` was given, and has to stay within it.  `extractor`,
-        `objective` and `measure` are those of `optimize`.  `warm` is what `solve` chose, to start from.  Ctrl-C
-        during the choice ends it with the best found so far, which a warning says, or with
+        `objective` and `measure` are those of `optimize`.  `warm` is what `solve` chose, to start from.
+        Ctrl-C during the choice ends it with the best found so far, which a warning says, or with
         `on_interrupt="raise"` raises KeyboardInterrupt.  With `restarts` the chosen graph is saturated
         again, as `optimize` does, as long as it gets cheaper by that.
 

@@ -67,7 +67,7 @@ def sizes_of(value: ir.Value, points: Mapping[str, int]) -> tuple[int | None, ..
     """The shape of an input at these sizes; None for a dim that has none."""
     dims = value.shape.dims if value.shape is not None else ()
     return tuple(
-        dim if isinstance(dim, int) else points.get(name) if name else None
+        points.get(name) if name else dim if isinstance(dim, int) else None
         for dim, name in zip(dims, names_of_dims(value), strict=True)
     )
 

@@ -70,10 +70,13 @@ class OnnxRuntime(CostModel):
 
     name = "onnxruntime"
     unit = "us"
-    rulesets = ("ascend.fusion", "onnxruntime.layout", "onnxruntime.spelling")
-    limits = MappingProxyType({"blocked_channels": BLOCK, "fused_stages": STAGES, "lift_conv1d": 1})
+    rulesets = ("ascend.fusion", "onnxruntime.bytes", "onnxruntime.layout", "onnxruntime.spelling")
+    limits = MappingProxyType(
+        {"blocked_channels": BLOCK, "byte_kernels": 1, "fused_stages": STAGES, "lift_conv1d": 1}
+    )
     pseudo_operators = frozenset(
         (
+            "byte_kernel",
             "fused_cube",
             "unary",
             "layer_norm",

@@ -209,7 +209,7 @@ class Ascend(CostModel):
             return node.op_type if inside is None else inside.op_type
         if inside.op_type == ascend_fusion.FORM:
             return inside.text("cube")
-        return "element-wise kernel" if inside.op_type == ascend_vector.FORM else inside.op_type
+        return "fused element-wise" if inside.op_type == ascend_vector.FORM else inside.op_type
 
     def breakdown(self, node: NodeView) -> Mapping[str, float]:
         bare = replace(node, body_cost=0.0)

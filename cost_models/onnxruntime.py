@@ -179,6 +179,10 @@ class OnnxRuntime(CostModel):
         shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         return (f"{len(missing)} of {len(keys)} prices are estimated, not measured: {shown}",)
 
+    def kernel_name(self, node: NodeView) -> str:
+        """Conversions of layouts have the runtime's names."""
+        return _REORDERS.get(node.op_type, "") if is_conversion(node) else super().kernel_name(node)
+
     def of_bodies(self, node: NodeView, costs: Sequence[float]) -> float:
         """Of two branches one runs: the slower one, since nobody knows which."""
         return max(costs, default=0.0) if node.op_type == "If" else super().of_bodies(node, costs)
@@ -200,6 +204,9 @@ class OnnxRuntime(CostModel):
         else:
             own = self.estimator.estimate(node.op_type, _size(node))
         return own + node.body_cost
+
+
+_REORDERS = {"ToLayout": "ReorderInput", "FromLayout": "ReorderOutput"}
 
 
 def _behind_sum(view: NodeView) -> NodeView | None:

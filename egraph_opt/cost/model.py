@@ -195,8 +195,9 @@ class CostModel(ABC):
         return self.cost(node)
 
     def kernel_name(self, node: NodeView) -> str:
-        """What reports call the kernel of a node, or of a pseudo-operator."""
-        return node.op_type
+        """What reports call the kernel of a node; of a pseudo-operator the operators that it stands for."""
+        parts = () if node.parts is None else (part.op_type for part in node.parts.nodes)
+        return " + ".join(dict.fromkeys(parts)) or node.op_type
 
     def breakdown(self, node: NodeView) -> Mapping[str, float]:
         """What of a node's price each resource has, by the resource's name, such as ``launch`` or ``memory``.

@@ -8,13 +8,19 @@ WORKERS ?= auto
 # Tests and commands start many processes, each of which would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test laws proofs wrong mutants fuzz growth fixed-points coverage lint types site types-of-site fuzz-files bench exports tables figures docs clean
+.PHONY: demo test newcomer laws proofs wrong mutants fuzz growth fixed-points coverage lint types site types-of-site fuzz-files bench exports tables figures docs clean
 
 demo: $(VENV)/.models
 	$(BIN)/python benchmarks/demo.py
 
 test: $(VENV)/.models
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q $(OPTIONS)
+
+# The wheel in an empty environment, three models, the lines of README's table; ROWS=4 takes more of them.
+ROWS ?= 3
+
+newcomer: $(VENV)/.made
+	$(BIN)/python .ci/newcomer.py --rows $(ROWS) $(OPTIONS)
 
 # Random graphs for so many seconds, by SEED; what fails is shrunk and kept in build/fuzz.  See the docs, Development.
 SECONDS ?= 60

@@ -21,6 +21,7 @@ from egraph_opt.verification.execution import Session, load
 TOOLS: dict[str, Tool] = {
     "onnxsim": KNOWN["onnxsim"],
     "OnnxSlim": KNOWN["onnxslim"],
+    "onnxscript": KNOWN["onnxscript"],
     "ORT basic": KNOWN["ort-basic"],
 }
 """By the name that tables have: those whose results any runtime takes."""

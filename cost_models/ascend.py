@@ -30,6 +30,7 @@ from typing import Any
 from egraph_opt.cost.model import KERNEL_DOMAIN, CostModel, NodeView
 from egraph_opt.cost.parameters import Parameter
 from egraph_opt.cost_models import (
+    ascend_atc,
     ascend_attention,
     ascend_binding,
     ascend_control,
@@ -38,6 +39,7 @@ from egraph_opt.cost_models import (
     ascend_host,
     ascend_layout,
     ascend_moves,
+    ascend_reasons,
     ascend_remarks,
     ascend_scalar,
     ascend_soc,
@@ -47,6 +49,7 @@ from egraph_opt.cost_models import (
 )
 from egraph_opt.cost_models.ascend_compiler import applied_by
 from egraph_opt.cost_models.ascend_device import Device, KernelDevice
+from egraph_opt.cost_models.ascend_limits import beyond_pools
 from egraph_opt.cost_models.layouts import is_conversion, is_laid
 from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
@@ -111,6 +114,7 @@ class Ascend(CostModel):
     datasheet = frozenset({"clock_ghz", "memory_gbs"})
 
     def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:
+        self.chip = str(soc)
         self.soc = ascend_soc.load_soc(soc, overrides)
         self._device = Device(self.soc)
         of_compiler = applied_by(self.soc.passes)
@@ -190,6 +194,12 @@ class Ascend(CostModel):
     def is_unmeasured(self, node: NodeView) -> bool:
         return ascend_remarks.is_unmeasured(node)
 
+    def reason(self, node: NodeView) -> str:
+        return ascend_reasons.reason(self._device, node, self.cost(node))
+
+    def build_command(self, inputs: Mapping[str, Sequence[int | None]], path: str) -> str:
+        return ascend_atc.atc_command(self.chip, self.soc, inputs, path)
+
     def kernel_name(self, node: NodeView) -> str:
         """The ONNX operator that a kernel begins with; TransData is a conversion between formats."""
         if is_conversion(node):
@@ -199,7 +209,7 @@ class Ascend(CostModel):
             return node.op_type if inside is None else inside.op_type
         if inside.op_type == ascend_fusion.FORM:
             return inside.text("cube")
-        return "element-wise kernel" if inside.op_type == ascend_vector.FORM else inside.op_type
+        return "fused element-wise" if inside.op_type == ascend_vector.FORM else inside.op_type
 
     def breakdown(self, node: NodeView) -> Mapping[str, float]:
         bare = replace(node, body_cost=0.0)
@@ -331,15 +341,7 @@ class Ascend(CostModel):
         """Pools on the vector unit within the limits of the instruction set, on the AI CPU beyond them."""
         soc, x, y = self.soc, node.input(0), node.output()
         shape, kernel = counting.dims(x), counting.kernel(node, 0)
-        strides = node.integers("strides") or (1,)
-        dilated = max(node.integers("dilations") or (1,)) > 1
-        beyond = (
-            max(kernel, default=1) > soc.pool_kernel
-            or counting.product(kernel) > soc.pool_window
-            or max(strides) > soc.pool_stride
-            or dilated
-        )
-        if beyond or self._on_ai_cpu(node):
+        if any(beyond_pools(soc, node)) or self._on_ai_cpu(node):
             time = self._ai_cpu(counting.flops(node), node)
         else:
             width = self._device.width(x)

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device
+from egraph_opt.cost_models.ascend_limits import beyond_convolutions
 from egraph_opt.facts.fact import Fact
 from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, RULES, takes_plain
 
@@ -55,12 +56,17 @@ def convolution_time(device: Device, node: NodeView) -> float | None:
 
     geometry = _Geometry(node, x_shape, y_shape, w_shape)
     slow = geometry.row_factor(device, transposed)
-    if geometry.beyond_limits(device):
+    if any(beyond_convolutions(soc, node, w_shape[2:])):
         slow *= soc.slow_conv_factor
     total = soc.fixed_cube_us + max(computing, moving) * slow
     if not w.const:
         total += device.transdata(device.bytes_of(w), weights)
     return total
+
+
+def window_of(node: NodeView) -> Shape:
+    """The kernel of a convolution, by its weight."""
+    return counting.dims(node.input(_WEIGHTS[node.op_type]))[2:]
 
 
 def needed_format(device: Device, node: NodeView) -> str:
@@ -118,7 +124,6 @@ class _Geometry:
         self.kernel = w[2:]
         self.strides = _fitting(node.integers("strides"), ones)
         self.dilations = _fitting(node.integers("dilations"), ones)
-        self.pads = node.integers("pads") or (0,)
         self.height = x[-2] if axes > 1 else 1
         self.width = x[-1]
         self.out_height = y[-2] if axes > 1 else 1
@@ -140,16 +145,6 @@ class _Geometry:
         needed = max(rows, 1) * row_width * device.soc.block_bytes
         excess = max(needed / device.soc.l1_bytes, row_width / device.soc.row_width)
         return min(max(1.0, excess), device.soc.wide_row_cap)
-
-    def beyond_limits(self, device: Device) -> bool:
-        """Whether the instruction set cannot express the convolution."""
-        soc = device.soc
-        return (
-            max(self.kernel) > soc.conv_kernel
-            or max(self.strides) > soc.conv_stride
-            or max(self.pads) > soc.conv_pad
-            or max(self.dilations) > soc.conv_dilation
-        )
 
 
 def _fitting(values: tuple[int, ...] | None, default: tuple[int, ...]) -> tuple[int, ...]:

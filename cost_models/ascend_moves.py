@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.ascend_device import Device
@@ -23,6 +25,9 @@ def transpose(device: Device, node: NodeView) -> float:
 
 def move(device: Device, node: NodeView) -> float:
     """Slice, Concat, Split, Gather, Pad, Expand ...: bytes in and out, and what goes one by one."""
+    turned = _as_transpose(node)
+    if turned is not None:
+        return transpose(device, turned)
     soc, out = device.soc, node.output()
     inputs: tuple[Fact | None, ...] = node.inputs
     if node.op_type in counting.SELECTIONS:
@@ -34,6 +39,24 @@ def move(device: Device, node: NodeView) -> float:
     blocks = sum(device.stream(2 * _in_blocks(device, part, whole), parts) for part, whole in _cuts(node))
     moving = max(moving, blocks)
     return soc.fixed_vector_us + moving + scalar_time(device, node)
+
+
+def _as_transpose(node: NodeView) -> NodeView | None:
+    """DepthToSpace and SpaceToDepth as the Transpose that they are between two views."""
+    x, block = node.input(0), max(node.integer("blocksize", 1), 1)
+    shape = counting.dims(x)
+    if node.op_type not in ("DepthToSpace", "SpaceToDepth") or x is None or len(shape) != 4:
+        return None
+    n, c, h, w = shape
+    if node.op_type == "SpaceToDepth":
+        apart, perm = (n, c, h // block, block, w // block, block), (0, 3, 5, 1, 2, 4)
+    elif node.text("mode", "DCR") == "CRD":
+        apart, perm = (n, c // block**2, block, block, h, w), (0, 1, 4, 2, 5, 3)
+    else:
+        apart, perm = (n, block, block, c // block**2, h, w), (0, 3, 4, 1, 5, 2)
+    y = Fact(x.dtype, tuple(apart[axis] for axis in perm))
+    inputs = (Fact(x.dtype, apart),)
+    return replace(node, op_type="Transpose", attributes={"perm": perm}, inputs=inputs, outputs=(y,))
 
 
 def _cuts(node: NodeView) -> list[tuple[Fact, Fact]]:

@@ -48,10 +48,13 @@ class OnnxRuntime(MeasuredRuntime):
     """
 
     name = "onnxruntime"
-    rulesets = ("ascend.fusion", "onnxruntime.layout", "onnxruntime.spelling")
-    limits = MappingProxyType({"blocked_channels": BLOCK, "fused_stages": STAGES, "lift_conv1d": 1})
+    rulesets = ("ascend.fusion", "onnxruntime.bytes", "onnxruntime.layout", "onnxruntime.spelling")
+    limits = MappingProxyType(
+        {"blocked_channels": BLOCK, "byte_kernels": 1, "fused_stages": STAGES, "lift_conv1d": 1}
+    )
     pseudo_operators = frozenset(
         (
+            "byte_kernel",
             "fused_cube",
             "unary",
             "layer_norm",
@@ -105,6 +108,13 @@ class OnnxRuntime(MeasuredRuntime):
         if answer is None or self.micros(answer) < 2 * own:
             return 0.0
         return 2 * (2 * VIEW + MARGIN * own)
+
+    def kernel_name(self, node: NodeView) -> str:
+        """Conversions of layouts have the runtime's names."""
+        return _REORDERS.get(node.op_type, "") if is_conversion(node) else super().kernel_name(node)
+
+
+_REORDERS = {"ToLayout": "ReorderInput", "FromLayout": "ReorderOutput"}
 
 
 def _behind_sum(view: NodeView) -> NodeView | None:

@@ -334,7 +334,7 @@ def test_a_dry_run_writes_no_model(model: Path, tmp_path: Path) -> None:
     for arguments in ((model,), (model, tmp_path / "out.onnx")):
         result = run("optimize", *arguments, "--cost", "nodes", "--dry-run")
         assert result.exit_code == 0, result.output
-        assert result.stdout.startswith("optimized: 3 -> 1 nodes")
+        assert result.stdout.startswith("optimized: 3 -> 1 node")
         assert "no file is written" in result.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["in.onnx"]
 
@@ -348,7 +348,7 @@ def test_the_file_to_write_is_needed_otherwise(model: Path) -> None:
 def test_one_line_is_all_that_a_quiet_run_prints(model: Path, tmp_path: Path) -> None:
     result = run("optimize", model, tmp_path / "out.onnx", "--cost", "nodes", "-q")
     (line,) = result.stdout.splitlines()
-    assert line == f"{model}: optimized: 3 -> 1 nodes (-66.7 %), verified"
+    assert line == f"{model}: optimized: 3 -> 1 node (-66.7 %), verified"
     assert (tmp_path / "out.onnx").exists()
 
 

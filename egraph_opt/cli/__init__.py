@@ -1,5 +1,5 @@
 """The command line: `egraph-opt optimize`, `alternatives`, `rules`, `operators`, `costs`, `measurements`,
-`prove`, `runner`, `study`, `compare`, `sweep`, `sensitivity`, `calibrate` and `tune`.
+`prove`, `runner`, `study`, `compare`, `sweep`, `sensitivity`, `calibrate`, `check-profile` and `tune`.
 
 Exit codes: 0 done (also when nothing changed), 1 the model could not be read or is invalid, 2 usage, 3 the
 result was found to be wrong under --strict.
@@ -9,6 +9,7 @@ import gc
 
 from egraph_opt.cli import (
     calibrate,
+    check_profile,
     compare,
     costs,
     listings,
@@ -41,6 +42,7 @@ def main() -> None:
 __all__ = [
     "app",
     "calibrate",
+    "check_profile",
     "compare",
     "costs",
     "exit_code",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
+import json
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -106,6 +107,11 @@ ParametersFileOption = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE.toml", help="The file of parameters to write.")
 ]
 
+DimOption = Annotated[
+    list[str] | None,
+    typer.Option("--dim", metavar="NAME=NUMBER", help="A symbolic dim of the model; may be repeated."),
+]
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 WIDTH = 80
@@ -189,6 +195,18 @@ def parsed_overrides(texts: list[str] | None) -> tuple[Override, ...]:
     return tuple(found)
 
 
+def parsed_dims(texts: list[str] | None) -> dict[str, int]:
+    """The sizes of `--dim`."""
+    return dict(map(_dim, texts or ()))
+
+
+def _dim(text: str) -> tuple[str, int]:
+    name, equals, number = text.partition("=")
+    if not equals or not name.strip() or not number.strip().isdecimal():
+        raise typer.BadParameter(f"{text!r} is not NAME=NUMBER", param_hint="--dim")
+    return name.strip(), int(number)
+
+
 def cost_of(name: str, texts: list[str] | None) -> str | CostModel:
     """The cost model of `--cost` and `--set`; its name alone where nothing is set."""
     from egraph_opt.cost.registry import cost_model
@@ -226,6 +244,13 @@ def kept_lines(kept: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for reason, names in kept.items():
         yield f"{len(names)} as before, {reason}:"
         yield from wrapped(", ".join(names))
+
+
+def print_json(value: Any) -> None:
+    """A value, dataclasses and numbers of numpy too, as JSON on stdout; what is no finite number is null."""
+    from egraph_opt.report.plain import plain
+
+    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def print_table(table: Table) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -12,6 +12,8 @@ from rich.console import Console
 from egraph_opt.cli.application import (
     WIDTH,
     CostOption,
+    DimOption,
+    JsonOption,
     ParametersFileOption,
     ParametersOption,
     SetOption,
@@ -20,7 +22,9 @@ from egraph_opt.cli.application import (
     installed,
     kept_lines,
     names_of,
+    parsed_dims,
     parsed_overrides,
+    print_json,
     progress_on,
     wrapped,
 )
@@ -50,10 +54,8 @@ def calibrate(
     cost: CostOption = "ascend",
     set_: SetOption = None,
     parameters: ParametersOption = None,
-    dims: Annotated[
-        list[str] | None,
-        typer.Option("--dim", metavar="NAME=NUMBER", help="A symbolic dim of the model; may be repeated."),
-    ] = None,
+    dims: DimOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Fit the parameters of a cost model to a profile, and write those that it determines.
 
@@ -62,7 +64,7 @@ def calibrate(
     installed("scipy", "calibrate")
     if dims and model is None:
         raise typer.BadParameter("is a dim of a model: give the model, too", param_hint="--dim")
-    held, sizes = parsed_overrides(set_), dict(map(_dim, dims or ()))
+    held, sizes = parsed_overrides(set_), parsed_dims(dims)
     only = tuple(names_of(parameters) or ())
     with errors_as_lines(), progress_on(Console(stderr=True)) as progress:
         from egraph_opt.lab.calibration.calibrating import CalibrationRequest, calibrate
@@ -73,17 +75,40 @@ def calibrate(
         found = calibrate(CalibrationRequest(profile, cost, held, only, model, sizes), progress)
         if output is not None:
             write_calibration(found, output)
+    if as_json:
+        print_json(_as_json(found))
+        return
     for line in _lines(found):
         typer.echo(line)
     if output is not None:
         typer.echo(f"written to {output}: --cost {found.space.model.base}:{output}")
 
 
-def _dim(text: str) -> tuple[str, int]:
-    name, equals, number = text.partition("=")
-    if not equals or not name.strip() or not number.strip().isdecimal():
-        raise typer.BadParameter(f"{text!r} is not NAME=NUMBER", param_hint="--dim")
-    return name.strip(), int(number)
+def _as_json(found: Calibration) -> dict[str, Any]:
+    """What was learned, the errors by operator, and what was left out."""
+    seen = found.observations
+    learned = {
+        entry.name: {
+            "before": entry.coordinate.default,
+            "after": entry.value,
+            "error": entry.error,
+            "unit": entry.coordinate.unit,
+            "remark": entry.remark,
+        }
+        for entry in found.learned
+    }
+    return {
+        "cost": found.cost,
+        "profile": seen.label,
+        "kernels": len(seen.used),
+        "rows": seen.rows,
+        "remarks": seen.remarks,
+        "left_out": seen.left_out,
+        "operators": found.operators,
+        "total": found.total,
+        "parameters": learned,
+        "kept": found.kept,
+    }
 
 
 def _lines(found: Calibration) -> Iterator[str]:

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from egraph_opt.cli.application import app, errors_as_lines, print_table, progress_on
+from egraph_opt.cli.application import JsonOption, app, errors_as_lines, print_table, progress_on
 from egraph_opt.cost import DEFAULT_COST
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def compare(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="For CSV, JSON and an HTML page.")
     ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Original, saturation, greedy passes and other optimisers, each in a process with limits.
 
@@ -51,7 +52,7 @@ def compare(
     from rich.console import Console
 
     from egraph_opt.cost.registry import cost_model
-    from egraph_opt.lab.comparison.report import as_csv, as_html, as_json
+    from egraph_opt.lab.comparison import report as page
     from egraph_opt.lab.comparison.running import Bounds
     from egraph_opt.lab.comparison.running import compare_tools as run
     from egraph_opt.lab.comparison.tools import TOOLS, tools_named
@@ -78,9 +79,12 @@ def compare(
             )
             if output is not None:  # what is known so far
                 output.mkdir(parents=True, exist_ok=True)
-                for suffix, written in (("csv", as_csv), ("json", as_json), ("html", as_html)):
-                    write_whole(output / f"comparison.{suffix}", written(found, costs).encode())
-    _tell(found, costs)
+                for suffix, text in (("csv", page.as_csv), ("json", page.as_json), ("html", page.as_html)):
+                    write_whole(output / f"comparison.{suffix}", text(found, costs).encode())
+    if as_json:
+        typer.echo(page.as_json(found, costs))
+    else:
+        _tell(found, costs)
 
 
 def _named(tools: str | None, known: Mapping[str, Tool], orders: int | None) -> list[str]:

@@ -220,6 +220,9 @@ def optimize(
                 measure=timer or (measure if measure_best is None else measure_best),
                 isolate=True,
             )
+        if result.report.command and written not in (None, STDOUT):
+            named = model.build_command(result.report.inputs, str(written))
+            result = replace(result, report=replace(result.report, command=named))
         if written == STDOUT:
             _print_bytes(result.to_bytes())
         elif written is not None:

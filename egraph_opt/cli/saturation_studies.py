@@ -11,10 +11,12 @@ from rich.text import Text
 
 from egraph_opt.cli.application import (
     CostOption,
+    JsonOption,
     SetOption,
     cost_of,
     errors_as_lines,
     installed,
+    print_json,
     print_table,
     progress_on,
 )
@@ -44,6 +46,7 @@ def ablate(
     only: Annotated[str | None, typer.Option(metavar="A,B", help="Leave out these only.")] = None,
     output: OutputOption = None,
     plot: PlotOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Leave out each ruleset or law that matches, and see what the cheapest graph costs without it."""
     from rich.console import Console
@@ -75,7 +78,10 @@ def ablate(
             from egraph_opt.lab.plots import plot_ablation
 
             plot_ablation(found, plot)
-    _tell_ablation(found, target.unit)
+    if as_json:
+        print_json(found)
+    else:
+        _tell_ablation(found, target.unit)
 
 
 def _tell_ablation(rows: Sequence[AblationRow], unit: str) -> None:
@@ -100,6 +106,7 @@ def growth(
     set_: SetOption = None,
     output: OutputOption = None,
     plot: PlotOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """E-nodes, rounds and seconds of saturation beside how large models are."""
     from rich.console import Console
@@ -123,6 +130,9 @@ def growth(
             from egraph_opt.lab.plots import plot_growth
 
             plot_growth(found, plot)
+    if as_json:
+        print_json(found)
+        return
     table = Table(box=None, pad_edge=False)
     for name in ("model", "nodes", "e-nodes", "per node", "rounds", "seconds", "stop"):
         table.add_column(name, justify="left" if name in ("model", "stop") else "right")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +20,7 @@ from egraph_opt.cli.application import (
     load_files,
     names_of,
     parsed_overrides,
+    print_json,
     progress_on,
     wrapped,
 )
@@ -67,7 +66,7 @@ def sensitivity(
         )
         report = examination.report(tuple(names_of(parameters) or ()), lambda share: bar("parameters", share))
     if as_json:
-        typer.echo(json.dumps(_as_json(report), indent=2, ensure_ascii=False))
+        print_json(_as_json(report))
         return
     for line in _lines(report, model.name):
         typer.echo(line)
@@ -83,15 +82,7 @@ def _as_json(report: SensitivityReport) -> dict[str, Any]:
         "gap": chosen.gap,
         "nodes": chosen.graph.nodes,
         "graph": chosen.graph.key,
-        "parameters": [_finite(asdict(entry)) for entry in report.parameters],
-    }
-
-
-def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Without numbers that JSON does not have."""
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in values.items()
+        "parameters": report.parameters,
     }
 
 

@@ -12,10 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from egraph_opt.cli.application import (
+    JsonOption,
     RewritesOption,
     app,
     errors_as_lines,
     names_of,
+    print_json,
     print_table,
     progress_on,
 )
@@ -49,6 +51,7 @@ def orders(
     verify: Annotated[bool, typer.Option(help="Run what each order made beside the original.")] = False,
     seed: Annotated[int, typer.Option(help="Of random orders and of the search.")] = 0,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="A CSV file, a row a run.")] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Passes in an order, of the same laws, beside saturation: the price of ordering.
 
@@ -81,6 +84,9 @@ def orders(
                 found.append(done)
         if output is not None:
             write_whole(output, orders_as_csv(found).encode())
+    if as_json:
+        print_json([{**vars(done), "price_of_ordering": done.price_of_ordering} for done in found])
+        return
     for outcome in found:
         _tell(outcome)
     if len(found) > 1:

@@ -15,7 +15,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from egraph_opt.cli.application import app, errors_as_lines, installed, print_table, progress_on, say
+from egraph_opt.cli.application import (
+    JsonOption,
+    app,
+    errors_as_lines,
+    installed,
+    print_json,
+    print_table,
+    progress_on,
+    say,
+)
 
 if TYPE_CHECKING:
     from egraph_opt.lab.sweep.running import RunsDone, SweepTable
@@ -64,6 +73,7 @@ def sweep(
     plots: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Plots of price against parameter, as SVG.")
     ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Price and extract models under many cost models, and keep a row for each.
 
@@ -78,6 +88,9 @@ def sweep(
         target = output or spec.with_suffix(".csv")
         table = _run(wanted, target, starter(backend, scheduler, jobs))
         written = [target, *_more(table, target, plots)]
+    if as_json:
+        print_json({"rows": table.rows, "files": written})
+        return
     _tell(table)
     typer.echo(f"{len(table.rows):,} runs in {', '.join(map(str, written))}")
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from egraph_opt.cli.application import (
     CostOption,
+    JsonOption,
     LoadOption,
     ParametersFileOption,
     ParametersOption,
@@ -23,8 +24,10 @@ from egraph_opt.cli.application import (
     load_files,
     names_of,
     parsed_overrides,
+    print_json,
     progress_on,
     say,
+    wrapped,
 )
 from egraph_opt.errors import NothingFasterError
 
@@ -50,6 +53,7 @@ def tune(
     rewrites: RewritesOption = None,
     load: LoadOption = None,
     seed: Annotated[int, typer.Option(help="Of the search.")] = 0,
+    as_json: JsonOption = False,
 ) -> None:
     """Search parameters of a cost model under which the chosen graphs run fastest in onnxruntime here.
 
@@ -77,14 +81,35 @@ def tune(
         try:
             found = tune(request, progress)
         except NothingFasterError as error:
-            typer.echo(f"{error}: nothing is written")
+            if as_json:
+                print_json({"cost": cost, "reason": str(error), "models": [], "parameters": {}})
+            else:
+                for line in wrapped(f"{error}: nothing is written", first=""):
+                    typer.echo(line)
             raise typer.Exit from None
         if output is not None:
             write_tuning(found, output)
+    if as_json:
+        print_json(_as_json(found))
+        return
     for line in _lines(found):
         typer.echo(line)
     if output is not None:
         typer.echo(f"written to {output}: --cost {found.space.model.base}:{output}")
+
+
+def _as_json(found: Tuning) -> dict[str, Any]:
+    """What is faster, by which values of parameters."""
+    changed = {name: {"before": found.defaults[name], "after": value} for name, value in found.values.items()}
+    return {
+        "cost": found.request.cost,
+        "trials": found.trials,
+        "stopped": found.stopped,
+        "gain": found.gain,
+        "models": found.models,
+        "parameters": changed,
+        "kept": found.kept,
+    }
 
 
 def _lines(found: Tuning) -> Iterator[str]:

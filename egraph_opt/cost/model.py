@@ -195,8 +195,9 @@ class CostModel(ABC):
         return self.cost(node)
 
     def kernel_name(self, node: NodeView) -> str:
-        """What reports call the kernel of a node, or of a pseudo-operator."""
-        return node.op_type
+        """What reports call the kernel of a node; of a pseudo-operator the operators that it stands for."""
+        parts = () if node.parts is None else (part.op_type for part in node.parts.nodes)
+        return " + ".join(dict.fromkeys(parts)) or node.op_type
 
     def breakdown(self, node: NodeView) -> Mapping[str, float]:
         """What of a node's price each resource has, by the resource's name, such as ``launch`` or ``memory``.
@@ -205,6 +206,19 @@ class CostModel(ABC):
         neither has a share.  Bodies are left out.  Empty where a model has no resources.
         """
         return {}
+
+    def reason(self, node: NodeView) -> str:
+        """What is slow about a node, such as "kernel 1024 above 255 runs on the AI CPU"; mostly ""."""
+        return ""
+
+    def build_command(self, inputs: Mapping[str, Sequence[int | None]], path: str) -> str:
+        """The command that builds the result for the target, ready to be run; "" where none is needed.
+
+        Args:
+            inputs: sizes of each input by its name, None where nobody knows one.
+            path: the file of the result.
+        """
+        return ""
 
     @classmethod
     def variants(cls) -> tuple[str, ...]:

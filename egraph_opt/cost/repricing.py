@@ -25,7 +25,7 @@ from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction.presolve.presolve import Reduced, presolve_at_any_cost
 from egraph_opt.extraction.problem import ExtractionProblem
-from egraph_opt.extraction.registry import extract
+from egraph_opt.extraction.registry import ExtractorLike, extract
 from egraph_opt.extraction.solution import Solution, measure, used_part
 
 Ints = npt.NDArray[np.int32]
@@ -48,7 +48,7 @@ class SearchLimits:
     """How to search, and how far.
 
     Attributes:
-        extractor: a name in `egraph_opt.extraction.EXTRACTORS`.
+        extractor: a name in `egraph_opt.extraction.EXTRACTORS`, or a function of one's own.
         iterations: integer programs for any one piece.
         seconds: an emergency stop of one search.
         seed: of the search.
@@ -56,7 +56,7 @@ class SearchLimits:
         stop: asked before each program whether the best so far will do.
     """
 
-    extractor: str = "auto"
+    extractor: ExtractorLike = "auto"
     iterations: int = 200
     seconds: float | None = None
     seed: int = 0
@@ -82,7 +82,7 @@ class SearchLimits:
         return lambda: time.monotonic() > deadline
 
     def extract(
-        self, problem: ExtractionProblem, incumbent: Ints | None, extractor: str | None = None
+        self, problem: ExtractionProblem, incumbent: Ints | None, extractor: ExtractorLike | None = None
     ) -> Solution:
         """What the extractor finds in the time that is left; where there is none, what is found at once."""
         left = self.left

@@ -10,7 +10,7 @@ import numpy as np
 
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction.problem import ExtractionProblem, choosable, has_solution
-from egraph_opt.extraction.registry import Solve, extract, extractor_named, solution_of
+from egraph_opt.extraction.registry import ExtractorLike, Solve, extract, extractor_named, solution_of
 from egraph_opt.extraction.solution import Solution, check, measure, used_part
 from egraph_opt.extraction.structure import Ints, invert
 
@@ -44,7 +44,7 @@ def alternatives(
     problem: ExtractionProblem,
     solution: Solution,
     class_: int,
-    extractor: str = "auto",
+    extractor: ExtractorLike = "auto",
     *,
     iterations: int = 200,
     seconds: float | None = None,
@@ -61,7 +61,7 @@ def alternatives(
     Raises:
         ExtractionError: ``solution`` is none of the problem, there is no such class, an unknown extractor.
     """
-    extractor_named(extractor)
+    name = extractor_named(extractor).name
     check(problem, solution)
     if not 0 <= class_ < problem.n_classes:
         raise ExtractionError(f"there is no class {class_}; classes are 0 to {problem.n_classes - 1}")
@@ -78,12 +78,12 @@ def alternatives(
     for node in np.flatnonzero((problem.node_class == class_) & choosable(problem)).tolist():
         best = None if node == chosen else _cheapest_with(problem, node, solve)
         if best is not None:
-            found.append(_against(solution, node, solution_of(problem, *best, extractor)))
+            found.append(_against(solution, node, solution_of(problem, *best, name)))
     if chosen >= 0:
         without = np.where(problem.node_class == class_, np.inf, problem.cost)
         other = solve(replace(problem, cost=without))
         if other is not None:
-            other = solution_of(problem, other.choice, other.lower_bound, extractor)
+            other = solution_of(problem, other.choice, other.lower_bound, name)
             found.append(_against(solution, -1, other))
     return [found[0], *sorted(found[1:], key=lambda one: (one.difference, one.node))]
 

@@ -20,7 +20,7 @@ import numpy as np
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.problem import ExtractionProblem, has_solution
-from egraph_opt.extraction.registry import Solve, extract, extractor_named, solution_of
+from egraph_opt.extraction.registry import ExtractorLike, Solve, extract, extractor_named, solution_of
 from egraph_opt.extraction.solution import Solution, check, chosen_children, measure
 from egraph_opt.extraction.structure import Ints, Mask, topological
 
@@ -34,7 +34,7 @@ Pick = tuple[tuple[int, int], ...]
 def k_best(
     problem: ExtractionProblem,
     k: int,
-    extractor: str = "auto",
+    extractor: ExtractorLike = "auto",
     *,
     iterations: int = 200,
     seconds: float | None = None,
@@ -65,7 +65,7 @@ def k_best(
     """
     if k < 1:
         raise ExtractionError(f"k={k}: must be at least 1")
-    extractor_named(extractor)
+    name = extractor_named(extractor).name
     deadline = None if seconds is None else time.monotonic() + seconds
 
     def solve(part: ExtractionProblem) -> Solution | None:
@@ -90,7 +90,7 @@ def k_best(
         bounds = [r.bound(ranks.get(piece, 0)) for piece, r in enumerate(rankings)]
         check(problem, choice)
         bound = presolved.bound(value[0] for value in bounds if value is not None)
-        solutions.append(solution_of(problem, choice, bound, extractor))
+        solutions.append(solution_of(problem, choice, bound, name))
     return solutions
 
 

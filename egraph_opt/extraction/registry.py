@@ -6,11 +6,13 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from egraph_opt.errors import ExtractionError, UnknownExtractorError
+from egraph_opt.errors import EgraphOptError, ExtractionError, UnknownExtractorError
 from egraph_opt.extraction.heuristics.greedy import tree
 from egraph_opt.extraction.piece import Found, Piece
 from egraph_opt.extraction.presolve.presolve import presolve
@@ -22,6 +24,7 @@ from egraph_opt.extraction.strategies.isomorphism import IsomorphicPieces
 from egraph_opt.extraction.strategies.steps import greedy_piece, time_shares
 from egraph_opt.extraction.strategies.treatments import default_piece, draft_piece, exact_piece, ilp_piece
 from egraph_opt.extraction.structure import Ints
+from egraph_opt.imports import raised_at
 
 ITERATIONS = 200
 """Programs for any one piece where the caller does not say."""
@@ -111,20 +114,53 @@ EXTRACTORS: dict[str, Extractor] = {
 """All extractors by name."""
 
 
-def extractor_named(name: str) -> Extractor:
-    """The extractor of a name.
+Choosing = Callable[[ExtractionProblem], ArrayLike]
+"""An extractor of one's own: per class the node that it chooses, -1 for a class that is not needed."""
+
+ExtractorLike = str | Choosing
+
+
+def extractor_named(extractor: ExtractorLike) -> Extractor:
+    """The extractor of a name, or a function as one.
 
     Raises:
         UnknownExtractorError: there is none; suggests the nearest.
     """
-    if not isinstance(name, str) or name not in EXTRACTORS:
-        raise UnknownExtractorError(str(name), EXTRACTORS)
-    return EXTRACTORS[name]
+    if isinstance(extractor, str) and extractor in EXTRACTORS:
+        return EXTRACTORS[extractor]
+    if not callable(extractor):
+        raise UnknownExtractorError(str(extractor), EXTRACTORS)
+    name = getattr(extractor, "__name__", type(extractor).__name__)
+    return Extractor(name, "nothing", False, partial(_by_function, extractor, name))
+
+
+def _by_function(
+    choose: Choosing, name: str, problem: ExtractionProblem, incumbent: Ints | None, budget: Budget
+) -> Outcome:
+    """What a function chooses; the bound is one that takes no search."""
+    try:
+        choice = np.asarray(choose(problem))
+    except (EgraphOptError, MemoryError):
+        raise
+    except Exception as error:
+        told = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ExtractionError(f"{raised_at(error)}extractor {name}: {told}") from error
+    if choice.shape != (problem.n_classes,) or choice.dtype.kind not in "iu":
+        wanted = f"whole numbers, one for each of {problem.n_classes} classes"
+        raise ExtractionError(
+            f"extractor {name}: returns {choice.dtype} of shape {choice.shape}, not {wanted}"
+        )
+    try:
+        used = used_part(problem, choice.astype(np.int32))
+        check(problem, used)
+    except (ExtractionError, IndexError) as error:
+        raise ExtractionError(f"extractor {name}: what it returns is no solution: {error}") from error
+    return used, presolve(problem, None).floor, ()
 
 
 def extract(
     problem: ExtractionProblem,
-    extractor: str = "auto",
+    extractor: ExtractorLike = "auto",
     *,
     incumbent: Ints | None = None,
     iterations: int | None = None,
@@ -138,7 +174,8 @@ def extract(
 
     Args:
         problem: what to choose from.
-        extractor: a name in `EXTRACTORS`.
+        extractor: a name in `EXTRACTORS`, or a function of a problem that returns per class the node that it
+            chooses, -1 where none is needed; what it returns is checked.
         incumbent: a known solution (per class a node or -1), such as the original graph.  The result is never
             worse, and where nothing is better it is the incumbent itself.  It may cost infinity, or hold
             classes that no root needs, but must be complete and acyclic; `selection` makes one from nodes.
@@ -153,17 +190,17 @@ def extract(
 
     Raises:
         ExtractionError: no solution of finite cost, a malformed incumbent, seconds that are negative or no
-            number, an unknown extractor.
+            number, an unknown extractor, one that raises or returns no solution.
     """
-    extractor_named(extractor)
+    wanted = extractor_named(extractor)
     if seconds is not None and not seconds >= 0:
         raise ExtractionError(f"seconds={seconds!r}: must be 0 or more, or None for no stop")
     deadline = None if seconds is None else time.monotonic() + seconds
     stopped = None if stop is None else _Remembered(stop)
     known = None if incumbent is None else _usable_incumbent(problem, incumbent)
     if seconds == 0 and known is not None:
-        return solution_of(problem, known, _floor(problem), extractor)
-    run = EXTRACTORS["greedy-dag" if seconds == 0 else extractor].run
+        return solution_of(problem, known, _floor(problem), wanted.name)
+    run = (EXTRACTORS["greedy-dag"] if seconds == 0 else wanted).run
     budget = Budget(
         ITERATIONS if iterations is None else iterations,
         deadline,
@@ -176,7 +213,7 @@ def extract(
         choice = known
     check(problem, choice)
     interrupted = stopped is not None and stopped()
-    return solution_of(problem, choice, bound, extractor, pieces=pieces, interrupted=interrupted)
+    return solution_of(problem, choice, bound, wanted.name, pieces=pieces, interrupted=interrupted)
 
 
 class _Remembered:

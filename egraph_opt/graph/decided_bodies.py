@@ -1,7 +1,7 @@
 """Bodies that run once, or not at all: what takes the place of their node.
 
-An If whose condition is known, or whose branches are equal; a Loop of one trip or none; a Scan over one
-element or none.
+An If whose condition is known, of which one branch is impossible, or whose branches are equal; a Loop of one
+trip or none; a Scan over one element or none.
 """
 
 from __future__ import annotations
@@ -35,21 +35,27 @@ class Decided:
     results: tuple[tuple[ir.Value, int | ir.Value, int | None], ...]
 
 
-def decided(node: ir.Node, opset: int, facts: Mapping[ir.Value, Fact]) -> Decided | None:
-    """What takes the place of a node; None where its bodies have to stay."""
+def decided(
+    node: ir.Node, opset: int, facts: Mapping[ir.Value, Fact], then: bool | None = None
+) -> Decided | None:
+    """What takes the place of a node; None where its bodies have to stay.
+
+    Args:
+        then: which branch of an If runs, where that is known other than by its condition.
+    """
     if node.domain not in ("", "ai.onnx") or any(a.is_ref() for a in node.attributes.values()):
         return None
     if node.op_type == "If":
-        return _if(node, facts)
+        return _if(node, facts, then)
     if node.op_type == "Loop":
         return _loop(node, facts)
     return _scan(node, opset, facts) if node.op_type == "Scan" else None
 
 
-def _if(node: ir.Node, facts: Mapping[ir.Value, Fact]) -> Decided | None:
+def _if(node: ir.Node, facts: Mapping[ir.Value, Fact], then: bool | None) -> Decided | None:
     if not node.inputs or node.inputs[0] is None:
         return None
-    known = known_number(facts.get(node.inputs[0], UNKNOWN))
+    known = known_number(facts.get(node.inputs[0], UNKNOWN)) if then is None else then
     branch, other = (node.attributes[name].as_graph() for name in ("then_branch", "else_branch"))
     if known is None and not _equal(node, branch, other):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 import onnx_ir as ir
@@ -19,16 +20,21 @@ class Inliner:
         self._names, self._opset = names, opset
 
     def inline(
-        self, graph: ir.Graph, facts: Mapping[ir.Value, Fact], fits: Callable[[ir.Node, Decided], bool]
+        self,
+        graph: ir.Graph,
+        facts: Mapping[ir.Value, Fact],
+        fits: Callable[[ir.Node, Decided], bool],
+        taken: Mapping[ir.Node, bool] = MappingProxyType({}),
     ) -> bool:
         """Replace the decided nodes of a graph (not of its bodies) by their bodies: whether there were any.
 
         Args:
             fits: whether the users of a node's outputs take what a body gives.  An If hides its outputs'
                 types, so a model may run with a vector of one element where a scalar is asked for.
+            taken: Ifs of which one branch runs, whatever is known of the condition: whether it is `then`.
         """
-        found = [(node, known) for node in graph if (known := decided(node, self._opset, facts)) is not None]
-        found = [(node, known) for node, known in found if fits(node, known)]
+        known_of = {node: decided(node, self._opset, facts, taken.get(node)) for node in graph}
+        found = [(node, known) for node, known in known_of.items() if known is not None and fits(node, known)]
         for node, known in found:
             self._replace(graph, node, known)
         return bool(found)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import onnx_ir as ir
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.assumption import Assumptions, part_of
 from egraph_opt.facts.fact import CLASH, UNKNOWN, Dim, Fact, is_impossible, meet
+from egraph_opt.graph.running import known_number
 
 from .bodies import infer_function, infer_whole, infer_with_bodies
 from .call import Attribute
@@ -34,6 +36,7 @@ def infer_graph(
     is_body: bool | None = None,
     assume: Assumptions | None = None,
     contradicting: set[ir.Node] | None = None,
+    supposing: Mapping[ir.Value, Fact] | None = None,
 ) -> Facts:
     """Facts of every value of a graph whose nodes are sorted; values of bodies are not among them.
 
@@ -49,11 +52,14 @@ def infer_graph(
         assume: what is said by name of a symbolic dim, or of an input (of the main graph); what follows
             from it is only true where it is.
         contradicting: filled with the nodes that inference finds wrong.
+        supposing: facts of some values, to see what would follow from them; of an If whose condition is known
+            then only one branch counts.
     """
     run = _GraphInference(
         graph, opset, outer, constants, warn=warn, functions=functions or {}, assume=assume or {}
     )
     run.is_body = bool(outer) if is_body is None else is_body
+    run.supposing = supposing or {}
     facts = run.facts_of_all()
     if contradicting is not None:
         contradicting |= run.contradicting
@@ -64,6 +70,7 @@ class _GraphInference:
     """One pass over one graph."""
 
     is_body = False
+    supposing: Mapping[ir.Value, Fact] = MappingProxyType({})
     names_unknown = True
     """Give each unknown dim a symbol of its own; not inside a branch, whose names mean nothing outside."""
 
@@ -165,6 +172,9 @@ class _GraphInference:
                 self._warn(f"node {node.name!r} ({node.op_type}): its operands contradict each other")
                 self.contradicting.add(node)
                 fact = UNKNOWN
+            if value in self.supposing:
+                self._facts[value] = self.supposing[value]
+                continue
             # What was folded is known better than by rules.
             folded = self._constants(value) if fact.const else None
             self._facts[value] = folded or self._settled(value, fact)
@@ -178,6 +188,10 @@ class _GraphInference:
             return infer_function(function, node, inputs)
         kinds = {a.type for a in node.attributes.values()}
         if kinds & _GRAPHS:
+            known = known_number(inputs[0]) if self.supposing and node.op_type == "If" and inputs[0] else None
+            if known is not None:
+                name = "then_branch" if known else "else_branch"
+                return tuple(self._branch(node.attributes[name].as_graph())[: len(node.outputs)])
             return infer_with_bodies(node, inputs, self._opset, self.fact, self._branch)
         if not kinds <= _PLAIN_TYPES and node.op_type != "ConstantOfShape":
             return infer_whole(node, inputs, self._opset, self.fact)
@@ -197,7 +211,7 @@ class _GraphInference:
             functions=self._functions,
             assume=self._assume,
         )
-        run.is_body, run.names_unknown = True, False
+        run.is_body, run.names_unknown, run.supposing = True, False, self.supposing
         facts = run.facts_of_all()
         return [facts.get(v) or self.fact(v) or UNKNOWN for v in body.outputs]
 

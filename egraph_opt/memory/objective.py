@@ -42,6 +42,9 @@ COST = Objective()
 """The least cost, whatever memory it takes."""
 
 
+ObjectiveLike = str | tuple[str, float] | Objective
+
+
 def objective_of(wanted: Any) -> Objective:
     """The objective that is meant.
 

@@ -58,6 +58,7 @@ _limit = declare(Function("limit", (("name", _STRING),), _INT, "last"))
 
 LIMITS = {
     "blocked_channels": "images have channels in blocks of so many",
+    "byte_kernels": "operators between DQ and Q are kernels on bytes: 1, or no limit",
     "channel_block": "kernels of images have channels in blocks of so many",
     "conv_dilation": "the largest dilation of a convolution",
     "conv_kernel": "the largest kernel of a convolution along an axis",

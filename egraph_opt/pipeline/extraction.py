@@ -14,6 +14,7 @@ import onnx_ir as ir
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost.repricing import SearchLimits, key_of
 from egraph_opt.errors import VerificationError
+from egraph_opt.extraction.registry import ExtractorLike
 from egraph_opt.extraction.strategies.budget import OnInterrupt, interruptible
 from egraph_opt.facts.assumption import Assumptions
 from egraph_opt.facts.fact import Fact
@@ -64,7 +65,7 @@ class Request:
     points: Mapping[str, int]
     deadline: float
     end: float
-    extractor: str = "auto"
+    extractor: ExtractorLike = "auto"
     seed: int = 0
     warm: Extracted | None = None
     on_interrupt: OnInterrupt = "best"
@@ -255,7 +256,7 @@ def unchanged(original: GivenModel, model: CostModel) -> Result:
 
 
 def search_limits(
-    limits: Limits, extractor: str, seed: int, stop: Callable[[], bool] | None, deadline: float
+    limits: Limits, extractor: ExtractorLike, seed: int, stop: Callable[[], bool] | None, deadline: float
 ) -> SearchLimits:
     """Where a search ends, and how it goes."""
     return SearchLimits(extractor, limits.solver_iterations, None, seed, stop, deadline)

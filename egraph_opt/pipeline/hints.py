@@ -63,11 +63,16 @@ def _of_sizes(graph: ir.Graph) -> Iterator[ir.Node]:
             known.update(node.outputs)
 
 
+def sizes_of(value: ir.Value, points: Mapping[str, int]) -> tuple[int | None, ...]:
+    """The shape of an input at these sizes; None for a dim that has none."""
+    dims = value.shape.dims if value.shape is not None else ()
+    return tuple(
+        points.get(name) if name else dim if isinstance(dim, int) else None
+        for dim, name in zip(dims, names_of_dims(value), strict=True)
+    )
+
+
 def _shape(value: ir.Value, points: Mapping[str, int]) -> str:
     """The shape of an input at these sizes, as `--input-shape` takes it."""
-    dims = value.shape.dims if value.shape is not None else ()
-    sizes = [
-        str(dim) if isinstance(dim, int) else str(points.get(name, "?")) if name else "?"
-        for dim, name in zip(dims, names_of_dims(value), strict=True)
-    ]
+    sizes = ("?" if size is None else str(size) for size in sizes_of(value, points))
     return f"{value.name}:{','.join(sizes)}"

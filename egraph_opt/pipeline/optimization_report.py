@@ -19,7 +19,8 @@ from egraph_opt.graph.walks import same_graph
 from egraph_opt.laws.exactness import CLASSES, REAL, Exactness
 from egraph_opt.laws.proved import was_proved
 from egraph_opt.operators.declaration import operator_named
-from egraph_opt.pipeline.hints import hints_of, opset_hint
+from egraph_opt.pipeline.costly_nodes import costly_nodes
+from egraph_opt.pipeline.hints import hints_of, opset_hint, sizes_of
 from egraph_opt.pipeline.original import original_cost
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
@@ -39,6 +40,9 @@ from egraph_opt.report.figures import (
 )
 from egraph_opt.report.optimization import Report
 from egraph_opt.verification.result import SKIPPED, Verification
+
+UNNAMED = "model.onnx"
+"""The result, as long as it is no file."""
 
 
 @dataclass(frozen=True)
@@ -112,11 +116,17 @@ def report_of(
     elif is_same and after.file == counts.file and same_graph(region.lowered.graph, written.graph):
         status, reason = "unchanged", "nothing cheaper was found"
     composites = _composites(region.walk())
+    free = [value for value in written.graph.inputs if value.name not in written.graph.initializers]
+    inputs = {str(value.name): sizes_of(value, account.points) for value in free}
+    cost = replace(_cost(account, before, parts, failed), written=as_written)
+    if not failed:
+        chosen = (account.points, parts[0], written)
+        cost = replace(cost, costly=costly_nodes(account.model, region.original, *chosen))
     hints = (*hints_of(written, after.runtime, account.points), *opset_hint(composites, region.lowered.opset))
     return Report(
         status=status,
         reason=reason,
-        cost=replace(_cost(account, before, parts, failed), written=as_written),
+        cost=cost,
         nodes=NodesReport(counts.file, after.file, counts.runtime, after.runtime),
         memory=account.memory.unchanged() if failed else account.memory,
         saturation=_saturation(region.walk()),
@@ -129,6 +139,8 @@ def report_of(
         composites=composites,
         exactness=_exactness(account.exactness, rewrites),
         hints=() if failed else hints,
+        inputs=inputs,
+        command=account.model.build_command(inputs, UNNAMED),
     )
 
 
@@ -146,12 +158,17 @@ def _exactness(asked: Exactness, rewrites: Sequence[RewriteReport]) -> Exactness
 
 
 def handed_back(report: Report, counts: NodeCount, latency: LatencyReport) -> Report:
-    """The account where the original is faster than what was found, and so is handed out."""
+    """The account where the original is faster than what was found, and so is handed out.
+
+    The clock contradicts the prices, by which something is cheaper: they prove nothing, and what they say of
+    the graph that was found is not true of the original.
+    """
+    unproved = {"lower_bound": math.nan, "gap": math.nan, "by_operator": (), "costly": (), "open": ()}
     return replace(
         report,
         status="unchanged",
         reason=latency.reason,
-        cost=replace(report.cost, after=report.cost.before),
+        cost=replace(report.cost, after=report.cost.before, **unproved),  # type: ignore[arg-type]
         nodes=NodesReport(counts.file, counts.file, counts.runtime, counts.runtime),
         memory=report.memory.unchanged(),
         operators=operators_between(counts, counts),

@@ -85,14 +85,18 @@ def original_cost(nodes: Sequence[OriginalNode], model: CostModel, points: Mappi
     """What nodes of the input cost, their bodies included."""
     total = 0.0
     for node in nodes:
-        view = node.view
-        bound = replace(
-            view,
-            inputs=tuple(None if fact is None else bind(fact, points) for fact in view.inputs),
-            outputs=tuple(bind(fact, points) for fact in view.outputs),
-        )
+        bound = bound_view(node.view, points)
         if node.bodies:
             costs = [original_cost(body, model, points) for body in node.bodies]
             bound = replace(bound, body_cost=price_of_bodies(model, bound, costs))
         total += price_of(model, bound)
     return total
+
+
+def bound_view(view: NodeView, points: Mapping[str, int]) -> NodeView:
+    """A node with numbers for its symbols, as it is priced."""
+    return replace(
+        view,
+        inputs=tuple(None if fact is None else bind(fact, points) for fact in view.inputs),
+        outputs=tuple(bind(fact, points) for fact in view.outputs),
+    )

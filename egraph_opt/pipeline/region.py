@@ -31,6 +31,7 @@ from egraph_opt.graph.walks import bodies
 from egraph_opt.inference.constants import tensor_fact
 from egraph_opt.inference.core import infer_node
 from egraph_opt.inference.graph import attributes_of, infer_graph
+from egraph_opt.inference.impossible import taken_branches
 from egraph_opt.inference.onnx_inference import infer_by_onnx
 from egraph_opt.laws.exactness import REAL, Exactness
 from egraph_opt.memory import trace
@@ -161,6 +162,12 @@ def saturate_region(
         inside = partial(_settle_inside, setting=setting, constants=folded)
         moved = setting.inliner.inline(graph, around, fits) or setting.motion.hoist(graph, around, inside)
         if not moved:
+            gives = partial(_outputs_of, facts=around, setting=setting, constants=folded)
+            quiet = replace(setting, warn=_ignore)
+            supposing = partial(_supposing, graph, quiet, outer_facts, folded, is_body=is_body)
+            taken = taken_branches(graph, around, gives, supposing)
+            moved = bool(taken) and setting.inliner.inline(graph, around, fits, taken)
+        if not moved:
             break
         constants = constants_of(graph, setting.ir_version, outer_constants)
         facts = inferred(constants)
@@ -202,6 +209,7 @@ def _infer(
     *,
     is_body: bool,
     contradicting: set[ir.Node] | None = None,
+    supposing: Mapping[ir.Value, Fact] | None = None,
 ) -> dict[ir.Value, Fact]:
     def constant(value: ir.Value) -> Fact | None:
         return setting.tensor_fact(constants.tensor(value)) if constants.has(value) else None
@@ -216,6 +224,7 @@ def _infer(
         is_body=is_body,
         assume=setting.assume,
         contradicting=contradicting,
+        supposing=supposing,
     )
     for value in constants.tensors:
         if value in facts and not facts[value].const:
@@ -272,6 +281,30 @@ def _infer_inside(body: ir.Graph, facts: Scope, *, setting: Setting, constants: 
     known = constants_of(body, setting.ir_version, constants)
     inferred = _infer(body, replace(setting, warn=_ignore), facts, known, is_body=True)
     return facts.new_child(inferred)
+
+
+def _supposing(
+    graph: ir.Graph,
+    setting: Setting,
+    outer: Mapping[ir.Value, Fact],
+    constants: Constants,
+    supposed: Mapping[ir.Value, Fact],
+    /,
+    *,
+    is_body: bool,
+) -> dict[ir.Value, Fact]:
+    """The facts of a graph's values where some are given; what is constant within its bodies is known."""
+    pending = [body for node in graph for body in bodies(node)]
+    for body in pending:
+        constants = constants_of(body, setting.ir_version, constants)
+        pending += [inner for node in body for inner in bodies(node)]
+    return _infer(graph, setting, outer, constants, is_body=is_body, supposing=supposed)
+
+
+def _outputs_of(body: ir.Graph, *, facts: Scope, setting: Setting, constants: Constants) -> list[Fact]:
+    """The facts of what a body gives."""
+    inside = _infer_inside(body, facts, setting=setting, constants=constants)
+    return [inside.get(value, UNKNOWN) for value in body.outputs]
 
 
 def _settle_inside(body: ir.Graph, facts: Scope, *, setting: Setting, constants: Constants) -> Scope:

@@ -20,6 +20,7 @@ from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.egraph.storage import Stored, StoredRegion, fingerprint, read_saturated, write_saturated
 from egraph_opt.egraph.validation import check_terms
 from egraph_opt.errors import EgraphOptError, ExtractionError, ModelReadError, TargetMismatchError
+from egraph_opt.extraction.registry import ExtractorLike
 from egraph_opt.extraction.strategies.budget import OnInterrupt, interruptible
 from egraph_opt.facts.assumption import Assumption, Assumptions
 from egraph_opt.graph.constants import constant_bytes
@@ -27,7 +28,7 @@ from egraph_opt.graph.node_counts import NodeCount, nodes_of
 from egraph_opt.laws.exactness import REAL, exactness_named
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.measurement.runner import Runner
-from egraph_opt.memory.objective import Objective, objective_of
+from egraph_opt.memory.objective import ObjectiveLike, objective_of
 from egraph_opt.model.files import parse_model
 from egraph_opt.model.reading import LoadedModel, read_model
 from egraph_opt.pipeline.assumptions import assumptions_for
@@ -42,8 +43,6 @@ from egraph_opt.pipeline.sizes import points_of, true_sizes
 from egraph_opt.pipeline.target import SaturatedFor
 from egraph_opt.pipeline.tensor_alternatives import TensorAlternative, tensor_alternatives
 from egraph_opt.report.figures import RewriteReport
-
-ObjectiveLike = str | tuple[str, float] | Objective
 
 
 @dataclass(frozen=True)
@@ -227,7 +226,7 @@ class Saturated:
         self,
         cost: str | CostModel = DEFAULT_COST,
         *,
-        extractor: str = "auto",
+        extractor: ExtractorLike = "auto",
         objective: ObjectiveLike = "cost",
         assume: Mapping[str, Any] | None = None,
         verify: bool = True,
@@ -241,9 +240,9 @@ class Saturated:
     ) -> Result:
         """Choose the cheapest graph under a cost model, rebuild and verify it.
 
-        What `assume` says comes on top of what `saturate` was given, and has to stay within it.  `objective`
-        is that of `optimize`, and so is `measure`.  `warm` is what `solve` chose, to start from.  Ctrl-C
-        during the choice ends it with the best found so far, which a warning says, or with
+        What `assume` says comes on top of what `saturate` was given, and has to stay within it.  `extractor`,
+        `objective` and `measure` are those of `optimize`.  `warm` is what `solve` chose, to start from.
+        Ctrl-C during the choice ends it with the best found so far, which a warning says, or with
         `on_interrupt="raise"` raises KeyboardInterrupt.  With `restarts` the chosen graph is saturated
         again, as `optimize` does, as long as it gets cheaper by that.
 
@@ -303,7 +302,7 @@ class Saturated:
         self,
         cost: str | CostModel = DEFAULT_COST,
         *,
-        extractor: str = "auto",
+        extractor: ExtractorLike = "auto",
         assume: Mapping[str, Any] | None = None,
         seed: int = 0,
         warm: Extracted | None = None,
@@ -373,7 +372,7 @@ class Saturated:
         cost: str | CostModel,
         name: str,
         *,
-        extractor: str = "auto",
+        extractor: ExtractorLike = "auto",
         assume: Mapping[str, Any] | None = None,
         seed: int = 0,
     ) -> list[TensorAlternative]:

@@ -176,6 +176,7 @@ def sizes_that_run(
     try:
         feeds, sizes = apart(_feeds, original, dict(points), runtime)
         found = {name: sizes.get(name, number) for name, number in points.items()}
+        feeds, found = _without_empty(region, original, feeds, found, runtime=runtime)
         proto = to_proto(loaded.model, loaded, embed=False)
     except Exception:  # the runtime raises what it likes, or ends its process
         return dict(points)
@@ -185,6 +186,50 @@ def sizes_that_run(
     # What could not be run is taken to be small: of two branches the one that was seen decides.
     unseen = [dim for part in region.walk() for dims in _unknown(part, found).values() for dim in dims]
     return {name: 1 for dim in unseen if (name := _name(dim)) is not None} | found
+
+
+FACTORS = (1.5, 2.0, 3.0, 4.0)
+"""How much larger sizes are tried where inner dims vanish."""
+
+
+def _without_empty(
+    region: Region, original: Path | onnx.ModelProto, feeds: Feeds, found: dict[str, int], *, runtime: Runtime
+) -> tuple[Feeds, dict[str, int]]:
+    """Larger sizes where some inner dim is 0 by its expression, if the model runs at them.
+
+    There a window is longer than what it slides along: runtimes answer with one element, or the branch of an
+    If that does so does not run.  Nobody means such sizes.
+    """
+    small = _emptied(region, found)
+    for factor in FACTORS if small else ():
+        larger = {**found, **{name: int(factor * found[name]) for name in small}}
+        if _emptied(region, larger):
+            continue
+        with suppress(Exception):  # the runtime raises what it likes
+            given, sizes = apart(_feeds, original, larger, runtime)
+            if all(sizes.get(name, larger[name]) == larger[name] for name in small):
+                return given, larger
+    return feeds, found
+
+
+def _emptied(region: Region, points: Mapping[str, int]) -> frozenset[str]:
+    """The symbols of inputs, of 1 or more, for which a dim of an inner value vanishes."""
+    parts = region.walk()
+    dims = {dim for part in parts for term in part.lowered.term_of.values() for dim in _dims(part, term)}
+    small: set[str] = set()
+    for dim in dims:
+        names = symbolic.symbols(dim)
+        if any(name.startswith("?") or points.get(name, 0) < 1 for name in names):
+            continue
+        with suppress(ArithmeticError):
+            if symbolic.evaluate(dim, {name: points[name] for name in names}) <= 0:
+                small |= names
+    return frozenset(small)
+
+
+def _dims(region: Region, term: int) -> Iterator[str]:
+    shape = region.snapshot.facts[int(region.snapshot.term_classes[term])].shape
+    return (dim for dim in shape or () if isinstance(dim, str))
 
 
 def _feeds(

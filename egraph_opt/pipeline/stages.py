@@ -16,7 +16,7 @@ from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import InputShapeError, VerificationError
-from egraph_opt.extraction.registry import extractor_named
+from egraph_opt.extraction.registry import ExtractorLike, extractor_named
 from egraph_opt.extraction.strategies.budget import OnInterrupt
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.isolation import CrashError, apart, isolated
@@ -26,7 +26,7 @@ from egraph_opt.laws.law import Law
 from egraph_opt.laws.proved import Which, among
 from egraph_opt.laws.selection import DEFAULT, LEGALIZE, required, select, waiting
 from egraph_opt.measurement.runner import Runner
-from egraph_opt.memory.objective import objective_of
+from egraph_opt.memory.objective import ObjectiveLike, objective_of
 from egraph_opt.model.input_shapes import Sizes
 from egraph_opt.model.reading import LoadedModel, ModelSource, read_model
 from egraph_opt.pipeline.arguments import check_arguments, limits_of, names_of
@@ -41,7 +41,7 @@ from egraph_opt.pipeline.region import Region, region_of
 from egraph_opt.pipeline.required import Replaced, replaced
 from egraph_opt.pipeline.restarts import added
 from egraph_opt.pipeline.result import Result
-from egraph_opt.pipeline.saturated import ObjectiveLike, Saturated
+from egraph_opt.pipeline.saturated import Saturated
 from egraph_opt.pipeline.target import SaturatedFor
 from egraph_opt.verification.running import trouble_of
 
@@ -255,7 +255,7 @@ def optimize(
     exactness: Exactness = REAL,
     laws: Which = "all",
     limits: Limits | Mapping[str, Any] = Limits(),
-    extractor: str = "auto",
+    extractor: ExtractorLike = "auto",
     objective: ObjectiveLike = "cost",
     assume: Mapping[str, Any] | None = None,
     input_shapes: Mapping[str, Sizes] | None = None,
@@ -280,7 +280,7 @@ def optimize(
             rounding of single operators where all is finite, ``"real"`` what is equal in real arithmetic.
         laws: ``"proved"`` uses no law but those that are proved for all sizes, see `egraph-opt rules`.
         limits: where the search stops; ``{"nodes": 1000}`` will do.
-        extractor: how to choose, see `egraph_opt.extraction`.
+        extractor: how to choose, a name or a function of an `ExtractionProblem`: see `egraph_opt.extraction`.
         objective: `"cost"`, the cheapest graph; `"memory"`, of those found that cost at most 5 % more (or
             10 % with `("memory", 0.1)`) the one that needs the least memory at its peak; `("cost", bytes)`,
             the cheapest found that needs at most so many bytes, or with a warning the one that needs least.

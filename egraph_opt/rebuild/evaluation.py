@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 
 _OWN_TYPE = frozenset("Cast Ceil Floor Round Sign Equal Greater GreaterOrEqual Less LessOrEqual".split())
-_SINCE = {"BatchNormalization": 15}
-"""Opsets from which on ONNX's reference computes an operator right: before it trains a BatchNormalization."""
+_SINCE = {"BatchNormalization": 15, "DequantizeLinear": 19, "QuantizeLinear": 19}
+"""Opsets from which on ONNX's reference computes an operator right: before it trains BatchNormalizations, and
+lacks the others."""
 
 _ARITHMETIC: dict[str, np.ufunc] = {
     "Add": np.add,

@@ -40,6 +40,30 @@ class OperatorCost:
 
 
 @dataclass(frozen=True)
+class CostlyNode:
+    """A node of the original that costs much, why it does, and what is computed there now.
+
+    Attributes:
+        name: of the node, or of its first output where it has none.
+        cost: what it costs as it is written.
+        why: what is slow about it, or which resources bind it.
+        came: operators of the result that the original has not there, with how many there are more; "there"
+            is between tensors that both have.
+        before, after: what all cost that is computed there, as it is written and in the result.
+        kept: whether the result has as many of the operator there.
+    """
+
+    name: str
+    operator: str
+    cost: float
+    why: str
+    came: Mapping[str, int] = field(default_factory=dict)
+    before: float = 0.0
+    after: float = 0.0
+    kept: bool = False
+
+
+@dataclass(frozen=True)
 class CostReport:
     """Cost of the model before and after, in `unit`; no graph in the e-graph costs less than `lower_bound`.
 
@@ -49,8 +73,9 @@ class CostReport:
     sizes at which symbolic dims of the inputs were priced, at which the model runs; `observed` counts dims of
     inner values that a run has shown.  Independent `pieces` of the graphs were solved
     apart; `open` are those that are not proved optimal, the largest gap first.  `by_operator` is what `after`
-    consists of, the most expensive operator first.  `refused` counts the answers of
-    the solver of integer programs that contradict what we compute, by what was wrong; none of them was used.
+    consists of, the most expensive operator first; `costly` are the nodes of the original that cost most,
+    where the cost model says why they do.  `refused` counts the answers of the solver of integer programs
+    that contradict what we compute, by what was wrong; none of them was used.
     """
 
     model: str
@@ -63,6 +88,7 @@ class CostReport:
     pieces: int = 0
     open: Sequence[OpenPiece] = ()
     by_operator: Sequence[OperatorCost] = ()
+    costly: Sequence[CostlyNode] = ()
     refused: Mapping[str, int] = field(default_factory=dict)
     written: float = math.nan
     observed: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,9 +26,11 @@ from egraph_opt.report.figures import (
     RewriteReport,
     RulesetReport,
 )
+from egraph_opt.report.plain import plain
 from egraph_opt.report.text import (
     change_text,
     classes_used,
+    costly_table,
     costs_table,
     growth_table,
     latency_row,
@@ -60,6 +62,8 @@ class Report:
         latency: where the result was timed.
         exactness: what the result was to keep, and by laws of which classes it was found.
         hints: what would make the result better, with what it would bring.
+        inputs: of the result, the sizes at which it was priced; None where nobody knows one.
+        command: that builds the result for the target, where it needs one.
     """
 
     status: str
@@ -78,12 +82,14 @@ class Report:
     latency: LatencyReport | None = None
     exactness: ExactnessReport = field(default_factory=ExactnessReport)
     hints: tuple[str, ...] = ()
+    inputs: Mapping[str, tuple[int | None, ...]] = field(default_factory=dict)
+    command: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON has it: dicts, lists, strings and finite numbers; NaN and infinity are None."""
-        plain = {item.name: _plain(getattr(self, item.name)) for item in dataclasses.fields(self)}
-        plain["seconds"] = {stage: plain["seconds"].get(stage, 0.0) for stage in STAGES} | plain["seconds"]
-        return plain
+        fields = {item.name: plain(getattr(self, item.name)) for item in dataclasses.fields(self)}
+        fields["seconds"] = {stage: fields["seconds"].get(stage, 0.0) for stage in STAGES} | fields["seconds"]
+        return fields
 
     @property
     def headline(self) -> str:
@@ -115,25 +121,6 @@ class Report:
         return _render(self)
 
 
-def _plain(value: Any) -> Any:
-    """`value` without numpy, dataclasses, tuples and numbers that JSON lacks."""
-    if dataclasses.is_dataclass(value):
-        return {item.name: _plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, str) or value is None:
-        return value
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, bool | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Iterable):
-        return [_plain(item) for item in value]
-    return str(value)
-
-
 def _render(report: Report) -> RenderableType:
     """Headline, figures, and tables of operators, laws and growth."""
     parts: list[RenderableType] = [_headline(report), _figures(report)]
@@ -141,14 +128,18 @@ def _render(report: Report) -> RenderableType:
         parts += [Text(), operators_table(report.operators)]
     if report.cost.by_operator:
         parts += [Text(), costs_table(report.cost)]
+    if report.cost.costly:
+        parts += [Text(), costly_table(report.cost)]
     if used := [law for law in report.rewrites if law.used or law.saves or law.own]:
         parts += [Text(), laws_table(used)]
     if report.rulesets:
         parts += [Text(), growth_table(report.rulesets)]
-    if report.warnings or report.hints:
+    if report.warnings or report.hints or report.command:
         parts.append(Text())
     parts += [Text(f"warning: {warning}", style="yellow") for warning in report.warnings]
     parts += [Text(f"hint: {hint}") for hint in report.hints]
+    if report.command:
+        parts.append(Text(f"build with: {report.command}"))
     return Group(*parts)
 
 

@@ -77,10 +77,11 @@ def _done(report: Report) -> Iterator[str]:
 
 def _nodes(nodes: NodesReport, *, with_change: bool) -> str:
     before, after = nodes.runtime_before, nodes.runtime_after
+    noun = "node" if after == 1 else "nodes"
     if before == after:
-        return f"{before:,} nodes"
+        return f"{before:,} {noun}"
     change = f" ({change_text(before, after)})" if with_change else ""
-    return f"{before:,} -> {after:,} nodes{change}"
+    return f"{before:,} -> {after:,} {noun}{change}"
 
 
 def _cost(cost: CostReport) -> str:

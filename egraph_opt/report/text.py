@@ -12,6 +12,7 @@ from rich.text import Text
 from egraph_opt.graph.node_counts import OperatorCount
 from egraph_opt.memory.objective import bytes_text
 from egraph_opt.report.figures import (
+    CostlyNode,
     CostReport,
     ExactnessReport,
     LatencyReport,
@@ -111,6 +112,32 @@ def costs_table(cost: CostReport) -> Table:
         share = f"{entry.cost / cost.after:.0%}" if cost.after else ""
         table.add_row(entry.operator, str(entry.nodes), number_text(entry.cost), share, Text(bound))
     return table
+
+
+def costly_table(cost: CostReport) -> Table:
+    """The nodes of the original that cost most: why, and what is computed there now."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("costly in the original")
+    table.add_column(cost.unit, justify="right")
+    table.add_column("why")
+    table.add_column("instead")
+    alike: dict[tuple[str, str, str], list[CostlyNode]] = {}
+    for node in cost.costly:
+        alike.setdefault((node.operator, node.why, number_text(node.cost)), []).append(node)
+    for (operator, why, each), nodes in alike.items():
+        named = f"{len(nodes)} {operator}, the first" if len(nodes) > 1 else operator
+        name = Text(f"{named} {nodes[0].name}", overflow="fold")
+        table.add_row(name, each, Text(why), Text(_instead(nodes[0])))
+    return table
+
+
+def _instead(node: CostlyNode) -> str:
+    """The operators that came, and the cost of what is computed there."""
+    came = ", ".join(f"{count} {name}" if count > 1 else name for name, count in node.came.items())
+    what = came or ("as it was" if node.kept else "nothing")
+    if node.kept and not came and math.isclose(node.before, node.after):
+        return what
+    return f"{what}: {number_text(node.before)} -> {number_text(node.after)}"
 
 
 def laws_table(laws: Iterable[RewriteReport]) -> Table:

@@ -212,7 +212,7 @@ def test_a_batchnorm_is_folded_where_convolving_again_costs_less_than_its_kernel
     found = outcome(g.model(g.add("Add", z, y)), Ascend(chip))
     assert (found.counts["Conv"], found.counts["Mul"]) == ((3, 0) if folded else (2, 1))
     # The residual and Relu are stages of convolutions; what is not folded is a kernel with Relu.
-    expected = Counter({"Conv": 3 if folded else 2, "TransData": 2, "element-wise kernel": int(not folded)})
+    expected = Counter({"Conv": 3 if folded else 2, "TransData": 2, "fused element-wise": int(not folded)})
     assert kernels(found) == +expected
 
 

@@ -33,6 +33,11 @@ def image(body: str, given: str = "float one = {1.0}") -> str:
     return f"g (float[1,64,32,32] x) => (float[1,64,1,1] y) <{given}> {{ {body} }}"
 
 
+def blocks(body: str) -> str:
+    given = "int64[6] a = {1, 2, 2, 16, 64, 64}, int64[4] b = {1, 16, 128, 128}"
+    return f"g (float[1,64,64,64] x) => (float[1,16,128,128] y) <{given}> {{ {body} }}"
+
+
 PAIRS = {
     "LayerNormalization": (
         rows("y = LayerNormalization <axis = -1, epsilon = 1e-5> (x, s, b)", AFFINE),
@@ -49,6 +54,15 @@ PAIRS = {
     "product with a weight that is turned": (
         product("y = MatMul (x, w)"),
         product("y = Gemm <transB = 1> (x, w)"),
+    ),
+    "sigmoid": (rows("y = Sigmoid (x)"), rows("n = Neg (x) e = Exp (n) d = Add (e, one) y = Div (one, d)")),
+    "swish": (
+        rows("n = Neg (x) e = Exp (n) d = Add (e, one) y = Div (x, d)"),
+        rows("s = Sigmoid (x) y = Mul (x, s)"),
+    ),
+    "blocks of pixels": (
+        blocks("y = DepthToSpace <blocksize = 2> (x)"),
+        blocks("r = Reshape (x, a) t = Transpose <perm = [0, 3, 4, 1, 5, 2]> (r) y = Reshape (t, b)"),
     ),
     "mean of an image": (image("y = GlobalAveragePool (x)"), image("y = ReduceMean <axes = [2, 3]> (x)")),
 }
@@ -68,6 +82,13 @@ def test_spellings_cost_the_same_before_after_and_without_laws(name: str) -> Non
     with_laws = [cost(text, None) for text in PAIRS[name]]
     assert with_laws[0].after == pytest.approx(with_laws[1].after, rel=0.01)
     assert with_laws[1].before == pytest.approx(spelled.before, rel=0.01)
+
+
+def test_a_logarithm_more_is_no_less() -> None:
+    softmax, logarithm = (
+        cost(rows(f"y = {op} <axis = -1> (x)"), []).after for op in ("Softmax", "LogSoftmax")
+    )
+    assert softmax <= logarithm <= 1.1 * softmax
 
 
 def test_additions_in_a_row_are_one_sum() -> None:

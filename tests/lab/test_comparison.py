@@ -226,6 +226,12 @@ def test_bad_options_are_refused_before_anything_runs(
     assert not (rows.parent / "out").exists()
 
 
+def test_rows_are_printed_as_json(rows: Path) -> None:
+    result = CliRunner().invoke(app, ["compare", str(rows), "--tools", "ort-basic", "--json"])
+    found = json.loads(result.stdout)
+    assert [row["tool"] for row in found["rows"]] == [ORIGINAL, "ort-basic"]
+
+
 def test_a_model_that_cannot_be_read_is_told_first(rows: Path) -> None:
     (broken := rows.parent / "broken.onnx").write_bytes(b"no model")
     result = CliRunner().invoke(app, ["compare", str(rows), str(broken)])

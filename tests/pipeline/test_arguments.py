@@ -44,7 +44,7 @@ def test_rulesets_and_limits_are_given_as_is_easiest(
         ({"seed": "x"}, ArgumentError, "seed: a whole number, not 'x' (str)"),
         ({"assume": 5}, ArgumentError, 'assume: by name, such as {"batch": 8}'),
         ({"input_shapes": [1, 3]}, ArgumentError, "input_shapes: by name"),
-        ({"extractor": len}, UnknownExtractorError, "known are auto, draft, exact"),
+        ({"extractor": 5}, UnknownExtractorError, "known are auto, draft, exact"),
     ],
 )
 def test_an_argument_that_says_nothing_is_an_error(

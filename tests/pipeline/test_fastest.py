@@ -53,6 +53,8 @@ def test_a_slower_result_is_not_handed_out() -> None:
     assert report.latency.speedup < 0.9
     assert report.nodes.after == report.nodes.before
     assert report.cost.after == report.cost.before
+    assert report.to_dict()["cost"]["lower_bound"] is None, "by prices that the clock contradicts"
+    assert "lower bound" not in str(report)
 
 
 def test_without_a_clock_prices_decide() -> None:

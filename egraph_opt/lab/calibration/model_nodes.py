@@ -41,7 +41,11 @@ class ModelNodes:
 
     def within(self, name: str) -> tuple[NodeView, ...]:
         """The nodes whose names a kernel's name begins with, one after the other."""
-        found: list[NodeView] = []
+        return tuple(self.by_name[known] for known in self.names_within(name))
+
+    def names_within(self, name: str) -> tuple[str, ...]:
+        """Their names."""
+        found: list[str] = []
         place = 0
         while place < len(name):
             start = place
@@ -50,7 +54,7 @@ class ModelNodes:
             known = self._prefix(name, start) or self._prefix(name, place)
             if not known:
                 break
-            found.append(self.by_name[known])
+            found.append(known)
             place = name.index(known, place) + len(known)
         return tuple(found)
 

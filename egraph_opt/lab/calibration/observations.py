@@ -65,14 +65,19 @@ def observe(profile: Profile, nodes: ModelNodes | None = None) -> Observations:
     for row in profile.rows:
         lines = 1 if row.total else row.count
         try:
-            used.append(_observation(row, nodes))
+            used.append(observation(row, nodes))
             rows += lines
         except UnusableError as error:
             left_out[str(error)] += lines
     return Observations(profile.label, tuple(used), rows, dict(left_out.most_common()), profile.remarks)
 
 
-def _observation(row: ProfileRow, nodes: ModelNodes | None) -> Observation:
+def observation(row: ProfileRow, nodes: ModelNodes | None) -> Observation:
+    """The node of a row.
+
+    Raises:
+        UnusableError: it cannot be found, or is none.
+    """
     if row.key:
         view = _measured(row.key)
         return Observation(view.op_type, (view,), "", row.micros)

@@ -1,0 +1,52 @@
+"""The command line of ATC, Ascend's compiler of ONNX models, as prices assume it to be run.
+
+Its options are on the pages of the ATC tool (hiascend atlasatc_16_0001 and following; for the precision
+atctool_000093).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+
+from egraph_opt.cost_models.ascend_soc import Soc
+
+FRAMEWORK = 5
+"""ONNX."""
+
+VERSIONS = {"910c": "Ascend910_9392"}
+"""What `--soc_version` calls a chip where that is not its name; `npu-smi info` prints that of a card."""
+
+PRECISIONS = {2: "fp16", 4: "cube_fp16in_fp32out"}
+"""`--precision_mode_v2` by the bytes of a float: vectors in float32 too, or all in float16."""
+
+DEFAULT_BUFFERS = "l2_optimize"
+
+
+def soc_version(chip: str) -> str:
+    """A chip as ATC calls it, such as ``Ascend310P3``."""
+    short = chip.lower().removeprefix("ascend")
+    return VERSIONS.get(short, f"Ascend{short.upper()}")
+
+
+def atc_command(chip: str, soc: Soc, inputs: Mapping[str, Sequence[int | None]], path: str) -> str:
+    """A command line that a shell takes; sizes that nobody knows are -1, which ATC takes for any.
+
+    Scalars have no shape to be said.
+    """
+    shapes = ";".join(
+        f"{name}:{','.join('-1' if dim is None else str(dim) for dim in shape)}"
+        for name, shape in inputs.items()
+        if shape
+    )
+    options = {
+        "model": path,
+        "framework": str(FRAMEWORK),
+        "output": str(PurePath(path).with_suffix("")),
+        "soc_version": soc_version(chip),
+        "input_shape": shapes,
+        "precision_mode_v2": PRECISIONS.get(int(soc.float_bytes), "origin"),
+        "buffer_optimize": "" if soc.buffer_optimize == DEFAULT_BUFFERS else soc.buffer_optimize,
+    }
+    return shlex.join(["atc", *(f"--{name}={value}" for name, value in options.items() if value)])

@@ -16,12 +16,12 @@ from egraph_opt.cost.repricing import SearchLimits, key_of
 from egraph_opt.errors import VerificationError
 from egraph_opt.extraction.strategies.budget import OnInterrupt, interruptible
 from egraph_opt.facts.assumption import Assumptions
-from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.memory.objective import Objective
 from egraph_opt.model.external_data import external_tensors
 from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.compiled import compiled_alone, cost_before
+from egraph_opt.pipeline.derivation import Derivation
 from egraph_opt.pipeline.fastest import fastest, model_variants
 from egraph_opt.pipeline.limits import NO_TIME, Clock, Limits
 from egraph_opt.pipeline.memory import arranged, over_limit, run_needs
@@ -78,12 +78,10 @@ class Chosen(Iteration):
     """The chosen graph, rebuilt.
 
     Attributes:
-        facts: of the values of the rebuilt model.
         interrupted: the search was ended by the user.
         late: it was ended by the limit of time.
     """
 
-    facts: Mapping[ir.Value, Fact]
     interrupted: bool
     late: bool
 
@@ -150,7 +148,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     chosen = iterations[-1]
     memory = arranged(
         chosen.model,
-        chosen.facts,
+        chosen.info.facts,
         region,
         chosen.extracted,
         points=request.points,
@@ -203,7 +201,8 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     if report.status == "fallback":
         return Result(report, original.loaded, None)
     proto = None if external_tensors(finished.proto) else finished.proto
-    return Result(report, finished.loaded, chosen.model, proto)
+    derivation = Derivation(original.loaded.model, iterations, request.model, request.points)
+    return Result(report, finished.loaded, chosen.model, proto, derivation)
 
 
 def _views(original: GivenModel, region: Region, request: Request) -> list[NodeView]:
@@ -338,4 +337,5 @@ def _choose_within(
     parts = extracted.walk()
     interrupted = at_once or any(part.solution.interrupted for part in parts)
     late = time.monotonic() >= request.deadline and not all(part.solution.proved for part in parts)
-    return Chosen(region, extracted, model, info.facts, interrupted, late)
+    key = key_of(request.model, request.points, fold_bytes)
+    return Chosen(region, extracted, model, info, key, interrupted=interrupted, late=late)

@@ -16,7 +16,7 @@ from egraph_opt.operators.declaration import Earlier, Literal, OnnxForm, Scalar,
 from egraph_opt.operators.typing import infer_operator, infer_steps, scalar_type, step_operands
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.constants import ConstantWriter
-from egraph_opt.rebuild.value_info import ValueInfo
+from egraph_opt.rebuild.value_info import Origin, ValueInfo
 
 RebuildBody = Callable[[Choice, Mapping[ir.Value, ir.Value]], ir.Graph]
 """From what was chosen for a body, and the new values of those that it captures."""
@@ -52,6 +52,7 @@ class NodeWriter:
         self.bundles: dict[int, ir.Node] = {}
         self.written: set[int] = set()
         self.expanded: dict[int, Fact] = {}
+        self.chosen = -1
         self.original = nodes_by_e_node(self.lowered, self.snapshot)
         self.names = choice.original_names()
 
@@ -91,6 +92,7 @@ class NodeWriter:
     def write(self, owner: int) -> None:
         """Write a class: after this `values`, or `bundles`, has it."""
         node = int(self.choice.node[owner])
+        self.chosen = node
         name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
         if name == "leaf":
             self.values[owner] = self._leaf(attributes[0])
@@ -139,7 +141,7 @@ class NodeWriter:
         inside.update((original, value) for original, value in pairs if value is not None)
         attributes = self._attributes(source, key, inside)
         original = self.original.get(node, (source, True))[0]  # equal nodes share a key, not a name
-        self._add(original, source.op_type, source.domain, inputs, attributes, owner=owner)
+        self._add(original, source.op_type, source.domain, inputs, attributes, owner=owner, e_node=node)
 
     def _attributes(self, source: ir.Node, key: int, outer: Mapping[ir.Value, ir.Value]) -> list[ir.Attr]:
         """The attributes of a kept node, its bodies rebuilt."""
@@ -173,11 +175,13 @@ class NodeWriter:
                 inputs,
                 list(original.attributes.values()),
                 owner=owner,
+                e_node=node,
             )
             return
         facts = tuple(self.fact(c) for c in self.snapshot.children(node))
         form, inputs, converted = self._form(name, attributes, facts, operands)
-        self._add(source[0] if source else None, form.op_type, form.domain, inputs, converted, owner=owner)
+        original_node = source[0] if source else None
+        self._add(*(original_node, form.op_type, form.domain, inputs, converted), owner=owner, e_node=node)
 
     def _form(
         self,
@@ -267,11 +271,13 @@ class NodeWriter:
             return self.values[place]
         form, inputs, attributes = self._form(step.operator, step.attributes, facts, operands)
         if place is not None:
-            self._add(None, form.op_type, form.domain, inputs, attributes, owner=place)
+            self._add(*(None, form.op_type, form.domain, inputs, attributes), owner=place, e_node=part.node)
             return self.values[place]
         stem = form.op_type.lower()
         value, name = self._inner_value(result, stem), self.namer.fresh(stem)
-        self.nodes.append(ir.Node(form.domain, form.op_type, inputs, attributes, outputs=[value], name=name))
+        made = ir.Node(form.domain, form.op_type, inputs, attributes, outputs=[value], name=name)
+        self.nodes.append(made)
+        self.info.origins[made] = Origin(self.snapshot, self.chosen, part.node)
         return value
 
     def _verbatim_inputs(
@@ -308,6 +314,7 @@ class NodeWriter:
         attributes: Sequence[ir.Attr],
         *,
         owner: int,
+        e_node: int,
     ) -> None:
         chosen = int(self.choice.node[owner])  # -1: an inner value of a pseudo-operator
         several = chosen >= 0 and operator_named(self.snapshot.operator[chosen]).result == "bundle"
@@ -327,6 +334,7 @@ class NodeWriter:
             metadata_props=dict(source.metadata_props) if source is not None else None,
         )
         self.nodes.append(made)
+        self.info.origins[made] = Origin(self.snapshot, self.chosen, e_node)
         if several:
             self.bundles[owner] = made
         else:

@@ -1,0 +1,138 @@
+"""A derivation as an explanation: its differences in words, with laws, prices and alternatives."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import onnx_ir as ir
+
+from egraph_opt.errors import UnknownTensorError
+from egraph_opt.graph.differences import Difference, differences
+from egraph_opt.graph.names import names_in
+from egraph_opt.laws.law import registered
+from egraph_opt.pipeline.derivation import Derivation
+from egraph_opt.pipeline.tensor_alternatives import tensor_alternatives
+from egraph_opt.report.explanation import (
+    Contribution,
+    ExplainedDifference,
+    Explanation,
+    LawOfDifference,
+    NextBest,
+    NodeLine,
+)
+from egraph_opt.report.figures import RewriteReport
+from egraph_opt.report.node_text import new_constants, node_text, printable, type_text
+from egraph_opt.report.optimization import Report
+from egraph_opt.report.summary import headline
+
+
+def unexplained(report: Report) -> Explanation:
+    """The explanation of a model that is handed on as it came."""
+    return Explanation(report.cost.model, report.cost.unit, headline(report), (), report.nodes.after)
+
+
+def explanation_of(derivation: Derivation, report: Report, node: str | None = None) -> Explanation:
+    """What was done, or what was done about one node or tensor, with what else could have been.
+
+    Args:
+        node: the name of a node or a tensor, of the model or of the result.
+
+    Raises:
+        UnknownTensorError: neither has that name; suggests the nearest.
+    """
+    found = differences(derivation.given, derivation.result, derivation.same)
+    if node is not None:
+        known = {*names_in(derivation.given.graph), *names_in(derivation.result.graph)}
+        if node not in known:
+            raise UnknownTensorError(node, sorted(known))
+    before, after = derivation.costs_before(), derivation.costs_after()
+    explained = [_explained(derivation, difference, before, after) for difference in found.found]
+    main = math.fsum(entry.saved for entry in explained if not entry.within)
+    repriced = report.cost.before - report.cost.after - main
+    if node is not None:
+        explained = [entry for entry in explained if node in entry.names()]
+    order = sorted(range(len(explained)), key=lambda k: (-explained[k].saved, k))
+    shown = [explained[k] for k in order]
+    if node is not None:  # each takes a search
+        shown = [replace(entry, next_best=_next_best(derivation, entry)) for entry in shown]
+    return Explanation(
+        report.cost.model,
+        report.cost.unit,
+        headline(report),
+        tuple(shown),
+        len(found.kept),
+        repriced,
+        _contributions(report.rewrites),
+        node or "",
+    )
+
+
+def _explained(
+    derivation: Derivation,
+    difference: Difference,
+    before: Mapping[ir.Node, float],
+    after: Mapping[ir.Node, float],
+) -> ExplainedDifference:
+    wrote, joined = derivation.laws_of(difference)
+    constants = new_constants(difference.after)
+    known = {value.name for value in new_constants(difference.before)}
+    return ExplainedDifference(
+        difference.within,
+        difference.gives,
+        tuple(_line(node, "", before.get(node, 0.0)) for node in difference.before),
+        tuple(_line(node, derivation.law_of(node), after.get(node, 0.0)) for node in difference.after),
+        tuple(
+            f"{printable(value.name or '')}: {type_text(value)}"
+            for value in constants
+            if value.name not in known
+        ),
+        tuple(_law(key, recorded=True) for key in wrote) + tuple(_law(key, recorded=False) for key in joined),
+        math.fsum(before.get(node, 0.0) for node in difference.before),
+        math.fsum(after.get(node, 0.0) for node in difference.after),
+    )
+
+
+def _law(key: str, *, recorded: bool) -> LawOfDifference:
+    known = registered.get(key)
+    return LawOfDifference(key, "" if known is None else " ".join(known.formula.split()), recorded)
+
+
+def _line(node: ir.Node, law: str, cost: float) -> NodeLine:
+    tensors = tuple(value.name for value in node.outputs if value.name)
+    return NodeLine(node.name or "", tensors, node_text(node), law, cost)
+
+
+def _next_best(derivation: Derivation, difference: ExplainedDifference) -> NextBest | None:
+    """What else the first tensor of a difference could be computed by, and costs least."""
+    last = derivation.iterations[-1]
+    model = derivation.iterations[-2].model if len(derivation.iterations) > 1 else derivation.given
+    for name in difference.gives:
+        try:
+            ways = tensor_alternatives(last.region, last.extracted, last.key, model, name)
+        except UnknownTensorError:
+            continue
+        others = [way for way in ways if not way.chosen]
+        if others:
+            way = others[0]
+            return NextBest(name, str(way), way.law or "original", way.difference, way.proved)
+    return None
+
+
+def _contributions(rewrites: Iterable[RewriteReport]) -> tuple[Contribution, ...]:
+    """What the laws of each ruleset did."""
+    rows: defaultdict[str, list[RewriteReport]] = defaultdict(list)
+    for row in rewrites:
+        rows[row.ruleset].append(row)
+    found = [
+        Contribution(
+            ruleset,
+            sum(row.matches for row in of_ruleset),
+            sum(row.used for row in of_ruleset),
+            math.fsum(row.saved for row in of_ruleset),
+        )
+        for ruleset, of_ruleset in rows.items()
+    ]
+    return tuple(sorted(found, key=lambda row: (-row.saved, -row.used, row.ruleset)))

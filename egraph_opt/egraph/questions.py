@@ -38,7 +38,7 @@ _WRAPPED = {"string": "py-from-string", "int": "py-from-int"}
 
 
 @dataclass(frozen=True)
-class Step:
+class RuleStep:
     """One thing that a rule asks.
 
     Attributes:
@@ -69,7 +69,7 @@ class RuleSteps:
     """
 
     name: str
-    steps: tuple[Step, ...]
+    steps: tuple[RuleStep, ...]
     bound: tuple[tuple[Expression, ...], ...]
 
 
@@ -88,7 +88,7 @@ class Answers:
 def steps_of(law: Law) -> list[RuleSteps]:
     """The rules of a law as steps."""
     return [
-        _Writer().rule(name, conditions, actions)
+        _StepWriter().rule(name, conditions, actions)
         for k, statement in enumerate(statements(law))
         for name, conditions, actions in statement_rules(statement, f"{law.key}#{k}")
     ]
@@ -133,10 +133,10 @@ def _text(expression: Expression) -> str:
 
 
 @dataclass
-class _Writer:
+class _StepWriter:
     """Takes the conditions of one rule apart."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[RuleStep] = field(default_factory=list)
     variables: dict[Expression, None] = field(default_factory=dict)
     names: dict[Expression, Expression] = field(default_factory=dict)
     purpose: str = ""
@@ -188,7 +188,7 @@ class _Writer:
         wanted: Any,
         arguments: Sequence[tuple[str, Expression]] = (),
     ) -> None:
-        self.steps.append(Step(kind, text, subject, wanted, tuple(arguments), self.purpose))
+        self.steps.append(RuleStep(kind, text, subject, wanted, tuple(arguments), self.purpose))
 
     def _same(self, one: Expression, other: Expression, name: str = "") -> None:
         self._add("equal", f"(= {_text(one)} {_converted(other, one.sort)})", one, other, [(name, one)])

@@ -25,7 +25,7 @@ Functions = Mapping[ir.OperatorIdentifier, ir.Function]
 
 
 @dataclass(frozen=True)
-class Difference:
+class GraphDifference:
     """Nodes that are in one graph only; those before compute the same as those after.
 
     Attributes:
@@ -49,7 +49,7 @@ class Differences:
         kept: pairs of nodes that are in both.
     """
 
-    found: tuple[Difference, ...]
+    found: tuple[GraphDifference, ...]
     kept: tuple[tuple[ir.Node, ir.Node], ...]
 
 
@@ -62,7 +62,7 @@ def differences(
         same: by name of a tensor before, the name of the tensor after that is equal to it.
     """
     contents, functions = Contents(), {**before.functions, **after.functions}
-    found: list[Difference] = []
+    found: list[GraphDifference] = []
     kept: list[tuple[ir.Node, ir.Node]] = []
     pending: list[tuple[tuple[str, ...], ir.Graph, ir.Graph]] = [((), before.graph, after.graph)]
     for within, a, b in pending:
@@ -205,7 +205,7 @@ class _Pair:
             tensors.of(value) if value.uses() or value.is_graph_output() else None for value in node.outputs
         )
 
-    def regions(self, within: tuple[str, ...]) -> list[Difference]:
+    def regions(self, within: tuple[str, ...]) -> list[GraphDifference]:
         """The nodes that are in one graph only, in connected parts."""
         kept_after = set(self.kept.values())
         old = [node for node in self.before if node not in self.kept and not _is_constant(node)]
@@ -245,7 +245,7 @@ class _Pair:
             for node in nodes:
                 parts.setdefault(leader(node), ([], []))[side].append(node)
         return [
-            Difference(within, tuple(a), tuple(b), tuple(self._seams(a, b, shared)))
+            GraphDifference(within, tuple(a), tuple(b), tuple(self._seams(a, b, shared)))
             for a, b in parts.values()
         ]
 

@@ -19,7 +19,7 @@ import onnx_ir as ir
 from egraph_opt.cost.constant_nodes import nodes_by_e_node
 from egraph_opt.cost.model import CostModel
 from egraph_opt.egraph.snapshot import Snapshot
-from egraph_opt.graph.differences import Difference
+from egraph_opt.graph.differences import GraphDifference
 from egraph_opt.laws.elimination import Head, merged_heads
 from egraph_opt.laws.law import registered
 from egraph_opt.operators.declaration import operator_named, operators
@@ -29,7 +29,7 @@ from egraph_opt.pipeline.restarts import Iteration
 from egraph_opt.pipeline.savings import nodes_before
 from egraph_opt.pipeline.uses_of_laws import heads_of
 from egraph_opt.rebuild.choice import Choice
-from egraph_opt.rebuild.value_info import Origin, law_at
+from egraph_opt.rebuild.value_info import NodeOrigin, law_at
 
 MOST_MEMBERS = 400
 """E-nodes of a class among which a chain of laws is looked for."""
@@ -84,7 +84,7 @@ class Derivation:
                 return origin.law
         return ""
 
-    def laws_of(self, difference: Difference) -> tuple[list[str], list[str]]:
+    def laws_of(self, difference: GraphDifference) -> tuple[list[str], list[str]]:
         """The laws that wrote nodes and constants of a difference, and those inferred to have joined them."""
         wrote: dict[str, None] = {}
         joined: dict[str, None] = {}
@@ -176,7 +176,7 @@ class _Written:
 
     def __init__(self, iteration: Iteration) -> None:
         self._iteration = iteration
-        self.origins: dict[str, Origin] = {}
+        self.origins: dict[str, NodeOrigin] = {}
         for node, origin in iteration.info.origins.items():
             self.origins.update((value.name, origin) for value in node.outputs if value.name)
         self.constants: dict[str, tuple[Choice, int]] = {}

@@ -10,7 +10,7 @@ from dataclasses import replace
 import onnx_ir as ir
 
 from egraph_opt.errors import UnknownTensorError
-from egraph_opt.graph.differences import Difference, differences
+from egraph_opt.graph.differences import GraphDifference, differences
 from egraph_opt.graph.names import names_in
 from egraph_opt.laws.law import registered
 from egraph_opt.pipeline.derivation import Derivation
@@ -72,7 +72,7 @@ def explanation_of(derivation: Derivation, report: Report, node: str | None = No
 
 def _explained(
     derivation: Derivation,
-    difference: Difference,
+    difference: GraphDifference,
     before: Mapping[ir.Node, float],
     after: Mapping[ir.Node, float],
 ) -> ExplainedDifference:

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 import onnx_ir as ir
 
-from egraph_opt.cost.expansion import form_of, is_pseudo, stood_for
+from egraph_opt.cost.expansion import stood_for
 from egraph_opt.cost.repricing import Key
 from egraph_opt.egraph.engines import engine_for
-from egraph_opt.egraph.questions import Answers, Row, Step, ask, steps_of
+from egraph_opt.egraph.questions import Answers, Row, RuleStep, ask, steps_of
 from egraph_opt.egraph.relevance import heads_of_graph
 from egraph_opt.egraph.saturation import run_rounds
 from egraph_opt.egraph.watchdog import watched
@@ -150,8 +151,9 @@ class LawQuestion:
             if place.status != "passed over" and (name or place.status) and (name, place.status) not in seen:
                 seen.add((name, place.status))
                 yield LawPlace(name or "a new tensor", place.status, place.difference, place.note)
-        if made and not seen and only is None:
-            yield LawPlace("new tensors", "passed over")
+        there = [k for k in made if only is None or int(snapshot.node_class[k]) == only]
+        if there and not seen:
+            yield LawPlace(at or "new tensors", "passed over")
 
     def _place(
         self, part: Region, extracted: Extracted, node: int, used: bool, ways: Sequence[TensorAlternative]
@@ -160,14 +162,12 @@ class LawQuestion:
         snapshot, opset = part.snapshot, part.lowered.opset
         if used:
             return LawPlace("", "used")
-        operator = snapshot.operator[node]
         if not math.isfinite(extracted.prices.cost[node]):
-            if not is_pseudo(snapshot, node, opset) and operator_named(operator).form is not None:
-                form = form_of(snapshot, node, opset)
-                said = operator if not operator_named(operator).op_types else snapshot.attributes[node][0]
-                if form is None:
-                    return LawPlace("", "unwritable", note=f"opset {opset} has no {said}")
-            return LawPlace("", "unwritable", note=f"the target has no kernel for {operator}")
+            operator, attributes = snapshot.operator[node], snapshot.attributes[node]
+            said = str(attributes[0]) if operator_named(operator).op_types else operator.rstrip("_")
+            if onnx.defs.has(said) and onnx.defs.get_schema(said).since_version > opset:
+                return LawPlace("", "unwritable", note=f"opset {opset} has no {said}")
+            return LawPlace("", "unwritable", note=f"the target has no kernel for {said}")
         of_law = [way for way in ways if way.law == law_at(snapshot, node) and not way.chosen]
         if not of_law:
             return LawPlace("", "passed over")
@@ -218,7 +218,8 @@ def why_no_part(law: Law, saturated_for: SaturatedFor) -> str:
     if not saturated_for.left_out.isdisjoint((law.ruleset, law.key)):
         return "it was left out by name"
     if not allows(saturated_for.exactness, law.numerics):
-        return f"it is {law.numerics}, which exactness {saturated_for.exactness!r} does not let in"
+        asked = saturated_for.exactness
+        return f"it is of the class {law.numerics!r}, which exactness {asked!r} does not let in"
     if not law.exact:
         return f"it changes values, and takes part only where it is named: --rewrites default,{law.key}"
     if not by_default(law):
@@ -261,11 +262,11 @@ def _furthest(
         yield tensor, FailedStep(tensor, f"#{suffix}", passed, len(rule.steps), reason, step.purpose)
 
 
-def _root(step: Step) -> str:
+def _root(step: RuleStep) -> str:
     return str(step.subject.head)
 
 
-def _reason(step: Step, before: Sequence[Step], row: Mapping[str, Any], seen: SeenValues) -> str:
+def _reason(step: RuleStep, before: Sequence[RuleStep], row: Mapping[str, Any], seen: SeenValues) -> str:
     """What does not hold, with the values that are seen."""
     values = dict(row)
     if step.kind == "computed":
@@ -285,21 +286,26 @@ def _reason(step: Step, before: Sequence[Step], row: Mapping[str, Any], seen: Se
     return _not_held(step, before, values, seen)
 
 
-def _not_computed(step: Step, values: dict[str, Any], seen: SeenValues) -> str:
+def _not_computed(step: RuleStep, values: dict[str, Any], seen: SeenValues) -> str:
     name = step.wanted.head.name
+    if name == "limit":
+        return f"the target publishes no limit {seen.words(step.arguments[0][1], values)!r}"
+    if str(step.subject.head) not in values:  # a table's value, which nothing else has bound
+        inside = ", ".join(_argument(n, entry, values, seen) for n, entry in step.arguments)
+        return f"there is no {_short(name)}({inside})"
     subject = seen.words(step.subject, values)
+    if name == "node":
+        return f"{subject} is no tensor of the model"
+    if name in ("nil", "cons"):
+        return "there are more operands" if name == "nil" else "there are no more operands"
     if name not in operators():
-        if name == "limit":
-            return f"the target publishes no limit {step.arguments[0][1]!r}"
-        if name == "node":
-            return f"{subject} is no tensor of the model"
         inside = ", ".join(_argument(n, entry, values, seen) for n, entry in step.arguments)
         return f"{subject} is no {_short(name)}({inside})"
     is_by = seen.operators_of(values[str(step.subject.head)])
     return f"{subject} is computed by {is_by}, and not by {term_text(step.wanted)}"
 
 
-def _not_held(step: Step, before: Sequence[Step], values: dict[str, Any], seen: SeenValues) -> str:
+def _not_held(step: RuleStep, before: Sequence[RuleStep], values: dict[str, Any], seen: SeenValues) -> str:
     """The answer of a host function that has to be another one."""
     call = step.wanted.answer if isinstance(step.wanted, Absent) else step.wanted
     asked = next(s for s in reversed(before) if s.kind == "known" and s.subject == step.subject)

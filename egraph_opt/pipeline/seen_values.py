@@ -87,6 +87,8 @@ class SeenValues:
         """A variable or a constant of a rule in a row of a question."""
         if isinstance(expression.head, Constant):
             return value_text(expression.head.value)
+        if str(expression.head) not in row:
+            return "any"
         value, kind = row[str(expression.head)], expression.sort.kind
         if kind in ("object", "string", "int"):
             return value_text(self._engine.decode(kind, value))

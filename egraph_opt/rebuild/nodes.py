@@ -16,7 +16,7 @@ from egraph_opt.operators.declaration import Earlier, Literal, OnnxForm, Scalar,
 from egraph_opt.operators.typing import infer_operator, infer_steps, scalar_type, step_operands
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.constants import ConstantWriter
-from egraph_opt.rebuild.value_info import Origin, ValueInfo
+from egraph_opt.rebuild.value_info import NodeOrigin, ValueInfo
 
 RebuildBody = Callable[[Choice, Mapping[ir.Value, ir.Value]], ir.Graph]
 """From what was chosen for a body, and the new values of those that it captures."""
@@ -277,7 +277,7 @@ class NodeWriter:
         value, name = self._inner_value(result, stem), self.namer.fresh(stem)
         made = ir.Node(form.domain, form.op_type, inputs, attributes, outputs=[value], name=name)
         self.nodes.append(made)
-        self.info.origins[made] = Origin(self.snapshot, self.chosen, part.node)
+        self.info.origins[made] = NodeOrigin(self.snapshot, self.chosen, part.node)
         return value
 
     def _verbatim_inputs(
@@ -334,7 +334,7 @@ class NodeWriter:
             metadata_props=dict(source.metadata_props) if source is not None else None,
         )
         self.nodes.append(made)
-        self.info.origins[made] = Origin(self.snapshot, self.chosen, e_node)
+        self.info.origins[made] = NodeOrigin(self.snapshot, self.chosen, e_node)
         if several:
             self.bundles[owner] = made
         else:

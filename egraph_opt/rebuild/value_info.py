@@ -12,7 +12,7 @@ from egraph_opt.rebuild.choice import Choice
 
 
 @dataclass(frozen=True)
-class Origin:
+class NodeOrigin:
     """Where a written node comes from.
 
     Attributes:
@@ -55,5 +55,5 @@ class ValueInfo:
     facts: dict[ir.Value, Fact] = field(default_factory=dict)
     owners: dict[ir.Value, int] = field(default_factory=dict)
     choices: dict[ir.Value, Choice] = field(default_factory=dict)
-    origins: dict[ir.Node, Origin] = field(default_factory=dict)
+    origins: dict[ir.Node, NodeOrigin] = field(default_factory=dict)
     dry_run: bool = False

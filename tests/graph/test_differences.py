@@ -5,17 +5,17 @@ from __future__ import annotations
 import onnx_ir as ir
 from onnx import parser
 
-from egraph_opt.graph.differences import Difference, differences
+from egraph_opt.graph.differences import GraphDifference, differences
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 
 
-def found(before: str, after: str, **same: str) -> list[Difference]:
+def found(before: str, after: str, **same: str) -> list[GraphDifference]:
     a, b = (ir.from_proto(parser.parse_model(HEAD + text)) for text in (before, after))
     return list(differences(a, b, same).found)
 
 
-def as_names(difference: Difference) -> tuple[list[str], list[str], tuple[str, ...]]:
+def as_names(difference: GraphDifference) -> tuple[list[str], list[str], tuple[str, ...]]:
     before, after = (
         [str(node.outputs[0].name) for node in side] for side in (difference.before, difference.after)
     )

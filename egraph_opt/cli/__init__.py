@@ -1,5 +1,5 @@
-"""The command line: `egraph-opt optimize`, `alternatives`, `explain`, `rules`, `operators`, `costs`,
-`measurements`, `prove`, `study`, `compare`, `sweep`, `sensitivity`, `calibrate` and `tune`.
+"""The command line: `egraph-opt optimize`, `alternatives`, `explain`, `show`, `diff`, `rules`, `operators`,
+`costs`, `measurements`, `prove`, `study`, `compare`, `sweep`, `sensitivity`, `calibrate` and `tune`.
 
 Exit codes: 0 done (also when nothing changed), 1 the model could not be read or is invalid, 2 usage, 3 the
 result was found to be wrong under --strict.
@@ -11,6 +11,7 @@ from egraph_opt.cli import (
     calibrate,
     compare,
     costs,
+    differences,
     explain,
     listings,
     measurements,
@@ -43,6 +44,7 @@ __all__ = [
     "calibrate",
     "compare",
     "costs",
+    "differences",
     "exit_code",
     "explain",
     "listings",

@@ -149,6 +149,9 @@ def optimize(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print one line.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print the whole report.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no model; OUT may be left out.")] = False,
+    no_metadata: Annotated[
+        bool, typer.Option("--no-metadata", help="Write no laws and original nodes into OUT.")
+    ] = False,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the inputs for verification.")] = 0,
 ) -> None:
     """Optimize a model and write the result."""
@@ -201,6 +204,7 @@ def optimize(
                 progress=progress,
                 measure=measure if measure_best is None else measure_best,
                 isolate=True,
+                metadata=not no_metadata,
             )
         if written == STDOUT:
             _print_bytes(result.to_bytes())

@@ -84,6 +84,15 @@ class Derivation:
                 return origin.law
         return ""
 
+    def laws_written_into(self, node: ir.Node) -> list[str]:
+        """The laws that wrote a node of the result and the constants that it reads."""
+        laws = dict.fromkeys(filter(None, (self.law_of(node),)))
+        for value in node.inputs:
+            for written in self._graphs if value is not None else ():
+                if value is not None and value.name in written.constants:
+                    laws.update(dict.fromkeys(written.laws_of_constant(value.name)))
+        return list(laws)
+
     def laws_of(self, difference: GraphDifference) -> tuple[list[str], list[str]]:
         """The laws that wrote nodes and constants of a difference, and those inferred to have joined them."""
         wrote: dict[str, None] = {}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import onnx_ir as ir
 
@@ -19,6 +20,7 @@ from egraph_opt.facts.assumption import Assumptions
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.memory.objective import Objective
 from egraph_opt.model.external_data import external_tensors
+from egraph_opt.pipeline.annotation import annotated
 from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.compiled import compiled_alone, cost_before
 from egraph_opt.pipeline.derivation import Derivation
@@ -55,6 +57,7 @@ class Request:
         end: when it has to be verified; what is compared at least is compared all the same.
         measure: how many graphs are timed beside the original.
         again: saturates the graph that was chosen, to choose again.
+        metadata: write into the result where it came from.
     """
 
     model: CostModel
@@ -71,6 +74,7 @@ class Request:
     strict: bool = False
     measure: int = 0
     again: Again | None = None
+    metadata: bool = True
 
 
 @dataclass(frozen=True)
@@ -164,7 +168,11 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
         end=request.end,
         budget=RunBudget(partial(run_needs, region, request.points), original.limits.memory().left),
     )
-    finished = finish(chosen.model, original.loaded, checks, clock)
+    derivation = Derivation(original.loaded.model, iterations, request.model, request.points)
+    loaded = original.loaded
+    if request.metadata:
+        loaded = annotated(derivation, loaded, _options(original, request))
+    finished = finish(chosen.model, loaded, checks, clock)
     verification = finished.verification
     if verification.status == "failed" and request.strict:
         raise VerificationError(f"{original.loaded.source}: {verification.detail}")
@@ -201,8 +209,20 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     if report.status == "fallback":
         return Result(report, original.loaded, None)
     proto = None if external_tensors(finished.proto) else finished.proto
-    derivation = Derivation(original.loaded.model, iterations, request.model, request.points)
     return Result(report, finished.loaded, chosen.model, proto, derivation)
+
+
+def _options(original: GivenModel, request: Request) -> dict[str, Any]:
+    """What was asked for, as far as it decides what comes out."""
+    return {
+        "exactness": original.exactness,
+        "extractor": request.extractor,
+        "objective": request.objective.name,
+        "seed": request.seed,
+        "left_out": sorted(original.left_out),
+        "priced_at": {name: size for name, size in request.points.items() if not name.startswith("?")},
+        "assume": {name: str(said) for name, said in request.ranges.items()},
+    }
 
 
 def _views(original: GivenModel, region: Region, request: Request) -> list[NodeView]:

@@ -210,6 +210,7 @@ class Saturated:
         on_interrupt: OnInterrupt = "best",
         measure: bool | int | None = None,
         restarts: bool = False,
+        metadata: bool = True,
     ) -> Result:
         """Choose the cheapest graph under a cost model, rebuild and verify it.
 
@@ -246,6 +247,7 @@ class Saturated:
             strict=strict,
             measure=model.confirm if measure is None else int(measure),
             again=self.again if restarts else None,
+            metadata=metadata,
         )
         return extract_and_verify(self.original, region, request, clock)
 
@@ -394,6 +396,5 @@ class Saturated:
         model = self._model(cost)
         found = self.solve(model, extractor=extractor, assume=assume, seed=seed, on_interrupt="raise")
         assert self.region is not None  # or `solve` would have raised
-        points = self.points(model, assume)
-        key = key_of(model, points, self.limits.fold_bytes)
+        key = key_of(model, self.points(model, assume), self.limits.fold_bytes)
         return tensor_alternatives(self.region, found, key, self.loaded.model, name)

@@ -251,6 +251,7 @@ def optimize(
     on_interrupt: OnInterrupt = "best",
     measure: bool | int | None = None,
     isolate: bool = False,
+    metadata: bool = True,
 ) -> Result:
     """Optimise an ONNX model by equality saturation.
 
@@ -281,6 +282,7 @@ def optimize(
             take the fastest.  By default what the cost model asks for.
         isolate: run onnxruntime in a process of its own (on Linux), so that a kernel that crashes is reported
             with its node, and does not end this process; the command line does.
+        metadata: write into the result where it came from: see `model.provenance`.
 
     Returns:
         The optimized model; the original where nothing is better, with the reason.
@@ -318,6 +320,7 @@ def optimize(
                 on_interrupt=on_interrupt,
                 measure=measure,
                 restarts=True,
+                metadata=metadata,
             )
         except Exception as error:
             if not type(chosen).__module__.startswith("egraph_opt."):  # a class of the user's may have raised

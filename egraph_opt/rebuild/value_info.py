@@ -57,3 +57,14 @@ class ValueInfo:
     choices: dict[ir.Value, Choice] = field(default_factory=dict)
     origins: dict[ir.Node, NodeOrigin] = field(default_factory=dict)
     dry_run: bool = False
+
+
+def described(fact: Fact) -> tuple[ir.TensorType | None, ir.Shape | None]:
+    """The type and the shape that are written of what is known: dims that have a number or a plain name."""
+    if fact.dtype <= 0:
+        return None, None
+    kind = ir.TensorType(ir.DataType(fact.dtype))
+    if fact.shape is None:
+        return kind, None
+    dims = [d if isinstance(d, int) or (d is not None and d.isidentifier()) else None for d in fact.shape]
+    return kind, ir.Shape(dims)

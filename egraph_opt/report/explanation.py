@@ -121,6 +121,7 @@ class Explanation:
             them, and by conversions of formats.
         contributions: the ruleset that saved most first.
         about: the node or tensor that was asked for, "" for all.
+        knows_laws: it is known by which laws the differences came, of which there may be none.
     """
 
     model: str
@@ -131,6 +132,7 @@ class Explanation:
     repriced: float = 0.0
     contributions: tuple[Contribution, ...] = ()
     about: str = ""
+    knows_laws: bool = True
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -161,7 +163,8 @@ class Explanation:
                 yield "    (nothing)"
         for text in difference.constants:
             yield from wrapped(f"with {text}", "    ", "        ")
-        yield from self._laws(difference.laws)
+        if self.knows_laws:
+            yield from self._laws(difference.laws)
         if difference.next_best is not None:
             best = difference.next_best
             more = f"+{number_text(best.difference)} {self.unit}{'' if best.proved else ' (not proved)'}"

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from egraph_opt.cli.application import JsonOption, all_imported, app, errors_as_lines, wrapped
+from egraph_opt.cli.application import (
+    HtmlOption,
+    JsonOption,
+    all_imported,
+    app,
+    errors_as_lines,
+    wrapped,
+    write_text,
+)
 from egraph_opt.imports import load_onnx_ir
 
 if TYPE_CHECKING:
@@ -64,15 +72,19 @@ def show(
 def diff(
     before: Annotated[Path, typer.Argument(metavar="A", help="A model.", show_default=False)],
     after: Annotated[Path, typer.Argument(metavar="B", help="What became of it.", show_default=False)],
+    html: HtmlOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print where two models differ, whoever made them: regions of nodes between tensors that both have."""
     with errors_as_lines():
         load_onnx_ir()
-        from egraph_opt.pipeline.compared_models import compared
+        from egraph_opt.pipeline.compared_models import compared, compared_page
 
         all_imported()
-        found = compared(_read(before), _read(after))
+        models = _read(before), _read(after)
+        if html is not None:
+            write_text(html, compared_page(f"{before.name} and {after.name}", *models), before, after)
+        found = compared(*models)
     if as_json:
         typer.echo(json.dumps(asdict(found), indent=2, ensure_ascii=False, default=str))
         return

@@ -6,12 +6,14 @@ from collections.abc import Iterable
 
 import onnx_ir as ir
 
-from egraph_opt.graph.differences import GraphDifference, differences
+from egraph_opt.graph.differences import Differences, GraphDifference, differences
 from egraph_opt.graph.node_counts import nodes_of
 from egraph_opt.laws.law import registered
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.model.provenance import provenance_of
+from egraph_opt.report.diff_view import diff_view
 from egraph_opt.report.explanation import ExplainedDifference, Explanation, LawOfDifference, NodeLine
+from egraph_opt.report.html import html_page
 from egraph_opt.report.node_text import new_constants, node_text, printable, type_text
 
 
@@ -21,8 +23,20 @@ def compared(before: ir.Model, after: ir.Model) -> Explanation:
     Costs are numbers of nodes.  The laws are those that the file of the result names (see
     `model.provenance`); there are none in results of other tools.
     """
-    all_laws()  # for their formulas
+    return _explanation_of(before, after, differences(before, after))
+
+
+def compared_page(title: str, before: ir.Model, after: ir.Model) -> str:
+    """The same as an HTML page."""
     found = differences(before, after)
+    explanation = _explanation_of(before, after, found)
+    laws = {node: line for node in after.graph if (line := _line(node).law)}
+    view = diff_view(before.graph, after.graph, found, range(len(found.found)), laws)
+    return html_page(title, explanation, view)
+
+
+def _explanation_of(before: ir.Model, after: ir.Model, found: Differences) -> Explanation:
+    all_laws()  # for their formulas
     one, other = nodes_of(before), nodes_of(after)
     headline = (
         f"{one.file:,} -> {other.file:,} nodes, {one.runtime:,} -> {other.runtime:,} at run time;"

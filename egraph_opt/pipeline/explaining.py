@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import onnx_ir as ir
 
 from egraph_opt.errors import UnknownTensorError
-from egraph_opt.graph.differences import GraphDifference, differences
+from egraph_opt.graph.differences import Differences, GraphDifference, differences
 from egraph_opt.graph.names import names_in
 from egraph_opt.laws.law import registered
 from egraph_opt.pipeline.derivation import Derivation
 from egraph_opt.pipeline.tensor_alternatives import tensor_alternatives
+from egraph_opt.report.diff_view import diff_view
 from egraph_opt.report.explanation import (
     Contribution,
     ExplainedDifference,
@@ -24,6 +25,7 @@ from egraph_opt.report.explanation import (
     NodeLine,
 )
 from egraph_opt.report.figures import RewriteReport
+from egraph_opt.report.html import html_page
 from egraph_opt.report.node_text import new_constants, node_text, printable, type_text
 from egraph_opt.report.optimization import Report
 from egraph_opt.report.summary import headline
@@ -43,30 +45,56 @@ def explanation_of(derivation: Derivation, report: Report, node: str | None = No
     Raises:
         UnknownTensorError: neither has that name; suggests the nearest.
     """
-    found = differences(derivation.given, derivation.result, derivation.same)
     if node is not None:
         known = {*names_in(derivation.given.graph), *names_in(derivation.result.graph)}
         if node not in known:
             raise UnknownTensorError(node, sorted(known))
+    found = found_in(derivation)
+    explanation = _explanation(derivation, found, report)
+    if node is None:
+        return explanation
+    about = (entry for entry in explanation.differences if node in entry.names())
+    shown = tuple(replace(entry, next_best=_next_best(derivation, entry)) for entry in about)  # each a search
+    return replace(explanation, differences=shown, about=node)
+
+
+def result_page(derivation: Derivation, title: str, report: Report) -> str:
+    """The page of a report."""
+    found = found_in(derivation)
+    explanation = _explanation(derivation, found, report)
+    order = _order(_all_explained(derivation, found))
+    numbers = [order.index(k) for k in range(len(order))]
+    laws = {node: law for node in derivation.result.graph if (law := derivation.law_of(node))}
+    view = diff_view(derivation.given.graph, derivation.result.graph, found, numbers, laws)
+    return html_page(title, explanation, view, report)
+
+
+def found_in(derivation: Derivation) -> Differences:
+    """Where the result differs from the model."""
+    return differences(derivation.given, derivation.result, derivation.same)
+
+
+def _all_explained(derivation: Derivation, found: Differences) -> list[ExplainedDifference]:
     before, after = derivation.costs_before(), derivation.costs_after()
-    explained = [_explained(derivation, difference, before, after) for difference in found.found]
+    return [_explained(derivation, difference, before, after) for difference in found.found]
+
+
+def _order(explained: Sequence[ExplainedDifference]) -> list[int]:
+    """Those that save most first."""
+    return sorted(range(len(explained)), key=lambda k: (-explained[k].saved, k))
+
+
+def _explanation(derivation: Derivation, found: Differences, report: Report) -> Explanation:
+    explained = _all_explained(derivation, found)
     main = math.fsum(entry.saved for entry in explained if not entry.within)
-    repriced = report.cost.before - report.cost.after - main
-    if node is not None:
-        explained = [entry for entry in explained if node in entry.names()]
-    order = sorted(range(len(explained)), key=lambda k: (-explained[k].saved, k))
-    shown = [explained[k] for k in order]
-    if node is not None:  # each takes a search
-        shown = [replace(entry, next_best=_next_best(derivation, entry)) for entry in shown]
     return Explanation(
         report.cost.model,
         report.cost.unit,
         headline(report),
-        tuple(shown),
+        tuple(explained[k] for k in _order(explained)),
         len(found.kept),
-        repriced,
+        report.cost.before - report.cost.after - main,
         _contributions(report.rewrites),
-        node or "",
     )
 
 

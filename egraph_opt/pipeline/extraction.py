@@ -24,6 +24,7 @@ from egraph_opt.pipeline.annotation import annotated
 from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.compiled import compiled_alone, cost_before
 from egraph_opt.pipeline.derivation import Derivation
+from egraph_opt.pipeline.explaining import result_page
 from egraph_opt.pipeline.fastest import fastest, model_variants
 from egraph_opt.pipeline.limits import NO_TIME, Clock, Limits
 from egraph_opt.pipeline.memory import arranged, over_limit, run_needs
@@ -208,6 +209,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     )
     if report.status == "fallback":
         return Result(report, original.loaded, None)
+    report = replace(report, _page=partial(result_page, derivation, original.loaded.source))
     proto = None if external_tensors(finished.proto) else finished.proto
     return Result(report, finished.loaded, chosen.model, proto, derivation)
 

@@ -66,7 +66,17 @@ def result_page(derivation: Derivation, title: str, report: Report) -> str:
     numbers = [order.index(k) for k in range(len(order))]
     laws = {node: law for node in derivation.result.graph if (law := derivation.law_of(node))}
     view = diff_view(derivation.given.graph, derivation.result.graph, found, numbers, laws)
-    return html_page(title, explanation, view, report)
+    return html_page(title, explanation, view, report, _by_operator(derivation))
+
+
+def _by_operator(derivation: Derivation) -> list[tuple[str, float, float]]:
+    """What operators cost before and after, the most expensive ones first."""
+    sums: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for side, costs in enumerate((derivation.costs_before(), derivation.costs_after())):
+        for node, cost in costs.items():
+            sums[node.op_type][side] += cost
+    rows = [(name, before, after) for name, (before, after) in sums.items() if before or after]
+    return sorted(rows, key=lambda row: (-max(row[1:]), row[0]))
 
 
 def found_in(derivation: Derivation) -> Differences:

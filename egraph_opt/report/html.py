@@ -7,6 +7,7 @@ licences.  What comes of models (names of nodes and tensors) gets into the page 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -19,18 +20,26 @@ SCRIPTS = ("cytoscape.min.js", "cytoscape-dagre.min.js", "page.js")
 LICENCES = ("LICENSE.cytoscape", "LICENSE.cytoscape-dagre", "LICENSE.dagre")
 
 
-def html_page(title: str, explanation: Explanation, view: DiffView | None, report: Any = None) -> str:
+def html_page(
+    title: str,
+    explanation: Explanation,
+    view: DiffView | None,
+    report: Any = None,
+    costs: Sequence[tuple[str, float, float]] = (),
+) -> str:
     """The page of a result, or of two models that are compared.
 
     Args:
         view: the picture; None for none.
         report: the `Report` of the optimisation; None where the models are anybody's.
+        costs: by operator before and after.
     """
     data = {"view": None if view is None else view.to_dict()}
     page: str = _template().render(
         title=title,
         explanation=explanation,
         report=report,
+        costs=costs,
         figures=[] if report is None else _figures(report),
         has_view=view is not None,
         data=_embedded(data),

@@ -56,8 +56,19 @@
   const draw = (focus) => {
     graph.elements().remove();
     graph.add(elements());
-    graph.layout({ name: "dagre", rankDir: "TB", nodeSep: 18, rankSep: 28, animate: false, fit: !focus }).run();
+    graph.layout({ name: "dagre", rankDir: "TB", nodeSep: 18, rankSep: 28, animate: false, fit: !focus, padding: 20 }).run();
     if (focus) choose(focus);
+    else start();
+  };
+
+  // A graph that is too large to be read as a whole is shown from its inputs on.
+  const start = () => {
+    if (graph.zoom() > 1.5) { graph.zoom(1.5); graph.center(); }
+    if (graph.zoom() >= 0.5) return;
+    graph.zoom(0.8);
+    const whole = graph.elements().boundingBox();
+    const top = graph.nodes().min((node) => node.position("y")).ele.position("x");
+    graph.pan({ x: graph.width() / 2 - 0.8 * top, y: 20 - 0.8 * whole.y1 });
   };
 
   const explain = (id) => {

@@ -128,9 +128,27 @@ def _kept_boxes(
         if node in kept:
             waiting[deepest].append(node)
     for level in sorted(waiting):
-        nodes = waiting[level]
-        for start in range(0, len(nodes), MOST_IN_A_BOX):
-            yield nodes[start : start + MOST_IN_A_BOX]
+        for nodes in _connected(waiting[level]):
+            yield from (nodes[start : start + MOST_IN_A_BOX] for start in range(0, len(nodes), MOST_IN_A_BOX))
+
+
+def _connected(nodes: Sequence[ir.Node]) -> list[list[ir.Node]]:
+    """Nodes in parts that hang together, in order."""
+    part_of: dict[ir.Node, list[ir.Node]] = {}
+    for node in nodes:
+        part = [node]
+        for value in (*node.inputs, *captured_values(node)):
+            source = None if value is None else value.producer()
+            known = None if source is None else part_of.get(source)
+            if known is not None and known is not part:
+                small, large = sorted((part, known), key=len)
+                large += small
+                part_of.update(dict.fromkeys(small, large))
+                part = large
+        part_of[node] = part
+    place = {node: k for k, node in enumerate(nodes)}
+    parts = {id(part): sorted(part, key=place.__getitem__) for part in part_of.values()}
+    return list(parts.values())
 
 
 def _edges(

@@ -184,6 +184,17 @@ class UnknownRulesetError(_UnknownNameError):
     listing = " (see `egraph-opt rules`)"
 
 
+class UnknownLawError(UnknownRulesetError):
+    """No law of that name is registered."""
+
+    kind = "law"
+
+    def __init__(self, name: str, known: Iterable[str], where: str = "") -> None:
+        super().__init__(name, known, where)
+        hint = f"did you mean {self.nearest!r}? " if self.nearest else ""
+        self.args = (f"unknown law {name!r}: {hint}see `egraph-opt rules`",)  # the list would be long
+
+
 class UnknownToolError(_UnknownNameError):
     """There is no optimiser of that name to compare with."""
 

@@ -88,3 +88,21 @@ def test_costs_lists_the_built_in_models_with_their_units() -> None:
     names = {name: unit for name, unit, *_ in heads}
     assert names.items() >= {"ascend": "us", "flops": "flop", "nodes": "nodes"}.items()
     assert "bytes" in names
+
+
+def test_explain_says_what_was_done_and_what_became_of_a_law(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[4] x) => (float[4] y) {
+        a = Neg(x) b = Neg(a) y = Exp(b) }"""
+    onnx.save(parser.parse_model(text), path)
+    whole = run("explain", path)
+    assert "b = Neg(a)" in whole.stdout
+    assert "inferred elementwise.involution" in whole.stdout
+    assert all(len(line) <= 80 for line in whole.stdout.splitlines())
+    (difference,) = json.loads(run("explain", path, "--node", "a", "--json").stdout)["differences"]
+    assert difference["gives"] == ["b"]
+    law = json.loads(run("explain", path, "--law", "elementwise.square", "--json").stdout)
+    assert law["verdict"] == "no match"
+    assert run("explain", path, "--node", "nowhere").exit_code == 2
+    assert run("explain", path, "--law", "elementwise.no_law").exit_code == 2
+    assert run("explain", path, "--at", "a").exit_code == 2

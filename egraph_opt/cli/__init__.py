@@ -1,5 +1,6 @@
-"""The command line: `egraph-opt optimize`, `alternatives`, `rules`, `operators`, `costs`, `measurements`,
-`prove`, `runner`, `study`, `compare`, `sweep`, `sensitivity`, `calibrate`, `check-profile` and `tune`.
+"""The command line: `egraph-opt optimize`, `alternatives`, `explain`, `show`, `diff`, `rules`, `operators`,
+`costs`, `measurements`, `prove`, `runner`, `study`, `compare`, `sweep`, `sensitivity`, `calibrate`,
+`check-profile` and `tune`.
 
 Exit codes: 0 done (also when nothing changed), 1 the model could not be read or is invalid, 2 usage, 3 the
 result was found to be wrong under --strict.
@@ -12,6 +13,8 @@ from egraph_opt.cli import (
     check_profile,
     compare,
     costs,
+    differences,
+    explain,
     listings,
     measurements,
     optimization,
@@ -45,7 +48,9 @@ __all__ = [
     "check_profile",
     "compare",
     "costs",
+    "differences",
     "exit_code",
+    "explain",
     "listings",
     "main",
     "measurements",

@@ -114,6 +114,13 @@ DimOption = Annotated[
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
+HtmlOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.html", help="Write a page with a picture of both graphs, too; it needs no network."
+    ),
+]
+
 WIDTH = 80
 """Of lines that are wrapped where there is no terminal."""
 
@@ -233,6 +240,23 @@ def installed(module: str, extra: str) -> None:
     """Refuse an option whose package is not there, before the work and not after it."""
     if find_spec(module) is None:
         raise typer.BadParameter(f"{module} is not installed: pip install 'egraph-opt[{extra}]'")
+
+
+def write_text(path: Path, text: str, *models: Path | None) -> None:
+    """Write a file, whole or not at all, that is none of some models.
+
+    Raises:
+        OutputError: it cannot be written, or is one of the models.
+    """
+    from egraph_opt.model.files import replacing
+
+    if path.resolve() in [model.resolve() for model in models if model is not None]:
+        raise errors.OutputError(f"{path}: would overwrite a model")
+    try:
+        with replacing(path) as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise errors.OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def wrapped(text: str, width: int = WIDTH, first: str = "    ", others: str = "    ") -> list[str]:

@@ -14,6 +14,7 @@ from egraph_opt import errors
 from egraph_opt.cli.application import (
     WIDTH,
     CostOption,
+    HtmlOption,
     JsonOption,
     LoadOption,
     RewritesOption,
@@ -27,6 +28,7 @@ from egraph_opt.cli.application import (
     progress_on,
     say,
     wrapped,
+    write_text,
 )
 from egraph_opt.cli.which_cost import as_text
 from egraph_opt.cost import DEFAULT_COST
@@ -157,9 +159,13 @@ def optimize(
             metavar="FILE.json", help="Write the report as JSON, too; - writes that alone to stdout."
         ),
     ] = None,
+    html: HtmlOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print one line.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print the whole report.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no model; OUT may be left out.")] = False,
+    no_metadata: Annotated[
+        bool, typer.Option("--no-metadata", help="Write no laws and original nodes into OUT.")
+    ] = False,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the inputs for verification.")] = 0,
 ) -> None:
     """Optimize a model and write the result."""
@@ -173,7 +179,8 @@ def optimize(
     with errors_as_lines():
         wanted = _objective(objective, memory_limit)
         shapes = _input_shapes(input_shape)
-        _check_files(source, written, report, in_place)
+        for page in (report, html):
+            _check_files(source, written, page, in_place)
         # Imported here, so that usage errors and --help do not wait for egglog and onnxruntime.
         from egraph_opt.cost.registry import cost_model
         from egraph_opt.laws.exactness import exactness_named
@@ -219,6 +226,7 @@ def optimize(
                 progress=progress,
                 measure=timer or (measure if measure_best is None else measure_best),
                 isolate=True,
+                metadata=not no_metadata,
             )
         if result.report.command and written not in (None, STDOUT):
             named = model.build_command(result.report.inputs, str(written))
@@ -227,8 +235,10 @@ def optimize(
             _print_bytes(result.to_bytes())
         elif written is not None:
             result.save(written, in_place=in_place)
+        if html is not None:
+            write_text(html, result.report.to_html(), source, written, report)
         if report is not None and report != STDOUT:
-            _write_json(result.report.to_dict(), report)
+            write_text(report, _json(result.report.to_dict()))
     if result.report.status == "fallback":
         what = "nothing" if written is None else "the original"
         say("warning", f"{source}: {what} was written: {result.report.reason}")
@@ -308,16 +318,6 @@ def _check_files(source: Path, target: Path | None, report: Path | None, in_plac
             raise errors.OutputError(f"{report}: the report cannot be written there")
         if report.resolve() in [path.resolve() for path in (source, target) if path is not None]:
             raise errors.OutputError(f"{report}: the report would overwrite a model")
-
-
-def _write_json(report: dict[str, object], path: Path) -> None:
-    from egraph_opt.model.files import replacing
-
-    try:
-        with replacing(path) as file:
-            file.write(_json(report).encode())
-    except OSError as error:
-        raise errors.OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def _json(report: dict[str, object]) -> str:

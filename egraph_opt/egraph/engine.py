@@ -335,6 +335,13 @@ class Engine:
         active = (rule for rules in self._running.values() for rule in rules)
         self.program.needed[self._heads] = frozenset(active)
 
+    def ask(self, ruleset: str, commands: Iterable[str], tables: Iterable[str]) -> dict[str, list[Row]]:
+        """The rows that rules of a ruleset of their own write into relations of their own, run once."""
+        with self.aside():
+            self._tell((f"(ruleset {ruleset})", *commands))
+            self._do(bindings.RunSchedule(bindings.Run(_SPAN, bindings.RunConfig(ruleset))))
+            return self.tables(*tables)
+
     def clashes(self) -> bool:
         """Whether the types of some class contradict each other."""
         rows = self.tables("fact").get("fact", [])

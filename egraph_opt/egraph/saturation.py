@@ -45,6 +45,7 @@ class SaturationReport:
             theirs raised or did not come back, with what was seen.
         rule_matches: by rule, `<law's key>#<k>` for the k-th statement of a law.
         rested: laws that matched so often that they were left out of some rounds.
+        by_round: how many e-nodes there were before each round, and in the end.
     """
 
     rounds: int
@@ -56,6 +57,7 @@ class SaturationReport:
     dropped: tuple[str, ...] = ()
     rule_matches: Mapping[str, int] = field(default_factory=dict)
     rested: tuple[str, ...] = ()
+    by_round: tuple[int, ...] = ()
 
 
 def saturate_terms(
@@ -183,6 +185,7 @@ def run_rounds(
         run.pace.seconds,
         rule_matches=run.rule_matches,
         rested=tuple(sorted({rule.split("#")[0] for rule in run.back_off.times})),
+        by_round=(*run.sizes, engine.size()),
     )
 
 
@@ -202,6 +205,7 @@ class _Run:
         self.rule_matches: dict[str, int] = {}
         self.pace, self.back_off = Pace(deadline), BackOff()
         self._size = 0
+        self.sizes: list[int] = []
 
     def round(self, left_out: frozenset[str]) -> tuple[bool, str]:
         """Every ruleset once, then the analysis: (something changed, the limit that was reached or "")."""
@@ -209,6 +213,7 @@ class _Run:
         if FEW < MULTIPLIED * self._size < size and self.pace.is_crowded(self._engine.crowd(CHAINED)):
             return False, "seconds"
         self._size = size
+        self.sizes.append(size)
         for ruleset in self._engine.rulesets:
             if not self._engine.runs(ruleset):
                 continue

@@ -53,6 +53,13 @@ class Namer:
                 self._taken.add(name)
                 return name
 
+    def named(self, name: str) -> str:
+        """A name, if it is not taken; else a new one that begins with it."""
+        if name in self._taken:
+            return self.fresh(name)
+        self._taken.add(name)
+        return name
+
 
 class UniqueNames:
     """The names of a model as it is before anything in it moves to another scope, and new ones.

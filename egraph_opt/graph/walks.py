@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 import onnx
@@ -121,16 +121,25 @@ def same_graph(a: ir.Graph, b: ir.Graph) -> bool:
     return True
 
 
-def _signature(node: ir.Node) -> Hashable:
-    """What a node computes, its bodies apart, and for whom."""
+def written_attributes(node: ir.Node) -> tuple[tuple[str, bytes], ...]:
+    """The attributes of a node as they are written, its bodies apart."""
+    return as_written((name, node.attributes[name]) for name in sorted(node.attributes))
+
+
+def as_written(named: Iterable[tuple[str, ir.Attr]]) -> tuple[tuple[str, bytes], ...]:
+    """Attributes by name as they are written; of bodies only that there are some."""
     attributes = []
-    for name in sorted(node.attributes):
-        attribute = node.attributes[name]
+    for name, attribute in named:
         kind = attribute.type
         if attribute.is_ref() or kind not in (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS):
             attributes.append((name, ir.to_proto(attribute).SerializeToString(deterministic=True)))
         else:
             attributes.append((name, b"GRAPHS" if kind == ir.AttributeType.GRAPHS else b"GRAPH"))
+    return tuple(attributes)
+
+
+def _signature(node: ir.Node) -> Hashable:
+    """What a node computes, its bodies apart, and for whom."""
     used = tuple(v.name if v.uses() or v.is_graph_output() else None for v in node.outputs)
     inputs = tuple(None if v is None else v.name for v in node.inputs)
-    return (node.op_identifier(), inputs, used, tuple(attributes))
+    return (node.op_identifier(), inputs, used, written_attributes(node))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import onnx_ir as ir
 
@@ -17,13 +18,15 @@ from egraph_opt.errors import VerificationError
 from egraph_opt.extraction.registry import ExtractorLike
 from egraph_opt.extraction.strategies.budget import OnInterrupt, interruptible
 from egraph_opt.facts.assumption import Assumptions
-from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.measurement.runner import Runner
 from egraph_opt.memory.objective import Objective
 from egraph_opt.model.external_data import external_tensors
+from egraph_opt.pipeline.annotation import annotated
 from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.compiled import compiled_alone, cost_before
+from egraph_opt.pipeline.derivation import Derivation
+from egraph_opt.pipeline.explaining import result_page
 from egraph_opt.pipeline.fastest import fastest, model_variants
 from egraph_opt.pipeline.limits import NO_TIME, Clock, Limits, total
 from egraph_opt.pipeline.memory import arranged, over_limit, run_needs
@@ -57,6 +60,7 @@ class Request:
         end: when it has to be verified; what is compared at least is compared all the same.
         measure: how many graphs are timed beside the original, here; or the command that times them.
         again: saturates the graph that was chosen, to choose again.
+        metadata: write into the result where it came from.
     """
 
     model: CostModel
@@ -73,6 +77,7 @@ class Request:
     strict: bool = False
     measure: int | Runner = 0
     again: Again | None = None
+    metadata: bool = True
 
 
 @dataclass(frozen=True)
@@ -80,12 +85,10 @@ class Chosen(Iteration):
     """The chosen graph, rebuilt.
 
     Attributes:
-        facts: of the values of the rebuilt model.
         interrupted: the search was ended by the user.
         late: it was ended by the limit of time.
     """
 
-    facts: Mapping[ir.Value, Fact]
     interrupted: bool
     late: bool
 
@@ -162,7 +165,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     chosen = iterations[-1]
     memory = arranged(
         chosen.model,
-        chosen.facts,
+        chosen.info.facts,
         region,
         chosen.extracted,
         points=request.points,
@@ -178,7 +181,11 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
         end=request.end,
         budget=RunBudget(partial(run_needs, region, request.points), original.limits.memory().left),
     )
-    finished = finish(chosen.model, original.loaded, checks, clock)
+    derivation = Derivation(original.loaded.model, iterations, request.model, request.points)
+    loaded = original.loaded
+    if request.metadata:
+        loaded = annotated(derivation, loaded, _options(original, request))
+    finished = finish(chosen.model, loaded, checks, clock)
     verification = finished.verification
     if verification.status == "failed" and request.strict:
         raise VerificationError(f"{original.loaded.source}: {verification.detail}")
@@ -214,8 +221,22 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     )
     if report.status == "fallback":
         return Result(report, original.loaded, None)
+    report = replace(report, _page=partial(result_page, derivation, original.loaded.source))
     proto = None if external_tensors(finished.proto) else finished.proto
-    return Result(report, finished.loaded, chosen.model, proto)
+    return Result(report, finished.loaded, chosen.model, proto, derivation)
+
+
+def _options(original: GivenModel, request: Request) -> dict[str, Any]:
+    """What was asked for, as far as it decides what comes out."""
+    return {
+        "exactness": original.exactness,
+        "extractor": request.extractor,
+        "objective": request.objective.name,
+        "seed": request.seed,
+        "left_out": sorted(original.left_out),
+        "priced_at": {name: size for name, size in request.points.items() if not name.startswith("?")},
+        "assume": {name: str(said) for name, said in request.ranges.items()},
+    }
 
 
 def _views(original: GivenModel, region: Region, request: Request) -> list[NodeView]:
@@ -351,4 +372,5 @@ def _choose_within(
     interrupted = at_once or any(part.solution.interrupted for part in parts)
     is_late = time.monotonic() >= request.deadline or not all(part.prices.complete for part in parts)
     late = is_late and not all(part.solution.proved for part in parts)
-    return Chosen(region, extracted, model, info.facts, interrupted, late)
+    key = key_of(request.model, request.points, fold_bytes)
+    return Chosen(region, extracted, model, info, key, interrupted=interrupted, late=late)

@@ -221,6 +221,7 @@ def _saturation(regions: Sequence[Region]) -> GrowthReport:
         nodes=sum(a.nodes for a in accounts),
         classes=sum(a.classes for a in accounts),
         stop=next((a.stop for a in accounts if a.stop != "saturated"), "saturated"),
+        by_round=accounts[0].by_round,
     )
 
 

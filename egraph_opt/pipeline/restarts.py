@@ -20,12 +20,14 @@ from typing import TypeVar
 import onnx_ir as ir
 
 from egraph_opt.cost.model import CostModel
+from egraph_opt.cost.repricing import Key
 from egraph_opt.graph.node_counts import computed_from_constants
 from egraph_opt.laws.law import registered
 from egraph_opt.pipeline.limits import Clock
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.pipeline.uses_of_laws import uses_of_laws
+from egraph_opt.rebuild.value_info import ValueInfo
 from egraph_opt.report.figures import RewriteReport
 
 MOST_ITERATIONS = 8
@@ -40,11 +42,18 @@ Again = Callable[[ir.Model, Clock], Region | None]
 
 @dataclass(frozen=True)
 class Iteration:
-    """A saturation and what was chosen of it, rebuilt."""
+    """A saturation and what was chosen of it, rebuilt.
+
+    Attributes:
+        info: of the values and nodes of the rebuilt model.
+        key: what it was priced at.
+    """
 
     region: Region
     extracted: Extracted
     model: ir.Model
+    info: ValueInfo
+    key: Key
 
     @cached_property
     def uses(self) -> tuple[RewriteReport, ...]:

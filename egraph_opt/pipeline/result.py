@@ -19,6 +19,9 @@ from egraph_opt.model.writing import (
     write_model,
     write_original,
 )
+from egraph_opt.pipeline.derivation import Derivation
+from egraph_opt.pipeline.explaining import explanation_of, unexplained
+from egraph_opt.report.explanation import Explanation
 from egraph_opt.report.optimization import Report
 
 
@@ -35,12 +38,26 @@ class Result:
     _graph: ir.Model | None = field(repr=False)
     _proto: onnx.ModelProto | None = field(default=None, repr=False)
     """The model, where all of its weights are in it."""
+    _derivation: Derivation | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         return f"<Result of {self._loaded.source}: {self.report!r}>"
 
     def _repr_html_(self) -> str:
         return self.report.as_html()
+
+    def explain(self, node: str | None = None) -> Explanation:
+        """Where the result differs from the model, by which laws, and what each difference saves.
+
+        Args:
+            node: the name of a node or a tensor of either; only what it is part of.
+
+        Raises:
+            UnknownTensorError: neither has that name; suggests the nearest.
+        """
+        if self._derivation is None:
+            return unexplained(self.report)
+        return explanation_of(self._derivation, self.report, node)
 
     @cached_property
     def model(self) -> onnx.ModelProto:

@@ -14,18 +14,13 @@ from egraph_opt.cost import DEFAULT_COST
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.registry import cost_model
 from egraph_opt.cost.repricing import key_of
-from egraph_opt.egraph.lowering import Lowered
-from egraph_opt.egraph.saturation import SaturationReport
-from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.egraph.storage import Stored, StoredRegion, fingerprint, read_saturated, write_saturated
-from egraph_opt.egraph.validation import check_terms
 from egraph_opt.errors import EgraphOptError, ExtractionError, ModelReadError, TargetMismatchError
 from egraph_opt.extraction.registry import ExtractorLike
 from egraph_opt.extraction.strategies.budget import OnInterrupt, interruptible
 from egraph_opt.facts.assumption import Assumption, Assumptions
 from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.node_counts import NodeCount, nodes_of
-from egraph_opt.laws.exactness import REAL, exactness_named
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.measurement.runner import Runner
 from egraph_opt.memory.objective import ObjectiveLike, objective_of
@@ -33,16 +28,20 @@ from egraph_opt.model.files import parse_model
 from egraph_opt.model.reading import LoadedModel, read_model
 from egraph_opt.pipeline.assumptions import assumptions_for
 from egraph_opt.pipeline.extraction import Request, extract_and_verify, good_graphs, search_limits, unchanged
+from egraph_opt.pipeline.law_questions import LawQuestion
 from egraph_opt.pipeline.limits import Clock, Limits, Progress, reading
 from egraph_opt.pipeline.original import GivenModel
-from egraph_opt.pipeline.region import Region, region_of
+from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
 from egraph_opt.pipeline.restarts import Again
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.sizes import points_of, true_sizes
+from egraph_opt.pipeline.stored_region import stored_region
 from egraph_opt.pipeline.target import SaturatedFor
 from egraph_opt.pipeline.tensor_alternatives import TensorAlternative, tensor_alternatives
+from egraph_opt.report.explanation import Explanation
 from egraph_opt.report.figures import RewriteReport
+from egraph_opt.report.law_answer import LawAnswer
 
 
 @dataclass(frozen=True)
@@ -144,10 +143,7 @@ class Saturated:
         ]
         header = {
             "limits": asdict(self.limits),
-            "target_limits": dict(self.saturated_for.limits),
-            "laws": sorted(self.saturated_for.laws),
-            "left_out": sorted(self.saturated_for.left_out),
-            "exactness": self.saturated_for.exactness,
+            **self.saturated_for.as_header(),
             "seconds": dict(self.seconds),
             "warnings": list(self.warnings),
             "reason": self.reason,
@@ -181,40 +177,17 @@ class Saturated:
         else:
             loaded = read_model(str(stored.path))
         counts, size, header = nodes_of(loaded.model), constant_bytes(loaded.model.graph), stored.header
-        limits, exactness = Limits(**header["limits"]), exactness_named(header.get("exactness", REAL))
+        limits, saturated_for = Limits(**header["limits"]), SaturatedFor.of_header(header)
         assume = {name: Assumption(*said) for name, said in header["assume"].items()}
-        regions = iter(stored.regions)
-
-        def next_region(lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
-            entry = next(regions, None)
-            if entry is None or entry.terms != fingerprint(lowered):
-                raise ModelReadError(
-                    f"{path}: the model is another one than was saturated, or another release reads it"
-                    " differently; saturate it again"
-                )
-            check_terms(entry.snapshot, lowered)
-            return entry.snapshot, entry.saturation
-
-        region = None
-        if stored.regions:
-            region = region_of(
-                *(loaded, limits, assume, next_region),
-                exactness=exactness,
-                warnings=[],
-                clock=lambda stage: None,
-            )
+        exactness = saturated_for.exactness
+        region = stored_region(str(path), stored, loaded, limits, assume=assume, exactness=exactness)
         return Saturated(
             loaded,
             region,
             counts,
             size,
             limits,
-            SaturatedFor(
-                frozenset(header.get("laws", ())),
-                frozenset(header.get("left_out", ())),
-                header["target_limits"],
-                exactness,
-            ),
+            saturated_for,
             header["seconds"],
             tuple(header["warnings"]),
             header["reason"],
@@ -237,6 +210,7 @@ class Saturated:
         on_interrupt: OnInterrupt = "best",
         measure: bool | int | Runner | None = None,
         restarts: bool = False,
+        metadata: bool = True,
     ) -> Result:
         """Choose the cheapest graph under a cost model, rebuild and verify it.
 
@@ -273,8 +247,35 @@ class Saturated:
             strict=strict,
             measure=model.confirm if measure is None else measure,
             again=self.again if restarts else None,
+            metadata=metadata,
         )
         return extract_and_verify(self.original, region, request, clock)
+
+    def explain(self, cost: str | CostModel = DEFAULT_COST, node: str | None = None) -> Explanation:
+        """`Result.explain` of the result, which is not verified.
+
+        Raises:
+            UnknownTensorError: there is no such name; suggests the nearest.
+            UnknownCostModelError, TargetMismatchError, ExtractionError: as in `extract`.
+        """
+        return self.extract(cost, verify=False, restarts=self.again is not None).explain(node)
+
+    def explain_law(self, law: str, cost: str | CostModel = DEFAULT_COST, at: str | None = None) -> LawAnswer:
+        """What became of a law (`ruleset.name`): used, declined, or which condition failed where.
+
+        Args:
+            at: a tensor or a node of the model; only there.
+
+        Raises:
+            UnknownLawError, UnknownTensorError: there is no such law, or no such name.
+            UnknownCostModelError, TargetMismatchError, ExtractionError: as in `solve`.
+        """
+        model = self._model(cost)
+        found = self.solve(model, on_interrupt="raise")
+        assert self.region is not None  # or `solve` would have raised
+        key = key_of(model, self.points(model), self.limits.fold_bytes)
+        asked = (self.loaded.model, self.region, found, self.saturated_for, self.limits)
+        return LawQuestion(*asked, model.unit, key).answer(law, at)
 
     def best(
         self, count: int, cost: str | CostModel = DEFAULT_COST, *, assume: Mapping[str, Any] | None = None
@@ -394,6 +395,5 @@ class Saturated:
         model = self._model(cost)
         found = self.solve(model, extractor=extractor, assume=assume, seed=seed, on_interrupt="raise")
         assert self.region is not None  # or `solve` would have raised
-        points = self.points(model, assume)
-        key = key_of(model, points, self.limits.fold_bytes)
+        key = key_of(model, self.points(model, assume), self.limits.fold_bytes)
         return tensor_alternatives(self.region, found, key, self.loaded.model, name)

@@ -39,7 +39,7 @@ def _of_part(part: Extracted, merging: Mapping[int, Sequence[str]]) -> dict[str,
         return {}
     found: defaultdict[str, float] = defaultdict(float)
     cost, after = np.where(np.isfinite(part.prices.cost), part.prices.cost, 0.0), part.solution.choice
-    before = _before(part, part.original)
+    before = nodes_before(part, part.original)
     for patch in _patches(part, before):
         gone = [node for c in patch for node in before[c]]
         came = [int(after[c]) for c in patch if after[c] >= 0]
@@ -53,18 +53,46 @@ def _of_part(part: Extracted, merging: Mapping[int, Sequence[str]]) -> dict[str,
     return found
 
 
-def _before(part: Extracted, original: Ints) -> defaultdict[int, list[int]]:
+def nodes_before(part: Extracted, original: Ints) -> defaultdict[int, list[int]]:
     """By class the e-nodes that the original computes, those too that laws made equal to another of its."""
     snapshot = part.choice.snapshot
     before: defaultdict[int, list[int]] = defaultdict(list)
     for owner in np.flatnonzero(original >= 0).tolist():
         before[owner].append(int(original[owner]))
-    ran = stood_for(snapshot, original[original >= 0].tolist(), part.choice.lowered.opset)
-    known = {*ran, *part.prices.computed.tolist()}
-    for node in np.unique(snapshot.term_node).tolist():
-        if node not in known:
-            before[int(snapshot.node_class[node])].append(node)
+    ran = set(stood_for(snapshot, original[original >= 0].tolist(), part.choice.lowered.opset))
+    computed = set(part.prices.computed.tolist())
+    for node in sorted(_run(part, original, ran) - ran - computed):
+        before[int(snapshot.node_class[node])].append(node)
     return before
+
+
+def _run(part: Extracted, original: Ints, ran: set[int]) -> set[int]:
+    """The e-nodes of the model, but for those that the target's compiler computes together with others.
+
+    Args:
+        ran: what is computed as the compiler has it, in whatever layout, and the parts of that.
+    """
+    snapshot, lowered = part.choice.snapshot, part.choice.lowered
+    operands = [
+        [k for item in term.operands for k in (item if isinstance(item, tuple) else (item,))]
+        for term in lowered.terms
+    ]
+    instead_of = {snapshot.plain[c]: int(original[c]) for c in np.flatnonzero(original >= 0).tolist()}
+    unused = set(range(len(operands))) - {k for items in operands for k in items}
+    pending = [(term, False) for term in sorted(unused | set(lowered.outputs))]
+    seen = set(pending)
+    found: set[int] = set()
+    while pending:
+        term, within = pending.pop()
+        node = int(snapshot.term_node[term])
+        instead = instead_of.get(snapshot.plain[int(snapshot.node_class[node])], -1)
+        in_kernel = within if instead < 0 else bool(snapshot.made_by[instead] > 0)
+        if node in ran or not in_kernel:
+            found.add(node)
+        new = {(operand, in_kernel) for operand in operands[term]} - seen
+        seen |= new
+        pending += sorted(new)
+    return found
 
 
 def _patches(part: Extracted, before: Mapping[int, Sequence[int]]) -> list[list[int]]:

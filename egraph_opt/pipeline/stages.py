@@ -267,6 +267,7 @@ def optimize(
     on_interrupt: OnInterrupt = "best",
     measure: bool | int | Runner | None = None,
     isolate: bool = False,
+    metadata: bool = True,
 ) -> Result:
     """Optimise an ONNX model by equality saturation.
 
@@ -299,6 +300,7 @@ def optimize(
             model asks for.
         isolate: run onnxruntime in a process of its own (on Linux), so that a kernel that crashes is reported
             with its node, and does not end this process; the command line does.
+        metadata: write into the result where it came from: see `model.provenance`.
 
     Returns:
         The optimized model; the original where nothing is better, with the reason.
@@ -337,6 +339,7 @@ def optimize(
                 on_interrupt=on_interrupt,
                 measure=measure,
                 restarts=True,
+                metadata=metadata,
             )
         except Exception as error:
             if not type(chosen).__module__.startswith("egraph_opt."):  # a class of the user's may have raised

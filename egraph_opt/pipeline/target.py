@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from egraph_opt.cost.model import CostModel
-from egraph_opt.laws.exactness import REAL, Exactness
+from egraph_opt.laws.exactness import REAL, Exactness, exactness_named
 from egraph_opt.laws.selection import select
 
 MOST_TOLD = 3
@@ -32,6 +33,25 @@ class SaturatedFor:
     left_out: frozenset[str] = frozenset()
     limits: Mapping[str, int] = field(default_factory=dict)
     exactness: Exactness = REAL
+
+    def as_header(self) -> dict[str, Any]:
+        """What a file says of it."""
+        return {
+            "target_limits": dict(self.limits),
+            "laws": sorted(self.laws),
+            "left_out": sorted(self.left_out),
+            "exactness": self.exactness,
+        }
+
+    @classmethod
+    def of_header(cls, header: Mapping[str, Any]) -> SaturatedFor:
+        """The inverse of `as_header`.
+
+        Raises:
+            ExactnessError: it names none.
+        """
+        laws, left_out = frozenset(header.get("laws", ())), frozenset(header.get("left_out", ()))
+        return cls(laws, left_out, header["target_limits"], exactness_named(header.get("exactness", REAL)))
 
     def mismatch(self, model: CostModel) -> str:
         """What a cost model brings that took no part; "" where all of it did.

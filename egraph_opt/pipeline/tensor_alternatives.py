@@ -78,17 +78,19 @@ def tensor_alternatives(
     """
     parts = {id(part.choice.snapshot): part for part in extracted.walk()}
     for inner in region.walk():
-        classes = _names(inner.lowered, inner.snapshot.term_classes)
+        classes = names_of_classes(inner.lowered, inner.snapshot.term_classes)
         part = parts[id(inner.snapshot)]
         if inner is region:
             classes = {**_written_names(part.choice, model), **classes}
         if name in classes:
             return _ways(inner.compiled(key), part, classes[name], classes)
-    known = [n for inner in region.walk() for n in _names(inner.lowered, inner.snapshot.term_classes)]
+    known = [
+        n for inner in region.walk() for n in names_of_classes(inner.lowered, inner.snapshot.term_classes)
+    ]
     raise UnknownTensorError(name, known)
 
 
-def _names(lowered: Lowered, term_classes: np.ndarray) -> dict[str, int]:
+def names_of_classes(lowered: Lowered, term_classes: np.ndarray) -> dict[str, int]:
     """The classes of a graph's values and nodes by name; where both have one, the value's."""
     found: dict[str, int] = {}
     for term, (node, _) in lowered.nodes.items():
@@ -102,7 +104,7 @@ def _names(lowered: Lowered, term_classes: np.ndarray) -> dict[str, int]:
 
 def _written_names(choice: Choice, model: ir.Model) -> dict[str, int]:
     """The classes of what the rebuilt graph computes (not its bodies), by the names of nodes and values."""
-    info = ValueInfo()
+    info = ValueInfo(dry_run=True)
     graph = rebuild_graph(choice, model.ir_version, Namer(names_in(model.graph)), info=info)
     made = {value: node for node in graph for value in node.outputs}
     values = {value: owner for value, owner in info.owners.items() if value in made}

@@ -61,7 +61,7 @@ def _passed_over(part: Extracted) -> Iterator[Head]:
     snapshot, chosen = part.choice.snapshot, part.choice.node.tolist()
     for node, owner in enumerate(snapshot.node_class.tolist()):
         if chosen[owner] not in (-1, node):
-            yield from _heads(snapshot, node)
+            yield from heads_of(snapshot, node)
 
 
 def _merging(part: Extracted, keys: Sequence[str]) -> dict[int, list[str]]:
@@ -82,8 +82,8 @@ def _merging(part: Extracted, keys: Sequence[str]) -> dict[int, list[str]]:
         if all(snapshot.made_by[node] != 0 for node in others):
             continue
         makers = {snapshot.laws[int(snapshot.made_by[k]) - 1] for k in others if snapshot.made_by[k] > 0}
-        passed_over = {head for node in others for head in _heads(snapshot, node)}
-        here = passed_over.union(_heads(snapshot, chosen))
+        passed_over = {head for node in others for head in heads_of(snapshot, node)}
+        here = passed_over.union(heads_of(snapshot, chosen))
         found[owner] = [
             key for key in keys if key not in makers and _joins(registered[key], passed_over, here)
         ]
@@ -98,7 +98,7 @@ def _joins(law: Law, passed_over: set[Head], here: set[Head]) -> bool:
     )
 
 
-def _heads(snapshot: Snapshot, node: int) -> Iterator[Head]:
+def heads_of(snapshot: Snapshot, node: int) -> Iterator[Head]:
     """The operator of an e-node, by itself and with the name of the ONNX operator."""
     name = snapshot.operator[node]
     yield name, ""

@@ -23,6 +23,7 @@ from egraph_opt.rebuild.evaluation import (
     literal_array,
     rounded,
 )
+from egraph_opt.rebuild.labels import FOLDED, weight_behind
 
 HELD = 64
 """Elements of constants of the original that are used again for what laws write."""
@@ -116,7 +117,7 @@ class ConstantWriter:
         self._lowered, self._facts = choice.lowered, choice.snapshot.facts
         self._initializers_allowed = ir_version >= 4
         self._namer, self._nodes = namer, nodes
-        self._names = choice.original_names()
+        self._names, self._choice = choice.original_names(), choice
         self._output_names = {value.name for value in choice.lowered.graph.outputs}
         self._arrays = FoldedArrays(choice)
         self._scratch = Scratch()
@@ -163,7 +164,7 @@ class ConstantWriter:
     def _constant(self, tensor: ir.TensorProtocol, name: str | None, stem: str) -> ir.Value:
         """A new constant: an initializer, or a Constant node where initializers would have to be inputs."""
         if name is None or name in self.initializers or name in self._output_names:
-            name = self._namer.fresh(stem)
+            name = self._namer.named(stem) if stem.endswith(FOLDED) else self._namer.fresh(stem)
         kind, shape = ir.TensorType(tensor.dtype), tensor.shape
         if self._initializers_allowed:
             made = ir.Value(name=name, type=kind, shape=shape, const_value=tensor)  # type: ignore[arg-type]
@@ -259,9 +260,11 @@ class ConstantWriter:
         splat = self._arrays.splat(owner)
         if splat is not None:
             return self.literal_of(owner, splat)
+        source = weight_behind(self._choice, owner).removesuffix(FOLDED)
+        stem = f"{source}{FOLDED}" if source else "folded"
         if not self._compute:
-            return ir.Value(name=self._namer.fresh("folded"))
+            return ir.Value(name=self._namer.named(stem))
         array = rounded(self._arrays.of(owner), fact.dtype)
         tensor = self._scratch.keep(array, ir.DataType(fact.dtype))
         original = self._names.get(owner)
-        return self._constant(tensor, original.name if original else None, "folded")
+        return self._constant(tensor, original.name if original else None, stem)

@@ -69,6 +69,7 @@ class _Rebuilder:
         for owner, value in self.writer.values.items():
             self.writer.info.facts[value] = self.writer.fact(owner)
             self.writer.info.owners[value] = owner
+            self.writer.info.choices[value] = self.writer.choice
 
     def _outputs(self) -> list[ir.Value]:
         """The graph's outputs under their own names."""

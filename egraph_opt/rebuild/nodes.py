@@ -11,12 +11,14 @@ from egraph_opt.cost.constant_nodes import nodes_by_e_node
 from egraph_opt.cost.expansion import Expanded, expand_pseudo, is_pseudo
 from egraph_opt.facts.fact import ABSENT, CLASH, UNKNOWN, Fact, meet
 from egraph_opt.graph.names import Namer, rename_all
+from egraph_opt.model.encoding import ENCODED_DOMAIN
 from egraph_opt.operators.availability import has_optional_outputs
 from egraph_opt.operators.declaration import Earlier, Literal, OnnxForm, Scalar, operator_named
 from egraph_opt.operators.typing import infer_operator, infer_steps, scalar_type, step_operands
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.constants import ConstantWriter
-from egraph_opt.rebuild.value_info import ValueInfo
+from egraph_opt.rebuild.labels import labels
+from egraph_opt.rebuild.value_info import NodeOrigin, ValueInfo, described
 
 RebuildBody = Callable[[Choice, Mapping[ir.Value, ir.Value]], ir.Graph]
 """From what was chosen for a body, and the new values of those that it captures."""
@@ -52,31 +54,42 @@ class NodeWriter:
         self.bundles: dict[int, ir.Node] = {}
         self.written: set[int] = set()
         self.expanded: dict[int, Fact] = {}
+        self.chosen = self.owner = -1
         self.original = nodes_by_e_node(self.lowered, self.snapshot)
         self.names = choice.original_names()
+        self.labels = labels(choice)
 
     # --- values -----------------------------------------------------------------------------------------
 
     def _new_value(self, owner: int, stem: str) -> ir.Value:
         """The value of a class, named after the original one where there is one."""
         original = self.names.get(owner)
-        if original is not None:
-            return ir.Value(
-                name=original.name,
-                shape=original.shape,
-                type=original.type,
-                doc_string=original.doc_string,
-                metadata_props=dict(original.metadata_props),
-            )
-        return self._inner_value(self.fact(owner), stem)
+        if original is None:
+            return self._inner_value(self.fact(owner), stem, self.labels.get(owner, ""))
+        kind, shape = described(self.fact(owner) if _is_plain(original) else UNKNOWN)
+        return ir.Value(
+            name=original.name,
+            shape=original.shape if original.shape is not None else shape,
+            type=original.type if original.type is not None else kind,
+            doc_string=original.doc_string,
+            metadata_props=dict(original.metadata_props),
+        )
 
-    def _inner_value(self, fact: Fact, stem: str) -> ir.Value:
+    def _name(self, stem: str, label: str) -> str:
+        """A new name, after the tensor that what it names is needed for."""
+        return self.namer.named(f"{label}.{stem}") if label else self.namer.fresh(stem)
+
+    def _inner_value(self, fact: Fact, stem: str, label: str = "") -> ir.Value:
         """A value under a new name."""
-        kind = ir.TensorType(ir.DataType(fact.dtype)) if fact.dtype > 0 else None
-        shape = ir.Shape(fact.shape) if fact.is_static and kind else None  # type: ignore[arg-type]
-        value = ir.Value(name=self.namer.fresh(stem), type=kind, shape=shape)
+        kind, shape = described(fact)
+        value = ir.Value(name=self._name(stem, label), type=kind, shape=shape)
         self.info.facts[value] = fact
         return value
+
+    def _label(self, owner: int) -> str:
+        """The tensor of the model that a class is, or is needed for."""
+        original = self.names.get(owner)
+        return self.labels.get(owner, "") if original is None else original.name or ""
 
     def fact(self, owner: int) -> Fact:
         """What is known of a class's value as it is written: pseudo-operators may have types of their own."""
@@ -91,6 +104,7 @@ class NodeWriter:
     def write(self, owner: int) -> None:
         """Write a class: after this `values`, or `bundles`, has it."""
         node = int(self.choice.node[owner])
+        self.chosen, self.owner = node, owner
         name, attributes = self.snapshot.operator[node], self.snapshot.attributes[node]
         if name == "leaf":
             self.values[owner] = self._leaf(attributes[0])
@@ -139,7 +153,7 @@ class NodeWriter:
         inside.update((original, value) for original, value in pairs if value is not None)
         attributes = self._attributes(source, key, inside)
         original = self.original.get(node, (source, True))[0]  # equal nodes share a key, not a name
-        self._add(original, source.op_type, source.domain, inputs, attributes, owner=owner)
+        self._add(original, source.op_type, source.domain, inputs, attributes, owner=owner, e_node=node)
 
     def _attributes(self, source: ir.Node, key: int, outer: Mapping[ir.Value, ir.Value]) -> list[ir.Attr]:
         """The attributes of a kept node, its bodies rebuilt."""
@@ -173,11 +187,13 @@ class NodeWriter:
                 inputs,
                 list(original.attributes.values()),
                 owner=owner,
+                e_node=node,
             )
             return
         facts = tuple(self.fact(c) for c in self.snapshot.children(node))
         form, inputs, converted = self._form(name, attributes, facts, operands)
-        self._add(source[0] if source else None, form.op_type, form.domain, inputs, converted, owner=owner)
+        original_node = source[0] if source else None
+        self._add(*(original_node, form.op_type, form.domain, inputs, converted), owner=owner, e_node=node)
 
     def _form(
         self,
@@ -267,11 +283,14 @@ class NodeWriter:
             return self.values[place]
         form, inputs, attributes = self._form(step.operator, step.attributes, facts, operands)
         if place is not None:
-            self._add(None, form.op_type, form.domain, inputs, attributes, owner=place)
+            self._add(*(None, form.op_type, form.domain, inputs, attributes), owner=place, e_node=part.node)
             return self.values[place]
         stem = form.op_type.lower()
-        value, name = self._inner_value(result, stem), self.namer.fresh(stem)
-        self.nodes.append(ir.Node(form.domain, form.op_type, inputs, attributes, outputs=[value], name=name))
+        label = self._label(self.owner)
+        value, name = self._inner_value(result, stem, label), self._name(stem, label)
+        made = ir.Node(form.domain, form.op_type, inputs, attributes, outputs=[value], name=name)
+        self.nodes.append(made)
+        self.info.origins[made] = NodeOrigin(self.snapshot, self.chosen, part.node)
         return value
 
     def _verbatim_inputs(
@@ -308,6 +327,7 @@ class NodeWriter:
         attributes: Sequence[ir.Attr],
         *,
         owner: int,
+        e_node: int,
     ) -> None:
         chosen = int(self.choice.node[owner])  # -1: an inner value of a pseudo-operator
         several = chosen >= 0 and operator_named(self.snapshot.operator[chosen]).result == "bundle"
@@ -322,11 +342,12 @@ class NodeWriter:
             list(attributes),
             overload=source.overload if source is not None else "",
             outputs=outputs,
-            name=source.name if source is not None else self.namer.fresh(op_type.lower()),
+            name=source.name if source is not None else self._name(op_type.lower(), self._label(owner)),
             doc_string=source.doc_string if source is not None else None,
             metadata_props=dict(source.metadata_props) if source is not None else None,
         )
         self.nodes.append(made)
+        self.info.origins[made] = NodeOrigin(self.snapshot, self.chosen, e_node)
         if several:
             self.bundles[owner] = made
         else:
@@ -353,6 +374,12 @@ class NodeWriter:
             facts.extend(more)
         self.info.facts.update(zip(outputs, facts, strict=True))
         return outputs
+
+
+def _is_plain(value: ir.Value) -> bool:
+    """Whether what is known of a value is its type: a carrier's value may be a sparse tensor."""
+    node = value.producer()
+    return node is None or node.domain != ENCODED_DOMAIN
 
 
 _SINGLE = {int: ir.AttributeType.INT, float: ir.AttributeType.FLOAT, str: ir.AttributeType.STRING}

@@ -166,12 +166,16 @@ class LatencyReport:
 
 @dataclass(frozen=True)
 class GrowthReport:
-    """How far the e-graph grew; `stop` is why it stopped: `saturated`, `nodes`, `rounds` or `seconds`."""
+    """How far the e-graph grew; `stop` is why it stopped: `saturated`, `nodes`, `rounds` or `seconds`.
+
+    `by_round` are the e-nodes of the main graph before each round, and in the end.
+    """
 
     rounds: int = 0
     nodes: int = 0
     classes: int = 0
     stop: str = "saturated"
+    by_round: Sequence[int] = ()
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from rich.text import Text
 from egraph_opt.graph.node_counts import OperatorCount
 from egraph_opt.laws.exactness import REAL
 from egraph_opt.memory.objective import bytes_text
+from egraph_opt.report.explanation import Explanation
 from egraph_opt.report.figures import (
     CostReport,
     ExactnessReport,
@@ -26,6 +27,7 @@ from egraph_opt.report.figures import (
     RewriteReport,
     RulesetReport,
 )
+from egraph_opt.report.html import html_page
 from egraph_opt.report.plain import plain
 from egraph_opt.report.text import (
     change_text,
@@ -84,10 +86,28 @@ class Report:
     hints: tuple[str, ...] = ()
     inputs: Mapping[str, tuple[int | None, ...]] = field(default_factory=dict)
     command: str = ""
+    _page: Callable[[Report], str] | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what makes the page, which holds e-graphs."""
+        return {**self.__dict__, "_page": None}
+
+    def to_html(self) -> str:
+        """A page with figures, the differences of the two graphs and a picture of them, without a network.
+
+        Of a report that was handed to another process there are figures only.
+        """
+        if self._page is not None:
+            return self._page(self)
+        return html_page("egraph-opt", self._bare(), None, self)
+
+    def _bare(self) -> Explanation:
+        return Explanation(self.cost.model, self.cost.unit, self.headline, (), self.nodes.after)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON has it: dicts, lists, strings and finite numbers; NaN and infinity are None."""
-        fields = {item.name: plain(getattr(self, item.name)) for item in dataclasses.fields(self)}
+        names = [item.name for item in dataclasses.fields(self) if item.name != "_page"]
+        fields = {name: plain(getattr(self, name)) for name in names}
         fields["seconds"] = {stage: fields["seconds"].get(stage, 0.0) for stage in STAGES} | fields["seconds"]
         return fields
 

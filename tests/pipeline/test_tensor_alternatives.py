@@ -55,7 +55,7 @@ def test_what_it_would_cost_not_to_merge_products(heads: ModelProto) -> None:
     before, after = merged.report.cost.before, merged.report.cost.after
     ways = saturated.alternatives("nodes", "q")
     assert [way.chosen for way in ways] == [True] + [False] * (len(ways) - 1)
-    assert str(ways[0]).startswith("output 0 of Split(matmul_0")
+    assert str(ways[0]).startswith("output 0 of Split(q.matmul")
     assert (ways[0].cost, ways[0].difference) == (after, 0.0)
     apart = only(ways, "MatMul(x, wq)")
     assert (apart.law, apart.cost, apart.difference) == ("original", before, before - after)

@@ -65,7 +65,7 @@ def test_the_dictionary_has_what_is_promised() -> None:
     }
     assert set(plain["cost"]) == figures
     assert set(plain["nodes"]) == {"before", "after", "runtime_before", "runtime_after"}
-    assert set(plain["saturation"]) == {"rounds", "nodes", "classes", "stop"}
+    assert set(plain["saturation"]) == {"rounds", "nodes", "classes", "stop", "by_round"}
     counts = {"ruleset", "name", "matches", "used", "saves", "own", "numerics", "saved", "formula"}
     assert set(plain["rewrites"][0]) == counts
     assert {"status", "max_abs_error", "max_rel_error", "seeds"} <= set(plain["verification"])

@@ -1,0 +1,92 @@
+"""`egraph-opt show` and `egraph-opt diff`: what a file says of its making, and where two models differ."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from egraph_opt.cli.application import (
+    HtmlOption,
+    JsonOption,
+    all_imported,
+    app,
+    errors_as_lines,
+    wrapped,
+    write_text,
+)
+from egraph_opt.imports import load_onnx_ir
+
+if TYPE_CHECKING:
+    import onnx_ir as ir
+
+
+def _read(path: Path) -> ir.Model:
+    from egraph_opt.model.reading import read_model
+
+    return read_model(path).model
+
+
+@app.command(no_args_is_help=True)
+def show(
+    source: Annotated[
+        Path, typer.Argument(metavar="OUT", help="A model that optimize wrote.", show_default=False)
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Print what an optimized model says of its making: options, and laws and original nodes by node."""
+    with errors_as_lines():
+        load_onnx_ir()
+        from egraph_opt.graph.walks import nodes_within
+        from egraph_opt.model.provenance import provenance_of, said_of
+        from egraph_opt.report.node_text import node_text
+
+        model = _read(source)
+        said = said_of(model.metadata_props)
+        nodes = [inner for node in model.graph for inner in (node, *nodes_within(node))]
+        found = [(node, known) for node in nodes if (known := provenance_of(node.metadata_props)) is not None]
+        lines = [(node.name or "", node_text(node), known) for node, known in found]
+    if as_json:
+        told = [{"name": name, "node": text, **asdict(known)} for name, text, known in lines]
+        typer.echo(json.dumps({"model": said, "nodes": told}, indent=2, ensure_ascii=False))
+        return
+    if not said and not lines:
+        typer.echo(
+            "the model says nothing of its making: egraph-opt has not written it, or --no-metadata was said"
+        )
+        return
+    for key, value in said.items():
+        typer.echo("\n".join(wrapped(f"{key}: {value}", first="", others="    ")))
+    typer.echo(f"{len(nodes) - len(lines):,} nodes are as they came, {len(lines):,} are new:")
+    for _, text, known in lines:
+        typer.echo("\n".join(wrapped(text, first="  ", others="      ")))
+        instead = f"instead of {', '.join(known.nodes)}" if known.nodes else "new"
+        by = f" by {', '.join(known.laws)}" if known.laws else ""
+        typer.echo("\n".join(wrapped(f"{instead}{by}; {known.cost}".removesuffix("; "), others="        ")))
+
+
+@app.command(no_args_is_help=True)
+def diff(
+    before: Annotated[Path, typer.Argument(metavar="A", help="A model.", show_default=False)],
+    after: Annotated[Path, typer.Argument(metavar="B", help="What became of it.", show_default=False)],
+    html: HtmlOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print where two models differ, whoever made them: regions of nodes between tensors that both have."""
+    with errors_as_lines():
+        load_onnx_ir()
+        from egraph_opt.pipeline.compared_models import compared, compared_page
+
+        all_imported()
+        models = _read(before), _read(after)
+        if html is not None:
+            write_text(html, compared_page(f"{before.name} and {after.name}", *models), before, after)
+        found = compared(*models)
+    if as_json:
+        typer.echo(json.dumps(asdict(found), indent=2, ensure_ascii=False, default=str))
+        return
+    for line in found.lines():
+        typer.echo(line)

@@ -1,0 +1,172 @@
+"""The page: it needs nothing else, shows names as text, and works in a browser, where there is one."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+from typer.testing import CliRunner
+
+from egraph_opt import optimize
+from egraph_opt.cli import app
+from egraph_opt.pipeline.compared_models import compared_page
+from egraph_opt.pipeline.result import Result
+
+EVIL = "</script><b onclick='x'>\n&amp;"
+
+
+def model(length: int = 3) -> ModelProto:
+    """A chain of convolutions, each with a scale, and a tensor whose name is HTML."""
+    nodes, initializers, value = [], [], "x"
+    for k in range(length):
+        weight = np.random.default_rng(k).normal(size=(4, 4, 1, 1)).astype(np.float32)
+        initializers += [
+            numpy_helper.from_array(weight, f"w{k}"),
+            numpy_helper.from_array(np.float32(2), f"k{k}"),
+        ]
+        nodes.append(helper.make_node("Conv", [value, f"w{k}"], [f"conv{k}"], name=f"convolution{k}"))
+        nodes.append(helper.make_node("Mul", [f"conv{k}", f"k{k}"], [f"scaled{k}"], name=f"scale{k}"))
+        value = EVIL if k == 0 else f"sigmoid{k}"
+        nodes.append(helper.make_node("Sigmoid", [f"scaled{k}"], [value], name=f"gate{k}"))
+    nodes[-1].output[0] = "y"
+    kind = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4, 8, 8]) for name in "xy"]
+    graph = helper.make_graph(nodes, "g", kind[:1], kind[1:], initializers)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return optimize(model(), verify=False)
+
+
+@pytest.fixture(scope="module")
+def page(result: Result) -> str:
+    return result.report.to_html()
+
+
+def embedded(page: str) -> dict[str, list[dict[str, object]]]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    view: dict[str, list[dict[str, object]]] = json.loads(found[1])["view"]
+    return view
+
+
+def test_the_page_needs_nothing_else(page: str) -> None:
+    own = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.search(r"(src|href)=[\"']?(https?:|//)", own)
+    assert "default-src 'none'" in own
+    assert "Permission is hereby granted" in own
+
+
+def test_names_are_text(page: str) -> None:
+    assert EVIL not in page
+    assert "<b onclick" not in page
+    assert "&lt;b onclick" in page
+
+
+def test_the_picture_has_both_graphs_and_what_came_of_what(page: str) -> None:
+    view = embedded(page)
+    counts = {
+        kind: sum(node["status"] == kind for node in view["nodes"]) for kind in ("removed", "added", "kept")
+    }
+    assert counts == {"removed": 6, "added": 3, "kept": 3}
+    assert {node["law"] for node in view["nodes"] if node["status"] == "added"} == {
+        "convolution.scale_after_conv"
+    }
+    ids = {node["id"] for node in view["nodes"]}
+    assert {end for edge in view["edges"] for end in edge[:2]} <= ids  # type: ignore[misc]
+
+
+def test_a_report_of_another_process_has_figures_only(result: Result) -> None:
+    copy = pickle.loads(pickle.dumps(result.report))
+    assert copy == result.report
+    assert "run-time nodes" in copy.to_html()
+
+
+def test_the_command_line_writes_pages(tmp_path: Path) -> None:
+    onnx.save(model(), tmp_path / "in.onnx")
+    arguments = ["optimize", "in.onnx", "out.onnx", "--html", "report.html", "-q", "--no-verify"]
+    run = [str(tmp_path / name) if "." in name and name[0] != "-" else name for name in arguments]
+    assert CliRunner().invoke(app, run).exit_code == 0
+    assert "Cost by operator" in (tmp_path / "report.html").read_text()
+    files = [str(tmp_path / name) for name in ("in.onnx", "out.onnx", "diff.html")]
+    assert CliRunner().invoke(app, ["diff", *files[:2], "--html", files[2]]).exit_code == 0
+    assert "convolution.scale_after_conv" in (tmp_path / "diff.html").read_text()
+    refused = CliRunner().invoke(app, ["diff", *files[:2], "--html", files[0]])
+    assert (refused.exit_code, "would overwrite a model" in refused.stderr) == (2, True)
+
+
+ERRORS = """<script>window.errors = []; window.onerror = (text) => window.errors.push(String(text));
+console.error = (...text) => window.errors.push(text.join(" "));</script>"""
+
+ACTIONS = """<script>
+const search = document.getElementById("search");
+search.value = "scale1";
+search.dispatchEvent(new Event("input"));
+const found = document.getElementById("found").textContent;
+search.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+const graph = window.egraphOpt.graph;
+const explained = [...document.querySelectorAll("details.chosen .law")].map((law) => law.textContent);
+document.getElementById("close").click();
+const closed = graph.nodes().length;
+graph.nodes(".box.changed").first().emit("tap");
+const opened = graph.nodes(".node").length;
+document.body.dataset.outcome = JSON.stringify({ errors: window.errors, found, explained, closed, opened });
+</script></body>"""
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+def dom(path: Path, folder: Path) -> str:
+    """A page as a browser has it once its scripts have run."""
+    assert BROWSER is not None
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
+    command = [BROWSER, *options, "--virtual-time-budget=20000", "--dump-dom", path.as_uri()]
+    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=True).stdout
+
+
+def outcome(page: str, folder: Path) -> dict[str, object]:
+    """What a browser makes of a page on which something is searched for and clicked."""
+    path = folder / "page.html"
+    path.write_text(page.replace("<head>", f"<head>{ERRORS}").replace("</body>", ACTIONS), encoding="utf-8")
+    shown = dom(path, folder)
+    found = re.search(r'data-outcome="([^"]*)"', shown)
+    assert found is not None, shown[-2000:]
+    answer: dict[str, object] = json.loads(found[1].replace("&quot;", '"').replace("&amp;", "&"))
+    return answer
+
+
+@pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here")
+def test_in_a_browser_search_finds_a_node_and_a_click_explains_it(page: str, tmp_path: Path) -> None:
+    found = outcome(page, tmp_path)
+    assert found["errors"] == []
+    assert str(found["found"]).startswith("1 found")
+    assert any("convolution.scale_after_conv" in text for text in found["explained"])  # type: ignore[attr-defined]
+    assert found["closed"] == 6
+    assert found["opened"] == 3
+
+
+@pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here")
+def test_thousands_of_nodes_open_at_once(tmp_path: Path) -> None:
+    """Boxes are closed at first, so that few of them have to find a place."""
+    before, after = model(1000), model(1000)
+    for k in range(0, 1000, 10):
+        after.graph.node[3 * k + 2].op_type = "Tanh"
+    text = compared_page("two", ir.from_proto(before), ir.from_proto(after))
+    view = embedded(text)
+    assert len(view["nodes"]) == 3100
+    assert not any(box["opened"] for box in view["boxes"])
+    timed = text.replace("</body>", "<script>document.body.dataset.took = performance.now()</script></body>")
+    (tmp_path / "page.html").write_text(timed, encoding="utf-8")
+    shown = dom(tmp_path / "page.html", tmp_path)
+    (took,) = re.findall(r'data-took="([0-9.]+)"', shown)
+    assert float(took) < 3000

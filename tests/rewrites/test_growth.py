@@ -190,7 +190,7 @@ g (float[1, 2, 1, 3, 2, 2] x) => (float[?, ?, ?, ?, ?, ?] y, float[?, ?, ?, ?, ?
 
 
 def test_views_that_move_axes_of_one_element_move_past_no_transpose() -> None:
-    """Two axes of one element have fifteen places among four others: 3,077 e-nodes, and no end in a minute."""
+    """Two axes of one element have fifteen places among four others: 3,077 e-nodes, no end in a minute."""
     saturated = saturate(onnx.parser.parse_model(PLACES_OF_ONES))
     assert saturated.region is not None
     report = saturated.region.saturation

@@ -197,6 +197,23 @@ def test_views_that_move_axes_of_one_element_move_past_no_transpose() -> None:
     assert report.stop == "saturated" and report.nodes < 200, report
 
 
+PADS_IN_A_ROW = """<ir_version: 9, opset_import: ["" : 21]>
+g (float[1, 2, 3, 4, 3] x) => (float[?, ?, ?, ?, ?] y) <int64[10] p = {0, 0, 1, 0, 0, 1, 2, 0, 1, 0}> {
+    a = Pad <mode = "edge"> (x, p)
+    b = Pad <mode = "edge"> (a, p)
+    c = Transpose <perm = [2, 3, 4, 0, 1]> (b)
+    y = Transpose <perm = [2, 0, 4, 3, 1]> (c)
+}"""
+
+
+def test_pads_are_taken_apart_when_all_else_is_done() -> None:
+    """Each set of their axes was padded in each order, between each of the transposes: there was no end."""
+    saturated = saturate(onnx.parser.parse_model(PADS_IN_A_ROW))
+    assert saturated.region is not None
+    report = saturated.region.saturation
+    assert report.stop == "saturated" and report.nodes < 200, report
+
+
 ZERO_OF_MORE_AXES = """<ir_version: 9, opset_import: ["" : 17]>
 g (float[2, 4, 1, 4] x) => (float[?, ?, ?] y) <int64 first = {0}> {
     a = Gather <axis = 0> (x, first)

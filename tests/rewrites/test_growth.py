@@ -214,6 +214,30 @@ def test_pads_are_taken_apart_when_all_else_is_done() -> None:
     assert report.stop == "saturated" and report.nodes < 200, report
 
 
+POWERS = """<ir_version: 9, opset_import: ["" : 17]>
+g (float[1, 4, 9] x) => (float[?, ?, ?] y)
+<float[4, 1] c = {1.25, 2, 2, 1.75}, float[4, 1] d = {0.5, 0.25, 0.5, 4}, float[4, 1] e = {2, 3, 4, 2}> {
+    a = Div (x, c)
+    b = Div (a, d)
+    p = Mul (b, b)
+    q = Div (p, e)
+    n = Neg (q)
+    r = Div (n, c)
+    s = Div (r, d)
+    t = Mul (s, s)
+    y = Div (t, e)
+}"""
+
+
+def test_scales_of_powers_have_one_place() -> None:
+    """Each part of a scale was in each factor of x * x * x * x: there was no end."""
+    saturated = saturate(onnx.parser.parse_model(POWERS))
+    assert saturated.region is not None
+    report = saturated.region.saturation
+    assert report.stop == "saturated" and report.nodes < 200, report
+    assert [node.op_type for node in saturated.extract("nodes").model.graph.node] == ["Mul", "Mul", "Mul"]
+
+
 ZERO_OF_MORE_AXES = """<ir_version: 9, opset_import: ["" : 17]>
 g (float[2, 4, 1, 4] x) => (float[?, ?, ?] y) <int64 first = {0}> {
     a = Gather <axis = 0> (x, first)

@@ -177,15 +177,13 @@ def in_steps(mode: str, x: Any, y: Any, p: Any, v: Any, k: Any) -> Iterator[tupl
 
 
 @law(
-    "padding",
-    **_OF_PAD,
-    source="Ascend auto-optimizer, reflection Pad",
-    uses=(numbers,),
-    last=True,
-    examples=_examples,
+    "padding", **_OF_PAD, source="Ascend auto-optimizer, reflection Pad", uses=(numbers,), examples=_examples
 )
 def reflected_by_slices(x: Tensor, y: Tensor, p: Pads, v: Number, k: Int):
-    """Pad_reflect(x) = Concat(x[a:0:-1], x, x[-2:-2-b:-1]), one axis after the other"""
+    """Pad_reflect(x) = Concat(x[a:0:-1], x, x[-2:-2-b:-1]), one axis after the other
+
+    Not last, as edges are: what slices backwards go on to is cheaper for some targets.
+    """
     for n, z, written in in_steps("reflect", x, y, p, v, k):
         for in_front, behind in SIDES:
             how = mirrored(x, p, n, in_front, behind)

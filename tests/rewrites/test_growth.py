@@ -206,7 +206,7 @@ g (float[1, 2, 3, 4, 3] x) => (float[?, ?, ?, ?, ?] y) <int64[10] p = {0, 0, 1, 
 }"""
 
 
-def test_pads_are_taken_apart_when_all_else_is_done() -> None:
+def test_edges_are_taken_apart_when_all_else_is_done() -> None:
     """Each set of their axes was padded in each order, between each of the transposes: there was no end."""
     saturated = saturate(onnx.parser.parse_model(PADS_IN_A_ROW))
     assert saturated.region is not None

@@ -70,7 +70,7 @@ def edges(x: Fact, pads: Pads, k: int, in_front: int, behind: int) -> Edges | No
 @law(source="Ascend auto-optimizer, reflection Pad", uses=(numbers,), last=True)
 def edges_by_slices(x: Tensor, y: Tensor, p: Pads, v: Number, k: Int):
     """Pad_edge(x) = Concat(x[:1], .., x, .., x[-1:]), one axis after the other"""
-    for n, z, written in in_steps("edge", x, y, p, v, k):
+    for n, z, written in in_steps("edge", x, y, k, pads=p, value=v):
         for in_front, behind in SIDES:
             how = edges(x, p, n, in_front, behind)
             first, end = expand(slice_(z, how[1]), how[3]), expand(slice_(z, how[2]), how[4])

@@ -169,11 +169,11 @@ def zero_of(x: Fact) -> Number | None:
 _OF_PAD: dict[str, Any] = {"numerics": "bitwise", "kind": "split", "serves": "target"}
 
 
-def in_steps(mode: str, x: Any, y: Any, p: Any, v: Any, k: Any) -> Iterator[tuple[Any, ...]]:
+def in_steps(mode: str, x: Any, y: Any, k: Any, *, pads: Any, value: Any) -> Iterator[tuple[Any, ...]]:
     """What the k-th axis of a Pad y of x is padded behind: the axis's number, a tensor, and conditions."""
-    written = (eq(y, pad(x, mode, p, v)), guard(varies(x)))
+    written = (eq(y, pad(x, mode, pads, value)), guard(varies(x)))
     yield 0, x, written
-    yield k, pad(x, mode, pads_before(p, k), v), (*written, number(k))
+    yield k, pad(x, mode, pads_before(pads, k), value), (*written, number(k))
 
 
 @law(
@@ -184,7 +184,7 @@ def reflected_by_slices(x: Tensor, y: Tensor, p: Pads, v: Number, k: Int):
 
     Not last, as edges are: what slices backwards go on to is cheaper for some targets.
     """
-    for n, z, written in in_steps("reflect", x, y, p, v, k):
+    for n, z, written in in_steps("reflect", x, y, k, pads=p, value=v):
         for in_front, behind in SIDES:
             how = mirrored(x, p, n, in_front, behind)
             parts = [slice_(z, how[1])] * in_front + [z] + [slice_(z, how[2])] * behind

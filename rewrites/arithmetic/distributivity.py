@@ -35,6 +35,7 @@ from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Int, String, Tensor
 from egraph_opt.operators import binary, concat
 from egraph_opt.operators.terms import listed
+from egraph_opt.rewrites.conditions.chains import standing, stands
 from egraph_opt.rewrites.conditions.operands import beside, either_side, factor, factors
 from egraph_opt.rewrites.conditions.values import all_vary
 
@@ -65,7 +66,7 @@ def are_alike(x: Fact, y: Fact, z: Fact) -> bool:
     return y.const == z.const and not (x.const and y.const)
 
 
-@law(serves="arithmetic", source="TASO, distributivity of Mul", uses=(either_side,))
+@law(serves="arithmetic", source="TASO, distributivity of Mul", uses=(either_side, standing))
 def factor_out(op: String, x: Tensor, y: Tensor, z: Tensor, i: Int, k: Int):
     """x * y + x * z = x * (y + z), likewise x * y - x * z"""
     first, second = beside("Mul", x, y, i), beside("Mul", x, z, k)
@@ -73,11 +74,13 @@ def factor_out(op: String, x: Tensor, y: Tensor, z: Tensor, i: Int, k: Int):
     # What 0 is multiplied by would become a sum of itself without end: 0 * y + 0 * y is 0 * y.
     grows = (ne(y, z), ne(y, first), ne(z, second), ne(total, first), ne(total, second))
     demand = guard(are_alike(x, y, z), *grows, all_vary(first, second, total))
-    yield rewrite(total, whole, is_sum(op), demand, inverse="multiply_out")
+    # Of the spellings of a constant one will do: of two it would be one for each pair.
+    spelled = guard(*(stands("Mul", a, b) for part in (y, z) for a, b in ((x, part), (part, x))))
+    yield rewrite(total, whole, is_sum(op), demand, spelled, inverse="multiply_out")
     # c * (x + x) would have x in its own expansion where c is 0.5; x * (c + c) has not.
-    total, twice = binary(op, first, first), x * binary(op, y, y)
-    once = guard(varies(x), ne(y, first), ne(total, first), varies(first))
-    yield rewrite(total, twice, is_sum(op), once, inverse="multiply_out")
+    total, twice = first + first, x * (y + y)
+    once = guard(varies(x), ne(y, first), ne(total, first), varies(first), stands("Mul", x, y))
+    yield rewrite(total, twice, once, inverse="multiply_out")
 
 
 @law(kind="split", serves="arithmetic", source="TASO, distributivity of Mul", uses=(either_side,))

@@ -3,6 +3,8 @@
 ((x * c1) * y) * c2 -> (x * (c1 * c2)) * y
 (x * c1) * (y * c2) -> (x * y) * (c1 * c2)
 Conv((x * c) * y, W) -> Conv((x * y) * c, W)      likewise ((x * c) * y) @ W
+
+Only of scales that combine with none before them: powers of x had parts of each in each of their factors.
 """
 
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, ne, rewri
 from egraph_opt.laws.sorts import Int, Tensor
 from egraph_opt.operators import ConvWindow, conv
 from egraph_opt.rewrites.arithmetic.distribution import FEWER
+from egraph_opt.rewrites.conditions.chains import affine, moves
 from egraph_opt.rewrites.conditions.channels import is_float_constant, may_scale
 from egraph_opt.rewrites.conditions.combining import may_combine
 from egraph_opt.rewrites.conditions.operands import beside, either_side
@@ -29,21 +32,23 @@ def _large_scales(rng: np.random.Generator) -> Iterator[Example]:
         yield g.near_miss(product, why="the product of the scales would overflow")
 
 
-@law("constants", numerics="reassociates", kind="merge", uses=(either_side,), examples=_large_scales)
+@law("constants", numerics="reassociates", kind="merge", uses=(affine, either_side), examples=_large_scales)
 def scale_of_factor(x: Tensor, y: Tensor, a: Tensor, c: Tensor, i: Int):
     """((x * c1) * y) * c2 = (x * (c1 * c2)) * y; `shift_of_summand` says it of sums"""
     product = beside("Mul", x * a, y, i)
     # 0 is the product of anything that came to be 0, and scaled it is 0 again.
     demand = guard(all_vary(x, y, product * c), ne(x * a, x))
-    yield rewrite(product * c, (x * (a * c)) * y, may_combine("Mul", a, c), demand, because=FEWER)
+    first = moves("Mul", x, a), moves("Mul", product, c)
+    yield rewrite(product * c, (x * (a * c)) * y, may_combine("Mul", a, c), demand, first, because=FEWER)
 
 
-@law("constants", numerics="reassociates", kind="merge", examples=_large_scales)
+@law("constants", numerics="reassociates", kind="merge", uses=(affine,), examples=_large_scales)
 def scales_meet(x: Tensor, y: Tensor, a: Tensor, b: Tensor):
     """(x * c1) * (y * c2) = (x * y) * (c1 * c2); `shifts_meet` says it of sums"""
     both = (x * a) * (y * b)
     demand = guard(all_vary(x, y, both), ne(x * a, x), ne(y * b, y))
-    yield rewrite(both, (x * y) * (a * b), may_combine("Mul", a, b), demand, because=FEWER)
+    first = moves("Mul", x, a), moves("Mul", y, b)
+    yield rewrite(both, (x * y) * (a * b), may_combine("Mul", a, b), demand, first, because=FEWER)
 
 
 @hosted()

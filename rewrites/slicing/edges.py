@@ -24,27 +24,29 @@ from egraph_opt.laws import (
     rewrite,
     rule,
     table,
+    union,
 )
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Axis, Dims, Number, Pads, Slices, Tensor, Tensors
+from egraph_opt.laws.sorts import Axis, Dims, Int, Number, Pads, Slices, Tensor, Tensors
 from egraph_opt.operators import concat, expand, pad, slice_
 from egraph_opt.operators.terms import cons, listed, nil
+from egraph_opt.rewrites.conditions.operands import numbers
 from egraph_opt.rewrites.slicing.concat import listing, operands_of
-from egraph_opt.rewrites.slicing.reflection import along, first_padded, zero_of
+from egraph_opt.rewrites.slicing.reflection import SIDES, along, first_axes, in_steps, padded_axis, zero_of
 from egraph_opt.rewrites.slicing.slice import dim_at
 
 law = laws_of("padding", numerics="bitwise", kind="split", serves="target")
 
 
 class Edges(NamedTuple):
-    """Along the first axis that is padded: the ends, how they are repeated, and the pads of other axes."""
+    """What is added along an axis: the ends, how they are repeated, and the pads up to this axis."""
 
     axis: Axis
     first: Slices
     last: Slices
     in_front: Dims
     behind: Dims
-    others: Pads
+    pads: Pads
 
 
 def ends_of(dim: Any, axis: int) -> tuple[Slices, Slices]:
@@ -54,25 +56,27 @@ def ends_of(dim: Any, axis: int) -> tuple[Slices, Slices]:
 
 
 @hosted()
-def edges(x: Fact, pads: Pads, in_front: int, behind: int) -> Edges | None:
-    """None where the first axis that is padded is not padded on these sides, or may have no element."""
-    found = first_padded(x, pads, in_front, behind)
-    if found is None or x.shape is None or not symbolic.is_at_least(x.shape[found[0]], 1):
+def edges(x: Fact, pads: Pads, k: int, in_front: int, behind: int) -> Edges | None:
+    """Of the k-th axis that is padded; None where it may have no element."""
+    axis = padded_axis(x, pads, k, in_front, behind)
+    if axis is None or x.shape is None or not symbolic.is_at_least(x.shape[axis], 1):
         return None
-    (axis, others), rank = found, len(x.shape)
+    rank = len(x.shape)
     times = [(1,) * axis + (pads[k],) + (1,) * (rank - axis - 1) for k in (axis, axis + rank)]
     first, last = ends_of(x.shape[axis], axis)
-    return Edges(axis, first, last, times[0], times[1], others)
+    return Edges(axis, first, last, times[0], times[1], first_axes(pads, k + 1))
 
 
-@law(source="Ascend auto-optimizer, reflection Pad")
-def edges_by_slices(x: Tensor, p: Pads, v: Number):
-    """Pad_edge(x) = Pad_edge(Concat(x[:1], .., x, .., x[-1:])), which pads one axis less"""
-    for in_front, behind in ((1, 1), (1, 0), (0, 1)):
-        how = edges(x, p, in_front, behind)
-        first, last = expand(slice_(x, how[1]), how[3]), expand(slice_(x, how[2]), how[4])
-        inner = pad(concat(listed(*[first] * in_front, x, *[last] * behind), how[0]), "edge", how[5], v)
-        yield rewrite(pad(x, "edge", p, v), inner, guard(varies(x)), inverse="slices_that_are_edges")
+@law(source="Ascend auto-optimizer, reflection Pad", uses=(numbers,), last=True)
+def edges_by_slices(x: Tensor, y: Tensor, p: Pads, v: Number, k: Int):
+    """Pad_edge(x) = Concat(x[:1], .., x, .., x[-1:]), one axis after the other"""
+    for n, z, written in in_steps("edge", x, y, k, pads=p, value=v):
+        for in_front, behind in SIDES:
+            how = edges(x, p, n, in_front, behind)
+            first, end = expand(slice_(z, how[1]), how[3]), expand(slice_(z, how[2]), how[4])
+            joined = concat(listed(*[first] * in_front, z, *[end] * behind), how[0])
+            step = union(pad(x, "edge", how[5], v), joined)
+            yield rule(*written, then=step, inverse="slices_that_are_edges")
 
 
 # --- the other way --------------------------------------------------------------------------------------

@@ -13,20 +13,12 @@ from onnx import TensorProto
 
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
-from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, eq, guard, hosted, law, rewrite, rule, union
 from egraph_opt.laws.algebra import varies
-from egraph_opt.laws.sorts import Axis, Mode, Number, Pads, Slices, Tensor
+from egraph_opt.laws.sorts import Axis, Int, Mode, Number, Pads, Slices, Tensor
 from egraph_opt.operators import concat, pad, slice_
 from egraph_opt.operators.terms import listed
-
-
-class Mirror(NamedTuple):
-    """The reflection along the first axis that is padded: the slices, and the pads of all other axes."""
-
-    axis: Axis
-    front: Slices
-    behind: Slices
-    others: Pads
+from egraph_opt.rewrites.conditions.operands import number, numbers
 
 
 def _front(axis: int, count: int) -> Slices:
@@ -40,15 +32,43 @@ def _behind(axis: int, count: int, dim: Dim) -> Slices:
     return ((axis, dim - 2, end if end >= 0 else None, -1),)
 
 
-def first_padded(x: Fact, pads: Pads, in_front: int, behind: int) -> tuple[Axis, Pads] | None:
-    """The first axis that is padded, and the pads of all others; None where it is not on these sides."""
-    if x.shape is None or min(pads, default=0) < 0:
+class Mirror(NamedTuple):
+    """What is added along an axis: the slices in front and behind, and the pads up to this axis."""
+
+    axis: Axis
+    front: Slices
+    behind: Slices
+    pads: Pads
+
+
+def padded_axes(pads: Pads) -> list[Axis]:
+    rank = len(pads) // 2
+    return [axis for axis in range(rank) if pads[axis] or pads[axis + rank]]
+
+
+def first_axes(pads: Pads, count: int) -> Pads:
+    """The pads of so many of the axes that are padded."""
+    axes = padded_axes(pads)[:count]
+    return tuple(p if k % (len(pads) // 2) in axes else 0 for k, p in enumerate(pads))
+
+
+@hosted()
+def pads_before(pads: Pads, k: int) -> Pads | None:
+    """The pads of the axes before the k-th one that is padded; None where there are none."""
+    return first_axes(pads, k) if k > 0 else None
+
+
+def padded_axis(x: Fact, pads: Pads, k: int, in_front: int, behind: int) -> Axis | None:
+    """The k-th axis that is padded; None where there is none, or it is not padded on these sides."""
+    axes, rank = padded_axes(pads), len(pads) // 2
+    if x.rank != rank or min(pads, default=0) < 0 or k >= len(axes):
         return None
-    rank = len(x.shape)
-    axis = next((k for k in range(rank) if pads[k] or pads[k + rank]), None)
-    if axis is None or (bool(pads[axis]), bool(pads[axis + rank])) != (bool(in_front), bool(behind)):
-        return None
-    return axis, tuple(0 if k % rank == axis else p for k, p in enumerate(pads))
+    sides = (bool(pads[axes[k]]), bool(pads[axes[k] + rank]))
+    return axes[k] if sides == (bool(in_front), bool(behind)) else None
+
+
+SIDES = ((1, 1), (1, 0), (0, 1))
+"""Whether something is added in front, and behind."""
 
 
 def along(rank: int, axis: Axis, before: int, after: int) -> Pads:
@@ -59,16 +79,15 @@ def along(rank: int, axis: Axis, before: int, after: int) -> Pads:
 
 
 @hosted()
-def mirrored(x: Fact, pads: Pads, in_front: int, behind: int) -> Mirror | None:
-    """None where the first axis that is padded is not padded on these sides, or may have too few elements."""
-    found = first_padded(x, pads, in_front, behind)
-    if found is None or x.shape is None:
+def mirrored(x: Fact, pads: Pads, k: int, in_front: int, behind: int) -> Mirror | None:
+    """Of the k-th axis that is padded; None where it may have too few elements."""
+    axis = padded_axis(x, pads, k, in_front, behind)
+    if axis is None or x.shape is None:
         return None
-    axis, others = found
     dim, before, after = x.shape[axis], pads[axis], pads[axis + len(x.shape)]
     if not symbolic.is_at_least(dim, max(before, after) + 1):
         return None
-    return Mirror(axis, _front(axis, before), _behind(axis, after, dim), others)
+    return Mirror(axis, _front(axis, before), _behind(axis, after, dim), first_axes(pads, k + 1))
 
 
 def _count_behind(behind: Slices, dim: Dim) -> int | None:
@@ -150,14 +169,27 @@ def zero_of(x: Fact) -> Number | None:
 _OF_PAD: dict[str, Any] = {"numerics": "bitwise", "kind": "split", "serves": "target"}
 
 
-@law("padding", **_OF_PAD, source="Ascend auto-optimizer, reflection Pad", examples=_examples)
-def reflected_by_slices(x: Tensor, p: Pads, v: Number):
-    """Pad_reflect(x) = Pad_reflect(Concat(x[a:0:-1], x, x[-2:-2-b:-1])), which pads one axis less"""
-    for in_front, behind in ((1, 1), (1, 0), (0, 1)):
-        how = mirrored(x, p, in_front, behind)
-        parts = [slice_(x, how[1])] * in_front + [x] + [slice_(x, how[2])] * behind
-        inner = pad(concat(listed(*parts), how[0]), "reflect", how[3], v)
-        yield rewrite(pad(x, "reflect", p, v), inner, guard(varies(x)), inverse="slices_that_reflect")
+def in_steps(mode: str, x: Any, y: Any, k: Any, *, pads: Any, value: Any) -> Iterator[tuple[Any, ...]]:
+    """What the k-th axis of a Pad y of x is padded behind: the axis's number, a tensor, and conditions."""
+    written = (eq(y, pad(x, mode, pads, value)), guard(varies(x)))
+    yield 0, x, written
+    yield k, pad(x, mode, pads_before(pads, k), value), (*written, number(k))
+
+
+@law(
+    "padding", **_OF_PAD, source="Ascend auto-optimizer, reflection Pad", uses=(numbers,), examples=_examples
+)
+def reflected_by_slices(x: Tensor, y: Tensor, p: Pads, v: Number, k: Int):
+    """Pad_reflect(x) = Concat(x[a:0:-1], x, x[-2:-2-b:-1]), one axis after the other
+
+    Not last, as edges are: what slices backwards go on to is cheaper for some targets.
+    """
+    for n, z, written in in_steps("reflect", x, y, k, pads=p, value=v):
+        for in_front, behind in SIDES:
+            how = mirrored(x, p, n, in_front, behind)
+            parts = [slice_(z, how[1])] * in_front + [z] + [slice_(z, how[2])] * behind
+            step = union(pad(x, "reflect", how[3], v), concat(listed(*parts), how[0]))
+            yield rule(*written, then=step, inverse="slices_that_reflect")
 
 
 @law("padding", **{**_OF_PAD, "kind": "fuse", "serves": "launches"}, examples=_slice_examples)

@@ -32,6 +32,7 @@ from egraph_opt.laws.sorts import (
 from egraph_opt.operators import concat, matmul, pad, reduce, reshape, slice_, softmax, transpose
 from egraph_opt.operators.elementwise import binary, cast, where
 from egraph_opt.operators.terms import listed, node
+from egraph_opt.rewrites.conditions.chains import standing, stands
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.view_shapes import same_rank
 from egraph_opt.rewrites.transposes.composition import invert, is_identity
@@ -75,13 +76,14 @@ def _constant_examples(rng):
     yield g.near_miss(transpose(binary("Add", x, c), (1, 0)), why="the constant has more axes")
 
 
-@law(source="Ascend auto-optimizer, BNFolding", examples=_constant_examples, uses=(either_side,))
+@law(source="Ascend auto-optimizer, BNFolding", examples=_constant_examples, uses=(either_side, standing))
 def through_binary_with_constant(op: String, x: Tensor, c: Tensor, p: Permutation, i: Int, k: Int):
     """f(Transpose_p(x), c) = Transpose_p(f(x, Transpose_p'(c))) for a constant c, given the axes it lacks"""
     full, whole = reshape(c, padded_dims(c, p)), "through_binary_with_constant"
     before, behind = transpose(full, invert(p)), transpose(full, p)
     moved = transpose(beside(op, x, before, i), p)
-    yield rewrite(beside(op, transpose(x, p), c, i), moved, guard(varies(x)), inverse=whole)
+    one = guard(varies(x), stands(op, transpose(x, p), c))
+    yield rewrite(beside(op, transpose(x, p), c, i), moved, one, inverse=whole)
     # Constants that were moved are not moved again, or the two ways never end.
     fits = (is_moved_by(x, p), *guard(eq(c, node(k))))
     apart = beside(op, transpose(x, p), behind, i)

@@ -39,6 +39,15 @@ def groups(before: Shape, after: Shape) -> list[Shape] | None:
     return found
 
 
+def divides(split: list[Shape]) -> bool:
+    """An axis becomes several of more than one element, or there are more axes than before.
+
+    A view that moves axes of 1 is neither: a tensor has as many of these views as places for them.
+    """
+    several = any(sum(dim != 1 for dim in group) > 1 for group in split)
+    return several or sum(map(len, split)) > len(split)
+
+
 @hosted()
 def before(p: Permutation, x: Fact, dims: Dims) -> tuple[Dims, Permutation] | None:
     """The dims of a view of x, and a transpose of that, which do what a view does behind Transpose_p.
@@ -48,7 +57,7 @@ def before(p: Permutation, x: Fact, dims: Dims) -> tuple[Dims, Permutation] | No
     if x.const or not x.is_symbolic or not x.shape or 0 in x.shape or len(x.shape) != len(p):
         return None
     split = groups(tuple(x.shape[axis] for axis in p), dims)
-    if split is None or all(len(group) <= 1 for group in split):
+    if split is None or not divides(split):
         return None
     starts: dict[int, int] = {}
     moved: list[Dim] = []
@@ -68,7 +77,7 @@ def behind(q: Permutation, x: Fact, dims: Dims) -> tuple[Permutation, Dims] | No
     if x.const or not x.is_symbolic or not x.shape or 0 in x.shape or len(dims) != len(q):
         return None
     split = groups(x.shape, dims)
-    if split is None or not all(split) or all(len(group) == 1 for group in split):
+    if split is None or not all(split) or not divides(split):
         return None
     owner = [axis for axis, group in enumerate(split) for _ in group]
     p = tuple(dict.fromkeys(owner[k] for k in q))
@@ -122,7 +131,7 @@ def over_joined(q: Permutation, x: Fact, dims: Dims) -> tuple[Permutation, Dims]
     if x.const or not x.is_symbolic or not dims or 0 in dims or len(dims) != len(q):
         return None
     joined = groups(dims, x.shape)  # type: ignore[arg-type]
-    if joined is None or all(len(group) <= 1 for group in joined):
+    if joined is None or not divides(joined):
         return None
     starts = [sum(map(len, joined[:axis])) for axis in range(len(dims))]
     p = tuple(starts[axis] + k for axis in q for k in range(len(joined[axis])))

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, hosted, kernel, law, rewrite
+from egraph_opt.laws import Example, Operands, guard, hosted, kernel, law, rewrite
 from egraph_opt.laws.sorts import Dims, Int, String, Tensor
 from egraph_opt.operators import binary, reshape
+from egraph_opt.rewrites.conditions.chains import standing, stands
 from egraph_opt.rewrites.conditions.operands import among, any_place, beside, either_side
 from egraph_opt.rewrites.conditions.view_shapes import (
     kept_dims,
@@ -86,14 +87,15 @@ def hidden_ones(x: Tensor, y: Tensor, op: String, dims: Dims, i: Int):
     numerics="bitwise",
     kind="move",
     source="Ascend auto-optimizer, Conv1d2Conv2d",
-    uses=(either_side,),
+    uses=(either_side, standing),
 )
 def past_constant(x: Tensor, c: Tensor, op: String, dims: Dims, i: Int):
     """Reshape(x) op c = Reshape(x op Reshape'(c)) for a constant c"""
     before = reshape(c, moved_dims(x, dims, c))
     z = beside(op, reshape(x, dims), c, i)
     moved = reshape(beside(op, x, before, i), known_dims(z))
-    yield rewrite(z, moved, kernel(may_stand(op, i)), because=_ONE_WAY)
+    demand = guard(stands(op, reshape(x, dims), c))
+    yield rewrite(z, moved, demand, kernel(may_stand(op, i)), because=_ONE_WAY)
 
 
 @law("reshape", numerics="bitwise", kind="move", source="Ascend auto-optimizer, Conv1d2Conv2d; TASO")

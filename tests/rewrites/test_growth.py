@@ -177,6 +177,67 @@ def test_axes_of_one_element_are_not_told_apart() -> None:
     assert [node.op_type for node in result.model.graph.node] == ["ReduceSum"]
 
 
+PLACES_OF_ONES = """<ir_version: 9, opset_import: ["" : 17]>
+g (float[1, 2, 1, 3, 2, 2] x) => (float[?, ?, ?, ?, ?, ?] y, float[?, ?, ?, ?, ?, ?] z) <float c = {-1.75}> {
+    a = Transpose <perm = [5, 0, 4, 3, 1, 2]> (x)
+    b = Mul (a, c)
+    d = Abs (b)
+    y = Transpose <perm = [1, 4, 5, 3, 2, 0]> (d)
+    e = Transpose <perm = [5, 4, 3, 2, 1, 0]> (d)
+    r = Relu (e)
+    z = Transpose <perm = [5, 4, 3, 2, 1, 0]> (r)
+}"""
+
+
+def test_views_that_move_axes_of_one_element_move_past_no_transpose() -> None:
+    """Two axes of one element have fifteen places among four others: 3,077 e-nodes, no end in a minute."""
+    saturated = saturate(onnx.parser.parse_model(PLACES_OF_ONES))
+    assert saturated.region is not None
+    report = saturated.region.saturation
+    assert report.stop == "saturated" and report.nodes < 200, report
+
+
+PADS_IN_A_ROW = """<ir_version: 9, opset_import: ["" : 21]>
+g (float[1, 2, 3, 4, 3] x) => (float[?, ?, ?, ?, ?] y) <int64[10] p = {0, 0, 1, 0, 0, 1, 2, 0, 1, 0}> {
+    a = Pad <mode = "edge"> (x, p)
+    b = Pad <mode = "edge"> (a, p)
+    c = Transpose <perm = [2, 3, 4, 0, 1]> (b)
+    y = Transpose <perm = [2, 0, 4, 3, 1]> (c)
+}"""
+
+
+def test_edges_are_taken_apart_when_all_else_is_done() -> None:
+    """Each set of their axes was padded in each order, between each of the transposes: there was no end."""
+    saturated = saturate(onnx.parser.parse_model(PADS_IN_A_ROW))
+    assert saturated.region is not None
+    report = saturated.region.saturation
+    assert report.stop == "saturated" and report.nodes < 200, report
+
+
+POWERS = """<ir_version: 9, opset_import: ["" : 17]>
+g (float[1, 4, 9] x) => (float[?, ?, ?] y)
+<float[4, 1] c = {1.25, 2, 2, 1.75}, float[4, 1] d = {0.5, 0.25, 0.5, 4}, float[4, 1] e = {2, 3, 4, 2}> {
+    a = Div (x, c)
+    b = Div (a, d)
+    p = Mul (b, b)
+    q = Div (p, e)
+    n = Neg (q)
+    r = Div (n, c)
+    s = Div (r, d)
+    t = Mul (s, s)
+    y = Div (t, e)
+}"""
+
+
+def test_scales_of_powers_have_one_place() -> None:
+    """Each part of a scale was in each factor of x * x * x * x: there was no end."""
+    saturated = saturate(onnx.parser.parse_model(POWERS))
+    assert saturated.region is not None
+    report = saturated.region.saturation
+    assert report.stop == "saturated" and report.nodes < 200, report
+    assert [node.op_type for node in saturated.extract("nodes").model.graph.node] == ["Mul", "Mul", "Mul"]
+
+
 ZERO_OF_MORE_AXES = """<ir_version: 9, opset_import: ["" : 17]>
 g (float[2, 4, 1, 4] x) => (float[?, ?, ?] y) <int64 first = {0}> {
     a = Gather <axis = 0> (x, first)

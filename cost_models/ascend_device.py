@@ -145,9 +145,17 @@ class Device:
         return self.fractal(shape, width) if layout == MATRICES and not is_vector(shape) else None
 
     def to_format(self, layout: str, fact: Fact | None) -> float:
-        """Converting a value between ND and a format; nothing where it has none."""
+        """Converting a value between ND and a format; nothing where it has none.
+
+        Whole blocks of channels of a single pixel are in the same order in both: a view.
+        """
         padded = self.padded(layout, fact)
-        return 0.0 if padded is None else self.transdata(self.bytes_of(fact), padded)
+        if padded is None:
+            return 0.0
+        pixels = counting.product(counting.dims(fact)[2:]) if layout == IMAGES else 0
+        if pixels == 1 and padded == self.bytes_of(fact):
+            return self.soc.view_us
+        return self.transdata(self.bytes_of(fact), padded)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from egraph_opt.pipeline.original import OriginalNode, bound_view, original_cost
 from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.report.figures import CostlyNode
 
-Value, Maker = TypeVar("Value", bound=Hashable), TypeVar("Maker", bound=Hashable)
+Value = TypeVar("Value", bound=Hashable)
+Maker = TypeVar("Maker", bound=Hashable)
 
 MOST = 8
 """So many nodes are named."""

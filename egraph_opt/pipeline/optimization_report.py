@@ -197,7 +197,7 @@ def _cost(account: Account, before: float, parts: Sequence[Extracted], failed: b
         sum(len(part.solution.pieces) for part in parts),
         _open(parts),
         () if failed else costs_by_operator(account.model, parts[0]),
-        dict(sum((Counter(part.solution.refused) for part in parts), Counter())),
+        refused=dict(sum((Counter(part.solution.refused) for part in parts), Counter())),
         observed=account.observed,
     )
 

@@ -98,3 +98,14 @@ def test_additions_in_a_row_are_one_sum() -> None:
     whole = f"{head} => (float[8,128,768] y) {{ y = Sum (x, a, b, c) }}"
     assert cost(chain, None).after == pytest.approx(cost(whole, None).after)
     assert cost(chain, None).after < 0.6 * cost(chain, None).before
+
+
+def test_whole_blocks_of_single_pixels_are_converted_for_nothing() -> None:
+    """[M, K, 1, 1] is in one order in ND and NC1HWC0 where K fills blocks: a Linear spelled as a Conv."""
+    pixels = "g (float[512,256,1,1] x) => (float[512,256,1,1] y) <int64[4] d = {256, 256, 1, 1}>"
+    body = f"{{ {WEIGHT} y = Conv (x, w) }}"
+    assert cost(pixels + body, []).after == pytest.approx(
+        cost(product("y = MatMul (x, w)"), []).after, rel=0.15
+    )
+    odd = f"{pixels}{body}".replace("256", "250")
+    assert cost(odd, []).after > 1.5 * cost(pixels + body, []).after

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import onnx
@@ -90,7 +91,7 @@ def _refused(op_type: str, rank: int) -> bool:
         "LSTM": ((1, 8, 4), (1, 8, 2)), "GRU": ((1, 6, 4), (1, 6, 2)), "RNN": ((1, 2, 4), (1, 2, 2)),
         "Conv": ((4, 4, 1),), "ConvTranspose": ((4, 4, 1),), "Gemm": ((4, 4),),
     }[op_type]  # fmt: skip
-    settings = {"hidden_size": 2} if len(weights) == 2 else {}
+    settings: dict[str, Any] = {"hidden_size": 2} if len(weights) == 2 else {}
     constants = [
         helper.make_tensor(f"w{k}", TensorProto.FLOAT, shape, np.ones(shape).ravel())
         for k, shape in enumerate(weights)

@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 import onnx_ir as ir
 
+from egraph_opt.graph.constants import constant_of_node
 from egraph_opt.graph.content import Contents
 from egraph_opt.graph.default_attributes import telling_attributes
 from egraph_opt.graph.walks import as_written, bodies, captured_values, is_deterministic
@@ -123,9 +124,7 @@ def _constant(value: ir.Value) -> ir.TensorProtocol | None:
     if value.is_initializer():
         return value.const_value
     node = value.producer()
-    if node is None or node.op_type != "Constant" or node.domain not in ("", "ai.onnx"):
-        return None
-    return ir.convenience.get_const_tensor(value)
+    return None if node is None else constant_of_node(node)
 
 
 class _Pair:
@@ -270,4 +269,4 @@ class _Pair:
 
 
 def _is_constant(node: ir.Node) -> bool:
-    return node.op_type == "Constant" and node.domain in ("", "ai.onnx")
+    return constant_of_node(node) is not None

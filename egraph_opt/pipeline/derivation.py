@@ -126,7 +126,8 @@ class Derivation:
                     if is_conversion(part.choice.snapshot, e_node):
                         continue
                     cost = float(part.prices.cost[e_node])
-                    source = sources[e_node][0] if e_node in sources else value and value.producer()
+                    computed = None if value is None else value.producer()
+                    source = sources[e_node][0] if e_node in sources else computed
                     if source is not None and np.isfinite(cost):
                         found[source] += cost
         for node, cost in self._computed_before(found):

@@ -327,7 +327,7 @@ def term_text(term: Expression) -> str:
     for argument in term.arguments:
         if argument.sort.kind == "string" and isinstance(argument.head, Constant):
             return str(argument.head.value)
-    return term.head.name.rstrip("_")
+    return str(term.head.name).rstrip("_")
 
 
 def _short(name: str) -> str:

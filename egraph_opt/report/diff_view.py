@@ -160,7 +160,7 @@ def _edges(
             continue
         for value in (*node.inputs, *captured_values(node)):
             source = None if value is None else value.producer()
-            if value is not None and source in ids:
+            if value is not None and source is not None and source in ids:
                 between = status if status == "removed" and (node in removed or source in removed) else "kept"
                 if status == "added" or between == "removed":
                     yield ids[source], ids[node], value.name or "", between

@@ -33,7 +33,7 @@ def model() -> ModelProto:
     made.graph.node[3].input[1] = "body.weight"
     weight = np.random.default_rng(0).normal(size=(8, 8, 1, 1)).astype(np.float32)
     made.graph.initializer.append(numpy_helper.from_array(weight, "body.weight"))
-    made.graph.initializer.append(numpy_helper.from_array(np.float32(2), "k"))
+    made.graph.initializer.append(numpy_helper.from_array(np.array(2, np.float32), "k"))
     return made
 
 

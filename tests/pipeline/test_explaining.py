@@ -181,7 +181,7 @@ def test_what_differences_save_is_what_the_report_says_under_a_target_that_fuses
     model = parser.parse_model(HEAD + CHAIN)
     weight = np.random.default_rng(0).normal(size=(8, 8, 3, 3)).astype(np.float32)
     model.graph.initializer.append(numpy_helper.from_array(weight, "w"))
-    model.graph.initializer.append(numpy_helper.from_array(np.float32(2), "k"))
+    model.graph.initializer.append(numpy_helper.from_array(np.array(2, np.float32), "k"))
     result = optimize(model, "ascend", verify=False)
     explanation, cost = result.explain(), result.report.cost
     assert accounted(explanation) == pytest.approx(cost.before - cost.after)

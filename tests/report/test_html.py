@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -31,7 +32,7 @@ def model(length: int = 3) -> ModelProto:
         weight = np.random.default_rng(k).normal(size=(4, 4, 1, 1)).astype(np.float32)
         initializers += [
             numpy_helper.from_array(weight, f"w{k}"),
-            numpy_helper.from_array(np.float32(2), f"k{k}"),
+            numpy_helper.from_array(np.array(2, np.float32), f"k{k}"),
         ]
         nodes.append(helper.make_node("Conv", [value, f"w{k}"], [f"conv{k}"], name=f"convolution{k}"))
         nodes.append(helper.make_node("Mul", [f"conv{k}", f"k{k}"], [f"scaled{k}"], name=f"scale{k}"))
@@ -53,10 +54,10 @@ def page(result: Result) -> str:
     return result.report.to_html()
 
 
-def embedded(page: str) -> dict[str, list[dict[str, object]]]:
+def embedded(page: str) -> dict[str, list[Any]]:
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     assert found is not None
-    view: dict[str, list[dict[str, object]]] = json.loads(found[1])["view"]
+    view: dict[str, list[Any]] = json.loads(found[1])["view"]
     return view
 
 
@@ -83,7 +84,7 @@ def test_the_picture_has_both_graphs_and_what_came_of_what(page: str) -> None:
         "convolution.scale_after_conv"
     }
     ids = {node["id"] for node in view["nodes"]}
-    assert {end for edge in view["edges"] for end in edge[:2]} <= ids  # type: ignore[misc]
+    assert {end for edge in view["edges"] for end in edge[:2]} <= ids
 
 
 def test_a_report_of_another_process_has_figures_only(result: Result) -> None:
@@ -134,14 +135,14 @@ def dom(path: Path, folder: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=100, check=True).stdout
 
 
-def outcome(page: str, folder: Path) -> dict[str, object]:
+def outcome(page: str, folder: Path) -> dict[str, Any]:
     """What a browser makes of a page on which something is searched for and clicked."""
     path = folder / "page.html"
     path.write_text(page.replace("<head>", f"<head>{ERRORS}").replace("</body>", ACTIONS), encoding="utf-8")
     shown = dom(path, folder)
     found = re.search(r'data-outcome="([^"]*)"', shown)
     assert found is not None, shown[-2000:]
-    answer: dict[str, object] = json.loads(found[1].replace("&quot;", '"').replace("&amp;", "&"))
+    answer: dict[str, Any] = json.loads(found[1].replace("&quot;", '"').replace("&amp;", "&"))
     return answer
 
 
@@ -150,7 +151,7 @@ def test_in_a_browser_search_finds_a_node_and_a_click_explains_it(page: str, tmp
     found = outcome(page, tmp_path)
     assert found["errors"] == []
     assert str(found["found"]).startswith("1 found")
-    assert any("convolution.scale_after_conv" in text for text in found["explained"])  # type: ignore[attr-defined]
+    assert any("convolution.scale_after_conv" in text for text in found["explained"])
     assert found["closed"] == 6
     assert found["opened"] == 3
 

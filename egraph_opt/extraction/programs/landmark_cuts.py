@@ -8,9 +8,9 @@ be entered by a node that costs something: one of ext(S) is chosen (see `linear`
 added to the bound and taken off each of them, until a root needs nothing more.
 
 A class that every solution holds is as good as a root, and so are several of which every solution holds one:
-a tensor in any of its layouts, which are one strong component.  Such *goals* come one after the other, from the
-inputs up: what lies below the next one needs nothing more, so that a cut changes only what is between two of
-them, and a network of many layers takes time in proportion to their number.
+a tensor in any of its layouts, which are one strong component.  Such *goals* come one after the other, from
+the inputs up: what lies below the next one needs nothing more, so that a cut changes only what is between two
+of them, and a network of many layers takes time in proportion to their number.
 
 What is left of a node's cost is what a solution with that node costs beyond the bound, at least: a node with
 more than the best solution leaves is in no better one.

@@ -31,6 +31,9 @@ from egraph_opt.extraction.solution import Solution, measure, used_part
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
+PRICED = 0.75
+"""The share of the time for a choice that pricing may take: without prices there is none."""
+
 KEPT = 4
 """Settings whose compiled form a region keeps; the oldest goes first."""
 
@@ -76,9 +79,9 @@ class SearchLimits:
         return lambda: time.monotonic() > deadline or (self.stop is not None and self.stop())
 
     def before_search(self) -> Callable[[], bool]:
-        """A question whether what precedes a search has taken half of the time, which counts from now."""
+        """A question whether what precedes a search has taken its share of the time that is left."""
         left = self.left
-        deadline = math.inf if left is None else time.monotonic() + left / 2
+        deadline = math.inf if left is None else time.monotonic() + PRICED * left
         return lambda: time.monotonic() > deadline
 
     def extract(

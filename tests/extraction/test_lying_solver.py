@@ -30,7 +30,7 @@ def without_other_proofs(patch: pytest.MonkeyPatch) -> None:
     for user in (cutting_planes, steps):
         patch.setattr(user, "landmark_cuts", lambda piece, late: landmark_cuts(piece, late, steps=0))
     for name in ("solve_narrow", "solve_wide"):
-        patch.setattr(treatments, name, lambda piece, late: None)
+        patch.setattr(treatments, name, lambda piece, late, *most: None)
 
 
 def right(problem: ExtractionProblem, found: Solution, best: float) -> bool:

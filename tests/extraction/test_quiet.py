@@ -53,7 +53,7 @@ SOLVING = """
 from tests.extraction.egraphs import tangled_problem
 from egraph_opt.extraction import extract
 from egraph_opt.extraction.strategies import treatments
-treatments.solve_narrow = treatments.solve_wide = lambda piece, late: None
+treatments.solve_narrow = treatments.solve_wide = lambda piece, late, *most: None
 asked = sum(piece.checked for seed in range(5) for piece in extract(tangled_problem(seed, 9)).pieces)
 print("asked", asked > 0)
 """

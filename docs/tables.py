@@ -22,7 +22,7 @@ from egraph_opt.extraction.registry import EXTRACTORS
 from egraph_opt.laws.direction import direction_of
 from egraph_opt.laws.exactness import CLASSES, told_class
 from egraph_opt.laws.law import Law
-from egraph_opt.laws.proved import told_proof
+from egraph_opt.laws.proved import is_proved, told_proof
 from egraph_opt.laws.selection import all_laws, opt_in
 from egraph_opt.operators import operators
 from egraph_opt.operators import sorts as sorts_of_attributes
@@ -116,6 +116,19 @@ def term_language() -> str:
     return _table(("constructor", "result", "meaning"), rows)
 
 
+def proofs() -> str:
+    """By ruleset how many laws are proved, those with most first."""
+    rows = [
+        (ruleset, sum(map(is_proved, entries)), len(entries)) for ruleset, entries in _by_ruleset().items()
+    ]
+    some = sorted((row for row in rows if row[1]), key=lambda row: (-row[1], row[0]))
+    of_others = sum(count for _, proved, count in rows if not proved)
+    all_proved, every = sum(row[1] for row in rows), sum(row[2] for row in rows)
+    listed = [(_code(name), proved, count) for name, proved, count in some]
+    head = ("ruleset", "proved", "laws")
+    return _table(head, [*listed, ("others", 0, of_others), ("all", all_proved, every)])
+
+
 VALUES = {
     Tensor: "`Fact`",
     Tensors: "`tuple[Fact, ...]`",
@@ -202,6 +215,7 @@ TABLES: dict[str, Callable[[], str]] = {
         rulesets,
         laws,
         example_law,
+        proofs,
         sorts,
         term_language,
         extractors,

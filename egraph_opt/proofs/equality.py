@@ -51,7 +51,7 @@ class _Equality:
         try:
             trail.limit(SOLVER_MS)
             solver.add(*given, *self.scene.lemmas, z3.Not(goal))
-            return bool(solver.check() == z3.unsat)
+            return bool(trail.check() == z3.unsat)
         finally:
             solver.pop()
             trail.limit(paths.SOLVER_MS)

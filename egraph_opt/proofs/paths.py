@@ -23,7 +23,7 @@ NO_TIME = "more cases than there is time for"
 STEPS = 1_000
 """Of the solver in a millisecond, about: it stops after as many of them, on a machine that is busy too."""
 
-SLOWEST = 8
+SLOWEST = 4
 """How much longer it may take where the steps are long ones."""
 
 
@@ -55,13 +55,24 @@ class Trail:
         depth: how many of its assumptions the solver has already.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stop: Callable[[], bool] = lambda: False) -> None:
+        self.stop = stop
         self.answers: list[tuple[Answer, Asked]] = []
         self.depth = 0
         self.solver = z3.Solver()
         self.milliseconds = 0
         self.limit(SOLVER_MS)
         self._branches: list[tuple[int, int, z3.ModelRef | None]] = []
+
+    def check(self, *conditions: z3.BoolRef) -> z3.CheckSatResult:
+        """What the solver says.
+
+        Raises:
+            Open: there is no time left.
+        """
+        if self.stop():
+            raise Open(NO_TIME)
+        return self.solver.check(*conditions)
 
     def limit(self, milliseconds: int) -> None:
         """Set how long the solver may think."""
@@ -201,7 +212,7 @@ class Path:
         """Whether a condition is possible, for all that is known."""
         if self._model is not None and z3.is_true(self._model.eval(condition, model_completion=True)):
             return True
-        answer = self.solver.check(condition)
+        answer = self.trail.check(condition)
         if answer == z3.sat:
             self._model = self.solver.model()
         return bool(answer != z3.unsat)
@@ -220,7 +231,7 @@ class Path:
                 return 0, ()
             self.trail.limit(milliseconds)
             try:
-                answer = self.solver.check(other)
+                answer = self.trail.check(other)
                 if answer == z3.sat and self._model is None:
                     self._model = self.solver.model()
                 return int(answer == z3.unsat), ()
@@ -236,7 +247,7 @@ class Path:
             if not self._may(z3.BoolVal(True)) or self._model is None:
                 return None, ()
             value = self._model.eval(formula, model_completion=True)
-            alone = z3.is_int_value(value) and self.solver.check(formula != value) == z3.unsat
+            alone = z3.is_int_value(value) and self.trail.check(formula != value) == z3.unsat
             return (value.as_long() if alone else None), ()
 
         return self._answered(formula, ask)
@@ -263,7 +274,7 @@ def explore(run: Callable[[Path], T], stop: Callable[[], bool]) -> Iterator[T]:
     Raises:
         Open: `stop` says so before all paths are explored.
     """
-    trail = Trail()
+    trail = Trail(stop)
     model: z3.ModelRef | bool | None = None
     while model is not False:
         if stop():

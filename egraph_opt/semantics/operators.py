@@ -1,6 +1,12 @@
 """All meanings: importing this declares them."""
 
-from egraph_opt.semantics import computed, folds, movement, pointwise, quantization, windows  # noqa: F401 - they declare meanings
+from egraph_opt.semantics import casts as casts
+from egraph_opt.semantics import computed as computed
+from egraph_opt.semantics import folds as folds
+from egraph_opt.semantics import movement as movement
+from egraph_opt.semantics import pointwise as pointwise
+from egraph_opt.semantics import quantization as quantization
+from egraph_opt.semantics import windows as windows
 from egraph_opt.semantics.values import choosers, meanings
 
 __all__ = ["choosers", "meanings"]

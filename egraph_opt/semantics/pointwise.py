@@ -1,7 +1,7 @@
 """What works element by element, as functions of real numbers; true is 1 and false is 0.
 
-Functions that no law reasons about are functions of which nothing is known.  So are the division of integers,
-powers, bits, and casts that do not keep every value.
+Functions that no law reasons about are functions of which nothing is known.  So are the division
+of integers, powers and bits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import onnx_ir as ir
 import z3
 from onnx import TensorProto
 
-from egraph_opt.facts.dtypes import FLOATS, HOLDS, INTEGERS
+from egraph_opt.facts.dtypes import FLOATS, INTEGERS
 from egraph_opt.operators.activations import expand_activation
 from egraph_opt.operators.declaration import Earlier, Scalar, Step
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
@@ -165,7 +165,7 @@ def _compared(scene: Any, name: str, a: Real, b: Real) -> Real:
     return scene.function(f"binary {name}", a, b)
 
 
-def _mapped(function: Callable[..., Real], *xs: Value) -> Callable[[], Real | None]:
+def mapped(function: Callable[..., Real], *xs: Value) -> Callable[[], Real | None]:
     """The one number of a function of tensors that are one number each."""
 
     def splat() -> Real | None:
@@ -224,7 +224,7 @@ def unary(scene: Any, op: Any, settings: Any, x: Value) -> Value:
         return scene.function(f"unary {name} {given!r}", a)
 
     known = _result_type(scene, op, x, UNARY_NAMES, TESTS)
-    return Value(known, x.shape, lambda i: function(x.at(i)), _mapped(function, x))
+    return Value(known, x.shape, lambda i: function(x.at(i)), mapped(function, x))
 
 
 def _result_type(
@@ -280,7 +280,8 @@ def arithmetic(scene: Any, name: str, dtype: ElementType, a: Real, b: Real) -> R
         return scene.multiply(a, a)
     if scene.compares and name == "PRelu":
         return z3.If(a >= 0, a, scene.multiply(a, b))
-    made = scene.function(f"binary {name}", a, b)
+    of = " of integers" if scene.root(dtype) in INTEGERS else ""  # 7 / 2 is 3 of them
+    made = scene.function(f"binary {name}{of}", a, b)
     if name in ("Div", "Pow"):
         scene.known(z3.Implies(b == 1, made == a))
     if name == "Div" and scene.root(dtype) in FLOATS:
@@ -304,7 +305,7 @@ def binary(scene: Any, op: Any, x: Value, y: Value) -> Value:
         known,
         shape,
         lambda i: function(x.at(broadcast_index(x, i, shape)), y.at(broadcast_index(y, i, shape))),
-        _mapped(function, x, y),
+        mapped(function, x, y),
     )
 
 
@@ -340,36 +341,6 @@ def variadic(scene: Any, op: Any, xs: Sequence[Value]) -> Value:
         return scene.multiply(total, z3.Q(1, len(xs))) if name == "Mean" else total
 
     return Value(xs[0].dtype, shape, at)
-
-
-WHOLE_NUMBERS: dict[int, tuple[int, int]] = {
-    TensorProto.BOOL: (0, 1), TensorProto.UINT8: (0, 2**8 - 1), TensorProto.INT32: (-(2**31), 2**31 - 1),
-    TensorProto.FLOAT16: (-(2**11), 2**11), TensorProto.FLOAT: (-(2**24), 2**24),
-    TensorProto.DOUBLE: (-(2**53), 2**53), TensorProto.INT64: (-(2**63), 2**63 - 1),
-}  # fmt: skip
-"""The whole numbers that a type holds, all between two."""
-
-
-def any_type(scene: Any, given: dict[str, Any]) -> Any:
-    return scene.type_name(TYPES)
-
-
-@means("cast", to=any_type)
-def cast(scene: Any, x: Value, to: Any) -> Value:
-    """What a type holds stays as it is; types that are not chosen keep no value that is known."""
-
-    def kept(a: Real) -> Real:
-        target, own = scene.type_so_far(to), scene.root(x.dtype)
-        if own == TensorProto.BOOL or target in HOLDS.get(own, ()):
-            return a
-        made = scene.function(f"cast {scene.root(x.dtype)} {target}", a)
-        if target in WHOLE_NUMBERS and (own in INTEGERS or target in INTEGERS):
-            low, high = WHOLE_NUMBERS[target]
-            scene.known(z3.Implies(z3.And(z3.IsInt(a), a >= low, a <= high), made == a))
-        return made
-
-    known = of_type(to) if isinstance(to, int) else ElementType(lambda: scene.type_so_far(to), to.settled)
-    return Value(known, x.shape, lambda i: kept(x.at(i)), _mapped(kept, x))
 
 
 @means("literal", value=lambda scene, given: None)

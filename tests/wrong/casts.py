@@ -285,3 +285,23 @@ def scale_before_cast(x: Tensor, c: Tensor, t: DataType):
 @hosted()
 def number_of(c: Fact):
     return c.splat
+
+
+@wrong("bitwise", of_one(lambda x: cast(unary("Exp", (), x), T.FLOAT), dtype=T.FLOAT16), values=(0.3, 1.7))
+def function_in_wider_float(x: Tensor):
+    """Cast_float(Exp(x)) = Exp(Cast_float(x)) for x of float16
+
+    Wrong in the digits that float16 has not.
+    """
+    inside = unary("Exp", (), cast(x, T.FLOAT))
+    yield rewrite(cast(unary("Exp", (), x), T.FLOAT), inside, is_own(x, T.FLOAT16), because="float32 is near")
+
+
+@wrong("bitwise", of_one(lambda x: cast(x / number_like(x, 2.0), T.DOUBLE), dtype=T.INT32), values=(7, -3))
+def quotient_in_double(x: Tensor, y: Tensor):
+    """Cast_double(x / y) = Cast_double(x) / Cast_double(y) for integers x, y
+
+    Wrong where y does not divide x.
+    """
+    apart = cast(x, T.DOUBLE) / cast(y, T.DOUBLE)
+    yield rewrite(cast(x / y, T.DOUBLE), apart, is_own(x, T.INT32), because="double holds both")

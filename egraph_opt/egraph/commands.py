@@ -105,10 +105,10 @@ def program_of(laws: tuple[Law, ...], *, apart: bool = False, guards: bool = Tru
 
 def _any_guards(laws: tuple[Law, ...]) -> bool:
     """Whether there is a difference between keeping guards and leaving them out."""
+    entries: list[Law | Auxiliary] = [*laws, *auxiliaries(laws)]
     return any(
         isinstance(condition, Guard)
-        for law in laws
-        for entry in (law, *auxiliaries([law]))
+        for entry in entries
         for statement in statements(entry)
         for condition in statement.conditions
     )

@@ -86,9 +86,10 @@ def _seen(fact: Fact | None) -> _Seen | None:
     if fact is None:
         return None
     elements = fact.data if fact.data is not None else fact.value
-    if elements is None or not fact.is_static or any(isinstance(e, str) for e in elements):
+    numbers = tuple(e for e in elements or () if not isinstance(e, str))
+    if elements is None or not fact.is_static or len(numbers) < len(elements):
         return fact.dtype, fact.shape, None
-    return fact.dtype, fact.shape, elements
+    return fact.dtype, fact.shape, numbers
 
 
 @lru_cache(_MEMO)

@@ -305,7 +305,8 @@ def _iterations(
     What goes wrong while it is saturated again is added to `failures`: what was chosen before is returned.
     """
     first = _choose(original, region, request, clock)
-    if request.again is None or request.objective.searches or first.interrupted or first.late:
+    again = request.again
+    if again is None or request.objective.searches or first.interrupted or first.late:
         return [first]
 
     def choose(model: ir.Model, following: Region) -> Chosen:
@@ -323,7 +324,7 @@ def _iterations(
         failures.append(LATER.format(reason_of(error, original.loaded.source, strict=original.strict)))
 
     return restarted(
-        *(first, request.model, partial(request.again, clock=clock), choose),
+        *(first, request.model, lambda model: again(model, clock), choose),
         given=original.loaded.model,
         deadline=request.deadline,
         mishap=mishap,

@@ -23,6 +23,7 @@ from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.isolation import apart
 from egraph_opt.graph.runtime import RuntimeSetting
 from egraph_opt.graph.timed_runtime import Feeds, Runtime
+from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
 from egraph_opt.measurement.whole import feeds_near
 from egraph_opt.model.external_data import share_folder
 from egraph_opt.model.reading import LoadedModel
@@ -131,7 +132,7 @@ def _names(graph: onnx.GraphProto) -> Iterator[str]:
 MOST = 2000
 """Values that are looked at."""
 
-PLAIN = RuntimeSetting(level="disable")
+PLAIN = OrtRuntime(level="disable")
 """How the original runs for its sizes where no price is measured."""
 
 MOST_OPERATIONS, MOST_CONSTANTS = 3e10, 2**28

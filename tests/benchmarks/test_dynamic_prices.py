@@ -6,7 +6,8 @@ from pathlib import Path
 
 import onnx
 import pytest
-from dynamic_prices import COSTS, MOST, compared
+from dynamic_prices import MOST, compared
+from fixed_points import COSTS
 from model_files import trained_models
 from onnx import parser
 

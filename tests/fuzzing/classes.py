@@ -59,7 +59,6 @@ class _EveryNode(NodeWriter):
         self.inputs = [self.constants.copied(value) for value in self.lowered.graph.inputs]
         self.writable = writable
         self.tested: dict[int, str] = {}
-        self.labels: dict[str, str] = {}
 
     def _new_value(self, owner: int, stem: str) -> ir.Value:
         return ir.Value(name=self.namer.fresh(f"{stem}_{owner}"))

@@ -103,7 +103,7 @@ class _Needs:
         self.steps = 0
         self.of = [sum(self.left) + 1] * len(piece.classes)
         self._supporter = [-1] * len(piece.nodes)
-        self._rank = piece.component.tolist()
+        self._rank: list[int] = piece.component.tolist()
         self._waiting: list[tuple[int, int, int]] = []
         self._upwards = sorted(range(len(piece.nodes)), key=lambda node: self._rank[piece.owner[node]])
         self._seen, self._top = 0, -1

@@ -96,10 +96,10 @@ min_of = _extreme(min, lambda new, best: new < best)
 
 
 def length_of(value: Any) -> Any:
-    return value.length if isinstance(value, Range) else len(value)
+    return value.length if isinstance(value, SymbolicRange) else len(value)
 
 
-class Range:
+class SymbolicRange:
     """`range` with bounds that may be symbolic; without `__len__`, which has to be a plain number."""
 
     def __init__(self, *bounds: Any) -> None:
@@ -138,7 +138,7 @@ class Range:
 
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, slice):
-            return Range(*self._cut(at))
+            return SymbolicRange(*self._cut(at))
         place = at + self.length if at < 0 else at
         if place < 0 or place >= self.length:
             raise IndexError("range object index out of range")
@@ -149,7 +149,7 @@ class Range:
         return self.start + first * self.step, self.start + last * self.step, self.step * step
 
     def __eq__(self, other: object) -> Any:
-        if not isinstance(other, (Range, builtins.range)):
+        if not isinstance(other, (SymbolicRange, builtins.range)):
             return False
         many = length_of(other)
         if self.length != many:
@@ -269,7 +269,7 @@ SHADOWS: dict[str, Any] = {
     "len": length_of,
     "max": max_of,
     "min": min_of,
-    "range": _as_type(Range, range, Range),
+    "range": _as_type(SymbolicRange, range, SymbolicRange),
 }
 """By name what host functions find instead of Python's own."""
 

@@ -19,8 +19,8 @@ from egraph_opt.proofs.instance import Instance
 from egraph_opt.proofs.names import Name, Settings, TypeName
 from egraph_opt.proofs.numbers import number_of
 from egraph_opt.proofs.paths import Dead, Open, Unproved
-from egraph_opt.semantics.operators import choosers, meanings
-from egraph_opt.semantics.values import NoMeaningError, Value
+from egraph_opt.semantics import operators as _  # noqa: F401 - declares meanings
+from egraph_opt.semantics.values import NoMeaningError, Value, choosers, meanings
 
 KEEP_RANK = frozenset("cast conv pad pool slice_ softmax transpose unary".split())
 """Operators whose result has the rank of their first operand."""

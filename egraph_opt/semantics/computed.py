@@ -84,9 +84,9 @@ def any_steps(scene: Any, given: dict[str, Any]) -> tuple[Any, ...]:
 
 
 @means("slice_at", axes=any_few_axes, steps=any_steps)
-def slice_at(
-    scene: Any, x: Value, starts: Value, ends: Value, axes: Sequence[int], steps: Sequence[Any]
-) -> Value:
+def slice_at(scene: Any, x: Value, starts: Value, ends: Value, *cuts: Sequence[Any]) -> Value:
+    """The cuts are axes and steps."""
+    axes, steps = cuts
     scene.alike(starts.dtype, ends.dtype)
     for bounds in (starts, ends):
         scene.must(bounds.rank == 1 and len(axes) == len(steps))

@@ -21,8 +21,8 @@ from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.operators.expressions import OPERANDS, Expression
 from egraph_opt.operators.terms import cons
-from egraph_opt.semantics.operators import meanings
-from egraph_opt.semantics.values import ElementType, Index, NoMeaningError, Value, of_type
+from egraph_opt.semantics import operators as _  # noqa: F401 - declares meanings
+from egraph_opt.semantics.values import ElementType, Index, NoMeaningError, Value, meanings, of_type
 
 Array = npt.NDArray[Any]
 

@@ -164,7 +164,9 @@ def softmax(scene: Any, kind: Any, x: Value, axis: int) -> Value:
     keepdims=any_flag,
     last=any_flag,
 )
-def arg_reduce(scene: Any, kind: Any, x: Value, axis: int, keepdims: int, last: int) -> Value:
+def arg_reduce(scene: Any, kind: Any, x: Value, axis: int, *flags: int) -> Value:
+    """The flags say whether the axis stays, and whether of equals the last is taken."""
+    keepdims, last = flags
     scene.must(axis < x.rank)
     scene.must(x.shape[axis] >= 1)
     wanted = "greatest" if scene.spelled(kind) == "ArgMax" else "least"

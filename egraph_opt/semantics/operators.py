@@ -7,6 +7,3 @@ from egraph_opt.semantics import movement as movement
 from egraph_opt.semantics import pointwise as pointwise
 from egraph_opt.semantics import quantization as quantization
 from egraph_opt.semantics import windows as windows
-from egraph_opt.semantics.values import choosers, meanings
-
-__all__ = ["choosers", "meanings"]

@@ -45,7 +45,9 @@ def any_quantized(scene: Any, given: dict[str, Any]) -> int:
 
 
 @means("quantize", axis=any_axis, to=any_quantized)
-def quantize(scene: Any, x: Value, scale: Value, zero: Value | None, axis: int, to: int) -> Value:
+def quantize(scene: Any, x: Value, scale: Value, zero: Value | None, *settings: int) -> Value:
+    """The settings are the axis of the scales, and the type."""
+    axis, to = settings
     scene.must(to in LIMITS)
     scene.alike(x.dtype, scale.dtype)
     _alike(scene, zero, scale, of_type(to))

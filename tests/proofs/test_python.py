@@ -15,7 +15,7 @@ from egraph_opt.proofs.paths import Path, explore
 from egraph_opt.proofs.python import (
     SHADOWS,
     Distinct,
-    Range,
+    SymbolicRange,
     all_of,
     any_of,
     distinct,
@@ -38,7 +38,7 @@ def read(value: Any) -> Any:
         return int(value)
     if type(value) is Truth:
         return bool(value)
-    return list(map(read, value)) if isinstance(value, (list, tuple, Range)) else value
+    return list(map(read, value)) if isinstance(value, (list, tuple, SymbolicRange)) else value
 
 
 def answer(function: Callable[[], Any]) -> Any:
@@ -55,7 +55,7 @@ CUTS = list(itertools.product((None, -2, 0, 1, 7), (None, -1, 0, 2, 9), (None, -
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
 def test_a_range_is_pythons(bounds: tuple[int, int, int]) -> None:
     path, plain = Path(), range(*bounds)
-    made = Range(*(hidden(path, bound) for bound in bounds))
+    made = SymbolicRange(*(hidden(path, bound) for bound in bounds))
     assert read(made) == list(plain) and read(length_of(made)) == len(plain) and bool(made) == bool(plain)
     for k in (-2, 0, 1):
         index = hidden(path, k)
@@ -70,9 +70,9 @@ def test_a_range_is_pythons(bounds: tuple[int, int, int]) -> None:
 
 def test_a_step_of_nothing_is_an_error_as_in_python() -> None:
     with pytest.raises(ValueError, match="zero"):
-        Range(0, 4, hidden(Path(), 0))
+        SymbolicRange(0, 4, hidden(Path(), 0))
     with pytest.raises(ValueError, match="zero"):
-        Range(4)[:: hidden(Path(), 0)]
+        SymbolicRange(4)[:: hidden(Path(), 0)]
 
 
 @pytest.mark.parametrize("values", list(itertools.product((0, 2), repeat=3)), ids=str)

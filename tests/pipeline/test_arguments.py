@@ -40,7 +40,7 @@ def test_rulesets_and_limits_are_given_as_is_easiest(
         ({"limits": {"nodes": "many"}}, LimitsError, "must be a positive number"),
         ({"rewrites": 5}, ArgumentError, "rewrites=5"),
         ({"rewrites": ["default", 5]}, ArgumentError, "names of rulesets and laws"),
-        ({"measure": "yes"}, ArgumentError, "measure: True, False, or how many"),
+        ({"measure": "yes"}, ArgumentError, "measure: True, False, how many graphs are timed, or a Runner"),
         ({"seed": "x"}, ArgumentError, "seed: a whole number, not 'x' (str)"),
         ({"assume": 5}, ArgumentError, 'assume: by name, such as {"batch": 8}'),
         ({"input_shapes": [1, 3]}, ArgumentError, "input_shapes: by name"),

@@ -107,6 +107,7 @@ def test_few_laws_run_last() -> None:
         "batchnorm.contract_affine_rows",
         "gather.slice_as_gather",
         "joining.channels_of_convolution",
+        "padding.edges_by_slices",
         "pooling.scale_of_each_channel",
         "transpose.shuffle_as_gather",
     }

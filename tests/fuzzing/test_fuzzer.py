@@ -44,8 +44,10 @@ def test_a_few_random_graphs_are_right() -> None:
 
 
 def test_a_seed_gives_the_same_case_again() -> None:
-    cases = [case_of((SEED, 3)) for _ in range(2)]
-    assert cases[0] is not None and cases[0] == cases[1]
+    """What is drawn depends on the laws that there are, so that any one of a few may be no valid model."""
+    first, second = ([case_of((SEED, number)) for number in range(5)] for _ in range(2))
+    assert any(first)
+    assert first == second
 
 
 def test_graphs_hold_examples_of_laws() -> None:

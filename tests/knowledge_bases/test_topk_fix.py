@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from egraph_opt import errors, optimize, saturate
 from egraph_opt.cli import app
-from egraph_opt.model.metadata import LEGALIZED
+from egraph_opt.model.metadata import LEGALIZED, mark_of
 from egraph_opt.pipeline import Result, Saturated
 from egraph_opt.rebuild.legalization import legalizations
 
@@ -184,7 +184,7 @@ def test_nobody_gets_it_who_does_not_ask(cost: str) -> None:
 def test_a_model_without_topk_is_not_marked() -> None:
     g = Graph(x=["N", 9])
     result = asked(g.model(g.add("Relu", g.add("Relu", "x"))))
-    assert not result.model.metadata_props
+    assert mark_of(result.model) == ""
     assert all(law.ruleset != "legalize" for law in result.report.rewrites)
 
 

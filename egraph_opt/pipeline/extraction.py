@@ -15,7 +15,7 @@ import onnx_ir as ir
 from egraph_opt.cost.model import CostModel, NodeView
 from egraph_opt.cost.repricing import SearchLimits, key_of
 from egraph_opt.errors import VerificationError
-from egraph_opt.extraction.registry import ExtractorLike
+from egraph_opt.extraction.registry import ExtractorLike, extractor_named
 from egraph_opt.extraction.strategies.budget import OnInterrupt, interruptible
 from egraph_opt.facts.assumption import Assumptions
 from egraph_opt.graph.constants import constant_bytes
@@ -230,7 +230,7 @@ def _options(original: GivenModel, request: Request) -> dict[str, Any]:
     """What was asked for, as far as it decides what comes out."""
     return {
         "exactness": original.exactness,
-        "extractor": request.extractor,
+        "extractor": extractor_named(request.extractor).name,
         "objective": request.objective.name,
         "seed": request.seed,
         "left_out": sorted(original.left_out),

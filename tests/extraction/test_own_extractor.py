@@ -13,6 +13,7 @@ from onnx import parser
 from egraph_opt import optimize
 from egraph_opt.errors import ExtractionError
 from egraph_opt.extraction import ExtractionProblem, extract
+from egraph_opt.model.provenance import said_of
 
 PROBLEM = (
     ExtractionProblem(  # class 0: by class 1 (1 + 3), or alone (5); class 1: alone (3), or by class 0 (0)
@@ -80,4 +81,5 @@ def test_an_exception_names_the_function_and_its_line() -> None:
 def test_models_are_extracted_by_a_function() -> None:
     result = optimize(parser.parse_model(MODEL), "nodes", extractor=as_before)
     assert result.report.nodes.runtime_after == 1
+    assert said_of({entry.key: entry.value for entry in result.model.metadata_props})["extractor"] == "as_before"
     assert result.report.verification.status == "passed"

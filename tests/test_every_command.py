@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import typer
 from onnx import parser
 from typer.testing import CliRunner, Result
 
-from egraph_opt import cost_model
+from egraph_opt import cost_model, optimize
 from egraph_opt.cli import app
 from egraph_opt.measurement.store import Store
 
@@ -31,6 +32,10 @@ COMMANDS = {
     "optimize --verbose": "model.onnx out.onnx --cost ascend",
     "optimize --report -": "model.onnx out.onnx --cost ascend",
     "alternatives": "model.onnx y --cost ascend",
+    "explain": "model.onnx",
+    "explain --law": "convolution.scale_after_conv model.onnx",
+    "show": "made.onnx",
+    "diff": "model.onnx made.onnx",
     "rules": "--ruleset conv1d",
     "operators": "",
     "costs": "",
@@ -39,6 +44,8 @@ COMMANDS = {
     "measurements export": "measured.csv",
     "measurements merge": "other.sqlite",
     "measurements clear": "",
+    "runner check": "'sh time.sh {model}'",
+    "runner time": "model.onnx",
     "study orders": "model.onnx --random 1 --rewrites convolution",
     "study ablate": "model.onnx --only convolution",
     "study growth": "model.onnx",
@@ -59,8 +66,12 @@ NO_JSON = {
     "measurements export",
     "measurements merge",
     "measurements clear",
+    "runner check",
 }
 """Those of `optimize --report -`, and commands that print a line."""
+
+ONLY_JSON = {"optimize --report -", "runner time"}
+"""Those that print nothing else, unasked; JSON is as long as its texts are."""
 
 NAMES_A_FILE = ("in /", "written to ")
 """How lines begin that are as long as the path of a file."""
@@ -69,11 +80,20 @@ NEEDS = {"tune": "optuna", "calibrate": "scipy"}
 """Packages of extras."""
 
 
+@pytest.fixture(scope="module")
+def made() -> bytes:
+    """The file of what becomes of a model whose scale a convolution takes in."""
+    given = parser.parse_model(MODEL.replace("Relu", "Identity"))
+    return optimize(given, "nodes").model.SerializeToString()
+
+
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, made: bytes, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EGRAPH_OPT_CACHE", str(tmp_path / "cache"))
     onnx.save(parser.parse_model(MODEL), tmp_path / "model.onnx")
+    (tmp_path / "made.onnx").write_bytes(made)
+    (tmp_path / "time.sh").write_text("""echo '{"micros": 12.5, "device": "a board"}'\n""")
     list(Store(tmp_path / "other.sqlite").rows())
     kernels = [
         Kernel("Relu", f"{2**k}", f"{2**k}", core="AI_VECTOR_CORE", name="Relu_1") for k in range(4, 20)
@@ -86,7 +106,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(command: str, *more: str) -> Result:
-    words = [*command.split(), *COMMANDS[command].split(), *more]
+    words = [*command.split(), *shlex.split(COMMANDS[command]), *more]
     return CliRunner().invoke(app, words)
 
 
@@ -110,7 +130,7 @@ def test_a_command_prints_80_columns_in_a_pipe(command: str) -> None:
     done = run(command)
     assert done.exit_code == 0, done.output
     assert "\x1b" not in done.stdout
-    if "--report" not in command:  # JSON is as long as its texts are
+    if command not in ONLY_JSON:
         own = [line for line in done.stdout.splitlines() if not line.startswith(NAMES_A_FILE)]
         assert [line for line in own if len(line) > 80] == []
 
@@ -118,7 +138,7 @@ def test_a_command_prints_80_columns_in_a_pipe(command: str) -> None:
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name not in NO_JSON])
 def test_a_command_prints_json_and_nothing_else(command: str) -> None:
     pytest.importorskip(NEEDS.get(command, "onnx"))
-    done = run(command, *(() if "--report" in command else ("--json",)))
+    done = run(command, *(() if command in ONLY_JSON else ("--json",)))
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout) is not None
 

@@ -54,9 +54,8 @@ def show(
         typer.echo(json.dumps({"model": said, "nodes": told}, indent=2, ensure_ascii=False))
         return
     if not said and not lines:
-        typer.echo(
-            "the model says nothing of its making: egraph-opt has not written it, or --no-metadata was said"
-        )
+        why = "egraph-opt has not written it, or --no-metadata was said"
+        typer.echo("\n".join(wrapped(f"the model says nothing of its making: {why}", first="")))
         return
     for key, value in said.items():
         typer.echo("\n".join(wrapped(f"{key}: {value}", first="", others="    ")))

@@ -81,5 +81,6 @@ def test_an_exception_names_the_function_and_its_line() -> None:
 def test_models_are_extracted_by_a_function() -> None:
     result = optimize(parser.parse_model(MODEL), "nodes", extractor=as_before)
     assert result.report.nodes.runtime_after == 1
-    assert said_of({entry.key: entry.value for entry in result.model.metadata_props})["extractor"] == "as_before"
+    entries = {entry.key: entry.value for entry in result.model.metadata_props}
+    assert said_of(entries)["extractor"] == "as_before"
     assert result.report.verification.status == "passed"

@@ -97,7 +97,7 @@ def swapped(x: Fact) -> Permutation | None:
     return None if x.rank is None or x.rank < 2 else (*range(x.rank - 2), x.rank - 1, x.rank - 2)
 
 
-@law(examples=_products, uses=(asking_for,))
+@law(numerics="reassociates", examples=_products, uses=(asking_for,))
 def scores_of_stacks(q: Tensor, w: Tensor):
     """q @ w = Reshape(Reshape(q) @ Reshape(w')') with four axes, where a Softmax over the last takes it"""
     product, keys = q @ w, reshape(transpose(w, swapped(w)), lifted_turned(w, q))

@@ -119,8 +119,13 @@ def scores_of_product(q: Tensor, w: Tensor):
 
 @hosted()
 def times(s: Float, c: Fact, x: Fact) -> Float | None:
-    """A scale multiplied with a constant of one finite value, which leaves the shape of x alone."""
+    """A scale multiplied with a constant of one finite value, which leaves the shape of x alone.
+
+    None where x is a constant: c times that may overflow where c times s does not.
+    """
     if c.splat is None or not is_finite(c.splat) or c.splat == 0 or not broadcasts_into(c.shape, x.shape):
+        return None
+    if x.const:
         return None
     return s * as_float(c.splat)
 

@@ -73,7 +73,10 @@ def _examples(name: str):
     declared = operator_named(name)
     pattern = declared.function(*(variable(n, sort) for n, sort in declared.function.parameters))
     choices = Choices()
-    for example in built(side_of(Equality(pattern, pattern, ()), "0", {}), choices, 1500):
+    # Of an approximate law: with constants of 1e20 kernels round to nothing.
+    for example in built(
+        side_of(Equality(pattern, pattern, ()), "0", {}), choices, 1500, numerics="approximate"
+    ):
         choices.keep()
         yield example
 
@@ -82,8 +85,11 @@ def _agrees(example: Example) -> bool:
     """Whether a term could be compared; raises where its meaning is another."""
     lowered = lowered_at(example)
     model = rebuilt_original(lowered, example.opset)
-    trials = Original(model, "reassociates", ORDINARY, reference=False).trials
+    original = Original(model, "reassociates", ORDINARY, reference=False)
+    trials = original.trials
     if not trials or trials[0].expected[-1].size > LARGEST:
+        return False
+    if original.runner is None or original.runner.by_reference:  # which has faults of its own
         return False
     trial = trials[0]
     leaves = {}

@@ -25,7 +25,7 @@ from egraph_opt.cost_models import counting
 from egraph_opt.cost_models.measured import VIEW
 from egraph_opt.cost_models.onnxruntime import OnnxRuntime
 from egraph_opt.cost_models.onnxruntime_layout import DISPATCH
-from egraph_opt.measurement.runtimes.onnxruntime import kernel_times
+from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime, kernel_times
 from egraph_opt.measurement.whole import feeds_for, latencies
 from egraph_opt.pipeline.stages import saturate
 
@@ -63,6 +63,7 @@ def whole(path: Path, sizes: dict[str, int], model: OnnxRuntime) -> float:
 def within(path: Path, sizes: dict[str, int], model: OnnxRuntime) -> dict[str, float]:
     """Microseconds by kernel in runs of the whole model: the mean of the faster half."""
     proto = onnx.load(path, load_external_data=False)
+    assert isinstance(model.runtime, OrtRuntime)
     feeds, _ = feeds_for(proto, model.runtime.session(str(path)), sizes)
     with tempfile.TemporaryDirectory() as folder:
         times = kernel_times(str(path), model.runtime, feeds, RUNS, Path(folder) / "profile")

@@ -10,7 +10,6 @@ import pytest
 
 from egraph_opt.extraction.heuristics.greedy import greedy
 from egraph_opt.extraction.piece import Piece
-from egraph_opt.extraction.presolve.dominance import landmarks, members, needs_of
 from egraph_opt.extraction.presolve.presolve import presolve
 from egraph_opt.extraction.programs.cut_separation import entrances
 from egraph_opt.extraction.programs.cutting_planes import prove
@@ -79,53 +78,6 @@ def test_it_stops_when_it_is_late_or_has_taken_its_steps() -> None:
     piece = next(found for found in some_pieces(50) if len(landmark_cuts(found).cuts) > 1)
     assert landmark_cuts(piece, late=lambda: True).cuts == []
     assert landmark_cuts(piece, steps=0).bound == 0.0
-
-
-def stacked(layers: int) -> Piece:
-    """Layers one on the other, each of two formats that convert to each other."""
-    nodes: list[Node] = [(0, (), 1.0, 0.0)]
-    for layer in range(layers):
-        given, plain, laid, out = (3 * layer + k for k in range(4))
-        nodes += [(plain, (given,), 3.0, 0.0), (laid, (given,), 2.0, 0.0)]
-        nodes += [(plain, (laid,), 1.5, 0.0), (laid, (plain,), 1.5, 0.0)]
-        nodes += [(out, (plain,), 4.0, 0.0), (out, (laid,), 4.5, 0.0)]
-    (piece,) = presolve(problem_of(nodes, [3 * layers]), None, at_any_cost=True).pieces
-    return piece
-
-
-def two_formats(layers: int) -> Piece:
-    """Layers that take and give either of two formats, so that no tensor has to be there in one of them."""
-    nodes: list[Node] = [(0, (), 1.0, 0.0), (1, (0,), 2.0, 0.0)]
-    for layer in range(1, layers):
-        plain, laid = 2 * layer, 2 * layer + 1
-        nodes += [(plain, (laid,), 2.0, 0.0), (laid, (plain,), 2.0, 0.0)]
-        nodes += [(plain, (plain - 2,), 5.0 - layer % 3, 0.0), (laid, (laid - 2,), 4.0, 0.0)]
-    (piece,) = presolve(problem_of(nodes, [2 * layers - 2]), None, at_any_cost=True).pieces
-    return piece
-
-
-def test_layouts_of_a_tensor_are_a_goal_together() -> None:
-    few, many = (landmark_cuts(two_formats(layers), steps=30 * layers).bound for layers in (30, 300))
-    assert few > 3 * 29
-    assert many == pytest.approx(few + 90 * (5 + 4 + 3), rel=0.02)
-
-
-def test_every_solution_holds_some_class_of_a_group_that_is_a_landmark() -> None:
-    compared = 0
-    for piece in some_pieces(30):
-        groups = piece.component.tolist()
-        needed = members(needs_of(landmarks(piece.options, piece.children, groups), piece.roots))
-        for choice in all_solutions(piece.problem):
-            held_groups = {group for group, node in zip(groups, choice, strict=True) if node >= 0}
-            assert held_groups.issuperset(needed)
-            compared += len(needed) > 1
-    assert compared > 30
-
-
-def test_many_layers_take_time_in_proportion_to_their_number() -> None:
-    few, many = (landmark_cuts(stacked(layers), steps=30 * layers).bound for layers in (10, 200))
-    assert many - 1 == pytest.approx(20 * (few - 1))
-    assert few > 0.85 * (1 + 10 * 6.5)
 
 
 def test_entrance_cuts_hold_for_every_solution_and_are_violated() -> None:

@@ -133,16 +133,12 @@ Sets = list[int]
 """Per class a set of classes as bits; -1, all bits, where the class cannot be built."""
 
 
-def landmarks(
-    options: Sequence[Sequence[int]], children: Sequence[Collection[int]], groups: Sequence[int] | None = None
-) -> Sets:
+def landmarks(options: Sequence[Sequence[int]], children: Sequence[Collection[int]]) -> Sets:
     """The landmarks of each class.
 
     Args:
         options: the nodes of each class.
         children: the child classes of each node.
-        groups: of each class the group that it belongs to; then landmarks are groups, of which every solution
-            holds some class.
     """
     found = [-1] * len(options)
     users: list[list[int]] = [[] for _ in options]
@@ -158,12 +154,12 @@ def landmarks(
     while queue:
         here = queue.popleft()
         waiting[here] = 0
-        common, bit = -1, 1 << (here if groups is None else groups[here])
+        common, bit = -1, 1 << here
         for node in options[here]:
             needs = 0
             for child in children[node]:
                 needs |= found[child]
-            if groups is not None or not needs & bit:  # unbuilt children have all bits
+            if not needs & bit:  # unbuilt children have all bits
                 common &= needs
         if common == -1:
             continue

@@ -7,10 +7,9 @@ class needs at least is what one of its nodes costs with the most expensive chil
 be entered by a node that costs something: one of ext(S) is chosen (see `linear`).  The least cost of these is
 added to the bound and taken off each of them, until a root needs nothing more.
 
-A class that every solution holds is as good as a root, and so are several of which every solution holds one:
-a tensor in any of its layouts, which are one strong component.  Such *goals* come one after the other, from
-the inputs up: what lies below the next one needs nothing more, so that a cut changes only what is between two
-of them, and a network of many layers takes time in proportion to their number.
+A class that every solution holds is as good as a root.  Such *goals* come one after the other, from the
+inputs up: what lies below the next one needs nothing more, so that a cut changes only what is between two of
+them, and a network of many layers takes time in proportion to their number.
 
 What is left of a node's cost is what a solution with that node costs beyond the bound, at least: a node with
 more than the best solution leaves is in no better one.
@@ -18,7 +17,7 @@ more than the best solution leaves is in no better one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
@@ -65,33 +64,24 @@ def landmark_cuts(
     bound, cuts = 0, []
     for goal in _goals(piece):
         needs.go_up(goal)
-        while needs.least(goal) and needs.steps < steps and not late():
+        while needs.of[goal] and needs.steps < steps and not late():
             zone = needs.zone(goal)
             entering = external_nodes(piece, zone)
             least = min(needs.left[node] for node in entering)
             bound += least
-            cuts += [(here, zone) for here in goal]
+            cuts.append((goal, zone))
             needs.lower(entering, least)
-        if needs.least(goal):
+        if needs.of[goal]:
             break
     return LandmarkCuts(piece.lower(bound), bound, cuts, np.array(needs.left) * piece.unit)
 
 
-def _goals(piece: Piece) -> list[list[int]]:
-    """The sets of classes of which every solution holds one, or of a wide piece its roots; from inputs up."""
-    single, component = piece.roots, piece.component.tolist()
-    joined: list[list[int]] = []
+def _goals(piece: Piece) -> list[int]:
+    """The classes that every solution holds, or of a wide piece its roots, from the inputs up."""
+    found = piece.roots
     if len(piece.classes) <= WIDEST:
-        single = members(needs_of(landmarks(piece.options, piece.children), piece.roots))
-        together = landmarks(piece.options, piece.children, component)
-        groups: dict[int, list[int]] = {group: [] for group in members(needs_of(together, piece.roots))}
-        for here, group in enumerate(component):
-            if group in groups:
-                groups[group].append(here)
-        joined = [group for group in groups.values() if len(group) > 1]
-    return sorted(
-        [*joined, *([here] for here in single)], key=lambda goal: (component[goal[0]], -len(goal), goal)
-    )
+        found = members(needs_of(landmarks(piece.options, piece.children), piece.roots))
+    return sorted(found, key=lambda here: (piece.component[here], here))
 
 
 class _Needs:
@@ -108,13 +98,9 @@ class _Needs:
         self._upwards = sorted(range(len(piece.nodes)), key=lambda node: self._rank[piece.owner[node]])
         self._seen, self._top = 0, -1
 
-    def least(self, goal: Sequence[int]) -> int:
-        """What the cheapest of some classes needs."""
-        return min(self.of[here] for here in goal)
-
-    def go_up(self, goal: Sequence[int]) -> None:
-        """Look at all that classes of one component may be made of."""
-        self._top, first = max(self._top, self._rank[goal[0]]), self._seen
+    def go_up(self, goal: int) -> None:
+        """Look at all that a class may be made of."""
+        self._top, first = max(self._top, self._rank[goal]), self._seen
         while self._seen < len(self._upwards) and self._rank_of(self._upwards[self._seen]) <= self._top:
             self._seen += 1
         self._bring_down(self._upwards[first : self._seen])
@@ -122,9 +108,9 @@ class _Needs:
     def _rank_of(self, node: int) -> int:
         return self._rank[self._piece.owner[node]]
 
-    def zone(self, goal: Sequence[int]) -> tuple[int, ...]:
-        """The classes from which supporters lead up to a goal by nodes that cost nothing any more."""
-        inside, stack = set(goal), list(goal)
+    def zone(self, root: int) -> tuple[int, ...]:
+        """The classes from which supporters lead up to a root by nodes that cost nothing any more."""
+        inside, stack = {root}, [root]
         while stack:
             for node in self._piece.options[stack.pop()]:
                 supporter = self._supporter[node]

@@ -68,7 +68,7 @@ class Runner:
     def __post_init__(self) -> None:
         if not any(place in self.command for place in (ONE, ALL)):
             raise ArgumentError(
-                f"runner: say in the command where the file goes, such as {self.command!r} + ' {ONE}'"
+                f"runner: the command has no place for the file: {f'{self.command} {ONE}'!r} has one"
             )
         try:
             shlex.split(self.command)

@@ -120,30 +120,6 @@ def test_equal_nodes_need_no_law() -> None:
     assert NO_LAW in str(explanation)
 
 
-HEADS = """
-heads (float[2, 8, 16] x) => (float[2, 8, 16] y)
-{
-    [query] q = MatMul (x, wq)
-    k = MatMul (x, wk)
-    v = MatMul (x, wv)
-    kt = Transpose <perm = [0, 2, 1]> (k)
-    s = MatMul (q, kt)
-    a = Softmax <axis = -1> (s)
-    y = MatMul (a, v)
-}
-"""
-
-
-@pytest.fixture(scope="module")
-def heads() -> ModelProto:
-    model = parser.parse_model(HEAD + HEADS)
-    random = np.random.default_rng(0)
-    for name in ("wq", "wk", "wv"):
-        weight = random.normal(size=(16, 16)).astype(np.float32)
-        model.graph.initializer.append(numpy_helper.from_array(weight, name))
-    return model
-
-
 def test_one_node_is_explained_with_what_else_it_could_be(heads: ModelProto) -> None:
     explanation = saturate(heads).explain("nodes", "query")
     (difference,) = explanation.differences

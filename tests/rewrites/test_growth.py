@@ -14,7 +14,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from egraph_opt import saturate
+from egraph_opt import Saturated, saturate
 from egraph_opt.verification import verify
 
 E_NODES, ROUNDS = 20, 11
@@ -22,6 +22,15 @@ E_NODES, ROUNDS = 20, 11
 
 SCALES: tuple[object, ...] = (0.5, 2.0, 0.3, -1.0, 4.0, (0.5, 2.0, 1.0), (0.3, -1.0, 7.0), ((0.5,), (2.0,)))
 OPERATORS = ("Mul", "Div", "Add", "Sub")
+
+
+def saturated_within(text: str, e_nodes: int) -> Saturated:
+    """A model that saturates by itself, and has fewer e-nodes than that."""
+    saturated = saturate(onnx.parser.parse_model(text))
+    assert saturated.region is not None
+    report = saturated.region.saturation
+    assert report.stop == "saturated" and report.nodes < e_nodes, report
+    return saturated
 
 
 class _Graph:
@@ -143,6 +152,7 @@ g (float[N, 2, 1, 2, 3, 1] x) => (float[?, ?, ?, ?, ?, ?] y) <int64[3] axes = {1
 
 CONSTANTS = ", ".join(f"{k}" for k in range(108))
 
+
 TURNED_BESIDE_CONSTANTS = f"""<ir_version: 9, opset_import: ["" : 18]>
 g (float[N, 2, 1, 2, 3, 1] x) => (float[?, ?, ?, ?, ?, ?] y)
 <float[1, 2, 1, 1, 1, 1] z = {{0, 0}}, float[3, 2, 3, 3, 2, 1] c = {{{CONSTANTS}}},
@@ -161,18 +171,12 @@ g (float[N, 2, 1, 2, 3, 1] x) => (float[?, ?, ?, ?, ?, ?] y)
 
 def test_transposes_of_constants_do_not_make_each_other() -> None:
     """Every permutation that turned the constant once was composed with all: 90,082 e-nodes."""
-    saturated = saturate(onnx.parser.parse_model(TURNED_BESIDE_CONSTANTS))
-    assert saturated.region is not None
-    report = saturated.region.saturation
-    assert report.stop == "saturated" and report.nodes < 1000, report
+    saturated_within(TURNED_BESIDE_CONSTANTS, 1000)
 
 
 def test_axes_of_one_element_are_not_told_apart() -> None:
     """A tensor of five such axes is 120 transposes of itself; each came out of, and into, all before it."""
-    saturated = saturate(onnx.parser.parse_model(PAIRS_OVER_ONES))
-    assert saturated.region is not None
-    report = saturated.region.saturation
-    assert report.stop == "saturated" and report.nodes < 300
+    saturated = saturated_within(PAIRS_OVER_ONES, 300)
     result = saturated.extract("nodes")
     assert [node.op_type for node in result.model.graph.node] == ["ReduceSum"]
 
@@ -191,10 +195,7 @@ g (float[1, 2, 1, 3, 2, 2] x) => (float[?, ?, ?, ?, ?, ?] y, float[?, ?, ?, ?, ?
 
 def test_views_that_move_axes_of_one_element_move_past_no_transpose() -> None:
     """Two axes of one element have fifteen places among four others: 3,077 e-nodes, no end in a minute."""
-    saturated = saturate(onnx.parser.parse_model(PLACES_OF_ONES))
-    assert saturated.region is not None
-    report = saturated.region.saturation
-    assert report.stop == "saturated" and report.nodes < 200, report
+    saturated_within(PLACES_OF_ONES, 200)
 
 
 PADS_IN_A_ROW = """<ir_version: 9, opset_import: ["" : 21]>
@@ -208,10 +209,7 @@ g (float[1, 2, 3, 4, 3] x) => (float[?, ?, ?, ?, ?] y) <int64[10] p = {0, 0, 1, 
 
 def test_edges_are_taken_apart_when_all_else_is_done() -> None:
     """Each set of their axes was padded in each order, between each of the transposes: there was no end."""
-    saturated = saturate(onnx.parser.parse_model(PADS_IN_A_ROW))
-    assert saturated.region is not None
-    report = saturated.region.saturation
-    assert report.stop == "saturated" and report.nodes < 200, report
+    saturated_within(PADS_IN_A_ROW, 200)
 
 
 POWERS = """<ir_version: 9, opset_import: ["" : 17]>
@@ -231,10 +229,7 @@ g (float[1, 4, 9] x) => (float[?, ?, ?] y)
 
 def test_scales_of_powers_have_one_place() -> None:
     """Each part of a scale was in each factor of x * x * x * x: there was no end."""
-    saturated = saturate(onnx.parser.parse_model(POWERS))
-    assert saturated.region is not None
-    report = saturated.region.saturation
-    assert report.stop == "saturated" and report.nodes < 200, report
+    saturated = saturated_within(POWERS, 200)
     assert [node.op_type for node in saturated.extract("nodes").model.graph.node] == ["Mul", "Mul", "Mul"]
 
 
@@ -250,10 +245,7 @@ g (float[2, 4, 1, 4] x) => (float[?, ?, ?] y) <int64 first = {0}> {
 
 def test_a_constant_gets_no_more_axes_than_what_it_is_added_to() -> None:
     """The zero, with an axis more than a view, got one more in front of each: 3,765 e-nodes."""
-    saturated = saturate(onnx.parser.parse_model(ZERO_OF_MORE_AXES))
-    assert saturated.region is not None
-    report = saturated.region.saturation
-    assert report.stop == "saturated" and report.nodes < 100, report
+    saturated_within(ZERO_OF_MORE_AXES, 100)
 
 
 SQUEEZED_BETWEEN_TRANSPOSES = """<ir_version: 9, opset_import: ["" : 17]>

@@ -9,15 +9,13 @@ it ends with 1.
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fixed_points import COSTS
-from models import chosen
+from fixed_points import asked_for
 
 from egraph_opt import saturate
 from egraph_opt.cost.registry import cost_model
@@ -86,14 +84,10 @@ def is_free(dim: object) -> bool:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", nargs="*", default=["trained"], help="trained, light, or folders of models")
-    parser.add_argument("--only", default="", help="models with this text in their name")
-    parser.add_argument("--costs", default=COSTS, help="cost models, with commas")
-    given = parser.parse_args()
+    models, costs = asked_for(__doc__ or "")
     looked_at = wrong = 0
-    for name, path in ((n, p) for what in given.what for n, p in chosen(what).items() if given.only in n):
-        for cost, found in compared(path, given.costs.split(",")).items():
+    for name, path in models.items():
+        for cost, found in compared(path, costs).items():
             looked_at += 1
             if found.difference > MOST:
                 wrong += 1

@@ -27,6 +27,9 @@ VIEW = 0.4
 SECONDS = 60.0
 """How long an optimisation may measure, unless told otherwise."""
 
+STAGES = 4
+"""Element-wise operators that a kernel takes in behind its convolution or product."""
+
 MARGIN = 0.04
 """Below this share a measured difference may be noise."""
 
@@ -36,6 +39,7 @@ class MeasuredRuntime(CostModel):
 
     Args:
         runtime: with its options.
+        variant: what follows its name, if anything does.
         seconds: how long to measure; 0 for what is known from before, and estimates.
         store: where measurements are kept; by default a file in the user's cache folder.
 
@@ -49,11 +53,15 @@ class MeasuredRuntime(CostModel):
     confirm = 4
     runtime: Runtime
 
-    def __init__(self, runtime: Runtime, *, seconds: float = SECONDS, store: Store | None = None) -> None:
+    def __init__(
+        self, runtime: Runtime, variant: str, *, seconds: float = SECONDS, store: Store | None = None
+    ) -> None:
         runtime.check()
         if not seconds >= 0:
             raise LimitsError(f"seconds={seconds}: must be 0 or more")
         self.runtime, self.seconds = runtime, seconds
+        if variant:
+            self.name = f"{self.name}:{variant}"
         self.store = store or Store(default_path())
         self.estimator = Estimator()
         self._learned: set[str] = set()

@@ -9,15 +9,12 @@ from onnx import TensorProto
 
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models.layouts import is_conversion, is_laid
-from egraph_opt.cost_models.measured import MARGIN, SECONDS, VIEW, MeasuredRuntime
+from egraph_opt.cost_models.measured import MARGIN, SECONDS, STAGES, VIEW, MeasuredRuntime
 from egraph_opt.cost_models.onnxruntime_layout import BLOCK, measured_as, without_profiler
 from egraph_opt.cost_models.onnxruntime_layout import price as layout_price
 from egraph_opt.measurement.runtimes.onnxruntime import OrtRuntime
 from egraph_opt.measurement.store import Store
 from egraph_opt.measurement.timing import Measurement
-
-STAGES = 4
-"""Element-wise operators that a kernel takes in behind its convolution or product."""
 
 APPLIED = MappingProxyType(
     {
@@ -79,9 +76,8 @@ class OnnxRuntime(MeasuredRuntime):
         seconds: float = SECONDS,
         store: Store | None = None,
     ) -> None:
-        super().__init__(OrtRuntime(int(variant or 1), level, provider), seconds=seconds, store=store)
-        if variant:
-            self.name = f"onnxruntime:{variant}"
+        runtime = OrtRuntime(int(variant or 1), level, provider)
+        super().__init__(runtime, variant, seconds=seconds, store=store)
 
     def measured_as(self, view: NodeView) -> NodeView:
         return measured_as(view)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from egraph_opt.cost_models.measured import SECONDS, MeasuredRuntime
+from egraph_opt.cost_models.measured import SECONDS, STAGES, MeasuredRuntime
 from egraph_opt.measurement.runtimes.openvino import OpenVinoRuntime
 from egraph_opt.measurement.store import Store
 from egraph_opt.measurement.timing import Measurement
-
-STAGES = 4
-"""Element-wise operators that a kernel takes in behind its convolution or product."""
 
 DISPATCH = 0.5
 """Microseconds between kernels, which its profile does not show."""
@@ -42,9 +39,8 @@ class OpenVino(MeasuredRuntime):
     def __init__(
         self, variant: str = "", *, precision: str = "", seconds: float = SECONDS, store: Store | None = None
     ) -> None:
-        super().__init__(OpenVinoRuntime(int(variant or 1), precision), seconds=seconds, store=store)
-        if variant:
-            self.name = f"openvino:{variant}"
+        runtime = OpenVinoRuntime(int(variant or 1), precision)
+        super().__init__(runtime, variant, seconds=seconds, store=store)
 
     def micros(self, answer: Measurement) -> float:
         return answer.micros + DISPATCH * answer.kernels

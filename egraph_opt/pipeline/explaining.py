@@ -31,11 +31,6 @@ from egraph_opt.report.optimization import Report
 from egraph_opt.report.summary import headline
 
 
-def unexplained(report: Report) -> Explanation:
-    """The explanation of a model that is handed on as it came."""
-    return Explanation(report.cost.model, report.cost.unit, headline(report), (), report.nodes.after)
-
-
 def explanation_of(derivation: Derivation, report: Report, node: str | None = None) -> Explanation:
     """What was done, or what was done about one node or tensor, with what else could have been.
 
@@ -50,7 +45,7 @@ def explanation_of(derivation: Derivation, report: Report, node: str | None = No
         if node not in known:
             raise UnknownTensorError(node, sorted(known))
     found = found_in(derivation)
-    explanation = _explanation(derivation, found, report)
+    explanation = _explanation(_all_explained(derivation, found), len(found.kept), report)
     if node is None:
         return explanation
     about = (entry for entry in explanation.differences if node in entry.names())
@@ -61,8 +56,8 @@ def explanation_of(derivation: Derivation, report: Report, node: str | None = No
 def result_page(derivation: Derivation, title: str, report: Report) -> str:
     """The page of a report."""
     found = found_in(derivation)
-    explanation = _explanation(derivation, found, report)
-    order = _order(_all_explained(derivation, found))
+    explained = _all_explained(derivation, found)
+    explanation, order = _explanation(explained, len(found.kept), report), _order(explained)
     numbers = [order.index(k) for k in range(len(order))]
     laws = {node: law for node in derivation.result.graph if (law := derivation.law_of(node))}
     view = diff_view(derivation.given.graph, derivation.result.graph, found, numbers, laws)
@@ -94,15 +89,14 @@ def _order(explained: Sequence[ExplainedDifference]) -> list[int]:
     return sorted(range(len(explained)), key=lambda k: (-explained[k].saved, k))
 
 
-def _explanation(derivation: Derivation, found: Differences, report: Report) -> Explanation:
-    explained = _all_explained(derivation, found)
+def _explanation(explained: Sequence[ExplainedDifference], kept: int, report: Report) -> Explanation:
     main = math.fsum(entry.saved for entry in explained if not entry.within)
     return Explanation(
         report.cost.model,
         report.cost.unit,
         headline(report),
         tuple(explained[k] for k in _order(explained)),
-        len(found.kept),
+        kept,
         report.cost.before - report.cost.after - main,
         _contributions(report.rewrites),
     )

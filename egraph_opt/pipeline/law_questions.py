@@ -132,11 +132,12 @@ class LawQuestion:
         """What became of the e-nodes that a law has written, one by tensor."""
         extracted = next(e for e in self.extracted.walk() if e.choice.snapshot is part.snapshot)
         snapshot, choice = part.snapshot, extracted.choice
-        names = {owner: name for name, owner in sorted(self._names(part).items(), reverse=True)}
+        owners = self._names(part)
+        names = {owner: name for name, owner in sorted(owners.items(), reverse=True)}
         chosen = set(stood_for(snapshot, choice.node[choice.node >= 0].tolist(), part.lowered.opset)) | set(
             _folded(choice).tolist()
         )
-        only = None if at is None else self._names(part)[at]
+        only = None if at is None else owners[at]
         made = [k for k in range(snapshot.n_nodes) if law_at(snapshot, k) == law.key]
         written = {k: names.get(int(snapshot.plain[int(snapshot.node_class[k])]), "") for k in made}
         ways: dict[str, list[TensorAlternative]] = {}

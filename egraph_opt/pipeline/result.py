@@ -20,7 +20,7 @@ from egraph_opt.model.writing import (
     write_original,
 )
 from egraph_opt.pipeline.derivation import Derivation
-from egraph_opt.pipeline.explaining import explanation_of, unexplained
+from egraph_opt.pipeline.explaining import explanation_of
 from egraph_opt.report.explanation import Explanation
 from egraph_opt.report.optimization import Report
 
@@ -56,7 +56,7 @@ class Result:
             UnknownTensorError: neither has that name; suggests the nearest.
         """
         if self._derivation is None:
-            return unexplained(self.report)
+            return self.report.unexplained()
         return explanation_of(self._derivation, self.report, node)
 
     @cached_property

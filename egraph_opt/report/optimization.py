@@ -99,9 +99,10 @@ class Report:
         """
         if self._page is not None:
             return self._page(self)
-        return html_page("egraph-opt", self._bare(), None, self)
+        return html_page("egraph-opt", self.unexplained(), None, self)
 
-    def _bare(self) -> Explanation:
+    def unexplained(self) -> Explanation:
+        """The explanation where no difference is known: of a model that is handed on as it came."""
         return Explanation(self.cost.model, self.cost.unit, self.headline, (), self.nodes.after)
 
     def to_dict(self) -> dict[str, Any]:

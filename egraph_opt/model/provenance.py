@@ -14,6 +14,8 @@ from typing import Any
 
 from onnx import ModelProto
 
+from egraph_opt.model.encoding import graphs_of
+
 OF_MODEL = "egraph_opt"
 """The entry of a model: JSON with version, options and the hash of what was optimised."""
 
@@ -69,6 +71,23 @@ def with_provenance(metadata: ModelProto, said: Mapping[str, Any]) -> ModelProto
     answer.metadata_props.extend(kept)
     answer.metadata_props.add(key=OF_MODEL, value=json.dumps(said, sort_keys=True))
     return answer
+
+
+def without_provenance(model: ModelProto) -> ModelProto:
+    """A copy of a model that says nothing of its making, to be compared with others."""
+    answer = ModelProto()
+    answer.CopyFrom(model)
+    _drop(answer.metadata_props, OF_MODEL)
+    for graph in graphs_of(answer.graph):
+        for node in graph.node:
+            _drop(node.metadata_props, LAWS, NODES, COST)
+    return answer
+
+
+def _drop(entries: Any, *keys: str) -> None:
+    for number in reversed(range(len(entries))):
+        if entries[number].key in keys:
+            del entries[number]
 
 
 def said_of(props: Mapping[str, str]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.measurement.runner import Runner
 from egraph_opt.memory.objective import Objective
 from egraph_opt.model.external_data import external_tensors
+from egraph_opt.model.provenance import without_provenance
 from egraph_opt.pipeline.annotation import annotated
 from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.compiled import compiled_alone, cost_before
@@ -132,13 +133,15 @@ def good_graphs(
 ) -> dict[Request, Result]:
     """The cheapest graph, and others that more cautious or bolder prices choose, not verified; by request."""
     found = {request: extract_cheapest(original, region, request, clock)}
+    known = [without_provenance(found[request].model)]
     count = request.measure.graphs if isinstance(request.measure, Runner) else request.measure
     for model in islice(model_variants(request.model, count), 1, None):
         # A candidate need not be the best of its kind: the clock decides.
         draft = replace(request, model=model, extractor="draft", verify=False, strict=False, again=None)
         other = extract_cheapest(original, region, draft, clock)
-        if other.report.status == "optimized" and all(other.model != known.model for known in found.values()):
+        if other.report.status == "optimized" and (graph := without_provenance(other.model)) not in known:
             found[draft] = other
+            known.append(graph)
     return found
 
 

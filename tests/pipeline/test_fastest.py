@@ -57,6 +57,16 @@ def test_a_slower_result_is_not_handed_out() -> None:
     assert "lower bound" not in str(report)
 
 
+@pytest.mark.parametrize("metadata", [True, False])
+def test_one_graph_is_timed_once_whatever_it_says_of_its_making(metadata: bool) -> None:
+    twice = parser.parse_model(
+        SOFTMAX.replace("y = Softmax <axis = -1> (x)", "a = Neg (x) b = Neg (a) y = Relu (b)")
+    )
+    latency = optimize(twice, measure=4, metadata=metadata).report.latency
+    assert latency is not None
+    assert latency.candidates == 1
+
+
 def test_without_a_clock_prices_decide() -> None:
     report = optimize(softmax(), cost=Spelled(), rewrites=PRIMITIVES).report
     assert (report.status, report.latency) == ("optimized", None)

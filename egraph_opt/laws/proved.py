@@ -79,7 +79,7 @@ def digest_of(law: Law) -> str:
         name = f"{function.__module__}.{function.__qualname__}"
         if name in texts:
             continue
-        texts[name] = _code(textwrap.dedent(inspect.getsource(function)))
+        texts[name] = _text_of(function)
         for key, value in _named(function):
             value = getattr(value, "function", value) if isinstance(value, HostFunction) else value
             value = inspect.unwrap(value) if callable(value) else value
@@ -88,6 +88,11 @@ def digest_of(law: Law) -> str:
             elif isinstance(value, (bool, int, float, str, tuple, frozenset, dict)):
                 texts[f"{function.__module__}:{key}"] = _plain(value)
     return hashlib.sha256(repr((law.key, law.numerics, sorted(texts.items()))).encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=4096)
+def _text_of(function: Any) -> str:
+    return _code(textwrap.dedent(inspect.getsource(function)))
 
 
 def _code(text: str, annotations: bool = True) -> str:
@@ -135,8 +140,13 @@ def _names(code: CodeType) -> set[str]:
 @lru_cache(maxsize=1)
 def digest_of_prover() -> str:
     """A digest of what proofs rest on: meanings, the prover, the arithmetic of dims."""
+    return digest_of_sources(*TRUSTED)
+
+
+def digest_of_sources(*packages: str) -> str:
+    """A digest of the code of some of the engine's packages."""
     digest = hashlib.sha256()
-    for package in TRUSTED:
+    for package in packages:
         folder = files(f"egraph_opt.{package}")
         for file in sorted(folder.iterdir(), key=lambda file: file.name):
             if file.name.endswith(".py"):

@@ -1,6 +1,8 @@
 """Every registered law passes the gate, and each of its conditions is there for something.
 
-What could not be checked is counted; the end of the run shows the counts.
+`make laws` tries all laws, or with WHICH=changed those that have changed, on all terms, and writes which of them
+passed; otherwise a share of those that have not changed is tried as well, on fewer terms.  What could not be checked is counted; the end of the
+run shows the counts.
 """
 
 from __future__ import annotations
@@ -14,30 +16,30 @@ from egraph_opt.check.dropping import missed
 from egraph_opt.check.refusal import LawRefusedError
 from egraph_opt.check.whole_law import check_law
 from egraph_opt.laws.law import Law
-from egraph_opt.laws.selection import all_laws
+from egraph_opt.laws.proved import digest_of
 
+from .accepted import LAWS, has_changed, tried_again
 from .unnoticed import GROWS_ALONE, UNNOTICED, UNTRIED
 
-ALL = bool(os.environ.get("ALL_LAWS"))
-TERMS = 160 if ALL else 8
-"""Terms of a law; `make laws` tries as many as `check_law`."""
+WHICH = os.environ.get("LAWS", "")
+TERMS, ALL_TERMS = 8, 160
+"""Terms of a law that has not changed, and of others."""
 
-EVERY = 1 if ALL else 24
-"""The conditions of one law in so many are dropped; `make laws` drops those of all."""
+EVERY = 8
+"""The conditions of one law in so many of those that are tried again are dropped, and of all that changed."""
 
-LAWS = [entry for entry in all_laws() if not entry.ruleset.startswith("tests.")]
-"""All but those that tests of other things declare."""
-
-of_laws = pytest.mark.parametrize("entry", LAWS, ids=lambda entry: entry.key, scope="module")
-"""The tests of a law run one after the other, for which its engine is made once."""
+TRIED = {"all": LAWS, "changed": list(filter(has_changed, LAWS))}.get(WHICH) or tried_again()
+DROPPED = TRIED if WHICH else [law for k, law in enumerate(TRIED) if k % EVERY == 0 or has_changed(law)]
 
 Record = Callable[[str, object], None]
 
 
-@of_laws
+@pytest.mark.parametrize("entry", TRIED, ids=lambda entry: entry.key)
 def test_a_law_passes_the_gate(entry: Law, record_property: Record) -> None:
+    terms = ALL_TERMS if WHICH or has_changed(entry) else TERMS
+    record_property("passes", [entry.key, digest_of(entry)])
     try:
-        report = check_law(entry, terms=TERMS, conditions=False, neighbours=False, partial=True)
+        report = check_law(entry, terms=terms, conditions=False, neighbours=False, partial=True)
     except LawRefusedError as error:
         if entry.key in GROWS_ALONE and "grows without end" in str(error):
             return
@@ -46,7 +48,8 @@ def test_a_law_passes_the_gate(entry: Law, record_property: Record) -> None:
     record_property("checks", {"made": dict(report.tally.made), "left out": dict(report.tally.left_out)})
 
 
-@pytest.mark.parametrize("entry", LAWS[::EVERY], ids=lambda entry: entry.key)
-def test_each_condition_of_a_law_is_there_for_something(entry: Law) -> None:
+@pytest.mark.parametrize("entry", DROPPED, ids=lambda entry: entry.key)
+def test_each_condition_of_a_law_is_there_for_something(entry: Law, record_property: Record) -> None:
+    record_property("passes", [entry.key, digest_of(entry)])
     found = [str(each) for each in missed(entry)]
     assert len(found) <= UNNOTICED.get(entry.key, 0), "\n".join(found)

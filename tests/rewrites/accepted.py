@@ -18,7 +18,7 @@ from egraph_opt.laws.selection import all_laws
 FILE = Path(__file__).with_name("accepted.json")
 
 SHARE = 3
-"""Of the laws that have not changed, one in so many goes through the gate again; which, the gate's text says."""
+"""Of the laws that have not changed, one in so many is tried again; which, a digest of the gate says."""
 
 LAWS = [entry for entry in all_laws() if not entry.ruleset.startswith("tests.")]
 """All but those that tests of other things declare."""

@@ -1,8 +1,8 @@
 """Every registered law passes the gate, and each of its conditions is there for something.
 
 `make laws` tries all laws, or with WHICH=changed those that have changed, on all terms, and writes which of
-them passed; otherwise a share of those that have not changed is tried as well, on fewer terms.  What could not
-be checked is counted; the end of the run shows the counts.
+them passed; otherwise a share of those that have not changed is tried as well, on fewer terms.  What could
+not be checked is counted; the end of the run shows the counts.
 """
 
 from __future__ import annotations

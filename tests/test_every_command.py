@@ -32,6 +32,7 @@ COMMANDS = {
     "optimize --verbose": "model.onnx out.onnx --cost ascend",
     "optimize --report -": "model.onnx out.onnx --cost ascend",
     "alternatives": "model.onnx y --cost ascend",
+    "egraph": "model.onnx",
     "explain": "model.onnx",
     "explain --law": "convolution.scale_after_conv model.onnx",
     "show": "made.onnx",
@@ -63,14 +64,15 @@ ELSEWHERE = {"compare": "lab/test_comparison.py", "prove": "proofs/test_prover.p
 NO_JSON = {
     "optimize",
     "optimize --verbose",
+    "egraph",
     "measurements export",
     "measurements merge",
     "measurements clear",
     "runner check",
 }
-"""Those of `optimize --report -`, and commands that print a line."""
+"""Those of `optimize --report -`, what is JSON unasked, and commands that print a line."""
 
-ONLY_JSON = {"optimize --report -", "runner time"}
+ONLY_JSON = {"optimize --report -", "egraph", "runner time"}
 """Those that print nothing else, unasked; JSON is as long as its texts are."""
 
 NAMES_A_FILE = ("in /", "written to ")

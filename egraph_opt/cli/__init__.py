@@ -1,6 +1,6 @@
-"""The command line: `egraph-opt optimize`, `alternatives`, `explain`, `show`, `diff`, `rules`, `operators`,
-`costs`, `measurements`, `prove`, `runner`, `study`, `compare`, `sweep`, `sensitivity`, `calibrate`,
-`check-profile` and `tune`.
+"""The command line: `egraph-opt optimize`, `alternatives`, `explain`, `egraph`, `show`, `diff`, `rules`,
+`operators`, `costs`, `measurements`, `prove`, `runner`, `study`, `compare`, `sweep`, `sensitivity`,
+`calibrate`, `check-profile` and `tune`.
 
 Exit codes: 0 done (also when nothing changed), 1 the model could not be read or is invalid, 2 usage, 3 the
 result was found to be wrong under --strict.
@@ -14,6 +14,7 @@ from egraph_opt.cli import (
     compare,
     costs,
     differences,
+    egraphs,
     explain,
     listings,
     measurements,
@@ -49,6 +50,7 @@ __all__ = [
     "compare",
     "costs",
     "differences",
+    "egraphs",
     "exit_code",
     "explain",
     "listings",

@@ -56,6 +56,9 @@ def rules(
     ] = None,
     grep: GrepOption = None,
     load: LoadOption = None,
+    egglog: Annotated[
+        bool, typer.Option("--egglog", help="Print them as the engine has them: egglog's rules and tables.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """List laws: how exact, when on, proved or tested, formula, why one way, kind, purpose, source."""
@@ -69,7 +72,10 @@ def rules(
             fixed = ("->", "outside the standard", "replace", "target", "no", "by name", "tested")
             entries.append(LawEntry(step.ruleset, step.name, _line(step.formula), *fixed, step.source))
         entries = _within(entries, ruleset)
-    found = _having(entries, grep)
+        found = _having(entries, grep)
+        if egglog:
+            _print_program({f"{entry.ruleset}.{entry.name}" for entry in found})
+            return
     if as_json:
         _print_json(found)
         return
@@ -77,6 +83,15 @@ def rules(
         for line in _law_lines(entry):
             typer.echo(line)
     typer.echo(f"{len(found)} laws in {len({entry.ruleset for entry in found})} rulesets")
+
+
+def _print_program(keys: set[str]) -> None:
+    """Some laws, with all that they rest on, in egglog's language."""
+    from egraph_opt.egraph.commands import rule_texts
+    from egraph_opt.laws.selection import all_laws
+
+    for text in rule_texts(tuple(law for law in all_laws() if law.key in keys)):
+        typer.echo(text)
 
 
 def _law_entry(law: Law) -> LawEntry:

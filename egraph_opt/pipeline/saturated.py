@@ -19,14 +19,13 @@ from egraph_opt.errors import EgraphOptError, ExtractionError, ModelReadError, T
 from egraph_opt.extraction.registry import ExtractorLike
 from egraph_opt.extraction.strategies.budget import OnInterrupt, interruptible
 from egraph_opt.facts.assumption import Assumption, Assumptions
-from egraph_opt.graph.constants import constant_bytes
-from egraph_opt.graph.node_counts import NodeCount, nodes_of
+from egraph_opt.graph.node_counts import NodeCount
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.measurement.runner import Runner
 from egraph_opt.memory.objective import ObjectiveLike, objective_of
-from egraph_opt.model.files import parse_model
-from egraph_opt.model.reading import LoadedModel, read_model
+from egraph_opt.model.reading import LoadedModel
 from egraph_opt.pipeline.assumptions import assumptions_for
+from egraph_opt.pipeline.egraph_forms import PricedEgraph
 from egraph_opt.pipeline.extraction import Request, extract_and_verify, good_graphs, search_limits, unchanged
 from egraph_opt.pipeline.law_questions import LawQuestion
 from egraph_opt.pipeline.limits import Clock, Limits, Progress, reading
@@ -36,7 +35,7 @@ from egraph_opt.pipeline.region_extraction import Extracted, extract_region
 from egraph_opt.pipeline.restarts import Again
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.sizes import points_of, true_sizes
-from egraph_opt.pipeline.stored_region import stored_region
+from egraph_opt.pipeline.stored_region import restored
 from egraph_opt.pipeline.target import SaturatedFor
 from egraph_opt.pipeline.tensor_alternatives import TensorAlternative, tensor_alternatives
 from egraph_opt.report.explanation import Explanation
@@ -163,37 +162,11 @@ class Saturated:
         all_laws()  # they bring operators of their own
         stored = read_saturated(path)
         try:
-            return cls._restored(path, stored)
+            return cls(*restored(str(path), stored))
         except EgraphOptError:
             raise
         except Exception as error:  # of settings of any kind
             raise ModelReadError(f"{path}: not a saturated model: {type(error).__name__}: {error}") from error
-
-    @classmethod
-    def _restored(cls, path: str | os.PathLike[str], stored: Stored) -> Saturated:
-        """A model with its e-graph, out of what a file holds."""
-        if stored.model is not None:
-            loaded = read_model(parse_model(stored.model, str(path)))
-        else:
-            loaded = read_model(str(stored.path))
-        counts, size, header = nodes_of(loaded.model), constant_bytes(loaded.model.graph), stored.header
-        limits, saturated_for = Limits(**header["limits"]), SaturatedFor.of_header(header)
-        assume = {name: Assumption(*said) for name, said in header["assume"].items()}
-        exactness = saturated_for.exactness
-        region = stored_region(str(path), stored, loaded, limits, assume=assume, exactness=exactness)
-        return Saturated(
-            loaded,
-            region,
-            counts,
-            size,
-            limits,
-            saturated_for,
-            header["seconds"],
-            tuple(header["warnings"]),
-            header["reason"],
-            assume,
-            header["legalize"],
-        )
 
     def extract(
         self,
@@ -339,6 +312,21 @@ class Saturated:
                 clock=lambda stage: None,
                 warm=warm,
             )
+
+    def priced(
+        self, cost: str | CostModel = DEFAULT_COST, *, assume: Mapping[str, Any] | None = None, seed: int = 0
+    ) -> PricedEgraph:
+        """The e-graph with its costs and what is chosen of it, for other programs: `to_json`, `to_dot`.
+
+        Raises:
+            UnknownCostModelError, TargetMismatchError, ExtractionError: as in `solve`.
+        """
+        model = self._model(cost)
+        found = self.solve(model, assume=assume, seed=seed)
+        assert self.region is not None  # or `solve` would have raised
+        return PricedEgraph(
+            self.region.compiled(key_of(model, self.points(model, assume), self.limits.fold_bytes)), found
+        )
 
     def _deadline(self, model: CostModel, points: Mapping[str, int], clock: Clock | None = None) -> float:
         """When a choice that begins now has to end; what a model measures first has a limit of its own."""

@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.egraph.storage import Stored, fingerprint
 from egraph_opt.egraph.validation import check_terms
 from egraph_opt.errors import ModelReadError
-from egraph_opt.facts.assumption import Assumptions
+from egraph_opt.facts.assumption import Assumption, Assumptions
+from egraph_opt.graph.constants import constant_bytes
+from egraph_opt.graph.node_counts import nodes_of
 from egraph_opt.laws.exactness import Exactness
-from egraph_opt.model.reading import LoadedModel
+from egraph_opt.model.files import parse_model
+from egraph_opt.model.reading import LoadedModel, read_model
 from egraph_opt.pipeline.limits import Limits
 from egraph_opt.pipeline.region import Region, region_of
+from egraph_opt.pipeline.target import SaturatedFor
+
+
+def restored(path: str, stored: Stored) -> tuple[Any, ...]:
+    """A model with its e-graph, out of what a file holds: the arguments of `Saturated`, in their order."""
+    loaded = read_model(str(stored.path) if stored.model is None else parse_model(stored.model, path))
+    header = stored.header
+    limits, saturated_for = Limits(**header["limits"]), SaturatedFor.of_header(header)
+    assume = {name: Assumption(*said) for name, said in header["assume"].items()}
+    region = stored_region(path, stored, loaded, limits, assume=assume, exactness=saturated_for.exactness)
+    return (
+        loaded,
+        region,
+        nodes_of(loaded.model),
+        constant_bytes(loaded.model.graph),
+        limits,
+        saturated_for,
+        header["seconds"],
+        tuple(header["warnings"]),
+        header["reason"],
+        assume,
+        header["legalize"],
+    )
 
 
 def stored_region(

@@ -118,7 +118,7 @@ tables: $(VENV)/.dev
 figures: tables
 
 docs: $(VENV)/.docs
-	$(BIN)/python -m mkdocs build -q -f docs/mkdocs.yml
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q -f docs/mkdocs.yml
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'

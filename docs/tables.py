@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 from typing import Any, get_args
 
+import egraph_opt
 from egraph_opt.cost.domains import Numbers
 from egraph_opt.cost.registry import cost_model, cost_models
 from egraph_opt.cost_models import ascend_soc
@@ -27,6 +28,7 @@ from egraph_opt.laws.selection import all_laws, opt_in
 from egraph_opt.operators import operators
 from egraph_opt.operators import sorts as sorts_of_attributes
 from egraph_opt.operators.expressions import Bundle, Int, String, Tensor, Tensors
+from egraph_opt.report.law_picture import picture
 
 MARKER = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
 LAW_COLUMNS = ("name", "law", "", "why", "kind", "serves", "exact", "known", "source")
@@ -46,6 +48,13 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def api() -> str:
+    """The public names, each of which mkdocstrings puts its docstring in the place of."""
+    names = [name for name in egraph_opt.__all__ if not name.startswith("_")]
+    found = [getattr(egraph_opt, name) for name in names]
+    return "\n\n".join(f"::: {entry.__module__}.{entry.__name__}" for entry in found)
 
 
 def _code(text: object) -> str:
@@ -78,11 +87,16 @@ def rulesets() -> str:
 
 
 def laws() -> str:
-    """Every law, ruleset by ruleset."""
+    """Every law, ruleset by ruleset, each with a picture of its sides that opens on a click."""
     parts = []
     for ruleset, entries in _by_ruleset().items():
         parts.append(f"## {ruleset}\n\n" + _table(LAW_COLUMNS, map(_law_row, entries)))
+        parts.append("\n\n".join(map(_picture, entries)))
     return "\n\n".join(parts)
+
+
+def _picture(entry: Law) -> str:
+    return f"<details><summary>{entry.name}</summary>{picture(entry)}</details>"
 
 
 def _law_row(entry: Law) -> tuple[str, ...]:
@@ -222,6 +236,7 @@ TABLES: dict[str, Callable[[], str]] = {
         models,
         ascend_shared,
         ascend_chips,
+        api,
     )
 }
 """The tables by the name that a marker has."""

@@ -19,7 +19,7 @@ AROUND = ("tests", "benchmarks", "docs")
 DISTRIBUTIONS = {"google": "protobuf", "ml_dtypes": "ml-dtypes", "onnx_ir": "onnx-ir", "z3": "z3-solver"}
 """Where the package is not named like its distribution."""
 
-COMMANDS = {"mkdocs", "mypy", "pre-commit", "pytest-cov", "pytest-xdist", "ruff"}
+COMMANDS = {"mkdocs-material", "mkdocstrings", "mypy", "pre-commit", "pytest-cov", "pytest-xdist", "ruff"}
 """Run rather than imported."""
 
 OPTIONAL = ("calibrate", "compare", "dask", "openvino", "parquet", "plots", "prove", "ray", "tune")

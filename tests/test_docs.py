@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from xml.etree import ElementTree
 
 import onnx
 import pytest
@@ -23,6 +24,7 @@ from egraph_opt import optimize
 from egraph_opt.cli import which_cost
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.operators import operators
+from egraph_opt.report import law_picture
 
 from .command_server import served_command
 
@@ -186,6 +188,18 @@ def test_the_tables_name_every_law_and_every_operator() -> None:
     page = module.on_page_markdown("<!-- table: laws -->\n\n<!-- table: term_language -->")
     assert all(f"| `{entry.name}` | `{entry.formula}` |" in page for entry in all_laws())
     assert all(f"| `{name}(" in page for name in operators())
+
+
+def test_every_law_has_a_picture_of_both_sides() -> None:
+    drawn = [law_picture.picture(law) for law in all_laws()]
+    assert all(drawing.count("<svg ") == drawing.count("</svg>") == 2 for drawing in drawn)
+    for drawing in drawn:
+        ElementTree.fromstring(f"<div>{drawing}</div>")
+
+
+def test_pages_ask_no_network_for_anything() -> None:
+    theme = (ROOT / "docs/mkdocs.yml").read_text(encoding="utf-8")
+    assert "font: false" in theme and "http" not in theme
 
 
 @pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.stem)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import onnx_ir as ir
@@ -25,6 +26,7 @@ from egraph_opt.model.function_inlining import inlined
 from egraph_opt.model.functions import check_functions
 from egraph_opt.model.input_shapes import Sizes, fix_input_shapes
 from egraph_opt.model.metadata import mark_of, metadata_of
+from egraph_opt.model.provenance import hash_of
 from egraph_opt.model.streams import is_stream
 from egraph_opt.model.structure import OLDEST_OPSET, check_structure, default_opset
 from egraph_opt.model.tensors import check_tensors
@@ -62,6 +64,14 @@ class LoadedModel:
     warnings: tuple[str, ...] = ()
     metadata: ModelProto = field(default_factory=ModelProto, repr=False)
     """What surrounds the graph: everything of the original but nodes, weights and functions."""
+
+    @cached_property
+    def digest(self) -> str:
+        """The hash of `original`, see `provenance.hash_of`, taken once; "" where it is there no more."""
+        try:
+            return hash_of(self.original)
+        except OSError:
+            return ""
 
     @property
     def external(self) -> bool:

@@ -10,17 +10,23 @@ from typing import Any
 import onnx_ir as ir
 
 from egraph_opt.graph.differences import differences
-from egraph_opt.model.provenance import NodeProvenance, hash_of, joined, with_provenance
+from egraph_opt.model.provenance import NodeProvenance, joined, with_provenance
 from egraph_opt.model.reading import LoadedModel
 from egraph_opt.pipeline.derivation import Derivation
 
 
-def annotated(derivation: Derivation, loaded: LoadedModel, options: Mapping[str, Any]) -> LoadedModel:
+def making(loaded: LoadedModel, cost: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """By which version a result is made, from what, and with which options."""
+    said = {"version": version("egraph-opt"), "cost": cost, **options}
+    return {**said, "input_sha256": loaded.digest} if loaded.digest else said
+
+
+def annotated(derivation: Derivation, loaded: LoadedModel, made: Mapping[str, Any]) -> LoadedModel:
     """Write into the nodes of a result that are new what they came of.
 
     Args:
         loaded: what was optimised.
-        options: that the model says, too.
+        made: see `making`; the model says it, too.
 
     Returns:
         `loaded`, with what the model is to say around it; as it is where nothing is different, so that a
@@ -36,13 +42,7 @@ def annotated(derivation: Derivation, loaded: LoadedModel, options: Mapping[str,
             cost = f"{costs[node]:.6g} {unit}" if node in costs else ""
             entry = NodeProvenance(tuple(derivation.laws_written_into(node)), before, cost)
             node.metadata_props.update(entry.entries())
-    said = {
-        "version": version("egraph-opt"),
-        "cost": derivation.model.name,
-        **{name: value for name, value in options.items() if value},
-    }
-    if digest := hash_of(loaded.original):
-        said["input_sha256"] = digest
+    said = {name: value for name, value in made.items() if value}
     return replace(loaded, metadata=with_provenance(loaded.metadata, said))
 
 

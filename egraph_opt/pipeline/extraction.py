@@ -23,7 +23,7 @@ from egraph_opt.measurement.runner import Runner
 from egraph_opt.memory.objective import Objective
 from egraph_opt.model.external_data import external_tensors
 from egraph_opt.model.provenance import without_provenance
-from egraph_opt.pipeline.annotation import annotated
+from egraph_opt.pipeline.annotation import annotated, making
 from egraph_opt.pipeline.collection import collected_rarely
 from egraph_opt.pipeline.compiled import compiled_alone, cost_before
 from egraph_opt.pipeline.derivation import Derivation
@@ -186,8 +186,9 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     )
     derivation = Derivation(original.loaded.model, iterations, request.model, request.points)
     loaded = original.loaded
+    made = making(loaded, request.model.name, _options(original, request))
     if request.metadata:
-        loaded = annotated(derivation, loaded, _options(original, request))
+        loaded = annotated(derivation, loaded, made)
     finished = finish(chosen.model, loaded, checks, clock)
     verification = finished.verification
     if verification.status == "failed" and request.strict:
@@ -222,6 +223,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
     report = report_of(
         account, region, chosen.extracted, chosen.model, rewrites, is_same=not original.required
     )
+    report = replace(report, made=made)
     if report.status == "fallback":
         return Result(report, original.loaded, None)
     report = replace(report, _page=partial(result_page, derivation, original.loaded.source))
@@ -276,7 +278,8 @@ def unchanged(original: GivenModel, model: CostModel) -> Result:
         exactness=original.exactness,
     )
     report = report_unchanged(account, original.reason or NO_TIME)
-    return Result(report, original.loaded, None)
+    made = making(original.loaded, model.name, {"exactness": original.exactness})
+    return Result(replace(report, made=made), original.loaded, None)
 
 
 def search_limits(

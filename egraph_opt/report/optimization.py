@@ -66,6 +66,7 @@ class Report:
         hints: what would make the result better, with what it would bring.
         inputs: of the result, the sizes at which it was priced; None where nobody knows one.
         command: that builds the result for the target, where it needs one.
+        made: by which version, from which file, with which options.
     """
 
     status: str
@@ -86,6 +87,7 @@ class Report:
     hints: tuple[str, ...] = ()
     inputs: Mapping[str, tuple[int | None, ...]] = field(default_factory=dict)
     command: str = ""
+    made: Mapping[str, Any] = field(default_factory=dict)
     _page: Callable[[Report], str] | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -46,6 +46,7 @@ COMMANDS = {
     "measurements merge": "other.sqlite",
     "measurements clear": "",
     "runner check": "'sh time.sh {model}'",
+    "runner measure": "model.onnx 'sh time.sh {model}' -o nodes.csv",
     "runner time": "model.onnx",
     "study orders": "model.onnx --random 1 --rewrites convolution",
     "study ablate": "model.onnx --only convolution",
@@ -69,6 +70,7 @@ NO_JSON = {
     "measurements merge",
     "measurements clear",
     "runner check",
+    "runner measure",
 }
 """Those of `optimize --report -`, what is JSON unasked, and commands that print a line."""
 

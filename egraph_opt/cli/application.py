@@ -112,6 +112,16 @@ DimOption = Annotated[
     typer.Option("--dim", metavar="NAME=NUMBER", help="A symbolic dim of the model; may be repeated."),
 ]
 
+RunnerOption = Annotated[
+    str | None,
+    typer.Option(metavar="CMD", help="A command that times models: 'ssh board ./time.sh {model}'."),
+]
+JournalOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--runner-journal", metavar="FILE", help="Keep what --runner measures there, and go on from it."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 HtmlOption = Annotated[

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,9 +15,11 @@ from egraph_opt.cli.application import (
     WIDTH,
     CostOption,
     DimOption,
+    JournalOption,
     JsonOption,
     ParametersFileOption,
     ParametersOption,
+    RunnerOption,
     SetOption,
     app,
     errors_as_lines,
@@ -40,7 +44,7 @@ def calibrate(
         typer.Argument(
             metavar="PROFILE.csv",
             help="op_summary or op_statistic of msprof, kernel_details of torch_npu, or what"
-            " `egraph-opt measurements export` wrote.",
+            " `egraph-opt measurements export` or `runner measure` wrote; with --runner a model.",
             show_default=False,
         ),
     ],
@@ -55,14 +59,19 @@ def calibrate(
     set_: SetOption = None,
     parameters: ParametersOption = None,
     dims: DimOption = None,
+    runner: RunnerOption = None,
+    journal: JournalOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Fit the parameters of a cost model to a profile, and write those that it determines.
 
-    What is given with --set stays as it is.
+    What is given with --set stays as it is. With --runner the profile is made: each node of a model is timed
+    by itself.
     """
     installed("scipy", "calibrate")
-    if dims and model is None:
+    if runner is not None and model is not None:
+        raise typer.BadParameter("times the nodes of one model: give that alone", param_hint="--runner")
+    if dims and model is None and runner is None:
         raise typer.BadParameter("is a dim of a model: give the model, too", param_hint="--dim")
     held, sizes = parsed_overrides(set_), parsed_dims(dims)
     only = tuple(names_of(parameters) or ())
@@ -72,7 +81,8 @@ def calibrate(
 
         if output is not None:
             base_of(cost, output)  # said before the work
-        found = calibrate(CalibrationRequest(profile, cost, held, only, model, sizes), progress)
+        with profile_of(profile, sizes, runner, journal, progress) as made:
+            found = calibrate(CalibrationRequest(made, cost, held, only, model, sizes), progress)
         if output is not None:
             write_calibration(found, output)
     if as_json:
@@ -82,6 +92,30 @@ def calibrate(
         typer.echo(line)
     if output is not None:
         typer.echo(f"written to {output}: --cost {found.space.model.base}:{output}")
+
+
+@contextmanager
+def profile_of(
+    given: Path,
+    sizes: Mapping[str, int],
+    command: str | None,
+    journal: Path | None,
+    progress: Callable[[str, float | None], None],
+) -> Iterator[Path]:
+    """A profile: the given one, or what a command says of the nodes of the given model."""
+    if command is None:
+        yield given
+        return
+    from egraph_opt.lab.calibration.collecting import collect, write_rows
+    from egraph_opt.lab.calibration.model_nodes import read_nodes
+    from egraph_opt.measurement.runner import Runner
+
+    views = read_nodes(given, sizes).by_name.values()
+    rows = collect(Runner(command, journal=journal), views, lambda done: progress("measure", done))
+    with tempfile.TemporaryDirectory(prefix="egraph-opt-") as folder:
+        made = Path(folder) / f"{given.stem}.csv"
+        write_rows(rows, made)
+        yield made
 
 
 def _as_json(found: Calibration) -> dict[str, Any]:

@@ -15,9 +15,11 @@ from egraph_opt.cli.application import (
     WIDTH,
     CostOption,
     HtmlOption,
+    JournalOption,
     JsonOption,
     LoadOption,
     RewritesOption,
+    RunnerOption,
     SetOption,
     all_imported,
     app,
@@ -145,14 +147,8 @@ def optimize(
     measure_best: Annotated[
         int | None, typer.Option(metavar="K", min=1, help="Time the K best graphs and take the fastest.")
     ] = None,
-    runner: Annotated[
-        str | None,
-        typer.Option(metavar="CMD", help="Time the best graphs by a command: 'ssh board ./time.sh {model}'."),
-    ] = None,
-    runner_journal: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Keep what --runner measures there, and go on from it."),
-    ] = None,
+    runner: RunnerOption = None,
+    runner_journal: JournalOption = None,
     report: Annotated[
         Path | None,
         typer.Option(

@@ -8,8 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
-from egraph_opt.cli.application import app, errors_as_lines, say
+from egraph_opt.cli.application import (
+    DimOption,
+    JournalOption,
+    app,
+    errors_as_lines,
+    parsed_dims,
+    progress_on,
+    say,
+)
 
 if TYPE_CHECKING:
     from egraph_opt.graph.timed_runtime import Runtime
@@ -70,6 +79,38 @@ def time_(
         made: Runtime = OrtRuntime(threads) if runtime == RUNTIMES[0] else OpenVinoRuntime(threads)
         made.check()
     typer.echo(json.dumps([_timed(model, made) for model in models]))
+
+
+@runner.command()
+def measure(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Whose nodes are timed.", show_default=False)
+    ],
+    command: Annotated[
+        str, typer.Argument(help="Such as 'ssh board ./time.sh {models}'.", show_default=False)
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="FILE.csv", help="What `calibrate` reads.", show_default=False
+        ),
+    ],
+    dims: DimOption = None,
+    runner_journal: JournalOption = None,
+) -> None:
+    """Time each distinct node of a model by a command, as a model of its own."""
+    sizes = parsed_dims(dims)
+    with errors_as_lines(), progress_on(Console(stderr=True)) as progress:
+        from egraph_opt.lab.calibration.collecting import collect, write_rows
+        from egraph_opt.lab.calibration.model_nodes import read_nodes
+        from egraph_opt.measurement.runner import Runner
+
+        asked = Runner(command, journal=runner_journal)
+        views = read_nodes(model, sizes).by_name.values()
+        rows = collect(asked, views, lambda done: progress("measure", done))
+        write_rows(rows, output)
+    measured = sum(row[-1] is None for row in rows)
+    typer.echo(f"{measured} of {len(rows)} nodes measured, written to {output}")
 
 
 def _timed(path: Path, runtime: Runtime) -> dict[str, object]:

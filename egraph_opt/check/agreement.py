@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -184,3 +184,21 @@ def finite_throughout(a: Array, computed: Iterable[Array]) -> npt.NDArray[np.boo
         except ValueError:
             sound = sound & bool(np.isfinite(other).all())
     return np.asarray(sound)
+
+
+def is_beyond_rounding(a: Any, b: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether an evaluator in this type would have seen a difference, too."""
+    apart = np.abs(np.asarray(a, np.float64) - np.asarray(b, np.float64))
+    return bool(np.max(apart[np.isfinite(apart)], initial=0) > 10 * REAL.get(dtype, 0.0) * (1 + scale_of(a)))
+
+
+def are_alike(answers: Sequence[Any], expected: Sequence[Any]) -> bool:
+    """Whether the reference computes what onnxruntime does, roughly: else it has a fault there."""
+    return all(a.shape == b.shape and _is_near(a, b) for a, b in zip(answers, expected, strict=True))
+
+
+def _is_near(a: Any, b: Any) -> bool:
+    if b.dtype.kind != "f":
+        return True
+    sound = np.isfinite(b)
+    return bool(np.allclose(a[sound], b[sound], 0.05, 0.05 * (1 + scale_of(b)), equal_nan=True))

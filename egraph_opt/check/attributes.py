@@ -78,10 +78,12 @@ def _resize_settings(rng: Random, shape: Shape, before: Attributes, *_: Any) -> 
 
 def _permutation(rng: Random, shape: Shape, *_: Any) -> tuple[int, ...]:
     rank = len(shape)
-    kind = pick(rng, "any", "any", "last two", "pairs", "first to last", "reversed", "none")
+    kind = pick(rng, "any", "any", "last two", "last three", "pairs", "first to last", "reversed", "none")
     axes = list(range(rank))
     if kind == "last two" and rank > 1:
         axes[-2:] = axes[:-3:-1]
+    elif kind == "last three" and rank > 2:
+        axes[-3:] = (axes[-2], axes[-1], axes[-3])
     elif kind == "pairs" and rank > 3:
         axes[:2], axes[-2:] = axes[1::-1], axes[:-3:-1]
     elif kind == "first to last":
@@ -249,6 +251,8 @@ def _pool_window(rng: Random, shape: Shape, before: Attributes, operands: Operan
     padded = chance(rng, 0.5)
     pads = tuple(pick(rng, *range(k // 2 + 1)) if padded and k // 2 else 0 for k in kernel * 2)
     dilations = tuple(picks(rng, tables.DILATIONS, axes)) if before.get("op") == "MaxPool" else (1,) * axes
+    if before.get("op") == "MaxPool" and 1 in shape[2:] and chance(rng, 0.3):  # windows of pads alone
+        kernel, dilations, pads = (2,) * axes, (2,) * axes, (1,) * (2 * axes)
     average = before.get("op") == "AveragePool"
     counted = int(average and chance(rng, 0.5))
     return PoolWindow(kernel, strides, pads, dilations, int(chance(rng, 0.3)), counted)

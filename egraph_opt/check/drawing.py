@@ -104,6 +104,12 @@ class Draw(Scope):
         self.known[made] = facts[-1]
         return made
 
+    def unknown_rank(self) -> Any:
+        """An input of which not even the rank is known."""
+        made = self.leaves.input(None, self.dtype)
+        self.known[made] = self.leaves.facts[-1]
+        return made
+
     def _elements(self, shape: tuple[int, ...], dtype: int) -> np.ndarray[Any, Any]:
         if self.picked and dtype == TensorProto.INT64:
             return indices(self.rng, shape, self.picked)
@@ -152,6 +158,9 @@ class Draw(Scope):
         if pattern in self.named:
             return self.term(self.named[pattern], wish, first=first)
         if pattern.sort.kind == "tensor":
+            others = any(known.shape is None for known in self.leaves.facts)
+            if pick(self.rng, *[False] * (1 if others else 29), True):
+                return self.unknown_rank()
             return self.leaf(self.shape() if wish is None else wish, self.dtype, first=first)
         if pattern.sort.kind == "tensors":
             return self.list_of(pick(self.rng, *tables.LIST_LENGTHS), wish)
@@ -379,6 +388,9 @@ class Draw(Scope):
             dims[int(self.rng.integers(rank))] = 0
         while is_large(dims):
             dims[next(k for k, d in enumerate(dims) if isinstance(d, int) and d > 3)] = 3
+        if rank and pick(self.rng, *[False] * 15, True):
+            dims = [min(d, 2) if isinstance(d, int) else d for d in dims]
+            dims[int(self.rng.integers(rank))] = pick(self.rng, *tables.LONG)
         return tuple(dims)
 
     def limit(self, name: str) -> int:

@@ -45,8 +45,10 @@ def elements(rng: Random, shape: tuple[int, ...], floating: bool, hints: Hints) 
         return np.full(size, pick(rng, dim, 1 / dim, *(about / dim for about in tables.ABOUT_1)))
     if filled == "one":
         return np.full(size, pick(rng, *(tables.NUMBERS if floating else tables.INTEGERS)))
-    if filled == "huge" and floating:
-        return np.full(size, pick(rng, *hints.huge))
+    if filled == "huge":
+        return np.full(size, pick(rng, *(hints.huge if floating else tables.TOO_LARGE_INTEGERS)))
+    if filled == "tiny" and floating:
+        return np.full(size, pick(rng, *tables.TOO_SMALL))
     if filled == "uniform":
         return rng.uniform(0.5, 2, size) if floating else rng.integers(0, 4, size)
     if filled == "ordered":

@@ -28,7 +28,7 @@ from egraph_opt.check.roles import cast_range, roles_of
 from egraph_opt.laws.exactness import Numerics
 from egraph_opt.laws.examples import SIZES
 
-Kind = Literal["normal", "wide", "tiny", "special", "moderate", "every size", "large", "level"]
+Kind = Literal["normal", "wide", "tiny", "special", "moderate", "every size", "large", "level", "alike"]
 Feeds = dict[str, npt.NDArray[Any]]
 
 ANY = "D"
@@ -37,6 +37,7 @@ ANY = "D"
 SPECIAL = (
     *(np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 1.5, -2.5, 2.5),
     *(1e30, -1e30, 1e-40, -1e-40, 6e4, 3.4e38, -3.4e38, 2.0**24 + 1, 2.0**31),
+    *(0.50000006, 1.4999999, 1 - 2.0**-40, 1 + 2.0**-11 + 2.0**-40),
 )
 MODERATE = (0.0, -0.0, 1.0, -1.0, 0.5, 1.5, -2.5, 10.0, -50.0, 1e-3, 20.5)
 RANGE = 1e9
@@ -47,6 +48,7 @@ HALF_RANGE = 32.0
 LARGE = (0.0, 1.0, -1.0, 100.0, -200.0, 700.0, -700.0, 6e4, 1e-4, -1e-9, RANGE, -RANGE, 1e-30)
 EVERY_SIZE = (
     *(0.0, -0.0, 1.0, -1.0, 100.0, -100.0, 1e15, -1e15, 1e30, -1e30, 3.4e38, -3.4e38, 3e-6, 1e-30, 2e-38),
+    *(0.50000006, 1.4999999, 1 - 2.0**-40, 1 + 2.0**-11 + 2.0**-40),
 )
 TABLES: Mapping[str, tuple[float, ...]] = {
     "special": SPECIAL,
@@ -71,12 +73,15 @@ MOST_FEEDS = 28
 """Sets of inputs of a kind, where an input has few elements."""
 
 BY_CLASS: Mapping[Numerics, tuple[Kind, ...]] = {
-    "bitwise": ("normal", "wide", "special"),
-    "finite": ("normal", "wide", "every size"),
-    "reassociates": ("normal", "wide", "tiny", "moderate", "level", "large"),
+    "bitwise": ("normal", "alike", "wide", "special"),
+    "finite": ("normal", "alike", "wide", "every size"),
+    "reassociates": ("normal", "alike", "wide", "tiny", "moderate", "level", "large"),
     "approximate": ("normal",),
 }
-"""What a law is fed with."""
+"""What a law is fed with; "alike" are inputs of one type and shape that differ by the least there is."""
+
+UNKNOWN_RANKS = ((3,), (1,), (2, 3), ())
+"""Shapes of inputs of any rank, in turns."""
 
 ORDINARY: tuple[Kind, ...] = ("normal",)
 """What a law is fed with that takes for granted that nothing is odd."""
@@ -89,13 +94,30 @@ def symbols(model: onnx.ModelProto) -> frozenset[str]:
     )
 
 
-def sizes_of(names: frozenset[str]) -> Iterator[dict[str, int]]:
-    """What symbolic dims are to stand for: some choices that suit every example, then each of them 0."""
+def numbers_of_dims(model: onnx.ModelProto) -> set[int]:
+    """The dims of a model's inputs that are numbers."""
+    dims = (d for value in model.graph.input for d in value.type.tensor_type.shape.dim)
+    return {d.dim_value for d in dims if d.HasField("dim_value")}
+
+
+MOST_BESIDE = 2
+"""Numbers among dims that all symbols are as well."""
+
+
+def sizes_of(names: frozenset[str], numbers: Iterable[int] = ()) -> Iterator[dict[str, int]]:
+    """What symbolic dims are to stand for.
+
+    Some choices that suit every example, numbers that are dims as well, each of them 0, and all of them 0.
+    """
     for k, sizes in enumerate(SIZES if names else SIZES[:1]):
         yield sizes | {name: int(name[1:]) + 2 * k for name in names if name[1:].isdigit()}
     first = SIZES[1] | {name: int(name[1:]) for name in names if name[1:].isdigit()}
+    for size in sorted({*numbers} & {*range(2, 25)})[: MOST_BESIDE if names else 0]:
+        yield first | dict.fromkeys(names, size)
     for name in sorted(names):
         yield first | {name: 0}
+    if len(names) > 1:
+        yield first | dict.fromkeys(names, 0)
 
 
 def most_elements(model: onnx.ModelProto, sizes: Mapping[str, int]) -> int:
@@ -123,12 +145,10 @@ class Inputs:
 
     def feeds(self, sizes: Mapping[str, int], kind: Kind) -> Iterator[Feeds]:
         """Sets of inputs of one kind, as many as hold the whole table in every input."""
-        shapes = {
-            name: tuple(
-                d.dim_value if d.HasField("dim_value") else sizes[d.dim_param] for d in tensor.shape.dim
-            )
-            for name, tensor, _ in self.values
-        }
+        shapes = {name: self._shape(tensor, k, sizes) for k, (name, tensor, _) in enumerate(self.values)}
+        if kind == "alike":
+            yield from self._alike(shapes)
+            return
         least = min((math.prod(shape) for shape in shapes.values() if 0 not in shape), default=1)
         wanted = len(TABLES[kind]) / SHARE[kind] if kind in TABLES else 8
         for number in range(min(-(-int(wanted) // max(least, 1)), MOST_FEEDS)):
@@ -137,9 +157,39 @@ class Inputs:
                 for k, (name, tensor, role) in enumerate(self.values)
             }
 
+    def _shape(self, tensor: Any, number: int, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        if not tensor.HasField("shape"):
+            return UNKNOWN_RANKS[number % len(UNKNOWN_RANKS)]
+        dims = tensor.shape.dim
+        return tuple(d.dim_value if d.HasField("dim_value") else sizes[d.dim_param] for d in dims)
+
+    def _alike(self, shapes: Mapping[str, tuple[int, ...]]) -> Iterator[Feeds]:
+        """Inputs of one type and shape that are each other's neighbours, among large numbers."""
+        found: Feeds = {}
+        first: dict[object, npt.NDArray[Any]] = {}
+        for k, (name, tensor, role) in enumerate(self.values):
+            made = self._tensor(_Place(0, k, shapes[name], "wide", tensor.elem_type, role))
+            like = (tensor.elem_type, made.shape, role)
+            found[name] = _beside(first[like], k) if like in first and made.dtype.kind in "iuf" else made
+            first.setdefault(like, found[name])
+        if len(first) < len(found):
+            yield found
+
     def _tensor(self, place: _Place) -> npt.NDArray[Any]:
         small = math.prod(place.shape) <= MOST_KEPT
         return (_tensor if small else _tensor.__wrapped__)(place, self.numbers, self.range)
+
+
+def _beside(array: npt.NDArray[Any], k: int) -> npt.NDArray[Any]:
+    """Of each element itself, the next number of its type or the one before."""
+    turn = np.random.default_rng([k, array.size]).integers(0, 3, array.shape)
+    if array.dtype.kind == "f":
+        with np.errstate(all="ignore"):
+            up, down = (np.nextafter(array, array.dtype.type(end)) for end in (np.inf, -np.inf))
+        return np.choose(turn, (array, up, down)).astype(array.dtype)
+    info, step = np.iinfo(array.dtype), array.dtype.type(1)
+    up = np.where(array < info.max, array + step, array)
+    return np.choose(turn, (array, up, array)).astype(array.dtype)
 
 
 @dataclass(frozen=True)

@@ -42,15 +42,17 @@ class Leaves:
 
     Attributes:
         facts: what is known of each.
-        made: of each its dims, or the elements of a constant.
+        made: of each its dims, None where nobody knows its rank, or the elements of a constant.
     """
 
     def __init__(self) -> None:
         self.facts: list[Fact] = []
-        self.made: list[tuple[Dim, ...] | Array] = []
+        self.made: list[tuple[Dim, ...] | Array | None] = []
 
-    def input(self, shape: tuple[Dim, ...], dtype: int) -> Any:
-        """An input of a shape of numbers and symbols."""
+    def input(self, shape: tuple[Dim, ...] | None, dtype: int) -> Any:
+        """An input of a shape of numbers and symbols, or of any rank."""
+        if shape is None:
+            return self._added(None, Fact(dtype))
         known = tuple(symbolic.symbol(d) if isinstance(d, str) else d for d in shape)
         return self._added(shape, Fact(dtype, known))
 
@@ -58,7 +60,7 @@ class Leaves:
         """A constant with the elements given."""
         return self._added(array, array_fact(array, dtype))
 
-    def _added(self, made: tuple[Dim, ...] | Array, fact: Fact) -> Any:
+    def _added(self, made: tuple[Dim, ...] | Array | None, fact: Fact) -> Any:
         self.made.append(made)
         self.facts.append(fact)
         return _leaf(len(self.made) - 1)
@@ -68,13 +70,13 @@ class Leaves:
         del self.made[count:], self.facts[count:]
 
     def has_inputs(self) -> bool:
-        return any(isinstance(item, tuple) for item in self.made)
+        return any(item is None or isinstance(item, tuple) for item in self.made)
 
     def operands(self, rng: np.random.Generator) -> Operands:
         """The same as operands of an example."""
         found = Operands(rng)
         for item, fact in zip(self.made, self.facts, strict=True):
-            if isinstance(item, tuple):
+            if item is None or isinstance(item, tuple):
                 found.input(item, fact.dtype)
             else:
                 found.constant(item, fact.dtype)

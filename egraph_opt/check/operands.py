@@ -63,7 +63,7 @@ def partner(rng: Random, shape: Shape) -> Shape:
     kind = pick(
         rng,
         *(*("the same",) * 3, *("ones",) * 2, *("one axis",) * 3, "the last", "some"),
-        *(*("larger",) * 2, "crossed"),
+        *(*("larger",) * 2, "crossed", "symbols", "numbers"),
     )
     if not rank and kind == "larger":
         return tuple(picks(rng, (1, 2, 3), int(pick(rng, 1, 2))))
@@ -79,6 +79,10 @@ def partner(rng: Random, shape: Shape) -> Shape:
         return shape[int(rng.integers(0, rank + 1)) :]
     if kind == "crossed":
         return tuple(pick(rng, 2, 3) if d == 1 else 1 for d in shape)
+    if kind == "symbols":
+        return tuple(pick(rng, "M", "N", d) for d in shape)
+    if kind == "numbers":
+        return tuple(d if isinstance(d, int) else pick(rng, 1, 2, 3, 4) for d in shape)
     if kind == "larger":
         grown = tuple(pick(rng, 2, 3) if d == 1 else d for d in shape)
         return (*((2,) if chance(rng, 0.5) else ()), *grown)
@@ -217,8 +221,11 @@ def _permuted(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None
     return None if wish is None else tuple(wish[k] for k in rng.permutation(len(wish)))
 
 
-_SCALES = (0.1, 0.5, 1.0, 0.0173, 3.7, 1e-3, 1e-40, 3e38, -0.5)
+_SCALES = (*(0.1, 0.5, 1.0, 0.0173, 3.7, 1e-3) * 3, 1e-40, 3e38, -0.5)
 """What is quantized is divided by, of which a few are odd."""
+
+_ZEROS = (0, 0, 128, 131, 255)
+"""Zero points, from the least number of their type."""
 
 
 def _quantization(rng: Random, number: int, before: Sequence[Fact]) -> Array | Fact | None:
@@ -233,11 +240,14 @@ def _quantization(rng: Random, number: int, before: Sequence[Fact]) -> Array | F
     narrow = (TensorProto.UINT8, TensorProto.INT8)
     quantized = x.dtype if x.dtype in narrow else pick(rng, *narrow)
     least = int(np.iinfo(ir.DataType(quantized).numpy()).min)
-    zero = least + int(pick(rng, 0, 0, 128, 131, 255))
+    zero = least + int(pick(rng, *_ZEROS))
     if chance(rng, 0.2) or before[1].shape is None:
         return ABSENT
     shape = tuple(d for d in before[1].shape if isinstance(d, int))
-    return np.full(shape, zero, ir.DataType(quantized).numpy())
+    zeros = np.full(shape, zero, ir.DataType(quantized).numpy())
+    if zeros.size > 1 and chance(rng, 0.3):  # each part of an axis has its own
+        zeros[-1] = least + int(pick(rng, *_ZEROS))
+    return zeros
 
 
 _OPERANDS: dict[str, Callable[[Random, list[Shape | None], Sequence[Dim] | None], Shape | None]] = {

@@ -14,9 +14,13 @@ from onnx import TensorProto
 
 from egraph_opt.laws.exactness import Numerics
 
-RANKS = (0, 1, 2, 2, 3, 3, 3, 4, 4, 4, 5)
+RANKS = (0, 1, 2, 2, 3, 3, 3, 4, 4, 4, 5, 6)
 DIMS = (1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 8, 20)
-OPSETS = (17, 17, 17, 11, 13, 21)
+
+LONG = (141, 301, 2101)
+"""Dims beyond what bytes and halves count to: of one axis, where the others are short."""
+
+OPSETS = (17, 17, 17, 11, 13, 21, 23, 10)
 
 _FLOATS = (TensorProto.FLOAT,) * 10 + (TensorProto.DOUBLE, TensorProto.DOUBLE, TensorProto.FLOAT16)
 _INTEGERS = (TensorProto.INT64,) * 3 + (TensorProto.INT32, TensorProto.INT32)
@@ -56,10 +60,16 @@ SHARES = (0.1, 0.5, 0.9, 0.9)
 
 ELEMENTS = (
     *("one", "one", "uniform", "uniform", "mixed", "mixed", "odd", "ordered"),
-    *("of a dim", "huge", "huge", "units"),
+    *("of a dim", "huge", "huge", "units", "tiny"),
 )
 """What a constant holds; "of a dim" is a dim of another operand, or its inverse, "huge" from `TOO_LARGE`,
-"units" a single 1 in each row."""
+"units" a single 1 in each row, "tiny" one of `TOO_SMALL`."""
+
+TOO_SMALL = (2.0**-16, 1e-4, 2.0**-24, 2.0**-128)
+"""All elements of a constant, of which the inverse, or the square, is none of float16, or of float32."""
+
+TOO_LARGE_INTEGERS = (50_000, 65_536, 2**31 - 1, 200)
+"""All elements of a constant of integers, of which products and sums are beyond their types."""
 
 TOO_LARGE: Mapping[Numerics, tuple[float, ...]] = {
     "bitwise": (1e30, -1e30),
@@ -84,6 +94,7 @@ PARTS = (2, 2, 3, 1)
 LIST_LENGTHS = (2, 3, 1, 2, 4)
 BOUNDS_OF_SLICES = (
     *((0, 1), (0, 2), (0, 5), (0, 20), (0, -1), (0, None), (1, None), (2, None), (-2, None), (-1, None)),
+    *((-2, 4), (0, -2), (4, None), (-3, 2)),
     *((1, 2), (1, 3), (2, 5), (1, -1), (-3, -1), (3, 20), (20, None), (2, 2), (2, 1), (2, -1), (3, -1)),
 )
 STEPS = (1, 1, 1, 2, -1, -2, 3)
@@ -93,10 +104,10 @@ STRIDES = (1, 1, 2, 3)
 DILATIONS = (1, 1, 1, 2)
 WINDOW_PADS = (0, 1, 1, 2)
 POOL_KERNELS = (1, 2, 3, 4, 6)
-CHANNELS = (1, 2, 4, 4, 6)
+CHANNELS = (1, 2, 4, 4, 6, 16)
 OUTER_PADS = (0, 1, 1, 2)
 PAD_MODES = ("constant", "constant", "constant", "edge", "reflect")
-PAD_VALUES = (0.0, 0.0, 0.0, 1.0, -1.0, -np.inf, 0.5)
+PAD_VALUES = (0.0, 0.0, 0.0, -0.0, 1.0, -1.0, -np.inf, 0.5)
 
 
 def _attributes(*values: float) -> tuple[float, ...]:
@@ -113,7 +124,7 @@ SLOPES = _attributes(0.01, 0.25, 0.5, 1.0, 2.0, -0.5, 0.0)
 """Attributes of activations."""
 
 BOUNDS = (None, -1.0, 0.0, 1.0, 2.0, 6.0, -3.5, 1e5, -1e5)
-RESIZE_SCALES = (1.0, 2.0, 0.5, 1.5, 3.0)
+RESIZE_SCALES = (1.0, 2.0, 0.5, 1.5, 3.0, 1.25, 1.75)
 RESIZE_SETTINGS: Mapping[str, tuple[Any, ...]] = {
     "coordinate_transformation_mode": ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"),
     "mode": ("nearest", "linear", "cubic"),
@@ -121,5 +132,6 @@ RESIZE_SETTINGS: Mapping[str, tuple[Any, ...]] = {
 }
 EQUATIONS = (
     *("bij,bjk->bik", "ij,jk->ik", "bij,bkj->bik", "ij,ij->ij", "ij->ji", "ij->i", "ii->i"),
+    *("ii,ij->ij", "bii,bij->bij", "iij,jk->ik"),
     *("bhid,bhjd->bhij", "bijk,bkd->bijd", "ij,j->i", "i,j->ij", "ij,jk->ki"),
 )

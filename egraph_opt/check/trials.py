@@ -18,8 +18,17 @@ import onnx
 from onnx import TensorProto, numpy_helper
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
 
-from egraph_opt.check.agreement import REAL, Claim, Mismatch, difference, scale_of
-from egraph_opt.check.inputs import ORDINARY, Feeds, Inputs, Kind, most_elements, sizes_of, symbols
+from egraph_opt.check.agreement import Claim, Mismatch, are_alike, difference, is_beyond_rounding
+from egraph_opt.check.inputs import (
+    ORDINARY,
+    Feeds,
+    Inputs,
+    Kind,
+    most_elements,
+    numbers_of_dims,
+    sizes_of,
+    symbols,
+)
 from egraph_opt.check.reference import Outputs, Reference
 from egraph_opt.check.runner import TermRunner
 from egraph_opt.laws.exactness import Approximate, Numerics
@@ -166,7 +175,7 @@ class Original:
     def _sets(self) -> Iterator[tuple[Kind, dict[str, int], Feeds, bool]]:
         """Kinds, sizes and inputs: all kinds at the first sizes, the first and the last one at the second."""
         kinds = self.kinds
-        for number, sizes in enumerate(sizes_of(symbols(self.model))):
+        for number, sizes in enumerate(sizes_of(symbols(self.model), numbers_of_dims(self.model))):
             if 0 in sizes.values() and (self.kinds == ORDINARY or self._failed):
                 continue  # what does not run at every size may run at 0 by accident
             for kind in (kinds, kinds[::2], kinds[:1])[min(number, 2)]:
@@ -198,7 +207,7 @@ class Original:
         except Exception:  # the reference has faults of its own, of any kind
             self.tally.left_out["the reference does not run the term"] += 1
             return None
-        if not _alike(answers, expected):
+        if not are_alike(answers, expected):
             self.tally.left_out["the reference computes something else of the term"] += 1
             return None
         return answers
@@ -312,7 +321,7 @@ class Original:
         expected = trial.expected if only is None else [trial.expected[only]]
         if trial.is_empty:
             tally.left_out["onnxruntime is wrong where a dim is 0, says the reference"] += 1
-        elif not _alike(meant, expected):
+        elif not are_alike(meant, expected):
             return failure
         meant = [x.astype(y.dtype) for x, y in zip(meant, expected, strict=True)]
         found = [x.astype(y.dtype) for x, y in zip(found, expected, strict=True)]
@@ -347,30 +356,12 @@ class Original:
         for k, (a, b) in enumerate(zip(expected, found, strict=True)):
             wrong = difference(a, b, "reference", expected)
             if wrong is not None:
-                if _is_beyond_rounding(a, b, trial.expected[k if only is None else only].dtype):
+                if is_beyond_rounding(a, b, trial.expected[k if only is None else only].dtype):
                     # onnxruntime has just said that both sides are alike.
                     tally.left_out["the reference contradicts onnxruntime"] += 1
                     return None
                 return Failure(_described(a, b, wrong, trial) + ", in float64", trial.feeds, a, b)
         return None
-
-
-def _is_beyond_rounding(a: Any, b: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether an evaluator in this type would have seen a difference, too."""
-    apart = np.abs(np.asarray(a, np.float64) - np.asarray(b, np.float64))
-    return bool(np.max(apart[np.isfinite(apart)], initial=0) > 10 * REAL.get(dtype, 0.0) * (1 + scale_of(a)))
-
-
-def _alike(answers: Outputs, expected: Outputs) -> bool:
-    """Whether the reference computes what onnxruntime does, roughly: else it has a fault there."""
-    return all(a.shape == b.shape and _is_near(a, b) for a, b in zip(answers, expected, strict=True))
-
-
-def _is_near(a: Any, b: Any) -> bool:
-    if b.dtype.kind != "f":
-        return True
-    sound = np.isfinite(b)
-    return bool(np.allclose(a[sound], b[sound], 0.05, 0.05 * (1 + scale_of(b)), equal_nan=True))
 
 
 def _rounds_by_place(*models: onnx.ModelProto) -> bool:

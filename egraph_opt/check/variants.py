@@ -89,6 +89,14 @@ def _replaced(example: Example, old: int, new: int | str) -> Example:
     return _with_dims(example, lambda dims: tuple(new if d == old else d for d in dims))
 
 
+def with_sizes(example: Example, change: Callable[[int], int]) -> Iterator[Example]:
+    """Each size that inputs alone have changed to another one."""
+    operands: Operands = example.operands
+    inputs = [_dims(v) for v in operands.values if v.const_value is None]
+    for size in sorted({d for dims in inputs for d in dims if isinstance(d, int)}):
+        yield _replaced(example, size, change(size))
+
+
 def _last(rank: int, dims: Dims) -> Dims:
     return dims[max(len(dims) - rank, 0) :]
 

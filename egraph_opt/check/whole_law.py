@@ -11,6 +11,7 @@ import numpy as np
 
 from egraph_opt.check.dropping import Missed, missed
 from egraph_opt.check.growth import growth
+from egraph_opt.check.neighbours import neighbours
 from egraph_opt.check.refusal import LawRefusedError, refused
 from egraph_opt.check.scope import host_tally
 from egraph_opt.check.sides import Side, sides_of
@@ -33,6 +34,9 @@ LEAST = 16
 
 VARIANTS, VARIANTS_A_TERM = 96, 2
 """Variants of the author's examples that are tried, at most, and for each term that is asked for."""
+
+NEAR = 3
+"""Neighbours of the author's examples for each variant."""
 
 SHOWN_FRUITLESS = 32, 640
 """Tries after which no term is expected of a statement that the author's examples show: at least, and where
@@ -143,13 +147,16 @@ class _Gate:
             )
 
     def variants(self, most: int) -> None:
-        """The author's examples in other types, sizes and ranks, on which the law need not fire."""
+        """The author's examples in other types, sizes and ranks, on which the law need not fire; and what is
+        near them."""
+        firing = [example for example in self.written if example.fires]
+        found = [v for example in firing for _, v in variants(example)]
+        near = [v for example in firing for v in neighbours(example, self.trying.numbers)]
         together: dict[object, list[TriedTerm]] = {}
-        found = [v for example in self.written if example.fires for _, v in variants(example)]
-        for variant in found[:: -(-len(found) // most) or 1]:
+        for variant in (*_some(found, most), *_some(near, NEAR * most)):
             candidate = self.trying.candidate(variant, reference=False)
             if candidate is not None:
-                together.setdefault(variant.limits, []).append(candidate)
+                together.setdefault((variant.opset, variant.limits), []).append(candidate)
         for candidates in together.values():
             for k in range(0, len(candidates), BATCH):
                 verdicts = self.trying.verdicts(candidates[k : k + BATCH])
@@ -177,6 +184,11 @@ class _Gate:
 
     def holds(self) -> list[Verdict]:
         return [verdict for found in self.found.values() for verdict in found.holds]
+
+
+def _some(examples: Sequence[Example], most: int) -> Sequence[Example]:
+    """So many of some, evenly spread."""
+    return examples[:: -(-len(examples) // most) or 1]
 
 
 def check_law(

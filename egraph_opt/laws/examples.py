@@ -46,22 +46,22 @@ class Operands:
     values: list[ir.Value] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
 
-    def input(self, shape: Sequence[Dim], dtype: int = FLOAT) -> Tensor:
-        """A graph input; dims are numbers or names of symbols (one of those in `SIZES`).
+    def input(self, shape: Sequence[Dim] | None, dtype: int = FLOAT) -> Tensor:
+        """A graph input; dims are numbers or names of symbols (one of those in `SIZES`), None is any rank.
 
         Raises:
             LawError: the symbol is another one.
         """
-        for d in shape:
+        for d in shape or ():
             if isinstance(d, str) and d.isidentifier() and d not in SIZES[0]:
                 raise LawError(
                     f"there is no symbol {d!r} in examples; there are {', '.join(sorted(SIZES[0]))}"
                 )
-        dims = ir.Shape([d if d is not None else ir.SymbolicDim(None) for d in shape])
+        dims = None if shape is None else ir.Shape([ir.SymbolicDim(None) if d is None else d for d in shape])
         kind = ir.TensorType(ir.DataType(dtype))
         self.values.append(ir.Value(name=f"x{len(self.values)}", type=kind, shape=dims))
-        known = tuple(symbolic.symbol(d) if isinstance(d, str) else d for d in shape)
-        self.facts.append(Fact(dtype, known))
+        known = tuple(symbolic.symbol(d) if isinstance(d, str) else d for d in shape or ())
+        self.facts.append(Fact(dtype, None if shape is None else known))
         return leaf(len(self.values) - 1)  # type: ignore[no-any-return]
 
     def constant(self, array: Any, dtype: int | None = None) -> Tensor:

@@ -19,6 +19,7 @@ from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.laws import Example, Operands, eq, guard, hosted, laws_of, rewrite
 from egraph_opt.laws.sorts import Int, Permutation, String, Tensor
 from egraph_opt.operators import binary, transpose
+from egraph_opt.rewrites.conditions.channels import product_fits
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import all_vary
 from egraph_opt.rewrites.elementwise.identities import COMMUTATIVE
@@ -86,8 +87,12 @@ def associate(
 
 @hosted()
 def are_matrices(x: Fact, y: Fact, z: Fact) -> bool:
-    """Floats with two axes at least, so that no product of two of them is a vector."""
-    return x.dtype in FLOATS and all((t.rank or 0) >= 2 for t in (x, y, z))
+    """Floats with two axes at least: no product of two is a vector, and none of constants overflows."""
+    return (
+        x.dtype in FLOATS
+        and all((t.rank or 0) >= 2 for t in (x, y, z))
+        and all(product_fits(*pair) for pair in ((x, y), (y, z)))
+    )
 
 
 def _product(x: tuple[Dim, ...], y: tuple[Dim, ...], size: int) -> tuple[float, tuple[int, ...]] | None:

@@ -89,6 +89,15 @@ def overflows_nowhere(op: str, a: Fact, b: Fact) -> bool:
     return least[0] * least[1] >= SMALLEST[a.dtype]
 
 
+def product_fits(a: Fact, b: Fact) -> bool:
+    """A sum of products of the elements of two tensors overflows nowhere, as far as these are known."""
+    x, y = known_elements(a), known_elements(b)
+    if not x or not y or a.shape is None or a.dtype not in LARGEST:
+        return True
+    summed = a.shape[-1] if a.shape and isinstance(a.shape[-1], int) else 1
+    return summed * max(map(abs, x)) * max(map(abs, y)) <= LARGEST[a.dtype] and all(map(is_finite, (*x, *y)))
+
+
 @hosted()
 def may_scale(c: Fact, w: Fact) -> bool:
     """A factor that may go into a weight, as far as the elements of both are known."""

@@ -106,7 +106,7 @@ def strides_over(window: ConvWindow, w: Fact, spec: Slices, x: Fact) -> ConvWind
         if not 2 <= axis < axes + 2 or start != 0 or step < 2:
             return None
         if end is not None and not (
-            isinstance(dim, int) and dim - taken_by((axis, 0, end, 1), dim).stop < step
+            isinstance(dim, int) and len(taken_by((axis, 0, end, step), dim)) == len(range(0, dim, step))
         ):
             return None
         strides[axis - 2] *= step
@@ -184,6 +184,7 @@ def _stride_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield from g.near_misses(
         (conv(slice_(x, ((2, 1, 6, 2),)), w, b, PLAIN), "the first is left out"),
         (conv(slice_(x, ((2, 0, 4, 2),)), w, b, PLAIN), "the last is left out"),
+        (conv(slice_(g.input(("N", 4, 7, 3)), ((2, 0, 6, 3),)), w, b, PLAIN), "the last one is left out"),
         (conv(slice_(x, ((3, 0, -1, 2),)), w, b, PLAIN), "the last may be left out"),
         (conv(slice_(x, ((2, 0, 6, 2),)), g.random(5, 4, 2, 1), b, PLAIN), "the kernel sees two"),
         (conv(slice_(x, ((2, 0, 6, 2),)), w, b, RING), "it pads"),

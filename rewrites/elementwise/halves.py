@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 from onnx import TensorProto
 
+from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
     Example,
@@ -133,7 +134,7 @@ def slope_of_sizes(x: Fact, c: Fact, d: Fact) -> Float | None:
     """The slope below 0 of x * c + |x| * d, where that is x above."""
     above: float | None = number_beside.function(x, c)
     below: float | None = number_beside.function(x, d)
-    if above is None or below is None or abs(above + below - 1) > 2.0**-22:
+    if above is None or below is None or abs(above + below - 1) > 2.0**-22 or x.dtype not in ALL_FLOATS:
         return None
     return above - below
 

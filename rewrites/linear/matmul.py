@@ -29,6 +29,7 @@ from egraph_opt.rewrites.conditions.channels import (
     is_scale,
     is_shift,
     may_scale,
+    product_fits,
     static_shape,
 )
 from egraph_opt.rewrites.conditions.combining import LEFT_ALONE, may_combine
@@ -123,9 +124,9 @@ def shift_before_product(x: Tensor, w: Tensor, c: Tensor):
 
 @hosted()
 def are_weights(a: Fact, b: Fact, x: Fact) -> bool:
-    """Two constant matrices, and something with two axes at least that is none."""
+    """Two constant matrices, of which the product overflows nowhere, and a matrix or more that is none."""
     known = is_float_constant(a) and is_float_constant(b) and not x.const
-    return known and a.rank == b.rank == 2 and (x.rank or 0) >= 2
+    return known and a.rank == b.rank == 2 and (x.rank or 0) >= 2 and product_fits(a, b)
 
 
 @hosted()

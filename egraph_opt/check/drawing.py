@@ -159,7 +159,7 @@ class Draw(Scope):
             return self.term(self.named[pattern], wish, first=first)
         if pattern.sort.kind == "tensor":
             others = any(known.shape is None for known in self.leaves.facts)
-            if pick(self.rng, *[False] * (1 if others else 29), True):
+            if pick(self.rng, *[False] * (1 if others else 14), True):
                 return self.unknown_rank()
             return self.leaf(self.shape() if wish is None else wish, self.dtype, first=first)
         if pattern.sort.kind == "tensors":

@@ -102,7 +102,10 @@ def _of_attributes(example: Example, numbers: Sequence[float]) -> Iterator[Examp
         if node.head.name in ("leaf", "output", "none"):
             continue
         for position in operator_named(node.head.name).attribute_positions:
+            old = repr(node.arguments[position].head.value)
             for value in _other_values(example, node, position, numbers, rng):
+                if repr(value) == old:
+                    continue
                 given = list(node.arguments)
                 given[position] = constant(value, node.arguments[position].sort)
                 made = type(node)(node.head, tuple(given), node.sort)
@@ -131,8 +134,7 @@ def _other_values(
             made = attribute_of(rng, declared.name, parameter, before, _facts(example, node))
         except Exception:  # tables are made for operands that suit the operator
             return
-        if repr(made) != repr(old):
-            yield made
+        yield made
 
 
 def _with_a_letter_twice(equation: str) -> Iterator[str]:

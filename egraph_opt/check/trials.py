@@ -94,8 +94,8 @@ class Trial:
 
     @property
     def is_empty(self) -> bool:
-        """Whether an input has no elements."""
-        return not all(array.size for array in self.feeds.values())
+        """Whether an input has no elements, or what is computed on the way."""
+        return not all(array.size for array in (*self.feeds.values(), *self.expected))
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from egraph_opt.rewrites.conditions.float_types import (
 )
 from egraph_opt.rewrites.conditions.operands import beside, either_side, is_comparison
 from egraph_opt.rewrites.conditions.values import dtype_of, is_kernel_float, of_one_type
+from egraph_opt.rewrites.conditions.windows import always_sees_something
 from egraph_opt.rewrites.reductions.reduction import is_extreme
 
 law = laws_of(
@@ -97,7 +98,7 @@ def extreme_of_wide(op: String, x: Tensor, t: DataType, a: Axes, k: Flag, w: Poo
     """ReduceMax(Cast_T(x)) = Cast_T(ReduceMax(x)) where T has all of x's type; MaxPool, ReduceMin likewise"""
     wide, known = cast(x, t), (widens(x, t), kernel(is_kernel_float(x)), guard(varies(x)))
     yield equal(reduce(op, wide, a, k), cast(reduce(op, x, a, k), t), is_extreme(op), *known)
-    yield equal(pool("MaxPool", wide, w), cast(pool("MaxPool", x, w), t), *known)
+    yield equal(pool("MaxPool", wide, w), cast(pool("MaxPool", x, w), t), always_sees_something(w), *known)
 
 
 def _nearly_exact(rng: np.random.Generator) -> Iterator[Example]:

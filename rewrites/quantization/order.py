@@ -16,6 +16,7 @@ from egraph_opt.laws import Example, Operands, hosted, laws_of, opset, relu, rew
 from egraph_opt.laws.sorts import Axis, DataType, Settings, String, Tensor
 from egraph_opt.operators import PoolWindow, dequantize, none, pool, quantize, unary
 from egraph_opt.operators.quantization import BYTES, QUANTIZED, is_one_scale
+from egraph_opt.rewrites.conditions.windows import always_sees_something
 from egraph_opt.rewrites.quantization.round_trips import parameters, positive_scale, zero_of
 
 law = laws_of("quantization", numerics="bitwise", kind="eliminate", serves="traffic")
@@ -127,14 +128,6 @@ def cut_bytes(q: Tensor, f: String, g: Settings, s: Tensor, z: Tensor, a: Axis, 
 
 
 # --- the greatest of several ----------------------------------------------------------------------------
-
-
-@hosted()
-def always_sees_something(window: PoolWindow) -> bool:
-    """No window is on pads alone: these are below all numbers, of whichever type."""
-    axes = len(window.kernel)
-    small = all(p < window.kernel[k % axes] for k, p in enumerate(window.pads))
-    return small and (all(d == 1 for d in window.dilations) or not any(window.pads))
 
 
 @hosted()

@@ -119,6 +119,12 @@ def scales(s: Fact) -> bool:
     return s.splat != 1
 
 
+@hosted()
+def has_axes(x: Fact, axes: Axes) -> bool:
+    """x has these axes: onnxruntime normalises a scalar as well."""
+    return x.rank is not None and all(0 <= axis < x.rank for axis in axes)
+
+
 @law()
 def normalisation_parts(x: Tensor, s: Tensor, b: Tensor, a: Axes, e: Float):
     """Layer(x; s, b) = Layer(x; 1) * s + b, Layer(x; s) = RMS(x - mean(x); s), RMS(x; s) = x / root * s
@@ -131,8 +137,8 @@ def normalisation_parts(x: Tensor, s: Tensor, b: Tensor, a: Axes, e: Float):
     away = x - reduce("ReduceMean", x, a, KEPT)
     yield rewrite(plain, rms_norm(away, s, a, e), inverse="normalization.centred")
     root = sqrt(reduce("ReduceMean", x * x, a, KEPT) + number_like(x, e))
-    runs = guard(varies(x))
-    yield rewrite(rms_norm(x, s, a, e), x / root * s, runs, inverse="normalization.root_mean_square")
+    runs = (has_axes(x, a), guard(varies(x)))
+    yield rewrite(rms_norm(x, s, a, e), x / root * s, *runs, inverse="normalization.root_mean_square")
 
 
 @law(source="ONNX, Attention's body", uses=(softmaxes,))

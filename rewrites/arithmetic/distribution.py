@@ -33,8 +33,11 @@ def _large_shifts(rng: np.random.Generator) -> Iterator[Example]:
 
 @law("constants", numerics="reassociates", kind="merge", uses=(affine,), examples=_large_shifts)
 def shifts_meet(x: Tensor, y: Tensor, a: Tensor, b: Tensor):
-    """(x + c1) + (y + c2) = (x + y) + (c1 + c2)"""
-    demand = guard(varies(x), varies(y)), moves("Add", x, a), moves("Add", y, b)
+    """(x + c1) + (y + c2) = (x + y) + (c1 + c2)
+
+    Two constants of which one takes the other away are left together.
+    """
+    demand = guard(varies(x)), varies(y), moves("Add", x, a), moves("Add", y, b)
     yield rewrite((x + a) + (y + b), (x + y) + (a + b), may_combine("Add", a, b), demand, because=FEWER)
 
 

@@ -33,7 +33,7 @@ REDRAWN = 4
 APART = 1000.0
 """By how much the last of several numbers is larger than the others."""
 
-OPSETS = (10, 11, 13, 21, 23)
+OPSETS = (11, 13, 21, 23)
 """Of the model that an example stands in."""
 
 MOST = 64

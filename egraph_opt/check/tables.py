@@ -20,7 +20,7 @@ DIMS = (1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 8, 20)
 LONG = (141, 301, 2101)
 """Dims beyond what bytes and halves count to: of one axis, where the others are short."""
 
-OPSETS = (17, 17, 17, 11, 13, 21, 23, 10)
+OPSETS = (17, 17, 17, 11, 13, 21, 23)
 
 _FLOATS = (TensorProto.FLOAT,) * 10 + (TensorProto.DOUBLE, TensorProto.DOUBLE, TensorProto.FLOAT16)
 _INTEGERS = (TensorProto.INT64,) * 3 + (TensorProto.INT32, TensorProto.INT32)

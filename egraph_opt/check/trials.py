@@ -263,7 +263,7 @@ class Original:
         self, trial: Trial, runner: TermRunner, reference: Reference, claim: Claim, *rest: Any
     ) -> Failure | None:
         tally, only = rest
-        if trial.kind in ("large", "level", "every size") and claim == "real":
+        if trial.kind in ("alike", "large", "level", "every size") and claim == "real":
             claim = "stays finite"
         if trial.kind == "wide" and claim == "real":
             claim = "real where finite"

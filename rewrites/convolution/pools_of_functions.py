@@ -19,6 +19,7 @@ from egraph_opt.laws.sorts import Settings, String, Tensor
 from egraph_opt.operators import ConvWindow, PoolWindow, binary, conv, global_pool, none, pool, unary
 from egraph_opt.rewrites.conditions.channels import chains, count_in, is_scale, is_shift, unchained
 from egraph_opt.rewrites.conditions.steps import entire, wholes
+from egraph_opt.rewrites.conditions.windows import always_sees_something
 from egraph_opt.rewrites.convolution.outputs import PLAIN
 
 law = laws_of("pooling", kind="move", serves="traffic")
@@ -159,8 +160,9 @@ def function_of_maximum(
     rising = unary(f, s, x)
     inside, pooled = pool("MaxPool", rising, u), pool("MaxPool", x, u)
     outside = unary(f, s, pooled)
-    yield rewrite(outside, inside, known, behind, guard(entire(pooled)), inverse=name)
-    yield rewrite(inside, outside, known, guard(varies(x), entire(inside)), inverse=name)
+    sees = always_sees_something(u)
+    yield rewrite(outside, inside, known, sees, behind, guard(entire(pooled)), inverse=name)
+    yield rewrite(inside, outside, known, sees, guard(varies(x), entire(inside)), inverse=name)
     inside, pooled = global_pool("GlobalMaxPool", rising), global_pool("GlobalMaxPool", x)
     outside = unary(f, s, pooled)
     yield rewrite(outside, inside, known, behind, inverse=name)

@@ -28,6 +28,9 @@ Most of what matches write is there already, some nine tenths where transposes m
 same: without this, small limits would end saturations that fit them.
 """
 
+ORIGINAL = "the original"
+"""Whose types contradict each other, where no law made them."""
+
 ANALYSIS = "analysis"
 """The step that follows those of laws."""
 
@@ -109,7 +112,7 @@ def saturate_terms(
         with watched():
             offending = _offending_law(lowered, laws, target_limits, nodes, rounds)
         suspects = {offending} if offending else _suspects(snapshot, clashes)
-        named = ", ".join(sorted(suspects)) or "the original"
+        named = ", ".join(sorted(suspects)) or ORIGINAL
         message = _describe(snapshot, clashes[0])
         text = f"{named}: types contradict each other in one class: {message}"
         text += "".join([f", at {where(entry.function)}" for entry in laws if entry.key in suspects][:1])

@@ -12,7 +12,7 @@ from typing import Any
 import egraph_opt.laws
 from egraph_opt.laws import proved
 from egraph_opt.laws.law import Law
-from egraph_opt.laws.selection import all_laws
+from egraph_opt.laws.selection import all_laws, select
 from egraph_opt.proofs.paths import NO_TIME
 from egraph_opt.proofs.prover import SECONDS, prove
 
@@ -28,6 +28,7 @@ def record_of(law: Law, seconds: float) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="laws or rulesets that are tried again, whatever they say")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of processor time, for one law")
     parser.add_argument("--all", action="store_true", help="those that have not changed as well")
     parser.add_argument(
@@ -36,6 +37,8 @@ def main() -> None:
     options = parser.parse_args()
     laws, old = all_laws(), proved.answers()
     changed = {law.key for law in laws} if options.all else set(proved.stale(laws))
+    if options.names:
+        changed |= {law.key for law in select(options.names)}
     if options.again:
         changed |= {key for key, record in old["laws"].items() if NO_TIME in record.get("reason", "")}
     found = {law.key: old["laws"][law.key] for law in laws if law.key not in changed}

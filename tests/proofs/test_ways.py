@@ -97,7 +97,8 @@ def paths_of(asks: Callable[[Any], Any]) -> list[tuple[Any, Any]]:
     def run(path: Path) -> tuple[Any, Any]:
         scene = Instance(path)
         x = scene.leaf("x", 1)
-        answer_of(scene, "asks", lambda: asks(scene.facts.of(x)), bool)
+        fact = scene.facts.of(x)
+        answer_of(scene, "asks", lambda: asks(fact), bool)
         return scene.types.is_surely_in(x.dtype, FLOATS), x.dtype()
 
     return list(explore(run, lambda: False))

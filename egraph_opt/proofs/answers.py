@@ -12,7 +12,7 @@ from typing import Any
 import egraph_opt.laws
 from egraph_opt.laws import proved
 from egraph_opt.laws.law import Law
-from egraph_opt.laws.selection import all_laws
+from egraph_opt.laws.selection import all_laws, select
 from egraph_opt.proofs.paths import NO_TIME
 from egraph_opt.proofs.prover import SECONDS, prove
 
@@ -28,7 +28,10 @@ def record_of(law: Law, seconds: float) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="of processor time, for one law")
+    parser.add_argument("names", nargs="*", help="laws or rulesets that are tried again, whatever they say")
+    parser.add_argument(
+        "--seconds", type=float, default=SECONDS, help="of processor time, for a law not proved before"
+    )
     parser.add_argument("--all", action="store_true", help="those that have not changed as well")
     parser.add_argument(
         "--again", action="store_true", help="those that there was too little time for as well"
@@ -36,6 +39,8 @@ def main() -> None:
     options = parser.parse_args()
     laws, old = all_laws(), proved.answers()
     changed = {law.key for law in laws} if options.all else set(proved.stale(laws))
+    if options.names:
+        changed |= {law.key for law in select(options.names)}
     if options.again:
         changed |= {key for key, record in old["laws"].items() if NO_TIME in record.get("reason", "")}
     found = {law.key: old["laws"][law.key] for law in laws if law.key not in changed}
@@ -44,7 +49,8 @@ def main() -> None:
     file = Path(folder) / proved.FILE
     for law in [law for law in laws if law.key in changed] or laws[:1]:
         if law.key in changed:
-            found[law.key] = record_of(law, options.seconds)
+            before = old["laws"].get(law.key, {}).get("status") == "proved"
+            found[law.key] = record_of(law, max(options.seconds, SECONDS) if before else options.seconds)
         made = {"trusted": proved.digest_of_prover(), "solver": solver, "laws": dict(sorted(found.items()))}
         file.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n")  # so far; the rest is stale
     print(dict(Counter(record["status"] for record in found.values())))

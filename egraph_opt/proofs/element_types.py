@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+import z3
+
 from egraph_opt.facts.dtypes import INTEGERS
-from egraph_opt.proofs.paths import Dead, Unproved
+from egraph_opt.proofs.paths import Dead, Path, Unproved
 from egraph_opt.semantics.pointwise import TYPES
 from egraph_opt.semantics.values import ElementType
 
@@ -15,11 +17,15 @@ class Types:
     """What is known of element types, by their tokens.
 
     Args:
-        choose: one of so many cases.
+        path: along which it is known.
+
+    Attributes:
+        numbers: what is a type to the solver: those that host functions were handed before they were settled.
     """
 
-    def __init__(self, choose: Callable[[int], int]) -> None:
-        self.choose = choose
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.numbers: dict[Any, z3.ArithRef] = {}
         self.roots: dict[Any, Any] = {}
         self.allowed: dict[Any, Sequence[int]] = {}
         self.waiting: list[tuple[ElementType, Callable[[int], None]]] = []
@@ -28,10 +34,44 @@ class Types:
         """Which type it is: all that are possible are tried."""
         token = self.root(dtype)
         if not isinstance(token, int):
-            types = self._types(token)
-            self.roots[token] = token = types[self.choose(len(types))]
+            types, number = self._types(token), self.numbers.get(token)
+            if number is not None:
+                types = [t for t in types if not self.path.follows(number != t)]
+            self.roots[token] = chosen = types[self.path.choose(len(types))]
+            self._is_number(token, [chosen])
+            token = chosen
             self._run_waiting()
         return token
+
+    def declare(self, dtype: ElementType) -> bool:
+        """Make a type a number to the solver; False where it has to be settled instead."""
+        root = self.root(dtype)
+        if isinstance(root, int) or root[0] != "leaf":
+            return False
+        if root not in self.numbers:
+            self.numbers[root] = self.path.fresh("type")
+            self._is_number(root, self._types(root))
+        return True
+
+    def on_way(self, dtype: ElementType) -> int | None:
+        """Which type it is on a way through a function; None where it is no number to the solver yet."""
+        root = self.root(dtype)
+        if isinstance(root, int):
+            return root
+        number = self.numbers.get(root)
+        if number is None:
+            return None
+        inner = self.path.inner
+        assert inner is not None
+        if root not in inner.kept:
+            types = self._types(root)
+            inner.kept[root] = types[inner.one_of([number == t for t in types])]
+        return inner.kept[root]
+
+    def _is_number(self, root: Any, types: Sequence[int]) -> None:
+        """Let the solver know of the types that a type can be."""
+        if root in self.numbers:
+            self.path.assume(z3.Or([self.numbers[root] == t for t in types]))
 
     def once_known(self, dtype: ElementType, function: Callable[[int], None]) -> None:
         """Run a function with the type, as soon as it is known."""
@@ -65,6 +105,12 @@ class Types:
         if isinstance(left, int) or not both:
             raise Dead
         self.roots[left] = right
+        if left in self.numbers:
+            if isinstance(right, int):
+                self._is_number(left, [right])
+            else:
+                number = self.numbers.setdefault(right, self.numbers[left])
+                self.path.assume(number == self.numbers[left])
         self._allow(self.root(a), both)
         self._run_waiting()
 
@@ -94,17 +140,36 @@ class Types:
 
     def is_whole(self, dtype: ElementType) -> bool:
         """Whether it is a type of integers: both cases are looked at, where both are possible."""
+        return self.is_in(dtype, INTEGERS)
+
+    def is_surely_in(self, dtype: ElementType, types: Collection[int]) -> bool:
+        """Whether all types that a type can be are among some."""
+        return all(t in types for t in self._types(self.root(dtype)))
+
+    def narrow(self, ways: Sequence[z3.BoolRef]) -> None:
+        """Keep the types that one of some conditions leaves, each of which says which ones it is of."""
+        for root, number in sorted(self.numbers.items(), key=str):
+            found = [_type_in(way, number) for way in ways]
+            if None not in found and not isinstance(self.root_of(root), int):
+                root = self.root_of(root)
+                self._allow(root, [t for t in self._types(root) if t in found])
+                self._run_waiting()
+
+    def is_in(self, dtype: ElementType, types: Collection[int]) -> bool:
+        """Whether a type is one of some: both cases are looked at, where both are possible."""
         root = self.root(dtype)
         if isinstance(root, int) or root[0] != "leaf":
-            return dtype() in INTEGERS
-        kinds = {t in INTEGERS for t in self._types(root)}
-        whole = kinds.pop() if len(kinds) == 1 else self.choose(2) == 1
-        self.among(dtype, [t for t in TYPES if (t in INTEGERS) == whole], showing=False)
-        return whole
+            return dtype() in types
+        kinds = {t in types for t in self._types(root)}
+        inside = kinds.pop() if len(kinds) == 1 else self.path.choose(2) == 1
+        self.among(dtype, [t for t in TYPES if (t in types) == inside], showing=False)
+        return inside
 
     def root(self, dtype: ElementType) -> Any:
         """What all types have in common that are known to be this one: it, where it is chosen."""
-        token = dtype.token()
+        return self.root_of(dtype.token())
+
+    def root_of(self, token: Any) -> Any:
         while token in self.roots:
             token = self.roots[token]
         return token
@@ -114,6 +179,7 @@ class Types:
 
     def _allow(self, root: Any, types: Sequence[int]) -> None:
         if isinstance(root, tuple) and root[0] == "leaf":
+            self._is_number(root, types)
             if len(types) == 1:
                 self.roots[root] = types[0]
             else:
@@ -123,3 +189,11 @@ class Types:
 def _how_known(token: Any) -> int:
     """Types, then those of operands, then of what is computed from them."""
     return 2 if isinstance(token, int) else int(token[0] == "leaf")
+
+
+def _type_in(way: z3.BoolRef, number: z3.ArithRef) -> int | None:
+    """The type that a condition says that a number is; None where it says nothing."""
+    for part in way.children():
+        if z3.is_eq(part) and z3.eq(part.arg(0), number):
+            return part.arg(1).as_long()
+    return None

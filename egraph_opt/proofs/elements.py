@@ -53,21 +53,15 @@ class Elements:
         return self._splat[0]
 
     def _one(self) -> z3.ArithRef:
-        """Any number of the type, as far as the type is known."""
-        path, dtype = self.scene.path, self.scene.root(self.dtype)
-        if dtype not in WHOLE:
-            real = path.fresh_real("splat")
-            self.scene.types.once_known(self.dtype, lambda dtype: self._is_of(real, dtype))
-            return real
+        """Any number of the type: a whole one, which is no float to host functions, or else a real one."""
+        path = self.scene.path
+        if not self.scene.is_in(self.dtype, WHOLE):
+            return path.fresh_real("splat")
         made = path.fresh("splat")
-        if dtype in LIMITS:
-            least, most = LIMITS[dtype]
-            path.assume(z3.And(made >= least, made <= most), possible=True)
+        self.scene.types.once_known(self.dtype, lambda dtype: self._is_of(made, dtype))
         return z3.ToReal(made)
 
     def _is_of(self, number: z3.ArithRef, dtype: int) -> None:
-        if dtype in WHOLE:
-            self.scene.path.assume(z3.IsInt(number))
         if dtype in LIMITS:
             least, most = LIMITS[dtype]
             self.scene.path.assume(z3.And(number >= least, number <= most))
@@ -81,7 +75,7 @@ class Elements:
     def _known(self) -> tuple[Any, ...]:
         """The one number, or `COUNT` integers along an axis, where channels are."""
         scene, rank, one = self.scene, len(self.dims), self.splat()
-        if one is None and (not rank or self.dtype() in FLOATS):
+        if one is None and (not rank or self.scene.is_in(self.dtype, FLOATS)):
             raise Dead
         self._axis = None if one is not None else max(rank - 3, 0)
         scene.notes.add(f"tensors whose elements are known one by one have 1, or {COUNT} that are whole")

@@ -6,28 +6,52 @@ number) has several answers, and each of them is a path of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import z3
 
 from egraph_opt.facts.dtypes import FLOATS
-from egraph_opt.facts.fact import Fact
-from egraph_opt.proofs.numbers import number_of, truth_of
-from egraph_opt.proofs.paths import Open
+from egraph_opt.facts.fact import ABSENT, Fact
+from egraph_opt.proofs.numbers import Truth, number_of
+from egraph_opt.proofs.paths import NotHereError, Open, Path
 from egraph_opt.semantics.values import Value
 
 
-class LazyFact(Fact):
-    """A fact whose parts are computed where they are asked for, once."""
+class UnsettledError(NotHereError):
+    """A part of a fact is needed first that is settled for the whole path.
 
-    def __init__(self, **parts: Any) -> None:
-        object.__setattr__(self, "parts", parts)
+    Attributes:
+        place: the number of the fact, and the part.
+    """
+
+    def __init__(self, place: tuple[int, str]) -> None:
+        super().__init__()
+        self.place = place
+
+
+class LazyFact(Fact):
+    """A fact whose parts are computed where they are asked for, once.
+
+    Attributes:
+        path: where they are asked for.
+        number: of the fact along the path.
+        parts: by name.
+    """
+
+    def __init__(self, path: Path, number: int, **parts: Any) -> None:
+        for name, value in (("path", path), ("number", number), ("parts", parts)):
+            object.__setattr__(self, name, value)
 
     @classmethod
-    def of(cls, **parts: Callable[[], Any]) -> LazyFact:
-        """The fact of which the parts given are what functions answer."""
-        return cls(**{name: _Asked(function) for name, function in parts.items()})
+    def of(cls, path: Path, number: int, plain: Collection[str], **parts: Callable[[], Any]) -> LazyFact:
+        """The fact of which the parts given are what functions answer.
+
+        Args:
+            plain: the parts that take no question to answer.
+        """
+        asked = {name: _Asked(function, name in plain) for name, function in parts.items()}
+        return cls(path, number, **asked)
 
     def __hash__(self) -> int:
         return id(self)  # what is kept of it is of its path
@@ -41,10 +65,17 @@ class LazyFact(Fact):
 
 
 class _Asked:
-    """A part that is not computed yet."""
+    """A part that is not computed yet.
 
-    def __init__(self, function: Callable[[], Any]) -> None:
-        self.function = function
+    Attributes:
+        is_plain: that takes no question.
+        on_way: answers it on a way through a function, where that is known already.
+    """
+
+    on_way: Callable[[], Any] | None = None
+
+    def __init__(self, function: Callable[[], Any], is_plain: bool) -> None:
+        self.function, self.is_plain = function, is_plain
 
 
 _REST = {
@@ -55,9 +86,18 @@ _REST = {
 
 def _part(name: str, default: Any) -> Any:
     def read(self: LazyFact) -> Any:
-        parts: dict[str, Any] = self.__dict__["parts"]
+        own = self.__dict__
+        parts: dict[str, Any] = own["parts"]
         found = parts.get(name, default)
         if isinstance(found, _Asked):
+            inner = own["path"].inner
+            if not found.is_plain and inner is not None:
+                place = own["number"], name
+                if place not in inner.kept:
+                    inner.kept[place] = found.on_way() if found.on_way else None
+                if inner.kept[place] is None:
+                    raise UnsettledError(place)
+                return inner.kept[place]
             found = parts[name] = found.function()
         return found
 
@@ -68,18 +108,44 @@ for _name, _default in {"rank": None, "dtype": 0, "shape": None, **_REST}.items(
     setattr(LazyFact, _name, _part(_name, _default))
 
 
+class Facts:
+    """What host functions get of the tensors of a scene."""
+
+    def __init__(self, scene: Any) -> None:
+        self.scene = scene
+        self._facts: dict[int, LazyFact] = {}
+        self._values: list[Value] = []
+
+    def of(self, value: Value | None) -> Any:
+        if value is None:
+            return ABSENT
+        if id(value) not in self._facts:
+            self._facts[id(value)] = _fact_of(self.scene, value, len(self._values))
+            self._values.append(value)
+        return self._facts[id(value)]
+
+    def settle(self, place: tuple[int, str]) -> None:
+        """See to it that a part of a fact, by its number, has an answer on ways through functions."""
+        value, part = self._values[place[0]], place[1]
+        if not (part == "dtype" and self.scene.types.declare(value.dtype)):
+            getattr(self.of(value), part)
+
+
 UNKNOWN = ("units", "twice")
 """What a fact may say of elements, and no proof looks at."""
 
 
-def fact_of(scene: Any, value: Value) -> LazyFact:
-    """What host functions get of a tensor of a scene."""
+def _fact_of(scene: Any, value: Value, number: int) -> LazyFact:
+    """What host functions get of a tensor of a scene, the facts of which are numbered."""
     path = scene.path
-    return LazyFact.of(
+    made = LazyFact.of(
+        path,
+        number,
+        {"const", "rank"} | (set() if scene.texts else {"shape"}),
         dtype=value.dtype.asked,
         rank=lambda: value.rank,
         shape=lambda: scene.dims_of(value.shape),
-        const=lambda: truth_of(path.fresh_truth("const"), path),
+        const=lambda: Truth(z3.Bool(f"const.of {number}"), path),
         splat=lambda: _splat(scene, value),
         data=lambda: _listed(scene, value, "data"),
         value=lambda: _listed(scene, value, "value"),
@@ -87,6 +153,8 @@ def fact_of(scene: Any, value: Value) -> LazyFact:
         interval=_unknown(scene, "interval") if value.known is None else value.known.interval,
         **{name: _unknown(scene, name) for name in UNKNOWN},
     )
+    made.__dict__["parts"]["dtype"].on_way = lambda: scene.types.on_way(value.dtype)
+    return made
 
 
 def _splat(scene: Any, value: Value) -> Any:
@@ -99,7 +167,7 @@ def _splat(scene: Any, value: Value) -> Any:
 def _listed(scene: Any, value: Value, part: str) -> Any:
     if value.listed is None:
         return _unknown(scene, part)()
-    if part == "value" and (value.rank > 1 or value.dtype() in FLOATS):
+    if part == "value" and (value.rank > 1 or scene.is_in(value.dtype, FLOATS)):
         return None
     return value.listed()
 

@@ -6,18 +6,17 @@ from the meaning of operators (`semantics`), conditions are asked of the host fu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import z3
 
-from egraph_opt.facts.fact import ABSENT
 from egraph_opt.operators.elementwise import UNARY
 from egraph_opt.proofs.dims import Symbols, formula_of_text
 from egraph_opt.proofs.element_types import Types
 from egraph_opt.proofs.elements import Elements
-from egraph_opt.proofs.facts import LazyFact, fact_of
+from egraph_opt.proofs.facts import Facts
 from egraph_opt.proofs.names import WITH_SETTINGS, Name, Settings, TypeName
 from egraph_opt.proofs.numbers import formula_of, number_of
 from egraph_opt.proofs.parts import in_parts
@@ -70,10 +69,11 @@ class Instance:
     asks_dims: bool = False
     highest: int = 0
     types: Types = field(init=False)
-    _facts: dict[int, tuple[Value, LazyFact]] = field(default_factory=dict)
+    facts: Facts = field(init=False)
+    _names: list[Name] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.types, self.symbols = Types(self.choose), Symbols(self)
+        self.types, self.symbols, self.facts = Types(self.path), Symbols(self), Facts(self)
 
     @property
     def reals(self) -> bool:
@@ -309,7 +309,15 @@ class Instance:
     # --- names and settings -------------------------------------------------------------------------------
 
     def name(self, names: Sequence[str]) -> Name:
-        return Name(names, self)
+        self._names.append(Name(names, self))
+        return self._names[-1]
+
+    def split(self) -> bool:
+        """Choose what was left open so far: names, and which conditions hold; False where that is nothing."""
+        names = [name for name in self._names if name.chosen is None]
+        for name in names:
+            name.spelled()
+        return self.path.split() or bool(names)
 
     def spelled(self, op: Any) -> str:
         return op.spelled() if isinstance(op, Name) else op
@@ -370,16 +378,14 @@ class Instance:
     def is_whole(self, dtype: ElementType) -> bool:
         return self.types.is_whole(dtype)
 
+    def is_in(self, dtype: ElementType, types: Collection[int]) -> bool:
+        return self.types.is_in(dtype, types)
+
+    def is_surely_in(self, dtype: ElementType, types: Collection[int]) -> bool:
+        return self.types.is_surely_in(dtype, types)
+
     def retyped(self, token: Any, known: ElementType) -> None:
         self.types.retyped(token, known)
 
     def root(self, dtype: ElementType) -> Any:
         return self.types.root(dtype)
-
-    def fact(self, value: Value | None) -> Any:
-        """What host functions get of a tensor."""
-        if value is None:
-            return ABSENT
-        if id(value) not in self._facts:
-            self._facts[id(value)] = value, fact_of(self, value)
-        return self._facts[id(value)][1]

@@ -6,9 +6,10 @@ its questions got.  A question that the solver can answer from what was answered
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
 
 import z3
 
@@ -19,6 +20,8 @@ SOLVER_MS = 1_000
 
 
 NO_TIME = "more cases than there is time for"
+
+NOT_THE_SAME = "what is asked along a path is not the same each time"
 
 STEPS = 1_000
 """Of the solver in a millisecond, about: it stops after as many of them, on a machine that is busy too."""
@@ -35,6 +38,10 @@ class Dead(BaseException):
     """No values take this path, or the law says nothing of those that do."""
 
 
+class NotHereError(BaseException):
+    """What concerns the path is asked along a way through a function; see `Path.ways_through`."""
+
+
 class Unproved(Exception):
     """What has to hold does not follow."""
 
@@ -46,6 +53,22 @@ Asked: TypeAlias = z3.ExprRef | int | None
 """What a question is about: a formula, or how many cases there are to choose from."""
 
 
+@dataclass
+class Question:
+    """A question along a path.
+
+    Attributes:
+        answer: what it got, and what is left to be tried.
+        forked: there was more than one answer.
+        result: of a question that is asked once (`Path.once`), and `asked` is its name then.
+    """
+
+    answer: Answer
+    asked: Asked | str
+    forked: bool
+    result: Any = None
+
+
 class Trail:
     """What paths share: the answers to their first questions, and a solver that keeps what those assume.
 
@@ -55,11 +78,11 @@ class Trail:
         depth: how many of its assumptions the solver has already.
     """
 
-    def __init__(self, stop: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, stop: Callable[[], bool] = lambda: False, solver: z3.Solver | None = None) -> None:
         self.stop = stop
-        self.answers: list[tuple[Answer, Asked]] = []
+        self.answers: list[Question] = []
         self.depth = 0
-        self.solver = z3.Solver()
+        self.solver = z3.Solver() if solver is None else solver
         self.milliseconds = 0
         self.limit(SOLVER_MS)
         self._branches: list[tuple[int, int, z3.ModelRef | None]] = []
@@ -101,9 +124,10 @@ class Trail:
             return False
         position, self.depth, model = self._branches.pop()
         self.solver.pop()
-        (_, left), asked = self.answers[position]
-        del self.answers[position:]
-        self.answers.append(((left[0], left[1:]), asked))
+        question = self.answers[position]
+        _, left = question.answer
+        del self.answers[position + 1 :]
+        question.answer = left[0], left[1:]
         if left[1:]:
             self.branch(self.depth, None)
         return model
@@ -114,15 +138,29 @@ class Path:
 
     Attributes:
         trail: what it shares with the paths before it.
+        inner: a way through a function that is being looked at, which gets all questions.
+        taken: what was decided where the path forked.
+        kept: what it came to know of facts.
     """
 
-    def __init__(self, trail: Trail | None = None, model: z3.ModelRef | None = None) -> None:
+    def __init__(self, trail: Trail | None = None) -> None:
         self.trail = Trail() if trail is None else trail
         self.solver = self.trail.solver
+        self.begin(None)
+
+    def begin(self, model: z3.ModelRef | None) -> None:
+        """Start again, with the answers that the trail has.
+
+        Args:
+            model: of what those assume, where one is known.
+        """
         self._known = len(self.trail.answers)
-        self._asked = self._assumed = 0
+        self._asked = self._assumed = self._made = 0
         self._model = model
-        self._made = 0
+        self.inner: Path | None = None
+        self.taken: list[z3.BoolRef] = []
+        self.kept: dict[Any, Any] = {}
+        self._merged: list[Sequence[z3.BoolRef]] = []
 
     def fresh(self, name: str) -> z3.ArithRef:
         """A whole number of which nothing is known."""
@@ -136,11 +174,17 @@ class Path:
 
     def number(self) -> int:
         """A number of its own, for names."""
+        self._of_path()
         self._made += 1
         return self._made
 
+    def _of_path(self) -> None:
+        if self.inner is not None:
+            raise NotHereError
+
     def choose(self, count: int) -> int:
         """One of so many cases; all are tried."""
+        self._of_path()
         if count <= 0:
             raise Dead
         if count == 1:
@@ -153,6 +197,7 @@ class Path:
         Args:
             possible: it is of something new, of which nothing is known.
         """
+        self._of_path()
         if condition is True:
             return
         if condition is False:
@@ -168,10 +213,62 @@ class Path:
             return True
         if z3.is_false(condition) or condition is False:
             return False
+        if self.inner is not None:
+            return self.inner.decide(condition)
         other: list[z3.ModelRef | None] = [None]
         holds = bool(self._answered(condition, lambda: self._possible(condition, other), other))
-        self._add(condition if holds else z3.Not(condition))
+        decided = condition if holds else z3.Not(condition)
+        self._add(decided)
+        if self.trail.answers[self._asked - 1].forked:
+            self.taken.append(decided)
         return holds
+
+    def one_of(self, conditions: Sequence[z3.BoolRef]) -> int:
+        """Which of some conditions holds, one of which does; the solver is not asked which may."""
+        chosen = self.choose(len(conditions))
+        if len(conditions) > 1:
+            self.taken.append(conditions[chosen])
+        return chosen
+
+    def ways_through(self, run: Callable[[], T]) -> list[tuple[T, z3.BoolRef]]:
+        """What a function answers along each way through it, and where it takes that way: one of them all.
+
+        Raises:
+            NotHereError: it asks for more than truth values.
+        """
+        scopes = self.solver.num_scopes()
+        self.solver.push()
+        self.inner = inner = Path(Trail(self.trail.stop, self.solver))
+        try:
+            found = _walked(inner, lambda _: (run(), z3.And(inner.taken)), self._model)
+            return list(found)
+        finally:
+            self.inner = None
+            self.solver.pop(self.solver.num_scopes() - scopes)
+
+    def once(self, name: str, ask: Callable[[], T]) -> T:
+        """What is answered on all paths that are one with this up to here."""
+        self._of_path()
+        answers, position = self.trail.answers, self._asked
+        self._asked += 1
+        if position >= self._known:
+            answers.append(Question((None, ()), name, False, ask()))
+        elif answers[position].asked != name:
+            raise Open(NOT_THE_SAME)
+        return answers[position].result
+
+    def assume_any(self, ways: Sequence[z3.BoolRef]) -> None:
+        """From here on one of some conditions holds; which one is said by `split` only."""
+        self.assume(z3.Or(ways))
+        if len(ways) > 1:
+            self._merged.append(ways)
+
+    def split(self) -> bool:
+        """Look at each of the conditions by itself of which one was assumed; False where there are none."""
+        merged, self._merged = self._merged, []
+        for ways in merged:
+            self.assume(ways[self.choose(len(ways))])
+        return bool(merged)
 
     def _answered(
         self, asked: Asked, ask: Callable[[], Answer], other: list[z3.ModelRef | None] | None = None
@@ -180,12 +277,12 @@ class Path:
         answers, position = self.trail.answers, self._asked
         self._asked += 1
         if position < self._known:
-            (answer, _), before = answers[position]
-            if not _is_one(before, asked):
-                raise Open("what is asked along a path is not the same each time")
-            return answer
+            before = answers[position]
+            if not _is_one(before.asked, asked):
+                raise Open(NOT_THE_SAME)
+            return before.answer[0]
         found = ask()
-        answers.append((found, asked))
+        answers.append(Question(found, asked, bool(found[1])))
         if found[1]:
             self.trail.branch(self._assumed, other[0] if other else self._model)
         return found[0]
@@ -221,6 +318,8 @@ class Path:
         """Whether a condition holds all along this path, as far as the solver can say."""
         if isinstance(condition, bool):
             return condition
+        if self.inner is not None:
+            return self.inner.follows(condition, milliseconds)
         condition = z3.simplify(condition)
         if z3.is_true(condition):
             return True
@@ -242,6 +341,8 @@ class Path:
 
     def only_value(self, formula: z3.ArithRef) -> int | None:
         """The one whole number that a formula can be along this path, or None."""
+        if self.inner is not None:
+            return self.inner.only_value(formula)
 
         def ask() -> Answer:
             if not self._may(z3.BoolVal(True)) or self._model is None:
@@ -253,7 +354,7 @@ class Path:
         return self._answered(formula, ask)
 
 
-def _is_one(before: Asked, asked: Asked) -> bool:
+def _is_one(before: Asked | str, asked: Asked) -> bool:
     """Whether two questions are one: a formula may be written in another order the next time."""
     if isinstance(before, z3.ExprRef) and isinstance(asked, z3.ExprRef):
         return z3.eq(before, asked) or _means_the_same(before, asked)
@@ -274,12 +375,16 @@ def explore(run: Callable[[Path], T], stop: Callable[[], bool]) -> Iterator[T]:
     Raises:
         Open: `stop` says so before all paths are explored.
     """
-    trail = Trail(stop)
-    model: z3.ModelRef | bool | None = None
-    while model is not False:
-        if stop():
+    return _walked(Path(Trail(stop)), run, None)
+
+
+def _walked(path: Path, run: Callable[[Path], T], model: z3.ModelRef | None) -> Iterator[T]:
+    """What a function answers along each path of a trail; `model` is one of what holds before all of them."""
+    found: z3.ModelRef | bool | None = model
+    while found is not False:
+        if path.trail.stop():
             raise Open(NO_TIME)
-        path = Path(trail, model)
+        path.begin(None if found is True else found)
         with suppress(Dead):
             yield run(path)
-        model = trail.turned()
+        found = path.trail.turned()

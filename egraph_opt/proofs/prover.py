@@ -239,9 +239,14 @@ class _State:
         sides = Sides(side, scene, ranks, new=self.new)
         try:
             sides.match(weakly=weakly)
-            pairs = [pair for goal in sides.goals() for pair in _pairs(*goal)]
-            if pairs:
-                _show(scene, *pairs[scene.choose(len(pairs))])
+            matched = dict(sides.environment)
+            try:
+                _show_goals(sides)
+            except Unproved:
+                sides.go_back(matched)
+                if not scene.split():
+                    raise
+                _show_goals(sides)
         finally:
             self.asks_dims |= scene.asks_dims
         self.notes |= scene.notes
@@ -255,6 +260,17 @@ def _joined(side: Side, scene: Instance) -> Side:
         return side.joined_by(scene.choose, MOST_STEPS)
     except Rejected as error:
         raise Dead from error
+
+
+def _show_goals(sides: Sides) -> None:
+    """Show that one of the pairs that have to be equal is; each is another path.
+
+    Raises:
+        Unproved: it does not follow.
+    """
+    pairs = [pair for goal in sides.goals() for pair in _pairs(*goal)]
+    if pairs:
+        _show(sides.scene, *pairs[sides.scene.choose(len(pairs))])
 
 
 def _pairs(left: Any, right: Any) -> list[tuple[Any, Any]]:

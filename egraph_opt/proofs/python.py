@@ -18,6 +18,7 @@ from typing import Any
 import z3
 
 from egraph_opt.laws.law import Law
+from egraph_opt.proofs.facts import LazyFact
 from egraph_opt.proofs.numbers import Fraction, Truth, UnhashableError, Whole, formula_of, number_of
 from egraph_opt.proofs.paths import Open
 
@@ -281,11 +282,23 @@ def _remembering(name: str) -> tuple[tuple[str, Any], ...]:
     return tuple((key, f) for key, f in found if hasattr(f, "cache_info") and hasattr(f, "__wrapped__"))
 
 
+def _parts(value: Any) -> Iterator[Any]:
+    """A value, and what is in it where that is a tuple."""
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        yield part
+        if type(part) is tuple:
+            pending.extend(part)
+
+
 def _forgetting(function: Any) -> Callable[..., Any]:
     """A function that remembers answers of what is known only."""
 
     @functools.wraps(function.__wrapped__)
     def asked(*given: Any) -> Any:
+        if any(isinstance(part, LazyFact) for value in given for part in _parts(value)):
+            return function.__wrapped__(*given)
         try:
             hash(given)
         except UnhashableError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import z3
@@ -19,6 +19,7 @@ from egraph_opt.proofs.instance import Instance
 from egraph_opt.proofs.names import Name, Settings, TypeName
 from egraph_opt.proofs.numbers import number_of
 from egraph_opt.proofs.paths import Dead, Open, Unproved
+from egraph_opt.proofs.ways import SYMBOLS, answer_of, is_handed
 from egraph_opt.semantics import operators as _  # noqa: F401 - declares meanings
 from egraph_opt.semantics.values import NoMeaningError, Value, choosers, meanings
 
@@ -113,6 +114,11 @@ class Sides:
         except Unbound as error:
             raise Open(f"nothing binds {error}, which is written") from error
 
+    def go_back(self, environment: dict[Expression, Any]) -> None:
+        """Forget what was written since the environment was this one."""
+        self.environment = environment
+        self._writes = self.scene.showing = False
+
     def _answers(self, pairs: list[tuple[Expression, Expression]]) -> None:
         """Ask the host functions of what is written before anything has to be shown of it."""
         for pair in pairs:
@@ -143,10 +149,7 @@ class Sides:
         if isinstance(head, Variable):
             return self._variable(expression, absent, ranks)
         if isinstance(head, HostFunction):
-            answer = self._answer(expression)
-            if answer is None:
-                raise Dead
-            return answer
+            return self._answer(expression, _is_there)
         if head in (nil, cons):
             return self._list(expression, ranks)
         if head in (fact, facts, bundle_facts):
@@ -266,7 +269,7 @@ class Sides:
     def _handed(self, expression: Expression) -> Any:
         """What host functions get of a tensor, or of several."""
         made = self.value(expression)
-        return tuple(map(self.scene.fact, made)) if isinstance(made, tuple) else self.scene.fact(made)
+        return tuple(map(self.scene.facts.of, made)) if isinstance(made, tuple) else self.scene.facts.of(made)
 
     def _argument(self, expression: Expression) -> Any:
         if expression.sort.kind in OPERANDS and expression.head not in (fact, facts, bundle_facts):
@@ -282,24 +285,19 @@ class Sides:
             return tuple(map(self._read, made))
         return self.scene.dim_of(made) if isinstance(made, z3.ArithRef) else made
 
-    def _answer(self, expression: Expression) -> Any:
-        """What a host function answers; None is no answer."""
+    def _answer(self, expression: Expression, wanted: Callable[[Any], bool] = lambda answer: True) -> Any:
+        """What a host function answers; None is no answer.
+
+        Args:
+            wanted: with other answers the law says nothing.
+        """
         arguments = [self._argument(argument) for argument in expression.arguments]
         function: HostFunction = expression.head
-        calls.failures.clear()
-        try:
-            answer = function.computed(*arguments)
-        except ANSWERS:  # of lengths and places, which are numbers on a path
-            answer = function.default
-        except Exception as error:
-            raise Open(
-                f"{function.name} cannot be run on symbols: {type(error).__name__}: {error}"
-            ) from error
-        if calls.failures:
-            failed = next(iter(calls.failures))
-            message = calls.failures.pop(failed)
-            if not message.startswith(tuple(error.__name__ for error in ANSWERS)):
-                raise Open(f"{failed.name} cannot be run on symbols: {message}")
+        if all(map(is_handed, arguments)):
+            return answer_of(self.scene, function.name, lambda: _computed(function, arguments), wanted)
+        answer = _computed(function, arguments)
+        if not wanted(answer):
+            raise Dead
         return answer
 
     def _asked(self, expression: Expression) -> Any:
@@ -310,7 +308,7 @@ class Sides:
 
     def _holds(self, condition: Any) -> bool:
         if isinstance(condition, Absent):
-            return not self._answer(condition.answer)
+            return not self._answer(condition.answer, _is_nothing)
         if isinstance(condition, Equals):
             return self._equal(condition)
         if isinstance(condition, Differs):
@@ -321,11 +319,11 @@ class Sides:
             left, right = map(self.value, condition.arguments)
             return bool(left < right)
         if isinstance(condition.head, HostFunction):
-            answer = self._answer(condition)
-            if condition.head.is_condition:
-                return bool(answer)
-            self.environment[condition] = answer
-            return answer is not None
+            wanted = bool if condition.head.is_condition else _is_there
+            answer = self._answer(condition, wanted)
+            if not condition.head.is_condition:
+                self.environment[condition] = answer
+            return True
         self.value(condition)
         return True
 
@@ -344,6 +342,32 @@ class Sides:
             raise Open("two terms that are one class")
         a, b = (self._argument(e) if e.sort.kind == "string" else self._asked(e) for e in (left, right))
         return bool(a == b)
+
+
+def _is_there(answer: Any) -> bool:
+    return answer is not None
+
+
+def _is_nothing(answer: Any) -> bool:
+    """Whether an answer may be none: what is a number is asked later."""
+    return type(answer) in SYMBOLS or not answer
+
+
+def _computed(function: HostFunction, arguments: Sequence[Any]) -> Any:
+    """What a host function computes."""
+    calls.failures.clear()
+    try:
+        answer = function.computed(*arguments)
+    except ANSWERS:  # of lengths and places, which are numbers on a path
+        answer = function.default
+    except Exception as error:
+        raise Open(f"{function.name} cannot be run on symbols: {type(error).__name__}: {error}") from error
+    if calls.failures:
+        failed = next(iter(calls.failures))
+        message = calls.failures.pop(failed)
+        if not message.startswith(tuple(error.__name__ for error in ANSWERS)):
+            raise Open(f"{failed.name} cannot be run on symbols: {message}")
+    return answer
 
 
 def is_question(condition: Any) -> bool:

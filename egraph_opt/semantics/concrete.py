@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -123,6 +123,11 @@ class Concrete:
 
     def is_whole(self, dtype: ElementType) -> bool:
         return dtype() in INTEGERS
+
+    def is_in(self, dtype: ElementType, types: Collection[int]) -> bool:
+        return dtype() in types
+
+    is_surely_in = is_in
 
     def known(self, *facts: z3.BoolRef) -> None:
         """Numbers say so."""

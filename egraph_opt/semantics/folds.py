@@ -100,7 +100,6 @@ EXTREMES = ("ReduceMax", "ReduceMin")
 @means("reduce", kind=lambda scene, given: scene.name(REDUCTIONS))
 def reduce(scene: Any, kind: Any, x: Value, axes: tuple[int, ...], keepdims: int) -> Value:
     scene.must(all(axis < x.rank for axis in axes) and len(axes) > 0)
-    name = scene.spelled(kind)
     bounds = [x.shape[axis] for axis in axes]
     kept = [axis for axis in range(x.rank) if axis not in axes]
     shape = tuple(number(1) if a in axes else d for a, d in enumerate(x.shape) if keepdims or a not in axes)
@@ -112,12 +111,16 @@ def reduce(scene: Any, kind: Any, x: Value, axes: tuple[int, ...], keepdims: int
             folded = dict(zip(axes, k, strict=True))
             return x.at([folded[a] if a in folded else fixed[a] for a in range(x.rank)])
 
-        if not scene.reals and name not in EXTREMES and scene.root(x.dtype) not in INTEGERS:
+        name = scene.name_so_far(kind)
+        if name not in REDUCTIONS:  # any of them
+            order = "" if scene.reals else f" along {axes} of {x.rank}"
+            return scene.fold(f"{name} of {scene.root(x.dtype)}{order}", bounds, element)
+        if not scene.reals and name not in EXTREMES and not scene.is_surely_in(x.dtype, INTEGERS):
             return scene.fold(f"{name} of axes {axes} of {x.rank}", bounds, element)
         if not scene.reals or name not in DEFINED:
             nothing = not all(scene.within(b, number(1), b + 1) for b in bounds)
-            kind = f"{name} of {scene.root(x.dtype)}" if nothing else name  # of none it goes by the type
-            return scene.fold(kind, bounds, element)
+            which = f"{name} of {scene.root(x.dtype)}" if nothing else name  # of none it goes by the type
+            return scene.fold(which, bounds, element)
         if scene.is_whole(x.dtype):
             return scene.fold(f"{name} of integers", bounds, element)
         return DEFINED[name](scene, bounds, element)

@@ -206,7 +206,7 @@ def unary(scene: Any, op: Any, settings: Any, x: Value) -> Value:
     def function(a: Real) -> Real:
         name, given = scene.name_so_far(op), scene.settings_so_far(settings)
         if name == "Neg":
-            if scene.root(x.dtype) in INTEGERS:
+            if scene.is_surely_in(x.dtype, INTEGERS):
                 return -a
             return scene.negated(a)
         if name == "Abs" and not scene.compares:
@@ -253,7 +253,7 @@ def _result_type(
 
 def arithmetic(scene: Any, name: str, dtype: ElementType, a: Real, b: Real) -> Real:
     """A binary operator of two numbers."""
-    if scene.root(dtype) in INTEGERS and name in OF_RINGS:  # which wrap around, in any order
+    if scene.is_surely_in(dtype, INTEGERS) and name in OF_RINGS:  # which wrap around, in any order
         return OF_RINGS[name](a, b)
     if name == "Add":
         return scene.add(a, b)
@@ -264,7 +264,7 @@ def arithmetic(scene: Any, name: str, dtype: ElementType, a: Real, b: Real) -> R
         if name != "BitwiseAnd":
             scene.known(z3.Implies(a == 0, made == b), z3.Implies(b == 0, made == a))
         return made
-    if name in LOGIC or (name in KNOWN_BINARY and (scene.compares or scene.root(dtype) in INTEGERS)):
+    if name in LOGIC or (name in KNOWN_BINARY and (scene.compares or scene.is_surely_in(dtype, INTEGERS))):
         return KNOWN_BINARY[name](a, b)
     if name in COMPARES:
         return _compared(scene, name, a, b)
@@ -272,19 +272,19 @@ def arithmetic(scene: Any, name: str, dtype: ElementType, a: Real, b: Real) -> R
         made = scene.add(a, scene.negated(b))
         scene.known(z3.Implies(b == 0, made == a))  # of -0.0 too
         return made
-    if name == "Div" and z3.is_rational_value(a) and a.as_fraction() == 1 and dtype() in FLOATS:
+    if name == "Div" and z3.is_rational_value(a) and a.as_fraction() == 1 and scene.is_in(dtype, FLOATS):
         return scene.function("unary Reciprocal ()", b)
-    if scene.reals and name == "Div" and dtype() in FLOATS:
+    if scene.reals and name == "Div" and scene.is_in(dtype, FLOATS):
         return scene.multiply(a, scene.function("unary Reciprocal ()", b))
     if scene.reals and name == "Pow" and z3.is_rational_value(b) and b.as_fraction() == 2:
         return scene.multiply(a, a)
     if scene.compares and name == "PRelu":
         return z3.If(a >= 0, a, scene.multiply(a, b))
-    of = " of integers" if scene.root(dtype) in INTEGERS else ""  # 7 / 2 is 3 of them
+    of = " of integers" if scene.is_surely_in(dtype, INTEGERS) else ""  # 7 / 2 is 3 of them
     made = scene.function(f"binary {name}{of}", a, b)
     if name in ("Div", "Pow"):
         scene.known(z3.Implies(b == 1, made == a))
-    if name == "Div" and scene.root(dtype) in FLOATS:
+    if name == "Div" and scene.is_surely_in(dtype, FLOATS):
         scene.known(z3.Implies(a == 1, made == scene.function("unary Reciprocal ()", b)))
     if name == "Pow" and scene.compares:
         scene.known(z3.Implies(b == 2, made == scene.multiply(a, a)))

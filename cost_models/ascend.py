@@ -298,12 +298,12 @@ class Ascend(CostModel):
         moving = self._device.operands((*node.inputs, *node.outputs))
         return self.soc.fixed_aicpu_us + max(amount / (self.soc.aicpu_gops * 1e3), moving)
 
-    def _steps(self, node: NodeView) -> float:
-        """Cycles an element on the vector unit."""
+    def _steps(self, node: NodeView, width: float) -> float:
+        """Cycles an element of so many bytes on the vector unit."""
         steps = self.soc.vector_steps.get(node.op_type)
         if steps is not None:
             repeated = max(len(node.inputs) - 1, 1) if node.op_type in counting.VARIADIC else 1
-            return repeated * sum(self._device.cycles(step) for step in steps)
+            return repeated * sum(self._device.cycles(step, width) for step in steps)
         subject = node.input(0) if node.op_type in counting.REDUCTIONS else node.output()
         operations = counting.flops(node) / max(counting.elements(subject), 1)
         return max(operations, 1.0) * self._device.cycles("Add")
@@ -321,7 +321,7 @@ class Ascend(CostModel):
         """The time on the vector units."""
         subject = node.input(0) if node.op_type in counting.REDUCTIONS else node.output()
         width = self._device.width(subject)
-        amount = self._device.vector(self._device.elements(subject), self._steps(node), width)
+        amount = self._device.vector(self._device.elements(subject), self._steps(node, width), width)
         return amount + ascend_scalar.scalar_time(self._device, node)
 
     def _other_product(self, node: NodeView) -> float:

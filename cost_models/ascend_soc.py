@@ -97,6 +97,8 @@ class Soc:
     scalar_cycles: Mapping[str, float]
     scatter_cores: int
     vector_cycles: Mapping[str, float]
+    op_select_implmode: str
+    precise_steps: frozenset[str]
     vector_steps: Mapping[str, tuple[str, ...]]
     family: str
     aicore_types: tuple[Mapping[str, Any], ...]
@@ -219,6 +221,7 @@ def _same(value: Any) -> Any:
 _FORMS: dict[str, Callable[[Any], Any]] = {
     "fused_operators": frozenset,
     "kernel_types": _numbers,
+    "precise_steps": frozenset,
     "aicpu_rules": _rules,
 }
 """What `Soc` keeps in another form than TOML has it in."""

@@ -194,6 +194,9 @@ class Ascend(CostModel):
     def is_unmeasured(self, node: NodeView) -> bool:
         return ascend_remarks.is_unmeasured(node)
 
+    def stored_bytes(self, fact: Fact, operators: frozenset[str]) -> int | None:
+        return ascend_layout.stored_bytes(self._device, fact, operators)
+
     def reason(self, node: NodeView) -> str:
         return ascend_reasons.reason(self._device, node, self.cost(node))
 
@@ -339,19 +342,9 @@ class Ascend(CostModel):
 
     def _pool(self, node: NodeView) -> float:
         """Pools on the vector unit within the limits of the instruction set, on the AI CPU beyond them."""
-        soc, x, y = self.soc, node.input(0), node.output()
-        shape, kernel = counting.dims(x), counting.kernel(node, 0)
-        if any(beyond_pools(soc, node)) or self._on_ai_cpu(node):
-            time = self._ai_cpu(counting.flops(node), node)
-        else:
-            width = self._device.width(x)
-            cycles = self._device.cycles("Add") / soc.pool_efficiency
-            computing = self._device.vector(counting.elements(y) * counting.product(kernel), cycles, width)
-            images = sum(self._device.blocked(counting.dims(fact), width) for fact in (x, y))
-            moving = self._device.stream(images, self._device.parts((x, y)))
-            row = min(max(1.0, (shape[-1] if shape else 1) / soc.row_width), soc.wide_row_cap)
-            time = soc.fixed_vector_us + max(computing, moving) * row
-        return time
+        if any(beyond_pools(self.soc, node)) or self._on_ai_cpu(node):
+            return self._ai_cpu(counting.flops(node), node)
+        return ascend_vector.pool_time(self._device, node)
 
 
 class _OnChip(Ascend):

@@ -166,6 +166,15 @@ class CostModel(ABC):
         """Whether the price of a node rests on no measurement: reports say what share of a cost such have."""
         return False
 
+    def stored_bytes(self, fact: Fact, operators: frozenset[str]) -> int | None:
+        """Bytes that a tensor takes on the target; None for those of its ONNX type.
+
+        Args:
+            fact: of a known type and size.
+            operators: op types of the nodes that write or read it.
+        """
+        return None
+
     def of_bodies(self, node: NodeView, costs: Sequence[float]) -> float:
         """What the bodies of If, Loop or Scan cost together: its `NodeView.body_cost`.
 

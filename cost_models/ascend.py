@@ -41,6 +41,7 @@ from egraph_opt.cost_models import (
     ascend_moves,
     ascend_reasons,
     ascend_remarks,
+    ascend_rows,
     ascend_scalar,
     ascend_soc,
     ascend_types,
@@ -314,6 +315,7 @@ class Ascend(CostModel):
     def _vector(self, node: NodeView) -> float:
         """Element-wise operators, reductions, normalisations, and whatever else is not known here."""
         moving = self._device.operands((*node.inputs, *node.outputs))
+        moving += ascend_rows.moving_tails(self._device, node)
         return self.soc.fixed_vector_us + max(self._computing(node), moving)
 
     def _on_vector(self, node: NodeView) -> float | None:
@@ -324,7 +326,8 @@ class Ascend(CostModel):
         """The time on the vector units."""
         subject = node.input(0) if node.op_type in counting.REDUCTIONS else node.output()
         width = self._device.width(subject)
-        amount = self._device.vector(self._device.elements(subject), self._steps(node, width), width)
+        elements = self._device.elements(subject) * ascend_rows.tail(self._device, node)
+        amount = self._device.vector(elements, self._steps(node, width), width)
         return amount + ascend_scalar.scalar_time(self._device, node)
 
     def _other_product(self, node: NodeView) -> float:

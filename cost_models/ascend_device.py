@@ -29,6 +29,11 @@ class Device:
 
     soc: Soc
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether the last axis of a tensor is the one whose elements lie next to each other."""
+        return True
+
     def width(self, fact: Fact | None) -> float:
         """Bytes of one element on the chip."""
         dtype = 0 if fact is None else fact.dtype

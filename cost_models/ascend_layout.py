@@ -29,6 +29,10 @@ class LaidDevice(Device):
 
     layout: str = IMAGES
 
+    @property
+    def has_rows(self) -> bool:
+        return False
+
     def elements(self, fact: Fact | None) -> float:
         """With the padding: what the vector unit computes."""
         padded = self.padded(self.layout, fact)

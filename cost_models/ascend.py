@@ -119,6 +119,7 @@ class Ascend(CostModel):
         self.soc = ascend_soc.load_soc(soc, overrides)
         self._device = Device(self.soc)
         of_compiler = applied_by(self.soc.passes)
+        self.free_sizes_factor = self.soc.dynamic_factor
         attention = ("attention",) if "Attention" in self.soc.composites else ()
         self.rulesets = (*type(self).rulesets, *attention, *sorted(of_compiler))
         self.applied = MappingProxyType({**type(self).applied, **of_compiler})
@@ -190,7 +191,7 @@ class Ascend(CostModel):
 
     def remarks(self, views: Sequence[NodeView]) -> Sequence[str]:
         """What prices are guesses: operators, types and shapes that nobody knows, or measured; iterations."""
-        return ascend_remarks.remarks(self.soc, views)
+        return (*ascend_remarks.remarks(self.soc, views), *ascend_atc.remarks(self.chip))
 
     def is_unmeasured(self, node: NodeView) -> bool:
         return ascend_remarks.is_unmeasured(node)

@@ -60,6 +60,7 @@ class Soc:
     dispatch: str
     host_us: float
     host_wait_us: float
+    dynamic_factor: float
     loop_iterations: int
     branch_price: str
     then_probability: float

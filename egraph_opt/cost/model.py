@@ -121,6 +121,8 @@ class CostModel(ABC):
         elsewhere: it prices another machine, so that what is timed here is reported and decides nothing.
         any_types: nodes may be chosen of types that nothing computes, as laws write them, so that the gate
             sees them.
+        free_sizes_factor: how many times as long a model takes that is built for any size of its inputs;
+            reports say so, prices do not count it.
         datasheet: parameters that a calibration leaves alone unless told otherwise: they say what the device
             is, and what it reaches of that is said by others.
         margin: by what share a node that does not occur in the original graph is priced higher, where prices
@@ -138,6 +140,7 @@ class CostModel(ABC):
     runtime: Runtime | None = None
     elsewhere: bool = False
     any_types: bool = False
+    free_sizes_factor: float = 1.0
     datasheet: frozenset[str] = frozenset()
 
     def __init__(self, **parameters: Any) -> None:

@@ -218,6 +218,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
         original.exactness,
         before,
         observed_in(request.points, request.ranges),
+        frozenset(name for name, known in request.ranges.items() if known.single is not None),
     )
     rewrites = (*uses, *finished.rewrites)
     report = report_of(

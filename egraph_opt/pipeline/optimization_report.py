@@ -20,7 +20,7 @@ from egraph_opt.laws.exactness import CLASSES, REAL, Exactness
 from egraph_opt.laws.proved import was_proved
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.pipeline.costly_nodes import costly_nodes
-from egraph_opt.pipeline.hints import hints_of, opset_hint, sizes_of
+from egraph_opt.pipeline.hints import free_sizes_hint, hints_of, opset_hint, sizes_of
 from egraph_opt.pipeline.original import original_cost
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
@@ -60,6 +60,7 @@ class Account:
         exactness: what the result was to keep.
         before: what the model costs as the target's compiler runs it.
         observed: how many of the points a run has shown.
+        said: names of those that were given.
     """
 
     model: CostModel
@@ -72,6 +73,7 @@ class Account:
     exactness: Exactness = REAL
     before: float = math.nan
     observed: int = 0
+    said: frozenset[str] = frozenset()
 
 
 def report_unchanged(account: Account, reason: str) -> Report:
@@ -122,7 +124,11 @@ def report_of(
     if not failed:
         chosen = (account.points, parts[0], written)
         cost = replace(cost, costly=costly_nodes(account.model, region.original, *chosen))
-    hints = (*hints_of(written, after.runtime, account.points), *opset_hint(composites, region.lowered.opset))
+    hints = (
+        *hints_of(written, after.runtime, account.points),
+        *free_sizes_hint(written, account.points, account.said, account.model.free_sizes_factor),
+        *opset_hint(composites, region.lowered.opset),
+    )
     return Report(
         status=status,
         reason=reason,

@@ -336,6 +336,7 @@ UNABLE = {
     "branch_price": "a branch is chosen by itself: what is cheapest in it does not depend on the other",
     "then_probability": "as branch_price",
     "scatter_cores": "no law trades a scatter for other operators",
+    "dynamic_factor": "whether sizes are free is said of the whole model, and prices do not count it",
     "op_select_implmode": "all spellings of an activation have the same exponentials and divisions",
     "precise_steps": "as op_select_implmode",
     "host_wait_us": "no law trades an operator that waits for others: where one can go, it goes",

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
@@ -113,16 +114,21 @@ class Ascend(CostModel):
         _COMPOSITES | {ascend_fusion.OPERATOR, ascend_vector.OPERATOR} | ascend_layout.OPERATORS
     )
     datasheet = frozenset({"clock_ghz", "memory_gbs"})
+    _host_share: float | None = None
 
     def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:
         self.chip = str(soc)
         self.soc = ascend_soc.load_soc(soc, overrides)
+        if self.soc.dispatch == ascend_host.EAGER:
+            self.soc = ascend_soc.load_soc(soc, {**ascend_host.KERNELS, **overrides})
+            self.sides = (ascend_host.HOST, ascend_host.DEVICE)
         self._device = Device(self.soc)
         of_compiler = applied_by(self.soc.passes)
         self.free_sizes_factor = self.soc.dynamic_factor
         attention = ("attention",) if "Attention" in self.soc.composites else ()
         self.rulesets = (*type(self).rulesets, *attention, *sorted(of_compiler))
-        self.applied = MappingProxyType({**type(self).applied, **of_compiler})
+        applied = {} if self.sides else type(self).applied
+        self.applied = MappingProxyType({**applied, **of_compiler})
         self.limits: Mapping[str, int] = MappingProxyType(
             {
                 name: getattr(self.soc, name)
@@ -149,7 +155,17 @@ class Ascend(CostModel):
         return ascend_soc.declared(variant or DEFAULT_SOC)
 
     def cost(self, node: NodeView) -> float:
-        return max(self.device_time(node), ascend_host.time(self.soc, node)) + node.body_cost
+        host = ascend_host.time(self.soc, node)
+        return ascend_host.together(self._host_share, host, self.device_time(node)) + node.body_cost
+
+    def time_of(self, node: NodeView, side: str) -> float:
+        return ascend_host.time(self.soc, node) if side == ascend_host.HOST else self.device_time(node)
+
+    def settled(self, totals: Mapping[str, float]) -> Ascend:
+        found = copy(self)
+        found._host_share = ascend_host.share_of_host(totals)
+        found.__dict__.pop("_without", None)  # prices of the same share
+        return found
 
     def device_time(self, node: NodeView) -> float:
         """Without bodies: on values in ND a kernel, with the conversions around it."""
@@ -206,15 +222,7 @@ class Ascend(CostModel):
         return ascend_atc.atc_command(self.chip, self.soc, inputs, path)
 
     def kernel_name(self, node: NodeView) -> str:
-        """The ONNX operator that a kernel begins with; TransData is a conversion between formats."""
-        if is_conversion(node):
-            return "TransData"
-        inside = ascend_layout.inner(node) if is_laid(node) else node
-        if inside is None or inside.domain != PSEUDO_DOMAIN:
-            return node.op_type if inside is None else inside.op_type
-        if inside.op_type == ascend_fusion.FORM:
-            return inside.text("cube")
-        return "fused element-wise" if inside.op_type == ascend_vector.FORM else inside.op_type
+        return ascend_reasons.kernel_name(node)
 
     def breakdown(self, node: NodeView) -> Mapping[str, float]:
         bare = replace(node, body_cost=0.0)
@@ -226,7 +234,7 @@ class Ascend(CostModel):
     def _without(self) -> dict[str, Ascend]:
         """Per resource the chip where it costs nothing."""
         return {
-            name: _OnChip(ascend_binding.without_resource(self.soc, name))
+            name: _OnChip(ascend_binding.without_resource(self.soc, name), self._host_share)
             for name in ascend_binding.RESOURCES
         }
 
@@ -354,9 +362,10 @@ class Ascend(CostModel):
 class _OnChip(Ascend):
     """Prices of a chip that no file describes."""
 
-    def __init__(self, soc: ascend_soc.Soc) -> None:
+    def __init__(self, soc: ascend_soc.Soc, host_share: float | None) -> None:
         self.soc = soc
         self._device = Device(soc)
+        self._host_share = host_share
 
 
 class _InFormat(Ascend):

@@ -312,7 +312,7 @@ CASES = (
         "the Gathers of 1,024 rows, dispatched one by one",
         lambda: rows(1024),
         (
-            Flip("host_us", 3.0, {"Gather": 2, "Split": -1}),
+            Flip("host_us", 2.0, {"Slice": 2, "Split": -1}),
             Flip("dispatch", "offline", {"Slice": 2, "Split": -1}),
         ),
         given={"dispatch": "eager"},

@@ -27,9 +27,6 @@ _PREFIX = "ascend"
 EVERY = "*"
 """Chips of every family."""
 
-UNLISTED = "unlisted"
-"""The family of chips that no list names."""
-
 Rule = tuple[frozenset[str], frozenset[int]]
 """Operators (or ``*``) and data types (empty: all) that run on the AI CPU together."""
 
@@ -129,6 +126,11 @@ class Soc:
         found = (name for entry in self.compiler_passes if self._is_named(entry) for name in entry["passes"])
         return tuple(dict.fromkeys(found))
 
+    @cached_property
+    def has_types(self) -> bool:
+        """Whether a list of types names its family."""
+        return any(self.family in entry["chips"] for entry in self.aicore_types)
+
     def _is_named(self, entry: Mapping[str, Any]) -> bool:
         """Whether a record speaks of the chip."""
         return not {EVERY, self.family}.isdisjoint(entry["chips"])
@@ -195,7 +197,7 @@ def _names() -> dict[str, Names]:
     return {
         "operators": Names("ONNX operators", operators),
         "operators or *": Names("ONNX operators, or *", ("*", *operators)),
-        "families": Names("families of chips, or *", (EVERY, "310p", "910a", "910b")),
+        "families": Names("families of chips, or *", (EVERY, "310b", "310p", "910a", "910b")),
         "passes": Names("passes of the compiler", tuple(PASSES)),
         "types": Names("ONNX data types", types),
         "types or *": Names("ONNX data types, or *", ("*", *types)),

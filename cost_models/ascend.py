@@ -36,6 +36,7 @@ from egraph_opt.cost_models import (
     ascend_binding,
     ascend_control,
     ascend_cube,
+    ascend_einsum,
     ascend_fusion,
     ascend_host,
     ascend_layout,
@@ -281,9 +282,9 @@ class Ascend(CostModel):
         elif op == "Attention":
             time = self._attention(node)
         elif op == "DeformConv":
-            time = self._other_product(node)
+            time = ascend_cube.other_product(self._device, node)
         elif op == "Einsum":
-            time = self._other_product(node) + self._rearranged_operands(node)
+            time = self._einsum(node)
         return self._vector(node) if time is None else time
 
     def _pseudo(self, node: NodeView) -> float:
@@ -339,18 +340,14 @@ class Ascend(CostModel):
         amount = self._device.vector(elements, self._steps(node, width), width)
         return amount + ascend_scalar.scalar_time(self._device, node)
 
-    def _other_product(self, node: NodeView) -> float:
-        """Products whose tiles are not looked at: their arithmetic at the cube's efficiency."""
-        soc = self.soc
-        tile = 2 * soc.cube_side**2 * self._device.channel_block(self._device.width(node.input(0)))
-        peak = soc.cores * soc.clock_ghz * 1e3 * tile * soc.cube_efficiency
-        moving = self._device.operands((*node.inputs, *node.outputs))
-        return soc.fixed_cube_us + max(counting.flops(node) / peak, moving)
-
-    def _rearranged_operands(self, node: NodeView) -> float:
-        """An Einsum has no kernel of its own: its operands are transposed for a product."""
+    def _einsum(self, node: NodeView) -> float:
+        """A product with Transposes around it; any other is taken for one whose operands are all turned."""
+        kernels = ascend_einsum.kernels(node)
+        if kernels is not None:
+            return math.fsum(map(self.device_time, kernels))
         bytes_ = sum(2 * self._device.bytes_of(fact) for fact in node.inputs)
-        return self.soc.fixed_transpose_us + self._device.rearrange(bytes_, self.soc.transpose_efficiency)
+        turning = self._device.rearrange(bytes_, self.soc.transpose_efficiency)
+        return ascend_cube.other_product(self._device, node) + self.soc.fixed_transpose_us + turning
 
     def _pool(self, node: NodeView) -> float:
         """Pools on the vector unit within the limits of the instruction set, on the AI CPU beyond them."""

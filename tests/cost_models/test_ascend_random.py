@@ -115,7 +115,11 @@ def drawn(seed: int) -> Iterator[tuple[Maker, Shape]]:
 
 
 @pytest.mark.parametrize("soc", CHIPS)
-def test_prices_of_random_nodes_keep_their_laws(soc: str, seed: int = 0) -> None:
+def test_prices_of_random_nodes_keep_their_laws(soc: str) -> None:
+    keep_their_laws(soc, 0)
+
+
+def keep_their_laws(soc: str, seed: int) -> None:
     model = Ascend(soc)
     # What L2 holds to the last byte, and twice as much of which half comes from memory.
     cliff = max(CLIFF, (1 + model.soc.l2_speedup) / 2)

@@ -40,7 +40,7 @@ def remarks(chip: str) -> tuple[str, ...]:
     if not others:
         return ()
     return (
-        f"{chip} is a guess: {taken} stands for {', '.join(others)} as well, of which no measurement is known;"
+        f"{chip} is a guess: {taken} stands for {', '.join(others)} as well, no measurement is known;"
         " npu-smi info prints which a card is",
     )
 

@@ -39,7 +39,9 @@ def kernels(node: NodeView) -> tuple[NodeView, ...] | None:
     ]
     if not batch:
         shapes = [shape[1:] for shape in shapes]
-    x, w, z = (Fact(fact.dtype, shape, const=fact.const) for fact, shape in zip((a, b, y), shapes, strict=True))
+    x, w, z = (
+        Fact(fact.dtype, shape, const=fact.const) for fact, shape in zip((a, b, y), shapes, strict=True)
+    )
     orders = ((terms[0], [*batch, *rows, *inner], a), (terms[1], [*batch, *inner, *columns], b))
     turned = [step for given, wanted, fact in orders for step in _turned(given, wanted, fact)]
     written = _turned("".join([*batch, *rows, *columns]), list(out), y)

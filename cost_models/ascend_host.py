@@ -41,6 +41,7 @@ def together(share: float | None, host: float, device: float) -> float:
     """The price of a node by what each side does for it."""
     return max(host, device) if share is None else share * host + (1 - share) * device
 
+
 _SHAPED_BY = {
     "ConstantOfShape": (0,),
     "Expand": (1,),

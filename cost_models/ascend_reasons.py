@@ -1,4 +1,4 @@
-"""What reports say of a node on Ascend: its kernel, and why it costs more than its work (limits, types ...)."""
+"""What reports say of a node on Ascend: its kernel, and why it costs more than its work does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that Ascend computes one by one: each takes whole blocks in the buffers of a core, however short it is.
+"""Rows that Ascend computes one by one: each takes whole blocks in the buffers of a core, however short.
 
 Reductions, Softmax and normalisations in ND work on rows that lie apart; moves to the buffers of a core are
 aligned to a block (`block_bytes`), so that a row of one element takes as long as one of 16 in float16.

@@ -1,7 +1,7 @@
 """What kernels of the vector units cost on Ascend: pools, and element-wise stages with maybe a reduction.
 
-The latter are launched once; what comes from outside and the result are moved, the values between the stages are not;
-the vector work of all stages adds up.
+The latter are launched once; what comes from outside and the result are moved, the values between the stages
+are not; the vector work of all stages adds up.
 """
 
 from __future__ import annotations

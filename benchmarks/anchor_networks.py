@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import onnx
@@ -222,13 +223,14 @@ def albert_base(batch: int, length: int = 128) -> onnx.ModelProto:
     return net.model(x)
 
 
-def vit_base(batch: int) -> onnx.ModelProto:
-    """ViT-B/16: 196 patches and a token for the class."""
-    net = Layers("vit_base")
-    patches = net.biased(net.input(batch, 3, 224, 224), 768, (16, 16), stride=16, pads=(0, 0))
-    x = net.transpose(net.reshape(patches, batch, 768, 196), 0, 2, 1)
-    x = net.node("Concat", [net.weight(batch, 1, 768), x], (batch, 197, 768), axis=1)
-    x = net.add(x, net.weight(1, 197, 768))
+def vit_base(batch: int, side: int = 16, image: int = 224) -> onnx.ModelProto:
+    """ViT-B: patches of an image, 196 of 16 x 16 pixels, and a token for the class."""
+    net, across = Layers("vit_base"), image // side
+    pixels = net.input(batch, 3, image, image)
+    patches = net.biased(pixels, 768, (side, side), stride=side, pads=(0, 0))
+    x = net.transpose(net.reshape(patches, batch, 768, across**2), 0, 2, 1)
+    x = net.node("Concat", [net.weight(batch, 1, 768), x], (batch, across**2 + 1, 768), axis=1)
+    x = net.add(x, net.weight(1, across**2 + 1, 768))
     for _ in range(12):
         x = net.add(_attended(net, net.normalized(x)), x)
         x = net.add(net.affine(net.gelu(net.affine(net.normalized(x), 3072)), 768), x)
@@ -317,5 +319,7 @@ NETWORKS: Mapping[str, Callable[[int], onnx.ModelProto]] = {
     "C3D": c3d,
     "Albert-base": albert_base,
     "ViT-B/16": vit_base,
+    "ViT-B/32": partial(vit_base, side=32),
+    "ViT-B/16-384": partial(vit_base, image=384),
     "ECAPA-TDNN": ecapa_tdnn,
 }

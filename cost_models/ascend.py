@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
@@ -35,12 +36,14 @@ from egraph_opt.cost_models import (
     ascend_binding,
     ascend_control,
     ascend_cube,
+    ascend_einsum,
     ascend_fusion,
     ascend_host,
     ascend_layout,
     ascend_moves,
     ascend_reasons,
     ascend_remarks,
+    ascend_rows,
     ascend_scalar,
     ascend_soc,
     ascend_types,
@@ -112,15 +115,21 @@ class Ascend(CostModel):
         _COMPOSITES | {ascend_fusion.OPERATOR, ascend_vector.OPERATOR} | ascend_layout.OPERATORS
     )
     datasheet = frozenset({"clock_ghz", "memory_gbs"})
+    _host_share: float | None = None
 
     def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:
         self.chip = str(soc)
         self.soc = ascend_soc.load_soc(soc, overrides)
+        if self.soc.dispatch == ascend_host.EAGER:
+            self.soc = ascend_soc.load_soc(soc, {**ascend_host.KERNELS, **overrides})
+            self.sides = (ascend_host.HOST, ascend_host.DEVICE)
         self._device = Device(self.soc)
         of_compiler = applied_by(self.soc.passes)
+        self.free_sizes_factor = self.soc.dynamic_factor
         attention = ("attention",) if "Attention" in self.soc.composites else ()
         self.rulesets = (*type(self).rulesets, *attention, *sorted(of_compiler))
-        self.applied = MappingProxyType({**type(self).applied, **of_compiler})
+        applied = {} if self.sides else type(self).applied
+        self.applied = MappingProxyType({**applied, **of_compiler})
         self.limits: Mapping[str, int] = MappingProxyType(
             {
                 name: getattr(self.soc, name)
@@ -147,7 +156,17 @@ class Ascend(CostModel):
         return ascend_soc.declared(variant or DEFAULT_SOC)
 
     def cost(self, node: NodeView) -> float:
-        return max(self.device_time(node), ascend_host.time(self.soc, node)) + node.body_cost
+        host = ascend_host.time(self.soc, node)
+        return ascend_host.together(self._host_share, host, self.device_time(node)) + node.body_cost
+
+    def time_of(self, node: NodeView, side: str) -> float:
+        return ascend_host.time(self.soc, node) if side == ascend_host.HOST else self.device_time(node)
+
+    def settled(self, totals: Mapping[str, float]) -> Ascend:
+        found = copy(self)
+        found._host_share = ascend_host.share_of_host(totals)
+        found.__dict__.pop("_without", None)  # prices of the same share
+        return found
 
     def device_time(self, node: NodeView) -> float:
         """Without bodies: on values in ND a kernel, with the conversions around it."""
@@ -189,10 +208,13 @@ class Ascend(CostModel):
 
     def remarks(self, views: Sequence[NodeView]) -> Sequence[str]:
         """What prices are guesses: operators, types and shapes that nobody knows, or measured; iterations."""
-        return ascend_remarks.remarks(self.soc, views)
+        return (*ascend_remarks.remarks(self.soc, views), *ascend_atc.remarks(self.chip))
 
     def is_unmeasured(self, node: NodeView) -> bool:
         return ascend_remarks.is_unmeasured(node)
+
+    def stored_bytes(self, fact: Fact, operators: frozenset[str]) -> int | None:
+        return ascend_layout.stored_bytes(self._device, fact, operators)
 
     def reason(self, node: NodeView) -> str:
         return ascend_reasons.reason(self._device, node, self.cost(node))
@@ -201,15 +223,7 @@ class Ascend(CostModel):
         return ascend_atc.atc_command(self.chip, self.soc, inputs, path)
 
     def kernel_name(self, node: NodeView) -> str:
-        """The ONNX operator that a kernel begins with; TransData is a conversion between formats."""
-        if is_conversion(node):
-            return "TransData"
-        inside = ascend_layout.inner(node) if is_laid(node) else node
-        if inside is None or inside.domain != PSEUDO_DOMAIN:
-            return node.op_type if inside is None else inside.op_type
-        if inside.op_type == ascend_fusion.FORM:
-            return inside.text("cube")
-        return "fused element-wise" if inside.op_type == ascend_vector.FORM else inside.op_type
+        return ascend_reasons.kernel_name(node)
 
     def breakdown(self, node: NodeView) -> Mapping[str, float]:
         bare = replace(node, body_cost=0.0)
@@ -221,7 +235,7 @@ class Ascend(CostModel):
     def _without(self) -> dict[str, Ascend]:
         """Per resource the chip where it costs nothing."""
         return {
-            name: _OnChip(ascend_binding.without_resource(self.soc, name))
+            name: _OnChip(ascend_binding.without_resource(self.soc, name), self._host_share)
             for name in ascend_binding.RESOURCES
         }
 
@@ -268,9 +282,9 @@ class Ascend(CostModel):
         elif op == "Attention":
             time = self._attention(node)
         elif op == "DeformConv":
-            time = self._other_product(node)
+            time = ascend_cube.other_product(self._device, node)
         elif op == "Einsum":
-            time = self._other_product(node) + self._rearranged_operands(node)
+            time = self._einsum(node)
         return self._vector(node) if time is None else time
 
     def _pseudo(self, node: NodeView) -> float:
@@ -298,12 +312,12 @@ class Ascend(CostModel):
         moving = self._device.operands((*node.inputs, *node.outputs))
         return self.soc.fixed_aicpu_us + max(amount / (self.soc.aicpu_gops * 1e3), moving)
 
-    def _steps(self, node: NodeView) -> float:
-        """Cycles an element on the vector unit."""
+    def _steps(self, node: NodeView, width: float) -> float:
+        """Cycles an element of so many bytes on the vector unit."""
         steps = self.soc.vector_steps.get(node.op_type)
         if steps is not None:
             repeated = max(len(node.inputs) - 1, 1) if node.op_type in counting.VARIADIC else 1
-            return repeated * sum(self._device.cycles(step) for step in steps)
+            return repeated * sum(self._device.cycles(step, width) for step in steps)
         subject = node.input(0) if node.op_type in counting.REDUCTIONS else node.output()
         operations = counting.flops(node) / max(counting.elements(subject), 1)
         return max(operations, 1.0) * self._device.cycles("Add")
@@ -311,6 +325,7 @@ class Ascend(CostModel):
     def _vector(self, node: NodeView) -> float:
         """Element-wise operators, reductions, normalisations, and whatever else is not known here."""
         moving = self._device.operands((*node.inputs, *node.outputs))
+        moving += ascend_rows.moving_tails(self._device, node)
         return self.soc.fixed_vector_us + max(self._computing(node), moving)
 
     def _on_vector(self, node: NodeView) -> float | None:
@@ -321,45 +336,33 @@ class Ascend(CostModel):
         """The time on the vector units."""
         subject = node.input(0) if node.op_type in counting.REDUCTIONS else node.output()
         width = self._device.width(subject)
-        amount = self._device.vector(self._device.elements(subject), self._steps(node), width)
+        elements = self._device.elements(subject) * ascend_rows.tail(self._device, node)
+        amount = self._device.vector(elements, self._steps(node, width), width)
         return amount + ascend_scalar.scalar_time(self._device, node)
 
-    def _other_product(self, node: NodeView) -> float:
-        """Products whose tiles are not looked at: their arithmetic at the cube's efficiency."""
-        soc = self.soc
-        tile = 2 * soc.cube_side**2 * self._device.channel_block(self._device.width(node.input(0)))
-        peak = soc.cores * soc.clock_ghz * 1e3 * tile * soc.cube_efficiency
-        moving = self._device.operands((*node.inputs, *node.outputs))
-        return soc.fixed_cube_us + max(counting.flops(node) / peak, moving)
-
-    def _rearranged_operands(self, node: NodeView) -> float:
-        """An Einsum has no kernel of its own: its operands are transposed for a product."""
+    def _einsum(self, node: NodeView) -> float:
+        """A product with Transposes around it; any other is taken for one whose operands are all turned."""
+        kernels = ascend_einsum.kernels(node)
+        if kernels is not None:
+            return math.fsum(map(self.device_time, kernels))
         bytes_ = sum(2 * self._device.bytes_of(fact) for fact in node.inputs)
-        return self.soc.fixed_transpose_us + self._device.rearrange(bytes_, self.soc.transpose_efficiency)
+        turning = self._device.rearrange(bytes_, self.soc.transpose_efficiency)
+        return ascend_cube.other_product(self._device, node) + self.soc.fixed_transpose_us + turning
 
     def _pool(self, node: NodeView) -> float:
         """Pools on the vector unit within the limits of the instruction set, on the AI CPU beyond them."""
-        soc, x, y = self.soc, node.input(0), node.output()
-        shape, kernel = counting.dims(x), counting.kernel(node, 0)
-        if any(beyond_pools(soc, node)) or self._on_ai_cpu(node):
-            time = self._ai_cpu(counting.flops(node), node)
-        else:
-            width = self._device.width(x)
-            cycles = self._device.cycles("Add") / soc.pool_efficiency
-            computing = self._device.vector(counting.elements(y) * counting.product(kernel), cycles, width)
-            images = sum(self._device.blocked(counting.dims(fact), width) for fact in (x, y))
-            moving = self._device.stream(images, self._device.parts((x, y)))
-            row = min(max(1.0, (shape[-1] if shape else 1) / soc.row_width), soc.wide_row_cap)
-            time = soc.fixed_vector_us + max(computing, moving) * row
-        return time
+        if any(beyond_pools(self.soc, node)) or self._on_ai_cpu(node):
+            return self._ai_cpu(counting.flops(node), node)
+        return ascend_vector.pool_time(self._device, node)
 
 
 class _OnChip(Ascend):
     """Prices of a chip that no file describes."""
 
-    def __init__(self, soc: ascend_soc.Soc) -> None:
+    def __init__(self, soc: ascend_soc.Soc, host_share: float | None) -> None:
         self.soc = soc
         self._device = Device(soc)
+        self._host_share = host_share
 
 
 class _InFormat(Ascend):

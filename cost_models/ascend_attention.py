@@ -38,7 +38,7 @@ def attention_time(device: Device, node: NodeView) -> float | None:
     width = device.width(node.input(0))
     products = device.cube(rows, columns, key_size, heads, width)
     products += device.cube(rows, value_size, columns, heads, width)
-    cycles = sum(map(device.cycles, _steps(device, node)))
+    cycles = sum(device.cycles(step, width) for step in _steps(device, node))
     softmax = device.vector(heads * rows * columns, cycles, width)
     moving = device.operands((*node.inputs, *node.outputs))
     return device.soc.fixed_cube_us + max(products, softmax, moving)

@@ -167,6 +167,15 @@ def product_time(device: Device, node: NodeView) -> float | None:
     return device.soc.fixed_cube_us + max(computing, device.operands((*node.inputs, *node.outputs)))
 
 
+def other_product(device: Device, node: NodeView) -> float:
+    """Products whose tiles are not looked at: their arithmetic at the cube's efficiency."""
+    soc = device.soc
+    tile = 2 * soc.cube_side**2 * device.channel_block(device.width(node.input(0)))
+    peak = soc.cores * soc.clock_ghz * 1e3 * tile * soc.cube_efficiency
+    moving = device.operands((*node.inputs, *node.outputs))
+    return soc.fixed_cube_us + max(counting.flops(node) / peak, moving)
+
+
 def _matrix(fact: Fact, transposed: int, side: int) -> Shape:
     """The operand as [..., rows, columns]: a vector gets the axis that MatMul gives it."""
     shape = counting.dims(fact)

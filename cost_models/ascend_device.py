@@ -19,12 +19,20 @@ from egraph_opt.rewrites.conditions.formats import IMAGES, MATRICES, is_vector
 CHIP_FLOATS = formats.CHIP_FLOATS | {0}
 """Types that are computed in the chip's float type, and those that are not known."""
 
+PRECISE = "high_precision"
+"""The value of `op_select_implmode` with which `precise_steps` are computed in float32."""
+
 
 @dataclass(frozen=True)
 class Device:
     """The units of one chip."""
 
     soc: Soc
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the last axis of a tensor is the one whose elements lie next to each other."""
+        return True
 
     def width(self, fact: Fact | None) -> float:
         """Bytes of one element on the chip."""
@@ -90,9 +98,15 @@ class Device:
         factor = max(1.0, width / 2.0)
         return elements * cycles * factor / (self.soc.vector_cores * self.soc.clock_ghz * 1e3)
 
-    def cycles(self, step: str) -> float:
-        """Cycles an element of one instruction of the vector unit."""
-        return self.soc.vector_cycles[step]
+    def cycles(self, step: str, width: float = 4.0) -> float:
+        """Cycles an element of one instruction of the vector unit, as `vector` scales them.
+
+        A precise one takes float16 (`width` 2) to float32 and back.
+        """
+        cycles = self.soc.vector_cycles
+        if width == 2.0 and step in self.soc.precise_steps and self.soc.op_select_implmode == PRECISE:
+            return 2 * (cycles[step] + cycles["Cast"])
+        return cycles[step]
 
     def cube(self, m: int, n: int, k: int, batch: int = 1, width: float = 2.0) -> float:
         """`batch` products of [m, k] by [k, n], all rounded up to the cube's tiles.

@@ -2,11 +2,19 @@
 
 An offline model is launched as a whole: its tasks follow each other on the device.  Eagerly, the host infers
 shapes, tiles and launches each operator while the device is busy with those before, and waits for the device
-where a shape is computed there.  So an operator takes the longer of both; a fused kernel is launched once for
-each of the operators that it computes.
+where a shape is computed there.  Between the two is a queue: a long kernel hides what the host does for those
+that follow, so that a model takes about as long as the slower of both for all of its operators.  A price
+belongs to one of them, and is a mean of both, the more of the slower side the further it is behind.  A single
+operator that no model is known of takes the longer of both.
+
+No kernels are fused that are launched one by one, and no compiler rewrites the graph.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
 
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models import counting
@@ -14,6 +22,25 @@ from egraph_opt.cost_models.ascend_soc import Soc
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 
 EAGER = "eager"
+
+HOST, DEVICE = "host", "device"
+
+KERNELS: Mapping[str, Any] = MappingProxyType(
+    {"fused_stages": 0, "vector_stages": 0, "composite_operators": [], "compiler_passes": []}
+)
+"""Parameters of kernels that are launched one by one, unless others are given."""
+
+
+def share_of_host(totals: Mapping[str, float]) -> float | None:
+    """The part of a price that is the host's: half where both sides take equally long."""
+    host, device = totals[HOST] ** 2, totals[DEVICE] ** 2
+    return host / (host + device) if host + device > 0 else None
+
+
+def together(share: float | None, host: float, device: float) -> float:
+    """The price of a node by what each side does for it."""
+    return max(host, device) if share is None else share * host + (1 - share) * device
+
 
 _SHAPED_BY = {
     "ConstantOfShape": (0,),

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from egraph_opt.cost.model import NodeView
-from egraph_opt.cost_models import counting
-from egraph_opt.cost_models.ascend_device import Device
+from egraph_opt.cost_models import ascend_cube, counting
+from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device
 from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.operators.typing import form_facts
@@ -28,6 +28,10 @@ class LaidDevice(Device):
     """The units of a chip, where tensors that are computed are in a format."""
 
     layout: str = IMAGES
+
+    @property
+    def has_rows(self) -> bool:
+        return False
 
     def elements(self, fact: Fact | None) -> float:
         """With the padding: what the vector unit computes."""
@@ -44,6 +48,20 @@ class LaidDevice(Device):
             return 1
         shapes = (counting.dims(fact) for fact in facts if fact is not None and not fact.const)
         return max((shape[0] for shape in shapes if len(shape) > 3), default=1)
+
+
+_ON_IMAGES = frozenset((*ascend_cube.CONVOLUTIONS, *counting.POOLS))
+"""Operators whose operands and results fill whole blocks of channels."""
+
+
+def stored_bytes(device: Device, fact: Fact, operators: frozenset[str]) -> int | None:
+    """Of floats, in the type that the chip computes in, and in the format of who writes or reads them."""
+    if fact.dtype not in CHIP_FLOATS:
+        return None
+    shape = counting.dims(fact)
+    if len(shape) > 2 and not operators.isdisjoint(_ON_IMAGES):
+        return int(device.blocked(shape, device.width(fact)))
+    return int(device.bytes_of(fact))
 
 
 def conversion(device: Device, node: NodeView) -> float:

@@ -1,13 +1,23 @@
-"""Why a node costs what it does on Ascend, where that is more than its work: limits, types, scalar units."""
+"""What reports say of a node on Ascend: its kernel, and why it costs more than its work does."""
 
 from __future__ import annotations
 
 import onnx
 
 from egraph_opt.cost.model import NodeView
-from egraph_opt.cost_models import ascend_cube, ascend_scalar, ascend_types, counting
+from egraph_opt.cost_models import (
+    ascend_cube,
+    ascend_fusion,
+    ascend_layout,
+    ascend_scalar,
+    ascend_types,
+    ascend_vector,
+    counting,
+)
 from egraph_opt.cost_models.ascend_device import CHIP_FLOATS, Device
 from egraph_opt.cost_models.ascend_limits import beyond_convolutions, beyond_pools
+from egraph_opt.cost_models.layouts import is_conversion, is_laid
+from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 
 AI_CPU = "runs on the AI CPU"
 
@@ -34,6 +44,18 @@ def reason(device: Device, node: NodeView, price: float) -> str:
     if ascend_scalar.scalar_time(device, node) > MUCH * price:
         return "done by the scalar unit, one after the other"
     return ""
+
+
+def kernel_name(node: NodeView) -> str:
+    """The ONNX operator that a kernel begins with; TransData is a conversion between formats."""
+    if is_conversion(node):
+        return "TransData"
+    inside = ascend_layout.inner(node) if is_laid(node) else node
+    if inside is None or inside.domain != PSEUDO_DOMAIN:
+        return node.op_type if inside is None else inside.op_type
+    if inside.op_type == ascend_fusion.FORM:
+        return inside.text("cube")
+    return "fused element-wise" if inside.op_type == ascend_vector.FORM else inside.op_type
 
 
 def _types(node: NodeView) -> str:

@@ -10,7 +10,7 @@ import onnx
 from egraph_opt.cost.model import NodeView
 from egraph_opt.cost_models import ascend_control, ascend_cube, ascend_types, counting
 from egraph_opt.cost_models.ascend_device import CHIP_FLOATS
-from egraph_opt.cost_models.ascend_soc import UNLISTED, Soc
+from egraph_opt.cost_models.ascend_soc import Soc
 from egraph_opt.facts.fact import Fact
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN
 
@@ -75,7 +75,7 @@ def _types(soc: Soc, views: Iterable[NodeView]) -> Iterator[str]:
 
 def _lists(soc: Soc, views: Iterable[NodeView]) -> Iterator[str]:
     """Whose lists say where integers run, on a chip that they do not name."""
-    if soc.family != UNLISTED:
+    if soc.has_types:
         return
     views = [view for view in views if ascend_types.is_listed(soc, view) and not view.domain]
     others = [view for view in views if any(fact.dtype not in CHIP_FLOATS for fact in _facts(view))]

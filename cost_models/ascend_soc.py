@@ -27,9 +27,6 @@ _PREFIX = "ascend"
 EVERY = "*"
 """Chips of every family."""
 
-UNLISTED = "unlisted"
-"""The family of chips that no list names."""
-
 Rule = tuple[frozenset[str], frozenset[int]]
 """Operators (or ``*``) and data types (empty: all) that run on the AI CPU together."""
 
@@ -60,6 +57,7 @@ class Soc:
     dispatch: str
     host_us: float
     host_wait_us: float
+    dynamic_factor: float
     loop_iterations: int
     branch_price: str
     then_probability: float
@@ -97,6 +95,8 @@ class Soc:
     scalar_cycles: Mapping[str, float]
     scatter_cores: int
     vector_cycles: Mapping[str, float]
+    op_select_implmode: str
+    precise_steps: frozenset[str]
     vector_steps: Mapping[str, tuple[str, ...]]
     family: str
     aicore_types: tuple[Mapping[str, Any], ...]
@@ -125,6 +125,11 @@ class Soc:
         """What its compiler does by itself: names of `ascend_compiler.PASSES`, each once."""
         found = (name for entry in self.compiler_passes if self._is_named(entry) for name in entry["passes"])
         return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def has_types(self) -> bool:
+        """Whether a list of types names its family."""
+        return any(self.family in entry["chips"] for entry in self.aicore_types)
 
     def _is_named(self, entry: Mapping[str, Any]) -> bool:
         """Whether a record speaks of the chip."""
@@ -192,7 +197,7 @@ def _names() -> dict[str, Names]:
     return {
         "operators": Names("ONNX operators", operators),
         "operators or *": Names("ONNX operators, or *", ("*", *operators)),
-        "families": Names("families of chips, or *", (EVERY, "310p", "910a", "910b")),
+        "families": Names("families of chips, or *", (EVERY, "310b", "310p", "910a", "910b")),
         "passes": Names("passes of the compiler", tuple(PASSES)),
         "types": Names("ONNX data types", types),
         "types or *": Names("ONNX data types, or *", ("*", *types)),
@@ -219,6 +224,7 @@ def _same(value: Any) -> Any:
 _FORMS: dict[str, Callable[[Any], Any]] = {
     "fused_operators": frozenset,
     "kernel_types": _numbers,
+    "precise_steps": frozenset,
     "aicpu_rules": _rules,
 }
 """What `Soc` keeps in another form than TOML has it in."""

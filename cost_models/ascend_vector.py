@@ -1,7 +1,7 @@
-"""What a kernel of the vector units costs on Ascend: element-wise stages on one value, maybe a reduction.
+"""What kernels of the vector units cost on Ascend: pools, and element-wise stages with maybe a reduction.
 
-It is launched once; what comes from outside and the result are moved, the values between the stages are not;
-the vector work of all stages adds up.
+The latter are launched once; what comes from outside and the result are moved, the values between the stages
+are not; the vector work of all stages adds up.
 """
 
 from __future__ import annotations
@@ -73,3 +73,16 @@ def vector_kernel_time(
     moving = device.operands((*node.inputs, *node.outputs))
     together = device.soc.fixed_vector_us + max(sum(times), moving)
     return min(alone, together)
+
+
+def pool_time(device: Device, node: NodeView) -> float:
+    """The time of a pool on the vector unit, whose operands are images in blocks of channels."""
+    soc, x, y = device.soc, node.input(0), node.output()
+    shape, width = counting.dims(x), device.width(x)
+    cycles = device.cycles("Add") / soc.pool_efficiency
+    window = counting.product(counting.kernel(node, 0))
+    computing = device.vector(counting.elements(y) * window, cycles, width)
+    images = sum(device.blocked(counting.dims(fact), width) for fact in (x, y))
+    moving = device.stream(images, device.parts((x, y)))
+    row = min(max(1.0, (shape[-1] if shape else 1) / soc.row_width), soc.wide_row_cap)
+    return soc.fixed_vector_us + max(computing, moving) * row

@@ -121,6 +121,9 @@ class CostModel(ABC):
         elsewhere: it prices another machine, so that what is timed here is reported and decides nothing.
         any_types: nodes may be chosen of types that nothing computes, as laws write them, so that the gate
             sees them.
+        sides: what works at the same time, such as host and device: a graph takes as long as the slower.
+        free_sizes_factor: how many times as long a model takes that is built for any size of its inputs;
+            reports say so, prices do not count it.
         datasheet: parameters that a calibration leaves alone unless told otherwise: they say what the device
             is, and what it reaches of that is said by others.
         margin: by what share a node that does not occur in the original graph is priced higher, where prices
@@ -138,6 +141,8 @@ class CostModel(ABC):
     runtime: Runtime | None = None
     elsewhere: bool = False
     any_types: bool = False
+    free_sizes_factor: float = 1.0
+    sides: tuple[str, ...] = ()
     datasheet: frozenset[str] = frozenset()
 
     def __init__(self, **parameters: Any) -> None:
@@ -165,6 +170,26 @@ class CostModel(ABC):
     def is_unmeasured(self, node: NodeView) -> bool:
         """Whether the price of a node rests on no measurement: reports say what share of a cost such have."""
         return False
+
+    def time_of(self, node: NodeView, side: str) -> float:
+        """What one of the `sides` has to do for a node, its bodies aside."""
+        return 0.0
+
+    def settled(self, totals: Mapping[str, float]) -> CostModel:
+        """The model as it prices the graphs of a model whose nodes take so long together, side by side.
+
+        What the slower side does decides, and a price belongs to one node: this says which side that is.
+        """
+        return self
+
+    def stored_bytes(self, fact: Fact, operators: frozenset[str]) -> int | None:
+        """Bytes that a tensor takes on the target; None for those of its ONNX type.
+
+        Args:
+            fact: of a known type and size.
+            operators: op types of the nodes that write or read it.
+        """
+        return None
 
     def of_bodies(self, node: NodeView, costs: Sequence[float]) -> float:
         """What the bodies of If, Loop or Scan cost together: its `NodeView.body_cost`.

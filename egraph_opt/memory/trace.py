@@ -9,7 +9,7 @@ inside of a function of the model or of an operator's kernel is not counted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import onnx_ir as ir
@@ -27,6 +27,14 @@ VIEWS = frozenset(("Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"))
 
 IN_PLACE = frozenset((*UNARY, *BINARY, *VARIADIC, "Cast", "CastLike", "Clip", "Where"))
 """Operators whose result may take the place of an operand with as many elements of the same width."""
+
+Stored = Callable[[Fact, frozenset[str]], int | None]
+"""Bytes of a tensor, by its type and the operators that write or read it; None for those of its type."""
+
+
+def as_in_onnx(fact: Fact, operators: frozenset[str]) -> int | None:
+    """A tensor takes the bytes of its type, whoever uses it."""
+    return None
 
 
 @dataclass(frozen=True)
@@ -55,12 +63,14 @@ class Trace:
 
     Attributes:
         facts: per buffer its type.
+        users: per buffer the operators that write or read it.
         values: per buffer the value that it was made for.
         start: buffers that are there before the first step: the inputs of a body.
         kept: buffers of the outputs.
     """
 
     facts: Sequence[Fact]
+    users: Sequence[frozenset[str]]
     values: Sequence[ir.Value]
     steps: Sequence[TraceStep]
     start: tuple[int, ...]
@@ -71,6 +81,7 @@ class _Tracer:
     def __init__(self, graph: ir.Graph, facts: Mapping[ir.Value, Fact], is_body: bool) -> None:
         self.graph, self.known = graph, facts
         self.facts: list[Fact] = []
+        self.users: list[set[str]] = []
         self.values: list[ir.Value] = []
         self.buffer: dict[ir.Value, int] = {}
         self.maker: dict[ir.Value, int] = {}
@@ -83,6 +94,7 @@ class _Tracer:
     def new(self, value: ir.Value) -> int:
         self.buffer[value] = len(self.facts)
         self.facts.append(self.known.get(value, UNKNOWN))
+        self.users.append(set())
         self.values.append(value)
         return self.buffer[value]
 
@@ -118,6 +130,8 @@ class _Tracer:
         in_place: tuple[int, ...] = ()
         if standard and node.op_type in IN_PLACE:
             in_place = tuple(dict.fromkeys(self.buffer[v] for v in node.inputs if v in self.buffer))
+        for buffer in (*reads, *writes):
+            self.users[buffer].add(node.op_type)
         step = TraceStep(position, tuple(needs), tuple(reads), tuple(writes), in_place, inner)
         self.steps.append(step)
 
@@ -132,22 +146,24 @@ def trace(graph: ir.Graph, facts: Mapping[ir.Value, Fact], *, is_body: bool = Fa
     for position, node in enumerate(graph):
         tracer.node(position, node)
     kept = frozenset(tracer.buffer[value] for value in graph.outputs if value in tracer.buffer)
-    return Trace(tracer.facts, tracer.values, tracer.steps, tracer.start, kept)
+    users = [frozenset(operators) for operators in tracer.users]
+    return Trace(tracer.facts, users, tracer.values, tracer.steps, tracer.start, kept)
 
 
-def liveness(traced: Trace, points: Mapping[str, int]) -> Liveness:
+def liveness(traced: Trace, points: Mapping[str, int], stored: Stored = as_in_onnx) -> Liveness:
     """The trace with symbols replaced by numbers; bodies run in the order in which they are written."""
-    known: dict[Fact, tuple[int | None, int]] = {}
-    for fact in traced.facts:
-        if fact not in known:
-            known[fact] = _bytes_and_width(bind(fact, points))
+    known: dict[tuple[Fact, frozenset[str]], tuple[int | None, int]] = {}
+    buffers = list(zip(traced.facts, traced.users, strict=True))
+    for fact, users in buffers:
+        if (fact, users) not in known:
+            known[fact, users] = _bytes_and_width(bind(fact, points), users, stored)
     # In place an element takes the place of one of the same width, and there are as many.
-    kinds = [known[fact] for fact in traced.facts]
+    kinds = [known[buffer] for buffer in buffers]
     sizes = [size for size, _ in kinds]
     unknown = sum(size is None for size in sizes)
     steps = []
     for step in traced.steps:
-        inner = [liveness(body, points) for body in step.bodies]
+        inner = [liveness(body, points, stored) for body in step.bodies]
         unknown += sum(body.unknown for body in inner)
         reuse = tuple(b for b in step.in_place if sizes[b] is not None and kinds[b] == kinds[step.writes[0]])
         extra = max((usage(body).peak for body in inner), default=0)
@@ -155,10 +171,13 @@ def liveness(traced: Trace, points: Mapping[str, int]) -> Liveness:
     return Liveness([size or 0 for size in sizes], steps, traced.start, traced.kept, unknown)
 
 
-def _bytes_and_width(fact: Fact) -> tuple[int | None, int]:
+def _bytes_and_width(fact: Fact, users: frozenset[str], stored: Stored) -> tuple[int | None, int]:
     """The bytes of a tensor and the bits of an element; None and 0 where they are not known."""
     size = byte_size(fact)
-    return size, 0 if size is None else ir.DataType(fact.dtype).bitwidth
+    if size is None:
+        return None, 0
+    own = stored(fact, users)
+    return size if own is None else own, ir.DataType(fact.dtype).bitwidth
 
 
 @dataclass(frozen=True)
@@ -181,6 +200,7 @@ def arrange(
     points: Mapping[str, int],
     places: Mapping[str, int] | None = None,
     *,
+    stored: Stored = as_in_onnx,
     is_body: bool = False,
 ) -> Arranged:
     """Put the nodes of a graph and of its bodies into an order that needs less memory, where one was found.
@@ -190,6 +210,7 @@ def arrange(
     Args:
         facts: of all values, see `trace`.
         points: what symbols stand for.
+        stored: the bytes of a tensor on the target.
         places: where values were computed in another graph, see `places_in`: that order is tried, too.
 
     Returns:
@@ -200,7 +221,7 @@ def arrange(
         graphs.extend(body for node in current for body in bodies(node))
     for current in reversed(graphs):
         traced = trace(current, facts, is_body=is_body or current is not graph)
-        sized = liveness(traced, points)
+        sized = liveness(traced, points, stored)
         nodes = list(current)
         names = [nodes[step.position].outputs[0].name or "" for step in traced.steps]
         ranks = [(places or {}).get(name) for name in names]

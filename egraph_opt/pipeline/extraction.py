@@ -173,6 +173,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
         chosen.extracted,
         points=request.points,
         objective=request.objective,
+        stored=request.model.stored_bytes,
     )
     uses = uses_in(iterations, original.required)
     matched = [f"{row.ruleset}.{row.name}" for row in uses if row.matches]
@@ -218,6 +219,7 @@ def extract_cheapest(original: GivenModel, region: Region, request: Request, clo
         original.exactness,
         before,
         observed_in(request.points, request.ranges),
+        frozenset(name for name, known in request.ranges.items() if known.single is not None),
     )
     rewrites = (*uses, *finished.rewrites)
     report = report_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import onnx_ir as ir
 
@@ -29,13 +29,37 @@ def hints_of(written: ir.Model, runtime: int, points: Mapping[str, int]) -> tupl
         points: sizes at which it runs.
     """
     counts = Counter(node.op_type for node in _of_sizes(written.graph))
-    free = [value for value in written.graph.inputs if any(names_of_dims(value))]
-    if not free or counts.total() < max(LEAST, LEAST_SHARE * runtime):
+    shapes = _fixing(written, points)
+    if not shapes or counts.total() < max(LEAST, LEAST_SHARE * runtime):
         return ()
     named = ", ".join(f"{count} {op_type}" for op_type, count in counts.most_common(SHOWN))
-    shapes = " ".join(f"--input-shape {_shape(value, points)}" for value in free)
     left = runtime - counts.total()
     return (f"{counts.total()} nodes compute sizes alone ({named}): {shapes} leaves at most {left}",)
+
+
+def free_sizes_hint(
+    written: ir.Model, points: Mapping[str, int], said: Collection[str], factor: float
+) -> tuple[str, ...]:
+    """What free sizes cost on a target, and which sizes were taken for those that nobody has said.
+
+    Args:
+        said: names of sizes that are known.
+        factor: how many times as long the result takes where sizes stay free.
+    """
+    shapes = _fixing(written, points)
+    if not shapes or not factor > 1:
+        return ()
+    names = {name for value in written.graph.inputs for name in names_of_dims(value) if name}
+    guessed = [f"{name} = {points[name]}" for name in sorted(names) if name in points and name not in said]
+    priced = f"priced at {', '.join(guessed)}, which nobody has said; " if guessed else ""
+    slower = f"built for any size the model takes about {factor:g} times as long"
+    return (f"{priced}{slower}: {shapes}",)
+
+
+def _fixing(written: ir.Model, points: Mapping[str, int]) -> str:
+    """The options that fix the free sizes of inputs; "" where none is free."""
+    free = [value for value in written.graph.inputs if any(names_of_dims(value))]
+    return " ".join(f"--input-shape {_shape(value, points)}" for value in free)
 
 
 def opset_hint(composites: Mapping[str, int], opset: int) -> tuple[str, ...]:

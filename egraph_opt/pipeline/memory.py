@@ -17,7 +17,7 @@ from egraph_opt.graph.work import operations
 from egraph_opt.memory.arena import arena
 from egraph_opt.memory.liveness import usage
 from egraph_opt.memory.objective import Objective, bytes_text
-from egraph_opt.memory.trace import arrange, liveness, places_in
+from egraph_opt.memory.trace import Stored, arrange, liveness, places_in
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.report.figures import MemoryReport
@@ -117,6 +117,7 @@ def arranged(
     *,
     points: Mapping[str, int],
     objective: Objective,
+    stored: Stored,
 ) -> MemoryReport:
     """Put the nodes of a rebuilt model into an order that needs less memory, if there is one.
 
@@ -124,12 +125,13 @@ def arranged(
         written: the model, in which nodes may change places.
         facts: of its values.
         region: the original.
+        stored: the bytes of a tensor on the target.
 
     Returns:
         What it needs, beside what the original needs; `constants_before` is left open.
     """
-    after = arrange(written.graph, facts, points, places_in(region.lowered.graph))
-    before = None if region.memory is None else usage(liveness(region.memory, points))
+    after = arrange(written.graph, facts, points, places_in(region.lowered.graph), stored=stored)
+    before = None if region.memory is None else usage(liveness(region.memory, points, stored))
     return MemoryReport(
         before=None if before is None else before.peak,
         after=after.usage.peak,

@@ -18,7 +18,7 @@ from egraph_opt.graph.constants import byte_size
 from egraph_opt.graph.names import Namer, names_in
 from egraph_opt.memory.candidates import Candidate, Need, as_solution, candidates
 from egraph_opt.memory.objective import MemoryPoint, Objective, pareto_front, pick
-from egraph_opt.memory.trace import arrange, places_in
+from egraph_opt.memory.trace import Arranged, Stored, arrange, places_in
 from egraph_opt.rebuild.choice import Choice
 from egraph_opt.rebuild.graph import rebuild_graph
 from egraph_opt.rebuild.value_info import ValueInfo
@@ -36,6 +36,7 @@ def near_optimal(
     choice_of: Callable[[Ints], Choice],
     solve: Callable[[ExtractionProblem], Ints],
     points: Mapping[str, int],
+    stored: Stored,
     late: Callable[[], bool],
     is_body: bool,
     cheapest: float | None = None,
@@ -47,6 +48,7 @@ def near_optimal(
         choice_of: what is rebuilt from a solution.
         solve: the extraction, for other costs.
         points: the sizes of symbolic dims.
+        stored: the bytes of a tensor on the target.
         late: whether to stop with what was found.
         cheapest: what the objective's tolerance counts from, if not the cheapest found.
     """
@@ -59,7 +61,9 @@ def near_optimal(
         problem,
         known,
         written_bytes(rebuilt.snapshot, points),
-        lambda choice: _need(choice_of(choice), points, places, is_body),
+        lambda choice: _need(
+            choice_of(choice), partial(arrange, points=points, places=places, stored=stored, is_body=is_body)
+        ),
         solve,
         enough=partial(_within, objective),
         late=late,
@@ -74,7 +78,7 @@ def _within(objective: Objective, candidate: Candidate) -> bool:
     return objective.limit is not None and candidate.peak <= objective.limit
 
 
-def _need(choice: Choice, points: Mapping[str, int], places: Mapping[str, int], is_body: bool) -> Need:
+def _need(choice: Choice, arranged: Callable[[ir.Graph, Mapping[ir.Value, Fact]], Arranged]) -> Need:
     """The peak of a choice once it is written, in the order that it is then given."""
     info, lowered = ValueInfo(dry_run=True), choice.lowered
     captured = {
@@ -83,7 +87,7 @@ def _need(choice: Choice, points: Mapping[str, int], places: Mapping[str, int], 
         if value.graph is not lowered.graph and not lowered.constants.has(value)
     }
     graph = rebuild_graph(choice, IR_VERSION, Namer(names_in(lowered.graph)), captured, info)
-    found = arrange(graph, info.facts, points, places, is_body=is_body)
+    found = arranged(graph, info.facts)
     live = [found.trace.values[buffer] for buffer in found.usage.at_peak()]
     return Need(found.usage.peak, sorted({info.owners[v] for v in live if v in info.owners}))
 

@@ -20,8 +20,8 @@ from egraph_opt.laws.exactness import CLASSES, REAL, Exactness
 from egraph_opt.laws.proved import was_proved
 from egraph_opt.operators.declaration import operator_named
 from egraph_opt.pipeline.costly_nodes import costly_nodes
-from egraph_opt.pipeline.hints import hints_of, opset_hint, sizes_of
-from egraph_opt.pipeline.original import original_cost
+from egraph_opt.pipeline.hints import free_sizes_hint, hints_of, opset_hint, sizes_of
+from egraph_opt.pipeline.original import original_cost, totals_of
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted
 from egraph_opt.rebuild.choice import Choice
@@ -60,6 +60,7 @@ class Account:
         exactness: what the result was to keep.
         before: what the model costs as the target's compiler runs it.
         observed: how many of the points a run has shown.
+        said: names of those that were given.
     """
 
     model: CostModel
@@ -72,6 +73,7 @@ class Account:
     exactness: Exactness = REAL
     before: float = math.nan
     observed: int = 0
+    said: frozenset[str] = frozenset()
 
 
 def report_unchanged(account: Account, reason: str) -> Report:
@@ -118,11 +120,20 @@ def report_of(
     composites = _composites(region.walk())
     free = [value for value in written.graph.inputs if value.name not in written.graph.initializers]
     inputs = {str(value.name): sizes_of(value, account.points) for value in free}
-    cost = replace(_cost(account, before, parts, failed), written=as_written)
+    totals = totals_of(region.original, account.model, account.points)
+    sides = {
+        side: (total, total if failed else _total(account.model, side, parts[0]))
+        for side, total in totals.items()
+    }
+    cost = replace(_cost(account, before, parts, failed), written=as_written, sides=sides)
     if not failed:
         chosen = (account.points, parts[0], written)
         cost = replace(cost, costly=costly_nodes(account.model, region.original, *chosen))
-    hints = (*hints_of(written, after.runtime, account.points), *opset_hint(composites, region.lowered.opset))
+    hints = (
+        *hints_of(written, after.runtime, account.points),
+        *free_sizes_hint(written, account.points, account.said, account.model.free_sizes_factor),
+        *opset_hint(composites, region.lowered.opset),
+    )
     return Report(
         status=status,
         reason=reason,
@@ -163,7 +174,14 @@ def handed_back(report: Report, counts: NodeCount, latency: LatencyReport) -> Re
     The clock contradicts the prices, by which something is cheaper: they prove nothing, and what they say of
     the graph that was found is not true of the original.
     """
-    unproved = {"lower_bound": math.nan, "gap": math.nan, "by_operator": (), "costly": (), "open": ()}
+    unproved = {
+        "lower_bound": math.nan,
+        "gap": math.nan,
+        "by_operator": (),
+        "costly": (),
+        "open": (),
+        "sides": {},
+    }
     return replace(
         report,
         status="unchanged",
@@ -254,6 +272,16 @@ class _Sum:
     cost: float = 0.0
     resources: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     tensors: list[str] = field(default_factory=list)
+
+
+def _total(model: CostModel, side: str, extracted: Extracted) -> float:
+    """What one side of the target has to do for the nodes of a graph, those of bodies aside."""
+    view = extracted.prices.view
+    if view is None:
+        return math.nan
+    chosen = extracted.choice.node[extracted.choice.node >= 0].tolist()
+    numbers = [int(view.view[node]) for node in chosen if view.view[node] >= 0 and not view.once[node]]
+    return math.fsum(model.time_of(view.views[number], side) for number in numbers)
 
 
 def costs_by_operator(model: CostModel, extracted: Extracted) -> tuple[OperatorCost, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import onnx_ir as ir
@@ -91,6 +92,19 @@ def original_cost(nodes: Sequence[OriginalNode], model: CostModel, points: Mappi
             bound = replace(bound, body_cost=price_of_bodies(model, bound, costs))
         total += price_of(model, bound)
     return total
+
+
+def totals_of(nodes: Sequence[OriginalNode], model: CostModel, points: Mapping[str, int]) -> dict[str, float]:
+    """What each side of the target has to do for all nodes of the input, those of bodies aside."""
+    views = [bound_view(node.view, points) for node in nodes] if model.sides else []
+    return {side: math.fsum(model.time_of(view, side) for view in views) for side in model.sides}
+
+
+def settled(
+    model: CostModel, nodes: Sequence[OriginalNode], points: Callable[[], Mapping[str, int]]
+) -> CostModel:
+    """A cost model as it prices the graphs of one model."""
+    return model.settled(totals_of(nodes, model, points())) if model.sides and nodes else model
 
 
 def bound_view(view: NodeView, points: Mapping[str, int]) -> NodeView:

@@ -131,6 +131,7 @@ def extract_region(
             choice_of=choice_of,
             solve=solve,
             points=points,
+            stored=model.stored_bytes,
             late=search.alarm(),
             is_body=is_body,
             cheapest=cheapest,

@@ -29,7 +29,7 @@ from egraph_opt.pipeline.egraph_forms import PricedEgraph
 from egraph_opt.pipeline.extraction import Request, extract_and_verify, good_graphs, search_limits, unchanged
 from egraph_opt.pipeline.law_questions import LawQuestion
 from egraph_opt.pipeline.limits import Clock, Limits, Progress, reading
-from egraph_opt.pipeline.original import GivenModel
+from egraph_opt.pipeline.original import GivenModel, settled
 from egraph_opt.pipeline.region import Region
 from egraph_opt.pipeline.region_extraction import Extracted, extract_region
 from egraph_opt.pipeline.restarts import Again
@@ -108,14 +108,14 @@ class Saturated:
         """
         return self.saturated_for.mismatch(cost_model(cost))
 
-    def _model(self, cost: str | CostModel) -> CostModel:
+    def _model(self, cost: str | CostModel, assume: Mapping[str, Any] | None = None) -> CostModel:
         model = cost_model(cost)
         if self.region is not None and (lacking := self.saturated_for.mismatch(model)):
             raise TargetMismatchError(
                 f"{self.loaded.source}: was saturated {lacking}, so that {model.name!r} would miss graphs:"
                 " saturate it again with this cost model as `target`"
             )
-        return model
+        return settled(model, self.region.original if self.region else (), lambda: self.points(model, assume))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write to a `.npz` file, which `load` reads in another process.
@@ -200,7 +200,7 @@ class Saturated:
             ExtractionError: a price that is negative or no number.
             VerificationError: with strict, where the outputs differ.
         """
-        model, wanted = self._model(cost), objective_of(objective)
+        model, wanted = self._model(cost, assume), objective_of(objective)
         region, clock = self.region, Clock(progress)
         if region is None or self.limits.seconds == 0:
             return unchanged(self.original, model)
@@ -257,7 +257,7 @@ class Saturated:
 
         The others are the cheapest where whatever the original does not have is priced higher or lower.
         """
-        model = self._model(cost)
+        model = self._model(cost, assume)
         if self.region is None or self.limits.seconds == 0:
             return [unchanged(self.original, model)]
         points = self.points(model, assume)
@@ -297,7 +297,7 @@ class Saturated:
             TargetMismatchError: it brings rulesets or limits that took no part in saturation.
             ExtractionError: a price that is negative or no number, or a model that nothing can be done for.
         """
-        model = self._model(cost)
+        model = self._model(cost, assume)
         if self.region is None:
             raise ExtractionError(f"{self.loaded.source}: there is nothing to choose from: {self.reason}")
         points = self.points(model, assume)
@@ -380,7 +380,7 @@ class Saturated:
             UnknownTensorError: there is no such name; suggests the nearest.
             UnknownCostModelError, TargetMismatchError, ExtractionError: as in `solve`.
         """
-        model = self._model(cost)
+        model = self._model(cost, assume)
         found = self.solve(model, extractor=extractor, assume=assume, seed=seed, on_interrupt="raise")
         assert self.region is not None  # or `solve` would have raised
         key = key_of(model, self.points(model, assume), self.limits.fold_bytes)

@@ -75,7 +75,9 @@ class CostReport:
     apart; `open` are those that are not proved optimal, the largest gap first.  `by_operator` is what `after`
     consists of, the most expensive operator first; `costly` are the nodes of the original that cost most,
     where the cost model says why they do.  `refused` counts the answers of the solver of integer programs
-    that contradict what we compute, by what was wrong; none of them was used.
+    that contradict what we compute, by what was wrong; none of them was used.  `sides` are what work at the
+    same time, such as host and device, with the sums of what each does before and after: the larger is about
+    what a run takes.
     """
 
     model: str
@@ -92,6 +94,17 @@ class CostReport:
     refused: Mapping[str, int] = field(default_factory=dict)
     written: float = math.nan
     observed: int = 0
+    sides: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def verdict(self) -> str:
+        """Which side of the target bounds the result, and by how much; "" where it has no sides."""
+        after = sorted(((late, name) for name, (_, late) in self.sides.items()), reverse=True)
+        if len(after) < 2 or not after[0][0] > 0:
+            return ""
+        (most, name), (next_most, _) = after[:2]
+        if not next_most > 0:
+            return f"{name}-bound"
+        return f"{name}-bound, {most / next_most:.2g} times the {after[1][1]}"
 
 
 @dataclass(frozen=True)

@@ -193,6 +193,9 @@ def _figures(report: Report) -> Table:
         rows.append(("cost", cost.before, cost.after, f"{cost.model}, in {cost.unit}"))
     for name, before, after, note in rows:
         table.add_row(name, number_text(before), number_text(after), change_text(before, after), note)
+    for side, (before, after) in cost.sides.items():
+        note = cost.verdict() if side == max(cost.sides, key=lambda name: cost.sides[name][1]) else ""
+        table.add_row(side, number_text(before), number_text(after), change_text(before, after), note)
     if (memory := report.memory).before is not None and memory.after is not None:
         row = (bytes_text(memory.before), bytes_text(memory.after), change_text(memory.before, memory.after))
         table.add_row("peak memory", *row, Text(memory_note(memory)))

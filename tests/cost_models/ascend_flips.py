@@ -312,7 +312,7 @@ CASES = (
         "the Gathers of 1,024 rows, dispatched one by one",
         lambda: rows(1024),
         (
-            Flip("host_us", 3.0, {"Gather": 2, "Split": -1}),
+            Flip("host_us", 2.0, {"Slice": 2, "Split": -1}),
             Flip("dispatch", "offline", {"Slice": 2, "Split": -1}),
         ),
         given={"dispatch": "eager"},
@@ -336,6 +336,9 @@ UNABLE = {
     "branch_price": "a branch is chosen by itself: what is cheapest in it does not depend on the other",
     "then_probability": "as branch_price",
     "scatter_cores": "no law trades a scatter for other operators",
+    "dynamic_factor": "whether sizes are free is said of the whole model, and prices do not count it",
+    "op_select_implmode": "all spellings of an activation have the same exponentials and divisions",
+    "precise_steps": "as op_select_implmode",
     "host_wait_us": "no law trades an operator that waits for others: where one can go, it goes",
 }
 """Parameters that change what a graph costs, but never which is chosen, and why."""

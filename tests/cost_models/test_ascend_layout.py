@@ -239,3 +239,28 @@ def test_tensors_are_joined_in_whole_blocks(
 )
 def test_which_products_take_nd(rule: str, a: tuple[Any, ...], b: tuple[int, ...], plain: bool) -> None:
     assert takes_plain(Fact(1, a), Fact(1, b, const=True), RULES[rule], 16) == plain
+
+
+MEASURED = """
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[1,3,32,32] x) => (float[1,8,32,32] y, int64[1,8,1,32] k) <int64[4] d = {8, 3, 1, 1}>
+{
+    w = ConstantOfShape <value = float[1] {0.01}> (d)
+    a = Conv (x, w)
+    y = Softmax (a)
+    k = ArgMax <axis = 2> (y)
+}
+"""
+
+
+def test_peak_memory_counts_the_bytes_that_prices_count() -> None:
+    """float16, blocks of 16 channels around a convolution, and integers as they are."""
+    plain, chip, wide = (
+        optimize(onnx.parser.parse_model(MEASURED), cost=cost, verify=False).report.memory
+        for cost in ("nodes", "ascend", Ascend(float_bytes=4))
+    )
+    pixels, indices = 32 * 32, 8 * 32 * 8
+    assert plain.before == plain.after == 2 * (8 * pixels * 4)
+    assert chip.before == chip.after == 16 * pixels * 2 + 8 * pixels * 2
+    assert wide.after == 2 * (8 * pixels * 4)
+    assert indices < chip.after

@@ -72,6 +72,22 @@ def gather(shape: Shape) -> NodeView:
     return NodeView("Gather", "", {"axis": 0}, (fact(*shape), picked), (fact(*shape),))
 
 
+def largest(shape: Shape) -> NodeView:
+    indices = Fact(TensorProto.INT64, (*shape[:-1], 1))
+    return NodeView("ArgMax", "", {"axis": -1}, (fact(*shape),), (indices,))
+
+
+def scatter(shape: Shape) -> NodeView:
+    """Rows that are written at indices."""
+    operands = fact(*shape), Fact(TensorProto.INT64, (shape[0], 1)), fact(*shape)
+    return NodeView("ScatterND", "", {}, operands, (fact(*shape),))
+
+
+def halves(shape: Shape) -> NodeView:
+    whole = fact(2 * shape[0], *shape[1:])
+    return NodeView("Split", "", {"axis": 0}, (whole,), (fact(*shape),) * 2)
+
+
 MAKERS: tuple[Maker, ...] = (
     *(simple(op) for op in ("Relu", "Exp", "Sigmoid", "Tanh", "Erf", "Gelu", "CumSum", "GridSample")),
     *(simple(op, 2) for op in ("Add", "Mul", "Div", "Pow", "Max")),
@@ -83,6 +99,11 @@ MAKERS: tuple[Maker, ...] = (
     pool,
     concat,
     gather,
+    largest,
+    scatter,
+    halves,
+    simple("LayerNormalization", axis=-1),
+    simple("InstanceNormalization"),
 )
 
 
@@ -95,11 +116,15 @@ def drawn(seed: int) -> Iterator[tuple[Maker, Shape]]:
 
 @pytest.mark.parametrize("soc", CHIPS)
 def test_prices_of_random_nodes_keep_their_laws(soc: str) -> None:
+    keep_their_laws(soc, 0)
+
+
+def keep_their_laws(soc: str, seed: int) -> None:
     model = Ascend(soc)
     # What L2 holds to the last byte, and twice as much of which half comes from memory.
     cliff = max(CLIFF, (1 + model.soc.l2_speedup) / 2)
     faster = [Ascend(soc, **{name: 2 * getattr(model.soc, name)}) for name in FASTER]
-    for number, (make, shape) in enumerate(drawn(sum(map(ord, soc)))):
+    for number, (make, shape) in enumerate(drawn(sum(map(ord, soc)) + seed)):
         node, axis = make(shape), number % 4
         price = model.cost(node)
         assert price > 0, (node.op_type, shape)
@@ -108,7 +133,9 @@ def test_prices_of_random_nodes_keep_their_laws(soc: str) -> None:
         larger = tuple(2 * d if k == axis else d for k, d in enumerate(shape))
         grown = model.cost(make(larger))
         assert price <= grown * (1 + 1e-9), (node.op_type, shape, larger)
-        assert grown <= cliff * 2 * price, (node.op_type, shape, larger)
+        # A single pixel is in one order in both formats; images of more are converted before and behind.
+        converted = 2 * model.soc.fixed_transdata_us if shape[2:] == (1, 1) else 0.0
+        assert grown <= cliff * 2 * price + converted, (node.op_type, shape, larger)
 
 
 @pytest.mark.parametrize("soc", CHIPS)
@@ -126,3 +153,15 @@ def test_a_fused_kernel_costs_no_more_than_its_parts(soc: str) -> None:
             fused = NodeView("FusedCube", PSEUDO_DOMAIN, described, cube.inputs, cube.outputs)
             apart = NodeView(op, "", {}, cube.outputs, cube.outputs)
             assert model.cost(fused) <= (model.cost(cube) + model.cost(apart)) * (1 + 1e-9), (op, shape)
+
+
+@pytest.mark.parametrize("soc", CHIPS)
+def test_a_kernel_of_the_vector_units_costs_no_more_than_its_parts(soc: str) -> None:
+    model, rng = Ascend(soc), random.Random(soc)
+    for _, shape in islice(drawn(8), 300):
+        x, ops = fact(*shape), rng.sample(("Relu", "Exp", "Sigmoid", "Tanh", "Add", "Div"), rng.randint(2, 5))
+        outside = tuple(x for op in ops if op in ("Add", "Div"))
+        stages = tuple((op, (), *(("value", 1) if op in ("Add", "Div") else ("", 0))) for op in ops)
+        fused = NodeView("VectorKernel", PSEUDO_DOMAIN, {"stages": stages}, (x, *outside), (x,))
+        parts = sum(model.cost(simple(op, 2 if op in ("Add", "Div") else 1)(shape)) for op in ops)
+        assert model.cost(fused) <= parts * (1 + 1e-9), (ops, shape)

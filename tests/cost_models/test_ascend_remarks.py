@@ -84,6 +84,14 @@ def test_outputs_that_nobody_uses_are_no_unknown_shapes() -> None:
     assert not Ascend().remarks([NodeView("TopK", "", {}, (X, None), (UNKNOWN, X))])
 
 
+@pytest.mark.parametrize(
+    ("soc", "told"), [("910c", True), ("Ascend910C", True), ("910b4", False), ("310p3", False)]
+)
+def test_a_chip_whose_name_is_guessed_says_so(soc: str, told: bool) -> None:
+    remarks = Ascend(soc).remarks([view("Relu")])
+    assert any("is a guess" in text and "Ascend910_9392" in text for text in remarks) == told
+
+
 # ---- in reports
 
 

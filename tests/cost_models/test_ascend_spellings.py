@@ -29,6 +29,10 @@ def product(body: str) -> str:
     return f"g (float[512,256] x) => (float[512,256] y) <int64[2] d = {{256, 256}}> {{ {WEIGHT} {body} }}"
 
 
+def heads(body: str) -> str:
+    return f"g (float[2,4,128,64] x) => (float[2,4,128,128] y) {{ {body} }}"
+
+
 def image(body: str, given: str = "float one = {1.0}") -> str:
     return f"g (float[1,64,32,32] x) => (float[1,64,1,1] y) <{given}> {{ {body} }}"
 
@@ -54,6 +58,14 @@ PAIRS = {
     "product with a weight that is turned": (
         product("y = MatMul (x, w)"),
         product("y = Gemm <transB = 1> (x, w)"),
+    ),
+    "product by Einsum": (
+        product("y = MatMul (x, w)"),
+        product('y = Einsum <equation = "ij, jk -> ik"> (x, w)'),
+    ),
+    "product with an operand that is turned, by Einsum": (
+        heads("t = Transpose <perm = [0, 1, 3, 2]> (x) y = MatMul (x, t)"),
+        heads('y = Einsum <equation = "bhik,bhjk->bhij"> (x, x)'),
     ),
     "sigmoid": (rows("y = Sigmoid (x)"), rows("n = Neg (x) e = Exp (n) d = Add (e, one) y = Div (one, d)")),
     "swish": (

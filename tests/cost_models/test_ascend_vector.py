@@ -87,9 +87,7 @@ def test_a_kernel_never_costs_more_than_its_stages(model: Ascend) -> None:
 
 
 @every_chip
-@pytest.mark.parametrize(
-    ("op", "inputs"), [("LayerNormalization", (X, ROW, ROW)), ("RMSNormalization", (X, ROW)), ("Gelu", (X,))]
-)
+@pytest.mark.parametrize(("op", "inputs"), [("LayerNormalization", (X, ROW, ROW)), ("Gelu", (X,))])
 def test_what_an_opset_lacks_costs_what_it_costs_where_it_is(
     model: Ascend, op: str, inputs: tuple[Fact, ...]
 ) -> None:
@@ -101,3 +99,46 @@ def test_what_the_compiler_does_not_know_is_no_kernel() -> None:
     model = Ascend(composite_operators=[{"ops": ["Gelu"], "chips": ["*"]}])
     assert model.cost(NodeView("Mish", DOMAIN, {}, (X,), (X,))) == float("inf")
     assert model.cost(NodeView("Gelu", DOMAIN, {}, (X,), (X,))) < float("inf")
+
+
+@every_chip
+@pytest.mark.parametrize(("op", "inputs"), [("RMSNormalization", (X, ROW)), ("Mish", (X,))])
+def test_what_no_source_finds_is_a_kernel_only_where_the_model_has_it(
+    model: Ascend, op: str, inputs: tuple[Fact, ...]
+) -> None:
+    assert model.cost(NodeView(op, DOMAIN, {"axes": (2,), "epsilon": 1e-5}, inputs, (X,))) == float("inf")
+    assert model.cost(NodeView(op, "", {"axis": 2, "epsilon": 1e-5}, inputs, (X,))) < float("inf")
+
+
+SPELLED = (("Neg", (), "", 0), ("Exp", (), "", 0), ("Add", (), "value", 1), ("Div", (), "value", 0))
+NUMBER = Fact(1, (), const=True)
+
+
+@every_chip
+def test_a_sigmoid_costs_what_its_spelling_does_however_precise(model: Ascend) -> None:
+    spelled = kernel(*SPELLED, others=(NUMBER, NUMBER))
+    assert model.cost(alone("Sigmoid")) == pytest.approx(model.cost(spelled), rel=0.01)
+
+
+@pytest.mark.parametrize(("soc", "factor"), [("310p3", 2.4), ("910b3", 2.4), ("310", 1.0)])
+def test_a_precise_sigmoid_computes_in_float32(soc: str, factor: float) -> None:
+    """Its own source does so by default on 310P and 910B; the 310 has no such exponential."""
+    fast = Ascend(soc, op_select_implmode="high_performance")
+    cycles = [one._steps(alone("Sigmoid"), 2.0) for one in (Ascend(soc), fast)]
+    assert cycles[0] == pytest.approx(factor * cycles[1], rel=0.05)
+    wide = [one._steps(alone("Sigmoid"), 4.0) for one in (Ascend(soc), fast)]
+    assert wide[0] == wide[1]
+
+
+def test_a_precise_sigmoid_behind_a_convolution_is_not_free() -> None:
+    """Many pixels of few channels keep the vector unit busier than the cube."""
+    x, w = Fact(1, (1, 16, 256, 256)), Fact(1, (16, 16, 1, 1), const=True)
+    attributes = {"cube": "Conv", "operands": 2, "settings": (), "stages": (("Sigmoid", (), "", 0),)}
+    fused, bare = (
+        NodeView("FusedCube", DOMAIN, attributes, (x, w), (x,)),
+        NodeView("Conv", "", {}, (x, w), (x,)),
+    )
+    precise, fast = (
+        one.cost(fused) - one.cost(bare) for one in (Ascend(), Ascend(op_select_implmode="high_performance"))
+    )
+    assert precise > 5.0 > fast >= 0.0

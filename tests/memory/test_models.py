@@ -124,3 +124,16 @@ def test_a_model_that_is_not_examined_has_no_memory() -> None:
     assert report.status == "unchanged" and "opset 1 " in report.reason
     assert report.to_dict()["memory"]["before"] is None
     assert "peak memory" not in str(report)
+
+
+def test_a_target_may_store_a_tensor_in_other_bytes() -> None:
+    """By its type and who uses it; where it has nothing to say they are those of the type."""
+    graph = graph_of("a = Relu (x) y = Softmax (a)")
+    values = [*graph.inputs, *(v for node in graph for v in node.outputs)]
+
+    def stored(fact: Fact, operators: frozenset[str]) -> int | None:
+        return 100 if operators == {"Relu", "Softmax"} else None
+
+    facts = dict.fromkeys(values, Fact(1, (4,)))
+    assert usage(liveness(trace(graph, facts), {}, stored)).peak == 100 + 16
+    assert arrange(graph, facts, {}, stored=stored).usage.peak == 100 + 16

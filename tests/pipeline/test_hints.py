@@ -5,6 +5,7 @@ from __future__ import annotations
 from onnx import parser
 
 from egraph_opt import optimize
+from egraph_opt.cost_models.ascend import Ascend
 
 HEAD = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -47,3 +48,19 @@ def test_where_little_would_be_saved_there_is_no_hint() -> None:
         '<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { a = Relu (x) y = Exp (a) }'
     )
     assert optimize(parser.parse_model(text), "nodes").report.hints == ()
+
+
+def test_under_ascend_free_sizes_are_said_to_cost_and_guessed_ones_are_named() -> None:
+    graph = "g (float[N,4,height] x) => (float[N,4,height] y) { y = Relu (x) }"
+    model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {graph}')
+    (hint,) = optimize(model, "ascend", verify=False).report.hints
+    assert hint == (
+        "priced at N = 1, height = 128, which nobody has said; built for any size the model takes about"
+        " 3 times as long: --input-shape x:1,4,128"
+    )
+    (known,) = optimize(model, "ascend", verify=False, assume={"N": 2, "height": 16}).report.hints
+    assert known == "built for any size the model takes about 3 times as long: --input-shape x:2,4,16"
+    fixed = optimize(model, "ascend", verify=False, input_shapes={"x": (2, 4, 16)}).report
+    assert fixed.hints == ()
+    free = Ascend(dynamic_factor=1.0)
+    assert optimize(model, free, verify=False).report.hints == ()

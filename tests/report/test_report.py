@@ -62,6 +62,7 @@ def test_the_dictionary_has_what_is_promised() -> None:
         "refused",
         "written",
         "observed",
+        "sides",
     }
     assert set(plain["cost"]) == figures
     assert set(plain["nodes"]) == {"before", "after", "runtime_before", "runtime_after"}
@@ -100,6 +101,7 @@ def test_numpy_and_numbers_that_json_lacks_become_plain() -> None:
         "refused": {},
         "written": None,
         "observed": 0,
+        "sides": {},
     }
     assert type(plain["nodes"]["before"]) is int
     assert plain["verification"]["max_abs_error"] is None
@@ -112,6 +114,26 @@ def test_what_the_compiler_of_the_target_does_has_a_row_of_its_own() -> None:
     assert "-50.0 %  what the target's compiler does by itself" in shown
     assert "-25.0 %  c, in u" in shown
     assert "as written" not in str(example(cost=CostReport("c", "u", 20.0, 15.0, 15.0, 0.0, written=20.0)))
+
+
+@pytest.mark.parametrize(
+    ("sides", "verdict"),
+    [
+        ({}, ""),
+        ({"host": (40.0, 30.0), "device": (20.0, 15.0)}, "host-bound, 2 times the device"),
+        ({"host": (40.0, 10.0), "device": (20.0, 15.0)}, "device-bound, 1.5 times the host"),
+        ({"host": (40.0, 10.0), "device": (20.0, 0.0)}, "host-bound"),
+        ({"host": (0.0, 0.0), "device": (0.0, 0.0)}, ""),
+    ],
+)
+def test_sides_that_work_at_the_same_time_have_sums_and_a_verdict(
+    sides: dict[str, tuple[float, float]], verdict: str
+) -> None:
+    cost = CostReport("c", "u", 60.0, 40.0, sides=sides)
+    assert cost.verdict() == verdict
+    shown = str(example(cost=cost))
+    assert verdict in shown and all(f"\n{side} " in shown for side in sides)
+    assert example(cost=cost).to_dict()["cost"]["sides"] == {side: list(pair) for side, pair in sides.items()}
 
 
 @given(before=FLOATS, after=FLOATS, bound=FLOATS, gap=FLOATS, error=FLOATS, nodes=st.integers(0, 10**12))

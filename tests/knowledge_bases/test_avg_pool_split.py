@@ -56,15 +56,12 @@ def test_32_by_64_becomes_two_pools(kind: str, opset: int) -> None:
 @pytest.mark.parametrize(
     ("x", "kernel"),
     [
-        ([1, 8, 1030], [512]),
-        ([1, 8, 1, 1024], [1, 512]),
-        ([2, 8, 900, 3], [300, 1]),
         ([1, 2, 40, 40, 40], [20, 10, 20]),
         ([1, 3, 70, 133], [32, 64]),
-        ([1, 2, 140_000], [65536]),
+        ([1, 2, 280, 1000], [256, 256]),
         ([1, 8, "L"], [512]),
     ],
-    ids=["1-d", "width", "height", "3-d", "no multiple", "three steps", "unknown length"],
+    ids=["3-d", "no multiple", "three steps", "unknown length"],
 )
 def test_every_rank_and_length_splits(x: Dims, kernel: list[int]) -> None:
     model = _pool(x, kernel)
@@ -72,6 +69,23 @@ def test_every_rank_and_length_splits(x: Dims, kernel: list[int]) -> None:
     result = outcome(model, "ascend", assume=assume)
     assert len(_windows(result.model)) >= 2
     assert all(math.prod(window) <= LIMITS["pool_window"] for window in _windows(result.model))
+
+
+@pytest.mark.parametrize("kind", ["AveragePool", "MaxPool"])
+@pytest.mark.parametrize(
+    ("x", "kernel"),
+    [
+        ([1, 8, 1030], [512]),
+        ([1, 8, 1, 600], [1, 300]),
+        ([2, 8, 900, 3], [300, 1]),
+        ([1, 4, 8, 20, 300], [1, 1, 300]),
+    ],
+    ids=["1-d, no multiple", "width", "height", "3-d"],
+)
+def test_windows_along_one_axis_are_reduced(x: Dims, kernel: list[int], kind: str) -> None:
+    result = outcome(_pool(x, kernel, kind=kind), "ascend")
+    assert not _windows(result.model)
+    assert result.report.cost.after < 5
 
 
 def test_strides_shorter_than_the_kernel_split_where_they_share_a_factor() -> None:
@@ -129,7 +143,7 @@ def test_a_network_head_splits_behind_its_convolution() -> None:
     y = g.add("AveragePool", y, kernel_shape=[512], strides=[512])
     y = g.add("Gemm", g.add("Flatten", y), g.weight(16, 3))
     result = outcome(g.model(y), "ascend")
-    assert len(_windows(result.model)) >= 3  # the convolution has one too
+    assert result.counts["ReduceMean"] == 1
     assert result.report.cost.after < result.report.cost.before
 
 

@@ -50,7 +50,7 @@ BETWEEN: dict[str, tuple[Callable[[Graph, str], str], Cut, Cut]] = {
 """What lies between two slices, the one behind, and that slice in front."""
 
 
-@pytest.mark.parametrize(("name", "opset"), zip(BETWEEN, (13, 17) * 4, strict=False))
+@pytest.mark.parametrize(("name", "opset"), list(zip(BETWEEN, (13, 17) * 4, strict=False)))
 def test_two_slices_meet_past_what_lies_between(name: str, opset: int) -> None:
     made, behind, before = BETWEEN[name]
 
@@ -103,3 +103,21 @@ def test_a_block_that_is_cut_through_stays() -> None:
     g = Graph(x=DIMS)
     y = g.add("Reshape", cut(g, "x", (1, 2, 20)), g.constant([0, 18, 600]))
     assert outcome(g.model(g.add("Tanh", cut(g, y, (2, 61, 260))))).counts["Slice"] == 2
+
+
+@pytest.mark.parametrize("opset", [11, 21])
+def test_a_classifier_computes_the_token_that_it_reads(opset: int) -> None:
+    g = Graph(x=["N", 40, 64])
+    y = g.add("Tanh", g.add("Add", g.add("MatMul", "x", g.weight(64, 96)), g.weight(96)))
+    token = g.add("Gather", y, g.constant(0), axis=1)
+    result = outcome(g.model(g.add("MatMul", token, g.weight(96, 5)), opset=opset), "ascend")
+    (product, _) = (node for node in result.model.graph.node if node.op_type == "MatMul")
+    assert product.input[0] != "x"
+    assert result.report.cost.after < 0.8 * result.report.cost.before
+
+
+def test_of_two_parts_of_the_rows_neither_has_a_product_of_its_own() -> None:
+    g = Graph(x=["N", 40, 64])
+    y = g.add("Tanh", g.add("MatMul", "x", g.weight(64, 96)))
+    parts = [g.add("Sin", cut(g, y, (1, k, k + 20))) for k in (0, 20)]
+    assert outcome(g.model(*parts), "ascend").counts["MatMul"] == 1

@@ -58,7 +58,7 @@ def is_row_axis(axis: Axis, y: Fact) -> bool:
 
 @auxiliary(asking_rules, either_side, functions)
 def parting(
-    x: Tensor, y: Tensor, c: Tensor, w: Tensor, s: Slices, t: Slices, a: Axis, op: String, f: Settings, k: Int
+    x: Tensor, y: Tensor, c: Tensor, w: Tensor, s: Slices, a: Axis, op: String, f: Settings, k: Int
 ):  # fmt: skip
     """Fills `only_part`, and `asked` for products of which one part of the rows is taken."""
     yield rule(slice_(x, s), varies(x), then=assign(only_part(x, single_axis(s)), s))

@@ -2,7 +2,8 @@
 
 Pool(x; ceil_mode) -> Pool(x; pads at the end)
 Pool(x; pads at the end) -> Concat(Pool(x), Pool(the end of x))   beyond a target's limits
-Pool(x; stride = kernel) -> Reduce(Reshape(x))              beyond a target's limits, where no cascade fits
+Pool(x; stride = kernel) -> Reduce(Reshape(x))              beyond a target's limits, along one axis or
+                                                            where no cascade fits
 """
 
 from collections.abc import Iterator
@@ -145,10 +146,12 @@ def _prime_factors(number: int) -> list[int]:
 
 
 @hosted()
-def has_no_cascade(window: PoolWindow, y: Fact, side: int, area: int, stride: int) -> bool:
-    """A window beyond the limits that has a factor which is no window of a cascade."""
+def is_rather_reduced(window: PoolWindow, y: Fact, side: int, area: int, stride: int) -> bool:
+    """A window beyond the limits along one axis, or of which a factor is no window of a cascade."""
     if y.shape is None or window_fits(window.kernel, window.strides, side, area, stride):
         return False
+    if sum(size > 1 for size in window.kernel) == 1:
+        return True
     for size, count in zip(window.kernel, y.shape[2:], strict=True):
         *inner, last = _prime_factors(size)
         step = last if count != 1 else max(inner, default=1)
@@ -194,6 +197,7 @@ def _blocks_examples(rng: np.random.Generator) -> Iterator[Example]:
     for kind in ("AveragePool", "MaxPool"):
         for window in (
             PoolWindow((1, 5), (1, 5), (0,) * 4, (1, 1)),
+            PoolWindow((1, 6), (1, 6), (0,) * 4, (1, 1)),
             PoolWindow((4, 7), (1, 7), (0,) * 4, (1, 1)),
             PoolWindow((2, 15), (2, 1), (0,) * 4, (1, 1)),
         ):
@@ -217,10 +221,10 @@ def _blocks_examples(rng: np.random.Generator) -> Iterator[Example]:
     examples=_blocks_examples,
 )
 def windows_in_a_row(kind: String, x: Tensor, w: PoolWindow):
-    """Pool(x; stride = kernel) = Reduce(Reshape(x)) over what is in a window, where no cascade fits"""
+    """Pool(x; stride = kernel) = Reduce(Reshape(x)) over what is in a window, beyond the limits"""
     y = pool(kind, x, w)
     parts = in_windows(w, x, y)
-    demand = has_no_cascade(w, y, limit("pool_kernel"), limit("pool_window"), limit("pool_stride"))
+    demand = is_rather_reduced(w, y, limit("pool_kernel"), limit("pool_window"), limit("pool_stride"))
     reduced = reduce(reduction_of(kind), reshape(slice_(x, parts[2]), parts[0]), parts[1], 1)
     yield rewrite(
         y, reshape(reduced, known_dims(y)), guard(demand), because="dims do not say what was a window"

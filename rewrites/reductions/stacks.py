@@ -24,6 +24,7 @@ from egraph_opt.laws import (
     eq,
     guard,
     hosted,
+    kernel,
     laws_of,
     ne,
     rewrite,
@@ -51,6 +52,12 @@ ELEMENTWISE = (("ReduceSum", "Sum"), ("ReduceMean", "Mean"), ("ReduceMax", "Max"
 def is_stack(xs: tuple[Fact, ...], axis: Axis) -> bool:
     """Floats of one element each along the axis."""
     return bool(xs) and xs[0].dtype in KERNEL_FLOATS and all(dim_at(x, axis) == 1 for x in xs)
+
+
+@hosted()
+def has_kernel(op: str, xs: tuple[Fact, ...]) -> bool:
+    """onnxruntime has a Mean of doubles only where it reduces one."""
+    return op != "Mean" or xs[0].dtype != TensorProto.DOUBLE
 
 
 @hosted()
@@ -90,8 +97,9 @@ def reduced_stack(xs: Tensors, a: Axis, b: Axes):
     sound, lost = (is_stack(xs, a), guard(worth_a_walk(xs))), "what is summed is not told where it stood"
     for kind, op in ELEMENTWISE:
         stack, parts = reduce(kind, concat(xs, a), b, KEPT), variadic(op, xs)
-        yield rewrite(stack, parts, is_only(b, a), *sound, because=lost)
-        yield rewrite(stack, reduce(kind, parts, others(b, a), KEPT), *sound, because=lost)
+        known = (*sound, kernel(has_kernel(op, xs)))
+        yield rewrite(stack, parts, is_only(b, a), *known, because=lost)
+        yield rewrite(stack, reduce(kind, parts, others(b, a), KEPT), *known, because=lost)
 
 
 # --- views of all operands ------------------------------------------------------------------------------

@@ -2,10 +2,12 @@
 
 Slice(f(x)) -> f(Slice(x))
 Slice(x op y) -> Slice(x) op Slice(y)
+Slice(Where(c, x, y)) -> Where(Slice(c), Slice(x), Slice(y))
 Slice(Pad(x)) -> Pad(Slice(x))                    where less is padded
 """
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 from onnx import TensorProto
@@ -27,7 +29,7 @@ from egraph_opt.laws.sorts import (
     Tensors,
     Unit,
 )
-from egraph_opt.operators import binary, cast, concat, pad, slice_, unary
+from egraph_opt.operators import binary, cast, concat, pad, slice_, unary, where
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.conditions.operands import (
     beside,
@@ -171,9 +173,47 @@ def through_binary(x: Tensor, z: Tensor, op: String, s: Slices, k: Int):
     y = beside(op, x, z, k)
     p, q = operand_spec(s, x, y), operand_spec(s, z, y)
     parts = beside(op, slice_(x, p), slice_(z, q), k)
-    for second in (stays(s, z, y), asked(z, single_axis(q))):
-        demand = guard(asked(x, single_axis(p)), second)
+    for second in (stays(s, z, y), asked(z, first_axis(q))):
+        demand = guard(asked(x, first_axis(p)), second)
         yield rewrite(slice_(y, s), parts, *demand, because="only with demand")
+
+
+def _choices(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, y, dims = g.input(("N", 4, 5)), g.input(("N", 3, 5)), ("N", 7, 5)
+    both, front = concat(listed(x, y), 1), ((1, 0, 4, 1),)
+    question, other = g.input(dims, TensorProto.BOOL), slice_(g.input(("N", 9, 5)), ((1, 0, 7, 1),))
+    row = g.input((5,), TensorProto.BOOL)
+    yield from g.all_fire(
+        slice_(where(row, both, g.constant(2.0)), front),
+        slice_(where(binary("Less", both, g.constant(2.0)), both, g.random(7, 1)), front),
+        slice_(where(row, other, both), ((1, 1, 4, 1),)),
+        slice_(
+            where(
+                unary("Not", (), slice_(question, ((1, 1, 6, 1),))),
+                slice_(other, ((1, 1, 6, 1),)),
+                g.constant(0.0),
+            ),
+            ((1, 1, 3, 1),),
+        ),
+    )
+    yield from g.near_misses(
+        (slice_(where(question, both, other), front), "the question would be cut"),
+        (slice_(where(row, g.input(dims), g.constant(0.0)), front), "there is nothing to take apart"),
+    )
+
+
+@law(uses=(asking_rules,), examples=_choices)
+def through_where(c: Tensor, x: Tensor, z: Tensor, s: Slices):
+    """Slice(Where(c, x, y)) = Where(Slice(c), Slice(x), Slice(y)) of Slices, Concats and constants"""
+    y = where(c, x, z)
+    cuts = [operand_spec(s, v, y) for v in (c, x, z)]
+    parts = where(*(slice_(v, cut) for v, cut in zip((c, x, z), cuts, strict=True)))
+    for ready in product((True, False), repeat=3):
+        operands = zip((c, x, z), cuts, ready, strict=True)
+        demand = [asked(v, first_axis(cut)) if cuts_it else stays(s, v, y) for v, cut, cuts_it in operands]
+        if any(ready):
+            yield rewrite(slice_(y, s), parts, guard(*demand), because="only with demand")
 
 
 # --- what was padded ----------------------------------------------------------------------------------------

@@ -56,6 +56,14 @@ def test_parts_that_have_the_axis_need_no_view() -> None:
     assert optimized(model, "bytes") == {"Sum": 1, "ReduceSum": 1}
 
 
+def test_a_mean_of_doubles_stays_a_reduction() -> None:
+    """onnxruntime has no other."""
+    g = Graph()
+    parts = [g.add("Unsqueeze", g.input(name, [2, 3], onnx.TensorProto.DOUBLE), axes=[0]) for name in "xyz"]
+    y = g.add("ReduceMean", g.add("Concat", *parts, axis=0), axes=[0], keepdims=0)
+    assert optimized(g.model(y, opset=11, dtypes={y: onnx.TensorProto.DOUBLE}))["ReduceMean"] == 1
+
+
 def test_integers_and_longer_parts_stay() -> None:
     g = Graph()
     names = [g.input(name, [1, 4], onnx.TensorProto.INT64) for name in "xy"]

@@ -37,6 +37,7 @@ from egraph_opt.operators.quantization import dequantize, quantize
 from egraph_opt.operators.rotary import rotary
 from egraph_opt.operators.norm_pools import lp_pool
 from egraph_opt.operators.sequences import reverse_sequence
+from egraph_opt.operators.scattering import overwrite
 # isort: on
 
 __all__ = [
@@ -83,6 +84,7 @@ __all__ = [
     "operator_named",
     "operators",
     "output",
+    "overwrite",
     "pad",
     "pool",
     "quantize",

@@ -38,6 +38,7 @@ from egraph_opt.operators.rotary import rotary
 from egraph_opt.operators.norm_pools import lp_pool
 from egraph_opt.operators.sequences import reverse_sequence
 from egraph_opt.operators.scattering import overwrite
+from egraph_opt.operators.extending import tile
 # isort: on
 
 __all__ = [
@@ -103,6 +104,7 @@ __all__ = [
     "slice_at",
     "softmax",
     "split",
+    "tile",
     "transpose",
     "unary",
     "variadic",

@@ -126,6 +126,12 @@ def _made(found: Lines | None, *parts: Pieces) -> Pieces | None:
 
 
 @hosted()
+def is_kinked(op: str) -> bool:
+    """The function makes pieces."""
+    return op in KINKED
+
+
+@hosted()
 def line_of(x: Fact) -> Pieces | None:
     """x as a function of itself."""
     return (0, LINE) if x.dtype in EPSILON and not x.const else None
@@ -203,11 +209,10 @@ def chosen_pieces(op: str, x: Fact, c: Fact, p: Pieces, q: Pieces) -> Pieces | N
 @auxiliary()
 def lines(x: Tensor, c: Tensor, u: Tensor, v: Tensor, s: Settings, op: String):
     """Enters in `pieces` what functions with pieces are of."""
-    own = assign(pieces(x, x), line_of(x))
-    for kinked in KINKED:
-        yield rule(unary(kinked, s, x), then=own)
-        yield rule(unary(kinked, s, -x), then=own)
-        yield rule(unary(kinked, s, x * c), number_as_pieces(x, c), then=own)
+    own, bent = assign(pieces(x, x), line_of(x)), is_kinked(op)
+    yield rule(unary(op, s, x), bent, then=own)
+    yield rule(unary(op, s, -x), bent, then=own)
+    yield rule(unary(op, s, x * c), bent, number_as_pieces(x, c), then=own)
     for known, operand in (((), x), ((), -x), ((number_as_pieces(x, c),), x * c)):
         for xs in (cons(operand, cons(u, nil())), cons(u, cons(operand, nil()))):
             yield rule(variadic(op, xs), *known, then=own)

@@ -30,7 +30,7 @@ SHARES = (1.003, 0.997, 0.5, 2.0)
 REDRAWN = 4
 """Values of an attribute from its table."""
 
-APART = 1000.0
+APART = 10.0
 """By how much the last of several numbers is larger than the others."""
 
 OPSETS = (11, 13, 21, 23)
@@ -83,7 +83,7 @@ def _other_arrays(array: np.ndarray[Any, Any], numbers: Sequence[float]) -> Iter
             made = (_but_last(array, wide.flat[-1] + step) for step in (1, -1, -2, 5, 128))
         if array.size > 1:
             yield from made
-        for number in numbers:
+        for number in numbers if array.dtype.kind == "f" or array.size == 1 else ():
             yield from (np.full_like(array, number * share) for share in (1.0, *SHARES[:2]))
 
 

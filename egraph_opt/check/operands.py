@@ -30,6 +30,7 @@ _NAMES: dict[str, Sequence[str]] = {
     "pool": ("AveragePool", "MaxPool"),
     "global_pool": ("GlobalAveragePool", "GlobalMaxPool"),
     "blockwise": ("DepthToSpace", "SpaceToDepth"),
+    "overwrite": ("ScatterND", "ScatterElements"),
     **dict.fromkeys(("to_layout", "from_layout", "laid", "unlaid"), ("NC1HWC0", "FRACTAL_NZ")),
 }
 

@@ -4,6 +4,7 @@ term."""
 from __future__ import annotations
 
 import inspect
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import ORIGINAL, SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import UnsoundLawError
+from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.checking import host_functions
 from egraph_opt.laws.law import Example, Law, statements
 from egraph_opt.laws.selection import ASSUME, select
@@ -30,6 +32,9 @@ from egraph_opt.operators.expressions import Constant
 
 LARGEST_TABLE = 32
 """Of a table in which a law's host function looks something up: larger ones are not about numbers."""
+
+MOST_ELEMENTS, LARGEST_SYMBOL = 10_000_000, 24
+"""Of a value that is tried, and what a symbol counts as."""
 
 MOST_ALTERNATIVES = 24
 """Graphs of a term that are compared; of more every other one, and so on."""
@@ -105,7 +110,10 @@ class Trying:
     def candidate(self, example: Example, *, reference: bool = True) -> TriedTerm | None:
         """A term as it is written; None where nobody runs it, or ONNX is wrong about its shapes."""
         try:
-            candidate = self.written(example, reference=reference)
+            lowered = lowered_at(example)
+            if any(map(_is_huge, lowered.facts)):
+                return None
+            candidate = self._tried(example, lowered, reference=reference)
         except Exception:  # operands that do not suit an operator make inference fail in many ways
             return None
         original = candidate.original
@@ -114,7 +122,9 @@ class Trying:
 
     def written(self, example: Example, *, reference: bool = True) -> TriedTerm:
         """The same of an example of the author, whoever runs it; what goes wrong is raised."""
-        lowered = lowered_at(example)
+        return self._tried(example, lowered_at(example), reference=reference)
+
+    def _tried(self, example: Example, lowered: Lowered, *, reference: bool) -> TriedTerm:
         show_all(lowered)
         model = rebuilt_original(lowered, lowered.opset)
         ordinary = self.law.within is not None  # whose promise is about ordinary numbers
@@ -195,6 +205,14 @@ class Trying:
         finally:
             lowered.graph.outputs[:] = outputs
         return candidate.original.compare(model, self.tally, only=number)
+
+
+def _is_huge(fact: Fact | None) -> bool:
+    """Whether a value has more elements than a machine should hold, where symbols are as large as they get."""
+    if fact is None or fact.shape is None:
+        return False
+    dims = (d if isinstance(d, int) else LARGEST_SYMBOL for d in fact.shape)
+    return math.prod(dims) > MOST_ELEMENTS
 
 
 def place_of(law: Law, rule: str = "") -> str:

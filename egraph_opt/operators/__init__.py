@@ -37,6 +37,8 @@ from egraph_opt.operators.quantization import dequantize, quantize
 from egraph_opt.operators.rotary import rotary
 from egraph_opt.operators.norm_pools import lp_pool
 from egraph_opt.operators.sequences import reverse_sequence
+from egraph_opt.operators.scattering import overwrite
+from egraph_opt.operators.extending import tile
 # isort: on
 
 __all__ = [
@@ -83,6 +85,7 @@ __all__ = [
     "operator_named",
     "operators",
     "output",
+    "overwrite",
     "pad",
     "pool",
     "quantize",
@@ -101,6 +104,7 @@ __all__ = [
     "slice_at",
     "softmax",
     "split",
+    "tile",
     "transpose",
     "unary",
     "variadic",

@@ -40,7 +40,7 @@ def _lower_expand(node: NodeReader) -> TermSpec | None:
 
 @lowers("Tile")
 def _lower_tile(node: NodeReader) -> TermSpec | None:
-    """Repeating what has one element along an axis is an Expand; repeats of more elements keep the node."""
+    """Repeating what has one element along an axis is an Expand."""
     repeats, dims = node.ints(1), node.fact(0).shape
     if repeats is None:
         return None
@@ -49,7 +49,16 @@ def _lower_tile(node: NodeReader) -> TermSpec | None:
     if node.opset < 8 or 0 in repeats or dims is None or len(dims) != len(repeats):
         return None  # an Expand to a constant 0 changes nothing for onnxruntime
     single = all(n == 1 or d == 1 for n, d in zip(repeats, dims, strict=True))
-    return TermSpec("expand", (repeats,), (0,), (1,)) if single else None
+    return TermSpec("expand" if single else "tile", (repeats,), (0,), (1,))
+
+
+def _tile_form(opset: int, attributes: tuple[tuple[int, ...]], facts: tuple[Fact, ...]) -> OnnxForm | None:
+    return OnnxForm("Tile", (0, ints(attributes[0]))) if opset >= 6 and 0 not in attributes[0] else None
+
+
+@operator(form=_tile_form)
+def tile(x: Tensor, repeats: Dims) -> Tensor:
+    """x as often along each axis as `repeats` say, all 1 or more."""
 
 
 def _pad_form(opset: int, attributes: tuple[Any, ...], facts: tuple[Fact, ...]) -> OnnxForm | None:

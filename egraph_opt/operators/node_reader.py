@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import onnx
 import onnx_ir as ir
 
@@ -69,6 +70,12 @@ class NodeReader:
     def ints(self, position: int) -> tuple[int, ...] | None:
         """The elements of a constant integer input; None if it is absent or not known."""
         return self.fact(position).ints if self.has(position) else None
+
+    def array(self, position: int) -> np.ndarray[Any, Any] | None:
+        """The elements of a constant input, however many; None if it is absent or not constant."""
+        value = self._node.inputs[position] if self.has(position) else None
+        known = None if value is None else value.const_value
+        return None if known is None else known.numpy()
 
     def out(self, position: int) -> Fact:
         return self._facts.get(self._node.outputs[position], UNKNOWN)

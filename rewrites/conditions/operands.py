@@ -5,7 +5,7 @@
     function_of(op, s, x)          functions of one operand, and Cast
     factor(x, y, side)             x @ y, y @ x
     total(b, c)                    b + c, c where b is absent, b where c is
-    moved(op, x, i, how)           what moves the elements of x: Reshape, Transpose, Slice, Expand, Gather
+    moved(op, x, i, how)           what moves elements of x: Reshape, Transpose, Slice, Expand, Tile, Gather
 
 An auxiliary says of each what it stands for.
 """
@@ -42,6 +42,7 @@ from egraph_opt.operators import (
     reshape,
     reshape_to,
     slice_,
+    tile,
     transpose,
     unary,
     where,
@@ -120,6 +121,7 @@ def moves(
     yield equal(expand(x, d), moved("Expand", x, none(), d))
     yield equal(expand_to(x, i), moved("Expand", x, i, COMPUTED))
     yield equal(gather(x, i, a), moved("Gather", x, i, a))
+    yield equal(tile(x, d), moved("Tile", x, none(), d))
     yield equal(reshape_to(x, i, how), moved("ReshapeTo", x, i, how))
     yield rewrite(pad(x, m, pads, v), moved("Pad", x, none(), attributes(m, pads, v)))
     yield rewrite(moved("Pad", x, none(), how), pad(x, how[0], how[1], how[2]))

@@ -18,10 +18,12 @@ from egraph_opt.laws import Example, Operands, guard, hosted, law, rewrite
 from egraph_opt.laws.sorts import Dims, Permutation, Tensor
 from egraph_opt.operators import ConvWindow, conv, conv_transpose, none, reduce, reshape, transpose
 from egraph_opt.rewrites.conditions.channels import (
+    LARGEST,
+    SMALLEST,
     is_constant_bias,
     is_float_constant,
     is_no_computed_bias,
-    overflows_nowhere,
+    known_elements,
     static_shape,
 )
 from egraph_opt.rewrites.conditions.operands import total, totals
@@ -71,10 +73,19 @@ def _along(size: int, other: int, step: int, dilation: int) -> tuple[int, int, i
     return step // unit, dilation // unit, unit
 
 
+def _keeps_its_size(v: Fact, w: Fact) -> bool:
+    """As far as the elements are known, their product does not overflow, and the greatest do not vanish."""
+    known = known_elements(v), known_elements(w)
+    if not all(known):
+        return True
+    size = math.prod(max(map(abs, values)) for values in known if values)
+    return size == 0 or SMALLEST[v.dtype] <= size <= LARGEST[v.dtype]
+
+
 @hosted()
 def composed(v: Fact, w: Fact, one: ConvWindow, other: ConvWindow) -> Composed | None:
     """None where groups cross, or the kernel overflows, or W pads where V has a kernel."""
-    if not is_float_constant(v) or not is_float_constant(w) or not overflows_nowhere("Mul", v, w):
+    if not is_float_constant(v) or not is_float_constant(w) or not _keeps_its_size(v, w):
         return None
     if v.units is not None or w.units is not None:
         return None  # what selects is left to `selecting`: x = Conv(x, I) would never end

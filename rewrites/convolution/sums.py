@@ -1,6 +1,6 @@
 """Sums of convolutions with one window are one convolution, whose bias is the sum of theirs.
 
-Conv(x, V, b) + Conv(x, W, c) = Conv(x, V + W, b + c)
+Conv(x, V, b) + Conv(x, W, c) = Conv(x, V + W, b + c)        likewise differences
 Conv(x, W, b) + Conv(y, W, c) = Conv(x + y, W, b + c)
 Conv(x, V, b) + Conv(y, W, c) = Conv([x, y], [V, W], b + c)      for constant V and W, without groups
 
@@ -28,11 +28,12 @@ from egraph_opt.laws import (
     rule,
     union,
 )
-from egraph_opt.laws.algebra import is_same
+from egraph_opt.laws.algebra import is_same, number_like
 from egraph_opt.laws.sorts import Tensor
 from egraph_opt.operators import ConvWindow, concat, conv, none
 from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.distributivity import apart_yet, are_constant, joint, pair_of, same_type
+from egraph_opt.rewrites.conditions.channels import is_present
 from egraph_opt.rewrites.conditions.operands import total, totals
 from egraph_opt.rewrites.linear.joined_products import differ_along
 
@@ -59,6 +60,32 @@ def of_one_image(x: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvW
     one, other = conv(x, v, b, u), conv(x, w, c, u)
     known = (same_type(v, w), can_add(b, c), guard(ne(v, w), one, other))
     yield equal(one + other, conv(x, v + w, total(b, c), u), *known)
+
+
+def _difference_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, v, w, b, c = (
+        g.input(("N", 4, 5, "L")),
+        g.random(6, 4, 3, 3),
+        g.random(6, 4, 3, 3),
+        g.random(6),
+        g.random(6),
+    )
+    for first, second in ((none(), none()), (b, none()), (none(), c), (b, c)):
+        yield g.fires(conv(x, v, first, RING) - conv(x, w, second, RING))
+    yield g.near_miss(conv(x, v, b, RING) - conv(x, g.input((6, 4, 3, 3)), b, RING), why="it is no constant")
+    other = conv(g.input(("N", 4, 5, "L")), w, b, RING)
+    yield g.near_miss(conv(x, v, b, RING) - other, why="two images")
+
+
+@law(uses=(totals,), examples=_difference_examples)
+def difference_of_one_image(x: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow):
+    """Conv(x, V, b) - Conv(x, W, c) = Conv(x, V - W, b - c)"""
+    why = "every kernel would be a difference"
+    for other, bias, known in ((none(), b, ()), (c, total(b, c * number_like(w, -1.0)), (is_present(c),))):
+        sound = (same_type(v, w), guard(are_constant(v, w)), *known)
+        apart = conv(x, v, b, u) - conv(x, w, other, u)
+        yield rewrite(apart, conv(x, v - w, bias, u), *sound, because=why)
 
 
 @law(uses=(totals,))

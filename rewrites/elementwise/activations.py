@@ -19,13 +19,22 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import Fact
-from egraph_opt.laws import Example, Operands, hosted, laws_of, rule, union
-from egraph_opt.laws.algebra import erf, relu, sigmoid, softplus, tanh
-from egraph_opt.laws.sorts import Float, Settings, Tensor
+from egraph_opt.laws import Example, Operands, guard, hosted, laws_of, rewrite, rule, union
+from egraph_opt.laws.algebra import erf, number_like, relu, sigmoid, softplus, tanh, varies
+from egraph_opt.laws.sorts import Float, Int, Settings, String, Tensor
 from egraph_opt.operators import unary
 from egraph_opt.operators.activations import CUBE
+from egraph_opt.rewrites.conditions.operands import beside, either_side
+from egraph_opt.rewrites.conditions.values import fits
 from egraph_opt.rewrites.elementwise.bounds import PRIMITIVES
-from egraph_opt.rewrites.elementwise.gates import Coefficients, Gate, activations, close, self_gated
+from egraph_opt.rewrites.elementwise.gates import (
+    Coefficients,
+    Gate,
+    activations,
+    close,
+    raised_gate,
+    self_gated,
+)
 from egraph_opt.rewrites.elementwise.identities import clip
 
 law = laws_of("activations", numerics="reassociates", kind="composite")
@@ -35,6 +44,32 @@ ROOT = math.sqrt(2 / math.pi)
 
 def _are_close(found: tuple[float, ...], expected: tuple[float, ...], x: Fact) -> bool:
     return len(found) == len(expected) and all(map(lambda a, b: close(a, b, x), found, expected))
+
+
+# --- gates that are apart -------------------------------------------------------------------------------
+
+
+def _apart_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, z, half = g.input(("N", 3)), g.input(("N", 3)), g.constant(0.5)
+    yield from g.all_fire(x + x * tanh(z), erf(z) * x + x, x * half + x * half * erf(x))
+    yield from g.near_misses(
+        (z + x * tanh(z), "another tensor"),
+        (x + x * sigmoid(z), "1 is added to Tanh and Erf"),
+        (x + x * tanh(g.input((4, 1, 1))), "broadcasting makes it bigger"),
+    )
+
+
+@law(serves="launches", uses=(either_side,), examples=_apart_examples)
+def gate_apart(x: Tensor, w: Tensor, op: String, s: Settings, i: Int, j: Int):
+    """x + x * Tanh(w) = x * (Tanh(w) + 1), likewise Erf"""
+    gate = unary(op, s, w)
+    whole = x * (gate + number_like(x, 1.0))
+    known = (raised_gate(op), fits(w, x), guard(varies(x)))
+    yield rewrite(beside("Add", x, beside("Mul", x, gate, i), j), whole, *known, because="every x would do")
+
+
+# --- Gelu -----------------------------------------------------------------------------------------------
 
 
 @hosted()
@@ -96,21 +131,26 @@ def gelu(y: Tensor, x: Tensor, gate: Gate, c: Float, p: Coefficients):
 
 @hosted()
 def swish_settings(gate: Gate, p: Coefficients, c: float, x: Fact) -> Settings | None:
-    fits = gate == ("sigmoid",) and len(p) == 2 and p[0] == 0 and close(c, 1, x)
-    return (("alpha", p[1]),) if fits else None
+    """1 + Tanh(w) is 2 * Sigmoid(2 * w)."""
+    factor = {("sigmoid",): 1.0, ("tanh",): 2.0}.get(gate)
+    if factor is None or len(p) != 2 or p[0] != 0 or not close(c * factor, 1, x):
+        return None
+    return (("alpha", p[1] * factor),)
 
 
 def _swish_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, z = g.input(("N", 3)), g.input(("N", 3))
     yield from g.all_fire(x * sigmoid(x), sigmoid(x) * x, x * sigmoid(x * g.constant(1.702)))
+    yield g.fires(x * g.constant(0.5) * (tanh(x * g.constant(0.5)) + g.constant(1.0)))
+    yield g.near_miss(x * (tanh(x) + g.constant(1.0)), why="not halved")
     yield g.near_miss(z * sigmoid(x), why="a gate for another tensor")
     yield g.near_miss(x * sigmoid(x + g.constant(1.0)), why="the gate is shifted")
 
 
 @law(source="ONNX, Swish (SiLU where a = 1)", uses=(activations,), examples=_swish_examples)
 def swish(y: Tensor, x: Tensor, gate: Gate, c: Float, p: Coefficients):
-    """x * Sigmoid(a * x) = Swish_a(x)"""
+    """x * Sigmoid(a * x) = Swish_a(x), x * (1 + Tanh(a * x / 2)) / 2 = Swish_a(x)"""
     whole = unary("Swish", swish_settings(gate, p, c, x), x)
     yield rule(self_gated(y, x, gate, c, p), then=union(y, whole), inverse=PRIMITIVES)
 

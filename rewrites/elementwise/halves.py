@@ -34,12 +34,13 @@ from egraph_opt.laws import (
 from egraph_opt.laws.algebra import exp, number_like, relu
 from egraph_opt.laws.examples import INT64
 from egraph_opt.laws.sorts import Float, Int, Settings, Tensor
-from egraph_opt.operators import binary, unary
+from egraph_opt.operators import binary, unary, where
 from egraph_opt.operators.availability import is_available
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 from egraph_opt.rewrites.conditions.values import all_are, fits, is_float
 from egraph_opt.rewrites.elementwise.bounds import has_single_kernel, number_beside
 from egraph_opt.rewrites.elementwise.identities import beside_number, clip, one_alpha
+from egraph_opt.rewrites.elementwise.signs import choices_by_sign, rectified
 
 law = laws_of("halves", numerics="reassociates", kind="composite", serves="launches")
 
@@ -190,6 +191,31 @@ def _elu_examples(rng: np.random.Generator) -> Iterator[Example]:
         relu(x) + below(x * half, two),
     )
     wide, wide_less = g.constant(np.full((4, 1, 1), 0.5)), g.constant(np.full((4, 1, 1), -1.0))
+    low, one, wide_one = clip(None, 0.0, x), g.constant(1.0), g.constant(np.ones((4, 1, 1)))
+    wide_two = g.constant(np.full((4, 1, 1), 2.0))
+    yield from g.all_fire(
+        relu(x) + (exp(low) + less),
+        relu(x) - relu(one - exp(x)),
+        relu(x) - relu((exp(x) + less) * less),
+        relu(x) + (exp(low * half) + less) * two,
+    )
+    yield from g.near_misses(
+        (relu(x) + (exp(low) + two), "plus 2"),
+        (relu(x) + (exp(relu(-x)) + less), "the other sign"),
+        (relu(x) + (exp(low) + wide_less), "broadcasting makes it bigger"),
+        (relu(x) - relu(two - exp(x)), "from 2"),
+        (relu(x) - relu(wide_one - exp(x)), "broadcasting makes it bigger"),
+        (relu(x) - relu((exp(x) + two) * less), "plus 2"),
+        (relu(x) - relu((exp(x) + less) * half), "the other sign"),
+        (relu(x) - relu((exp(x) + wide_less) * less), "broadcasting makes it bigger"),
+        (relu(x) - relu((exp(x) + less) * wide_less), "broadcasting makes it bigger"),
+        (relu(x) + (exp(low * half) + two) * two, "plus 2"),
+        (relu(x) + (exp(low * half) + less) * half, "no reciprocal"),
+        (relu(x) + (exp(relu(-x) * half) + less) * two, "the other sign"),
+        (relu(x) + (exp(low * half) + wide_less) * two, "broadcasting makes it bigger"),
+        (relu(x) + (exp(low * half) + less) * wide_two, "broadcasting makes it bigger"),
+        (relu(x) + (exp(low * wide) + less) * two, "broadcasting makes it bigger"),
+    )
     yield from g.near_misses(
         (relu(x) + (exp(clip(None, 0.0, z)) + less) * half, "another tensor"),
         (relu(x) + (exp(clip(None, 1.0, x)) + less) * half, "another bound"),
@@ -221,12 +247,45 @@ def scaled_exponentials(x: Tensor, n: Tensor, c: Tensor, a: Tensor, k: Tensor, r
     elu, low = unary("Elu", elu_settings(a), x), is_bound_by_zero(r, "max")
     part = (eq(s, negative_part(n, x)), is_number(s, 1.0))
     yield rewrite(beside("Add", relu(x), (exp(n) + c) * a, i), elu, *part, *less, own, because=LOST)
+    plain = unary("Elu", (("alpha", 1.0),), x)
+    yield rewrite(beside("Add", relu(x), exp(n) + c, i), plain, *part, *less[:2], own, because=LOST)
     below = unary("Clip", r, (exp(x) + c) * a)
     yield rewrite(beside("Add", relu(x), below, i), elu, low, *less, own, because=LOST)
+    turned = relu((exp(x) + c) * a)
+    rest = (all_are(a, -1), fits(a, x))
+    yield rewrite(relu(x) - turned, plain, *less[:2], *rest, own, because=LOST)
+    yield rewrite(relu(x) - relu(a - exp(x)), plain, all_are(a, 1), fits(a, x), own, because=LOST)
     steep = unary("Clip", r, (exp(x * k) + c) * a)
     celu = unary("Celu", celu_settings(k, a, opset()), x)
     known = (low, *less, fits(k, x))
     yield rewrite(beside("Add", relu(x), steep, i), celu, *known, because=LOST)
+    slow = (exp(n * k) + c) * a
+    yield rewrite(beside("Add", relu(x), slow, i), celu, *part, *known[1:], because=LOST)
+
+
+def _celu_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, zero, less, half, two = g.input(("N", 3)), *map(g.constant, (0.0, -1.0, [0.5], [2.0]))
+    above = binary("Greater", x, zero)
+    wide = [g.constant(np.full((4, 1, 1), v)) for v in (0.5, 2.0, -1.0)]
+    yield g.fires(where(above, x, (exp(x * half) + less) * two))
+    yield from g.near_misses(
+        (where(above, (exp(x * half) + less) * two, x), "the lower half"),
+        (where(above, x, (exp(x * half) + less) * half), "no reciprocal"),
+        (where(above, x, (exp(x * half) + two) * two), "plus 2"),
+        (where(above, x, (exp(x * wide[0]) + less) * two), "broadcasting makes it bigger"),
+        (where(above, x, (exp(x * half) + less) * wide[1]), "broadcasting makes it bigger"),
+        (where(above, x, (exp(x * half) + wide[2]) * two), "broadcasting makes it bigger"),
+    )
+
+
+@law(source="torch.nn.CELU", examples=_celu_examples, uses=(choices_by_sign,))
+def celu_by_sign(y: Tensor, x: Tensor, b: Tensor, k: Tensor, c: Tensor, a: Tensor):
+    """Where(x > 0, x, (Exp(x / a) - 1) * a) = Celu_a(x)"""
+    found = (rectified(y, x, b), eq(b, (exp(x * k) + c) * a))
+    sound = (all_are(c, -1), *(fits(number, x) for number in (k, c, a)))
+    celu = unary("Celu", celu_settings(k, a, opset()), x)
+    yield rule(*found, *sound, then=union(y, celu), because=LOST)
 
 
 # --- the upper half ----------------------------------------------------------------------------------------

@@ -41,21 +41,25 @@ def _sigmoid_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, z, one, half = g.input(("N", 3)), g.input(("N", 3)), g.constant(1.0), g.constant([0.5])
     yield from g.all_fire(exp(x) / (exp(x) + one), g.constant(3.0) / (exp(x) + one), z / (exp(x) + one))
+    yield from g.all_fire(z * exp(x) / (exp(x) + one), exp(x) * x / (exp(x) + one))
     yield from g.near_misses(
         (exp(z) / (exp(x) + half), "not plus 1"),
+        (z * exp(x) / (exp(x) + half), "not plus 1"),
+        (z * exp(x) / (exp(x) + g.constant(np.ones((4, 1, 1)))), "broadcasting makes it bigger"),
         (exp(x) / (exp(x) + half), "not plus 1"),
         (z / (exp(x) + half), "not plus 1"),
         (z / (exp(x) + g.constant(np.ones((4, 1, 1)))), "broadcasting makes it bigger"),
     )
 
 
-@law(examples=_sigmoid_examples)
-def sigmoid_of_exponential(x: Tensor, y: Tensor, c: Tensor):
-    """1 / (Exp(x) + 1) = Sigmoid(-x), Exp(x) / (Exp(x) + 1) = Sigmoid(x)"""
+@law(examples=_sigmoid_examples, uses=(either_side,))
+def sigmoid_of_exponential(x: Tensor, y: Tensor, c: Tensor, i: Int):
+    """1 / (Exp(x) + 1) = Sigmoid(-x), Exp(x) / (Exp(x) + 1) = Sigmoid(x), and y times as much"""
     above, one = exp(x) + c, (all_are(c, 1), fits(c, x))
     yield rewrite(reciprocal(above), sigmoid(-x), *one, because=OVERFLOWS)
     yield rewrite(y / above, y * sigmoid(-x), *one, because=OVERFLOWS)
     yield rewrite(exp(x) / above, sigmoid(x), *one, because=OVERFLOWS)
+    yield rewrite(beside("Mul", y, exp(x), i) / above, y * sigmoid(x), *one, because=OVERFLOWS)
 
 
 @hosted()
@@ -191,6 +195,14 @@ def is_beyond(x: Fact, c: Fact, op: str, order: str) -> bool:
     return c.splat is not None and c.splat >= least and op in (order, f"{order}OrEqual")
 
 
+@hosted()
+def are_reciprocal(a: Fact, b: Fact) -> bool:
+    """Two numbers above 0 whose product is 1."""
+    if a.splat is None or b.splat is None or a.splat <= 0:
+        return False
+    return abs(a.splat * b.splat - 1) <= 2.0**-22
+
+
 def _threshold_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, z, far, near = g.input(("N", 3)), g.input(("N", 3)), g.constant(20.0), g.constant(2.0)
@@ -198,6 +210,23 @@ def _threshold_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield from g.all_fire(
         where(binary("Greater", x, far), x, soft), where(binary("LessOrEqual", x, far), soft, x)
     )
+    two, half, wider = g.constant([2.0]), g.constant(0.5), g.constant(np.full((4, 1, 1), 2.0))
+    steep, twice = softplus(x * two) * half, x * two
+    yield from g.all_fire(
+        where(binary("Greater", twice, far), x, steep), where(binary("LessOrEqual", twice, far), steep, x)
+    )
+    for order in ("Greater", "Less"):
+        for bound, function, why in (
+            (near, steep, "they differ above 1"),
+            (far, softplus(twice) * two, "no reciprocal"),
+            (wide, steep, "broadcasting makes it bigger"),
+            (far, softplus(twice) * g.constant(np.full((4, 1, 1), 0.5)), "broadcasting makes it bigger"),
+        ):
+            branches = (x, function) if order == "Greater" else (function, x)
+            yield g.near_miss(where(binary(order, twice, bound), *branches), why=why)
+        broad = softplus(x * wider) * half
+        branches = (x, broad) if order == "Greater" else (broad, x)
+        yield g.near_miss(where(binary(order, x * wider, far), *branches), why="broadcasting makes it bigger")
     yield from g.near_misses(
         (where(binary("Greater", x, near), x, soft), "they differ above 2"),
         (where(binary("Less", x, near), soft, x), "they differ above 2"),
@@ -209,8 +238,15 @@ def _threshold_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(kind="eliminate", serves="launches", source="torch.nn.Softplus", examples=_threshold_examples)
-def softplus_below(x: Tensor, c: Tensor, op: String):
-    """Where(x > c, x, Softplus(x)) = Softplus(x) for a c above which they are one number"""
+def softplus_below(x: Tensor, a: Tensor, b: Tensor, c: Tensor, op: String):
+    """Where(x > c, x, Softplus(x)) = Softplus(x) for a c above which they are one number
+
+    Likewise Where(x * b > c, x, Softplus(x * b) / b).
+    """
+    steep, far = softplus(x * b) * a, binary(op, x * b, c)
+    scaled = (are_reciprocal(a, b), fits(a, x), fits(b, x), fits(c, x))
+    for choice, order in ((where(far, x, steep), "Greater"), (where(far, steep, x), "Less")):
+        yield rewrite(choice, steep, is_beyond(x, c, op, order), *scaled, because="forgets c")
     soft, holds = softplus(x), binary(op, x, c)
     for choice, order in ((where(holds, x, soft), "Greater"), (where(holds, soft, x), "Less")):
         yield rewrite(choice, soft, is_beyond(x, c, op, order), fits(c, x), because="forgets c")
@@ -221,7 +257,16 @@ def _mish_examples(rng: np.random.Generator) -> Iterator[Example]:
     x, z, two, one = g.input(("N", 3)), g.input(("N", 3)), g.constant(2.0), g.constant([1.0])
     wide, e = g.constant(np.full((4, 1, 1), 2.0)), exp(x)
     n = e * (e + two)
+    apart, far = e * e + e * two, e * e + e * one
     yield from g.all_fire(n / (n + two), ((e + two) * e) / ((e + two) * e + two))
+    yield from g.all_fire(apart / (apart + two), x * n / (n + two), apart * z / (apart + two))
+    for least in (one, wide):
+        yield g.near_miss(x * n / (n + least), why="not plus 2, or bigger")
+        yield g.near_miss(apart / (apart + least), why="not plus 2, or bigger")
+        yield g.near_miss(x * apart / (apart + least), why="not plus 2, or bigger")
+    for part in (far, e * e + e * wide, e * (e + wide), e * (e + one)):
+        yield g.near_miss(part / (part + two), why="not 2, or bigger")
+        yield g.near_miss(x * part / (part + two), why="not 2, or bigger")
     yield from g.near_misses(
         (n / (n + one), "plus 1"),
         (e * (e + one) / (e * (e + one) + two), "plus 1"),
@@ -232,11 +277,16 @@ def _mish_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @law(source="YOLOv4's Mish", uses=(either_side,), examples=_mish_examples)
-def tanh_of_softplus(x: Tensor, c: Tensor, d: Tensor, i: Int):
-    """n / (n + 2) = Tanh(Softplus(x)) where n = Exp(x) * (Exp(x) + 2)"""
-    n = beside("Mul", exp(x), exp(x) + c, i)
+def tanh_of_softplus(x: Tensor, y: Tensor, c: Tensor, d: Tensor, i: Int, j: Int):
+    """n / (n + 2) = Tanh(Softplus(x)), and y times as much, where n = Exp(x) * (Exp(x) + 2)
+
+    n is Exp(x) * Exp(x) + Exp(x) * 2 as well.
+    """
+    gate = tanh(softplus(x))
     twos = (all_are(c, 2), all_are(d, 2), fits(c, x), fits(d, x), kernel(has_single_kernel(x)))
-    yield rewrite(n / (n + d), tanh(softplus(x)), *twos, because=OVERFLOWS)
+    for n in (beside("Mul", exp(x), exp(x) + c, i), beside("Add", exp(x) * exp(x), exp(x) * c, i)):
+        yield rewrite(n / (n + d), gate, *twos, because=OVERFLOWS)
+        yield rewrite(beside("Mul", y, n, j) / (n + d), y * gate, *twos, because=OVERFLOWS)
 
 
 # --- Softsign ----------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
     x * Cast(c) -> Where(c, x, 0)
     1 - Cast(c) -> Cast(Not(c))
     Where(c, x, 0) + Where(c, 0, y) -> Where(c, x, y)
+    x * Where(c, 1, b) -> Where(c, x, x * b)
 
 So x * m + y * (1 - m) is one choice.  Infinity times 0 is NaN, and is not chosen.
 """
@@ -21,7 +22,7 @@ from egraph_opt.laws.sorts import DataType, Int, Tensor
 from egraph_opt.operators import cast, where
 from egraph_opt.operators.elementwise import apply_unary
 from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.conditions.values import all_are, fits
+from egraph_opt.rewrites.conditions.values import all_are, broadcasts_into, fits
 
 law = laws_of("conditions", numerics="finite", kind="fuse", serves="launches", source="blending by a mask")
 
@@ -100,3 +101,51 @@ def blended(x: Tensor, y: Tensor, c: Tensor, a: Tensor, b: Tensor, i: Int):
     both = beside("Add", where(c, x, a), where(c, b, y), i)
     zeros = (all_are(a, 0), all_are(b, 0), are_zeros(a, b, x))
     yield rewrite(both, where(c, x, y), *zeros, because="a choice forgets the zeros")
+
+
+# --- factors that are chosen ----------------------------------------------------------------------------
+
+
+def _factors(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, c, one, some = g.input(("N", 3)), g.input(("N", 1), BOOL), g.constant(1.0), g.constant([0.5])
+    wide = g.constant(np.ones((4, 1, 1)))
+    zero = g.constant([0.0])
+    yield from g.all_fire(x * where(c, one, some), where(c, some, one) * x)
+    yield from g.all_fire(x * where(c, one, zero), where(c, zero, one) * x)
+    yield from g.near_misses(
+        (x * where(c, g.constant(2.0), some), "neither is 1"),
+        (x * where(c, one, g.input((3,))), "it is no constant"),
+        (x * where(c, wide, some), "broadcasting makes it bigger"),
+        (x * where(c, one, wide * g.constant(2.0)), "broadcasting makes it bigger"),
+        (x * where(g.input((2, 1, 3), BOOL), one, some), "the condition makes it bigger"),
+    )
+
+
+@hosted()
+def are_factors(c: Fact, a: Fact, b: Fact, x: Fact) -> bool:
+    """1 and another constant, of which, and of the condition, none makes x bigger."""
+    shapes = (c.shape, a.shape, b.shape)
+    known = x.dtype in KERNEL_FLOATS and a.const and b.const and not x.const and not c.const
+    return (
+        known and a.splat == 1 and b.splat not in (0, 1) and all(broadcasts_into(d, x.shape) for d in shapes)
+    )
+
+
+@hosted()
+def are_one_and_zero(c: Fact, a: Fact, b: Fact, x: Fact) -> bool:
+    """1 and 0, of which, and of the condition, none makes x bigger."""
+    shapes = (c.shape, a.shape, b.shape)
+    known = x.dtype in KERNEL_FLOATS and not x.const and not c.const
+    return known and (a.splat, b.splat) == (1, 0) and all(broadcasts_into(d, x.shape) for d in shapes)
+
+
+@law(uses=(either_side,), examples=_factors)
+def chosen_factor(x: Tensor, c: Tensor, a: Tensor, b: Tensor, i: Int):
+    """x * Where(c, 1, b) = Where(c, x, x * b), and x * Where(c, 1, 0) = Where(c, x, 0)"""
+    for choice, chosen in ((where(c, a, b), where(c, x, x * b)), (where(c, b, a), where(c, x * b, x))):
+        product = beside("Mul", x, choice, i)
+        yield rewrite(product, chosen, are_factors(c, a, b, x), because="a choice forgets the 1")
+    zero, sound = number_like(x, 0.0), are_one_and_zero(c, a, b, x)
+    for choice, chosen in ((where(c, a, b), where(c, x, zero)), (where(c, b, a), where(c, zero, x))):
+        yield rewrite(beside("Mul", x, choice, i), chosen, sound, because="a choice forgets 0 * x")

@@ -183,15 +183,27 @@ def slope_by_sign(y: Tensor, x: Tensor, b: Tensor, c: Tensor):
 # --- Elu ---------------------------------------------------------------------------------------------------
 
 
+@hosted()
+def is_opposite(a: Fact, c: Fact) -> bool:
+    """Two numbers, of which the first is above 0."""
+    return a.splat is not None and c.splat is not None and a.splat > 0 and a.splat == -c.splat
+
+
 def _elu_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, z, one, half = g.input(("N", 3)), g.input(("N", 3)), g.constant(1.0), g.constant([0.5])
     below, wide = exp(x) + g.constant(-1.0), g.constant(np.full((4, 1, 1), -1.0))
     yield from g.all_fire(*_branches(x, below, g), *_branches(x, below * half, g))
+    zero, opposite = g.constant(0.0), g.constant([-0.5])
+    yield g.fires(where(binary("Greater", x, zero), x, exp(x) * half + opposite))
+    yield g.fires(where(binary("Greater", x, zero), x, exp(clip(None, 0.0, x)) + g.constant(-1.0)))
     yield g.fires(relu(x) + clip(None, 0.0, below))
     yield g.fires(relu(x) + exp(clip(None, 0.0, x)) + g.constant(-1.0))
     yield from g.near_misses(
         (where(binary("Greater", x, g.constant(0.0)), x, exp(x) + one), "plus 1"),
+        (where(binary("Greater", x, zero), x, exp(x) * half + one), "it is not 0 at 0"),
+        (where(binary("Greater", x, zero), x, exp(x) * half + wide * half), "broadcasting makes it bigger"),
+        (where(binary("Greater", x, zero), x, exp(x) * (wide * opposite) + opposite), "broadcasting"),
         (where(binary("Greater", x, g.constant(0.0)), x, exp(z) + g.constant(-1.0)), "another tensor"),
         (where(binary("Greater", x, g.constant(0.0)), x, below * g.random(3)), "several numbers"),
         *(
@@ -208,6 +220,13 @@ def _elu_examples(rng: np.random.Generator) -> Iterator[Example]:
         (relu(x) + exp(clip(None, 0.0, x)) + one, "plus 1"),
         (relu(z) + clip(None, 0.0, below), "another tensor"),
         (relu(x) + clip(None, 1.0, below), "another bound"),
+        (relu(x) + clip(None, 0.0, exp(x) + one), "plus 1"),
+        (where(binary("Greater", x, zero), x, exp(clip(None, 0.0, x)) + one), "plus 1"),
+        (where(binary("Greater", x, zero), x, exp(clip(None, 1.0, x)) + g.constant(-1.0)), "another bound"),
+        (
+            where(binary("Greater", x, zero), x, exp(clip(None, 0.0, x)) + wide),
+            "broadcasting makes it bigger",
+        ),
     )
 
 
@@ -220,9 +239,13 @@ def elu_by_sign(y: Tensor, x: Tensor, a: Tensor, c: Tensor, b: Tensor, s: Settin
     yield rule(rectified(y, x, below), *known, then=union(y, whole), because=LOST)
     scaled = (eq(b, below * a), rectified(y, x, b), *known, fits(a, x))
     yield rule(*scaled, then=union(y, unary("Elu", one_alpha(a), x)), because=LOST)
+    apart, opposite = eq(b, exp(x) * a + c), (is_opposite(a, c), fits(a, x), fits(c, x))
+    whole_of_a, own = union(y, unary("Elu", one_alpha(a), x)), kernel(has_single_kernel(x))
+    yield rule(apart, rectified(y, x, b), *opposite, own, then=whole_of_a, because=LOST)
     low = (is_same(s, (("max", 0.0), ("min", None))), *known)
     yield rewrite(beside("Add", relu(x), unary("Clip", s, below), i), whole, *low, because=LOST)
     negative = exp(unary("Clip", s, x))
+    yield rule(rectified(y, x, negative + c), *low, then=union(y, whole), because=LOST)
     yield rewrite(beside("Add", relu(x), negative, i) + c, whole, *low, because=LOST)
 
 
@@ -244,6 +267,9 @@ def _threshold_examples(rng: np.random.Generator) -> Iterator[Example]:
     yield from g.all_fire(
         where(higher, x, zero), where(binary("LessOrEqual", x, half), zero, x), x * cast(higher, 1)
     )
+    yield from g.all_fire(
+        where(binary("Less", half, x), x, zero), where(binary("GreaterOrEqual", half, x), zero, x)
+    )
     yield from g.near_misses(
         (where(binary("Less", x, half), zero, x), "the threshold itself stays"),
         (where(binary("GreaterOrEqual", x, half), x, zero), "the threshold itself stays"),
@@ -253,6 +279,12 @@ def _threshold_examples(rng: np.random.Generator) -> Iterator[Example]:
         (where(binary("Greater", x, wide), x, zero), "broadcasting makes it bigger"),
         (where(binary("LessOrEqual", x, wide), zero, x), "broadcasting makes it bigger"),
         (where(higher, x, nothing), "broadcasting makes it bigger"),
+        (where(binary("Less", half, x), x, half), "another number below"),
+        (where(binary("Less", half, x), x, nothing), "broadcasting makes it bigger"),
+        (where(binary("Less", wide, x), x, zero), "broadcasting makes it bigger"),
+        (where(binary("GreaterOrEqual", half, x), half, x), "another number below"),
+        (where(binary("GreaterOrEqual", half, x), nothing, x), "broadcasting makes it bigger"),
+        (where(binary("GreaterOrEqual", wide, x), zero, x), "broadcasting makes it bigger"),
         (where(binary("LessOrEqual", x, half), nothing, x), "broadcasting makes it bigger"),
         (x * cast(binary("Greater", x, wide), 1), "broadcasting makes it bigger"),
     )
@@ -267,6 +299,9 @@ def threshold_of_choice(x: Tensor, c: Tensor, z: Tensor, t: DataType, i: Int):
         binary("LessOrEqual", x, c),
         (all_are(z, 0), fits(z, x)),
     )
-    for choice in (where(higher, x, z), where(lower, z, x)):
+    for choice in (
+        *(where(higher, x, z), where(lower, z, x)),
+        *(where(binary("Less", c, x), x, z), where(binary("GreaterOrEqual", c, x), z, x)),
+    ):
         yield rewrite(choice, whole, *none_below, fits(c, x), because=LOST)
     yield rewrite(beside("Mul", x, cast(higher, t), i), whole, fits(c, x), because=LOST)

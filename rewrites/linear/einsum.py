@@ -5,6 +5,7 @@ Einsum(x; "abc->ca") -> T(ReduceSum(x))
 
 Letters are of four kinds: those of both operands and the result are batch axes, those of both operands alone
 are summed over, and the others belong to one operand.  Axes of one kind are flattened into one.
+`einsum_pointwise` has products of which nothing is a matrix product, and diagonals.
 """
 
 from collections.abc import Iterator
@@ -52,7 +53,7 @@ def letters(equation: str) -> tuple[list[str], str] | None:
     return operands, result
 
 
-def _dims(operands: list[str], facts: tuple[Fact, ...]) -> dict[str, Dim] | None:
+def dims_of_letters(operands: list[str], facts: tuple[Fact, ...]) -> dict[str, Dim] | None:
     """The dim of every letter; None where one is not known, or broadcasts."""
     dims: dict[str, Dim] = {}
     for text, known in zip(operands, facts, strict=True):
@@ -65,13 +66,21 @@ def _dims(operands: list[str], facts: tuple[Fact, ...]) -> dict[str, Dim] | None
 
 
 @hosted()
-def product_plan(equation: Equation, x: Fact, y: Fact) -> EinsumPlan | None:
-    """How an equation of two operands is a matrix product; None where it is none."""
+def product_plan(equation: Equation, x: Fact, y: Fact, swapped: bool) -> EinsumPlan | None:
+    """How an equation of two operands, y being the left factor where they are `swapped`, is a matrix product.
+
+    None where it is none, or where a swap brings nothing: a matrix that has the summed axis last needs no
+    transpose on the left of a vector.
+    """
     parsed = letters(equation)
     if parsed is None or len(parsed[0]) != 2:
         return None
     (left, right), result = parsed
-    dims, shared = _dims([left, right], (x, y)), set(left) & set(right)
+    if swapped:
+        (left, right), (x, y) = (right, left), (y, x)
+    dims, shared = dims_of_letters([left, right], (x, y)), set(left) & set(right)
+    if swapped and not set(right) <= shared:
+        return None
     summed = [c for c in left if c not in result]
     # What one operand alone has is not summed over; there are no letters beside.
     if dims is None or not summed or {*left, *right} - shared != set(result) - shared:
@@ -115,6 +124,7 @@ def _product_examples(rng: np.random.Generator) -> Iterator[Example]:
         ("bthk,hkd->btd", (2, "L", 2, 3), (2, 3, 6), ""),
         ("i,i->", (4,), (4,), ""),
         ("nc,ncv->nv", ("N", 3), ("N", 3, 5), ""),
+        ("nc,nvc->nv", ("N", 3), ("N", 5, 3), ""),
         ("...ij,...jk->...ik", (2, 3, 4), (2, 4, 5), "the batch has no letters"),
         ("ii,ij->j", (3, 3), (3, 4), "it takes a diagonal"),
         ("ij,kl->jk", (3, 4), (5, 6), "letters of one operand are summed over"),
@@ -130,11 +140,12 @@ def _product_examples(rng: np.random.Generator) -> Iterator[Example]:
 @law(source="onnxoptimizer, replace_einsum_with_matmul", examples=_product_examples)
 def is_product(equation: Equation, x: Tensor, y: Tensor):
     """Einsum(x, y; "ab,bc->ac") = T(Reshape(Reshape(T(x)) @ Reshape(T(y))))"""
-    plan = product_plan(equation, x, y)
-    left = reshape(transpose(x, order_in(plan, "left")), dims_in(plan, "left_dims"))
-    right = reshape(transpose(y, order_in(plan, "right")), dims_in(plan, "right_dims"))
-    product = transpose(reshape(left @ right, dims_in(plan, "dims")), order_in(plan, "result"))
-    yield rewrite(einsum(equation, listed(x, y)), product, because=SPELLINGS)
+    for first, second, swapped in ((x, y, False), (y, x, True)):
+        plan = product_plan(equation, x, y, swapped)
+        left = reshape(transpose(first, order_in(plan, "left")), dims_in(plan, "left_dims"))
+        right = reshape(transpose(second, order_in(plan, "right")), dims_in(plan, "right_dims"))
+        product = transpose(reshape(left @ right, dims_in(plan, "dims")), order_in(plan, "result"))
+        yield rewrite(einsum(equation, listed(x, y)), product, because=SPELLINGS)
 
 
 @hosted()
@@ -143,7 +154,7 @@ def summed_axes(equation: Equation, x: Fact) -> Axes | None:
     parsed = letters(equation)
     if parsed is None or len(parsed[0]) != 1 or not set(parsed[1]) <= set(parsed[0][0]):
         return None
-    if _dims(parsed[0], (x,)) is None:
+    if dims_of_letters(parsed[0], (x,)) is None:
         return None
     return tuple(k for k, c in enumerate(parsed[0][0]) if c not in parsed[1])
 

@@ -52,13 +52,19 @@ def softmax_of_exponentials(x: Tensor, a: Axes, i: Int):
 
 @law("softmax", numerics="reassociates", kind="composite", serves="accuracy", source="ONNX, LogSoftmax")
 def logarithm_of_sum(x: Tensor, a: Axes):
-    """x - Log(ReduceSum(Exp(x))) = LogSoftmax(x), x - ReduceLogSumExp(x) = LogSoftmax(x)"""
+    """x - Log(ReduceSum(Exp(x))) = LogSoftmax(x), x - ReduceLogSumExp(x) = LogSoftmax(x)
+
+    Likewise (x - Log(ReduceSum(Exp(x - m)))) - m where m is the greatest along the axis.
+    """
     whole, floats = softmax("LogSoftmax", x, single_axis(a)), is_kernel_float(x)
     for total, known in (
         (log(reduce("ReduceSum", exp(x), a, KEPT)), kernel(floats)),
         (reduce("ReduceLogSumExp", x, a, KEPT), floats),
     ):
         yield rewrite(x - total, whole, known, guard(varies(x)), inverse=PARTS)
+    greatest = reduce("ReduceMax", x, a, KEPT)
+    rest = x - log(reduce("ReduceSum", exp(x - greatest), a, KEPT))
+    yield rewrite(rest - greatest, whole, kernel(floats), guard(varies(x)), because="forgets the greatest")
 
 
 @law("softmax", numerics="reassociates", kind="fuse", serves="accuracy", source="ONNX, LogSoftmax")

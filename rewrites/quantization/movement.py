@@ -1,7 +1,7 @@
 """Elements are moved as the bytes that they are quantized to: DQ sinks past what moves them, Q rises.
 
-m(DQ(q)) -> DQ(m(q))                            for Reshape, Slice, Gather and Expand
-Q(m(x)) -> m(Q(x))                              for Reshape and Expand
+m(DQ(q)) -> DQ(m(q))                            for Reshape, Slice, Gather, Expand and Tile
+Q(m(x)) -> m(Q(x))                              for Reshape, Expand and Tile
 DQ(Transpose(q)) = Transpose(DQ(q))             and Q likewise
 Concat(DQ(x), DQ(y), ..) -> DQ(Concat(x, y, ..))  of the same scale
 
@@ -44,6 +44,7 @@ from egraph_opt.operators import (
     reshape,
     shape_of,
     slice_,
+    tile,
     transpose,
 )
 from egraph_opt.operators.quantization import is_one_scale
@@ -69,6 +70,8 @@ def axis_behind(m: str, how: Any, x: Fact, made: Fact, i: Fact, axis: Axis, scal
         return axis
     if x.rank is None or made.rank is None or axis >= x.rank:
         return None
+    if m == "Tile":
+        return axis if how[axis] == 1 else None
     if m == "Slice":
         return axis if all(entry[0] != axis for entry in how) else None
     if m == "Gather":
@@ -87,6 +90,8 @@ def axis_in_front_of(m: str, x: Fact, made: Fact, axis: Axis, scale: Fact) -> Ax
         return axis
     if x.rank is None or made.rank is None or axis >= made.rank:
         return None
+    if m == "Tile":
+        return axis if _is_same_dim(x, axis, made, axis) else None
     if m == "Expand":
         front = axis - made.rank + x.rank
         return front if front >= 0 and _is_same_dim(x, front, made, axis) else None
@@ -109,7 +114,7 @@ def _is_same_axis(x: Fact, a: int, z: Fact, b: int) -> bool:
 
 def makes_none_fewer(m: str) -> bool:
     """There are no more elements in front than behind."""
-    return m in ("Reshape", "ReshapeTo", "Expand")
+    return m in ("Reshape", "ReshapeTo", "Expand", "Tile")
 
 
 def _moved(rng: np.random.Generator) -> Iterator[Example]:
@@ -129,6 +134,8 @@ def _moved(rng: np.random.Generator) -> Iterator[Example]:
         gather(dequantize(g.input((3, 5, 4), TensorProto.UINT8), *parameters(g, shape=(4,)), 2), square, 1),
         expand(dequantize(g.input((4, 1), TensorProto.UINT8), *parameters(g, shape=(4,)), 0), (3, 4, 5)),
     )
+    yield from g.all_fire(tile(x, (1, 2, 3)), tile(by_axis, (2, 1, 3)))
+    yield g.near_miss(tile(by_axis, (1, 2, 1)), why="the scales would be there twice")
     yield g.near_miss(reshape(by_axis, ("N", 24)), why="there is a scale for each part")
     yield g.near_miss(slice_(by_axis, ((1, 0, 2, 1),)), why="two of the scales")
     yield g.near_miss(gather(by_axis, g.constant(np.array([3, 1, 0, 2])), 1), why="scales in another order")
@@ -139,7 +146,7 @@ def _moved(rng: np.random.Generator) -> Iterator[Example]:
 
 @law(uses=(moves,), examples=_moved)
 def dequantized_behind(q: Tensor, s: Tensor, z: Tensor, i: Tensor, a: Axis, m: String, how: Any):
-    """m(DQ(q)) = DQ(m(q)) for Reshape, Slice, Gather and Expand, of scales that stay with their parts"""
+    """m(DQ(q)) = DQ(m(q)) for Reshape, Slice, Gather, Expand and Tile, of scales that stay alike"""
     made = moved(m, dequantize(q, s, z, a), i, how)
     behind = dequantize(moved(m, q, i, how), s, z, axis_behind(m, how, q, made, i, a, s))
     yield rewrite(made, behind, because=DOWN)
@@ -153,6 +160,8 @@ def _risen(rng: np.random.Generator) -> Iterator[Example]:
     by_axis = (*parameters(g, shape=(4,)), 1, TensorProto.UINT8)
     yield g.fires(quantize(reshape(x, ("N", 4, 3, 2)), *by_axis))
     yield g.fires(quantize(expand(g.input((4, 1)), (3, 4, 5)), *by_axis))
+    yield g.fires(quantize(tile(x, (1, 2, 1)), s, z, 0, TensorProto.UINT8))
+    yield g.near_miss(quantize(tile(g.input((3, 2, 5)), (1, 2, 1)), *by_axis), why="parts have two scales")
     other = reshape(g.input((2, 4, 3, 4)), (3, 4, 2, 4))
     yield g.near_miss(quantize(other, *by_axis), why="what is scaled alike is elsewhere")
     yield g.near_miss(quantize(expand(g.input((1, 5)), (3, 4, 5)), *by_axis), why="one part is scaled by all")
@@ -165,7 +174,7 @@ def _risen(rng: np.random.Generator) -> Iterator[Example]:
 
 @law(uses=(moves,), examples=_risen)
 def quantized_in_front(x: Tensor, s: Tensor, z: Tensor, i: Tensor, a: Axis, t: DataType, m: String, how: Any):
-    """Q(m(x)) = m(Q(x)) for Reshape and Expand, but of constants, of scales that stay with their parts"""
+    """Q(m(x)) = m(Q(x)) for Reshape, Expand and Tile, but of constants, of scales that stay alike"""
     made = moved(m, x, i, how)
     front = quantize(x, s, z, axis_in_front_of(m, x, made, a, s), t)
     yield rewrite(quantize(made, s, z, a, t), moved(m, front, i, how), varies(x), because=DOWN)

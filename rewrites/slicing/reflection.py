@@ -202,13 +202,13 @@ def slices_that_reflect(x: Tensor, a: Axis, s: Slices, t: Slices):
 
 
 @hosted()
-def both_pads(mode: Mode, p: Pads, q: Pads) -> Pads | None:
-    """The pads of both: of edges, or of different axes."""
-    rank = len(p) // 2
-    for k in range(rank):
-        if mode != "edge" and (p[k] or p[k + rank]) and (q[k] or q[k + rank]):
-            return None
-    return tuple(a + b for a, b in zip(p, q, strict=True)) if mode in ("edge", "reflect") else None
+def both_pads(mode: Mode, p: Pads, q: Pads, v: Number, w: Number) -> Pads | None:
+    """The pads of both: of edges, of one number, or reflections along different axes."""
+    rank, both = len(p) // 2, tuple(a + b for a, b in zip(p, q, strict=True))
+    if mode == "reflect":
+        apart = not any((p[k] or p[k + rank]) and (q[k] or q[k + rank]) for k in range(rank))
+        return both if apart else None
+    return both if mode == "edge" or (mode == "constant" and v == w) else None
 
 
 def _pair_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -217,12 +217,15 @@ def _pair_examples(rng: np.random.Generator) -> Iterator[Example]:
     rows, columns = (0, 0, 1, 0, 0, 0, 2, 0), (0, 0, 0, 3, 0, 0, 0, 0)
     yield g.fires(_reflected(_reflected(x, *rows), *columns))
     yield g.fires(pad(pad(x, "edge", rows, 0.0), "edge", (0, 0, 2, 3, 0, 0, 0, 1), 0.0))
+    yield g.fires(pad(pad(x, "constant", rows, 1.5), "constant", (0, 0, 2, 3, 0, 0, 0, 1), 1.5))
+    numbers = pad(pad(x, "constant", rows, 1.5), "constant", columns, 0.0)
+    yield g.near_miss(numbers, why="of two numbers")
     yield g.near_miss(_reflected(_reflected(x, *rows), *rows), why="the second one reflects the first")
     yield g.near_miss(_reflected(pad(x, "edge", rows, 0.0), *columns), why="of two modes")
 
 
 @law("padding", **{**_OF_PAD, "kind": "merge", "serves": "launches"}, examples=_pair_examples)
 def borders_meet(x: Tensor, m: Mode, p: Pads, q: Pads, v: Number, w: Number):
-    """Pad(Pad(x)) = Pad(x) of reflections along different axes, and of edges"""
+    """Pad(Pad(x)) = Pad(x) of edges, of one number, and of reflections along different axes"""
     twice = pad(pad(x, m, p, v), m, q, w)
-    yield rewrite(twice, pad(x, m, both_pads(m, p, q), v), because="forgets which border came first")
+    yield rewrite(twice, pad(x, m, both_pads(m, p, q, v, w), v), because="forgets which border came first")

@@ -45,6 +45,13 @@ def block(side: int, channels: int, images: tuple[int, int] = (1, 16)) -> onnx.M
     return g.model(g.add("Add", z, y))
 
 
+def column() -> onnx.ModelProto:
+    """x[:, 2:3] = u as exporters write it."""
+    g = Graph(x=[9, 7], u=[9, 1])
+    places = np.stack(np.meshgrid(np.arange(9), [2], indexing="ij"), axis=-1)
+    return g.model(g.add("ScatterND", "x", g.constant(places), "u"))
+
+
 def heads(rows: int, inner: int, outer: int, dtype: int = TensorProto.FLOAT) -> onnx.ModelProto:
     """Three products of one operand, which no other function keeps together."""
     g, numbers = Graph(), itertools.count()
@@ -317,6 +324,11 @@ CASES = (
         ),
         given={"dispatch": "eager"},
     ),
+    Case(
+        "a column that is written into nine rows",
+        column,
+        (Flip("scatter_cores", 8, {"Concat": -1, "ScatterND": 1, "Split": -1}),),
+    ),
 )
 
 DECIDED = {
@@ -335,7 +347,6 @@ UNABLE = {
     "loop_iterations": "a body is chosen by itself, and iterations multiply all of its choices alike",
     "branch_price": "a branch is chosen by itself: what is cheapest in it does not depend on the other",
     "then_probability": "as branch_price",
-    "scatter_cores": "no law trades a scatter for other operators",
     "dynamic_factor": "whether sizes are free is said of the whole model, and prices do not count it",
     "op_select_implmode": "all spellings of an activation have the same exponentials and divisions",
     "precise_steps": "as op_select_implmode",

@@ -75,6 +75,11 @@ CASES: dict[str, tuple[Dims, Build, Build]] = {
         lambda g: g.add("Mul", g.add("Tile", "x", g.constant([1, 6, 1])), g.weight(6, 16)),
         lambda g: g.add("Mul", "x", g.weight(6, 16)),
     ),
+    "the mean of what is there several times": (
+        ROWS,
+        lambda g: g.add("ReduceMean", g.add("Tile", "x", g.constant([1, 3, 1])), axes=[1], keepdims=1),
+        lambda g: g.add("ReduceMean", "x", axes=[1], keepdims=1),
+    ),
     "the largest of one": (
         X,
         lambda g: g.add("ReduceMax", wide(g), axes=[1], keepdims=0),
@@ -160,4 +165,5 @@ def test_what_is_not_repeated_stays() -> None:
     assert outcome(g.model(other), "flops").counts["MatMul"] >= 2
     g = Graph(x=["N", 2, 16])
     repeats = g.add("Tile", "x", g.constant([1, 3, 1]))
-    assert check_settled(g.model(g.add("Relu", repeats))) == Counter(Tile=1, Relu=1)
+    again = g.add("Tile", g.add("Relu", repeats), g.constant([2, 1, 1]))
+    assert check_settled(g.model(again)) == Counter(Tile=1, Relu=1)

@@ -67,6 +67,7 @@ PER_CHANNEL: dict[str, tuple[Made, Any, tuple[int, int]]] = {
     "one axis less": (lambda g, x: g.add("Squeeze", x, g.constant([1])), (3, 1, 4), (2, 1)),
     "other columns": (lambda g, x: g.add("Gather", x, g.constant([[2, 0]]), axis=0), (3, 4, 5), (-2, 2)),
     "repeated": (lambda g, x: g.add("Expand", x, g.constant([3, 1, 7])), (4, 1), (0, 1)),
+    "tiles": (lambda g, x: g.add("Tile", x, g.constant([1, 1, 3])), ("N", 4, 5), (1, 1)),
     "edges": (lambda g, x: g.add("Pad", x, g.constant([0, 0, 1, 0, 0, 2]), mode="edge"), ("N", 4, 5), (1, 1)),
 }
 

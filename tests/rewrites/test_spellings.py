@@ -78,8 +78,11 @@ SPELLINGS: dict[str, tuple[Spelling, ...]] = {
         lambda g: by_sign(g, "Less", "x", number(g, 0.0)),
         lambda g: g.add("Mul", "x", g.add("Cast", g.add("Greater", "x", number(g, 0.0)), to=1)),
         lambda g: times(g, g.add("Add", size(g), "x"), 0.5),
+        lambda g: g.add("Neg", g.add("Min", g.add("Neg", "x"), number(g, 0.0))),
     ),
     "Abs": (
+        lambda g: g.add("Max", g.add("Relu", "x"), negative(g)),
+        lambda g: by_sign(g, "Greater", "x", g.add("Sub", number(g, 0.0), "x")),
         lambda g: by_sign(g, "Greater", "x", g.add("Neg", "x")),
         lambda g: g.add("Max", g.add("Neg", "x"), "x"),
         lambda g: g.add("Mul", g.add("Sign", "x"), "x"),
@@ -92,6 +95,9 @@ SPELLINGS: dict[str, tuple[Spelling, ...]] = {
         lambda g: g.add("Sub", g.add("Relu", "x"), times(g, negative(g), 0.1)),
         lambda g: g.add("Add", times(g, lower(g), 0.1), g.add("Relu", "x")),
         lambda g: g.add("Add", times(g, "x", 0.625), times(g, size(g), 0.375)),
+        lambda g: g.add("Add", g.add("Relu", times(g, "x", 0.75)), times(g, "x", 0.25)),
+        lambda g: g.add("Mul", by_sign(g, "Greater", number(g, 1.0), number(g, 0.1)), "x"),
+        lambda g: g.add("Sub", g.add("Relu", "x"), g.add("Relu", times(g, "x", -0.125))),
     ),
     "PRelu": (
         lambda g: by_sign(g, "Greater", "x", g.add("Mul", g.weight(6, 1), "x")),
@@ -105,6 +111,12 @@ SPELLINGS: dict[str, tuple[Spelling, ...]] = {
         lambda g: by_sign(g, "Less", "x", times(g, plus(g, exponential(g), -1.0), 0.5)),
         lambda g: g.add("Sub", g.add("Add", g.add("Relu", "x"), g.add("Exp", lower(g))), number(g, 1.0)),
         lambda g: g.add("Add", g.add("Relu", "x"), times(g, plus(g, g.add("Exp", lower(g)), -1.0), 0.5)),
+        lambda g: by_sign(g, "Greater", "x", plus(g, g.add("Exp", lower(g)), -1.0)),
+        lambda g: by_sign(g, "Greater", "x", plus(g, times(g, exponential(g), 0.5), -0.5)),
+        lambda g: g.add("Add", g.add("Relu", "x"), plus(g, g.add("Exp", lower(g)), -1.0)),
+        lambda g: g.add(
+            "Sub", g.add("Relu", "x"), g.add("Relu", g.add("Sub", number(g, 1.0), exponential(g)))
+        ),
     ),
     "Celu": (
         lambda g: g.add(
@@ -114,10 +126,21 @@ SPELLINGS: dict[str, tuple[Spelling, ...]] = {
         ),
     ),
     "ThresholdedRelu": (
+        lambda g: g.add("Where", g.add("Less", number(g, 0.5), "x"), "x", number(g, 0.0)),
+        lambda g: g.add(
+            "Mul", "x", g.add("Where", g.add("Greater", "x", number(g, 0.5)), number(g, 1.0), number(g, 0.0))
+        ),
         lambda g: g.add("Where", g.add("Greater", "x", number(g, 0.5)), "x", number(g, 0.0)),
         lambda g: g.add("Mul", g.add("Cast", g.add("Greater", "x", number(g, -0.5)), to=1), "x"),
     ),
     "Clip": (
+        lambda g: g.add("Where", g.add("Greater", "x", number(g, 6.0)), number(g, 6.0), g.add("Relu", "x")),
+        lambda g: g.add(
+            "Where",
+            g.add("Less", "x", number(g, -1.0)),
+            number(g, -1.0),
+            g.add("Where", g.add("Less", number(g, 1.0), "x"), number(g, 1.0), "x"),
+        ),
         lambda g: above_six(g, g.add("Relu", "x")),
         lambda g: g.add("Min", number(g, 6.0), g.add("Max", number(g, -1.0), "x")),
     ),

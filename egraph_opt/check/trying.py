@@ -208,7 +208,7 @@ class Trying:
 
 
 def _is_huge(fact: Fact | None) -> bool:
-    """Whether a value has more elements than a machine should hold, where symbols are as large as they get."""
+    """Whether a value has more elements than a machine should hold, symbols at their largest."""
     if fact is None or fact.shape is None:
         return False
     dims = (d if isinstance(d, int) else LARGEST_SYMBOL for d in fact.shape)

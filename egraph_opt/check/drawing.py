@@ -118,7 +118,10 @@ class Draw(Scope):
         numbers = ir.DataType(dtype).numpy()
         floating = np.issubdtype(numbers, np.floating)
         odd = tables.ODD_ELEMENTS[self.numerics] if floating else self.large_integers
-        hints = Hints(self.numbers, self._leaf_dims(), odd, tables.TOO_LARGE[self.numerics])
+        assumed = self.large_integers is not tables.LARGE_INTEGERS  # that integers are small
+        integers = tables.MIXED_INTEGERS if assumed else tables.TOO_LARGE_INTEGERS
+        huge = tables.TOO_LARGE[self.numerics] if floating else integers
+        hints = Hints(self.numbers, self._leaf_dims(), odd, huge)
         values = elements(self.rng, shape, floating, hints)
         if dtype == TensorProto.FLOAT16 and self.numerics != "bitwise":
             values = np.clip(values, -HALF_RANGE, HALF_RANGE)

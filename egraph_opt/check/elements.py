@@ -21,7 +21,7 @@ class Hints(NamedTuple):
         named: those that the law names.
         dims: of other operands.
         odd: what is odd of the type.
-        huge: floats that are large for the class of the law.
+        huge: numbers that are large for the class of the law, or for their type.
     """
 
     named: Sequence[float]
@@ -46,7 +46,7 @@ def elements(rng: Random, shape: tuple[int, ...], floating: bool, hints: Hints) 
     if filled == "one":
         return np.full(size, pick(rng, *(tables.NUMBERS if floating else tables.INTEGERS)))
     if filled == "huge":
-        return np.full(size, pick(rng, *(hints.huge if floating else tables.TOO_LARGE_INTEGERS)))
+        return np.full(size, pick(rng, *(hints.huge or (1,))))
     if filled == "tiny" and floating:
         return np.full(size, pick(rng, *tables.TOO_SMALL))
     if filled == "uniform":

@@ -19,10 +19,11 @@ from egraph_opt.check.scope import parts
 from egraph_opt.check.shorthands import replaced
 from egraph_opt.check.terms import Builder
 from egraph_opt.check.variants import with_sizes
+from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.declaration import operator_named, operators
-from egraph_opt.operators.expressions import Expression, Function, constant
+from egraph_opt.operators.expressions import Expression, Function, Sort, coerced, constant
 
 SHARES = (1.003, 0.997, 0.5, 2.0)
 """What a number is multiplied by: nearly 1, and clearly not."""
@@ -104,12 +105,22 @@ def _of_attributes(example: Example, numbers: Sequence[float]) -> Iterator[Examp
         for position in operator_named(node.head.name).attribute_positions:
             old = repr(node.arguments[position].head.value)
             for value in _other_values(example, node, position, numbers, rng):
-                if repr(value) == old:
+                if repr(value) == old or not _is_of(node.head.parameters[position][1], value):
                     continue
                 given = list(node.arguments)
                 given[position] = constant(value, node.arguments[position].sort)
                 made = type(node)(node.head, tuple(given), node.sort)
                 yield replace(example, term=replaced(example.term, {node: made}))
+
+
+def _is_of(sort: Sort, value: Any) -> bool:
+    """Whether a value is one that terms have, in its normal form."""
+    try:
+        coerced(value, sort, "")
+    except LawError:
+        return False
+    cut = [entry[0] for entry in value] if sort.name == "Slices" else []
+    return cut == sorted(set(cut))
 
 
 def _other_values(

@@ -52,7 +52,7 @@ def elements(rng: Random, shape: tuple[int, ...], floating: bool, hints: Hints) 
     if filled == "uniform":
         return rng.uniform(0.5, 2, size) if floating else rng.integers(0, 4, size)
     if filled == "ordered":
-        return np.arange(size)
+        return np.arange(size) % (tables.ORDERED if floating else max(size, 1))
     mixed = tables.MIXED if floating else tables.MIXED_INTEGERS
     return np.asarray(rng.choice(np.array(hints.odd if filled == "odd" else mixed), size))
 

@@ -65,6 +65,9 @@ ELEMENTS = (
 """What a constant holds; "of a dim" is a dim of another operand, or its inverse, "huge" from `TOO_LARGE`,
 "units" a single 1 in each row, "tiny" one of `TOO_SMALL`."""
 
+ORDERED = 20
+"""Floats in order, again and again: a Pow by 2100 is no fair question."""
+
 TOO_SMALL = (2.0**-16, 1e-4, 2.0**-24, 2.0**-128)
 """All elements of a constant, of which the inverse, or the square, is none of float16, or of float32."""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import equal, hosted, laws_of
+from egraph_opt.laws.algebra import varies
 from egraph_opt.laws.sorts import Dims, Tensor
 from egraph_opt.operators import ConvWindow, conv_transpose, reshape
 from egraph_opt.rewrites.conditions.channels import (
@@ -89,4 +90,4 @@ def scale_before_conv_transpose(x: Tensor, c: Tensor, w: Tensor, b: Tensor, wind
     """ConvTranspose(x * s, W, b) = ConvTranspose(x, W * s, b)"""
     weight = w * reshape(c, scale_of_columns(x, w, c))
     left = conv_transpose(x * c, w, b, window)
-    yield equal(left, conv_transpose(x, weight, b, window), unchained("Mul", x))
+    yield equal(left, conv_transpose(x, weight, b, window), varies(x), unchained("Mul", x))

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.laws.exactness import Numerics
-from egraph_opt.laws.examples import FLOAT, Operands
+from egraph_opt.laws.examples import FLOAT, SIZES, Operands
 from egraph_opt.laws.law import Auxiliary, Example, Examples, Law
 
 Witness = Callable[[Operands], Any]
@@ -41,6 +41,7 @@ class WrongLaw:
             grows.
         opset: in which it does.
         values: the elements of the witness's inputs, in turn; by default a table of odd ones.
+        sizes: what the symbolic dims of the witness stand for.
         endless: it grows without end.
     """
 
@@ -48,6 +49,7 @@ class WrongLaw:
     witness: Witness
     opset: int
     values: tuple[float, ...] | None
+    sizes: dict[str, int]
     endless: bool
 
 
@@ -61,6 +63,7 @@ def wrong(
     *,
     opset: int = NEWEST,
     values: Sequence[float] | None = None,
+    sizes: dict[str, int] = SIZES[1],
     examples: Examples | None = None,
     uses: tuple[Auxiliary, ...] = (),
     endless: bool = False,
@@ -73,7 +76,7 @@ def wrong(
         if law.name in WRONG:
             raise ValueError(f"{law.name} is declared twice")
         given = None if values is None else tuple(values)
-        WRONG[law.name] = WrongLaw(law, witness, opset, given, endless)
+        WRONG[law.name] = WrongLaw(law, witness, opset, given, sizes, endless)
         return law
 
     return declare

@@ -39,7 +39,7 @@ def test_it_goes_wrong_on_its_witness(name):
     entry = ALL[name]
     report = saturation_of(entry.law, entry.witness, entry.opset)
     assert report.matches or report.dropped, "it does not fire"
-    fired, told = shown(entry.law, entry.witness, entry.opset, entry.values)
+    fired, told = shown(entry)
     assert fired, "it does not fire as it is written"
     assert told, "both sides are the same"
 

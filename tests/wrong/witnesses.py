@@ -12,16 +12,18 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
 
 from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
 from egraph_opt.facts.fact import ABSENT, CLASH, Fact, meet
 from egraph_opt.graph.runtime import plain_options, plain_session
-from egraph_opt.laws.examples import SIZES, Operands
+from egraph_opt.laws.examples import Operands
 from egraph_opt.laws.law import Law
 from egraph_opt.operators.declaration import PSEUDO_DOMAIN, Literal, operators
 from egraph_opt.operators.expressions import Expression
 from egraph_opt.pipeline import saturate
 
+from . import WrongLaw
 from .matching import Matching, Terms, attributes_of, operands_of, parts_of
 
 # --- computing --------------------------------------------------------------------------------------------
@@ -74,7 +76,8 @@ class Writer:
 
     def constant(self, literal: Literal) -> str:
         dtype = helper.tensor_dtype_to_np_dtype(literal.dtype)
-        values = np.array(literal.values).astype(dtype)
+        with np.errstate(over="ignore"):
+            values = np.array(literal.values).astype(dtype)
         count = int(np.prod(literal.dims))
         array = np.resize(values, count).reshape(literal.dims) if count else np.zeros(literal.dims, dtype)
         name = f"l{len(self.initializers)}"
@@ -112,9 +115,8 @@ def tables(law: Law, values: tuple[float, ...] | None) -> tuple[tuple[float, ...
     return (*FLOAT_TABLES, *more)
 
 
-def feed(shape: Any, dtype: int, table: tuple[float, ...], k: int) -> Any:
+def feed(dims: tuple[int, ...], dtype: int, table: tuple[float, ...], k: int) -> Any:
     """An input with the elements of a table in turn, shifted by its number."""
-    dims = tuple(SIZES[1].get(d, d) for d in shape)
     count = int(np.prod(dims))
     kind = helper.tensor_dtype_to_np_dtype(dtype)
     cycle = np.roll(np.array(table, dtype=object), -k)
@@ -156,25 +158,41 @@ def differ(one: Any, other: Any, numerics: str) -> str:
     return f"at {list(at)} {one[at]} is not {other[at]}"
 
 
+def reference_of(term: Expression, terms: Terms) -> Any:
+    """A term as ONNX's reference runs it."""
+    return ReferenceEvaluator(model_of([term], terms))
+
+
 def run(session: Any, feeds: dict[str, Any]) -> Any:
-    names = {i.name for i in session.get_inputs()}
+    evaluated = isinstance(session, ReferenceEvaluator)
+    names = set(session.input_names) if evaluated else {i.name for i in session.get_inputs()}
     return session.run(None, {name: array for name, array in feeds.items() if name in names})[0]
 
 
-def compared(law: Law, terms: Terms, left: Expression, right: Expression, values: Any) -> str:
-    """How two terms differ, "" if they do not; the left one has to run."""
-    before, known = session_of(left, terms), terms.fact(right)
+def compared(entry: WrongLaw, terms: Terms, left: Expression, right: Expression) -> str:
+    """How two terms differ, "" if they do not; the left one has to run.
+
+    Of float16, onnxruntime keeps what is between two nodes in float32: the reference has a say as well.
+    """
+    halves = any(fact.dtype == TensorProto.FLOAT16 for fact in terms.g.facts)
+    ways = (session_of, reference_of) if halves else (session_of,)
+    return next(filter(None, (_compared(entry, terms, left, right, way) for way in ways)), "")
+
+
+def _compared(entry: WrongLaw, terms: Terms, left: Expression, right: Expression, way: Any) -> str:
+    law, sizes = entry.law, entry.sizes
+    before, known = way(left, terms), terms.fact(right)
     if isinstance(known, Fact) and meet(terms.fact(left), known) is CLASH:
         return "the right side has another type, or none"
     try:
-        after = session_of(right, terms)
+        after = way(right, terms)
     except NotImplementedError:
         return ""  # the engine never writes it
     except Exception as error:
         return f"refused: {error}"
-    for table in tables(law, values):
+    for table in tables(law, entry.values):
         feeds = {
-            str(v.name): feed(f.shape, f.dtype, table, k)
+            str(v.name): feed(tuple(sizes.get(d, d) for d in f.shape), f.dtype, table, k)
             for k, (v, f) in enumerate(zip(terms.g.values, terms.g.facts, strict=True))
             if v.const_value is None and f.dtype != TensorProto.UNDEFINED
         }
@@ -189,15 +207,15 @@ def compared(law: Law, terms: Terms, left: Expression, right: Expression, values
     return ""
 
 
-def shown(law: Law, witness: Any, opset: int, values: Any = None) -> tuple[int, str]:
+def shown(entry: WrongLaw) -> tuple[int, str]:
     """How often a law fires on its witness, and how the sides differ there; "" if they do not."""
-    roots, terms = concrete(witness, opset)
+    roots, terms = concrete(entry.witness, entry.opset)
     there = tuple(dict.fromkeys(part for root in roots for part in parts_of(root)))
     for root in roots:
         if terms.fact(root).dtype <= 0:
             return 0, "the witness has no type"
-    pairs = list(Matching(terms, there).sides(law))
-    told = (compared(law, terms, left, right, values) for left, right in pairs if left != right)
+    pairs = list(Matching(terms, there).sides(entry.law))
+    told = (compared(entry, terms, left, right) for left, right in pairs if left != right)
     return len(pairs), next(filter(None, told), "")
 
 

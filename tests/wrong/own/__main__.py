@@ -17,7 +17,7 @@ def main() -> int:
     for name, entry in sorted(WRONG.items()):
         check(entry.law)
         report = saturation_of(entry.law, entry.witness, entry.opset)
-        fired, told = shown(entry.law, entry.witness, entry.opset, entry.values)
+        fired, told = shown(entry)
         print(f"{name}: {told or 'both sides are the same'}")
         if not (fired and told and (report.matches or report.dropped)):
             failed.append(name)

@@ -25,7 +25,7 @@ Indices = np.ndarray[Any, Any]
 
 def lengths(block: Slices) -> tuple[int, ...]:
     """The dims of a block, of the axes that it names."""
-    return tuple(len(range(start, stop, step)) for _, start, stop, step in block)
+    return tuple(len(range(start, stop or 0, step)) for _, start, stop, step in block)
 
 
 def _grid(block: Slices) -> Indices:
@@ -65,7 +65,7 @@ def _form(opset: int, attributes: tuple[str, Slices], facts: tuple[Fact, ...]) -
     rows = updates.shape[: len(updates.shape) - x.rank + len(block)]
     if any(not isinstance(dim, int) for dim in rows) or (op == "ScatterElements" and len(block) < x.rank):
         return None
-    places = _indices(op, block, rows)  # type: ignore[arg-type]
+    places = _indices(op, block, rows)
     if places is None:
         return None
     return OnnxForm(op, (0, places, 1), (("axis", _axis_of(block)),) if op == "ScatterElements" else ())
@@ -134,7 +134,7 @@ def _known(node: NodeReader) -> Indices | None:
     found, fact = node.array(1), node.fact(1)
     if found is not None or fact.data is None or not fact.has_numbers or fact.shape is None:
         return found
-    return np.array(fact.data, np.int64).reshape(fact.shape)  # type: ignore[arg-type]
+    return np.array(fact.data, np.int64).reshape(fact.shape)
 
 
 def _is_small(dims: tuple[Any, ...] | None) -> bool:

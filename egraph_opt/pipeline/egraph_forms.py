@@ -75,7 +75,7 @@ class PricedEgraph:
         return f"{title}({inside})" if inside else title
 
     def _members(self, owner: int) -> list[int]:
-        return np.flatnonzero(self._snapshot.node_class == owner).tolist()  # type: ignore[no-any-return]
+        return np.flatnonzero(self._snapshot.node_class == owner).tolist()
 
     def _around(self, start: int, steps: int) -> list[int]:
         """The classes so many steps up and down from one, in order."""

@@ -72,7 +72,7 @@ def settings_with(p: Pieces) -> Settings | None:
 @hosted()
 def is_line(p: Pieces) -> bool:
     """It is x itself."""
-    return p[1] == LINE
+    return bool(p[1] == LINE)
 
 
 def _examples(rng: np.random.Generator) -> Iterator[Example]:

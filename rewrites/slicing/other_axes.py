@@ -6,7 +6,7 @@ Concat(Softmax(x), Softmax(y), ..) -> Softmax(Concat(x, y, ..))
 `spared(op, x, how)` is any of them, by name and attributes.  See `slicing.concat` on how lists are walked.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -121,14 +121,15 @@ def _slices(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y = g.input(("N", 4, 6, 5)), g.input(("N", 3, 6, 5))
     part, both, front = slice_(x, ((1, 0, 3, 1),)), concat(listed(x, y), 1), ((1, 0, 4, 1),)
-    for of in (
+    functions: tuple[Callable[[Any], Any], ...] = (
         lambda v: softmax("Softmax", v, 3),
         lambda v: softmax("LogSoftmax", v, 2),
         lambda v: reduce("ReduceMax", v, (3,), KEPT),
         lambda v: reduce("ReduceMean", v, (2, 3), KEPT),
         lambda v: pool("MaxPool", v, _row(3)),
         lambda v: pool("AveragePool", v, _row(2)),
-    ):
+    )
+    for of in functions:
         yield from g.all_fire(slice_(of(both), front), slice_(of(part), ((1, 1, 3, 1),)))
     yield g.fires(slice_(pool("MaxPool", part, _row(3)), ((2, 2, 5, 2),)))
     yield from g.near_misses(
@@ -179,12 +180,13 @@ def _lists(rng: np.random.Generator) -> Iterator[Example]:
     def joined(*operands: Any) -> Any:
         return concat(listed(*operands), 1)
 
-    for of in (
+    functions: tuple[Callable[[Any], Any], ...] = (
         lambda v: softmax("Softmax", v, 3),
         lambda v: reduce("ReduceMean", v, (2, 3), KEPT),
         lambda v: reduce("ReduceMax", v, (2,), KEPT),
         lambda v: pool("MaxPool", v, _row(3)),
-    ):
+    )
+    for of in functions:
         yield from g.all_fire(joined(of(x), of(y)), joined(of(x), of(y), of(x)))
     yield from g.near_misses(
         (joined(softmax("Softmax", x, 1), softmax("Softmax", y, 1)), "along the axis of Softmax"),

@@ -38,6 +38,8 @@ def gaps(x: Fact, block: Slices) -> list[Gap] | None:
     found: list[Gap] = []
     for axis, start, stop, step in block:
         dim = x.shape[axis] if x.shape is not None and axis < len(x.shape) else None
+        if stop is None:
+            return None
         if step != 1 or not isinstance(dim, int) or not 0 <= start < stop <= dim:
             return None
         if stop - start < dim:

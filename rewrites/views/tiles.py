@@ -22,8 +22,10 @@ law = laws_of("expand", numerics="bitwise", kind="merge", serves="traffic")
 @hosted()
 def repeats_together(r: Dims, s: Dims) -> Dims | None:
     """How often both repeat."""
-    known = len(r) == len(s) and all(isinstance(n, int) and n > 0 for n in (*r, *s))
-    return tuple(a * b for a, b in zip(r, s, strict=True)) if known else None
+    known, more = ([n for n in row if isinstance(n, int) and n > 0] for row in (r, s))
+    if len(known) != len(r) or len(more) != len(s) or len(r) != len(s):
+        return None
+    return tuple(a * b for a, b in zip(known, more, strict=True))
 
 
 def _tiles(rng: np.random.Generator) -> Iterator[Example]:

@@ -40,6 +40,7 @@ def test_reports_conform(cost: str) -> None:
 
 def test_a_report_without_a_field_or_with_another_type_does_not_conform() -> None:
     said = optimize(parser.parse_model(MODEL)).report.to_dict()
-    for wrong in ({"status": None}, {"nodes": {}}, {"warnings": "none"}, {"made": []}):
+    broken: list[dict[str, object]] = [{"status": None}, {"nodes": {}}, {"warnings": "none"}, {"made": []}]
+    for wrong in broken:
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate({**said, **wrong}, schema())

@@ -10,7 +10,7 @@ from ..knowledge_bases.graphs import Graph, outcome
 from .test_channels_last import check_as_cheap
 
 Cut = tuple[int, int, int]
-DIMS = ["N", 24, 30, 20]
+DIMS: list[int | str] = ["N", 24, 30, 20]
 
 
 def cut(g: Graph, x: str, *cuts: Cut) -> str:

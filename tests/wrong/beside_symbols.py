@@ -154,7 +154,7 @@ def lie_in_front(x: Fact, i: Fact, axis: Axis) -> bool:
     found = i.ints if i.ints is not None else i.data
     if not found or x.shape is None or axis >= len(x.shape) or not isinstance(x.shape[axis], int):
         return False
-    return max(found) < x.shape[axis]
+    return max(found) < x.shape[axis]  # type: ignore[operator]
 
 
 @wrong("bitwise", lambda g: gather(concat(listed(g.input((3,)), g.input((3,))), 0), g.constant([0, -1]), 0))
@@ -191,7 +191,7 @@ def are_bounds(s: Settings, x: Fact, axis: Axis) -> bool:
     known = dict(s)
     if x.shape is None or not isinstance(x.shape[axis], int):
         return False
-    return known.get("min") == 0 and known.get("max") == x.shape[axis] - 1
+    return known.get("min") == 0 and known.get("max") == x.shape[axis] - 1  # type: ignore[operator]
 
 
 def at_most(g, last: int):

@@ -123,7 +123,7 @@ def sum_of_one_integer(f: String, x: Tensor, a: Axes, k: Flag):
 def both_divide(a: Fact, b: Fact) -> bool:
     """Both are whole numbers above 0."""
     whole = a.dtype in (INT32, INT64) and a.splat is not None and b.splat is not None
-    return whole and a.splat > 0 and b.splat > 0
+    return whole and a.splat > 0 and b.splat > 0  # type: ignore[operator]
 
 
 @wrong(

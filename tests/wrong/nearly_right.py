@@ -106,7 +106,7 @@ def asymmetric(s: Settings, c: Fact, x: Fact) -> Settings | None:
         return None
     if known["coordinate_transformation_mode"] != "half_pixel" or "axes" in known or c.data is None:
         return None
-    if any(v < 1 or 4 * v % 1 for v in c.data):
+    if any(v < 1 or 4 * v % 1 for v in c.data):  # type: ignore[operator]
         return None
     changed = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
     return tuple(sorted({**known, **changed}.items()))
@@ -136,7 +136,7 @@ def repeats(s: Settings, c: Fact, x: Fact) -> bool:
         return False
     if known["coordinate_transformation_mode"] not in ("asymmetric", "half_pixel"):
         return False
-    return tuple(c.data[:2]) == (1, 1) and all(v >= 1 and v % 1 == 0 for v in c.data)
+    return tuple(c.data[:2]) == (1, 1) and all(v >= 1 and v % 1 == 0 for v in c.data)  # type: ignore[operator]
 
 
 def doubled(g, settings):

@@ -83,7 +83,7 @@ def all_steps_backwards(x: Fact, n: Fact, time: int) -> Slices | None:
     """All steps, where the first sequence has them."""
     if not n.value or x.shape is None or n.value[0] != x.shape[time]:
         return None
-    return ((time, x.shape[time] - 1, None, -1),)
+    return ((time, x.shape[time] - 1, None, -1),)  # type: ignore[operator]
 
 
 def sequences(*lengths: int):

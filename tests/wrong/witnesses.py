@@ -192,7 +192,7 @@ def _compared(entry: WrongLaw, terms: Terms, left: Expression, right: Expression
         return f"refused: {error}"
     for table in tables(law, entry.values):
         feeds = {
-            str(v.name): feed(tuple(sizes.get(d, d) for d in f.shape), f.dtype, table, k)
+            str(v.name): feed(tuple(sizes.get(str(d), d) for d in f.shape or ()), f.dtype, table, k)  # type: ignore[misc, arg-type]
             for k, (v, f) in enumerate(zip(terms.g.values, terms.g.facts, strict=True))
             if v.const_value is None and f.dtype != TensorProto.UNDEFINED
         }

@@ -79,7 +79,7 @@ def _times(
         for k in filter(known.__getitem__, range(len(files))):
             answers[k].append(journal.known[keys[k]])
         # The first one alone: where that fails, the command is wrong, and no model of the others.
-        batches = [[k] for k in waiting if not k]
+        batches = [waiting[:1]] if waiting[:1] == [0] else []
         others = [k for k in waiting if k]
         batches += [others[start : start + step] for start in range(0, len(others), step)]
         for batch in batches:

@@ -37,8 +37,11 @@ class TermRunner:
 
     @cached_property
     def holds_nothing(self) -> bool:
-        """Whether a constant of the model has no elements."""
-        return any(0 in tensor.dims for tensor in self.model.graph.initializer)
+        """Whether a constant of the model has no elements, or a value that is said to have none."""
+        graph = self.model.graph
+        said = (value.type.tensor_type.shape.dim for value in (*graph.output, *graph.value_info))
+        nothing = any(d.HasField("dim_value") and not d.dim_value for dims in said for d in dims)
+        return nothing or any(0 in tensor.dims for tensor in graph.initializer)
 
     @property
     def by_reference(self) -> bool:

@@ -5,6 +5,7 @@
 Targets without the mode take the one side, all others the other.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -208,7 +209,8 @@ def both_pads(mode: Mode, p: Pads, q: Pads, v: Number, w: Number) -> Pads | None
     if mode == "reflect":
         apart = not any((p[k] or p[k + rank]) and (q[k] or q[k + rank]) for k in range(rank))
         return both if apart else None
-    return both if mode == "edge" or (mode == "constant" and v == w) else None
+    alike = v == w and math.copysign(1.0, v) == math.copysign(1.0, w)
+    return both if mode == "edge" or (mode == "constant" and alike) else None
 
 
 def _pair_examples(rng: np.random.Generator) -> Iterator[Example]:

@@ -21,12 +21,17 @@ UNNOTICED: dict[str, int] = {
     "elementwise.one_slope_for_all": 1,
     "expand.past_where": 1,
     "gather.sliced": 1,
+    "logistic.sigmoid_of_exponential": 1,
     "narrowing.narrow_indices": 2,  # no axis of 2^31 elements is ever made
     "normalization.inner_axes": 2,  # an epsilon of 0 shows where roundings do
     "normalization.scale": 4,  # of constants, those without elements only
+    "resize.by_one": 1,
+    "resize.sum_of_resizes": 1,
     "selection.scale_of_part": 1,
     "shapes.dims_of_input": 4,
+    "signs.elu_by_sign": 2,
     "slice.of_concat": 2,
+    "transpose.through_resize": 1,
 }
 """Conditions without which a law goes wrong nowhere, or that no term was found to try."""
 

@@ -72,7 +72,7 @@ def elements_of(spec: Slices, x: Fact, dims: Shape) -> tuple[int, ...] | None:
 def as_range(spec: Slices, place: Axis, x: Fact, dims: Dims) -> Slices | None:
     """The slice of x that has the elements of a slice of Reshape(x), where they stand in a row."""
     taken = elements_of(spec, x, dims)
-    if taken is None or taken != tuple(range(taken[0], taken[0] + len(taken))):
+    if not taken or taken != tuple(range(taken[0], taken[0] + len(taken))):
         return None
     return ((place, taken[0], taken[0] + len(taken), 1),)
 
@@ -81,7 +81,7 @@ def as_range(spec: Slices, place: Axis, x: Fact, dims: Dims) -> Slices | None:
 def as_indices(spec: Slices, x: Fact, dims: Dims) -> Literal | None:
     """The indices that gather of x the elements of a slice of Reshape(x), where they do not."""
     taken = elements_of(spec, x, dims)
-    if taken is None or taken == tuple(range(taken[0], taken[0] + len(taken))):
+    if not taken or taken == tuple(range(taken[0], taken[0] + len(taken))):
         return None
     return Literal(TensorProto.INT64, (len(taken),), taken)
 

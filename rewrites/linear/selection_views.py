@@ -56,9 +56,10 @@ def taken_axis(spec: Slices, x: Fact, dims: Dims) -> Axis | None:
 
 def elements_of(spec: Slices, x: Fact, dims: Shape) -> tuple[int, ...] | None:
     """The elements of an axis of x that a slice of Reshape(x) takes."""
+    if len(spec) != 1 or x.shape is None:
+        return None
     axis = spec[0][0]
-    found = None if x.shape is None else factor_of(x.shape, dims, axis)
-    size = dims[axis]
+    found, size = factor_of(x.shape, dims, axis), dims[axis]
     if found is None or not isinstance(size, int):
         return None
     _, outer, inner = found

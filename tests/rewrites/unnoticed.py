@@ -12,6 +12,7 @@ UNTRIED: dict[str, int] = {
 """Statements of which no term was found to try, nor an example of the author shows any."""
 
 UNNOTICED: dict[str, int] = {
+    "activations.gate_apart": 2,
     "approximate.double_in_float": 2,
     "approximate.steep_in_float": 1,
     "composites.primitives.normalisation_parts": 1,  # onnxruntime normalises a scalar, which is no model
@@ -22,6 +23,7 @@ UNNOTICED: dict[str, int] = {
     "expand.past_where": 1,
     "gather.sliced": 1,
     "logistic.sigmoid_of_exponential": 1,
+    "logistic.softplus_below": 4,
     "narrowing.narrow_indices": 2,  # no axis of 2^31 elements is ever made
     "normalization.inner_axes": 2,  # an epsilon of 0 shows where roundings do
     "normalization.scale": 4,  # of constants, those without elements only

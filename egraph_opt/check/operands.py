@@ -353,7 +353,9 @@ def may_be_absent(operator: str, number: int) -> bool:
 
 def has_fitting_bias(operator: str, operands: Sequence[Fact]) -> bool:
     """Whether the bias of a convolution, if any, has a number per channel: else onnxruntime crashes."""
-    _, w, b = operands
+    x, w, b = operands
+    if x.shape is None or w.shape is None or (b != ABSENT and b.shape is None):
+        return False
     if operator == "conv_transpose":  # its groups follow from its bias
-        return b == ABSENT or w.shape is None or b.rank == 1
-    return b == ABSENT or w.shape is None or b.shape == w.shape[:1]
+        return b == ABSENT or b.rank == 1
+    return b == ABSENT or b.shape == w.shape[:1]

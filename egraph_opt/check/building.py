@@ -85,6 +85,7 @@ def _attempt(draw: Draw, side: Side, failed: Any) -> Example:
     draw.constants = pick(rng, *tables.SHARES)
     draw.first_constants = draw.constants * pick(rng, 0.25, 1.0)
     draw.repeats = pick(rng, 0.0, 0.0, 0.5)
+    draw.all_huge = pick(rng, *[False] * 11, True)
     tops = [top for top in side.tops if top != failed]
     found = [draw.term(top, None) for top in tops]
     draw.environment.update(zip(tops, found, strict=True))
@@ -92,7 +93,9 @@ def _attempt(draw: Draw, side: Side, failed: Any) -> Example:
     ask(side, draw, failed)
     if not draw.leaves.has_inputs():
         raise Rejected("it depends on constants only")
-    if any(f.shape is None or None in f.shape for known in draw.known.values() for f in _facts(known)):
+    of_any_rank = any(known.shape is None for known in draw.leaves.facts)
+    made = [f for known in draw.known.values() for f in _facts(known)]
+    if any(not of_any_rank if f.shape is None else None in f.shape for f in made):
         raise Rejected("a size that is not known, as where a window is larger than the image")
     if _is_emptied(draw) and not all(
         part.head.name in CAN_BE_EMPTY for term in found for part in _terms(term)

@@ -6,6 +6,7 @@ with it (`operands`), and attributes follow from the operands' ranks and dims (`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,6 +65,7 @@ class Draw(Scope):
         along: the axis along which the operands in the making are joined.
         counts: whether the operand in the making is one of numbers of elements.
         weights: the shapes of the elements of the list in the making, where they differ by place.
+        all_huge: all constants are too large for a product of two.
     """
 
     rng: Choices
@@ -80,6 +82,7 @@ class Draw(Scope):
     along: int | None = None
     counts: bool = False
     weights: tuple[Shape | None, ...] = ()
+    all_huge: bool = False
     numerics: Numerics = "bitwise"
     large_integers: tuple[int, ...] = tables.LARGE_INTEGERS
 
@@ -122,7 +125,10 @@ class Draw(Scope):
         integers = tables.MIXED_INTEGERS if assumed else tables.TOO_LARGE_INTEGERS
         huge = tables.TOO_LARGE[self.numerics] if floating else integers
         hints = Hints(self.numbers, self._leaf_dims(), odd, huge)
-        values = elements(self.rng, shape, floating, hints)
+        if self.all_huge:
+            values = np.full(math.prod(shape), pick(self.rng, *huge))
+        else:
+            values = elements(self.rng, shape, floating, hints)
         if dtype == TensorProto.FLOAT16 and self.numerics != "bitwise":
             values = np.clip(values, -HALF_RANGE, HALF_RANGE)
         with np.errstate(all="ignore"):
@@ -162,7 +168,7 @@ class Draw(Scope):
             return self.term(self.named[pattern], wish, first=first)
         if pattern.sort.kind == "tensor":
             others = any(known.shape is None for known in self.leaves.facts)
-            if pick(self.rng, *[False] * (1 if others else 14), True):
+            if pick(self.rng, *[False] * (1 if others else 29), True):
                 return self.unknown_rank()
             return self.leaf(self.shape() if wish is None else wish, self.dtype, first=first)
         if pattern.sort.kind == "tensors":

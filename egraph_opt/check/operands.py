@@ -91,8 +91,10 @@ def partner(rng: Random, shape: Shape) -> Shape:
 
 
 def _elementwise(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None) -> Shape | None:
+    if not known and wish is None:
+        return () if chance(rng, 0.1) else None  # a number in front, as in 1 / x
     if not known:
-        return None if wish is None else tuple(wish) if chance(rng, 0.8) else partner(rng, tuple(wish))
+        return tuple(wish or ()) if chance(rng, 0.8) else partner(rng, tuple(wish or ()))
     return None if known[0] is None else partner(rng, known[0])
 
 

@@ -27,7 +27,7 @@ BASES = 12
 TRIES, MORE = 6, 10
 """Terms that are begun for each that is wanted, and beyond that where few came of it."""
 
-FIRST_TRIES, FIRST_SHARE, ENOUGH = 200, 25, 24
+FIRST_TRIES, FIRST_SHARE, ENOUGH = 200, 25, 72
 """So many are begun in any case, but no more than so many for each that is wanted; so many are not few."""
 
 NEARLY = 1.0005

@@ -59,8 +59,8 @@ SHARES = (0.1, 0.5, 0.9, 0.9)
 """The share of operands that are constants."""
 
 ELEMENTS = (
-    *("one", "one", "uniform", "uniform", "mixed", "mixed", "odd", "ordered"),
-    *("of a dim", "huge", "huge", "units", "tiny"),
+    *("one", "one", "one", "uniform", "uniform", "mixed", "mixed", "odd", "ordered"),
+    *("of a dim", "huge", "huge", "huge", "units", "tiny"),
 )
 """What a constant holds; "of a dim" is a dim of another operand, or its inverse, "huge" from `TOO_LARGE`,
 "units" a single 1 in each row, "tiny" one of `TOO_SMALL`."""

@@ -26,7 +26,7 @@ from egraph_opt.laws.direction import check_named_laws
 from egraph_opt.laws.law import Example, Law, statements, written_examples
 from egraph_opt.laws.messages import told
 
-TERMS = 320
+TERMS = 400
 """Terms of a law, spread over its statements."""
 
 LEAST = 16

@@ -115,7 +115,7 @@ class Ascend(CostModel):
         _COMPOSITES | {ascend_fusion.OPERATOR, ascend_vector.OPERATOR} | ascend_layout.OPERATORS
     )
     datasheet = frozenset({"clock_ghz", "memory_gbs"})
-    _host_share: float | None = None
+    host_share: float | None = None
 
     def __init__(self, soc: str = DEFAULT_SOC, **overrides: Any) -> None:
         self.chip = str(soc)
@@ -157,14 +157,14 @@ class Ascend(CostModel):
 
     def cost(self, node: NodeView) -> float:
         host = ascend_host.time(self.soc, node)
-        return ascend_host.together(self._host_share, host, self.device_time(node)) + node.body_cost
+        return ascend_host.together(self.host_share, host, self.device_time(node)) + node.body_cost
 
     def time_of(self, node: NodeView, side: str) -> float:
         return ascend_host.time(self.soc, node) if side == ascend_host.HOST else self.device_time(node)
 
     def settled(self, totals: Mapping[str, float]) -> Ascend:
         found = copy(self)
-        found._host_share = ascend_host.share_of_host(totals)
+        found.host_share = ascend_host.share_of_host(totals)
         found.__dict__.pop("_without", None)  # prices of the same share
         return found
 
@@ -235,7 +235,7 @@ class Ascend(CostModel):
     def _without(self) -> dict[str, Ascend]:
         """Per resource the chip where it costs nothing."""
         return {
-            name: _OnChip(ascend_binding.without_resource(self.soc, name), self._host_share)
+            name: _OnChip(ascend_binding.without_resource(self.soc, name), self.host_share)
             for name in ascend_binding.RESOURCES
         }
 
@@ -362,7 +362,7 @@ class _OnChip(Ascend):
     def __init__(self, soc: ascend_soc.Soc, host_share: float | None) -> None:
         self.soc = soc
         self._device = Device(soc)
-        self._host_share = host_share
+        self.host_share = host_share
 
 
 class _InFormat(Ascend):

@@ -6,7 +6,6 @@ with it (`operands`), and attributes follow from the operands' ranks and dims (`
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,6 +84,7 @@ class Draw(Scope):
     all_huge: bool = False
     numerics: Numerics = "bitwise"
     large_integers: tuple[int, ...] = tables.LARGE_INTEGERS
+    huge_integers: tuple[int, ...] = tables.TOO_LARGE_INTEGERS
 
     def leaf(self, shape: Sequence[Dim], dtype: int, *, first: bool) -> Any:
         """An input or a constant."""
@@ -108,7 +108,6 @@ class Draw(Scope):
         return made
 
     def unknown_rank(self) -> Any:
-        """An input of which not even the rank is known."""
         made = self.leaves.input(None, self.dtype)
         self.known[made] = self.leaves.facts[-1]
         return made
@@ -121,14 +120,9 @@ class Draw(Scope):
         numbers = ir.DataType(dtype).numpy()
         floating = np.issubdtype(numbers, np.floating)
         odd = tables.ODD_ELEMENTS[self.numerics] if floating else self.large_integers
-        assumed = self.large_integers is not tables.LARGE_INTEGERS  # that integers are small
-        integers = tables.MIXED_INTEGERS if assumed else tables.TOO_LARGE_INTEGERS
-        huge = tables.TOO_LARGE[self.numerics] if floating else integers
+        huge = tables.TOO_LARGE[self.numerics] if floating else self.huge_integers
         hints = Hints(self.numbers, self._leaf_dims(), odd, huge)
-        if self.all_huge:
-            values = np.full(math.prod(shape), pick(self.rng, *huge))
-        else:
-            values = elements(self.rng, shape, floating, hints)
+        values = elements(self.rng, shape, floating, hints, "huge" if self.all_huge else "")
         if dtype == TensorProto.FLOAT16 and self.numerics != "bitwise":
             values = np.clip(values, -HALF_RANGE, HALF_RANGE)
         with np.errstate(all="ignore"):
@@ -403,5 +397,4 @@ class Draw(Scope):
         return tuple(dims)
 
     def limit(self, name: str) -> int:
-        """Limits are as the draw pleases."""
         return self.limits.setdefault(name, int(pick(self.rng, 1, 2, 3, 4, 5)))

@@ -30,10 +30,10 @@ class Hints(NamedTuple):
     huge: Sequence[float] = ()
 
 
-def elements(rng: Random, shape: tuple[int, ...], floating: bool, hints: Hints) -> Array:
-    """The elements of a constant of a shape."""
+def elements(rng: Random, shape: tuple[int, ...], floating: bool, hints: Hints, kind: str = "") -> Array:
+    """The elements of a constant of a shape, of a kind of `tables.ELEMENTS`; any where none is said."""
     size = math.prod(shape)
-    filled = pick(rng, *tables.ELEMENTS, *("named",) * 4 * bool(hints.named))
+    filled = kind or pick(rng, *tables.ELEMENTS, *("named",) * 4 * bool(hints.named))
     if size == 1 and filled in ("uniform", "mixed", "ordered"):
         filled = "one"
     if filled == "units" and len(shape) > 1 and size:

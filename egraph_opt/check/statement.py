@@ -109,7 +109,7 @@ def _batches(side: Side, trying: Trying, budget: TrialBudget, fail: int | None) 
     given: dict[str, Any] = {"numbers": numbers, "numerics": trying.law.numerics}
     given["fruitless"] = budget.fruitless
     if trying.is_assumed:
-        given["large_integers"] = tables.MIXED_INTEGERS
+        given["large_integers"] = given["huge_integers"] = tables.MIXED_INTEGERS
     choices = Choices() if fail is None else _near(side, budget.tries // 2, given)
     before, (first, tries) = choices.attempts, budget.attempts(fails=fail is not None)
     enough = min(ENOUGH, budget.terms // 2)

@@ -194,7 +194,7 @@ def _infinite_scalar(rng: np.random.Generator) -> Iterator[Example]:
 @law(kind="move", uses=(affine, factors), examples=_infinite_scalar)
 def scalars_reach_factors(x: Tensor, y: Tensor, c: Tensor, i: Int):
     """(x @ y) * s = (x * s) @ y = x @ (y * s) for one number s"""
-    sound = (is_scale(c), is_scalar(c, x, y), guard(are_activations(x, y)))
+    sound = (is_scale(c), is_scalar(c, x, y), are_activations(x, y))
     product = factor(x, y, i)
     scaled, back = factor(x * c, y, i), "scalars_reach_factors"
     yield rewrite(product * c, scaled, sound, moves("Mul", product, c), inverse=back)

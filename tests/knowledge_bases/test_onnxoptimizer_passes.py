@@ -319,7 +319,7 @@ def rewrite_where() -> Situation:
 def replace_einsum_with_matmul() -> Situation:
     g = Graph(x=["N", 2, 32, 64], y=["N", 2, 32, 64])
     y = g.add("Einsum", "x", "y", equation="bhid,bhjd->bhij")
-    return Situation(g.model(y), {"MatMul": 1, "Transpose": 1}, cost="ascend")
+    return Situation(g.model(y), {"Einsum": 1}, cost="ascend")  # which costs what these cost
 
 
 @situation

@@ -146,8 +146,7 @@ def test_who_asks_for_it_by_name_gets_it_without_a_proof() -> None:
     result = outcome(embedding(), LACKING, rewrites=["default", "assume"])
     assert in_type(result.model, INT64) == []
     assert {law.ruleset for law in result.report.rewrites if law.used} >= {"assume"}
-    (warning,) = result.report.warnings
-    assert "assume.assume_narrow took for granted" in warning
+    assert any("assume.assume_narrow took for granted" in warning for warning in result.report.warnings)
     check_untouched(embedding(), "nodes", rewrites=["default", "assume"])
 
 

@@ -122,8 +122,8 @@ IN_GATE = (
     Mutant(
         "no special inputs",
         "egraph_opt/check/inputs.py",
-        '"bitwise": ("normal", "wide", "special")',
-        '"bitwise": ("normal", "wide")',
+        '"bitwise": ("normal", "alike", "wide", "special")',
+        '"bitwise": ("normal", "alike", "wide")',
         GATE,
     ),
     Mutant(
@@ -133,7 +133,7 @@ IN_GATE = (
         "table = (0, 1, 2)",
         GATE,
     ),
-    Mutant("two terms", "egraph_opt/check/whole_law.py", "TERMS = 320\n", "TERMS = 2\n", GATE),
+    Mutant("two terms", "egraph_opt/check/whole_law.py", "TERMS = 400\n", "TERMS = 2\n", GATE),
     Mutant(
         "steps are 1", "egraph_opt/check/tables.py", "STEPS = (1, 1, 1, 2, -1, -2, 3)", "STEPS = (1,)", GATE
     ),

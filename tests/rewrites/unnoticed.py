@@ -24,6 +24,7 @@ UNNOTICED: dict[str, int] = {
     "gather.sliced": 1,
     "logistic.sigmoid_of_exponential": 1,
     "logistic.softplus_below": 4,
+    "matmul.scalars_reach_factors": 1,
     "narrowing.narrow_indices": 2,  # no axis of 2^31 elements is ever made
     "normalization.inner_axes": 2,  # an epsilon of 0 shows where roundings do
     "normalization.scale": 4,  # of constants, those without elements only
@@ -33,6 +34,7 @@ UNNOTICED: dict[str, int] = {
     "shapes.dims_of_input": 4,
     "signs.elu_by_sign": 2,
     "slice.of_concat": 2,
+    "softmax.level_shift": 1,
     "transpose.through_resize": 1,
 }
 """Conditions without which a law goes wrong nowhere, or that no term was found to try."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnx import TensorProto
 
+from egraph_opt.check import tables
 from egraph_opt.check.alternatives import rebuilt_original
 from egraph_opt.check.batches import lowered_at
 from egraph_opt.check.building import built
@@ -23,6 +25,9 @@ from egraph_opt.semantics.values import NoMeaningError, meanings
 
 TERMS = 12
 """Of an operator that are compared."""
+
+WRAPPING = {TensorProto.UINT32, TensorProto.UINT64}
+"""Types below 0 of which numbers go on from the other end, which meanings do not."""
 
 LARGEST = 60
 """Elements of a result, each of which is computed by itself."""
@@ -75,16 +80,24 @@ def _examples(name: str):
     choices = Choices()
     # Of an approximate law: with constants of 1e20 kernels round to nothing.
     for example in built(
-        side_of(Equality(pattern, pattern, ()), "0", {}), choices, 1500, numerics="approximate"
+        *(side_of(Equality(pattern, pattern, ()), "0", {}), choices, 1500),
+        numerics="approximate",
+        large_integers=tables.MIXED_INTEGERS,
+        huge_integers=tables.MIXED_INTEGERS,
     ):
-        choices.keep()
-        yield example
+        facts = example.operands.facts
+        if all(known.shape is not None and known.dtype not in WRAPPING for known in facts):
+            choices.keep()
+            yield example
 
 
 def _agrees(example: Example) -> bool:
     """Whether a term could be compared; raises where its meaning is another."""
     lowered = lowered_at(example)
-    model = rebuilt_original(lowered, example.opset)
+    try:
+        model = rebuilt_original(lowered, example.opset)
+    except AssertionError:  # a view with two dims to infer
+        return False
     original = Original(model, "reassociates", ORDINARY, reference=False)
     trials = original.trials
     if not trials or trials[0].expected[-1].size > LARGEST:

@@ -23,6 +23,7 @@ from egraph_opt.check.layers import layer_weights
 from egraph_opt.check.leaves import MOST_OF_A_LEAF, Leaves, is_large, numbers_of
 from egraph_opt.check.operands import (
     COUNTS,
+    FITTED,
     FLOATS_ONLY,
     PREDICATES,
     fixed_operand,
@@ -64,7 +65,7 @@ class Draw(Scope):
         along: the axis along which the operands in the making are joined.
         counts: whether the operand in the making is one of numbers of elements.
         weights: the shapes of the elements of the list in the making, where they differ by place.
-        all_huge: all constants are too large for a product of two.
+        all_huge: all constants are.
     """
 
     rng: Choices
@@ -108,8 +109,7 @@ class Draw(Scope):
         return made
 
     def unknown_rank(self) -> Any:
-        made = self.leaves.input(None, self.dtype)
-        self.known[made] = self.leaves.facts[-1]
+        self.known[made := self.leaves.input(None, self.dtype)] = self.leaves.facts[-1]
         return made
 
     def _elements(self, shape: tuple[int, ...], dtype: int) -> np.ndarray[Any, Any]:
@@ -277,7 +277,7 @@ class Draw(Scope):
             given[k] = made
             found = self.known.get(made)
             operands.extend(found if isinstance(found, tuple) else (found,))
-        if declared.name in ("conv", "conv_transpose") and not has_fitting_bias(declared.name, operands):
+        if declared.name in FITTED and not has_fitting_bias(declared.name, operands):
             raise Rejected("a bias of other channels, which inference does not see")
         chosen = {"op": name, "wanted": self.dtype, "opset": self.opset, "dims": self._leaf_dims()}
         chosen["numbers"] = self.numbers

@@ -353,9 +353,15 @@ def may_be_absent(operator: str, number: int) -> bool:
     return operator in ("conv", "conv_transpose", "gemm") and number == 2
 
 
+FITTED = ("conv", "conv_transpose", "instance_norm")
+"""Operators with which onnxruntime ends the process where a vector has not a number for each channel."""
+
+
 def has_fitting_bias(operator: str, operands: Sequence[Fact]) -> bool:
-    """Whether the bias of a convolution, if any, has a number per channel: else onnxruntime crashes."""
+    """Whether the bias, and the scale of a normalization, if any, have a number per channel."""
     x, w, b = operands
+    if operator == "instance_norm":
+        return x.shape is not None and len(x.shape) > 2 and w.shape == b.shape == x.shape[1:2]
     if x.shape is None or w.shape is None or (b != ABSENT and b.shape is None):
         return False
     if operator == "conv_transpose":  # its groups follow from its bias

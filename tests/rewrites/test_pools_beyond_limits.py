@@ -67,8 +67,9 @@ def test_norms_of_windows_next_to_each_other_are_reductions(power: int, name: st
     left, counts = found(
         pooled([1, 8, 32, 32], "LpPool", opset, kernel_shape=[2, 4], strides=[2, 4], p=power)
     )
+    spelled = {"ReduceL1": ["Abs", "ReduceSum"], "ReduceL2": ["Mul", "ReduceSum", "Sqrt"]}  # one kernel, too
     assert left < 0.5
-    assert counts == Counter({"Reshape": 1, name: 1})
+    assert counts in (Counter(["Reshape", name]), Counter(["Reshape", *spelled[name]]))
 
 
 def test_norms_of_large_overlapping_windows_are_means() -> None:

@@ -78,6 +78,8 @@ def _resize_settings(rng: Random, shape: Shape, before: Attributes, *_: Any) -> 
 
 def _permutation(rng: Random, shape: Shape, *_: Any) -> tuple[int, ...]:
     rank = len(shape)
+    if not rank:
+        raise LookupError("a Transpose of a number, which cannot be written")
     kind = pick(rng, "any", "any", "last two", "last three", "pairs", "first to last", "reversed", "none")
     axes = list(range(rank))
     if kind == "last two" and rank > 1:

@@ -388,7 +388,7 @@ _SEVERAL = {int: ir.AttributeType.INTS, float: ir.AttributeType.FLOATS, str: ir.
 
 def _attribute_type(value: Any) -> ir.AttributeType | None:
     """The type of a plain value, which onnx_ir would find by checks of protocols; None for any other."""
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, tuple):
         kinds = {type(item) for item in value} or {int}
         return _SEVERAL.get(kinds.pop()) if len(kinds) == 1 else None
     return _SINGLE.get(type(value))

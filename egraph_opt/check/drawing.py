@@ -109,7 +109,8 @@ class Draw(Scope):
         return made
 
     def unknown_rank(self) -> Any:
-        self.known[made := self.leaves.input(None, self.dtype)] = self.leaves.facts[-1]
+        made = self.leaves.input(None, self.dtype)
+        self.known[made] = self.leaves.facts[-1]
         return made
 
     def _elements(self, shape: tuple[int, ...], dtype: int) -> np.ndarray[Any, Any]:
@@ -161,8 +162,7 @@ class Draw(Scope):
         if pattern in self.named:
             return self.term(self.named[pattern], wish, first=first)
         if pattern.sort.kind == "tensor":
-            others = any(known.shape is None for known in self.leaves.facts)
-            if pick(self.rng, *[False] * (1 if others else 29), True):
+            if pick(self.rng, *[False] * (1 if None in (k.shape for k in self.leaves.facts) else 29), True):
                 return self.unknown_rank()
             return self.leaf(self.shape() if wish is None else wish, self.dtype, first=first)
         if pattern.sort.kind == "tensors":

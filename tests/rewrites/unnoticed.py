@@ -26,6 +26,7 @@ UNNOTICED: dict[str, int] = {
     "logistic.softplus_below": 4,
     "matmul.scalars_reach_factors": 1,
     "narrowing.narrow_indices": 2,  # no axis of 2^31 elements is ever made
+    "normalization.bounded_variance": 1,
     "normalization.inner_axes": 2,  # an epsilon of 0 shows where roundings do
     "normalization.scale": 4,  # of constants, those without elements only
     "resize.by_one": 1,

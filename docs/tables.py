@@ -37,7 +37,7 @@ EXAMPLE = "transpose.compose_transposes"
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """A page with its tables in the place of their markers.
+    """A page with its tables where their markers are.
 
     Raises:
         KeyError: a marker names no table.
@@ -51,7 +51,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def api() -> str:
-    """The public names, each of which mkdocstrings puts its docstring in the place of."""
+    """The public names, each as mkdocstrings takes it for its docstring."""
     names = [name for name in egraph_opt.__all__ if not name.startswith("_")]
     found = [getattr(egraph_opt, name) for name in names]
     return "\n\n".join(f"::: {entry.__module__}.{entry.__name__}" for entry in found)

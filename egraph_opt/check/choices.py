@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import repeat
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -127,6 +127,14 @@ class Choices(np.random.Generator):
             self._weight[own][own] += weight
             for other in self._chosen[max(k - NEIGHBOURS, 0) : k]:
                 self._weight[own][other] += weight
+
+
+Item = TypeVar("Item")
+
+
+def spread(items: Sequence[Item], most: int) -> Sequence[Item]:
+    """So many of some, evenly."""
+    return items[:: -(-len(items) // most) or 1]
 
 
 Random = np.random.Generator

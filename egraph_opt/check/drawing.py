@@ -65,7 +65,7 @@ class Draw(Scope):
         along: the axis along which the operands in the making are joined.
         counts: whether the operand in the making is one of numbers of elements.
         weights: the shapes of the elements of the list in the making, where they differ by place.
-        all_huge: all constants are.
+        all_huge: all constants are as large as those of their type or class get.
     """
 
     rng: Choices

@@ -15,6 +15,7 @@ import numpy as np
 
 from egraph_opt.check import tables
 from egraph_opt.check.attributes import attribute_of
+from egraph_opt.check.choices import spread
 from egraph_opt.check.scope import parts
 from egraph_opt.check.shorthands import replaced
 from egraph_opt.check.terms import Builder
@@ -50,8 +51,7 @@ def neighbours(example: Example, named: Iterable[float] = ()) -> Iterator[Exampl
     numbers = sorted({float(n) for n in named if 0 < abs(n) < 1e6})
     kinds = (_of_attributes(example, numbers), _of_constants(example, numbers), _of_sizes(example))
     for kind in kinds:
-        found = list(kind)
-        yield from found[:: -(-len(found) // MOST) or 1]
+        yield from spread(list(kind), MOST)
     yield from (replace(example, opset=opset) for opset in OPSETS if opset != example.opset)
 
 

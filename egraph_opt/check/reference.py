@@ -46,7 +46,7 @@ class Reference:
 
     def run(self, feeds: Feeds) -> Outputs:
         if any(map(_is_mean_of_partial_windows, self.model.graph.node)):
-            raise NotImplementedError("its AveragePool counts what is beyond the pads of a partial window")
+            raise RuntimeError("its AveragePool counts what is beyond the pads of a partial window")
         floats = np.float64 if self._wide else np.float32
         # Some of its operators write into their operands.
         wide = {k: v.astype(floats) if v.dtype == np.float32 else v.copy() for k, v in feeds.items()}

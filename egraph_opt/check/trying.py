@@ -13,6 +13,7 @@ from typing import Any
 
 from egraph_opt.check.alternatives import alternatives_of, prices_of, rebuilt_original, rewritten_model
 from egraph_opt.check.batches import lowered_at, saturated
+from egraph_opt.check.choices import spread
 from egraph_opt.check.cycles import written_on_the_original
 from egraph_opt.check.inputs import BY_CLASS, ORDINARY
 from egraph_opt.check.scope import parts
@@ -167,7 +168,7 @@ class Trying:
         failure = None
         for node in cyclic:
             failure = failure or self._cyclic(candidate, snapshot, node)
-        for alternative in alternatives[:: -(-len(alternatives) // MOST_ALTERNATIVES) or 1]:
+        for alternative in spread(alternatives, MOST_ALTERNATIVES):
             if failure is None:
                 failure = self._alternative(original, alternative, lowered.opset)
         self.tally.add(original.tally)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from egraph_opt.check.choices import spread
 from egraph_opt.check.dropping import Missed, missed
 from egraph_opt.check.growth import growth
 from egraph_opt.check.neighbours import neighbours
@@ -153,7 +154,7 @@ class _Gate:
         found = [v for example in firing for _, v in variants(example)]
         near = [v for example in firing for v in neighbours(example, self.trying.numbers)]
         together: dict[object, list[TriedTerm]] = {}
-        for variant in (*_some(found, most), *_some(near, NEAR * most)):
+        for variant in (*spread(found, most), *spread(near, NEAR * most)):
             candidate = self.trying.candidate(variant, reference=False)
             if candidate is not None:
                 together.setdefault((variant.opset, variant.limits), []).append(candidate)
@@ -184,11 +185,6 @@ class _Gate:
 
     def holds(self) -> list[Verdict]:
         return [verdict for found in self.found.values() for verdict in found.holds]
-
-
-def _some(examples: Sequence[Example], most: int) -> Sequence[Example]:
-    """So many of some, evenly spread."""
-    return examples[:: -(-len(examples) // most) or 1]
 
 
 def check_law(

@@ -26,6 +26,7 @@ from rich.progress import (
 from rich.table import Table
 
 from egraph_opt import errors
+from egraph_opt.imports import load_onnx_ir
 
 if TYPE_CHECKING:
     from egraph_opt.cost.model import CostModel
@@ -187,6 +188,17 @@ def all_imported() -> None:
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
+
+
+def target_of(cost: str, set_: list[str] | None, load: list[Path] | None) -> CostModel:
+    """The cost model that a model is to be saturated for, once the engine and laws of files are there."""
+    load_onnx_ir()
+    import egraph_opt.pipeline.stages  # noqa: F401 - before `all_imported`
+    from egraph_opt.cost.registry import cost_model
+
+    all_imported()
+    load_files(load)
+    return cost_model(cost_of(cost, set_))
 
 
 def names_of(rewrites: str | None) -> list[str] | None:

@@ -12,16 +12,13 @@ from egraph_opt.cli.application import (
     LoadOption,
     RewritesOption,
     SetOption,
-    all_imported,
     app,
-    cost_of,
     errors_as_lines,
-    load_files,
     names_of,
+    target_of,
     write_text,
 )
 from egraph_opt.cost import DEFAULT_COST
-from egraph_opt.imports import load_onnx_ir
 
 
 @app.command(no_args_is_help=True)
@@ -43,13 +40,9 @@ def egraph(
     """Write the priced e-graph of a model as JSON (egraph-serialize), or a part of it as DOT."""
     names = names_of(rewrites)
     with errors_as_lines():
-        load_onnx_ir()
-        from egraph_opt.cost.registry import cost_model
+        model = target_of(cost, set_, load)
         from egraph_opt.pipeline.stages import saturate
 
-        all_imported()
-        load_files(load)
-        model = cost_model(cost_of(cost, set_))
         priced = saturate(source, target=model, rewrites=names).priced(model)
         text = priced.to_json() if around is None else priced.to_dot(around, steps)
         if output is None:

@@ -15,15 +15,12 @@ from egraph_opt.cli.application import (
     LoadOption,
     RewritesOption,
     SetOption,
-    all_imported,
     app,
-    cost_of,
     errors_as_lines,
-    load_files,
     names_of,
+    target_of,
 )
 from egraph_opt.cost import DEFAULT_COST
-from egraph_opt.imports import load_onnx_ir
 
 
 @app.command(no_args_is_help=True)
@@ -52,14 +49,10 @@ def explain(
         raise typer.BadParameter("say --at NAME with --law", param_hint="--node")
     names = names_of(rewrites)
     with errors_as_lines():
-        load_onnx_ir()
-        from egraph_opt.cost.registry import cost_model
+        model = target_of(cost, set_, load)
         from egraph_opt.pipeline.law_questions import law_named
         from egraph_opt.pipeline.stages import saturate
 
-        all_imported()
-        load_files(load)
-        model = cost_model(cost_of(cost, set_))
         if law is not None:
             law_named(law)  # before the work
         saturated = saturate(source, rewrites=names, target=model)

@@ -29,6 +29,7 @@ from egraph_opt.cli.application import (
     names_of,
     progress_on,
     say,
+    target_of,
     wrapped,
     write_text,
 )
@@ -335,13 +336,9 @@ def alternatives(
     """List what could compute a tensor, and what the cheapest graph with each would cost."""
     names = names_of(rewrites)
     with errors_as_lines():
-        load_onnx_ir()
-        from egraph_opt.cost.registry import cost_model
+        model = target_of(cost, set_, load)
         from egraph_opt.pipeline.stages import saturate
 
-        all_imported()
-        load_files(load)
-        model = cost_model(cost_of(cost, set_))
         found = saturate(source, rewrites=names, target=model).alternatives(model, tensor)
     if as_json:
         told = [{**asdict(way), "computed_by": str(way)} for way in found]

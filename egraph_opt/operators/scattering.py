@@ -73,7 +73,7 @@ def _form(opset: int, attributes: tuple[str, Slices], facts: tuple[Fact, ...]) -
 
 @operator(form=_form)
 def overwrite(x: Tensor, updates: Tensor, op: String, block: Slices) -> Tensor:
-    """x with `updates` in the place of a block of it, whose slices name the first axes of x, all in order.
+    """x with `updates` instead of a block of it, whose slices name the first axes of x, all in order.
 
     `op` is what writes it: ScatterND, of which the first axes of `updates` are a view of the block's, or
     ScatterElements, of which all axes are named.

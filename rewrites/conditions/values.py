@@ -54,6 +54,14 @@ def is_true(c: Fact) -> bool:
 
 
 @hosted()
+def are_reciprocal(a: Fact, b: Fact) -> bool:
+    """Two numbers above 0 whose product is 1."""
+    if a.splat is None or b.splat is None or a.splat <= 0:
+        return False
+    return abs(a.splat * b.splat - 1) <= 2.0**-22
+
+
+@hosted()
 def is_false(c: Fact) -> bool:
     return c.splat is not None and not c.splat
 

@@ -37,7 +37,7 @@ from egraph_opt.laws.sorts import Float, Int, Settings, Tensor
 from egraph_opt.operators import binary, unary, where
 from egraph_opt.operators.availability import is_available
 from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.conditions.values import all_are, fits, is_float
+from egraph_opt.rewrites.conditions.values import all_are, are_reciprocal, fits, is_float
 from egraph_opt.rewrites.elementwise.bounds import has_single_kernel, number_beside
 from egraph_opt.rewrites.elementwise.identities import beside_number, clip, one_alpha
 from egraph_opt.rewrites.elementwise.signs import choices_by_sign, rectified
@@ -173,9 +173,8 @@ def elu_settings(a: Fact) -> Settings | None:
 def celu_settings(k: Fact, a: Fact, opset: int) -> Settings | None:
     """Of Celu, which ONNX has in single precision, for a number above 0 and its reciprocal."""
     found: Settings | None = elu_settings.function(a)
-    if found is None or k.splat is None or a.splat is None or abs(k.splat * a.splat - 1) > 2.0**-22:
-        return None
-    return found if k.dtype == TensorProto.FLOAT and is_available("Celu", opset) else None
+    sound = are_reciprocal.function(a, k) and k.dtype == TensorProto.FLOAT and is_available("Celu", opset)
+    return found if sound else None
 
 
 def _elu_examples(rng: np.random.Generator) -> Iterator[Example]:

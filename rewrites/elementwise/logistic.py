@@ -24,7 +24,7 @@ from egraph_opt.laws.algebra import exp, number_like, reciprocal, relu, sigmoid,
 from egraph_opt.laws.sorts import Int, String, Tensor
 from egraph_opt.operators import binary, unary, where
 from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.conditions.values import all_are, broadcasts_into, fits, is_float
+from egraph_opt.rewrites.conditions.values import all_are, are_reciprocal, broadcasts_into, fits, is_float
 from egraph_opt.rewrites.elementwise.bounds import has_single_kernel
 from egraph_opt.rewrites.elementwise.identities import beside_number
 
@@ -193,14 +193,6 @@ def is_beyond(x: Fact, c: Fact, op: str, order: str) -> bool:
     """A comparison in that order with a number above which Softplus(x) is x, but for the rounding."""
     least = ALIKE.get(x.dtype, math.inf)
     return c.splat is not None and c.splat >= least and op in (order, f"{order}OrEqual")
-
-
-@hosted()
-def are_reciprocal(a: Fact, b: Fact) -> bool:
-    """Two numbers above 0 whose product is 1."""
-    if a.splat is None or b.splat is None or a.splat <= 0:
-        return False
-    return abs(a.splat * b.splat - 1) <= 2.0**-22
 
 
 def _threshold_examples(rng: np.random.Generator) -> Iterator[Example]:

@@ -104,17 +104,11 @@ def diagonal(equation: Equation, x: Fact) -> Diagonal | None:
     """Of one operand with one letter that it has more than once; the equation is that of what is gathered."""
     text, arrow, result = equation.partition("->")
     again = sorted({c for c in text if text.count(c) > 1})
-    if (
-        not arrow
-        or not text.isalpha()
-        or len(again) != 1
-        or x.dtype not in KERNEL_FLOATS
-        or not x.is_symbolic
-    ):
+    if not arrow or not text.isalpha() or (result and not result.isalpha()) or len(again) != 1:
+        return None
+    if x.dtype not in KERNEL_FLOATS or not x.is_symbolic:
         return None
     (letter,) = again
-    if x.dtype not in KERNEL_FLOATS or not x.is_symbolic or (result and not result.isalpha()):
-        return None
     if x.shape is None or len(x.shape) != len(text):
         return None
     last = [k for k, c in enumerate(text) if c == letter]

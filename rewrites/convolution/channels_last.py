@@ -81,7 +81,12 @@ def _examples(rng: np.random.Generator) -> Iterator[Example]:
         (conv(transpose(x, first), w, none(), ConvWindow((1, 1), (1,) * 4, (1, 1))), "it pads"),
         (conv(transpose(g.input((1, 4, 3, 3)), (0, 1, 3, 2)), w, none(), PLAIN), "channels stay"),
         (
-            conv(transpose(x, first), g.random(6, 2, 1, 1), none(), ConvWindow((1, 1), (0,) * 4, (1, 1), 2)),
+            conv(
+                transpose(x, first),
+                g.random(6, 2, 1, 1),
+                g.random(6),
+                ConvWindow((1, 1), (0,) * 4, (1, 1), 2),
+            ),
             "groups",
         ),
         (conv(transpose(x, first), g.input((6, 4, 1, 1)), none(), PLAIN), "the weight is no constant"),

@@ -25,7 +25,7 @@ from egraph_opt.laws import (
     rule,
     table,
 )
-from egraph_opt.laws.algebra import relu, varies
+from egraph_opt.laws.algebra import is_constant, relu, varies
 from egraph_opt.laws.sorts import Axis, Dims, Int, Permutation, Slices, Tensor, Tensors, Unit
 from egraph_opt.operators import concat, reshape, slice_, transpose
 from egraph_opt.operators.terms import cons, listed, nil
@@ -156,11 +156,6 @@ def of_one(xs: Tensors, whole: Tensor) -> Unit:
 def is_part_of_rows(spec: Slices, x: Fact) -> bool:
     """A slice of the last axis."""
     return x.rank is not None and len(spec) == 1 and spec[0][0] == x.rank - 1
-
-
-@hosted()
-def is_constant(c: Fact) -> bool:
-    return c.const
 
 
 @auxiliary(listing, either_side)

@@ -24,7 +24,7 @@ from egraph_opt.laws import (
     rule,
     table,
 )
-from egraph_opt.laws.algebra import tanh, varies
+from egraph_opt.laws.algebra import is_constant, tanh, varies
 from egraph_opt.laws.sorts import Axis, Int, Settings, Slices, String, Tensor
 from egraph_opt.operators import slice_
 from egraph_opt.rewrites.conditions.operands import beside, either_side, function_of, functions
@@ -43,11 +43,6 @@ def one_or_several(old: Slices, new: Slices) -> Slices:
 @table(merge=one_or_several)
 def only_part(x: Tensor, axis: Axis) -> Slices:
     """The part that is taken along an axis of x, or of what is computed of x element by element."""
-
-
-@hosted()
-def is_constant(c: Fact) -> bool:
-    return c.const
 
 
 @hosted()

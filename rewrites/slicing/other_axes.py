@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import (
     Example,
@@ -95,12 +96,11 @@ def spares_all(op: str, how: Any, spec: Slices) -> bool:
 
 
 @hosted()
-def may_be_parted(op: str, part: Fact) -> bool:
-    """Runtimes pool no image without channels or pixels."""
-    return op != "Pool" or (
-        part.shape is not None
-        and 0 not in part.shape[1:]
-        and all(isinstance(dim, int) for dim in part.shape[1:])
+def leaves_pixels(op: str, spec: Slices, part: Fact) -> bool:
+    """onnxruntime pools no image without channels or pixels."""
+    cut = [entry[0] for entry in spec if entry[0] > 0]
+    return op not in POOLS or (
+        part.shape is not None and all(symbolic.is_at_least(part.shape[axis], 1) for axis in cut)
     )
 
 
@@ -121,6 +121,7 @@ def _slices(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     x, y = g.input(("N", 4, 6, 5)), g.input(("N", 3, 6, 5))
     part, both, front = slice_(x, ((1, 0, 3, 1),)), concat(listed(x, y), 1), ((1, 0, 4, 1),)
+    free = slice_(g.input(("N", 4, "L", 5)), ((2, 0, 5, 1),))
     functions: tuple[Callable[[Any], Any], ...] = (
         lambda v: softmax("Softmax", v, 3),
         lambda v: softmax("LogSoftmax", v, 2),
@@ -137,6 +138,8 @@ def _slices(rng: np.random.Generator) -> Iterator[Example]:
         (slice_(reduce("ReduceSum", part, (2,), KEPT), ((2, 0, 1, 1),)), "along an axis that is reduced"),
         (slice_(pool("MaxPool", part, _row(3)), ((3, 0, 2, 1),)), "along an axis that is pooled"),
         (slice_(softmax("Softmax", x, 3), front), "there is nothing that it meets"),
+        (slice_(pool("MaxPool", free, _row(3)), ((2, 2, 4, 1),)), "no pixel may be left"),
+        (slice_(pool("MaxPool", part, _row(3)), ((1, 1, 1, 1),)), "no channel is left"),
     )
 
 
@@ -144,7 +147,7 @@ def _slices(rng: np.random.Generator) -> Iterator[Example]:
 def through_others(op: String, x: Tensor, s: Slices, how: Any):
     """Slice(Softmax(x)) = Softmax(Slice(x)) along other axes where slices meet; reductions, pools"""
     y, part = spared(op, x, how), slice_(x, s)
-    known = (spares_all(op, how, s), kernel(may_be_parted(op, slice_(y, s))))
+    known = (spares_all(op, how, s), kernel(leaves_pixels(op, s, slice_(y, s))))
     demand = guard(asked(x, first_axis(s)))
     yield rewrite(slice_(y, s), spared(op, part, how), *known, demand, because="only with demand")
 

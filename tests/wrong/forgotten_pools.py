@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Axis, Pads, Slices, String, Tensor, hosted, listed, rewrite
+from egraph_opt.laws.examples import SIZES
 from egraph_opt.operators import PoolWindow, concat, global_pool, pad, pool, slice_, transpose
 
 from . import fires_on, of_one, of_two, wrong
@@ -203,3 +204,29 @@ def first_rows_of_pool(k: String, x: Tensor, w: PoolWindow, s: Slices):
     Wrong: the last window needs more rows.
     """
     yield rewrite(slice_(pool(k, x, w), s), pool(k, slice_(x, s), w), rows_of(s), because="fewer windows")
+
+
+@hosted()
+def spares_what_is_cut(w: PoolWindow, spec: Slices) -> bool:
+    """A window of 1 along each axis that is cut, which are no batch."""
+    apart = zip(w.kernel, w.strides, w.pads, w.pads[len(w.kernel) :], strict=False)
+    alone = [2 + k for k, numbers in enumerate(apart) if numbers == (1, 1, 0, 0)]
+    return all(axis in (0, 1, *alone) for axis, *_ in spec)
+
+
+ROW = PoolWindow((1, 3), (1, 1), (0,) * 4, (1, 1))
+
+
+@wrong(
+    "reassociates",
+    of_one(lambda x: slice_(maximum(x, ROW), ((2, 2, 4, 1),)), (1, 4, "L", 6)),
+    sizes=SIZES[2],
+    examples=fires_on(of_one(lambda x: slice_(maximum(x, ROW), ((1, 1, 3, 1),)), (1, 4, 5, 6))),
+)
+def part_without_pixels(x: Tensor, w: PoolWindow, s: Slices):
+    """Slice(MaxPool(x)) = MaxPool(Slice(x)) along axes of which the window has one element
+
+    Wrong in onnxruntime, which pools no image without pixels: the part may be empty.
+    """
+    cut = slice_(maximum(x, w), s)
+    yield rewrite(cut, maximum(slice_(x, s), w), spares_what_is_cut(w, s), because="fewer pixels are pooled")

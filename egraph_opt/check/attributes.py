@@ -8,6 +8,7 @@ from typing import Any
 from onnx import TensorProto
 
 from egraph_opt.check import tables
+from egraph_opt.check.blocks import beside_block, block_of, block_settings, group_settings, repeats, time_axis
 from egraph_opt.check.choices import Random, chance, pick, picks
 from egraph_opt.check.layers import layer_of
 from egraph_opt.facts.dtypes import ALL_FLOATS
@@ -171,6 +172,9 @@ def _grown(rng: Random, shape: Shape, *_: Any) -> Shape:
 
 
 def _slices(rng: Random, shape: Shape, before: Attributes, *_: Any) -> tuple[Any, ...]:
+    blocks = [spec for spec in before.get("slices", ()) if spec[-1][0] < len(shape)]
+    if blocks and chance(rng, 0.25):
+        return beside_block(rng, pick(rng, *blocks))
     axes = sorted(rng.permutation(len(shape))[: pick(rng, 1, 1, 1, 2, 3, 0)].tolist())
     own = [bounds for d in before.get("dims", ()) for bounds in ((d, None), (d, -1), (0, d))]
     found = ((axis, _bounds(rng, shape[axis], own)) for axis in axes)
@@ -255,6 +259,9 @@ def _pool_window(rng: Random, shape: Shape, before: Attributes, operands: Operan
     dilations = tuple(picks(rng, tables.DILATIONS, axes)) if before.get("op") == "MaxPool" else (1,) * axes
     if before.get("op") == "MaxPool" and 1 in shape[2:] and chance(rng, 0.3):  # windows of pads alone
         kernel, dilations, pads = (2,) * axes, (2,) * axes, (1,) * (2 * axes)
+    if before.get("op") == "MaxPool" and whole and chance(rng, 0.15):  # the corners of an image alone
+        kernel, strides, pads = (2,) * axes, (1,) * axes, (0,) * (2 * axes)
+        dilations = tuple(max(int(d) - 1, 1) for d in shape[2:])  # type: ignore[arg-type]
     average = before.get("op") == "AveragePool"
     counted = int(average and chance(rng, 0.5))
     return PoolWindow(kernel, strides, pads, dilations, int(chance(rng, 0.3)), counted)
@@ -332,6 +339,11 @@ _ATTRIBUTES: dict[str, _Rule] = {
     "unary.settings": _unary_settings,
     "resize.settings": _resize_settings,
     "cumsum.settings": _flags("exclusive", "reverse"),
+    "blockwise.settings": block_settings,
+    "group_norm.settings": group_settings,
+    "tile.repeats": repeats,
+    "overwrite.block": block_of,
+    "reverse_sequence.time": time_axis,
     "settings": _from(()),
     "keepdims": _from(0, 1),
     "last": _from(0, 1),

@@ -45,6 +45,11 @@ def elements(rng: Random, shape: tuple[int, ...], floating: bool, hints: Hints, 
         return np.full(size, pick(rng, dim, 1 / dim, *(about / dim for about in tables.ABOUT_1)))
     if filled == "one":
         return np.full(size, pick(rng, *(tables.NUMBERS if floating else tables.INTEGERS)))
+    if filled == "one but one":
+        made = np.full(size, pick(rng, *(tables.NUMBERS if floating else tables.INTEGERS)))
+        if size > 2:
+            made[int(pick(rng, 1, size // 3, size - 2))] += 1
+        return made
     if filled == "huge":
         return np.full(size, pick(rng, *(hints.huge or (1,))))
     if filled == "tiny" and floating:

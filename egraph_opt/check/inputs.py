@@ -25,14 +25,13 @@ import onnx
 
 from egraph_opt.check import tables
 from egraph_opt.check.roles import cast_range, roles_of
+from egraph_opt.facts.dtypes import INTEGERS as INTEGER_TYPES
 from egraph_opt.laws.exactness import Numerics
-from egraph_opt.laws.examples import SIZES
 
-Kind = Literal["normal", "wide", "tiny", "special", "moderate", "every size", "large", "level", "alike"]
+Kind = Literal[
+    "normal", "wide", "tiny", "special", "moderate", "every size", "large", "level", "alike", "ends"
+]
 Feeds = dict[str, npt.NDArray[Any]]
-
-ANY = "D"
-"""The symbol D4 stands for a dim that the example as written has as 4."""
 
 SPECIAL = (
     *(np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 1.5, -2.5, 2.5),
@@ -73,59 +72,24 @@ MOST_FEEDS = 28
 """Sets of inputs of a kind, where an input has few elements."""
 
 BY_CLASS: Mapping[Numerics, tuple[Kind, ...]] = {
-    "bitwise": ("normal", "alike", "wide", "special"),
-    "finite": ("normal", "alike", "wide", "every size"),
-    "reassociates": ("normal", "alike", "wide", "tiny", "moderate", "level", "large"),
+    "bitwise": ("normal", "alike", "wide", "ends", "special"),
+    "finite": ("normal", "alike", "wide", "ends", "every size"),
+    "reassociates": ("normal", "alike", "wide", "tiny", "moderate", "level", "large", "ends"),
     "approximate": ("normal",),
 }
-"""What a law is fed with; "alike" are inputs of one type and shape that differ by the least there is."""
+"""What a law is fed with; "alike" are inputs of one type and shape that differ by the least there is, "ends"
+integers that are all the greatest of their type, or the least, of which sums are large; floats in order."""
+
+PLACES = frozenset({"ArgMax", "ArgMin", "TopK"})
+"""Operators that answer where numbers are."""
+
+INTEGERS_OR_BOOL = INTEGER_TYPES | {onnx.TensorProto.BOOL}
 
 UNKNOWN_RANKS = ((3,), (1,), (2, 3), ())
 """Shapes of inputs of any rank, in turns."""
 
 ORDINARY: tuple[Kind, ...] = ("normal",)
 """What a law is fed with that takes for granted that nothing is odd."""
-
-
-def symbols(model: onnx.ModelProto) -> frozenset[str]:
-    """The symbolic dims of a model's inputs."""
-    return frozenset(
-        d.dim_param for v in model.graph.input for d in v.type.tensor_type.shape.dim if d.dim_param
-    )
-
-
-def numbers_of_dims(model: onnx.ModelProto) -> set[int]:
-    """The dims of a model's inputs that are numbers."""
-    dims = (d for value in model.graph.input for d in value.type.tensor_type.shape.dim)
-    return {d.dim_value for d in dims if d.HasField("dim_value")}
-
-
-MOST_BESIDE = 2
-"""Numbers among dims that all symbols are as well."""
-
-
-def sizes_of(names: frozenset[str], numbers: Iterable[int] = ()) -> Iterator[dict[str, int]]:
-    """What symbolic dims are to stand for.
-
-    Some choices that suit every example, numbers that are dims as well, each of them 0, and all of them 0.
-    """
-    for k, sizes in enumerate(SIZES if names else SIZES[:1]):
-        yield sizes | {name: int(name[1:]) + 2 * k for name in names if name[1:].isdigit()}
-    first = SIZES[1] | {name: int(name[1:]) for name in names if name[1:].isdigit()}
-    for size in sorted({*numbers} & {*range(2, 25)})[: MOST_BESIDE if names else 0]:
-        yield first | dict.fromkeys(names, size)
-    for name in sorted(names):
-        yield first | {name: 0}
-    if len(names) > 1:
-        yield first | dict.fromkeys(names, 0)
-
-
-def most_elements(model: onnx.ModelProto, sizes: Mapping[str, int]) -> int:
-    """Of the largest output at these sizes; dims that are not known count as the largest size."""
-    shapes = [v.type.tensor_type.shape.dim for v in model.graph.output]
-    dims = [[d.dim_value if d.HasField("dim_value") else sizes.get(d.dim_param) for d in s] for s in shapes]
-    other = max(sizes.values(), default=1)
-    return max((math.prod(other if d is None else d for d in shape) for shape in dims), default=0)
 
 
 class Inputs:
@@ -142,6 +106,7 @@ class Inputs:
         beside = {s * (n + d) for n in near for s in (1, -1) for d in (0, 1e-3, -1e-3, 0.5, -0.5)}
         self.numbers = tuple(sorted(beside | {0.0}))
         self.range = cast_range(model)
+        self._tells_places = any(node.op_type in PLACES for node in model.graph.node)
 
     def feeds(self, sizes: Mapping[str, int], kind: Kind) -> Iterator[Feeds]:
         """Sets of inputs of one kind, as many as hold the whole table in every input."""
@@ -149,9 +114,13 @@ class Inputs:
         if kind == "alike":
             yield from self._alike(shapes)
             return
+        whole = any(role == "value" and _is_whole(tensor) for _, tensor, role in self.values)
+        if kind == "ends" and not (whole or self._tells_places):
+            return
         least = min((math.prod(shape) for shape in shapes.values() if 0 not in shape), default=1)
         wanted = len(TABLES[kind]) / SHARE[kind] if kind in TABLES else 8
-        for number in range(min(-(-int(wanted) // max(least, 1)), MOST_FEEDS)):
+        sets = 2 if kind == "ends" else min(-(-int(wanted) // max(least, 1)), MOST_FEEDS)
+        for number in range(sets):
             yield {
                 name: self._tensor(_Place(number, k, shapes[name], kind, tensor.elem_type, role))
                 for k, (name, tensor, role) in enumerate(self.values)
@@ -178,6 +147,11 @@ class Inputs:
     def _tensor(self, place: _Place) -> npt.NDArray[Any]:
         small = math.prod(place.shape) <= MOST_KEPT
         return (_tensor if small else _tensor.__wrapped__)(place, self.numbers, self.range)
+
+
+def _is_whole(tensor: Any) -> bool:
+    """Whether a tensor is one of integers or conditions."""
+    return tensor.elem_type in INTEGERS_OR_BOOL
 
 
 def _beside(array: npt.NDArray[Any], k: int) -> npt.NDArray[Any]:
@@ -218,7 +192,8 @@ def _tensor(place: _Place, numbers: tuple[float, ...], within: tuple[float, floa
     rng, dtype = np.random.default_rng([place.number, place.k]), place.dtype
     with np.errstate(all="ignore"):
         if dtype == np.bool_:
-            found: Any = rng.integers(0, 2, place.size)
+            all_alike = np.full(place.size, 1 - place.number)
+            found: Any = all_alike if place.kind == "ends" else rng.integers(0, 2, place.size)
         elif np.issubdtype(dtype, np.integer):
             found = _integers(rng, place, numbers)
         else:
@@ -236,6 +211,8 @@ def _integers(rng: np.random.Generator, place: _Place, numbers: tuple[float, ...
         return rng.choice(tables.COUNTS, size)
     if place.role == "divisor":
         table: Iterable[int] = DIVISORS
+    elif kind == "ends":
+        return np.full(size, info.min if place.number else info.max, place.dtype)
     elif kind in ("normal", "tiny", "level"):
         near = [int(n) for n in numbers if n == int(n)]
         table = [*range(-5, 6), *near]
@@ -270,6 +247,8 @@ def _floats(rng: np.random.Generator, place: _Place, numbers: npt.NDArray[Any]) 
     if kind == "tiny":
         return values * (1e-3 if half else 1e-9)
     near = rng.choice(numbers if kind == "wide" else numbers[np.abs(numbers) <= 50], size)
+    if kind == "ends":
+        return np.arange(size)[:: -1 if place.number else 1] / max(size, 1)
     if kind == "normal":
         return np.where(rng.random(size) < 0.2, near, values)
     if kind == "wide":

@@ -7,38 +7,48 @@ right holds on that: on other bounds, scales, pads or lengths it does not.  A la
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, is_dataclass, replace
-from itertools import chain, pairwise
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 
 from egraph_opt.check import tables
 from egraph_opt.check.attributes import attribute_of
 from egraph_opt.check.choices import spread
+from egraph_opt.check.near_values import near, near_equations, near_slices, other_arrays
 from egraph_opt.check.scope import parts
 from egraph_opt.check.shorthands import replaced
 from egraph_opt.check.terms import Builder
 from egraph_opt.check.variants import with_sizes
 from egraph_opt.errors import LawError
+from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
+from egraph_opt.operators.constants import leaf
 from egraph_opt.operators.declaration import operator_named, operators
+from egraph_opt.operators.elementwise import unary
 from egraph_opt.operators.expressions import Expression, Function, Sort, coerced, constant
-
-SHARES = (1.003, 0.997, 0.5, 2.0)
-"""What a number is multiplied by: nearly 1, and clearly not."""
 
 REDRAWN = 4
 """Values of an attribute from its table."""
 
-APART = 10.0
-"""By how much the last of several numbers is larger than the others."""
-
 OPSETS = (11, 13, 21, 23)
 """Of the model that an example stands in."""
 
-MOST = 64
+UNSIGNED = frozenset({TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64})
+
+MOST_NAMED, NAMED = 5_000, 4
+"""The largest of the numbers that a law names which sizes are, and how many of them."""
+
+COUNTED = frozenset({"Axes", "Dims", "Pads", "Permutation", "Sizes"})
+"""Sorts of numbers none of which is below 0."""
+
+LARGEST_SCALE = 32
+"""What a constant of a term with a Resize may hold, which may be its scale."""
+
+MOST = 96
 """Neighbours of one kind of an example."""
 
 
@@ -49,15 +59,38 @@ def neighbours(example: Example, named: Iterable[float] = ()) -> Iterator[Exampl
         named: numbers that the law names: thresholds show next to them.
     """
     numbers = sorted({float(n) for n in named if 0 < abs(n) < 1e6})
-    kinds = (_of_attributes(example, numbers), _of_constants(example, numbers), _of_sizes(example))
+    kinds = (
+        *(_of_attributes(example, numbers), _of_constants(example, numbers), _of_sizes(example, numbers)),
+        _of_ends(example, numbers),
+    )
     for kind in kinds:
         yield from spread(list(kind), MOST)
     yield from (replace(example, opset=opset) for opset in OPSETS if opset != example.opset)
 
 
-def _of_sizes(example: Example) -> Iterator[Example]:
-    """Each size of an input one more, and four times as much."""
-    return chain(with_sizes(example, lambda d: d + 1), with_sizes(example, lambda d: 4 * d))
+def _of_sizes(example: Example, numbers: Sequence[float]) -> Iterator[Example]:
+    """Each size of an input one more, four times as much, as much as another one, and as what is named."""
+    operands = example.operands
+    dims = {d for v in operands.values if v.const_value is None for d in v.shape or () if isinstance(d, int)}
+    as_others = (with_sizes(example, lambda d, other=other: other) for other in sorted(dims))  # type: ignore[misc]
+    named = sorted({int(n) for n in numbers if n == int(n) and 8 <= n < MOST_NAMED})[-NAMED:]
+    as_named = (with_sizes(example, lambda d, to=n + k: to) for n in named for k in (0, 1))  # type: ignore[misc]
+    return chain(
+        with_sizes(example, lambda d: d + 1), with_sizes(example, lambda d: 4 * d), *as_others, *as_named
+    )
+
+
+def _of_ends(example: Example, numbers: Sequence[float]) -> Iterator[Example]:
+    """Inputs of numbers that are bounded by one that the law names, or by the next ones."""
+    whole = sorted({int(abs(n)) for n in numbers if n == int(n) and abs(n) > 1})
+    for place, (value, known) in enumerate(zip(example.operands.values, example.operands.facts, strict=True)):
+        if value.const_value is not None or known.dtype not in INTEGERS:
+            continue
+        least = 0 if known.dtype in UNSIGNED else -1
+        for bound in (n for number in whole for n in (number, number - 1, number + 1)):
+            bounds = (("max", bound), ("min", least * bound))
+            given = leaf(place)
+            yield replace(example, term=replaced(example.term, {given: unary("Clip", bounds, given)}))
 
 
 def _of_constants(example: Example, numbers: Sequence[float]) -> Iterator[Example]:
@@ -66,38 +99,28 @@ def _of_constants(example: Example, numbers: Sequence[float]) -> Iterator[Exampl
             continue
         array = value.const_value.numpy()
         counts = array.dtype.kind in "iu" and bool((array > 0).all())
-        for other in _other_arrays(array, numbers):
+        resizes = "resize" in repr(example.term)  # by what would be an image of any size
+        for other in other_arrays(array, numbers):
+            if resizes and other.size and np.abs(other).max() > LARGEST_SCALE:
+                continue
             if counts and (other <= 0).any():
                 continue  # lengths below 1 end onnxruntime
             yield replace(example, operands=example.operands.with_constant(place, other))
 
 
-def _other_arrays(array: np.ndarray[Any, Any], numbers: Sequence[float]) -> Iterator[np.ndarray[Any, Any]]:
-    """Arrays of the type and shape of one."""
-    if not array.size or array.dtype.kind not in "iuf":
-        return
-    with np.errstate(all="ignore"):
-        if array.dtype.kind == "f":
-            yield from ((array * share).astype(array.dtype) for share in SHARES)
-            yield from (np.full_like(array, small) for small in tables.TOO_SMALL)
-            made = (_but_last(array, array.flat[-1] * share) for share in (*SHARES, APART, 1 / APART))
-        else:
-            wide = array.astype(np.int64)
-            yield from ((wide + step).astype(array.dtype) for step in (1, -1))
-            made = (_but_last(array, wide.flat[-1] + step) for step in (1, -1, -2, 5, 128))
-        if array.size > 1:
-            yield from made
-        for number in numbers if array.dtype.kind == "f" or array.size == 1 else ():
-            yield from (np.full_like(array, number * share) for share in (1.0, *SHARES[:2]))
-
-
-def _but_last(array: np.ndarray[Any, Any], last: Any) -> np.ndarray[Any, Any]:
-    made = array.copy()
-    made.flat[-1] = np.asarray(last).astype(array.dtype)
-    return made
-
-
 def _of_attributes(example: Example, numbers: Sequence[float]) -> Iterator[Example]:
+    """Another value of an attribute of one operator, and of all that have the same one."""
+    for node, position, value in _other_attributes(example, numbers):
+        one = replaced(example.term, {node: _with_argument(node, position, value)})
+        yield from (
+            replace(example, term=t) for t in dict.fromkeys((one, _everywhere(one, node, position, value)))
+        )
+
+
+def _other_attributes(
+    example: Example, numbers: Sequence[float]
+) -> Iterator[tuple[Expression, int, Expression]]:
+    """The operators of a term, the places of their attributes, and other values for these."""
     rng = np.random.default_rng(0)
     terms = example.term if isinstance(example.term, tuple) else (example.term,)
     for node in dict.fromkeys(part for term in terms for part in parts(term)):
@@ -106,14 +129,32 @@ def _of_attributes(example: Example, numbers: Sequence[float]) -> Iterator[Examp
         if node.head.name in ("leaf", "output", "none"):
             continue
         for position in operator_named(node.head.name).attribute_positions:
-            old = repr(node.arguments[position].head.value)
+            old, sort = node.arguments[position].head.value, node.head.parameters[position][1]
             for value in _other_values(example, node, position, numbers, rng):
-                if repr(value) == old or not _is_of(node.head.parameters[position][1], value):
-                    continue
-                given = list(node.arguments)
-                given[position] = constant(value, node.arguments[position].sort)
-                made = type(node)(node.head, tuple(given), node.sort)
-                yield replace(example, term=replaced(example.term, {node: made}))
+                if repr(value) != repr(old) and _is_of(sort, value):
+                    yield node, position, constant(value, node.arguments[position].sort)
+
+
+def _with_argument(node: Expression, position: int, value: Expression) -> Expression:
+    given = (*node.arguments[:position], value, *node.arguments[position + 1 :])
+    return type(node)(node.head, given, node.sort)
+
+
+def _everywhere(term: Any, node: Expression, position: int, value: Expression) -> Any:
+    """A term of which all operators with an attribute of one of them get another value of it."""
+    for _ in range(MOST):
+        terms = term if isinstance(term, tuple) else (term,)
+        alike = (
+            part
+            for whole in terms
+            for part in parts(whole)
+            if part.head == node.head and part.arguments[position] == node.arguments[position]
+        )
+        found = next(alike, None)
+        if found is None:
+            break
+        term = replaced(term, {found: _with_argument(found, position, value)})
+    return term
 
 
 def _is_of(sort: Sort, value: Any) -> bool:
@@ -122,6 +163,8 @@ def _is_of(sort: Sort, value: Any) -> bool:
         coerced(value, sort, "")
     except LawError:
         return False
+    if sort.name in COUNTED and any(isinstance(entry, int) and entry < 0 for entry in value):
+        return False  # on dims below 0 ONNX's inference ends the process
     cut = [entry[0] for entry in value] if sort.name == "Slices" else []
     return cut == sorted(set(cut))
 
@@ -137,12 +180,14 @@ def _other_values(
         return
     if parameter == "equation":
         yield from (e for e in tables.EQUATIONS if e != old)
-        yield from _with_a_letter_twice(old)
+        yield from near_equations(old)
         return
     if declared.kinds[position] == "string":
         return  # another operator has other attributes
-    yield from _near(old, numbers)
-    before = _attributes_before(node, position)
+    if node.head.parameters[position][1].name == "Slices":
+        yield from near_slices(old)
+    yield from near(old, numbers)
+    before = _attributes_before(example, node, position)
     for _ in range(REDRAWN):
         try:
             made = attribute_of(rng, declared.name, parameter, before, _facts(example, node))
@@ -151,17 +196,9 @@ def _other_values(
         yield made
 
 
-def _with_a_letter_twice(equation: str) -> Iterator[str]:
-    """Equations in which a letter of the first operand stands for the one behind it, too."""
-    inputs = equation.partition(",")[0].partition("->")[0]
-    for one, other in pairwise(inputs):
-        if one != other and one.isalpha() and other.isalpha():
-            yield equation.replace(other, one, 1)
-
-
-def _attributes_before(node: Expression, position: int) -> dict[str, Any]:
+def _attributes_before(example: Example, node: Expression, position: int) -> dict[str, Any]:
     declared = operator_named(node.head.name)
-    found: dict[str, Any] = {"opset": 17}
+    found: dict[str, Any] = {"opset": example.opset}
     for k in declared.attribute_positions:
         value = node.arguments[k].head.value
         found["op" if declared.kinds[k] == "string" else declared.names[k]] = value
@@ -177,27 +214,3 @@ def _facts(example: Example, node: Expression) -> list[Fact]:
         places = builder.list_of(operand) if operand.sort.kind == "tensors" else (builder.term(operand),)
         found += [fact for place in places if (fact := builder.lowered.facts[place]) is not None]
     return found
-
-
-def _near(value: Any, numbers: Sequence[float]) -> Iterator[Any]:
-    """Values that differ from one in one number: of a tuple in one entry, of a dataclass in one field."""
-    if isinstance(value, bool) or value is None or isinstance(value, str):
-        return
-    if isinstance(value, int):
-        yield from (value + 1, value - 1, value + 2, 2 * value)
-        yield from (int(n) + step for n in numbers if n == int(n) for step in (0, -1, 1))
-    elif isinstance(value, float):
-        whole = value == int(value) if np.isfinite(value) else False
-        yield from (float(np.float32(value * share)) for share in SHARES)
-        yield from (n * share for n in numbers for share in (1.0, *SHARES[:2]))
-        if whole:
-            yield from (value + 1, value - 1)
-    elif isinstance(value, tuple):
-        for k, entry in enumerate(value):
-            yield from ((*value[:k], other, *value[k + 1 :]) for other in _near(entry, numbers))
-        if len(value) > 1 and all(isinstance(entry, int) for entry in value):
-            yield (*value[:-2], value[-1], value[-2])
-    elif is_dataclass(value):
-        for entry in fields(value):
-            for other in _near(getattr(value, entry.name), numbers):
-                yield replace(value, **{entry.name: other})  # type: ignore[type-var]

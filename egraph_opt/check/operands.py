@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import onnx_ir as ir
 from onnx import TensorProto
 
 from egraph_opt.check import tables
 from egraph_opt.check.attributes import another_view
+from egraph_opt.check.blocks import image_of_blocks, sequence_lengths, updates
 from egraph_opt.check.choices import Random, chance, pick, picks
 from egraph_opt.check.layers import layer_extra, layer_operand
+from egraph_opt.check.quantities import quantization
 from egraph_opt.facts.dtypes import ALL_FLOATS
 from egraph_opt.facts.fact import ABSENT, Dim, Fact, Shape
 from egraph_opt.operators.elementwise import BINARY, UNARY, VARIADIC
@@ -224,35 +225,6 @@ def _permuted(rng: Random, known: list[Shape | None], wish: Sequence[Dim] | None
     return None if wish is None else tuple(wish[k] for k in rng.permutation(len(wish)))
 
 
-_SCALES = (*(0.1, 0.5, 1.0, 0.0173, 3.7, 1e-3) * 3, 1e-40, 3e38, -0.5)
-"""What is quantized is divided by, of which a few are odd."""
-
-_ZEROS = (0, 0, 128, 131, 255)
-"""Zero points, from the least number of their type."""
-
-
-def _quantization(rng: Random, number: int, before: Sequence[Fact]) -> Array | Fact | None:
-    """A scale, or one for each part of an axis; and zero points of its shape, in a type of bytes, or none."""
-    x = before[0]
-    if number == 1:
-        lengths = [d for d in x.shape or () if isinstance(d, int) and d > 1]
-        shape = pick(rng, (), (), (1,), *((d,) for d in lengths))
-        numbers = np.float16 if x.dtype == TensorProto.FLOAT16 else np.float32
-        with np.errstate(over="ignore"):
-            return np.full(shape, picks(rng, _SCALES, shape[0] if shape else 1), numbers)
-    narrow = (TensorProto.UINT8, TensorProto.INT8)
-    quantized = x.dtype if x.dtype in narrow else pick(rng, *narrow)
-    least = int(np.iinfo(ir.DataType(quantized).numpy()).min)
-    zero = least + int(pick(rng, *_ZEROS))
-    if chance(rng, 0.2) or before[1].shape is None:
-        return ABSENT
-    shape = tuple(d for d in before[1].shape if isinstance(d, int))
-    zeros = np.full(shape, zero, ir.DataType(quantized).numpy())
-    if zeros.size > 1 and chance(rng, 0.3):  # each part of an axis has its own
-        zeros[-1] = least + int(pick(rng, *_ZEROS))
-    return zeros
-
-
 _OPERANDS: dict[str, Callable[[Random, list[Shape | None], Sequence[Dim] | None], Shape | None]] = {
     "binary": _elementwise,
     "reshape": _viewed,
@@ -271,6 +243,9 @@ _OPERANDS: dict[str, Callable[[Random, list[Shape | None], Sequence[Dim] | None]
     "gemm": _gemm,
     "batchnorm": _channels,
     "instance_norm": _channels,
+    "group_norm": _channels,
+    "blockwise": image_of_blocks,
+    "overwrite": updates,
     "pool": _pooled,
     "lp_pool": _pooled,
     "global_pool": _pooled,
@@ -283,9 +258,12 @@ _OPERANDS: dict[str, Callable[[Random, list[Shape | None], Sequence[Dim] | None]
 }
 
 
-FLOATS_ONLY = frozenset(
-    "recurrent scores attention masked_attention batchnorm instance_norm rms_norm layer_norm".split()
-)
+FLOATS_ONLY = frozenset("batchnorm instance_norm group_norm rms_norm layer_norm".split()) | {
+    "recurrent",
+    "scores",
+    "attention",
+    "masked_attention",
+}
 """Operators that are there of floats only: laws write them where they have seen that."""
 
 _DTYPES = {
@@ -296,6 +274,7 @@ _DTYPES = {
     ("cumsum", 1): TensorProto.INT64,
     ("dequantize", 0): TensorProto.INT8,
     ("recurrent", 5): TensorProto.INT32,
+    ("reverse_sequence", 1): TensorProto.INT64,
     ("slice_at", 1): TensorProto.INT64,
     ("slice_at", 2): TensorProto.INT64,
     ("expand_to", 1): TensorProto.INT64,
@@ -322,9 +301,11 @@ def fixed_operand(rng: Random, operator: str, number: int, before: Sequence[Fact
     if operator == "resize" and number == 2 and rank > 2:
         return np.array([1, 1, *picks(rng, tables.RESIZE_SCALES, rank - 2)], dtype=np.float32)
     if operator in ("quantize", "dequantize") and number:
-        return _quantization(rng, number, before)
+        return quantization(rng, number, before)
     if operator in ("reshape_to", "expand_to") and number and chance(rng, 0.5):
         return _dims_as_numbers(rng, before[0].shape or (), viewed=operator == "reshape_to")
+    if operator == "reverse_sequence" and number:
+        return sequence_lengths(rng, before[0].shape or ())
     if operator == "recurrent":
         return layer_extra(rng, number, before)
     return ABSENT if operator == "resize" and number else None
@@ -353,14 +334,14 @@ def may_be_absent(operator: str, number: int) -> bool:
     return operator in ("conv", "conv_transpose", "gemm") and number == 2
 
 
-FITTED = ("conv", "conv_transpose", "instance_norm")
+FITTED = ("conv", "conv_transpose", "instance_norm", "group_norm")
 """Operators with which onnxruntime ends the process where a vector has not a number for each channel."""
 
 
 def has_fitting_bias(operator: str, operands: Sequence[Fact]) -> bool:
     """Whether the bias, and the scale of a normalization, if any, have a number per channel."""
     x, w, b = operands
-    if operator == "instance_norm":
+    if operator in ("instance_norm", "group_norm"):
         return x.shape is not None and len(x.shape) > 2 and w.shape == b.shape == x.shape[1:2]
     if x.shape is None or w.shape is None or (b != ABSENT and b.shape is None):
         return False

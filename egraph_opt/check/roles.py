@@ -83,6 +83,13 @@ def element_types(model: onnx.ModelProto) -> dict[str, int]:
     return found | {tensor.name: tensor.data_type for tensor in graph.initializer}
 
 
+NO_LARGER = frozenset(
+    "Cast Ceil Floor Identity Max Min Relu Reshape Round Slice Squeeze Transpose Unsqueeze".split()
+)
+"""Operators whose results are no larger than their operands."""
+
+LARGEST_HALF = 65_000
+
 LARGEST_CAST = 127
 """Floats are not larger where something that is computed from them is cast to integers."""
 
@@ -91,11 +98,18 @@ def cast_range(model: onnx.ModelProto) -> tuple[float, float]:
     """The floats that may go into a model: what is beyond the range of a type that it is cast to becomes
     anything."""
     given, low, high = {value.name for value in model.graph.input}, -np.inf, np.inf
+    halves = set[str]()
     for node in model.graph.node:
+        if node.op_type in NO_LARGER and all(name in given for name in node.input if name):
+            given.update(node.output)
         to = next((a.i for a in node.attribute if a.name == "to"), 0) if node.op_type == "Cast" else 0
+        if to == onnx.TensorProto.FLOAT16:
+            halves.update(node.output)
         if to in INTEGERS:
             range_ = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(to))
             least, most = int(range_.min), int(range_.max)
+            if halves:  # an infinite one becomes anything
+                least, most = max(least, -LARGEST_HALF), min(most, LARGEST_HALF)
             if node.input[0] not in given:
                 least, most = max(least, -LARGEST_CAST), min(most, LARGEST_CAST)
             low, high = max(low, least), min(high, most - (most >> 20))  # floats round

@@ -31,7 +31,12 @@ CASTS = tuple(
     for name in "FLOAT DOUBLE FLOAT16 INT64 INT32 BOOL UINT8 INT8 UINT64 UINT32 INT16 UINT16".split()
 )
 
-FEW_VALUES = {"keepdims": (0, 1), "last": (0, 1), "to": CASTS, "mode": ("constant", "edge", "reflect")}
+FEW_VALUES = {
+    "keepdims": (0, 1),
+    "last": (0, 1),
+    "to": CASTS,
+    "mode": ("constant", "edge", "reflect", "wrap"),
+}
 """The values of attributes that have a few, by parameter."""
 
 NUMBERS = (0.0, 1.0, 0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -2.0, -0.5, -0.0, 1.0005)
@@ -60,10 +65,11 @@ SHARES = (0.1, 0.5, 0.9, 0.9)
 
 ELEMENTS = (
     *("one", "one", "one", "uniform", "uniform", "mixed", "mixed", "odd", "ordered"),
-    *("of a dim", "huge", "huge", "huge", "units", "tiny"),
+    *("of a dim", "huge", "huge", "huge", "units", "tiny", "one but one"),
 )
-"""What a constant holds; "of a dim" is a dim of another operand, or its inverse, "huge" from `TOO_LARGE`,
-"units" a single 1 in each row, "tiny" one of `TOO_SMALL`."""
+"""What a constant holds; "one but one" is one number but for an element in between, "of a dim" a dim of
+another operand, or its inverse, "huge" from `TOO_LARGE`, "units" a single 1 in each row, "tiny" one of
+`TOO_SMALL`."""
 
 ORDERED = 20
 """Floats in order, again and again: a Pow by 2100 is no fair question."""
@@ -109,7 +115,7 @@ WINDOW_PADS = (0, 1, 1, 2)
 POOL_KERNELS = (1, 2, 3, 4, 6)
 CHANNELS = (1, 2, 4, 4, 6, 16)
 OUTER_PADS = (0, 1, 1, 2)
-PAD_MODES = ("constant", "constant", "constant", "edge", "reflect")
+PAD_MODES = ("constant", "constant", "constant", "edge", "reflect", "wrap")
 PAD_VALUES = (0.0, 0.0, 0.0, -0.0, 1.0, -1.0, -np.inf, 0.5)
 
 
@@ -133,8 +139,18 @@ RESIZE_SETTINGS: Mapping[str, tuple[Any, ...]] = {
     "mode": ("nearest", "linear", "cubic"),
     "nearest_mode": ("round_prefer_floor", "floor", "ceil", "round_prefer_ceil"),
 }
+BLOCKS = (2, 2, 2, 3, 1)
+BLOCK_MODES = ("DCR", "CRD")
+SETTINGS_BY_NAME: Mapping[str, tuple[str, ...]] = {
+    **RESIZE_SETTINGS,
+    "mode": (*RESIZE_SETTINGS["mode"], *BLOCK_MODES),
+    "approximate": ("none", "tanh"),
+}
+"""What settings may be that are words, by their names; an operator takes some of them."""
+
 EQUATIONS = (
     *("bij,bjk->bik", "ij,jk->ik", "bij,bkj->bik", "ij,ij->ij", "ij->ji", "ij->i", "ii->i"),
     *("ii,ij->ij", "bii,bij->bij", "iij,jk->ik"),
     *("bhid,bhjd->bhij", "bijk,bkd->bijd", "ij,j->i", "i,j->ij", "ij,jk->ki"),
+    *("ijk->kij", "ijk->jki", "ijk->ki", "ijk->ik", "ji", "ij,ji->ij", "bhij,hbjk->bhik", "hbij,bhjk->bhik"),
 )

@@ -6,6 +6,7 @@ where it fires both sides must agree, as on the example itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -15,10 +16,13 @@ import numpy as np
 import onnx_ir as ir
 from onnx import TensorProto
 
-from egraph_opt.check.inputs import ANY
+from egraph_opt.check.scope import parts
+from egraph_opt.check.shorthands import replaced
+from egraph_opt.check.sizes import ANY
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
 from egraph_opt.inference.constants import tensor_fact
+from egraph_opt.operators.expressions import Expression, Function, constant
 
 if TYPE_CHECKING:
     from egraph_opt.laws.examples import Operands
@@ -26,7 +30,16 @@ if TYPE_CHECKING:
 
 DTYPES = (TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8)
 
+BYTES = frozenset({TensorProto.UINT8, TensorProto.INT8})
+SIXTEEN_BITS = {TensorProto.UINT8: TensorProto.UINT16, TensorProto.INT8: TensorProto.INT16}
+
 Dims = tuple[int | str | None, ...]
+
+BEYOND_16_BITS, BEYOND_FLOATS = 70_001, 2**24 + 1
+"""Lengths that some types of numbers cannot tell."""
+
+MOST_LONG = 600_000
+"""Elements of an input one of whose axes is long."""
 
 
 def _dims(value: ir.Value) -> Dims:
@@ -74,6 +87,75 @@ def _in_dtype(example: Example, dtype: int) -> Example:
     return _with(example, leaf)
 
 
+def _in_16_bits(example: Example) -> Example:
+    """Quantised bytes as integers of 16 bits, which later opsets have."""
+
+    def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
+        dtype = SIXTEEN_BITS.get(known.dtype)
+        if dtype is None:
+            return value, known
+        if value.const_value is None:
+            return _input(value, _dims(value), dtype)
+        return _constant(value, value.const_value.numpy().astype(ir.DataType(dtype).numpy()))
+
+    wide = replace(_with(example, leaf), opset=21)
+    return replace(wide, term=_written_in_16_bits(wide.term))
+
+
+def _written_in_16_bits(term: Any) -> Any:
+    """A term whose operators write integers of 16 bits where they wrote bytes."""
+    while True:
+        terms = term if isinstance(term, tuple) else (term,)
+        found = next((part for whole in terms for part in parts(whole) if _written_bytes(part)), None)
+        if found is None:
+            return term
+        given = [
+            constant(SIXTEEN_BITS[a.head.value], a.sort) if k in _written_bytes(found) else a
+            for k, a in enumerate(found.arguments)
+        ]
+        term = replaced(term, {found: type(found)(found.head, tuple(given), found.sort)})
+
+
+def _written_bytes(part: Expression) -> list[int]:
+    """The places of attributes of an operator that are a type of bytes."""
+    parameters = part.head.parameters if isinstance(part.head, Function) else ()
+    return [
+        k
+        for k, (name, _) in enumerate(parameters)
+        if name == "to" and getattr(part.arguments[k].head, "value", None) in SIXTEEN_BITS
+    ]
+
+
+def _pairs(example: Example) -> Iterator[tuple[ir.Value, Fact]]:
+    return zip(example.operands.values, example.operands.facts, strict=True)
+
+
+def _of_wider_integers(example: Example) -> Example:
+    """Inputs of bytes as integers of 32 bits, which have larger ones."""
+
+    def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
+        if value.const_value is not None or known.dtype not in BYTES:
+            return value, known
+        return _input(value, _dims(value), TensorProto.INT32)
+
+    return _with(example, leaf)
+
+
+def _resized(example: Example, old: int, new: int) -> Example:
+    """A size of inputs and of constants, whose elements begin again."""
+
+    def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
+        dims = tuple(new if d == old else d for d in _dims(value))
+        if value.const_value is None:
+            return _input(value, dims, known.dtype)
+        array = value.const_value.numpy()
+        for axis in (k for k, d in enumerate(array.shape) if d == old):
+            array = np.take(array, np.arange(new) % old, axis)
+        return _constant(value, array)
+
+    return _with(example, leaf)
+
+
 def _with_dims(example: Example, change: Callable[[Dims], Dims]) -> Example:
     """Inputs of other shapes; constants stay as they are."""
 
@@ -97,6 +179,24 @@ def with_sizes(example: Example, change: Callable[[int], int]) -> Iterator[Examp
         yield _replaced(example, size, change(size))
 
 
+def long_ones(example: Example) -> Iterator[Example]:
+    """Sizes that integers of 16 bits do not count to, and what float32 does not, of which nothing is made."""
+    single, nothing = (
+        _with_dims(example, lambda dims, to=to: tuple(to if isinstance(d, str) else d for d in dims))  # type: ignore[misc]
+        for to in (1, 0)
+    )
+    for made in with_sizes(single, lambda size: BEYOND_16_BITS if size > 1 else size):
+        if _elements(made) <= MOST_LONG:
+            yield made
+    yield from with_sizes(nothing, lambda size: BEYOND_FLOATS if size else 0)
+
+
+def _elements(example: Example) -> int:
+    """Of the largest input, symbols aside."""
+    inputs = (_dims(v) for v in example.operands.values if v.const_value is None)
+    return max((math.prod(d for d in dims if isinstance(d, int)) for dims in inputs), default=0)
+
+
 def _last(rank: int, dims: Dims) -> Dims:
     return dims[max(len(dims) - rank, 0) :]
 
@@ -107,6 +207,12 @@ def variants(example: Example) -> Iterator[tuple[str, Example]]:
     if any(known.dtype == TensorProto.FLOAT for known in operands.facts):
         for dtype in DTYPES:
             yield f"in {ir.DataType(dtype).name}", _in_dtype(example, dtype)
+    if any(known.dtype in SIXTEEN_BITS for known in operands.facts):
+        yield "in 16 bits", _in_16_bits(example)
+    if any(v.const_value is None and known.dtype in BYTES for v, known in _pairs(example)):
+        yield "of wider integers", _of_wider_integers(example)
+    for size in sorted({d for v in operands.values for d in _dims(v) if isinstance(d, int) and d > 1}):
+        yield f"longer constants: {size} became {size + 2}", _resized(example, size, size + 2)
     inputs = [_dims(v) for v in operands.values if v.const_value is None]
     # onnxruntime may take an empty operand beside a constant of another size, which means nothing.
     fixed = {d for v in operands.values if v.const_value is not None for d in _dims(v)}

@@ -6,26 +6,27 @@ import linecache
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from egraph_opt.check.choices import spread
+from egraph_opt.check.beside_examples import beside
 from egraph_opt.check.dropping import Missed, missed
 from egraph_opt.check.growth import growth
-from egraph_opt.check.neighbours import neighbours
 from egraph_opt.check.refusal import LawRefusedError, refused
-from egraph_opt.check.scope import host_tally
+from egraph_opt.check.scope import host_tally, parts
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.statement import BATCH, Outcome, TrialBudget, tried
 from egraph_opt.check.trials import Tally
 from egraph_opt.check.trying import TriedTerm, Trying, Verdict, place_of
-from egraph_opt.check.variants import variants
 from egraph_opt.egraph.watchdog import watched
 from egraph_opt.errors import EgraphOptError
 from egraph_opt.laws.checking import check
 from egraph_opt.laws.direction import check_named_laws
+from egraph_opt.laws.dropping import asking_kernels
 from egraph_opt.laws.law import Example, Law, statements, written_examples
 from egraph_opt.laws.messages import told
+from egraph_opt.operators.expressions import Function
 
 TERMS = 400
 """Terms of a law, spread over its statements."""
@@ -33,11 +34,8 @@ TERMS = 400
 LEAST = 16
 """Terms of a statement, however many there are; fewer only where few are asked for of the law."""
 
-VARIANTS, VARIANTS_A_TERM = 96, 2
-"""Variants of the author's examples that are tried, at most, and for each term that is asked for."""
-
-NEAR = 3
-"""Neighbours of the author's examples for each variant."""
+VARIANTS_A_TERM = 1
+"""Variants of the author's examples that are tried for each term that is asked for, at most."""
 
 SHOWN_FRUITLESS = 32, 640
 """Tries after which no term is expected of a statement that the author's examples show: at least, and where
@@ -99,6 +97,17 @@ class _Gate:
     def __post_init__(self) -> None:
         self.guarded = Trying(self.law, guards=True, tally=self.trying.tally, rules=self.trying.rules)
 
+    @cached_property
+    def casts(self) -> bool:
+        """Whether numbers of another type are in it, which may count less far."""
+        return any(
+            part.head.name == "cast"
+            for side in sides_of(self.law)
+            for term in (*side.tops, *side.written)
+            for part in parts(term)
+            if isinstance(part.head, Function)
+        )
+
     def examples(self, written: Sequence[Example]) -> None:
         """Those of the author: where the law is to fire it does, else not, and nothing goes wrong."""
         together: dict[object, list[Example]] = {}
@@ -147,14 +156,12 @@ class _Gate:
                 f"{place} fired and added nothing that can be written to a class of {example.term!r}"
             )
 
-    def variants(self, most: int) -> None:
-        """The author's examples in other types, sizes and ranks, on which the law need not fire; and what is
-        near them."""
+    def variants(self, most: int, *, few: bool) -> None:
+        """What is beside the author's examples, on which the law need not fire."""
         firing = [example for example in self.written if example.fires]
-        found = [v for example in firing for _, v in variants(example)]
-        near = [v for example in firing for v in neighbours(example, self.trying.numbers)]
+        found = beside(firing, self.trying.numbers, most, few=few, long=self.casts)
         together: dict[object, list[TriedTerm]] = {}
-        for variant in (*spread(found, most), *spread(near, NEAR * most)):
+        for variant in found:
             candidate = self.trying.candidate(variant, reference=False)
             if candidate is not None:
                 together.setdefault((variant.opset, variant.limits), []).append(candidate)
@@ -240,8 +247,9 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawR
         each = max(terms // len(sides), min(LEAST, terms // 3)) if sides else 0
         for side in sides:
             gate.statement(side, each)
-        if any(found.changed < min(FEW, each // 2) for found in gate.found.values()):
-            gate.variants(min(VARIANTS, VARIANTS_A_TERM * terms))
+        few = any(found.changed < min(FEW, each // 2) for found in gate.found.values())
+        gate.variants(VARIANTS_A_TERM * terms, few=few)
+        _check_kernels(law, each, gate.trying.tally)
     grown = growth(gate.trying, gate.holds(), neighbours=neighbours)
     if grown is not None:
         raise LawRefusedError(f"{place_of(law)}: {law.key} grows without end: {grown}")
@@ -254,6 +262,18 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawR
         tuple(missed(law)) if conditions else (),
         hosts.told(),
     )
+
+
+def _check_kernels(law: Law, terms: int, tally: Tally) -> None:
+    """Where its conditions of `kernel` hold, onnxruntime runs what a law writes, too."""
+    asking = asking_kernels(law)
+    if asking is None:
+        return
+    trying = Trying(asking, tally=tally)
+    for side in sides_of(asking):
+        found = tried(side, trying, TrialBudget(terms))
+        if found.failures:
+            raise refused(law, side.rule, found.failures, found.holds)
 
 
 def check_example(law: Law, example: Example) -> Trying:

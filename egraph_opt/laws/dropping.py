@@ -68,3 +68,12 @@ def without(law: Law, statement: int, condition: int) -> Law:
         raise LawError(f"{law.key}#{statement} cannot be stated without condition {condition}")
     name = f"{law.name}_without_{statement}_{condition}"
     return replace(law, name=name, dropped=(statement, condition))
+
+
+def asking_kernels(law: Law) -> Law | None:
+    """A law that asks what a target has kernels for as it asks what is true; None of one that asks nothing
+    of the kind."""
+    conditions = [condition for statement in statements(law) for condition in statement.conditions]
+    if not any(isinstance(condition, Guard) and condition.purpose == "kernel" for condition in conditions):
+        return None
+    return replace(law, name=f"{law.name}_asking_kernels", asks_kernels=True)

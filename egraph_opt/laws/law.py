@@ -28,7 +28,7 @@ from egraph_opt.errors import LawError, nearest
 from egraph_opt.graph.watching import ended_after
 from egraph_opt.laws.exactness import Approximate, Numerics, approximate
 from egraph_opt.laws.messages import LONGEST, Endless, told
-from egraph_opt.laws.statements import Equality, Rule
+from egraph_opt.laws.statements import Equality, Rule, with_kernels_asked
 from egraph_opt.operators.expressions import Expression, sort_of, variable
 
 Kind = Literal["eliminate", "merge", "fuse", "split", "move", "replace", "composite"]
@@ -92,6 +92,7 @@ class Law:
         last: it runs once, when all others are done: no law builds on what it writes.
         dropped: the statement and the condition of it that its function states and the law lacks, see
             `dropping`.
+        asks_kernels: it asks what a target has kernels for as it asks what is true, see `dropping`.
     """
 
     ruleset: str
@@ -108,6 +109,7 @@ class Law:
     resumes: bool = False
     last: bool = False
     dropped: tuple[int, int] | None = None
+    asks_kernels: bool = False
     within: Approximate | None = None
 
     @property
@@ -318,6 +320,8 @@ def statements(entry: Law | Auxiliary) -> list[Equality | Rule]:
     if isinstance(entry, Law) and entry.dropped is not None:
         statement, condition = entry.dropped
         found[statement] = found[statement].without(condition)
+    if isinstance(entry, Law) and entry.asks_kernels:
+        found = [with_kernels_asked(statement) for statement in found]
     return found
 
 

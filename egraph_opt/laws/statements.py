@@ -211,3 +211,11 @@ def without_guards(conditions: Iterable[Any]) -> tuple[Any, ...]:
 def unguarded(conditions: Iterable[Any]) -> tuple[Any, ...]:
     """All conditions, those of guards and kernels as well, in order."""
     return tuple(c.condition if isinstance(c, Guard) else c for c in conditions)
+
+
+def with_kernels_asked(statement: Equality | Rule) -> Equality | Rule:
+    """A statement with the conditions of `kernel` unmarked, which are then asked as those of truth are."""
+    conditions = statement.conditions
+    marked = [isinstance(c, Guard) and c.purpose == "kernel" for c in conditions]
+    asked = (c.condition if is_marked else c for c, is_marked in zip(conditions, marked, strict=True))
+    return replace(statement, conditions=tuple(asked))

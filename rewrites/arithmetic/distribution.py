@@ -17,7 +17,7 @@ from egraph_opt.laws.algebra import is_constant, varies
 from egraph_opt.laws.sorts import Int, Tensor
 from egraph_opt.operators import ConvWindow, conv
 from egraph_opt.rewrites.conditions.chains import affine, moves
-from egraph_opt.rewrites.conditions.channels import overflows_nowhere, static_shape
+from egraph_opt.rewrites.conditions.channels import may_scale, overflows_nowhere, static_shape
 from egraph_opt.rewrites.conditions.combining import may_combine, no_larger
 from egraph_opt.rewrites.conditions.operands import beside, either_side
 
@@ -37,7 +37,7 @@ def shifts_meet(x: Tensor, y: Tensor, a: Tensor, b: Tensor):
 
     Two constants of which one takes the other away are left together.
     """
-    demand = guard(varies(x)), varies(y), moves("Add", x, a), moves("Add", y, b)
+    demand = varies(x), varies(y), moves("Add", x, a), moves("Add", y, b)
     yield rewrite((x + a) + (y + b), (x + y) + (a + b), may_combine("Add", a, b), demand, because=FEWER)
 
 
@@ -96,4 +96,5 @@ def scale_of_products(
     """(x @ V + y @ W) * s = (x @ V) * s + (y @ W) * s, likewise for Conv"""
     demand = guard(takes_in(v, s, x), takes_in(w, s, y))
     for first, second in ((x @ v, y @ w), (conv(x, v, b, t), conv(y, w, d, u))):
-        yield rewrite((first + second) * s, first * s + second * s, demand, because="both take in the scale")
+        each = first * s + second * s
+        yield rewrite((first + second) * s, each, may_scale(s, v), may_scale(s, w), demand, because=FEWER)

@@ -20,7 +20,7 @@ from egraph_opt.rewrites.conditions.chains import affine, moves
 from egraph_opt.rewrites.conditions.channels import is_float_constant, may_scale
 from egraph_opt.rewrites.conditions.combining import may_combine
 from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.conditions.values import all_vary
+from egraph_opt.rewrites.conditions.values import all_vary, any_varies
 
 RING = ConvWindow((1, 1), (1, 1, 1, 1), (1, 1))
 
@@ -52,9 +52,9 @@ def scales_meet(x: Tensor, y: Tensor, a: Tensor, b: Tensor):
 
 
 @hosted()
-def may_leave(c: Fact, x: Fact, y: Fact, w: Fact) -> bool:
-    """A scale of a product of which no factor is constant, in front of a constant weight."""
-    return may_scale(c, w) and is_float_constant(w) and not x.const and not y.const
+def may_leave(c: Fact, w: Fact) -> bool:
+    """A scale of a product in front of a constant weight."""
+    return may_scale(c, w) and is_float_constant(w)
 
 
 @law("constants", numerics="reassociates", kind="move", uses=(either_side,))
@@ -65,5 +65,5 @@ def scale_leaves_factor(
     scaled = x * c
     product = beside("Mul", scaled, y, i)
     for consumer in (conv(p, w, b, u), p @ w):
-        demand = guard(eq(p, product), eq(q, consumer), may_leave(c, x, y, w), ne(scaled, x))
-        yield rewrite(product, (x * y) * c, demand, because="the scale would come and go")
+        demand = guard(eq(p, product), eq(q, consumer), may_leave(c, w), all_vary(x, y), ne(scaled, x))
+        yield rewrite(product, (x * y) * c, any_varies(x, y), demand, because="the scale would come and go")

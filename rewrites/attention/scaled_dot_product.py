@@ -42,7 +42,7 @@ from egraph_opt.laws.sorts import Axis, Dims, Flag, Float, Int, Tensor, Unit
 from egraph_opt.operators import Literal, cast, literal, softmax, transpose, where
 from egraph_opt.operators.composites import SWAP_LAST, attention, masked_attention, scores
 from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.conditions.values import all_are, broadcasts_into, fits
+from egraph_opt.rewrites.conditions.values import all_are, any_varies, broadcasts_into, fits
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
 
 law = laws_of("attention", numerics="reassociates")
@@ -156,10 +156,10 @@ def masks_scores(m: Fact, q: Fact, k: Fact) -> bool:
 def masks_meet(q: Tensor, k: Tensor, m: Tensor, n: Tensor, s: Float, i: Int, j: Int):
     """(Scores + m) + n = Scores + (m + n)"""
     given = scores(q, k, s)
-    both = guard(masks_scores(m, q, k), masks_scores(n, q, k))
+    both = (any_varies(m, n), *guard(masks_scores(m, q, k), masks_scores(n, q, k)))
     apart, together = beside("Add", beside("Add", given, m, i), n, j), given + (m + n)
-    yield rewrite(apart, together, both, inverse="masks_meet")
-    yield rewrite(together, given + m + n, both, inverse="masks_meet")
+    yield rewrite(apart, together, *both, inverse="masks_meet")
+    yield rewrite(together, given + m + n, *both, inverse="masks_meet")
 
 
 @hosted()
@@ -225,6 +225,12 @@ def is_values(v: Fact, q: Fact) -> bool:
     return have_heads_of(v, q) and not v.const
 
 
+@hosted()
+def is_scale(s: float) -> bool:
+    """onnxruntime takes no other scale of its Attention."""
+    return s > 0
+
+
 def _attention_examples(rng: np.random.Generator) -> Iterator[Example]:
     g = Operands(rng)
     dims: tuple[Dims, ...] = (("N", 3, "L", 4), ("N", 3, "M", 4), ("N", 3, "M", 5))
@@ -244,6 +250,7 @@ def _attention_examples(rng: np.random.Generator) -> Iterator[Example]:
         (inside(cast(given, SINGLE) + g.input(("L", "M")), SINGLE) @ v, "the mask is not of float16"),
         (inside(given, SINGLE, kind="Hardmax") @ v, "no Softmax"),
         (inside(scores(single[0], single[1], 0.5), SINGLE) @ v, "scores are not of float16"),
+        (softmax("Softmax", scores(single[0], single[1], -0.5), LAST) @ single[2], "the scale is negative"),
     )
 
 
@@ -253,9 +260,9 @@ def attend(q: Tensor, k: Tensor, v: Tensor, m: Tensor, s: Float, i: Int, w: Flag
 
     A Softmax of float16 that is computed in float32 is the operator's softmax_precision.
     """
-    given, values = scores(q, k, s), kernel(is_values(v, q))
+    given, values = scores(q, k, s), kernel(is_values(v, q), is_scale(s))
     yield equal(weights(given, LAST, w) @ v, attention(q, k, v, s, w), values)
-    whole, known = masked_attention(q, k, v, m, s, w), kernel(values, masks_scores(m, q, k))
+    whole, known = masked_attention(q, k, v, m, s, w), (*values, *kernel(masks_scores(m, q, k)))
     logits = beside("Add", given, m, i)
     yield rewrite(weights(logits, LAST, w) @ v, whole, *known, inverse="attend")
     yield rewrite(whole, weights(given + m, LAST, w) @ v, *known, inverse="attend")

@@ -28,6 +28,13 @@ def is_kernel_float(x: Fact) -> bool:
 
 
 @hosted()
+def raises_floats(op: str, x: Fact) -> bool:
+    """No Pow of integers: onnxruntime computes those in double, and by products where one small number raises
+    all of them, so that what overflows or takes more than 53 bits depends on how many elements there are."""
+    return op != "Pow" or x.dtype in FLOATS
+
+
+@hosted()
 def is_of_type(x: Fact, dtype: DataType) -> bool:
     return x.dtype > 0 and x.dtype == dtype
 
@@ -64,6 +71,12 @@ def are_reciprocal(a: Fact, b: Fact) -> bool:
 @hosted()
 def is_false(c: Fact) -> bool:
     return c.splat is not None and not c.splat
+
+
+@hosted()
+def any_varies(*operands: Fact) -> bool:
+    """Not all of them are constants."""
+    return not all(x.const for x in operands)
 
 
 @hosted()

@@ -12,7 +12,7 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.facts.fact import ABSENT, Fact
-from egraph_opt.laws import Example, Operands, equal, guard, hosted, law, rewrite
+from egraph_opt.laws import Example, Operands, equal, guard, hosted, kernel, law, rewrite
 from egraph_opt.laws.algebra import relu, varies
 from egraph_opt.laws.sorts import Settings, String, Tensor
 from egraph_opt.operators import ConvWindow, binary, conv, none, resize, unary
@@ -111,11 +111,21 @@ def looks_at_same(x: Fact, s: Settings, scales: Fact) -> bool:
     return bool(keeps_means.function(s, scales)) and (dict(s)["mode"] == "nearest" or x.rank == 4)
 
 
+@hosted()
+def keeps_pixels(scales: Fact, x: Fact) -> bool:
+    """No image comes out without pixels, which onnxruntime does not convolve; symbols are 1 or more."""
+    known = scales.data or ()
+    if x.shape is None or len(known) != len(x.shape):
+        return False
+    least = (dim if isinstance(dim, int) else 1 for dim in x.shape)
+    return all(dim * float(scale) >= 1 for dim, scale in zip(least, known, strict=True))
+
+
 @law("convolution", numerics="reassociates", kind="move", serves="arithmetic", examples=_examples)
 def past_resize(x: Tensor, w: Tensor, b: Tensor, scales: Tensor, roi: Tensor, u: ConvWindow, s: Settings):
     """Conv(Resize(x), W, b) = Resize(Conv(x, W, b)) for a kernel of 1, the nearest element or linear"""
     before, behind = resize(x, roi, scales, none(), s), conv(x, w, b, u)
-    known = (looks_at_one(w, u), looks_at_same(x, s, scales))
+    known = (looks_at_one(w, u), looks_at_same(x, s, scales), kernel(keeps_pixels(scales, x)))
     yield equal(conv(before, w, b, u), resize(behind, roi, scales, none(), s), *known)
 
 

@@ -35,6 +35,7 @@ from egraph_opt.operators.terms import listed
 from egraph_opt.rewrites.arithmetic.distributivity import apart_yet, are_constant, joint, pair_of, same_type
 from egraph_opt.rewrites.conditions.channels import is_present
 from egraph_opt.rewrites.conditions.operands import total, totals
+from egraph_opt.rewrites.conditions.values import any_varies
 from egraph_opt.rewrites.linear.joined_products import differ_along
 
 law = laws_of(
@@ -92,7 +93,7 @@ def difference_of_one_image(x: Tensor, v: Tensor, w: Tensor, b: Tensor, c: Tenso
 def of_one_weight(x: Tensor, y: Tensor, w: Tensor, b: Tensor, c: Tensor, u: ConvWindow):
     """Conv(x, W, b) + Conv(y, W, c) = Conv(x + y, W, b + c)"""
     one, other = conv(x, w, b, u), conv(y, w, c, u)
-    known = (same_type(x, y), can_add(b, c), guard(ne(x, y), one, other))
+    known = (same_type(x, y), can_add(b, c), any_varies(x, y), guard(ne(x, y), one, other))
     yield equal(one + other, conv(x + y, w, total(b, c), u), *known)
 
 

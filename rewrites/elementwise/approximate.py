@@ -17,7 +17,7 @@ from onnx import TensorProto as T
 
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws import Example, Operands, approximate, hosted, laws_of, rewrite
-from egraph_opt.laws.algebra import exp
+from egraph_opt.laws.algebra import exp, varies
 from egraph_opt.laws.sorts import Axes, Axis, Flag, Float, Settings, String, Tensor
 from egraph_opt.operators import batchnorm, binary, cast, none, reduce, resize, softmax, unary, where
 from egraph_opt.operators.linear import ConvWindow, GemmSettings, conv, gemm
@@ -86,9 +86,11 @@ def resize_to_nearest(x: Tensor, r: Tensor, s: Tensor, z: Tensor, p: Settings):
 
 @hosted()
 def to_linear(settings: Settings) -> Settings | None:
-    """The attributes with mode linear, of one that is cubic."""
+    """The attributes with mode linear, of one that is cubic: that alone may leave out what is outside."""
     given = dict(settings)
-    return tuple(sorted((given | {"mode": "linear"}).items())) if given.get("mode") == "cubic" else None
+    if given.get("mode") != "cubic" or given.get("exclude_outside"):
+        return None
+    return tuple(sorted((given | {"mode": "linear"}).items()))
 
 
 def _cubic_examples(rng: np.random.Generator) -> Iterator[Example]:
@@ -195,7 +197,7 @@ def double_in_float(
     for bias in ((), (b,)):
         yield _narrowed(lambda x, y, *b: gemm(x, y, *(b or [none()]), products), x, y, *bias)
         yield _narrowed(lambda x, y, *b: conv(x, y, *(b or [none()]), window), x, y, *bias)
-    yield _narrowed(lambda *five: batchnorm(*five, e), x, y, b, m, v)
+    yield _narrowed(lambda *five: batchnorm(*five, e), x, y, b, m, v, sound=varies(x))
 
 
 @law(

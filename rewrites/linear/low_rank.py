@@ -17,7 +17,12 @@ from egraph_opt.operators import binary, concat, slice_
 from egraph_opt.operators.terms import listed, node
 from egraph_opt.rewrites.arithmetic.distributivity import is_sum
 from egraph_opt.rewrites.conditions.chains import is_weight, of_weight, weights
-from egraph_opt.rewrites.conditions.channels import is_float_constant, overflows_nowhere, static_shape
+from egraph_opt.rewrites.conditions.channels import (
+    is_float_constant,
+    known_elements,
+    overflows_nowhere,
+    static_shape,
+)
 from egraph_opt.rewrites.conditions.operands import factor, factors
 
 FORGETS = "the sum does not tell A from B"
@@ -29,10 +34,15 @@ def are_matrices(x: Fact, w: Fact, a: Fact, b: Fact) -> bool:
     return (x.rank or 0) >= 2 and w.rank == a.rank == b.rank == 2
 
 
+LARGEST_UPDATE = 1e9
+"""Elements of an update beyond which nothing is left of the weight."""
+
+
 @hosted()
 def may_update(a: Fact, b: Fact, x: Fact) -> bool:
-    """A @ B overflows nowhere, as far as the elements are known; nor does A @ x, where x is no constant."""
-    return not x.const and overflows_nowhere("Mul", a, b)
+    """A @ B swallows no weight, as far as the elements are known; nor does A @ x, where x is no constant."""
+    largest = [max(map(abs, known_elements(each) or (1.0,))) for each in (a, b)]
+    return not x.const and overflows_nowhere("Mul", a, b) and largest[0] * largest[1] < LARGEST_UPDATE
 
 
 @hosted()

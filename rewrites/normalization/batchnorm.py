@@ -6,6 +6,7 @@ BatchNormalization(x; s, b, m, v) * c = BatchNormalization(x; s * c, b * c, m, v
 BatchNormalization(x; s, b, m, v) + c = BatchNormalization(x; s, b + c, m, v)
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,11 +16,12 @@ from onnx import TensorProto
 from egraph_opt.facts.fact import Fact
 from egraph_opt.facts.numbers import as_float
 from egraph_opt.laws import Example, Operands, absent, eq, guard, hosted, law, rewrite
-from egraph_opt.laws.algebra import number_like, sqrt, varies
+from egraph_opt.laws.algebra import number_like, relu, sqrt, varies
 from egraph_opt.laws.sorts import Dims, Float, Int, Permutation, Tensor
 from egraph_opt.operators import Literal, batchnorm, literal, reshape, transpose
 from egraph_opt.operators.terms import node, opset
 from egraph_opt.rewrites.conditions.channels import (
+    LARGEST,
     at_axis,
     channel_dims,
     count_along,
@@ -27,6 +29,7 @@ from egraph_opt.rewrites.conditions.channels import (
     is_float_constant,
     is_scale,
     is_shift,
+    known_elements,
     may_scale,
     splat,
 )
@@ -225,14 +228,43 @@ def shift_behind(x: Fact, s: Fact, b: Fact, c: Fact) -> Dims | None:
     return _count_behind(x, s, b, c) if is_shift(c) else None
 
 
-@law("batchnorm", numerics="reassociates", kind="fuse")
+@hosted()
+def stays_below(s: Fact, c: Fact, m: Fact, v: Fact, eps: float) -> bool:
+    """What runtimes multiply x with and add to it, s * c and m times that over the root of the variance,
+    overflows nowhere, as far as the elements are known; in float16 they have to be."""
+    known = [known_elements(each) for each in (v, s, c, m)]
+    if v.dtype == TensorProto.FLOAT16 and not v.const:
+        return False
+    if not all(known[:3]):
+        return True
+    least, (large, other) = min(known[0] or ()) + eps, (max(map(abs, each or ())) for each in known[1:3])
+    moved = max(map(abs, known[3] or ()), default=1.0)
+    return least > 0 and large * other * max(moved, 1.0) <= LARGEST[v.dtype] * math.sqrt(least)
+
+
+def _scaled_examples(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, s, b, m, large = (
+        g.input(("N", 4, 5)),
+        g.random(4),
+        g.random(4),
+        g.constant(np.zeros(4)),
+        g.constant(1e22),
+    )
+    for eps, variance in ((1e-5, 0.0), (0.0, 0.5)):
+        yield g.fires(batchnorm(x, s, b, m, g.constant(np.full(4, variance)), eps) * g.constant(1.5))
+    small = batchnorm(relu(x), s, b, m, g.constant(np.full(4, 1e-38)), 0.0) * large
+    yield g.near_miss(small, why="the scale over the root of the variance overflows")
+
+
+@law("batchnorm", numerics="reassociates", kind="fuse", examples=_scaled_examples)
 def scale_after_batchnorm(
     x: Tensor, s: Tensor, b: Tensor, m: Tensor, v: Tensor, eps: Float, c: Tensor
 ):  # fmt: skip
     """BatchNormalization(x; s, b, m, v) * c = BatchNormalization(x; s * c, b * c, m, v)"""
     factor = reshape(c, scale_behind(x, s, b, c))
-    whole = batchnorm(x, s * factor, b * factor, m, v, eps)
-    yield rewrite(batchnorm(x, s, b, m, v, eps) * c, whole, because="every factor of a scale would come out")
+    whole, why = batchnorm(x, s * factor, b * factor, m, v, eps), "every factor of a scale would come out"
+    yield rewrite(batchnorm(x, s, b, m, v, eps) * c, whole, stays_below(s, c, m, v, eps), because=why)
 
 
 @law("batchnorm", numerics="reassociates", kind="fuse")
@@ -242,4 +274,5 @@ def shift_after_batchnorm(
     """BatchNormalization(x; s, b, m, v) + c = BatchNormalization(x; s, b + c, m, v)"""
     bias = b + reshape(c, shift_behind(x, s, b, c))
     whole = batchnorm(x, s, bias, m, v, eps)
-    yield rewrite(batchnorm(x, s, b, m, v, eps) + c, whole, because="every part of a bias would come out")
+    why = "every part of a bias would come out"
+    yield rewrite(batchnorm(x, s, b, m, v, eps) + c, whole, varies(x), because=why)

@@ -21,7 +21,7 @@ from egraph_opt.laws.algebra import reciprocal, sqrt, varies
 from egraph_opt.laws.sorts import Axes, Flag, Float, Int, Settings, String, Tensor
 from egraph_opt.operators import reduce, unary
 from egraph_opt.rewrites.conditions.operands import beside, either_side
-from egraph_opt.rewrites.conditions.values import all_are, fits, is_float, is_kernel_float
+from egraph_opt.rewrites.conditions.values import all_are, any_varies, fits, is_float, is_kernel_float
 from egraph_opt.rewrites.elementwise.identities import beside_number
 from egraph_opt.rewrites.normalization.layer_norm import KEPT
 
@@ -173,12 +173,21 @@ def scale_behind_root(x: Tensor, g: Tensor, c: Tensor, a: Axes, i: Int):
     yield rewrite(behind, x * (root * g), inverse="scale_behind_root")
 
 
+def _overflowing(rng: np.random.Generator) -> Iterator[Example]:
+    g = Operands(rng)
+    x, i, b = (g.constant(np.full((2, 3), 1e20, np.float32)), g.constant(-1e20), g.input((2, 3)))
+    m = mean(x, (1,))
+    for term in (x * i + (b - m * i), (x - m) * i + b):
+        yield g.near_miss(term, why="the products of the constants overflow")
+
+
 @law(
     "normalization",
     numerics="reassociates",
     kind="move",
     source="TensorFlow, batch_normalization",
     uses=(either_side,),
+    examples=_overflowing,
 )
 def centred_before_scaling(x: Tensor, i: Tensor, b: Tensor, a: Axes, k: Flag, j: Int):
     """x * i + (b - m * i) = (x - m) * i + b where m = ReduceMean(x)
@@ -188,6 +197,7 @@ def centred_before_scaling(x: Tensor, i: Tensor, b: Tensor, a: Axes, k: Flag, j:
     m = mean(x, a, k)
     centred = (x - m) * i + b
     apart, back = (x * i, b - m * i), "centred_before_scaling"
-    floats = guard(is_kernel_float(x), ne(m, x))  # of one element everything is the mean
-    yield rewrite(beside("Add", *apart, j), centred, floats, inverse=back)
-    yield rewrite(centred, apart[0] + apart[1], floats, inverse=back)
+    # Of one element everything is the mean; products of constants may overflow.
+    known = (any_varies(x, i), guard(is_kernel_float(x), ne(m, x)))
+    yield rewrite(beside("Add", *apart, j), centred, *known, inverse=back)
+    yield rewrite(centred, apart[0] + apart[1], *known, inverse=back)

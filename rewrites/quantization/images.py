@@ -40,8 +40,7 @@ def has_bytes(q: Fact, version: int) -> bool:
 
 
 def _padded(rng: np.random.Generator) -> Iterator[Example]:
-    g = Operands(rng)
-    around = (0, 0, 1, 0, 0, 2)
+    g, around = Operands(rng), (0, 0, 1, 0, 0, 2)
     for zero, dtype in ((3, TensorProto.UINT8), (-7, TensorProto.INT8)):
         q = g.input(("N", 4, 6), dtype)
         x = dequantize(q, *parameters(g, zero=zero, dtype=tensor_dtype_to_np_dtype(dtype)), 0)

@@ -36,7 +36,7 @@ def squares(x: Tensor, a: Axes, k: Flag):
 @law()
 def sizes(x: Tensor, a: Axes, k: Flag):
     """ReduceSum(Abs(x)) = ReduceL1(x)"""
-    total, floats = reduce("ReduceSum", unary("Abs", (), x), a, k), guard(is_kernel_float(x), varies(x))
+    total, floats = reduce("ReduceSum", unary("Abs", (), x), a, k), (is_kernel_float(x), guard(varies(x)))
     yield equal(total, reduce("ReduceL1", x, a, k), *floats)
 
 

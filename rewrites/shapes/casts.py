@@ -39,7 +39,7 @@ def loses_nothing(x: Fact, through: DataType, to: DataType) -> bool:
 
     A float that does not fit an integer type becomes whatever the runtime's instruction gives, and that
     differs between float32 and float64: from floats to integers the way matters.  An integer that does not
-    fit keeps its lower bits, says ONNX.
+    fit keeps its lower bits, says ONNX, and a float that does not fit none.
     """
     if to not in HOLDS:
         return False
@@ -47,7 +47,9 @@ def loses_nothing(x: Fact, through: DataType, to: DataType) -> bool:
         return True
     if through not in HOLDS.get(x.dtype, frozenset()) and not _has_range(x, through):
         return False
-    return not (x.dtype in FLOATS and to in _INTEGERS and through != x.dtype)
+    if through in FLOATS and through != x.dtype and to in _INTEGERS:
+        return x.dtype not in FLOATS and (to in HOLDS.get(x.dtype, frozenset()) or _has_range(x, to))
+    return True
 
 
 def _has_range(x: Fact, through: int) -> bool:

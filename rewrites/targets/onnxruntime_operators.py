@@ -31,6 +31,7 @@ from egraph_opt.operators import (
 from egraph_opt.operators.typing import infer_operator
 from egraph_opt.rewrites.conditions.values import broadcasts_into
 from egraph_opt.rewrites.conditions.view_shapes import same_dims
+from egraph_opt.rewrites.normalization.layer_norm import is_positive
 from egraph_opt.rewrites.targets.onnxruntime_attention import DOMAIN, ONE_WAY, RULESET, SHARED
 
 
@@ -188,12 +189,12 @@ def _norm_examples(rng: np.random.Generator) -> Iterator[Example]:
 def norm_of_residual(x: Tensor, y: Tensor, s: Tensor, b: Tensor, a: Axes, e: Float):
     """Layer(x + y; s, b) = SkipLayerNormalization(x, y, s, b), without b and for RMS likewise"""
     z, mean, square = x + y, "SkipLayerNormalization", "SkipSimplifiedLayerNormalization"
-    known = kernel(is_residual(x, y, s, a, e))
-    yield rewrite(layer_norm(z, s, a, e), skip_norm(mean, x, y, s, none(), e), known, because=ONE_WAY)
-    yield rewrite(rms_norm(z, s, a, e), skip_norm(square, x, y, s, none(), e), known, because=ONE_WAY)
+    known = (is_positive(e), *kernel(is_residual(x, y, s, a, e)))
+    yield rewrite(layer_norm(z, s, a, e), skip_norm(mean, x, y, s, none(), e), *known, because=ONE_WAY)
+    yield rewrite(rms_norm(z, s, a, e), skip_norm(square, x, y, s, none(), e), *known, because=ONE_WAY)
     biased = skip_norm(mean, x, y, s, b, e)
     row = kernel(is_row(b, x))
-    yield rewrite(shifted_layer_norm(z, s, b, a, e), biased, known, row, because=ONE_WAY)
+    yield rewrite(shifted_layer_norm(z, s, b, a, e), biased, *known, row, because=ONE_WAY)
 
 
 # --- activations -----------------------------------------------------------------------------------------

@@ -26,7 +26,11 @@ TERMS, ALL_TERMS = 8, 160
 """Terms of a law that has not changed, and of others."""
 
 EVERY = 8
-"""The conditions of one law in so many of those that are tried again are dropped, and of all that changed."""
+"""The conditions of one law in so many of those that are tried again are dropped, and of all that changed.
+
+Whether there is a term on which a condition alone fails is asked of laws that changed only: other tables find
+other terms.
+"""
 
 TRIED = {"all": LAWS, "changed": list(filter(has_changed, LAWS))}.get(WHICH) or tried_again()
 DROPPED = TRIED if WHICH else [law for k, law in enumerate(TRIED) if k % EVERY == 0 or has_changed(law)]
@@ -51,5 +55,6 @@ def test_a_law_passes_the_gate(entry: Law, record_property: Record) -> None:
 @pytest.mark.parametrize("entry", DROPPED, ids=lambda entry: entry.key)
 def test_each_condition_of_a_law_is_there_for_something(entry: Law, record_property: Record) -> None:
     record_property("passes", [entry.key, digest_of(entry)])
-    found = [str(each) for each in missed(entry)]
+    whole = bool(WHICH) or has_changed(entry)
+    found = [str(each) for each in missed(entry) if whole or each.reached]
     assert len(found) <= UNNOTICED.get(entry.key, 0), "\n".join(found)

@@ -1,0 +1,154 @@
+"""Values beside one: arrays beside that of a constant, attributes beside one of an operator.
+
+Each differs in one thing, and some of them hold what a condition may have forgotten: the numbers that the law
+names, the ends of what types hold, another order, elements of which only some are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from egraph_opt.check import tables
+
+Array = np.ndarray[Any, Any]
+
+SHARES = (1.0008, 0.9992, 1.003, 0.997, 0.5, 2.0)
+"""What a number is multiplied by: within a thousandth of itself, nearly itself, and clearly not."""
+
+APART = 10.0
+"""By how much the last of several numbers is larger than the others."""
+
+AXES = 6
+"""Along which a slice may cut."""
+
+FLOATS_AT_ENDS = (2.0**24, 2.0**31, 40_000.0, 65_504.0)
+INTEGERS_AT_ENDS = (2**24, 2**31, -(2**31) - 1, 2**40, 256, -129)
+"""Where types of fewer bits end."""
+
+
+def other_arrays(array: Array, numbers: Sequence[float]) -> Iterator[Array]:
+    """Arrays of the type and shape of one; `numbers` are those that the law names."""
+    if not array.size or array.dtype.kind not in "iuf":
+        return
+    with np.errstate(all="ignore"):
+        made = _floats(array) if array.dtype.kind == "f" else _integers(array)
+        yield from made
+        yield from _in_another_order(array)
+        if array.size > 1:
+            yield from _partly_others(array, numbers)
+        for number in numbers if array.dtype.kind == "f" or array.size == 1 else ():
+            yield from (
+                np.full_like(array, number * share) for share in (1.0, *SHARES[:2]) if _has(array, number)
+            )
+
+
+def _floats(array: Array) -> Iterator[Array]:
+    yield from ((array * share).astype(array.dtype) for share in SHARES)
+    yield from (np.full_like(array, number) for number in (*tables.TOO_SMALL, *FLOATS_AT_ENDS))
+
+
+def _integers(array: Array) -> Iterator[Array]:
+    wide = array.astype(np.int64)
+    yield from ((wide + step).astype(array.dtype) for step in (1, -1))
+    if array.size == 1:
+        yield from (np.full_like(array, number) for number in INTEGERS_AT_ENDS if _has(array, number))
+
+
+def _has(array: Array, number: float) -> bool:
+    """Whether a number is one of an array's type."""
+    if array.dtype.kind == "f":
+        return True
+    info = np.iinfo(array.dtype)
+    return number == int(number) and info.min <= number <= info.max
+
+
+def _in_another_order(array: Array) -> Iterator[Array]:
+    """The same elements: each axis on by one, backwards, and both, one of which is not its own inverse; and
+    more of them along an axis of one."""
+    for axis in range(array.ndim):
+        if array.shape[axis] > 1:
+            backwards = np.flip(array, axis)
+            yield from (np.roll(array, 1, axis), backwards, np.roll(backwards, 1, axis))
+        else:
+            yield np.repeat(array, 2, axis)
+
+
+def _partly_others(array: Array, numbers: Sequence[float]) -> Iterator[Array]:
+    """All elements as they are but the last, one in between, or all behind the first."""
+    if array.dtype.kind == "f":
+        last = array.flat[-1] or array.dtype.type(1)
+        others: list[Any] = [last * share for share in (*SHARES, APART, 1 / APART, -1.0)]
+        others += [number * share for number in numbers if abs(number) < 1 for share in (1.0, 0.5)]
+    else:
+        others = [n for step in (1, -1, -2, 5, 128) if _has(array, n := int(array.flat[-1]) + step)]
+    for place in dict.fromkeys((-1, array.size // 3, 1)):
+        for other in others if place == -1 else others[-2:]:
+            made = array.copy()
+            made.flat[place] = np.asarray(other).astype(array.dtype)
+            yield made
+    behind = array.copy()
+    behind.reshape(-1)[1:] = np.arange(1, array.size) % 5 + 1
+    yield behind
+    if array.ndim > 1 and array.shape[0] > 1:
+        rows = array.copy()
+        rows[1:] = np.resize(np.arange(1, 8), rows[1:].shape)
+        yield rows
+
+
+def near(value: Any, numbers: Sequence[float]) -> Iterator[Any]:
+    """Values that differ from one in one number: of a tuple in one entry, of a dataclass in one field."""
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return
+    if isinstance(value, int):
+        yield from (value + 1, value - 1, value + 2, 2 * value)
+        yield from (int(n) + step for n in numbers if n == int(n) for step in (0, -1, 1))
+    elif isinstance(value, float):
+        yield from (float(np.float32(value * share)) for share in SHARES)
+        yield from (n * share for n in numbers for share in (1.0, *SHARES[:2]))
+        if np.isfinite(value) and value == int(value):
+            yield from (value + 1, value - 1)
+    elif isinstance(value, tuple):
+        yield from _near_tuple(value, numbers)
+    elif is_dataclass(value):
+        for entry in fields(value):
+            for other in near(getattr(value, entry.name), numbers):
+                yield replace(value, **{entry.name: other})  # type: ignore[type-var]
+
+
+def _near_tuple(value: tuple[Any, ...], numbers: Sequence[float]) -> Iterator[Any]:
+    if len(value) == 2 and all(isinstance(entry, str) for entry in value):
+        key, old = value
+        yield from ((key, other) for other in tables.SETTINGS_BY_NAME.get(key, ()) if other != old)
+        return
+    for k, entry in enumerate(value):
+        yield from ((*value[:k], other, *value[k + 1 :]) for other in near(entry, numbers))
+    if len(value) > 1 and all(isinstance(entry, int) for entry in value):
+        yield (*value[:-2], value[-1], value[-2])
+        yield tuple(entry + 1 for entry in value)
+
+
+def near_slices(spec: tuple[tuple[int, int, int | None, int], ...]) -> Iterator[Any]:
+    """Slices that cut one axis more, or one less."""
+    for k in range(len(spec)) if len(spec) > 1 else ():
+        yield (*spec[:k], *spec[k + 1 :])
+    free = [axis for axis in range(AXES) if axis not in {entry[0] for entry in spec}]
+    for cut in ((0, 2, 1), (1, 3, 1), (0, 1, 1), (0, 4, 2)):
+        yield from (tuple(sorted((*spec, (axis, *cut)), key=lambda entry: entry[0])) for axis in free[:3])
+
+
+def near_equations(equation: str) -> Iterator[str]:
+    """Equations in which a letter of the first operand stands for the one behind it, too, and those in which
+    two neighbours of an operand, or of the result, have changed places."""
+    inputs = equation.partition(",")[0].partition("->")[0]
+    for one, other in pairwise(inputs):
+        if one != other and one.isalpha() and other.isalpha():
+            yield equation.replace(other, one, 1)
+    for k, (one, other) in enumerate(pairwise(equation)):
+        if one != other and one.isalpha() and other.isalpha():
+            yield equation[:k] + other + one + equation[k + 2 :]
+    yield equation.partition("->")[0]

@@ -1,0 +1,175 @@
+"""What is tried beside examples: other orders, types, lengths, blocks; and kernels that laws ask for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import TensorProto
+
+from egraph_opt.check import LawRefusedError, check_law
+from egraph_opt.check.blocks import block_of, sequence_lengths, time_axis
+from egraph_opt.check.choices import Choices
+from egraph_opt.check.near_values import near, near_equations, near_slices, other_arrays
+from egraph_opt.check.neighbours import neighbours
+from egraph_opt.check.sizes import sizes_of
+from egraph_opt.check.trying import Trying
+from egraph_opt.check.variants import BEYOND_16_BITS, long_ones, variants
+from egraph_opt.facts.fact import Fact
+from egraph_opt.inference.constants import array_fact
+from egraph_opt.laws import Operands, Tensor, hosted, kernel, listed, relu, rewrite
+from egraph_opt.laws.dropping import asking_kernels
+from egraph_opt.laws.law import Example, Law
+from egraph_opt.operators import dequantize, none, quantize, resize, unary, variadic
+from egraph_opt.operators.scattering import lengths
+from egraph_opt.operators.terms import opset
+from egraph_opt.rewrites.conditions.values import all_are, fits, is_float, is_kernel_float
+
+NEAREST = (("coordinate_transformation_mode", "asymmetric"), ("mode", "nearest"), ("nearest_mode", "floor"))
+
+
+def example(make) -> Example:
+    g = Operands(np.random.default_rng(0))
+    return g.fires(make(g))
+
+
+def test_letters_of_an_equation_change_places() -> None:
+    found = set(near_equations("abc,cd->abd"))
+    assert {"bac,cd->abd", "abc,dc->abd", "abc,cd->bad"} <= found
+
+
+def test_a_slice_cuts_one_axis_more() -> None:
+    found = list(near_slices(((0, 1, 3, 1),)))
+    assert ((0, 1, 3, 1), (1, 0, 2, 1)) in found and all(spec[0] == (0, 1, 3, 1) for spec in found)
+
+
+def test_settings_that_are_words_are_others() -> None:
+    modes = {dict(value)["nearest_mode"] for value in near(NEAREST, ())}
+    assert modes == {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"}
+
+
+def test_a_setting_that_two_operators_share_changes_in_both() -> None:
+    def twice(g: Operands):
+        scales = g.constant(np.array([1, 1, 2, 2], np.float32))
+        once = resize(g.input((1, 2, 3, 3)), none(), scales, none(), NEAREST)
+        return resize(once, none(), scales, none(), NEAREST)
+
+    terms = [repr(each.term) for each in neighbours(example(twice))]
+    assert any(term.count("'ceil'") == 2 for term in terms) and any(
+        term.count("'ceil'") == 1 for term in terms
+    )
+
+
+def test_constants_are_others_in_one_place_in_another_order_and_longer_along_an_axis_of_one() -> None:
+    found = [array.tolist() for array in other_arrays(np.array([1.0, 1, 1, 1, 1], np.float32), ())]
+    assert any(row[0] == row[2] == row[4] == 1 != row[1] for row in found)
+    orders = [array.tolist() for array in other_arrays(np.eye(3, dtype=np.float32), ())]
+    assert np.eye(3)[[1, 2, 0]].tolist() in orders or np.eye(3)[[2, 0, 1]].tolist() in orders
+    shapes = {array.shape for array in other_arrays(np.ones((1, 3), np.float32), ())}
+    assert (2, 3) in shapes
+
+
+def test_bytes_become_integers_of_16_bits_also_where_they_are_written() -> None:
+    def there_and_back(g: Operands):
+        scale, zero = g.constant(0.5), g.constant(np.array(3, np.uint8))
+        numbers = dequantize(g.input(("N", 3), TensorProto.UINT8), scale, zero, 0)
+        return quantize(numbers, scale, zero, 0, TensorProto.UINT8)
+
+    wide = dict(variants(example(there_and_back)))["in 16 bits"]
+    assert wide.opset == 21 and {f.dtype for f in wide.operands.facts} == {
+        TensorProto.FLOAT,
+        TensorProto.UINT16,
+    }
+    candidate = Trying(_law(turned_twice)).candidate(wide)
+    assert candidate is not None, "onnxruntime runs it"
+    assert candidate.lowered.facts[candidate.lowered.outputs[0]].dtype == TensorProto.UINT16
+
+
+def test_axes_are_longer_than_16_bits_count_and_ends_of_slices() -> None:
+    given = example(lambda g: unary("Relu", (), g.input(("N", 3))))
+    assert {each.operands.facts[0].shape for each in long_ones(given)} >= {(1, BEYOND_16_BITS)}
+    assert max(sizes["N"] for sizes in sizes_of(frozenset("N"), (), {4096})) > 4096
+
+
+@pytest.mark.parametrize("op", ["ScatterND", "ScatterElements"])
+def test_a_block_is_as_long_as_what_is_written(op: str) -> None:
+    x, part = Fact(TensorProto.FLOAT, (6, 4, 5)), Fact(TensorProto.FLOAT, (3, 4, 5))
+    choices = Choices()
+    for _ in range(50):
+        choices.begin()
+        block = block_of(choices, (6, 4, 5), {"op": op, "slices": [((0, 2, 4, 1),)]}, (x, part))
+        assert lengths(block) == (3, 4, 5)[: len(block)] and [axis for axis, *_ in block] == [
+            *range(len(block))
+        ]
+        assert all(0 <= start < end <= d for (_, start, end, _), d in zip(block, (6, 4, 5), strict=False))
+
+
+def test_sequences_are_no_longer_than_their_axis() -> None:
+    choices, found = Choices(), set[int]()
+    for _ in range(50):
+        choices.begin()
+        given = array_fact(sequence_lengths(choices, (5, 4, 3)), TensorProto.INT64)
+        time = time_axis(choices, (5, 4, 3), {}, (Fact(TensorProto.FLOAT, (5, 4, 3)), given))
+        assert given.shape == ((4, 5)[time],) and max(given.data or ()) <= (5, 4)[time]
+        found.add(time)
+    assert found == {0, 1}
+
+
+def _law(function) -> Law:
+    return Law("tests", "law", "", "", "finite", function, None)
+
+
+@hosted()
+def is_whatever(x: Fact) -> bool:
+    return True
+
+
+@hosted()
+def has_relu(x: Fact, number: int) -> bool:
+    """ONNX has Relu of its type; onnxruntime has no kernel for int64."""
+    return x.dtype == TensorProto.FLOAT or (number >= 14 and x.dtype == TensorProto.INT64)
+
+
+def turned_twice(x: Tensor):
+    """Neg(Neg(x)) = x"""
+    yield rewrite(unary("Neg", (), unary("Neg", (), x)), x, kernel(is_float(x)), because="forgets both")
+
+
+def relu_of_numbers(x: Tensor, c: Tensor):
+    """Max(x, 0) = Relu(x)"""
+    bounded = variadic("Max", listed(x, c))
+    yield rewrite(
+        bounded,
+        relu(x),
+        all_are(c, 0),
+        fits(c, x),
+        has_relu(x, opset()),
+        kernel(is_kernel_float(x)),
+        because="one way",
+    )
+
+
+def relu_of_any(x: Tensor, c: Tensor):
+    """Max(x, 0) = Relu(x), of which onnxruntime has no kernel for int64"""
+    bounded = variadic("Max", listed(x, c))
+    yield rewrite(
+        bounded,
+        relu(x),
+        all_are(c, 0),
+        fits(c, x),
+        has_relu(x, opset()),
+        kernel(is_whatever(x)),
+        because="one way",
+    )
+
+
+def test_a_law_that_asks_for_kernels_asks_that_as_it_asks_what_is_true() -> None:
+    asking = asking_kernels(_law(turned_twice))
+    assert asking is not None and asking.asks_kernels and not Trying(_law(turned_twice)).needs_kernels
+    assert Trying(asking).needs_kernels, "what it writes where it asks for them has to run"
+    assert asking_kernels(asking) is None
+
+
+def test_what_a_law_writes_has_to_run_where_its_kernel_conditions_hold() -> None:
+    check_law(_law(relu_of_numbers), terms=100, conditions=False, neighbours=False)
+    with pytest.raises(LawRefusedError, match="kernel"):
+        check_law(_law(relu_of_any), terms=100, conditions=False, neighbours=False)

@@ -174,7 +174,7 @@ def _grown(rng: Random, shape: Shape, *_: Any) -> Shape:
 def _slices(rng: Random, shape: Shape, before: Attributes, *_: Any) -> tuple[Any, ...]:
     blocks = [spec for spec in before.get("slices", ()) if spec[-1][0] < len(shape)]
     if blocks and chance(rng, 0.25):
-        return beside_block(rng, pick(rng, *blocks))
+        return tuple(beside_block(rng, pick(rng, *blocks)))
     axes = sorted(rng.permutation(len(shape))[: pick(rng, 1, 1, 1, 2, 3, 0)].tolist())
     own = [bounds for d in before.get("dims", ()) for bounds in ((d, None), (d, -1), (0, d))]
     found = ((axis, _bounds(rng, shape[axis], own)) for axis in axes)

@@ -3,7 +3,7 @@ sequences, tiles, groups of channels."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from egraph_opt.check import tables
 from egraph_opt.check.choices import Random, pick, picks
 from egraph_opt.facts.fact import Dim, Fact, Shape
+from egraph_opt.operators.expressions import Constant, Expression
 
 
 def block_settings(rng: Random, shape: Shape, before: Mapping[str, Any], *_: Any) -> Any:
@@ -66,6 +67,13 @@ def block_of(rng: Random, shape: Shape, before: Mapping[str, Any], operands: Seq
     )
 
 
+def slices_in(chosen: Iterable[Expression]) -> list[Any]:
+    """The attributes of a term that are axes with the start, end and step of a slice."""
+    values = (each.head.value for each in chosen if isinstance(each.head, Constant))
+    tuples = (value for value in values if value and isinstance(value, tuple))
+    return [value for value in tuples if isinstance(value[0], tuple) and len(value[0]) == 4]
+
+
 def beside_block(rng: Random, spec: Any) -> Any:
     """Slices that a term has, or what differs from them along one axis."""
     k, kind = int(pick(rng, *range(len(spec)))), pick(rng, "the same", "moved", "longer", "in steps")
@@ -92,7 +100,7 @@ def _places(rng: Random, dim: int, count: int, *, moves: bool, start: int | None
     return start, start + taken, step
 
 
-def sequence_lengths(rng: Random, shape: Shape) -> Any:
+def sequence_lengths(rng: Random, shape: Shape) -> np.ndarray[Any, Any]:
     """The lengths of the sequences along one of the first two axes, in batches along the other."""
     if len(shape) < 2 or not all(isinstance(d, int) and d for d in shape[:2]):
         return np.array([1], np.int64)

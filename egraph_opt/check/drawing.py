@@ -1,7 +1,6 @@
 """A term that the pattern of a statement matches, made of the values of `tables`.
 
-It is built from its leaves: the first operand of an operator gets any shape, the others shapes that go
-with it (`operands`), and attributes follow from the operands' ranks and dims (`attributes`).
+The first operand of an operator gets any shape, others what suits it (`operands`, then `attributes`).
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from onnx import TensorProto
 
 from egraph_opt.check import tables
 from egraph_opt.check.attributes import attribute_of
+from egraph_opt.check.blocks import slices_in
 from egraph_opt.check.choices import Choices, chance, pick, picks
 from egraph_opt.check.elements import Hints, elements, indices
 from egraph_opt.check.inputs import HALF_RANGE
@@ -280,7 +280,7 @@ class Draw(Scope):
         if declared.name in FITTED and not has_fitting_bias(declared.name, operands):
             raise Rejected("a bias of other channels, which inference does not see")
         chosen = {"op": name, "wanted": self.dtype, "opset": self.opset, "dims": self._leaf_dims()}
-        chosen["numbers"], chosen["slices"] = self.numbers, self._slices()
+        chosen["numbers"], chosen["slices"] = self.numbers, slices_in(self.environment.values())
         if declared.name == "concat" and joined is not None and joined >= 0:
             chosen["joined"] = joined
         for k, kind in enumerate(declared.kinds):
@@ -301,11 +301,6 @@ class Draw(Scope):
             return None
         axis = self.environment.get(pattern.arguments[1], pattern.arguments[1])
         return axis.head.value if isinstance(axis.head, Constant) else -1
-
-    def _slices(self) -> list[Any]:
-        """The slices that the term has so far."""
-        found = (e.head.value for e in self.environment.values() if isinstance(e.head, Constant))
-        return [value for value in found if value and isinstance(value, tuple) and _is_cut(value[0])]
 
     def _leaf_dims(self) -> list[int]:
         return sorted({d for f in self.leaves.facts for d in f.shape or () if isinstance(d, int) and d > 0})
@@ -403,8 +398,3 @@ class Draw(Scope):
 
     def limit(self, name: str) -> int:
         return self.limits.setdefault(name, int(pick(self.rng, 1, 2, 3, 4, 5)))
-
-
-def _is_cut(entry: Any) -> bool:
-    """Whether an entry of an attribute is an axis with the start, end and step of a slice."""
-    return isinstance(entry, tuple) and len(entry) == 4

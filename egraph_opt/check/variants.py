@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 DTYPES = (TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8)
 
 BYTES = frozenset({TensorProto.UINT8, TensorProto.INT8})
-SIXTEEN_BITS = {TensorProto.UINT8: TensorProto.UINT16, TensorProto.INT8: TensorProto.INT16}
+SIXTEEN_BITS: dict[int, int] = {TensorProto.UINT8: TensorProto.UINT16, TensorProto.INT8: TensorProto.INT16}
 
 Dims = tuple[int | str | None, ...]
 

@@ -63,8 +63,9 @@ def linked(xs: Tensors, axis: Axis) -> Int:
 @hosted()
 def cuts_upwards(s: Slices, axis: Axis, x: Fact) -> bool:
     """The slice cuts an axis of known length with step 1, and ends where it begins or behind."""
-    cut = [entry for entry in s if entry[0] == axis and entry[3] == 1 and entry[2] is not None]
-    return any(0 <= start <= end for _, start, end, _ in cut) and isinstance(dim_at(x, axis), int)
+    cut = [(start, end) for k, start, end, step in s if k == axis and step == 1]
+    upwards = any(end is not None and 0 <= start <= end for start, end in cut)
+    return upwards and isinstance(dim_at(x, axis), int)
 
 
 @hosted()

@@ -122,8 +122,8 @@ IN_GATE = (
     Mutant(
         "no special inputs",
         "egraph_opt/check/inputs.py",
-        '"bitwise": ("normal", "alike", "wide", "special")',
-        '"bitwise": ("normal", "alike", "wide")',
+        '"bitwise": ("normal", "alike", "wide", "ends", "special")',
+        '"bitwise": ("normal", "alike", "wide", "ends")',
         GATE,
     ),
     Mutant(

@@ -13,7 +13,7 @@ from egraph_opt.check import LawRefusedError, check_law
 from ..wrong import wrong_laws
 
 LAWS = wrong_laws()
-EVERY = 1 if os.environ.get("ALL_WRONG_LAWS") else 16
+EVERY = 1 if os.environ.get("ALL_WRONG_LAWS") else 32
 """One wrong law in so many is tried; `make wrong` tries all."""
 
 STILL_ACCEPTED = {

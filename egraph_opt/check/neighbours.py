@@ -18,8 +18,8 @@ from egraph_opt.check import tables
 from egraph_opt.check.attributes import attribute_of
 from egraph_opt.check.choices import spread
 from egraph_opt.check.near_values import near, near_equations, near_slices, other_arrays
-from egraph_opt.check.scope import parts
-from egraph_opt.check.shorthands import replaced
+from egraph_opt.check.scope import operators_in, parts
+from egraph_opt.check.shorthands import replaced, transformed, with_arguments
 from egraph_opt.check.terms import Builder
 from egraph_opt.check.variants import with_sizes
 from egraph_opt.errors import LawError
@@ -94,12 +94,12 @@ def _of_ends(example: Example, numbers: Sequence[float]) -> Iterator[Example]:
 
 
 def _of_constants(example: Example, numbers: Sequence[float]) -> Iterator[Example]:
+    resizes = "resize" in operators_in(_terms(example))  # by what would be an image of any size
     for place, value in enumerate(example.operands.values):
         if value.const_value is None:
             continue
         array = value.const_value.numpy()
         counts = array.dtype.kind in "iu" and bool((array > 0).all())
-        resizes = "resize" in repr(example.term)  # by what would be an image of any size
         for other in other_arrays(array, numbers):
             if resizes and other.size and np.abs(other).max() > LARGEST_SCALE:
                 continue
@@ -122,8 +122,7 @@ def _other_attributes(
 ) -> Iterator[tuple[Expression, int, Expression]]:
     """The operators of a term, the places of their attributes, and other values for these."""
     rng = np.random.default_rng(0)
-    terms = example.term if isinstance(example.term, tuple) else (example.term,)
-    for node in dict.fromkeys(part for term in terms for part in parts(term)):
+    for node in dict.fromkeys(part for term in _terms(example) for part in parts(term)):
         if not isinstance(node.head, Function) or node.head.name not in operators():
             continue
         if node.head.name in ("leaf", "output", "none"):
@@ -135,26 +134,22 @@ def _other_attributes(
                     yield node, position, constant(value, node.arguments[position].sort)
 
 
+def _terms(example: Example) -> tuple[Expression, ...]:
+    return example.term if isinstance(example.term, tuple) else (example.term,)
+
+
 def _with_argument(node: Expression, position: int, value: Expression) -> Expression:
-    given = (*node.arguments[:position], value, *node.arguments[position + 1 :])
-    return type(node)(node.head, given, node.sort)
+    return with_arguments(node, (*node.arguments[:position], value, *node.arguments[position + 1 :]))
 
 
 def _everywhere(term: Any, node: Expression, position: int, value: Expression) -> Any:
     """A term of which all operators with an attribute of one of them get another value of it."""
-    for _ in range(MOST):
-        terms = term if isinstance(term, tuple) else (term,)
-        alike = (
-            part
-            for whole in terms
-            for part in parts(whole)
-            if part.head == node.head and part.arguments[position] == node.arguments[position]
-        )
-        found = next(alike, None)
-        if found is None:
-            break
-        term = replaced(term, {found: _with_argument(found, position, value)})
-    return term
+
+    def change(part: Expression) -> Expression:
+        alike = part.head == node.head and part.arguments[position] == node.arguments[position]
+        return _with_argument(part, position, value) if alike else part
+
+    return transformed(term, change)
 
 
 def _is_of(sort: Sort, value: Any) -> bool:
@@ -166,7 +161,7 @@ def _is_of(sort: Sort, value: Any) -> bool:
     if sort.name in COUNTED and any(isinstance(entry, int) and entry < 0 for entry in value):
         return False  # on dims below 0 ONNX's inference ends the process
     cut = [entry[0] for entry in value] if sort.name == "Slices" else []
-    return cut == sorted(set(cut))
+    return cut == sorted(set(cut)) and min(cut, default=0) >= 0
 
 
 def _other_values(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -231,6 +231,12 @@ def parts(expression: Expression) -> Iterator[Expression]:
     yield expression
     for argument in expression.arguments:
         yield from parts(argument)
+
+
+def operators_in(terms: Iterable[Expression]) -> set[str]:
+    """The names of the operators that terms are made of."""
+    found = (part.head for term in terms for part in parts(term))
+    return {head.name for head in found if isinstance(head, Function)}
 
 
 def sides(condition: Any) -> tuple[Expression, ...]:

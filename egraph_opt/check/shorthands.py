@@ -6,7 +6,7 @@ binary(op, c, x) where it is 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from itertools import count
 from typing import Any
@@ -105,12 +105,24 @@ def replaced(item: Any, by: Substitution) -> Any:
         if item in by:
             return by[item]
         arguments = tuple(replaced(argument, by) for argument in item.arguments)
-        return item if arguments == item.arguments else type(item)(item.head, arguments, item.sort)
+        return item if arguments == item.arguments else with_arguments(item, arguments)
     if isinstance(item, tuple):
         return tuple(replaced(member, by) for member in item)
     if is_dataclass(item) and not isinstance(item, type):
         return replace(item, **{e.name: replaced(getattr(item, e.name), by) for e in fields(item)})
     return item
+
+
+def transformed(item: Any, change: Callable[[Expression], Expression]) -> Any:
+    """A term, or several, of which each part is what a function makes of it, what it is made of first."""
+    if isinstance(item, tuple):
+        return tuple(transformed(member, change) for member in item)
+    arguments = tuple(transformed(argument, change) for argument in item.arguments)
+    return change(item if arguments == item.arguments else with_arguments(item, arguments))
+
+
+def with_arguments(item: Expression, arguments: tuple[Expression, ...]) -> Expression:
+    return type(item)(item.head, arguments, item.sort)
 
 
 def _renamed(meaning: Equality, number: int) -> Equality:

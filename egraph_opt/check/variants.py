@@ -16,8 +16,7 @@ import numpy as np
 import onnx_ir as ir
 from onnx import TensorProto
 
-from egraph_opt.check.scope import parts
-from egraph_opt.check.shorthands import replaced
+from egraph_opt.check.shorthands import transformed, with_arguments
 from egraph_opt.check.sizes import ANY
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import Dim, Fact
@@ -99,31 +98,21 @@ def _in_16_bits(example: Example) -> Example:
         return _constant(value, value.const_value.numpy().astype(ir.DataType(dtype).numpy()))
 
     wide = replace(_with(example, leaf), opset=21)
-    return replace(wide, term=_written_in_16_bits(wide.term))
+    return replace(wide, term=transformed(wide.term, _written_in_16_bits))
 
 
-def _written_in_16_bits(term: Any) -> Any:
-    """A term whose operators write integers of 16 bits where they wrote bytes."""
-    while True:
-        terms = term if isinstance(term, tuple) else (term,)
-        found = next((part for whole in terms for part in parts(whole) if _written_bytes(part)), None)
-        if found is None:
-            return term
-        given = [
-            constant(SIXTEEN_BITS[a.head.value], a.sort) if k in _written_bytes(found) else a
-            for k, a in enumerate(found.arguments)
-        ]
-        term = replaced(term, {found: type(found)(found.head, tuple(given), found.sort)})
+def _written_in_16_bits(part: Expression) -> Expression:
+    """An operator that writes integers of 16 bits where it wrote bytes."""
+    names = [name for name, _ in part.head.parameters] if isinstance(part.head, Function) else []
+    if "to" not in names:
+        return part
+    given = zip(names, part.arguments, strict=True)
+    return with_arguments(part, tuple(_in_place_of_bytes(a) if name == "to" else a for name, a in given))
 
 
-def _written_bytes(part: Expression) -> list[int]:
-    """The places of attributes of an operator that are a type of bytes."""
-    parameters = part.head.parameters if isinstance(part.head, Function) else ()
-    return [
-        k
-        for k, (name, _) in enumerate(parameters)
-        if name == "to" and getattr(part.arguments[k].head, "value", None) in SIXTEEN_BITS
-    ]
+def _in_place_of_bytes(to: Expression) -> Expression:
+    wide = SIXTEEN_BITS.get(getattr(to.head, "value", 0))
+    return to if wide is None else constant(wide, to.sort)
 
 
 def _pairs(example: Example) -> Iterator[tuple[ir.Value, Fact]]:

@@ -6,7 +6,6 @@ import linecache
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from egraph_opt.check.beside_examples import beside
 from egraph_opt.check.dropping import Missed, missed
 from egraph_opt.check.growth import growth
 from egraph_opt.check.refusal import LawRefusedError, refused
-from egraph_opt.check.scope import host_tally, parts
+from egraph_opt.check.scope import host_tally, operators_in
 from egraph_opt.check.sides import Side, sides_of
 from egraph_opt.check.statement import BATCH, Outcome, TrialBudget, tried
 from egraph_opt.check.trials import Tally
@@ -26,7 +25,6 @@ from egraph_opt.laws.direction import check_named_laws
 from egraph_opt.laws.dropping import asking_kernels
 from egraph_opt.laws.law import Example, Law, statements, written_examples
 from egraph_opt.laws.messages import told
-from egraph_opt.operators.expressions import Function
 
 TERMS = 400
 """Terms of a law, spread over its statements."""
@@ -97,17 +95,6 @@ class _Gate:
     def __post_init__(self) -> None:
         self.guarded = Trying(self.law, guards=True, tally=self.trying.tally, rules=self.trying.rules)
 
-    @cached_property
-    def casts(self) -> bool:
-        """Whether numbers of another type are in it, which may count less far."""
-        return any(
-            part.head.name == "cast"
-            for side in sides_of(self.law)
-            for term in (*side.tops, *side.written)
-            for part in parts(term)
-            if isinstance(part.head, Function)
-        )
-
     def examples(self, written: Sequence[Example]) -> None:
         """Those of the author: where the law is to fire it does, else not, and nothing goes wrong."""
         together: dict[object, list[Example]] = {}
@@ -159,7 +146,9 @@ class _Gate:
     def variants(self, most: int, *, few: bool) -> None:
         """What is beside the author's examples, on which the law need not fire."""
         firing = [example for example in self.written if example.fires]
-        found = beside(firing, self.trying.numbers, most, few=few, long=self.casts)
+        terms = (term for side in sides_of(self.law) for term in (*side.tops, *side.written))
+        casts = "cast" in operators_in(terms)  # to types that may count less far
+        found = beside(firing, self.trying.numbers, most, few=few, long=casts)
         together: dict[object, list[TriedTerm]] = {}
         for variant in found:
             candidate = self.trying.candidate(variant, reference=False)

@@ -215,7 +215,7 @@ def unguarded(conditions: Iterable[Any]) -> tuple[Any, ...]:
 
 def with_kernels_asked(statement: Equality | Rule) -> Equality | Rule:
     """A statement with the conditions of `kernel` unmarked, which are then asked as those of truth are."""
-    conditions = statement.conditions
-    marked = [isinstance(c, Guard) and c.purpose == "kernel" for c in conditions]
-    asked = (c.condition if is_marked else c for c, is_marked in zip(conditions, marked, strict=True))
+    asked = (
+        c.condition if isinstance(c, Guard) and c.purpose == "kernel" else c for c in statement.conditions
+    )
     return replace(statement, conditions=tuple(asked))

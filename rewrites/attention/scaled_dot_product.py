@@ -226,7 +226,7 @@ def is_values(v: Fact, q: Fact) -> bool:
 
 
 @hosted()
-def is_scale(s: float) -> bool:
+def is_above_zero(s: float) -> bool:
     """onnxruntime takes no other scale of its Attention."""
     return s > 0
 
@@ -260,7 +260,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, m: Tensor, s: Float, i: Int, w: Flag
 
     A Softmax of float16 that is computed in float32 is the operator's softmax_precision.
     """
-    given, values = scores(q, k, s), kernel(is_values(v, q), is_scale(s))
+    given, values = scores(q, k, s), kernel(is_values(v, q), is_above_zero(s))
     yield equal(weights(given, LAST, w) @ v, attention(q, k, v, s, w), values)
     whole, known = masked_attention(q, k, v, m, s, w), (*values, *kernel(masks_scores(m, q, k)))
     logits = beside("Add", given, m, i)

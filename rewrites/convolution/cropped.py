@@ -165,7 +165,7 @@ def _transposed_examples(rng: np.random.Generator) -> Iterator[Example]:
 
 
 @hosted()
-def leaves_pixels(part: Fact) -> bool:
+def has_pixels_left(part: Fact) -> bool:
     """Something is left of each spatial axis where symbols are 1: onnxruntime makes no image of nothing."""
     ones = {name: 1 for dim in part.shape or () for name in symbolic.symbols(dim)}
     return part.is_symbolic and all(symbolic.evaluate(dim, ones) > 0 for dim in (part.shape or ())[2:])
@@ -175,7 +175,7 @@ def leaves_pixels(part: Fact) -> bool:
 def slice_of_transposed(x: Tensor, w: Tensor, b: Tensor, u: ConvWindow, s: Slices):
     """Slice(ConvTranspose(x, W, b)) = ConvTranspose(x, W, b) with larger pads"""
     y = conv_transpose(x, w, b, u)
-    known = (kernel(leaves_pixels(slice_(y, s))), guard(varies(x)))
+    known = (kernel(has_pixels_left(slice_(y, s))), guard(varies(x)))
     yield rewrite(slice_(y, s), conv_transpose(x, w, b, cropped_more(u, s, y)), *known, because=ONE_WAY)
 
 

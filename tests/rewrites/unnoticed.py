@@ -13,15 +13,15 @@ UNTRIED: dict[str, int] = {
 
 UNNOTICED: dict[str, int] = {
     "activations.gate_apart": 2,
-    "attention.masks_meet": 1,  # of constants that take each other away it goes wrong
-    "batchnorm.shift_after_batchnorm": 1,  # the same
-    "bounds.bound_of_choice": 1,  # where ONNX has no Max of a type
     "approximate.double_in_float": 2,
     "approximate.steep_in_float": 1,
+    "attention.masks_meet": 1,  # of constants that take each other away it goes wrong
+    "batchnorm.shift_after_batchnorm": 1,  # of constants that take each other away it goes wrong
+    "bounds.bound_of_choice": 1,  # where ONNX has no Max of a type
     "composites.primitives.normalisation_parts": 1,  # onnxruntime normalises a scalar, which is no model
+    "constants.negation_scales": 1,  # of integers of 32 and 64 bits it holds as well
     "constants.scale_of_products": 4,  # of constants that are too large it goes wrong
     "constants.shifts_meet": 3,  # of constants that take each other away it goes wrong
-    "constants.negation_scales": 1,  # of integers of 32 and 64 bits it holds as well
     "convolution.scale_before_conv_transpose": 1,  # of constants that are too large it goes wrong
     "elementwise.one_slope_for_all": 1,
     "expand.past_where": 1,
@@ -32,10 +32,10 @@ UNNOTICED: dict[str, int] = {
     "matmul.scalars_reach_factors": 1,
     "narrowing.narrow_indices": 2,  # no axis of 2^31 elements is ever made
     "normalization.bounded_variance": 1,
-    "normalization.variance": 1,  # of constants alone it goes wrong
     "normalization.computed_in_float32": 1,
     "normalization.inner_axes": 3,  # an epsilon of 0 shows where roundings do
     "normalization.scale": 4,  # of constants, those without elements only
+    "normalization.variance": 1,  # of constants alone it goes wrong
     "norms.shift_of_exponents": 1,
     "onnxruntime.operators.norm_of_residual": 3,  # of a level row, where roundings show
     "resize.by_one": 1,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from egraph_opt.check.choices import spread
-from egraph_opt.check.neighbours import neighbours
+from egraph_opt.check.neighbours import Made, neighbours
 from egraph_opt.check.variants import long_ones, variants
 from egraph_opt.laws.law import Example
 
@@ -43,20 +43,23 @@ def beside(
     named = [each for example in examples for each in variants(example)]
     found = [variant for _, variant in named]
     near = [neighbour for example in examples for neighbour in neighbours(example, numbers)]
-    steps = (*spread(found, STEPS), *spread(near, STEPS))
-    further = [neighbour for step in steps for neighbour in spread(_beside(step, numbers), STEPS)]
-    wider = [
-        neighbour for name, step in named if name.startswith(WIDER) for neighbour in _beside(step, numbers)
-    ]
     yield from spread(found, most)
-    yield from spread(near, NEAR * most)
-    yield from spread(further, NEAR * most)
-    yield from spread(wider, NEAR * most)
+    yield from _made(near, most)
+    of_each = min(STEPS, most)
+    steps = (*spread(found, of_each), *(step() for step in spread(near, of_each)))
+    further = [neighbour for step in steps for neighbour in spread(_beside(step, numbers), STEPS)]
+    yield from _made(further, most)
+    wide = [step for name, step in named if name.startswith(WIDER)]
+    yield from _made([each for step in spread(wide, most) for each in _beside(step, numbers)], most)
     for example in examples[:LONG] if long else ():
         yield from long_ones(example)
 
 
-def _beside(example: Example, numbers: frozenset[float]) -> list[Example]:
+def _made(near: Sequence[Made], most: int) -> Iterator[Example]:
+    return (neighbour() for neighbour in spread(near, NEAR * most))
+
+
+def _beside(example: Example, numbers: frozenset[float]) -> list[Made]:
     """The neighbours of what need not be well-typed."""
     try:
         return list(neighbours(example, numbers))

@@ -6,8 +6,9 @@ right holds on that: on other bounds, scales, pads or lengths it does not.  A la
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -52,7 +53,11 @@ MOST = 96
 """Neighbours of one kind of an example."""
 
 
-def neighbours(example: Example, named: Iterable[float] = ()) -> Iterator[Example]:
+Made = Callable[[], Example]
+"""An example that is made when it is asked for: of many few are tried."""
+
+
+def neighbours(example: Example, named: Iterable[float] = ()) -> Iterator[Made]:
     """Examples beside one, each with one thing changed.
 
     Args:
@@ -65,22 +70,21 @@ def neighbours(example: Example, named: Iterable[float] = ()) -> Iterator[Exampl
     )
     for kind in kinds:
         yield from spread(list(kind), MOST)
-    yield from (replace(example, opset=opset) for opset in OPSETS if opset != example.opset)
+    yield from (partial(replace, example, opset=opset) for opset in OPSETS if opset != example.opset)
 
 
-def _of_sizes(example: Example, numbers: Sequence[float]) -> Iterator[Example]:
+def _of_sizes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
     """Each size of an input one more, four times as much, as much as another one, and as what is named."""
     operands = example.operands
     dims = {d for v in operands.values if v.const_value is None for d in v.shape or () if isinstance(d, int)}
     as_others = (with_sizes(example, lambda d, other=other: other) for other in sorted(dims))  # type: ignore[misc]
     named = sorted({int(n) for n in numbers if n == int(n) and 8 <= n < MOST_NAMED})[-NAMED:]
     as_named = (with_sizes(example, lambda d, to=n + k: to) for n in named for k in (0, 1))  # type: ignore[misc]
-    return chain(
-        with_sizes(example, lambda d: d + 1), with_sizes(example, lambda d: 4 * d), *as_others, *as_named
-    )
+    larger = (with_sizes(example, lambda d: d + 1), with_sizes(example, lambda d: 4 * d))
+    return (partial(replace, sized) for sized in chain(*larger, *as_others, *as_named))
 
 
-def _of_ends(example: Example, numbers: Sequence[float]) -> Iterator[Example]:
+def _of_ends(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
     """Inputs of numbers that are bounded by one that the law names, or by the next ones."""
     whole = sorted({int(abs(n)) for n in numbers if n == int(n) and abs(n) > 1})
     for place, (value, known) in enumerate(zip(example.operands.values, example.operands.facts, strict=True)):
@@ -90,10 +94,11 @@ def _of_ends(example: Example, numbers: Sequence[float]) -> Iterator[Example]:
         for bound in (n for number in whole for n in (number, number - 1, number + 1)):
             bounds = (("max", bound), ("min", least * bound))
             given = leaf(place)
-            yield replace(example, term=replaced(example.term, {given: unary("Clip", bounds, given)}))
+            bounded = replaced(example.term, {given: unary("Clip", bounds, given)})
+            yield partial(replace, example, term=bounded)
 
 
-def _of_constants(example: Example, numbers: Sequence[float]) -> Iterator[Example]:
+def _of_constants(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
     resizes = "resize" in operators_in(_terms(example))  # by what would be an image of any size
     for place, value in enumerate(example.operands.values):
         if value.const_value is None:
@@ -105,16 +110,19 @@ def _of_constants(example: Example, numbers: Sequence[float]) -> Iterator[Exampl
                 continue
             if counts and (other <= 0).any():
                 continue  # lengths below 1 end onnxruntime
-            yield replace(example, operands=example.operands.with_constant(place, other))
+            yield partial(_with_constant, example, place, other)
 
 
-def _of_attributes(example: Example, numbers: Sequence[float]) -> Iterator[Example]:
+def _with_constant(example: Example, place: int, array: Any) -> Example:
+    return replace(example, operands=example.operands.with_constant(place, array))
+
+
+def _of_attributes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
     """Another value of an attribute of one operator, and of all that have the same one."""
     for node, position, value in _other_attributes(example, numbers):
         one = replaced(example.term, {node: _with_argument(node, position, value)})
-        yield from (
-            replace(example, term=t) for t in dict.fromkeys((one, _everywhere(one, node, position, value)))
-        )
+        terms = dict.fromkeys((one, _everywhere(one, node, position, value)))
+        yield from (partial(replace, example, term=term) for term in terms)
 
 
 def _other_attributes(

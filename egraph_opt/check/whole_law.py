@@ -39,6 +39,9 @@ SHOWN_FRUITLESS = 32, 640
 """Tries after which no term is expected of a statement that the author's examples show: at least, and where
 all terms of a law are wanted."""
 
+FRUITLESS_A_TERM = 6
+"""The same of conditions of kernels, for each term that is asked for of the law."""
+
 FEW = 8
 """Terms of a statement, or half of those asked for, below which the author's examples are tried in other
 types, sizes and ranks."""
@@ -238,7 +241,7 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawR
             gate.statement(side, each)
         few = any(found.changed < min(FEW, each // 2) for found in gate.found.values())
         gate.variants(VARIANTS_A_TERM * terms, few=few)
-        _check_kernels(law, each, gate.trying.tally)
+        _check_kernels(law, TrialBudget(each, fruitless=FRUITLESS_A_TERM * terms), gate.trying.tally)
     grown = growth(gate.trying, gate.holds(), neighbours=neighbours)
     if grown is not None:
         raise LawRefusedError(f"{place_of(law)}: {law.key} grows without end: {grown}")
@@ -253,14 +256,14 @@ def _report(law: Law, terms: int, *, conditions: bool, neighbours: bool) -> LawR
     )
 
 
-def _check_kernels(law: Law, terms: int, tally: Tally) -> None:
+def _check_kernels(law: Law, budget: TrialBudget, tally: Tally) -> None:
     """Where its conditions of `kernel` hold, onnxruntime runs what a law writes, too."""
     asking = asking_kernels(law)
     if asking is None:
         return
     trying = Trying(asking, tally=tally)
     for side in sides_of(asking):
-        found = tried(side, trying, TrialBudget(terms))
+        found = tried(side, trying, budget)
         if found.failures:
             raise refused(law, side.rule, found.failures, found.holds)
 

@@ -25,7 +25,7 @@ def example() -> Example:
 
 def test_one_attribute_constant_size_or_opset_is_another() -> None:
     given = example()
-    found = list(neighbours(given, named=[2.5]))
+    found = [made() for made in neighbours(given, named=[2.5])]
     terms = [repr(each.term) for each in found]
     assert any("pads=(1, 2)" in term for term in terms) and any("strides=(2,)" in term for term in terms)
     assert any("('max', 2.5)" in term for term in terms), "a number that the law names"

@@ -21,7 +21,7 @@ NEAR = 3
 STEPS = 24
 """Variants and neighbours beside which others are looked for, and how many each."""
 
-WIDER = ("in 16 bits", "of wider integers", "longer constants")
+WIDER = ("in 16 bits", "of wider integers", "longer constants", "all sizes")
 """Variants on which other numbers show: more of what is near them is tried."""
 
 LONG = 2

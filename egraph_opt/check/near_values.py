@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.check import tables
+from egraph_opt.errors import LawError
+from egraph_opt.operators.expressions import Sort, coerced
 
 Array = np.ndarray[Any, Any]
 
@@ -25,6 +27,9 @@ APART = 10.0
 
 AXES = 6
 """Along which a slice may cut."""
+
+COUNTED = frozenset({"Axes", "Dims", "Pads", "Permutation", "Sizes"})
+"""Sorts of numbers none of which is below 0."""
 
 FLOATS_AT_ENDS = (2.0**24, 2.0**31, 40_000.0, 65_504.0)
 INTEGERS_AT_ENDS = (2**24, 2**31, -(2**31) - 1, 2**40, 256, -129)
@@ -130,6 +135,18 @@ def _near_tuple(value: tuple[Any, ...], numbers: Sequence[float]) -> Iterator[An
     if len(value) > 1 and all(isinstance(entry, int) for entry in value):
         yield (*value[:-2], value[-1], value[-2])
         yield tuple(entry + 1 for entry in value)
+
+
+def is_of(sort: Sort, value: Any) -> bool:
+    """Whether a value is one that terms have, in its normal form."""
+    try:
+        coerced(value, sort, "")
+    except LawError:
+        return False
+    if sort.name in COUNTED and any(isinstance(entry, int) and entry < 0 for entry in value):
+        return False  # on dims below 0 ONNX's inference ends the process
+    cut = [entry[0] for entry in value] if sort.name == "Slices" else []
+    return cut == sorted(set(cut)) and min(cut, default=0) >= 0
 
 
 def near_slices(spec: tuple[tuple[int, int, int | None, int], ...]) -> Iterator[Any]:

@@ -18,19 +18,19 @@ from onnx import TensorProto
 from egraph_opt.check import tables
 from egraph_opt.check.attributes import attribute_of
 from egraph_opt.check.choices import spread
-from egraph_opt.check.near_values import near, near_equations, near_slices, other_arrays
+from egraph_opt.check.near_values import is_of, near, near_equations, near_slices, other_arrays
 from egraph_opt.check.scope import operators_in, parts
+from egraph_opt.check.shared_numbers import with_other_shared_numbers
 from egraph_opt.check.shorthands import replaced, transformed, with_arguments
 from egraph_opt.check.terms import Builder
 from egraph_opt.check.variants import with_sizes
-from egraph_opt.errors import LawError
 from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
 from egraph_opt.operators.constants import leaf
 from egraph_opt.operators.declaration import operator_named, operators
 from egraph_opt.operators.elementwise import unary
-from egraph_opt.operators.expressions import Expression, Function, Sort, coerced, constant
+from egraph_opt.operators.expressions import Expression, Function, constant
 
 REDRAWN = 4
 """Values of an attribute from its table."""
@@ -42,9 +42,6 @@ UNSIGNED = frozenset({TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32,
 
 MOST_NAMED, NAMED = 5_000, 4
 """The largest of the numbers that a law names which sizes are, and how many of them."""
-
-COUNTED = frozenset({"Axes", "Dims", "Pads", "Permutation", "Sizes"})
-"""Sorts of numbers none of which is below 0."""
 
 LARGEST_SCALE = 32
 """What a constant of a term with a Resize may hold, which may be its scale."""
@@ -66,7 +63,7 @@ def neighbours(example: Example, named: Iterable[float] = ()) -> Iterator[Made]:
     numbers = sorted({float(n) for n in named if 0 < abs(n) < 1e6})
     kinds = (
         *(_of_attributes(example, numbers), _of_constants(example, numbers), _of_sizes(example, numbers)),
-        _of_ends(example, numbers),
+        *(_of_ends(example, numbers), _of_shared_numbers(example)),
     )
     for kind in kinds:
         yield from spread(list(kind), MOST)
@@ -117,6 +114,10 @@ def _with_constant(example: Example, place: int, array: Any) -> Example:
     return replace(example, operands=example.operands.with_constant(place, array))
 
 
+def _of_shared_numbers(example: Example) -> Iterator[Made]:
+    return (partial(replace, example, term=term) for term in with_other_shared_numbers(example.term))
+
+
 def _of_attributes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
     """Another value of an attribute of one operator, and of all that have the same one."""
     for node, position, value in _other_attributes(example, numbers):
@@ -138,7 +139,7 @@ def _other_attributes(
         for position in operator_named(node.head.name).attribute_positions:
             old, sort = node.arguments[position].head.value, node.head.parameters[position][1]
             for value in _other_values(example, node, position, numbers, rng):
-                if repr(value) != repr(old) and _is_of(sort, value):
+                if repr(value) != repr(old) and is_of(sort, value):
                     yield node, position, constant(value, node.arguments[position].sort)
 
 
@@ -158,18 +159,6 @@ def _everywhere(term: Any, node: Expression, position: int, value: Expression) -
         return _with_argument(part, position, value) if alike else part
 
     return transformed(term, change)
-
-
-def _is_of(sort: Sort, value: Any) -> bool:
-    """Whether a value is one that terms have, in its normal form."""
-    try:
-        coerced(value, sort, "")
-    except LawError:
-        return False
-    if sort.name in COUNTED and any(isinstance(entry, int) and entry < 0 for entry in value):
-        return False  # on dims below 0 ONNX's inference ends the process
-    cut = [entry[0] for entry in value] if sort.name == "Slices" else []
-    return cut == sorted(set(cut)) and min(cut, default=0) >= 0
 
 
 def _other_values(

@@ -7,7 +7,7 @@ where it fires both sides must agree, as on the example itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,9 @@ Dims = tuple[int | str | None, ...]
 
 BEYOND_16_BITS, BEYOND_FLOATS = 70_001, 2**24 + 1
 """Lengths that some types of numbers cannot tell."""
+
+ALIKE = 3
+"""What all sizes above 1 are at once."""
 
 MOST_LONG = 600_000
 """Elements of an input one of whose axes is long."""
@@ -130,16 +133,17 @@ def _of_wider_integers(example: Example) -> Example:
     return _with(example, leaf)
 
 
-def _resized(example: Example, old: int, new: int) -> Example:
-    """A size of inputs and of constants, whose elements begin again."""
+def _resized(example: Example, sizes: Collection[int], new: int) -> Example:
+    """Some sizes of inputs and of constants, whose elements begin again, changed to one."""
 
     def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
-        dims = tuple(new if d == old else d for d in _dims(value))
+        dims = tuple(new if d in sizes else d for d in _dims(value))
         if value.const_value is None:
             return _input(value, dims, known.dtype)
         array = value.const_value.numpy()
-        for axis in (k for k, d in enumerate(array.shape) if d == old):
-            array = np.take(array, np.arange(new) % old, axis)
+        for axis, old in enumerate(array.shape):
+            if old in sizes:
+                array = np.take(array, np.arange(new) % old, axis)
         return _constant(value, array)
 
     return _with(example, leaf)
@@ -191,7 +195,7 @@ def _last(rank: int, dims: Dims) -> Dims:
 
 
 def variants(example: Example) -> Iterator[tuple[str, Example]]:
-    """Other types; each size of an input 0, 1 or a symbol; inputs of the last axes only."""
+    """Other types; each size of an input 0, 1 or a symbol; all alike; inputs of the last axes only."""
     operands: Operands = example.operands
     if any(known.dtype == TensorProto.FLOAT for known in operands.facts):
         for dtype in DTYPES:
@@ -200,8 +204,11 @@ def variants(example: Example) -> Iterator[tuple[str, Example]]:
         yield "in 16 bits", _in_16_bits(example)
     if any(v.const_value is None and known.dtype in BYTES for v, known in _pairs(example)):
         yield "of wider integers", _of_wider_integers(example)
-    for size in sorted({d for v in operands.values for d in _dims(v) if isinstance(d, int) and d > 1}):
-        yield f"longer constants: {size} became {size + 2}", _resized(example, size, size + 2)
+    sizes = sorted({d for v in operands.values for d in _dims(v) if isinstance(d, int) and d > 1})
+    for size in sizes:
+        yield f"longer constants: {size} became {size + 2}", _resized(example, {size}, size + 2)
+    if len(sizes) > 1:  # of equal sizes axes are told apart by what is in them alone
+        yield f"all sizes {ALIKE}", _resized(example, sizes, ALIKE)
     inputs = [_dims(v) for v in operands.values if v.const_value is None]
     # onnxruntime may take an empty operand beside a constant of another size, which means nothing.
     fixed = {d for v in operands.values if v.const_value is not None for d in _dims(v)}

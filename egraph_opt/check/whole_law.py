@@ -39,6 +39,9 @@ SHOWN_FRUITLESS = 32, 640
 """Tries after which no term is expected of a statement that the author's examples show: at least, and where
 all terms of a law are wanted."""
 
+IN_PLACE = 4
+"""Terms of each statement that are taken for examples where the author wrote none."""
+
 FRUITLESS_A_TERM = 6
 """The same of conditions of kernels, for each term that is asked for of the law."""
 
@@ -83,6 +86,11 @@ class LawReport:
         lines += [f"statement {rule} was tried on no term" for rule in self.untried]
         lines += [f"{each}" for each in self.needless]
         return "\n".join([*lines, *self.raised])
+
+
+def _small(found: Outcome) -> list[TriedTerm]:
+    """Some of the smallest terms of a statement that the tables made, for want of an author's."""
+    return sorted((verdict.candidate for verdict in found.holds), key=lambda term: term.size)[:IN_PLACE]
 
 
 @dataclass
@@ -148,7 +156,8 @@ class _Gate:
 
     def variants(self, most: int, *, few: bool) -> None:
         """What is beside the author's examples, on which the law need not fire."""
-        firing = [example for example in self.written if example.fires]
+        written = [example for example in self.written if example.fires]
+        firing = written or [term.example for found in self.found.values() for term in _small(found)]
         terms = (term for side in sides_of(self.law) for term in (*side.tops, *side.written))
         casts = "cast" in operators_in(terms)  # to types that may count less far
         found = beside(firing, self.trying.numbers, most, few=few, long=casts)

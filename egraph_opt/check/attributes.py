@@ -81,12 +81,25 @@ def _permutation(rng: Random, shape: Shape, *_: Any) -> tuple[int, ...]:
     rank = len(shape)
     if not rank:
         raise LookupError("a Transpose of a number, which cannot be written")
-    kind = pick(rng, "any", "any", "last two", "last three", "pairs", "first to last", "reversed", "none")
+    kind = pick(
+        rng,
+        "any",
+        "any",
+        "last two",
+        "last three",
+        "pairs",
+        "inner three",
+        "first to last",
+        "reversed",
+        "none",
+    )
     axes = list(range(rank))
     if kind == "last two" and rank > 1:
         axes[-2:] = axes[:-3:-1]
     elif kind == "last three" and rank > 2:
         axes[-3:] = (axes[-2], axes[-1], axes[-3])
+    elif kind == "inner three" and rank > 4:  # in a circle, between two that stay
+        axes[1:4] = (axes[2], axes[3], axes[1])
     elif kind == "pairs" and rank > 3:
         axes[:2], axes[-2:] = axes[1::-1], axes[:-3:-1]
     elif kind == "first to last":

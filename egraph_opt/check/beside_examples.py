@@ -6,10 +6,11 @@ The tables make few terms of some laws, and of none do they make all that a cond
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from egraph_opt.check.choices import spread
 from egraph_opt.check.neighbours import Made, neighbours
-from egraph_opt.check.variants import long_ones, variants
+from egraph_opt.check.variants import long_ones, small_ones, variants
 from egraph_opt.laws.law import Example
 
 FEW_TERMS, ANYHOW = 96, 32
@@ -21,8 +22,11 @@ NEAR = 3
 STEPS = 24
 """Variants and neighbours beside which others are looked for, and how many each."""
 
-WIDER = ("in 16 bits", "of wider integers", "longer constants", "all sizes")
+WIDER = ("in 16 bits", "of wider integers", "longer constants")
 """Variants on which other numbers show: more of what is near them is tried."""
+
+ALIKE = "all sizes"
+"""The variant on which axes are told apart by what is in them alone."""
 
 LONG = 2
 """Examples that are tried with long axes."""
@@ -42,26 +46,37 @@ def beside(
     most = min(FEW_TERMS if few else ANYHOW, most)
     named = [each for example in examples for each in variants(example)]
     found = [variant for _, variant in named]
-    near = [neighbour for example in examples for neighbour in neighbours(example, numbers)]
+    near = _balanced([neighbours(example, numbers) for example in examples], NEAR * most)
     yield from spread(found, most)
-    yield from _made(near, most)
+    yield from (made() for made in near)
     of_each = min(STEPS, most)
-    steps = (*spread(found, of_each), *(step() for step in spread(near, of_each)))
-    further = [neighbour for step in steps for neighbour in spread(_beside(step, numbers), STEPS)]
-    yield from _made(further, most)
+    steps = (*spread(found, of_each), *(made() for made in spread(near, of_each)))
+    yield from _near(steps, numbers, most)
+    alike = [step for name, step in named if name.startswith(ALIKE)]
     wide = [step for name, step in named if name.startswith(WIDER)]
-    yield from _made([each for step in spread(wide, most) for each in _beside(step, numbers)], most)
+    small = [step for example in examples for step in small_ones(example)]
+    for others in (alike, wide, small):
+        yield from _near(spread(others, most), numbers, most)
     for example in examples[:LONG] if long else ():
         yield from long_ones(example)
 
 
-def _made(near: Sequence[Made], most: int) -> Iterator[Example]:
-    return (neighbour() for neighbour in spread(near, NEAR * most))
+def _near(examples: Sequence[Example], numbers: frozenset[float], most: int) -> Iterator[Example]:
+    """Some of what is near examples that need not be well-typed."""
+    return (made() for made in _balanced([_neighbours(each, numbers) for each in examples], NEAR * most))
 
 
-def _beside(example: Example, numbers: frozenset[float]) -> list[Made]:
-    """The neighbours of what need not be well-typed."""
+def _neighbours(example: Example, numbers: frozenset[float]) -> tuple[Sequence[Made], ...]:
     try:
-        return list(neighbours(example, numbers))
+        return neighbours(example, numbers)
     except Exception:  # operands that do not suit an operator make inference fail in many ways
-        return []
+        return ()
+
+
+def _balanced(found: Sequence[tuple[Sequence[Made], ...]], most: int) -> list[Made]:
+    """So many neighbours, of each kind of change as many, as far as there are."""
+    kinds = [list(chain.from_iterable(kind)) for kind in zip(*filter(None, found), strict=True)]
+    chosen: list[Made] = []
+    for left, kind in zip(range(len(kinds), 0, -1), sorted(kinds, key=len), strict=True):
+        chosen += spread(kind, max((most - len(chosen)) // left, 1))
+    return chosen

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from egraph_opt.check import tables
-from egraph_opt.check.choices import Random, pick, picks
+from egraph_opt.check.choices import Random, chance, pick, picks
 from egraph_opt.facts.fact import Dim, Fact, Shape
 from egraph_opt.operators.expressions import Constant, Expression
 
@@ -90,12 +90,12 @@ def beside_block(rng: Random, spec: Any) -> Any:
 
 def _places(rng: Random, dim: int, count: int, *, moves: bool, start: int | None) -> tuple[int, int, int]:
     """Start, end and step of so many elements of a dim; `start` is where a slice of the term begins."""
-    steps = [step for step in (1, 1, 2) if moves and count > 1 and (count - 1) * step < dim]
+    steps = [step for step in (1, 2) if moves and count > 1 and (count - 1) * step < dim]
     step = int(pick(rng, *steps)) if steps else 1
     taken = max(count - 1, 0) * step + 1
     if not moves:
         start = 0
-    elif start is None or not 0 <= start <= dim - taken:
+    elif start is None or not 0 <= start <= dim - taken or chance(rng, 0.3):
         start = int(pick(rng, *range(max(dim - taken, 0) + 1)))
     return start, start + taken, step
 

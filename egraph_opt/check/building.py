@@ -30,6 +30,9 @@ CAN_BE_EMPTY = frozenset(
 ) | {"unary", "where"}
 """Operators of which kernels and the standard agree what they are of nothing."""
 
+AS_TOLD = frozenset({"reshape_to", "expand_to", "slice_at"})
+"""Operators whose results have dims that are known at run time only."""
+
 
 def built(
     side: Side, choices: Choices, tries: int, *, fail: int | None = None, fruitless: int = 10**9, **given: Any
@@ -94,8 +97,9 @@ def _attempt(draw: Draw, side: Side, failed: Any) -> Example:
     if not draw.leaves.has_inputs():
         raise Rejected("it depends on constants only")
     of_any_rank = any(known.shape is None for known in draw.leaves.facts)
+    told = any(part.head.name in AS_TOLD for term in found for part in _terms(term))
     made = [f for known in draw.known.values() for f in _facts(known)]
-    if any(not of_any_rank if f.shape is None else None in f.shape for f in made):
+    if any(not of_any_rank if f.shape is None else not told and None in f.shape for f in made):
         raise Rejected("a size that is not known, as where a window is larger than the image")
     if _is_emptied(draw) and not all(
         part.head.name in CAN_BE_EMPTY for term in found for part in _terms(term)

@@ -329,6 +329,8 @@ class Draw(Scope):
             return self.answer(pattern)
         if pattern not in self.environment:
             names = settings_of(operator)
+            if not names:
+                raise Rejected(f"no table of the names of {operator}")
             self.rng.at(f"{pattern!r}")
             self.environment[pattern] = constant(pick(self.rng, *names), pattern.sort)
         return self.environment[pattern]
@@ -384,6 +386,8 @@ class Draw(Scope):
         """Any shape: up to five axes, some of them symbolic, of length one or empty."""
         rank = pick(self.rng, *tables.RANKS)
         dims: list[Dim] = picks(self.rng, tables.DIMS, rank)
+        if rank > 1 and pick(self.rng, *[False] * 7, True):  # axes that their sizes do not tell apart
+            dims = [d if d == 1 else pick(self.rng, 2, 3) if k == 0 else dims[0] for k, d in enumerate(dims)]
         symbols = pick(self.rng, "", "", "", "", "", "N", "N", "N", "L", "NL", "NM") if rank else ""
         for symbol in symbols:
             dims[0 if symbol == "N" else int(self.rng.integers(rank))] = symbol

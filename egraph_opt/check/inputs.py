@@ -25,11 +25,12 @@ import onnx
 
 from egraph_opt.check import tables
 from egraph_opt.check.roles import cast_range, roles_of
+from egraph_opt.check.sizes import symbol_of
 from egraph_opt.facts.dtypes import INTEGERS as INTEGER_TYPES
 from egraph_opt.laws.exactness import Numerics
 
 Kind = Literal[
-    "normal", "wide", "tiny", "special", "moderate", "every size", "large", "level", "alike", "ends"
+    "normal", "wide", "tiny", "special", "moderate", "every size", "large", "level", "alike", "ends", "low"
 ]
 Feeds = dict[str, npt.NDArray[Any]]
 
@@ -75,10 +76,11 @@ BY_CLASS: Mapping[Numerics, tuple[Kind, ...]] = {
     "bitwise": ("normal", "alike", "wide", "ends", "special"),
     "finite": ("normal", "alike", "wide", "ends", "every size"),
     "reassociates": ("normal", "alike", "wide", "tiny", "moderate", "level", "large", "ends"),
-    "approximate": ("normal",),
+    "approximate": ("normal", "low"),
 }
 """What a law is fed with; "alike" are inputs of one type and shape that differ by the least there is, "ends"
-integers that are all the greatest of their type, or the least, of which sums are large; floats in order."""
+integers that are all the greatest of their type, or the least, of which sums are large, or in order among
+large ones; floats in order; "low" are numbers all far below 0, of which much is small."""
 
 PLACES = frozenset({"ArgMax", "ArgMin", "TopK"})
 """Operators that answer where numbers are."""
@@ -119,7 +121,11 @@ class Inputs:
             return
         least = min((math.prod(shape) for shape in shapes.values() if 0 not in shape), default=1)
         wanted = len(TABLES[kind]) / SHARE[kind] if kind in TABLES else 8
-        sets = 2 if kind == "ends" else min(-(-int(wanted) // max(least, 1)), MOST_FEEDS)
+        sets = (
+            (4 if self._tells_places else 2)
+            if kind == "ends"
+            else min(-(-int(wanted) // max(least, 1)), MOST_FEEDS)
+        )
         for number in range(sets):
             yield {
                 name: self._tensor(_Place(number, k, shapes[name], kind, tensor.elem_type, role))
@@ -129,8 +135,10 @@ class Inputs:
     def _shape(self, tensor: Any, number: int, sizes: Mapping[str, int]) -> tuple[int, ...]:
         if not tensor.HasField("shape"):
             return UNKNOWN_RANKS[number % len(UNKNOWN_RANKS)]
-        dims = tensor.shape.dim
-        return tuple(d.dim_value if d.HasField("dim_value") else sizes[d.dim_param] for d in dims)
+        return tuple(
+            d.dim_value if d.HasField("dim_value") else sizes[symbol_of(d, number, axis)]
+            for axis, d in enumerate(tensor.shape.dim)
+        )
 
     def _alike(self, shapes: Mapping[str, tuple[int, ...]]) -> Iterator[Feeds]:
         """Inputs of one type and shape that are each other's neighbours, among large numbers."""
@@ -207,13 +215,17 @@ def _integers(rng: np.random.Generator, place: _Place, numbers: tuple[float, ...
     info, size, kind = np.iinfo(place.dtype), place.size, place.kind
     if place.role == "index":
         return rng.choice((-1, 0, 0, 1) if kind == "wide" and info.min < 0 else (0, 1), size)
+    if place.role == "view":
+        view = rng.choice(tables.VIEWS, size)
+        view[rng.integers(0, max(size, 1)) :][:1] = -1
+        return view
     if place.role == "count":
         return rng.choice(tables.COUNTS, size)
     if place.role == "divisor":
         table: Iterable[int] = DIVISORS
     elif kind == "ends":
-        return np.full(size, info.min if place.number else info.max, place.dtype)
-    elif kind in ("normal", "tiny", "level"):
+        return _at_ends(place)
+    elif kind in ("normal", "tiny", "level", "low"):
         near = [int(n) for n in numbers if n == int(n)]
         table = [*range(-5, 6), *near]
     elif kind == "wide":
@@ -226,6 +238,16 @@ def _integers(rng: np.random.Generator, place: _Place, numbers: tuple[float, ...
         table = (*INTEGERS, int(info.min), int(info.max))
     fits = np.array([n for n in table if info.min <= n <= info.max], dtype=place.dtype)
     return _dealt(rng, place, fits)
+
+
+def _at_ends(place: _Place) -> Any:
+    """All of them the greatest, or the least; then numbers one apart that floats cannot tell, in order."""
+    info = np.iinfo(place.dtype)
+    if place.number < 2:
+        return np.full(place.size, info.min if place.number else info.max, place.dtype)
+    order = (np.arange(place.size) % (info.max // 4)).astype(place.dtype)
+    beyond = order + place.dtype.type(info.max // 2)
+    return beyond[:: 1 if place.number == 2 else -1]
 
 
 def _within(values: Any, dtype: Any, within: tuple[float, float]) -> Any:
@@ -249,6 +271,8 @@ def _floats(rng: np.random.Generator, place: _Place, numbers: npt.NDArray[Any]) 
     near = rng.choice(numbers if kind == "wide" else numbers[np.abs(numbers) <= 50], size)
     if kind == "ends":
         return np.arange(size)[:: -1 if place.number else 1] / max(size, 1)
+    if kind == "low":
+        return -2.5 - np.abs(values)
     if kind == "normal":
         return np.where(rng.random(size) < 0.2, near, values)
     if kind == "wide":

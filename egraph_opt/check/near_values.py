@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from egraph_opt.operators.expressions import Sort, coerced
 
 Array = np.ndarray[Any, Any]
 
-SHARES = (1.0008, 0.9992, 1.003, 0.997, 0.5, 2.0)
+SHARES = (1.0008, 0.9992, 1.003, 0.997, 0.5, 2.0, -1.0)
 """What a number is multiplied by: within a thousandth of itself, nearly itself, and clearly not."""
 
 APART = 10.0
@@ -30,6 +30,9 @@ AXES = 6
 
 COUNTED = frozenset({"Axes", "Dims", "Pads", "Permutation", "Sizes"})
 """Sorts of numbers none of which is below 0."""
+
+LARGER = (lambda n: n + 1, lambda n: 2 * n, lambda n: n + 3)
+"""What all numbers of a row may become."""
 
 FLOATS_AT_ENDS = (2.0**24, 2.0**31, 40_000.0, 65_504.0)
 INTEGERS_AT_ENDS = (2**24, 2**31, -(2**31) - 1, 2**40, 256, -129)
@@ -60,8 +63,11 @@ def _floats(array: Array) -> Iterator[Array]:
 def _integers(array: Array) -> Iterator[Array]:
     wide = array.astype(np.int64)
     yield from ((wide + step).astype(array.dtype) for step in (1, -1))
+    yield (-wide).astype(array.dtype)
     if array.size == 1:
-        yield from (np.full_like(array, number) for number in INTEGERS_AT_ENDS if _has(array, number))
+        info = np.iinfo(array.dtype)
+        ends = (*INTEGERS_AT_ENDS, info.min, info.max, 0, 1, -1)
+        yield from (np.full_like(array, number) for number in ends if _has(array, number))
 
 
 def _has(array: Array, number: float) -> bool:
@@ -73,12 +79,15 @@ def _has(array: Array, number: float) -> bool:
 
 
 def _in_another_order(array: Array) -> Iterator[Array]:
-    """The same elements: each axis on by one, backwards, and both, one of which is not its own inverse; and
-    more of them along an axis of one."""
+    """The same elements: each axis on by one, backwards, and both, one of which is not its own inverse, and
+    two in the middle in each other's place; and more of them along an axis of one."""
     for axis in range(array.ndim):
         if array.shape[axis] > 1:
             backwards = np.flip(array, axis)
             yield from (np.roll(array, 1, axis), backwards, np.roll(backwards, 1, axis))
+            order, middle = np.arange(array.shape[axis]), array.shape[axis] // 2
+            order[middle - 1 : middle + 1] = (middle, middle - 1)
+            yield np.take(array, order, axis)
         else:
             yield np.repeat(array, 2, axis)
 
@@ -110,7 +119,7 @@ def near(value: Any, numbers: Sequence[float]) -> Iterator[Any]:
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return
     if isinstance(value, int):
-        yield from (value + 1, value - 1, value + 2, 2 * value)
+        yield from (value + 1, value - 1, value + 2, 2 * value, value + 5)
         yield from (int(n) + step for n in numbers if n == int(n) for step in (0, -1, 1))
     elif isinstance(value, float):
         yield from (float(np.float32(value * share)) for share in SHARES)
@@ -123,6 +132,34 @@ def near(value: Any, numbers: Sequence[float]) -> Iterator[Any]:
         for entry in fields(value):
             for other in near(getattr(value, entry.name), numbers):
                 yield replace(value, **{entry.name: other})  # type: ignore[type-var]
+        yield from _with_two_fields_changed(value)
+
+
+def _with_two_fields_changed(value: Any) -> Iterator[Any]:
+    """Two rows of numbers, such as strides and pads, both larger in all their places."""
+    rows = [entry.name for entry in fields(value) if _is_row(getattr(value, entry.name))]
+    for one, other in combinations(rows, 2):
+        for first, second in product(LARGER, repeat=2):
+            changes = ((one, first), (other, second))
+            yield replace(value, **{name: tuple(map(c, getattr(value, name))) for name, c in changes})
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, tuple) and bool(value) and all(isinstance(entry, int) for entry in value)
+
+
+def near_parts(sizes: Sequence[int]) -> Iterator[Any]:
+    """Parts of the same whole, one more or one less."""
+    if sizes and isinstance(sizes[-1], int) and sizes[-1] > 1:
+        yield (*sizes[:-1], sizes[-1] - 1, 1)
+    if len(sizes) > 1 and all(isinstance(size, int) for size in sizes):
+        yield (*sizes[:-2], sizes[-2] + sizes[-1])
+
+
+def near_permutations(axes: Sequence[int]) -> Iterator[Any]:
+    """Permutations that differ in two axes."""
+    for k, j in combinations(range(len(axes)), 2):
+        yield tuple({axes[k]: axes[j], axes[j]: axes[k]}.get(axis, axis) for axis in axes)
 
 
 def _near_tuple(value: tuple[Any, ...], numbers: Sequence[float]) -> Iterator[Any]:
@@ -130,6 +167,11 @@ def _near_tuple(value: tuple[Any, ...], numbers: Sequence[float]) -> Iterator[An
         key, old = value
         yield from ((key, other) for other in tables.SETTINGS_BY_NAME.get(key, ()) if other != old)
         return
+    if value and all(isinstance(entry, str) for entry in value):
+        yield from (value[::-1], (*value[:-1], tables.ACTIVATION), (value[0],) * len(value))
+        return
+    if len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], int):
+        yield from ((value[0], end) for end in (2**31 - 1, -(2**31)))
     for k, entry in enumerate(value):
         yield from ((*value[:k], other, *value[k + 1 :]) for other in near(entry, numbers))
     if len(value) > 1 and all(isinstance(entry, int) for entry in value):

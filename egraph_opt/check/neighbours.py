@@ -16,14 +16,24 @@ import numpy as np
 from onnx import TensorProto
 
 from egraph_opt.check import tables
+from egraph_opt.check.all_numbers import with_all_numbers_changed
 from egraph_opt.check.attributes import attribute_of
 from egraph_opt.check.choices import spread
-from egraph_opt.check.near_values import is_of, near, near_equations, near_slices, other_arrays
-from egraph_opt.check.scope import operators_in, parts
+from egraph_opt.check.near_values import (
+    is_of,
+    near,
+    near_equations,
+    near_parts,
+    near_permutations,
+    near_slices,
+    other_arrays,
+)
+from egraph_opt.check.operands import settings_of
+from egraph_opt.check.scope import attributes_in, operators_in, parts
 from egraph_opt.check.shared_numbers import with_other_shared_numbers
 from egraph_opt.check.shorthands import replaced, transformed, with_arguments
 from egraph_opt.check.terms import Builder
-from egraph_opt.check.variants import with_sizes
+from egraph_opt.check.variants import with_one_size, with_sizes
 from egraph_opt.facts.dtypes import INTEGERS
 from egraph_opt.facts.fact import Fact
 from egraph_opt.laws.law import Example
@@ -43,10 +53,16 @@ UNSIGNED = frozenset({TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32,
 MOST_NAMED, NAMED = 5_000, 4
 """The largest of the numbers that a law names which sizes are, and how many of them."""
 
+NEAR_SORTS = {"Slices": near_slices, "Sizes": near_parts, "Permutation": near_permutations}
+"""What is near an attribute of some sorts, beside what differs in one number."""
+
+BITS = (7, 8, 15, 16, 31)
+"""Where a law names these, it may mean powers of two."""
+
 LARGEST_SCALE = 32
 """What a constant of a term with a Resize may hold, which may be its scale."""
 
-MOST = 96
+MOST = 192
 """Neighbours of one kind of an example."""
 
 
@@ -54,20 +70,21 @@ Made = Callable[[], Example]
 """An example that is made when it is asked for: of many few are tried."""
 
 
-def neighbours(example: Example, named: Iterable[float] = ()) -> Iterator[Made]:
-    """Examples beside one, each with one thing changed.
+def neighbours(example: Example, named: Iterable[float] = ()) -> tuple[Sequence[Made], ...]:
+    """Examples beside one, each with one thing changed, or all numbers at once, by kind of change.
 
     Args:
         named: numbers that the law names: thresholds show next to them.
     """
-    numbers = sorted({float(n) for n in named if 0 < abs(n) < 1e6})
+    given = {float(n) for n in named if 0 < abs(n) < 1e6}
+    numbers = sorted(given | {2.0**n for n in given.intersection(BITS)})
     kinds = (
         *(_of_attributes(example, numbers), _of_constants(example, numbers), _of_sizes(example, numbers)),
-        *(_of_ends(example, numbers), _of_shared_numbers(example)),
+        *(_of_ends(example, numbers), _of_shared_numbers(example), with_all_numbers_changed(example)),
+        _of_names(example),
+        (partial(replace, example, opset=opset) for opset in OPSETS if opset != example.opset),
     )
-    for kind in kinds:
-        yield from spread(list(kind), MOST)
-    yield from (partial(replace, example, opset=opset) for opset in OPSETS if opset != example.opset)
+    return tuple(spread(list(kind), MOST) for kind in kinds)
 
 
 def _of_sizes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
@@ -77,31 +94,55 @@ def _of_sizes(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
     as_others = (with_sizes(example, lambda d, other=other: other) for other in sorted(dims))  # type: ignore[misc]
     named = sorted({int(n) for n in numbers if n == int(n) and 8 <= n < MOST_NAMED})[-NAMED:]
     as_named = (with_sizes(example, lambda d, to=n + k: to) for n in named for k in (0, 1))  # type: ignore[misc]
-    larger = (with_sizes(example, lambda d: d + 1), with_sizes(example, lambda d: 4 * d))
-    return (partial(replace, sized) for sized in chain(*larger, *as_others, *as_named))
+    changes = (lambda d: d + 1, lambda d: 4 * d, lambda d: 2)
+    others = (with_sizes(example, change) for change in changes)
+    alone = (with_one_size(example, change) for change in (lambda d: d + 1, lambda d: 0))
+    return (partial(replace, sized) for sized in chain(*others, *alone, *as_others, *as_named))
 
 
 def _of_ends(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
-    """Inputs of numbers that are bounded by one that the law names, or by the next ones."""
+    """Inputs of numbers that are bounded by one that the law names; integers by the next ones as well."""
     whole = sorted({int(abs(n)) for n in numbers if n == int(n) and abs(n) > 1})
     for place, (value, known) in enumerate(zip(example.operands.values, example.operands.facts, strict=True)):
-        if value.const_value is not None or known.dtype not in INTEGERS:
+        if value.const_value is not None:
             continue
-        least = 0 if known.dtype in UNSIGNED else -1
-        for bound in (n for number in whole for n in (number, number - 1, number + 1)):
-            bounds = (("max", bound), ("min", least * bound))
-            given = leaf(place)
-            bounded = replaced(example.term, {given: unary("Clip", bounds, given)})
-            yield partial(replace, example, term=bounded)
+        if known.dtype in INTEGERS:
+            least = 0 if known.dtype in UNSIGNED else -1
+            ends = ((least * n, n) for number in whole for n in (number, number - 1, number + 1))
+        elif known.dtype == TensorProto.FLOAT:
+            ends = (
+                e for n in numbers for e in ((n, None), (None, n), (-abs(n), abs(n)), (-abs(n) / 2, abs(n)))
+            )
+        else:
+            continue
+        bounded = [unary("Clip", (("max", most), ("min", least)), leaf(place)) for least, most in ends]
+        for old in (leaf(place), *_made_of(leaf(place), example)):
+            yield from (partial(replace, example, term=replaced(example.term, {old: b})) for b in bounded)
+
+
+def _made_of(leaf: Expression, example: Example) -> list[Expression]:
+    """What single operators make of a leaf, one after the other, within a term."""
+    inner = (part for term in _terms(example) for top in term.arguments for part in parts(top))
+    after = {
+        part.arguments[-1]: part
+        for part in inner
+        if isinstance(part.head, Function) and part.head.name == "unary"
+    }
+    found = list[Expression]()
+    while (last := found[-1] if found else leaf) in after:
+        found.append(after[last])
+    return found
 
 
 def _of_constants(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
-    resizes = "resize" in operators_in(_terms(example))  # by what would be an image of any size
+    named = operators_in(_terms(example))
+    resizes = "resize" in named  # by what would be an image of any size
+    has_lengths = "reverse_sequence" in named
     for place, value in enumerate(example.operands.values):
         if value.const_value is None:
             continue
         array = value.const_value.numpy()
-        counts = array.dtype.kind in "iu" and bool((array > 0).all())
+        counts = has_lengths and array.dtype.kind in "iu" and bool((array > 0).all())
         for other in other_arrays(array, numbers):
             if resizes and other.size and np.abs(other).max() > LARGEST_SCALE:
                 continue
@@ -112,6 +153,20 @@ def _of_constants(example: Example, numbers: Sequence[float]) -> Iterator[Made]:
 
 def _with_constant(example: Example, place: int, array: Any) -> Example:
     return replace(example, operands=example.operands.with_constant(place, array))
+
+
+def _of_names(example: Example) -> Iterator[Made]:
+    """Another operator of the same kind and settings in the place of one: a comparison, a reduction."""
+    for node in dict.fromkeys(part for term in _terms(example) for part in parts(term)):
+        if not isinstance(node.head, Function) or node.head.name not in operators():
+            continue
+        for position, kind in enumerate(operator_named(node.head.name).kinds):
+            if kind == "string":
+                old = node.arguments[position]
+                names = (name for name in settings_of(node.head.name) if name != old.head.value)
+                others = (_with_argument(node, position, constant(name, old.sort)) for name in names)
+                terms = (replaced(example.term, {node: other}) for other in others)
+                yield from (partial(replace, example, term=term) for term in terms)
 
 
 def _of_shared_numbers(example: Example) -> Iterator[Made]:
@@ -132,11 +187,7 @@ def _other_attributes(
     """The operators of a term, the places of their attributes, and other values for these."""
     rng = np.random.default_rng(0)
     for node in dict.fromkeys(part for term in _terms(example) for part in parts(term)):
-        if not isinstance(node.head, Function) or node.head.name not in operators():
-            continue
-        if node.head.name in ("leaf", "output", "none"):
-            continue
-        for position in operator_named(node.head.name).attribute_positions:
+        for position in attributes_in(node):
             old, sort = node.arguments[position].head.value, node.head.parameters[position][1]
             for value in _other_values(example, node, position, numbers, rng):
                 if repr(value) != repr(old) and is_of(sort, value):
@@ -176,8 +227,8 @@ def _other_values(
         return
     if declared.kinds[position] == "string":
         return  # another operator has other attributes
-    if node.head.parameters[position][1].name == "Slices":
-        yield from near_slices(old)
+    known = NEAR_SORTS.get(node.head.parameters[position][1].name)
+    yield from known(old) if known is not None else ()
     yield from near(old, numbers)
     before = _attributes_before(example, node, position)
     for _ in range(REDRAWN):

@@ -37,8 +37,8 @@ _NAMES: dict[str, Sequence[str]] = {
 
 
 def settings_of(operator: str) -> Sequence[str]:
-    """The ONNX operators that a constructor with a name stands for, or its layouts."""
-    return _NAMES[operator]
+    """The ONNX operators that a constructor with a name stands for, or its layouts; none where unknown."""
+    return _NAMES.get(operator, ())
 
 
 def operand_shapes(
@@ -308,6 +308,10 @@ def fixed_operand(rng: Random, operator: str, number: int, before: Sequence[Fact
         return sequence_lengths(rng, before[0].shape or ())
     if operator == "recurrent":
         return layer_extra(rng, number, before)
+    if operator == "resize" and number == 1 and rank > 2 and chance(rng, 0.2):
+        return np.array(
+            [*[0.0] * rank, *[1.0] * 2, *picks(rng, tables.ENDS_OF_REGIONS, rank - 2)], np.float32
+        )
     return ABSENT if operator == "resize" and number else None
 
 

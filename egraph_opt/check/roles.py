@@ -12,11 +12,12 @@ from onnx import numpy_helper
 
 from egraph_opt.facts.dtypes import ALL_FLOATS, INTEGERS
 
-Role = Literal["value", "index", "count", "divisor"]
+Role = Literal["value", "index", "count", "view", "divisor"]
 
 _SECOND: Mapping[Role, str] = {
     "index": "Gather GatherElements GatherND ScatterElements ScatterND CumSum Unsqueeze Squeeze Trilu",
-    "count": "Reshape Expand Tile TopK Split BitShift OneHot",
+    "view": "Reshape",
+    "count": "Expand Tile TopK Split BitShift OneHot",
     "divisor": "Div Mod",
 }
 """What the second operand of an operator is, where it is no value."""

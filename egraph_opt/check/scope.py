@@ -13,6 +13,7 @@ from egraph_opt.errors import LawError
 from egraph_opt.facts.fact import ABSENT
 from egraph_opt.laws.statements import Absent, Assignment, Differs, Equality, Equals, Guard, Rule, Union
 from egraph_opt.operators.constants import none
+from egraph_opt.operators.declaration import operator_named, operators
 from egraph_opt.operators.expressions import PLUS, Constant, Expression, Function, Variable, constant
 from egraph_opt.operators.host import HostFunction, HostTimeout, one_line
 from egraph_opt.operators.terms import bundle_facts, fact, facts, nil, opset
@@ -237,6 +238,14 @@ def operators_in(terms: Iterable[Expression]) -> set[str]:
     """The names of the operators that terms are made of."""
     found = (part.head for term in terms for part in parts(term))
     return {head.name for head in found if isinstance(head, Function)}
+
+
+def attributes_in(part: Expression) -> tuple[int, ...]:
+    """The places of an operator's attributes; the number of a leaf or of an output is none."""
+    if not isinstance(part.head, Function) or part.head.name not in operators():
+        return ()
+    numbered = part.head.name in ("leaf", "output", "none")
+    return () if numbered else operator_named(part.head.name).attribute_positions
 
 
 def sides(condition: Any) -> tuple[Expression, ...]:

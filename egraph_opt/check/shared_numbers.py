@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from egraph_opt.check.near_values import is_of
-from egraph_opt.check.scope import parts
+from egraph_opt.check.scope import attributes_in, parts
 from egraph_opt.check.shorthands import transformed, with_arguments
-from egraph_opt.operators.declaration import operator_named, operators
-from egraph_opt.operators.expressions import Expression, Function, constant
+from egraph_opt.operators.expressions import Expression, constant
 
 AXES = frozenset({"Axis", "Axes"})
 """Sorts whose numbers are axes, as the first of each cut of a slice is."""
@@ -36,14 +35,9 @@ def with_other_shared_numbers(term: Any) -> Iterator[Any]:
 
 def _places(terms: Iterable[Expression]) -> Counter[Place]:
     found: Counter[Place] = Counter()
-    for node, position in (each for term in terms for part in parts(term) for each in _attributes(part)):
-        found.update(use for use, _ in _numbers(node.arguments[position]))
+    for part in (part for term in terms for part in parts(term)):
+        found.update(use for k in attributes_in(part) for use, _ in _numbers(part.arguments[k]))
     return found
-
-
-def _attributes(part: Expression) -> Iterator[tuple[Expression, int]]:
-    if isinstance(part.head, Function) and part.head.name in operators():
-        yield from ((part, position) for position in operator_named(part.head.name).attribute_positions)
 
 
 def _numbers(attribute: Expression) -> Iterator[tuple[Place, tuple[int, ...]]]:
@@ -68,7 +62,7 @@ def _is_number(value: Any) -> bool:
 def _changed(term: Any, place: Place, other: int) -> Any:
     def change(part: Expression) -> Expression:
         given = list(part.arguments)
-        for _, position in _attributes(part):
+        for position in attributes_in(part):
             for use, where in _numbers(part.arguments[position]):
                 if use == place:
                     old = given[position]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import onnx
 from onnx import numpy_helper
@@ -20,11 +20,33 @@ MOST_BESIDE = 2
 """Numbers among dims that all symbols are as well."""
 
 
+UNNAMED = "?"
+"""A dim without a name, as of the first axis of the second input, is called ?1.0: it equals no other one."""
+
+PATTERNS: tuple[Callable[[int, int], int], ...] = (
+    lambda place, axis: 2,
+    lambda place, axis: 2 + axis,
+    lambda place, axis: 2 + (place + axis) % 2,
+    lambda place, axis: 3 + place if axis == 0 else 3,
+    lambda place, axis: 3 + place if axis == 1 else 3,
+    lambda place, axis: 1 if place else 3,
+)
+"""What dims without names are, by the place of the input and the axis: alike, as others, and unlike all."""
+
+
 def symbols(model: onnx.ModelProto) -> frozenset[str]:
-    """The symbolic dims of a model's inputs."""
-    return frozenset(
-        d.dim_param for v in model.graph.input for d in v.type.tensor_type.shape.dim if d.dim_param
+    """The names of the dims of a model's inputs that are no numbers."""
+    found = (
+        symbol_of(d, place, axis)
+        for place, value in enumerate(model.graph.input)
+        for axis, d in enumerate(value.type.tensor_type.shape.dim)
+        if not d.HasField("dim_value")
     )
+    return frozenset(found)
+
+
+def symbol_of(dim: onnx.TensorShapeProto.Dimension, place: int, axis: int) -> str:
+    return dim.dim_param or f"{UNNAMED}{place}.{axis}"
 
 
 def ends_of_slices(model: onnx.ModelProto) -> set[int]:
@@ -48,9 +70,12 @@ def sizes_of(
     Some choices that suit every example, numbers that are dims as well, what is beyond the ends of slices,
     each of them 0, and all of them 0.
     """
+    unnamed = sorted(name for name in names if name.startswith(UNNAMED))
     for k, sizes in enumerate(SIZES if names else SIZES[:1]):
-        yield sizes | {name: int(name[1:]) + 2 * k for name in names if name[1:].isdigit()}
-    first = SIZES[1] | {name: int(name[1:]) for name in names if name[1:].isdigit()}
+        yield sizes | _sized(names, k) | _patterned(unnamed, PATTERNS[k])
+    for pattern in PATTERNS[len(SIZES) :] if unnamed else ():
+        yield SIZES[1] | _sized(names, 0) | _patterned(unnamed, pattern)
+    first = SIZES[1] | _sized(names, 0) | _patterned(unnamed, PATTERNS[0])
     for size in sorted({*numbers} & {*range(2, 25)})[: MOST_BESIDE if names else 0]:
         yield first | dict.fromkeys(names, size)
     if names and ends:
@@ -59,6 +84,15 @@ def sizes_of(
         yield first | {name: 0}
     if len(names) > 1:
         yield first | dict.fromkeys(names, 0)
+
+
+def _sized(names: Iterable[str], k: int) -> dict[str, int]:
+    return {name: int(name[1:]) + 2 * k for name in names if name[0] == ANY and name[1:].isdigit()}
+
+
+def _patterned(unnamed: Iterable[str], pattern: Callable[[int, int], int]) -> dict[str, int]:
+    places = ((name, *map(int, name[1:].split("."))) for name in unnamed)
+    return {name: pattern(place, axis) for name, place, axis in places}
 
 
 def most_elements(model: onnx.ModelProto, sizes: Mapping[str, int]) -> int:

@@ -94,10 +94,13 @@ SEQUENCES = (1, 2, 5)
 COUNTS = (1, 1, 2, 3)
 """Numbers of elements, in constants and inputs."""
 
+VIEWS = (0, 1, 1, 2, 3)
+"""Dims that a view is to have, at run time, beside one of -1."""
+
 INDICES = ("ordered", "shuffled", "backwards", "repeated", "repeated", "last")
 """What a constant holds that picks elements along an axis."""
 
-PARTS = (2, 2, 3, 1)
+PARTS = (2, 2, 3, 1, 4)
 """Parts of a Split."""
 
 LIST_LENGTHS = (2, 3, 1, 2, 4)
@@ -135,10 +138,19 @@ SLOPES = _attributes(0.01, 0.25, 0.5, 1.0, 2.0, -0.5, 0.0)
 BOUNDS = (None, -1.0, 0.0, 1.0, 2.0, 6.0, -3.5, 1e5, -1e5)
 RESIZE_SCALES = (1.0, 2.0, 0.5, 1.5, 3.0, 1.25, 1.75)
 RESIZE_SETTINGS: Mapping[str, tuple[Any, ...]] = {
-    "coordinate_transformation_mode": ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"),
+    "coordinate_transformation_mode": (
+        *("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "tf_crop_and_resize"),
+    ),
+    "extrapolation_value": (0.0, 9.0),
     "mode": ("nearest", "linear", "cubic"),
     "nearest_mode": ("round_prefer_floor", "floor", "ceil", "round_prefer_ceil"),
 }
+ENDS_OF_REGIONS = (1.0, 2.0, 0.5)
+"""Of the part of an image that is resized, of 1."""
+
+ACTIVATION = "Softsign"
+"""Of a recurrent layer, in the place of its last one."""
+
 BLOCKS = (2, 2, 2, 3, 1)
 BLOCK_MODES = ("DCR", "CRD")
 SETTINGS_BY_NAME: Mapping[str, tuple[str, ...]] = {

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 DTYPES = (TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8)
 
+WHOLE = frozenset({TensorProto.INT32, TensorProto.INT64})
+OF_WHOLE = (TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8)
+"""What the operands of these are in turn."""
+
 BYTES = frozenset({TensorProto.UINT8, TensorProto.INT8})
 SIXTEEN_BITS: dict[int, int] = {TensorProto.UINT8: TensorProto.UINT16, TensorProto.INT8: TensorProto.INT16}
 
@@ -39,6 +44,9 @@ BEYOND_16_BITS, BEYOND_FLOATS = 70_001, 2**24 + 1
 
 ALIKE = 3
 """What all sizes above 1 are at once."""
+
+MOST_SMALL = 4
+"""Axes of inputs that are tried with all sizes of 1 and 2."""
 
 MOST_LONG = 600_000
 """Elements of an input one of whose axes is long."""
@@ -70,12 +78,12 @@ def _with(example: Example, leaf: Callable[[ir.Value, Fact], tuple[ir.Value, Fac
     return replace(example, operands=made)
 
 
-def _in_dtype(example: Example, dtype: int) -> Example:
-    """All float32 operands in another type; numbers are enlarged for integers."""
+def _in_dtype(example: Example, dtype: int, of: Collection[int] = (TensorProto.FLOAT,)) -> Example:
+    """All operands of some types in another one; fractions are enlarged for integers."""
     kind = ir.DataType(dtype)
 
     def leaf(value: ir.Value, known: Fact) -> tuple[ir.Value, Fact]:
-        if known.dtype != TensorProto.FLOAT:
+        if known.dtype not in of:
             return value, known
         if value.const_value is None:
             return _input(value, _dims(value), dtype)
@@ -172,6 +180,25 @@ def with_sizes(example: Example, change: Callable[[int], int]) -> Iterator[Examp
         yield _replaced(example, size, change(size))
 
 
+def with_one_size(example: Example, change: Callable[[int], int]) -> Iterator[Example]:
+    """Each size of one input alone changed to another one."""
+    for value in example.operands.values:
+        for axis, size in enumerate(_dims(value) if value.const_value is None else ()):
+            if isinstance(size, int):
+                dims = (*_dims(value)[:axis], change(size), *_dims(value)[axis + 1 :])
+                yield _with(
+                    example,
+                    lambda v, f, old=value, dims=dims: _input(v, dims, f.dtype) if v is old else (v, f),
+                )
+
+
+def small_ones(example: Example) -> Iterator[Example]:
+    """Inputs whose axes, counted from the last, are of 1 or 2 elements."""
+    rank = max((len(_dims(v)) for v in example.operands.values if v.const_value is None), default=0)
+    for sizes in product((1, 2), repeat=rank) if rank <= MOST_SMALL else ():
+        yield _with_dims(example, lambda dims, sizes=sizes: _last(len(dims), sizes))
+
+
 def long_ones(example: Example) -> Iterator[Example]:
     """Sizes that integers of 16 bits do not count to, and what float32 does not, of which nothing is made."""
     single, nothing = (
@@ -200,8 +227,12 @@ def variants(example: Example) -> Iterator[tuple[str, Example]]:
     if any(known.dtype == TensorProto.FLOAT for known in operands.facts):
         for dtype in DTYPES:
             yield f"in {ir.DataType(dtype).name}", _in_dtype(example, dtype)
+    if any(known.dtype in WHOLE for known in operands.facts):
+        for dtype in OF_WHOLE:
+            yield f"in {ir.DataType(dtype).name} for integers", _in_dtype(example, dtype, WHOLE)
     if any(known.dtype in SIXTEEN_BITS for known in operands.facts):
         yield "in 16 bits", _in_16_bits(example)
+        yield "in 16 bits, with float16", _in_dtype(_in_16_bits(example), TensorProto.FLOAT16)
     if any(v.const_value is None and known.dtype in BYTES for v, known in _pairs(example)):
         yield "of wider integers", _of_wider_integers(example)
     sizes = sorted({d for v in operands.values for d in _dims(v) if isinstance(d, int) and d > 1})
@@ -218,5 +249,7 @@ def variants(example: Example) -> Iterator[tuple[str, Example]]:
         for other in (0, 1):
             if size != other and (other or size not in fixed):
                 yield f"{size} became {other}", _replaced(example, size, other)
+    if any(inputs):
+        yield "dims without names", _with_dims(example, lambda dims: (None,) * len(dims))
     for rank in range(max((len(dims) for dims in inputs), default=0)):
         yield f"rank {rank}", _with_dims(example, partial(_last, rank))

@@ -25,7 +25,7 @@ def example() -> Example:
 
 def test_one_attribute_constant_size_or_opset_is_another() -> None:
     given = example()
-    found = [made() for made in neighbours(given, named=[2.5])]
+    found = [made() for kind in neighbours(given, named=[2.5]) for made in kind]
     terms = [repr(each.term) for each in found]
     assert any("pads=(1, 2)" in term for term in terms) and any("strides=(2,)" in term for term in terms)
     assert any("('max', 2.5)" in term for term in terms), "a number that the law names"
@@ -43,7 +43,7 @@ def test_one_attribute_constant_size_or_opset_is_another() -> None:
             each.opset != given.opset,
             each.operands is not given.operands,
         ]
-        assert sum(changed) == 1
+        assert 1 <= sum(changed) <= 2, "settings and constants change together"
 
 
 def test_sizes_grow() -> None:

@@ -25,6 +25,7 @@ from .float_ranges import with_intervals
 from .numbers import completed
 from .onnx_inference import accepts, infer_by_onnx, schema
 from .ranges import with_ranges
+from .slicing import joined
 
 FAMILIES = (
     *(convolution, elementwise, extending, float_rules, generators, range_rules),
@@ -66,6 +67,9 @@ def infer_node(
         op_type, domain, tuple(None if fact is None else fact.dtype for fact in inputs), n_outputs, opset
     ):
         return (CLASH,) * n_outputs
+    const = _is_const(op_type, inputs)
+    if op_type == "Concat" and domain == "":
+        inputs = joined(inputs, dict(attributes).get("axis", 1))
     call = Call(op_type, dict(attributes), inputs, n_outputs, opset, bounds)
     try:
         known = _by_formula(call) if domain == "" else [UNKNOWN] * n_outputs
@@ -76,7 +80,6 @@ def infer_node(
     facts = [meet(a, b) for a, b in zip(known, facts, strict=True)]
     if any(fact.dtype < 0 or is_impossible(fact) for fact in facts):
         return (CLASH,) * n_outputs
-    const = _is_const(op_type, inputs)
     facts = [completed(_as_const(fact, const)) for fact in facts]
     return tuple(with_intervals(call, with_ranges(call, facts)) if domain == "" else facts)
 

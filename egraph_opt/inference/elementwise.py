@@ -181,7 +181,28 @@ def _pow(call: Call) -> list[Fact]:
 
 @formula("PRelu")
 def _prelu(call: Call) -> list[Fact]:
-    return [Fact(call.fact(0).dtype, call.shape(0))]
+    shape, slope = call.shape(0), call.shape(1)
+    return [Fact(call.fact(0).dtype, broadcast([shape, slope]) if widens(slope, shape) else shape)]
+
+
+def keeps(shape: Shape | None, target: Shape | None) -> bool:
+    """Whether a tensor of `shape` is known to leave the shape of one alone that it is broadcast against."""
+    if shape is None or not shape:
+        return shape is not None
+    if target is None or len(shape) > len(target):
+        return False
+    aligned = target[len(target) - len(shape) :]
+    return all(a == 1 or symbolic.known_equal(a, b) for a, b in zip(shape, aligned, strict=True))
+
+
+def widens(shape: Shape | None, target: Shape | None) -> bool:
+    """Whether a tensor of `shape` is known to make one of `target` bigger that it is broadcast against."""
+    if shape is None or target is None:
+        return False
+    if len(shape) > len(target):
+        return True
+    aligned = target[len(target) - len(shape) :]
+    return any(b == 1 and isinstance(a, int) and a != 1 for a, b in zip(shape, aligned, strict=True))
 
 
 @formula("Mod")

@@ -124,7 +124,8 @@ def cast(source: int, target: int, element: Element | float) -> Element | float:
         return int(element != 0)
     if target in FLOATS:
         with np.errstate(all="ignore"):
-            exact = np.asarray(element, dtype=numpy_type(source) if source in FLOATS else np.int64)
+            wide = np.uint64 if element > np.iinfo(np.int64).max else np.int64
+            exact = np.asarray(element, dtype=numpy_type(source) if source in FLOATS else wide)
             return settle(target, float(exact.astype(numpy_type(target))))
     if isinstance(element, float):
         if not math.isfinite(element):

@@ -9,7 +9,7 @@ import numpy as np
 from egraph_opt.facts import symbolic
 from egraph_opt.facts.fact import SMALL, UNKNOWN, Dim, Fact
 
-from .call import Call, ContradictionError, formula, normal_axes, normal_axis
+from .call import Attribute, Call, ContradictionError, formula, normal_axes, normal_axis
 from .numbers import Array, array, with_data
 from .views import axis_of, moved
 
@@ -113,6 +113,20 @@ def _part(
             first = max(start, -items.shape[axis])
         items = items[(slice(None),) * axis + (slice(first, last, step),)]
     return items
+
+
+def joined(operands: tuple[Fact | None, ...], axis: Attribute) -> tuple[Fact | None, ...]:
+    """The operands of a Concat without those that are empty along its axis.
+
+    The standard asks for their other dims to be those of the rest, onnxruntime does not: they say nothing.
+    """
+    if len({None if fact is None else fact.rank for fact in operands}) != 1 or not isinstance(axis, int):
+        return operands
+    rank = len(operands[0].shape or ()) if operands[0] is not None else 0
+    if not -rank <= axis < rank:
+        return operands
+    full = tuple(fact for fact in operands if fact is None or fact.shape is None or fact.shape[axis] != 0)
+    return full or operands
 
 
 @formula("Concat")

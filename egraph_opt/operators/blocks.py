@@ -35,6 +35,8 @@ def _lower_blockwise(node: NodeReader) -> TermSpec | None:
     if node.fact(0).rank != 4:
         return None
     size = ("blocksize", node.attribute("blocksize"))
+    if size[1] == 1:
+        return TermSpec("identity", (), (0,))
     if node.op_type == "SpaceToDepth":
         return TermSpec("blockwise", (node.op_type, (size,)), (0,))
     mode = (node.attribute("mode") if node.opset >= 11 else None) or "DCR"

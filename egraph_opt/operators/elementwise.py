@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from egraph_opt.facts.fact import Fact
+from egraph_opt.inference.elementwise import keeps, widens
 from egraph_opt.operators.activations import expand_activation
 from egraph_opt.operators.availability import is_available
 from egraph_opt.operators.declaration import (
@@ -144,11 +145,15 @@ def _lower_clip(node: NodeReader) -> TermSpec | None:
 def _lower_binary(node: NodeReader) -> TermSpec | None:
     if node.op_type == "Mod" and node.attribute("fmod"):
         return None
+    if node.op_type == "PRelu" and widens(node.fact(1).shape, node.fact(0).shape):
+        return None  # onnxruntime broadcasts x, which the standard rules out
     return TermSpec("binary", (node.op_type,), (0, 1))
 
 
 @lowers("Where")
 def _lower_where(node: NodeReader) -> TermSpec | None:
+    if node.is_same(1, 2) and keeps(node.fact(0).shape, node.fact(1).shape):
+        return TermSpec("identity", (), (1,))  # or laws move past a choice that is none, again and again
     return TermSpec("where", (), (0, 1, 2))
 
 

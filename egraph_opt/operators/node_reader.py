@@ -63,6 +63,12 @@ class NodeReader:
     def has(self, position: int) -> bool:
         return position < self.count and self._node.inputs[position] is not None
 
+    def is_same(self, position: int, other: int) -> bool:
+        """Whether two operands are one value."""
+        return (
+            self.has(position) and self.has(other) and self._node.inputs[position] is self._node.inputs[other]
+        )
+
     def fact(self, position: int) -> Fact:
         value = self._node.inputs[position] if self.has(position) else None
         return ABSENT if value is None else self._facts.get(value, UNKNOWN)

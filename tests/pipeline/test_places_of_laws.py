@@ -7,8 +7,9 @@ import onnx
 import pytest
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper, parser
+from onnxruntime import InferenceSession
 
-from egraph_opt import optimize
+from egraph_opt import optimize, saturate
 from egraph_opt.inference.kernels import has_kernel, takes_types
 from egraph_opt.laws.exactness import Exactness
 from egraph_opt.pipeline.result import Result
@@ -159,3 +160,56 @@ def test_an_empty_constant_is_joined_to_nothing() -> None:
     given = model("a = Concat <axis = 0> (x, k) y1 = Concat <axis = 0> (k, a, k)", "float[N, 3] x")
     given.graph.initializer.append(numpy_helper.from_array(np.zeros((0, 3), np.float32), "k"))
     assert checked(given).report.nodes.runtime_after == 1
+
+
+@pytest.mark.parametrize("rows", [2, 3])
+@pytest.mark.parametrize("first", [True, False])
+def test_what_is_empty_says_nothing_of_the_other_dims(rows: int, first: bool) -> None:
+    """The standard asks for N = 3, and onnxruntime leaves the empty constant out whatever N is."""
+    operands = "k, x" if first else "x, k, x"
+    given = model(f"y1 = Concat <axis = 0> ({operands})", "float[2, N] x")
+    given.graph.initializer.append(numpy_helper.from_array(np.zeros((0, 3), np.float32), "k"))
+    found = checked(given)
+    feeds = {"x": np.random.default_rng(0).normal(size=(2, rows)).astype(np.float32)}
+    made, came = (InferenceSession(m.SerializeToString()).run(None, feeds) for m in (found.model, given))
+    np.testing.assert_array_equal(made[0], came[0])
+
+
+@pytest.mark.parametrize(("x", "slope"), [((), (2,)), ((1,), (3,)), ((1, 3), (2, 3))])
+def test_a_slope_that_widens_x_is_left_to_the_runtime(x: tuple[int, ...], slope: tuple[int, ...]) -> None:
+    """The standard rules it out, and onnxruntime broadcasts both."""
+    dims = ", ".join(map(str, x))
+    text = f"g (float[{dims}] x) => (float y) {{ s = Exp (x) y = PRelu (s, c) }}"
+    given = parser.parse_model(f'<ir_version: 9, opset_import: ["" : 16]> {text}')
+    given.graph.output[0].type.tensor_type.ClearField("shape")
+    if not x:
+        given.graph.input[0].type.tensor_type.shape.SetInParent()
+    given.graph.initializer.append(numpy_helper.from_array(np.full(slope, 0.5, np.float32), "c"))
+    result = optimize(given, "nodes")
+    assert result.report.verification.status == "passed"
+    assert not any("left out" in text for text in result.report.warnings)
+    assert [node.op_type for node in result.model.graph.node] == ["Exp", "PRelu"]
+
+
+def test_the_largest_integers_are_cast_to_few_bits() -> None:
+    body = "b = Cast <to = 16> (k) c = Cast <to = 1> (b) y1 = Mul (x, c)"
+    given = model(body, "float[2, 3] x")
+    given.graph.initializer.append(numpy_helper.from_array(np.full((3,), 2**64 - 1, np.uint64), "k"))
+    checked(given)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y1 = DepthToSpace <blocksize = 1> (x)",
+        "y1 = SpaceToDepth <blocksize = 1> (x)",
+        "y1 = Where (c, x, x)",
+    ],
+)
+@pytest.mark.parametrize("dims", ["2, A, 2, B", "N, C, H, W"])
+def test_what_changes_nothing_is_nothing_at_once(body: str, dims: str) -> None:
+    """Laws moved units past the one, and views past the other, again and again."""
+    text = f"g (float[{dims}] x, bool c) => (float[?, ?, ?, ?] y) {{ {body} y = Neg (y1) }}"
+    saturated = saturate(parser.parse_model(f'<ir_version: 9, opset_import: ["" : 19]> {text}'))
+    assert saturated.region is not None and saturated.region.saturation.stop == "saturated"
+    assert saturated.region.snapshot.n_nodes <= 6

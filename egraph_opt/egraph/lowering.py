@@ -16,7 +16,7 @@ import onnx_ir as ir
 from egraph_opt.facts.fact import ABSENT, CLASH, UNKNOWN, Fact, meet
 from egraph_opt.graph.body_equality import bodies_key, plain_attributes
 from egraph_opt.graph.constants import Constants
-from egraph_opt.graph.walks import bodies, captured_values, is_deterministic
+from egraph_opt.graph.walks import bodies, captured_values, is_deterministic, tensor_of
 from egraph_opt.operators.declaration import Literal, TermSpec, lowering_of, operator_named
 from egraph_opt.operators.node_reader import NodeReader
 from egraph_opt.operators.typing import infer_operator
@@ -81,9 +81,11 @@ class _Lowering:
         constants: Constants,
         *,
         contradicting: Collection[ir.Node],
+        untouched: Collection[str],
         functions: Mapping[ir.OperatorIdentifier, ir.Function],
     ) -> None:
         self.facts, self.contradicting, self.functions = facts, contradicting, functions
+        self.untouched = untouched
         self.result = Lowered(graph, opset, constants=constants)
         self.index: dict[Any, int] = {}
         self.of_value = self.result.term_of
@@ -133,6 +135,9 @@ class _Lowering:
         return None
 
     def node(self, node: ir.Node) -> None:
+        if self.untouched and tensor_of(node) in self.untouched:
+            self._opaque(node)
+            return
         if all(self.result.constants.has(v) for v in node.outputs if v.name):
             for value in node.outputs:
                 self.leaf(value)
@@ -273,14 +278,21 @@ def lower(
     constants: Constants,
     *,
     contradicting: Collection[ir.Node] = (),
+    untouched: Collection[str] = (),
     functions: Mapping[ir.OperatorIdentifier, ir.Function] = MappingProxyType({}),
 ) -> Lowered:
     """Lower one graph (not its bodies); `facts` are those of its values, `constants` knows their data.
 
-    Nodes that inference finds wrong are `contradicting`: they are kept, whatever onnxruntime makes of them.
+    Nodes that inference finds wrong are `contradicting`: they are kept, whatever onnxruntime makes of them,
+    and so are those that make a tensor named in `untouched`.
     Calls of the model's `functions` that draw nothing are one where their operands are equal.
     """
-    lowering = _Lowering(graph, opset, facts, constants, contradicting=contradicting, functions=functions)
+    lowering = _Lowering(
+        *(graph, opset, facts, constants),
+        contradicting=contradicting,
+        untouched=untouched,
+        functions=functions,
+    )
     for value in _entrances(graph):
         lowering.leaf(value)
     for node in graph:

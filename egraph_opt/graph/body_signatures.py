@@ -37,14 +37,19 @@ def _carried(node: ir.Node) -> list[tuple[int, int]]:
     return [(k, k - 1) for k in range(2, len(node.inputs))]
 
 
-def drop_kept(node: ir.Node, graph: ir.Graph, namer: Namer) -> bool:
-    """Take from a loop what it carries along unchanged, and give users the first value: whether any was."""
+def drop_kept(node: ir.Node, graph: ir.Graph, namer: Namer, opset: int) -> bool:
+    """Take from a loop what it carries along unchanged, and give users the first value: whether any was.
+
+    Before opset 11 a Loop has to carry something.
+    """
     carried = _carried(node)
     kept: dict[int, tuple[int, ir.Value]] = {}
     for place, end in carried:
         given, inside = node.inputs[place], graph.inputs[place]
         if given is not None and _source(graph, graph.outputs[end]) in (inside, given):
             kept[place] = end, given
+    if node.op_type == "Loop" and opset < 11 and len(kept) == len(carried) and kept:
+        del kept[min(kept)]
     if not kept:
         return False
     for place, (end, given) in reversed(kept.items()):

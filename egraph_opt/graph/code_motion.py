@@ -6,7 +6,7 @@ whose loop does not run at all must not meet an error that it never met.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import onnx_ir as ir
@@ -17,7 +17,7 @@ from egraph_opt.graph.constants import constant_of_node
 from egraph_opt.graph.content import Contents
 from egraph_opt.graph.names import UniqueNames
 from egraph_opt.graph.running import Facts, Scope, cannot_fail, runs_once
-from egraph_opt.graph.walks import bodies, is_deterministic
+from egraph_opt.graph.walks import bodies, is_deterministic, tensor_of
 
 Operands = Mapping[ir.Value, ir.TensorProtocol | None]
 """The operands of a node that may move, each with its tensor where that moves, too."""
@@ -54,9 +54,13 @@ class CodeMotion:
 
     Attributes:
         names: what moves keeps its name where no other scope has it.
+        opset: of the default domain.
+        untouched: what makes a tensor of these names stays where it is, and keeps its bodies.
     """
 
     names: UniqueNames
+    opset: int
+    untouched: Collection[str] = ()
     _contents: Contents = field(default_factory=Contents, repr=False)
 
     def hoist(self, graph: ir.Graph, facts: Scope, infer: Callable[[ir.Graph, Scope], Scope]) -> bool:
@@ -72,7 +76,7 @@ class CodeMotion:
             outer, known = pending.pop()
             for node in outer:
                 graphs = bodies(node)
-                if not graphs:
+                if not graphs or tensor_of(node) in self.untouched:
                     continue
                 inside = [infer(body, known) for body in graphs]
                 if is_loop(node) or is_if(node):
@@ -93,7 +97,7 @@ class CodeMotion:
                 continue
             self._move(body, node, operands)
             changed = True
-        return changed | drop_kept(body.node, graph, self.names.namer)
+        return changed | drop_kept(body.node, graph, self.names.namer, self.opset)
 
     def _from_branches(self, body: _Body) -> bool:
         """Move what both branches compute of equal operands."""
@@ -143,7 +147,8 @@ class CodeMotion:
                 operands[value] = _tensor(value)
                 if operands[value] is None:
                     return None
-        return operands if None in operands.values() and movable(node) else None
+        stays = bool(self.untouched) and tensor_of(node) in self.untouched
+        return operands if None in operands.values() and movable(node) and not stays else None
 
     def _move(self, body: _Body, node: ir.Node, operands: Operands) -> None:
         """Put a node in front of the one whose body it is in, with the tensors that it uses."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from egraph_opt.facts.fact import UNKNOWN, Fact
 from egraph_opt.graph.content import Contents
 from egraph_opt.graph.isolation import CrashError, apart
 from egraph_opt.graph.runtime import outputs_of
-from egraph_opt.graph.walks import bodies, is_deterministic
+from egraph_opt.graph.walks import bodies, is_deterministic, tensor_of
 from egraph_opt.graph.work import FoldingBudget
 from egraph_opt.model.scratch import Scratch
 
@@ -26,7 +26,6 @@ _log = logging.getLogger(__name__)
 _FEEDABLE = frozenset(
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
 )
-
 
 _PLAIN = frozenset({"float", "double", *_FEEDABLE} - {"float32", "float64"})
 """The same by ONNX's names."""
@@ -40,7 +39,6 @@ STORED = frozenset(
     if hasattr(ir.DataType, name)
 )
 """Types that weights are stored in to be small, and made wider where they are used."""
-
 SMALL = 1024
 """Bytes that a constant may grow by where it is kept small on purpose, or has one value."""
 
@@ -158,12 +156,10 @@ def _foldable_nodes(
     fold_bytes: int,
     memory_bytes: float,
     fold_quantized: bool,
+    untouched: Collection[str],
     warn: Callable[[str], None],
 ) -> list[ir.Node]:
-    """Deterministic nodes on constants whose results do not make the file grow by more than `fold_bytes`.
-
-    Those that take too long, or too much memory, are left out, and reported by `warn`.
-    """
+    """Deterministic nodes on constants that add at most `fold_bytes`; what takes too much is reported."""
     known = set(constants.tensors)
     chosen = []
     left, budget = fold_bytes, FoldingBudget(memory=memory_bytes)
@@ -171,7 +167,7 @@ def _foldable_nodes(
         if not node.outputs or node.outputs[0] in known or bodies(node) or node.domain not in ("", "ai.onnx"):
             continue
         inputs = [v for v in node.inputs if v is not None]
-        if not all(v in known for v in inputs) or not is_deterministic(node):
+        if not all(v in known for v in inputs) or not is_deterministic(node) or tensor_of(node) in untouched:
             continue
         used = [v for v in node.outputs if v.name]
         results = [_at_most(node, facts.get(v, UNKNOWN), facts) for v in used]
@@ -277,20 +273,23 @@ def fold_constants(
     fold_bytes: int,
     memory_bytes: float = math.inf,
     fold_quantized: bool = False,
+    untouched: Collection[str] = (),
     warn: Callable[[str], None] = lambda message: None,
 ) -> Constants:
     """The constants of a graph with those that its constant nodes compute, and those that types tell.
 
     What makes quantised weights wider stays unless the result is smaller, or `fold_quantized` asks for it.
-    Nodes that onnxruntime cannot run stay as they are, and those that would take too much memory, of which
-    `warn` is told.
+    Nodes that onnxruntime cannot run stay as they are, those that make what `untouched` names, and those that
+    would take too much memory, of which `warn` is told.
     """
-    constants = Constants({**constants.tensors, **known_results(graph, facts, constants)})
+    told = known_results(graph, facts, constants).items()
+    constants = Constants({**constants.tensors, **{v: made for v, made in told if v.name not in untouched}})
     nodes = _foldable_nodes(
         *(graph, facts, constants),
         fold_bytes=fold_bytes,
         memory_bytes=memory_bytes,
         fold_quantized=fold_quantized,
+        untouched=untouched,
         warn=warn,
     )
     if not nodes:

@@ -7,7 +7,8 @@ trip or none; a Scan over one element or none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import onnx_ir as ir
@@ -33,6 +34,18 @@ class Decided:
     body: ir.Graph | None
     given: tuple[tuple[ir.Value, ir.Value | ir.TensorProtocol, int | None], ...]
     results: tuple[tuple[ir.Value, int | ir.Value, int | None], ...]
+
+    def with_values(self, instead: Mapping[ir.Value, ir.Value]) -> Decided:
+        """The same where values around it have been replaced."""
+        if not instead:
+            return self
+
+        def now(value: Any) -> Any:
+            return instead.get(value, value) if isinstance(value, ir.Value) else value
+
+        given = [(inner, now(outer), axis) for inner, outer, axis in self.given]
+        results = [(value, now(made), axis) for value, made, axis in self.results]
+        return replace(self, given=tuple(given), results=tuple(results))
 
 
 def decided(

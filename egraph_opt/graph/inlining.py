@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 
 import numpy as np
@@ -11,13 +11,17 @@ import onnx_ir as ir
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.decided_bodies import Decided, decided
 from egraph_opt.graph.names import UniqueNames
+from egraph_opt.graph.walks import tensor_of
 
 
 class Inliner:
-    """Inlines bodies anywhere in one model; names of what moves stay where no other scope has them."""
+    """Inlines bodies anywhere in one model; names of what moves stay where no other scope has them.
 
-    def __init__(self, names: UniqueNames, opset: int) -> None:
-        self._names, self._opset = names, opset
+    Nodes that make a tensor named in `untouched` keep their bodies.
+    """
+
+    def __init__(self, names: UniqueNames, opset: int, untouched: Collection[str] = ()) -> None:
+        self._names, self._opset, self._untouched = names, opset, untouched
 
     def inline(
         self,
@@ -33,14 +37,18 @@ class Inliner:
                 types, so a model may run with a vector of one element where a scalar is asked for.
             taken: Ifs of which one branch runs, whatever is known of the condition: whether it is `then`.
         """
-        known_of = {node: decided(node, self._opset, facts, taken.get(node)) for node in graph}
+        open_ = [node for node in graph if tensor_of(node) not in self._untouched]
+        known_of = {node: decided(node, self._opset, facts, taken.get(node)) for node in open_}
         found = [(node, known) for node, known in known_of.items() if known is not None and fits(node, known)]
+        instead: dict[ir.Value, ir.Value] = {}
         for node, known in found:
-            self._replace(graph, node, known)
+            instead |= self._replace(graph, node, known.with_values(instead))
         return bool(found)
 
-    def _replace(self, graph: ir.Graph, node: ir.Node, known: Decided) -> None:
+    def _replace(self, graph: ir.Graph, node: ir.Node, known: Decided) -> dict[ir.Value, ir.Value]:
+        """Put what a node computes in front of it, and remove it: what its outputs are now."""
         moved: list[ir.Node] = []
+        instead: dict[ir.Value, ir.Value] = {}
         for inner, outer, axis in known.given:
             value = self._given(outer, axis, moved)
             inner.replace_all_uses_with(value, replace_graph_outputs=True)
@@ -55,7 +63,7 @@ class Inliner:
             self._names.rename(inner_node)
         for value, source, axis in known.results:
             made = inside[source] if isinstance(source, int) else source
-            result = ir.Value(name=value.name, type=value.type, shape=value.shape)
+            result = instead[value] = ir.Value(name=value.name, type=value.type, shape=value.shape)
             if axis is None:
                 last = ir.Node("", "Identity", [made], outputs=[result], name=self._fresh())
             else:
@@ -66,6 +74,7 @@ class Inliner:
             known.body.outputs.clear()
         graph.insert_before(node, moved)
         graph.remove(node, safe=True)
+        return instead
 
     def _fresh(self) -> str:
         return self._names.namer.fresh("branch")

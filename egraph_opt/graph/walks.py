@@ -34,6 +34,11 @@ def bodies(node: ir.Node) -> list[ir.Graph]:
     return found
 
 
+def tensor_of(node: ir.Node) -> str:
+    """The first tensor that a node makes, which is what it is called by; "" where it makes none."""
+    return next((value.name for value in node.outputs if value.name), "")
+
+
 def nodes_within(node: ir.Node) -> Iterator[ir.Node]:
     """The nodes of a node's bodies at any depth."""
     pending = bodies(node)

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from egraph_opt.laws.law import where
 from egraph_opt.laws.selection import all_laws
+from egraph_opt.pipeline.places import is_ours, needed
 from egraph_opt.pipeline.result import Result
 
 Run = Callable[[frozenset[str]], Result]
 """An optimization without some laws."""
 
 
-def without_offending_law(wrong: Result, matched: Iterable[str], run: Run) -> tuple[Result, str]:
-    """The result without the laws that make outputs wrong, and what names them; a warning does as well.
+@dataclass(frozen=True)
+class Blamed:
+    """What comes of leaving laws out.
+
+    Attributes:
+        text: names the laws; "" where none are to blame.
+        are_ours: they are part of this package.
+    """
+
+    result: Result
+    text: str = ""
+    are_ours: bool = True
+
+
+def without_offending_law(wrong: Result, matched: Iterable[str], run: Run) -> Blamed:
+    """The result without the laws that make outputs wrong; a warning names them.
 
     Laws that are not part of this package are suspected first, and as few of them are left out as do.  Of our
     own one alone is suspected: where it takes several, numbers that leave their range are the likelier cause.
@@ -25,7 +40,7 @@ def without_offending_law(wrong: Result, matched: Iterable[str], run: Run) -> tu
         run: optimises without the laws named.
 
     Returns:
-        `wrong` and "", if no laws are to blame.
+        `wrong`, if no laws are to blame.
     """
     known: dict[frozenset[str], Result] = {}
 
@@ -40,32 +55,23 @@ def without_offending_law(wrong: Result, matched: Iterable[str], run: Run) -> tu
 
     foreign, every = _suspects(matched)
     suspects = next((group for group in (foreign, every) if group and is_right(group)), [])
-    offending = _needed([], suspects, is_right) if suspects else []
-    if not offending or (len(offending) > 1 and not set(offending) <= set(foreign)):
-        return wrong, ""
+    offending = needed([], suspects, is_right) if suspects else []
+    are_foreign = set(offending) <= set(foreign)
+    if not offending or (len(offending) > 1 and not are_foreign):
+        return Blamed(wrong)
     blame = _blame(offending)
     left_out = "was left out" if len(offending) == 1 else "were left out"
     warning = f"{blame} and {left_out}: {wrong.report.verification.detail}"
     result = without(offending)
     report = replace(result.report, warnings=(*result.report.warnings, warning))
-    return replace(result, report=report), blame
-
-
-def _needed(out: list[str], suspects: list[str], is_right: Callable[[Iterable[str]], bool]) -> list[str]:
-    """A smallest part of the suspects that has to be left out besides others (Junker's QuickXplain, 2004)."""
-    if len(suspects) == 1:
-        return suspects
-    first, second = suspects[: len(suspects) // 2], suspects[len(suspects) // 2 :]
-    later = [] if is_right([*out, *first]) else _needed([*out, *first], second, is_right)
-    earlier = [] if later and is_right([*out, *later]) else _needed([*out, *later], first, is_right)
-    return [*earlier, *later]
+    return Blamed(replace(result, report=report), blame, not are_foreign)
 
 
 def _blame(keys: Iterable[str]) -> str:
     laws = [law for law in all_laws() if law.key in set(keys)]
     if len(laws) == 1:
-        return f"{where(laws[0].function)}: law {laws[0].key} makes the outputs wrong"
-    named = ", ".join(f"{law.key} ({where(law.function)})" for law in laws)
+        return f"{where(laws[0].function)}: law {laws[0].key} ({laws[0].numerics}) makes the outputs wrong"
+    named = ", ".join(f"{law.key} ({law.numerics}, {where(law.function)})" for law in laws)
     return f"the laws {named} make the outputs wrong"
 
 
@@ -73,5 +79,4 @@ def _suspects(matched: Iterable[str]) -> tuple[list[str], list[str]]:
     """The laws of others, and all."""
     keys = set(matched)
     laws = [law for law in all_laws() if law.key in keys]
-    foreign = [law.key for law in laws if not law.function.__module__.startswith("egraph_opt.rewrites.")]
-    return foreign, [law.key for law in laws]
+    return [law.key for law in laws if not is_ours(law)], [law.key for law in laws]

@@ -50,6 +50,7 @@ class Setting:
         assume: least and greatest number by name of input or symbolic dim.
         limits: how many bytes folding the constants of a graph may add, and take.
         exactness: what the result keeps.
+        untouched: names of tensors: the nodes that make them stay as they came.
         inliner: of branches that are decided.
         motion: of work out of bodies.
         saturate: from terms to a snapshot: by the laws, or read from a file.
@@ -63,6 +64,7 @@ class Setting:
     assume: Assumptions
     limits: Limits
     exactness: Exactness
+    untouched: frozenset[str]
     inliner: Inliner
     motion: CodeMotion
     saturate: Callable[[Lowered], tuple[Snapshot, SaturationReport]]
@@ -147,6 +149,7 @@ def saturate_region(
             fold_bytes=setting.limits.fold_bytes,
             fold_quantized=setting.limits.fold_quantized,
             memory_bytes=setting.limits.memory().left,
+            untouched=setting.untouched,
             warn=setting.warn,
         )
         setting.clock("lower")
@@ -178,6 +181,7 @@ def saturate_region(
         known,
         folded,
         contradicting=contradicting,
+        untouched=setting.untouched,
         functions=setting.functions,
     )
     lowered.own_types = setting.exactness != REAL
@@ -368,14 +372,15 @@ def region_of(
     exactness: Exactness,
     warnings: list[str],
     clock: Callable[[str], None],
+    untouched: frozenset[str] = frozenset(),
 ) -> Region:
-    """The graph of a model and its bodies, saturated; `warnings` grows."""
+    """The graph of a model and its bodies, saturated; `warnings` grows, `untouched` is as in `Setting`."""
 
     def warn(message: str) -> None:
         if message not in warnings:
             warnings.append(message)
 
-    names = UniqueNames(loaded.model.graph)
+    names, opset = UniqueNames(loaded.model.graph), loaded.opset_imports.get("", 1)
     setting = Setting(
         opsets=loaded.opset_imports,
         ir_version=loaded.ir_version,
@@ -383,8 +388,9 @@ def region_of(
         assume=assume,
         limits=limits,
         exactness=exactness,
-        inliner=Inliner(names, loaded.opset_imports.get("", 1)),
-        motion=CodeMotion(names),
+        untouched=untouched,
+        inliner=Inliner(names, opset, untouched),
+        motion=CodeMotion(names, opset, untouched),
         saturate=saturate_one,
         warn=warn,
         clock=clock,

@@ -2,51 +2,43 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
-
-import onnx_ir as ir
 
 from egraph_opt.cost import DEFAULT_COST
 from egraph_opt.cost.model import CostModel
 from egraph_opt.cost.registry import cost_model
-from egraph_opt.egraph.lowering import Lowered
-from egraph_opt.egraph.saturation import SaturationReport, saturate_terms
-from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import InputShapeError, VerificationError
 from egraph_opt.extraction.registry import ExtractorLike, extractor_named
 from egraph_opt.extraction.strategies.budget import OnInterrupt
-from egraph_opt.graph.constants import constant_bytes
 from egraph_opt.graph.isolation import CrashError, apart, isolated
-from egraph_opt.graph.node_counts import nodes_of
-from egraph_opt.laws.exactness import REAL, Exactness, exactness_named
-from egraph_opt.laws.law import Law
-from egraph_opt.laws.proved import Which, among
-from egraph_opt.laws.selection import DEFAULT, LEGALIZE, required, select, waiting
+from egraph_opt.laws.exactness import REAL, Exactness
+from egraph_opt.laws.proved import Which
+from egraph_opt.laws.selection import DEFAULT
 from egraph_opt.measurement.runner import Runner
 from egraph_opt.memory.objective import ObjectiveLike, objective_of
 from egraph_opt.model.input_shapes import Sizes
 from egraph_opt.model.reading import LoadedModel, ModelSource, read_model
-from egraph_opt.pipeline.arguments import check_arguments, limits_of, names_of
-from egraph_opt.pipeline.assumptions import assumptions_for
-from egraph_opt.pipeline.collection import collected_rarely
+from egraph_opt.pipeline.arguments import check_arguments, names_of
 from egraph_opt.pipeline.extraction import unchanged
-from egraph_opt.pipeline.limits import NO_TIME, SATURATED_MEMORY, TOO_SHORT, Clock, Limits, Progress, reading
+from egraph_opt.pipeline.limits import Limits, Progress
 from egraph_opt.pipeline.mishaps import reason_of
-from egraph_opt.pipeline.offending_law import without_offending_law
-from egraph_opt.pipeline.opset import read_at_opset
-from egraph_opt.pipeline.region import Region, region_of
-from egraph_opt.pipeline.required import Replaced, replaced
-from egraph_opt.pipeline.restarts import added
+from egraph_opt.pipeline.offending_law import Blamed, without_offending_law
+from egraph_opt.pipeline.places import (
+    Attempt,
+    is_cheaper,
+    places_of,
+    trouble_of_attempt,
+    with_places_kept,
+    with_remark,
+)
 from egraph_opt.pipeline.result import Result
 from egraph_opt.pipeline.saturated import Saturated
-from egraph_opt.pipeline.target import SaturatedFor
+from egraph_opt.pipeline.saturating import Asked, read_as, saturated_as
 from egraph_opt.verification.running import trouble_of
 
 
-@collected_rarely()
 def saturate(
     model: ModelSource,
     *,
@@ -93,153 +85,9 @@ def saturate(
         OpsetError: an opset that cannot be reached.
         UnsoundLawError, InternalError: with strict.
     """
-    started = time.monotonic()
-    check_arguments(model, assume=assume, input_shapes=input_shapes)
-    rewrites, limits = names_of(rewrites), limits_of(limits)
-    rules, clock, spent = _rules(rewrites, target, exactness, laws), Clock(progress), dict[str, float]()
-    clock("load")
-    loaded = read_model(model, input_shapes) if opset is None else read_at_opset(model, opset, input_shapes)
-    ranges = assumptions_for(loaded, assume)
-    warnings = [*loaded.warnings, *rules.remarks]
-    counts, size = nodes_of(loaded.model), constant_bytes(loaded.model.graph)
-    reason = loaded.unsupported or ("" if limits.seconds else NO_TIME)
-
-    def saturated(model: ir.Model, laws: tuple[Law, ...], clock: Clock = clock) -> Region:
-        run = _Saturation(replace(rules, laws=laws), limits, started, clock, strict, before=spent)
-        given = replace(loaded, model=model)
-        return region_of(*(given, limits, ranges, run), exactness=exactness, warnings=warnings, clock=clock)
-
-    region, changed = None, Replaced(loaded.model)
-    if not reason:
-        try:
-            came, changed = _with_required(loaded.model, rules.required, saturated, limits.fold_bytes)
-            region = saturated(changed.model, rules.laws)
-            if came is not None:
-                region = replace(region, original=came.original, memory=came.memory)
-        except _TooShortError as error:
-            reason = str(error)
-        except Exception as error:
-            reason = reason_of(error, loaded.source, strict=strict)
-    clock("")
-    spent.update(clock.seconds)
-
-    def again(model: ir.Model, clock: Clock) -> Region | None:
-        if time.monotonic() >= limits.saturation_deadline(started, reading(spent)):
-            return None
-        return saturated(model.clone(), rules.laws, clock)
-
-    return Saturated(
-        loaded=replace(loaded, model=changed.model),
-        region=region,
-        counts=counts,
-        constant_bytes=size,
-        limits=limits,
-        saturated_for=rules.saturated_for,
-        seconds=clock.seconds,
-        warnings=tuple(warnings),
-        reason=reason,
-        assume=ranges,
-        legalize=rules.legalize,
-        again=again,
-        strict=strict,
-        required=changed.uses,
+    return saturated_as(
+        model, Asked(rewrites, exactness, laws, limits, target, assume, input_shapes, opset, strict, progress)
     )
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What is applied to a model.
-
-    Attributes:
-        required: those of them that are applied wherever they match.
-        saturated_for: their keys, and what the target publishes.
-        legalize: the result is to be made what the target's compiler takes, outside the standard.
-        remarks: what the user has to know of laws that were not taken.
-    """
-
-    laws: tuple[Law, ...]
-    required: tuple[Law, ...]
-    saturated_for: SaturatedFor
-    legalize: bool
-    remarks: tuple[str, ...] = ()
-
-
-def _rules(
-    names: tuple[str, ...] | None, target: str | CostModel | None, exactness: str, which: str
-) -> Rules:
-    wanted = cost_model(target) if target is not None else None
-    wanted_exactness = exactness_named(exactness)
-    selected = select(names, wanted.rulesets if wanted else (), wanted_exactness)
-    laws = among(selected, which)
-    without = {law.key for law in selected} - {law.key for law in laws}
-    saturated_for = SaturatedFor(
-        frozenset(law.key for law in laws),
-        frozenset(name[1:] for name in names or () if name.startswith("-")) | without,
-        dict(wanted.limits) if wanted else {},
-        wanted_exactness,
-    )
-    remarks = tuple(
-        f"{law.key} changes values, and takes part only where it is named" for law in waiting(names)
-    )
-    return Rules(laws, required(names, laws), saturated_for, LEGALIZE in (names or ()), remarks)
-
-
-def _with_required(
-    model: ir.Model,
-    laws: tuple[Law, ...],
-    saturated: Callable[[ir.Model, tuple[Law, ...]], Region],
-    fold_bytes: int,
-) -> tuple[Region | None, Replaced]:
-    """The model as it came, where required laws match, and what they make of it, one after the other."""
-    came, changed = None, Replaced(model)
-    for _ in laws:
-        region = saturated(changed.model.clone(), laws)
-        following = replaced(changed.model, region, fold_bytes)
-        if not following.uses:
-            break
-        came, changed = came or region, replace(following, uses=added(changed.uses, following.uses))
-    return came, changed
-
-
-class _TooShortError(Exception):
-    """There is no time for any law."""
-
-
-@dataclass(frozen=True)
-class _Saturation:
-    """Saturates one graph of a model after the other.
-
-    Attributes:
-        started: when the first stage was.
-        before: seconds of an earlier clock, if this is not the first saturation.
-    """
-
-    rules: Rules
-    limits: Limits
-    started: float
-    clock: Clock
-    strict: bool
-    before: Mapping[str, float]
-
-    def __call__(self, lowered: Lowered) -> tuple[Snapshot, SaturationReport]:
-        spent = self.before or self.clock.seconds
-        now, read = time.monotonic(), reading(spent)
-        left = self.limits.saturation_deadline(self.started, read) - now
-        is_first = "saturate" not in spent
-        if is_first and not self.limits.lets_begin(now - self.started, read):
-            raise _TooShortError(TOO_SHORT.format(seconds=self.limits.seconds, read=read))
-        late = left <= 0 and not is_first
-        snapshot, report = saturate_terms(
-            lowered,
-            () if late else self.rules.laws,
-            self.rules.saturated_for.limits,
-            nodes=self.limits.nodes,
-            rounds=self.limits.rounds,
-            seconds=max(left, 0.0),
-            memory=self.limits.memory().share(SATURATED_MEMORY),
-            strict=self.strict,
-        )
-        return snapshot, replace(report, stop="seconds") if late else report
 
 
 def without_laws(rewrites: Iterable[str] | None, left_out: Iterable[str]) -> list[str]:
@@ -314,20 +162,13 @@ def optimize(
     check_arguments(seed=seed, measure=measure)  # the others `saturate` checks
     extractor_named(extractor)  # before the work, not after it
 
-    def run(left_out: frozenset[str] = frozenset()) -> tuple[Saturated, Result]:
-        saturated = saturate(
-            model,
-            rewrites=without_laws(rewrites, left_out),
-            exactness=exactness,
-            laws=laws,
-            limits=limits,
-            target=chosen,
-            assume=assume,
-            input_shapes=input_shapes,
-            opset=opset,
-            strict=strict,
-            progress=progress,
-        )
+    asked = Asked(rewrites, exactness, laws, limits, chosen, assume, input_shapes, opset, strict, progress)
+
+    def run(
+        left_out: frozenset[str] = frozenset(), untouched: frozenset[str] = frozenset()
+    ) -> tuple[Saturated, Attempt]:
+        names = without_laws(rewrites, left_out)
+        saturated, mishap = saturated_as(model, replace(asked, rewrites=names, untouched=untouched)), ""
         try:
             result = saturated.extract(
                 chosen,
@@ -345,21 +186,30 @@ def optimize(
             if not type(chosen).__module__.startswith("egraph_opt."):  # a class of the user's may have raised
                 raise
             reason = reason_of(error, saturated.loaded.source, strict=strict)
+            mishap = "" if isinstance(error, MemoryError) else reason
             result = unchanged(replace(saturated.original, reason=reason), chosen)
-        return saturated, result
+        return saturated, Attempt(result, trouble_of_attempt(saturated, result, mishap))
 
     with isolated(isolate):
-        saturated, result = run()
+        saturated, attempt = run()
+        result, blamed = attempt.result, Blamed(attempt.result)
         if input_shapes and result.report.verification.status in ("not_comparable", "failed"):
             _check_sizes(saturated.loaded, model)
-        if result.report.verification.status != "failed":
+        if not attempt.trouble:
             return result
-        matched = {f"{row.ruleset}.{row.name}" for row in result.report.rewrites if row.matches}
-        found, blame = without_offending_law(result, matched, lambda left_out: run(left_out)[1])
-    if strict:
-        parts = (saturated.loaded.source, blame, result.report.verification.detail)
-        raise VerificationError(": ".join(str(part) for part in parts if part))
-    return found
+        if result.report.verification.status == "failed":
+            matched = {f"{row.ruleset}.{row.name}" for row in result.report.rewrites if row.matches}
+            blamed = without_offending_law(result, matched, lambda left_out: run(left_out)[1].result)
+            if strict:
+                parts = (saturated.loaded.source, blamed.text, result.report.verification.detail)
+                raise VerificationError(": ".join(str(part) for part in parts if part))
+        if not blamed.are_ours:
+            return blamed.result
+        places = places_of(read_as(model, asked).model)
+        kept = with_places_kept(places, lambda names: run(untouched=names)[1], saturated.limits.seconds)
+    if kept is None or is_cheaper(blamed.result, kept[0]):
+        return blamed.result
+    return with_remark(*kept, blamed.text, attempt.trouble)
 
 
 def _check_sizes(fixed: LoadedModel, model: ModelSource) -> None:

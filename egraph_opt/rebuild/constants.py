@@ -149,7 +149,8 @@ class ConstantWriter:
         tensor = self._lowered.constants.tensors.get(value)
         if tensor is None:
             raise AssertionError(f"{value.name} is neither of this graph nor captured")
-        if node is not None and node.op_type == "Constant" and node.graph is self._lowered.graph:
+        is_node = node is not None and node.op_type == "Constant" and node.graph is self._lowered.graph
+        if node is not None and is_node and self._holds(tensor):  # one of ours need not be of this opset
             return self._constant_node(value, node)
         return self._constant(tensor, value.name if node is not None else None, "constant")
 
@@ -177,10 +178,18 @@ class ConstantWriter:
     def write(self, tensor: ir.TensorProtocol, made: ir.Value, stem: str) -> None:
         """A Constant node for a value.
 
-        Before opset 9 these are floats only: integers are cast from float64, where that holds them.
+        Before opset 9 these are floats only: others are copies of initializers, or integers are cast from
+        float64, where that holds them.
         """
-        wide = self._as_float64(tensor)
         name = self._namer.fresh(stem)
+        if self._initializers_allowed and not self._holds(tensor):
+            kind, shape = ir.TensorType(tensor.dtype), tensor.shape
+            held = ir.Value(name=name, type=kind, shape=shape, const_value=tensor)  # type: ignore[arg-type]
+            self.initializers[name] = held
+            copy = self._namer.fresh("identity")
+            self._nodes.append(ir.Node("", "Identity", [held], outputs=[made], name=copy))
+            return
+        wide = self._as_float64(tensor)
         if wide is None:
             self._nodes.append(
                 ir.Node("", "Constant", [], [ir.AttrTensor("value", tensor)], outputs=[made], name=name)
@@ -195,9 +204,13 @@ class ConstantWriter:
             ir.Node("", "Cast", [source], [to], outputs=[made], name=self._namer.fresh("cast"))
         )
 
+    def _holds(self, tensor: ir.TensorProtocol) -> bool:
+        """Whether a Constant node of this opset can be of a tensor's type."""
+        return self._lowered.opset >= 9 or is_float(tensor.dtype)
+
     def _as_float64(self, tensor: ir.TensorProtocol) -> ir.TensorProtocol | None:
         """An integer tensor in float64, where Constant has no integers and nothing is lost."""
-        if self._lowered.opset >= 9 or tensor.dtype == ir.DataType.STRING or is_float(tensor.dtype):
+        if self._holds(tensor) or tensor.dtype == ir.DataType.STRING:
             return None
         array = tensor.numpy()
         wide = array.astype(np.float64)

@@ -121,3 +121,22 @@ def test_two_branches_that_move_out_with_one_name_are_told_apart() -> None:
     result = optimize(model, cost="nodes", strict=True)
     assert _types(result.model) == ["Add", "Add", "Mul"]
     assert verify(model, result.model).status == "passed"
+
+
+def test_a_loop_that_runs_once_takes_what_a_decided_if_gives() -> None:
+    """Both are inlined at once: what the If gave is another value by then."""
+    text = """
+    <ir_version: 9, opset_import: ["" : 19]>
+    g (float[3, 1, 2, 1] x) => (float[?, ?] y, int64[?] z) <bool c = {1}, int64 n = {1}> {
+        a = If (c) <
+            then_branch = t () => (float[3, 2] p) { p = Flatten <axis = 2> (x) },
+            else_branch = e () => (float[3, 2] q) { r = Flatten <axis = 2> (x) q = Neg (r) }
+        >
+        y, z = Loop (n, c, a) <body = b (int64 i, bool k, float[3, 2] s) => (bool l, float[3, 2] u, int64 w) {
+            w = Add (i, i) u = Neg (s) l = Identity (k)
+        }>
+    }
+    """
+    result = optimize(_model(text), cost="nodes", strict=True)
+    assert not {"If", "Loop"} & set(_types(result.model))
+    assert result.report.verification.status == "passed" and not result.report.warnings

@@ -13,7 +13,7 @@ from egraph_opt import optimize
 from egraph_opt.errors import EgraphOptError, EngineError, ExtractionError, InternalError
 from egraph_opt.facts.fact import Fact
 from egraph_opt.graph.work import FoldingBudget, operations
-from egraph_opt.pipeline import stages
+from egraph_opt.pipeline import saturating
 from egraph_opt.verification import verify
 from egraph_opt.verification.budget import RunBudget, RunNeeds
 from egraph_opt.verification.execution import OutOfMemoryError, Session, load
@@ -36,7 +36,7 @@ def fail_inside(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fail(*arguments: object, **named: object) -> None:
         raise error
 
-    monkeypatch.setattr(stages, "region_of", fail)
+    monkeypatch.setattr(saturating, "region_of", fail)
 
 
 def test_a_mistake_of_ours_hands_the_model_on(monkeypatch: pytest.MonkeyPatch) -> None:

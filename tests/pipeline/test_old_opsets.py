@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
 
 from egraph_opt import optimize
 
@@ -59,3 +59,39 @@ def test_a_large_constant_of_one_value_is_written_out_where_nothing_else_can_be(
     ]
     made = optimized(model(8, nodes, TensorProto.FLOAT, [1, 70, 70]))
     assert all(node.op_type != "ConstantOfShape" for node in made.graph.node)
+
+
+@pytest.mark.parametrize("opset", [8, 10, 11])
+def test_a_loop_carries_something_below_opset_11(opset: int) -> None:
+    """Its schema asks for an operand behind the condition, also where all that it carries stays as it is."""
+    text = f"""<ir_version: 8, opset_import: ["" : {opset}]>
+    g (float[2, 3] x, int64 n, bool c) => (float[?, ?] y, float[?, ?, ?] z) {{
+        y, z = Loop (n, c, x) <
+            body = b (int64 i, bool k, float[2, 3] s) => (bool l, float[2, 3] u, float[2, 3] w) {{
+                f = Cast <to = 1> (i) w = Add (s, f) u = Identity (s) l = Identity (k)
+            }}
+        >
+    }}"""
+    made = optimize(parser.parse_model(text), cost="nodes", strict=True)
+    assert made.report.verification.status == "passed"
+    (loop,) = [node for node in made.model.graph.node if node.op_type == "Loop"]
+    assert len(loop.input) == (3 if opset < 11 else 2)
+
+
+LARGE = (-(2**63), 2**63 - 1, 2**53 + 1)
+
+
+@pytest.mark.parametrize("number", LARGE)
+@pytest.mark.parametrize("within", ["graph", "body"])
+def test_integers_that_floats_do_not_have_are_constants_below_opset_9(number: int, within: str) -> None:
+    """Constant has no integers there: what a graph hands out is a copy of an initializer."""
+    if within == "graph":
+        inner = "(float[2] x) => (int64[?] y, float[2] z) <int64[1] k = {K}> { y = Abs (k) z = Neg (x) }"
+    else:
+        inner = """(float[2] x, bool c) => (int64[?] y, float[2] z) { y, z = If (c) <
+            then_branch = t () => (int64[1] p, float[2] q) <int64[1] k = {K}> { p = Abs (k) q = Neg (x) },
+            else_branch = e () => (int64[1] r, float[2] s) <int64[1] l = {K}> { r = Abs (l) s = Exp (x) }>}"""
+    text = inner.replace("K", str(number))
+    result = optimize(parser.parse_model(f'<ir_version: 8, opset_import: ["" : 8]> g {text}'), strict=True)
+    assert result.report.verification.status == "passed"
+    onnx.checker.check_model(result.model, full_check=True)

@@ -17,8 +17,7 @@ from egraph_opt.laws.law import registered
 from egraph_opt.laws.selection import all_laws
 from egraph_opt.laws.sorts import Tensor
 from egraph_opt.operators import declaration, unary
-from egraph_opt.pipeline.offending_law import needed
-from egraph_opt.pipeline.places import places_of
+from egraph_opt.pipeline.places import needed, places_of
 from egraph_opt.pipeline.saturating import Asked, read_as, saturated_as
 
 

@@ -14,7 +14,7 @@ from egraph_opt import optimize, saturate
 from egraph_opt.errors import EngineError
 from egraph_opt.laws.law import registered
 from egraph_opt.laws.selection import all_laws
-from egraph_opt.pipeline import stages
+from egraph_opt.pipeline import saturating
 from egraph_opt.pipeline.limits import Limits
 from egraph_opt.pipeline.region import Region, region_of
 
@@ -80,7 +80,7 @@ def test_without_laws_that_resume_a_graph_is_saturated_once(
         calls.append(given)
         return region_of(*given, **named)
 
-    monkeypatch.setattr(stages, "region_of", counted)
+    monkeypatch.setattr(saturating, "region_of", counted)
     header = '<ir_version: 8, opset_import: ["" : 17]> g (float[4] x) => (float[4] y) {'
     optimize(parser.parse_model(header + text + "}"), "nodes")
     assert len(calls) == 1
@@ -113,7 +113,7 @@ def _failing_later(monkeypatch: pytest.MonkeyPatch, fails: int) -> None:
             raise EngineError("made for this test")
         return region_of(*given, **named)
 
-    monkeypatch.setattr(stages, "region_of", failing)
+    monkeypatch.setattr(saturating, "region_of", failing)
 
 
 @pytest.mark.parametrize("iteration", [2, 3])

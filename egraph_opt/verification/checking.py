@@ -7,6 +7,9 @@ from onnx import checker, shape_inference
 
 from egraph_opt.verification.execution import RunnableModel
 
+REFUSED = "onnx.checker refuses the optimized model"
+"""How the detail of such a verification begins."""
+
 _REFUSALS = (checker.ValidationError, shape_inference.InferenceError, RuntimeError, ValueError)
 
 

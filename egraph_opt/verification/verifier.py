@@ -9,7 +9,7 @@ from typing import Any
 
 from egraph_opt.facts.assumption import assumptions_of
 from egraph_opt.verification.budget import BudgetError, RunBudget
-from egraph_opt.verification.checking import checker_error
+from egraph_opt.verification.checking import REFUSED, checker_error
 from egraph_opt.verification.course import NO_PROMISE, Course, Promise
 from egraph_opt.verification.determinism import random_operators
 from egraph_opt.verification.execution import ExecutionError, ModelLike, RunnableModel, Value, arena_of, load
@@ -77,7 +77,7 @@ def verify(
         return Verification("failed", detail="; ".join(changed))
     invalid = checker_error(before, after)
     if invalid:
-        return Verification("failed", detail=f"onnx.checker refuses the optimized model: {invalid}")
+        return Verification("failed", detail=f"{REFUSED}: {invalid}")
     a, reason = with_ranks(a, before.proto)
     if reason:
         return Verification("not_comparable", detail=reason)

@@ -213,3 +213,13 @@ def test_what_changes_nothing_is_nothing_at_once(body: str, dims: str) -> None:
     saturated = saturate(parser.parse_model(f'<ir_version: 9, opset_import: ["" : 19]> {text}'))
     assert saturated.region is not None and saturated.region.saturation.stop == "saturated"
     assert saturated.region.snapshot.n_nodes <= 6
+
+
+def test_branches_of_other_sizes_run_below_opset_11() -> None:
+    """Both have to be of one shape there, which ONNX does not see where it counts no axis from the end."""
+    branches = """then_branch = t () => (float[2, 3] p) { p = Hardmax <axis = 1> (x) },
+        else_branch = e () => (float[?, ?] q) {
+            a = Cast <to = 13> (x) b = Concat <axis = -2> (a, a) q = Cast <to = 1> (b)
+        }"""
+    given = model(f"r = If (c) <{branches}> y1 = Neg (r)", "float[2, 3] x, bool c", opset=9)
+    checked(given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -94,6 +94,7 @@ class _GraphInference:
         self._assume = assume
         self._bounds = bounds_from(assume)
         self._facts: Facts = {}
+        self._ways: list[list[Fact]] = []
         self.contradicting: set[ir.Node] = set()
         self._taken = {d for value in graph.inputs for d in _declared_names(value) if d}
         for fact in outer.values():
@@ -167,7 +168,8 @@ class _GraphInference:
         return known if known is not None else self._outer.get(value, UNKNOWN)
 
     def _visit(self, node: ir.Node) -> None:
-        for value, fact in zip(node.outputs, self._infer(node), strict=True):
+        self._ways = []
+        for k, (value, fact) in enumerate(zip(node.outputs, self._infer(node), strict=True)):
             if fact.dtype < 0:
                 self._warn(f"node {node.name!r} ({node.op_type}): its operands contradict each other")
                 self.contradicting.add(node)
@@ -177,7 +179,9 @@ class _GraphInference:
                 continue
             # What was folded is known better than by rules.
             folded = self._constants(value) if fact.const else None
-            self._facts[value] = folded or self._settled(value, fact)
+            self._facts[value] = folded or self._settled(
+                value, fact, [way[k] for way in self._ways if k < len(way)]
+            )
 
     def _infer(self, node: ir.Node) -> tuple[Fact, ...]:
         if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
@@ -192,7 +196,7 @@ class _GraphInference:
             if known is not None:
                 name = "then_branch" if known else "else_branch"
                 return tuple(self._branch(node.attributes[name].as_graph())[: len(node.outputs)])
-            return infer_with_bodies(node, inputs, self._opset, self.fact, self._branch)
+            return infer_with_bodies(node, inputs, self._opset, self.fact, self._way)
         if not kinds <= _PLAIN_TYPES and node.op_type != "ConstantOfShape":
             return infer_whole(node, inputs, self._opset, self.fact)
         version = self._opset.get("" if node.domain == "ai.onnx" else node.domain, 0)
@@ -201,6 +205,12 @@ class _GraphInference:
             opset=version,
             bounds=self._bounds,
         )
+
+    def _way(self, body: ir.Graph) -> list[Fact]:
+        """The same, kept in mind until the node's outputs are settled."""
+        found = self._branch(body)
+        self._ways.append(found)
+        return found
 
     def _branch(self, body: ir.Graph) -> list[Fact]:
         """Facts of the outputs of a body that has no inputs, inferred here and now."""
@@ -215,9 +225,15 @@ class _GraphInference:
         facts = run.facts_of_all()
         return [facts.get(v) or self.fact(v) or UNKNOWN for v in body.outputs]
 
-    def _settled(self, value: ir.Value, fact: Fact) -> Fact:
-        """The inferred fact, filled up with what is declared and with symbols for dims that stay unknown."""
+    def _settled(self, value: ir.Value, fact: Fact, ways: Sequence[Fact] = ()) -> Fact:
+        """The inferred fact, filled up with what is declared and with symbols for dims that stay unknown.
+
+        Args:
+            ways: what each branch of an If gives: exporters declare what one of them does.
+        """
         declared = self._declared(value)
+        if any(meet(Fact(0, way.shape), Fact(0, declared.shape)).dtype == CLASH.dtype for way in ways):
+            declared = Fact(declared.dtype)
         if self.is_body and value.is_graph_output():
             declared = Fact(declared.dtype)
         if declared.dtype or declared.shape is not None:

@@ -156,6 +156,18 @@ def test_a_shape_that_fits_one_branch_is_no_contradiction(declared: str) -> None
     checked(given)
 
 
+@pytest.mark.parametrize("given", ["float[2, 3] r", "float r", "float[6] r"])
+def test_no_size_is_taken_from_a_shape_that_fits_one_branch(given: str) -> None:
+    branches = """then_branch = t () => (float p) { p = ReduceMax <keepdims = 0> (x) },
+        else_branch = e () => (float[?, ?] q) { q = Concat <axis = 0> (x, x) }"""
+    body = f"r = If (c) <{branches}> s = Shape (r) n = Size (s) y = ReduceProd <keepdims = 0> (s)"
+    text = f"g (float[2, 3] x, bool c) => (int64 n, int64 y) <{given}> {{ {body} }}"
+    made = parser.parse_model(f'<ir_version: 9, opset_import: ["" : 17]> {text}')
+    if given == "float r":
+        made.graph.value_info[0].type.tensor_type.shape.SetInParent()
+    assert optimize(made, "nodes").report.verification.status == "passed"
+
+
 def test_an_empty_constant_is_joined_to_nothing() -> None:
     given = model("a = Concat <axis = 0> (x, k) y1 = Concat <axis = 0> (k, a, k)", "float[N, 3] x")
     given.graph.initializer.append(numpy_helper.from_array(np.zeros((0, 3), np.float32), "k"))

@@ -17,10 +17,10 @@ FEW_TERMS, ANYHOW = 96, 32
 """Variants that are tried where the tables make few terms of a law, and where they make many."""
 
 NEAR = 3
-"""Neighbours for each variant, and as many that differ from an example in two things."""
+"""Neighbours for each variant, and as many of each sort of what differs from an example in two things."""
 
-STEPS = 24
-"""Variants and neighbours beside which others are looked for, and how many each."""
+STEPS = 8
+"""Variants, and as many neighbours, beside which others are looked for."""
 
 WIDER = ("in 16 bits", "of wider integers", "longer constants")
 """Variants on which other numbers show: more of what is near them is tried."""
@@ -56,7 +56,7 @@ def beside(
     wide = [step for name, step in named if name.startswith(WIDER)]
     small = [step for example in examples for step in small_ones(example)]
     for others in (alike, wide, small):
-        yield from _near(spread(others, most), numbers, most)
+        yield from _near(spread(others, of_each), numbers, most)
     for example in examples[:LONG] if long else ():
         yield from long_ones(example)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
@@ -23,7 +23,7 @@ from egraph_opt.egraph.lowering import Lowered
 from egraph_opt.egraph.saturation import ORIGINAL, SaturationReport
 from egraph_opt.egraph.snapshot import Snapshot
 from egraph_opt.errors import UnsoundLawError
-from egraph_opt.facts.fact import Fact
+from egraph_opt.facts.fact import ABSENT, Fact
 from egraph_opt.laws.checking import host_functions
 from egraph_opt.laws.law import Example, Law, statements
 from egraph_opt.laws.selection import ASSUME, select
@@ -36,6 +36,9 @@ LARGEST_TABLE = 32
 
 MOST_ELEMENTS, LARGEST_SYMBOL = 10_000_000, 24
 """Of a value that is tried, and what a symbol counts as."""
+
+ASKED = 24
+"""Terms near an example that are saturated together to see on which of them a law does something."""
 
 MOST_ALTERNATIVES = 24
 """Graphs of a term that are compared; of more every other one, and so on."""
@@ -120,6 +123,26 @@ class Trying:
         original = candidate.original
         fits = original.is_valid and original.runs and _is_as_inferred(candidate.lowered, candidate.original)
         return candidate if fits else None
+
+    def fired(self, examples: Sequence[Example]) -> Iterator[Example]:
+        """Those of some examples, of one opset and the same limits, on which the law may do something.
+
+        What is near an example need be no term that anybody runs; to run each of them would take long, and on
+        most of them a law does nothing.
+        """
+        lowered = list(zip(examples, map(_lowered, examples), strict=True))
+        typed = [(example, term) for example, term in lowered if term is not None]
+        for k in range(0, len(typed), ASKED):
+            several = typed[k : k + ASKED]
+            limits = several[0][0].limits
+            try:
+                snapshots, report = saturated(self.laws, [t for _, t in several], limits, guards=self.guards)
+            except UnsoundLawError:  # by what runs, perhaps
+                yield from (example for example, _ in several)
+                continue
+            for (example, term), snapshot in zip(several, snapshots, strict=True):
+                if report.dropped or _is_changed(term, snapshot):
+                    yield example
 
     def written(self, example: Example, *, reference: bool = True) -> TriedTerm:
         """The same of an example of the author, whoever runs it; what goes wrong is raised."""
@@ -223,6 +246,22 @@ def place_of(law: Law, rule: str = "") -> str:
     number = int(rule.rstrip("<")) if rule else 0
     only = len(lines) == 1 or rule
     return f"{code.co_filename}:{lines[number] if only else code.co_firstlineno}"
+
+
+def _lowered(example: Example) -> Lowered | None:
+    """A term as it is written, where inference finds nothing wrong with it."""
+    try:
+        lowered = lowered_at(example)
+    except Exception:  # operands that do not suit an operator make inference fail in many ways
+        return None
+    typed = all(fact is None or fact == ABSENT or fact.dtype > 0 for fact in lowered.facts)
+    return lowered if typed and not any(map(_is_huge, lowered.facts)) else None
+
+
+def _is_changed(lowered: Lowered, snapshot: Snapshot) -> bool:
+    """Whether there is more in an e-graph than a term, or less than its parts."""
+    classes = set(snapshot.term_classes.tolist())
+    return snapshot.n_nodes > len(lowered.terms) or len(classes) < len(lowered.terms)
 
 
 def _is_as_inferred(lowered: Lowered, original: Original) -> bool:

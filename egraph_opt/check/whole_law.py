@@ -161,12 +161,12 @@ class _Gate:
         terms = (term for side in sides_of(self.law) for term in (*side.tops, *side.written))
         casts = "cast" in operators_in(terms)  # to types that may count less far
         found = beside(firing, self.trying.numbers, most, few=few, long=casts)
-        together: dict[object, list[TriedTerm]] = {}
+        together: dict[object, list[Example]] = {}
         for variant in found:
-            candidate = self.trying.candidate(variant, reference=False)
-            if candidate is not None:
-                together.setdefault((variant.opset, variant.limits), []).append(candidate)
-        for candidates in together.values():
+            together.setdefault((variant.opset, variant.limits), []).append(variant)
+        for alike in together.values():
+            made = (self.trying.candidate(each, reference=False) for each in self.trying.fired(alike))
+            candidates = [candidate for candidate in made if candidate is not None]
             for k in range(0, len(candidates), BATCH):
                 verdicts = self.trying.verdicts(candidates[k : k + BATCH])
                 wrong = [verdict for verdict in verdicts if verdict.failure is not None]
